@@ -43,7 +43,7 @@ def run(settings: Settings, log: Log) -> dict[str, Any]:
         Contestant("motionloom", partial(_ours, work)),
         [
             Contestant(
-                "NumPy, vectorised", partial(_plain, work), f"agrees: within {gap:.1g} m of ours"
+                "NumPy, vectorized", partial(_plain, work), f"agrees: within {gap:.1g} m of ours"
             ),
             Contestant(
                 "scipy Rotation.mean",
@@ -58,7 +58,7 @@ def run(settings: Settings, log: Log) -> dict[str, Any]:
         Contestant("motionloom, kernel", _kernel(one)),
         [
             Contestant(
-                "NumPy, vectorised",
+                "NumPy, vectorized",
                 partial(plain.mixed, one.clips, one.weights, one.times, one.transforms, one.place),
             )
         ],

@@ -8,7 +8,7 @@ bpy``). The whole comparison, run with motionloom's interpreter::
 
 Each take is read by motionloom, written again as BVH, imported by Blender, and the heads of
 all bones are compared with ``Motion.positions()`` of the take, frame by frame. The largest
-distance per file and overall is printed, in millimetres; the exit code is 1 above ``--limit``
+distance per file and overall is printed, in millimeters; the exit code is 1 above ``--limit``
 (default 1 mm). With ``--as-is`` Blender imports the takes themselves, which compares our reader
 with Blender's.
 
@@ -43,7 +43,7 @@ def main() -> int:
     compare.add_argument("files", nargs="+", type=Path)
     compare.add_argument("--blender", required=True, help="Python interpreter with bpy")
     compare.add_argument("--every", type=int, default=1, help="use every nth frame")
-    compare.add_argument("--limit", type=float, default=1.0, help="millimetres")
+    compare.add_argument("--limit", type=float, default=1.0, help="millimeters")
     compare.add_argument(
         "--as-is", action="store_true", help="import the takes without writing them first"
     )
@@ -96,7 +96,7 @@ def bone_heads(file: Path, every: int = 1) -> dict:
 
 
 def compared(files: list[Path], blender: str, every: int, as_is: bool) -> float:
-    """Largest distance in millimetres between Blender's joints and ours; prints each file's."""
+    """Largest distance in millimeters between Blender's joints and ours; prints each file's."""
     import numpy as np
 
     import motionloom as ml
@@ -135,10 +135,10 @@ def compared(files: list[Path], blender: str, every: int, as_is: bool) -> float:
 
 
 def _joint_of_bone(bones: list[str], names: tuple[str, ...]) -> list[int]:
-    """Index of the joint of each bone, by its name as spelt in BVH and in Blender."""
+    """Index of the joint of each bone, by its name as spelled in BVH and in Blender."""
     plain = [re.sub(r"[\s:{}]+", "_", name)[:63] for name in names]
-    spelt = [*plain, *(name[:63] for name in names)]
-    return [spelt.index(bone) % len(names) for bone in bones if bone in spelt]
+    spelled = [*plain, *(name[:63] for name in names)]
+    return [spelled.index(bone) % len(names) for bone in bones if bone in spelled]
 
 
 if __name__ == "__main__":

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from benchmarks import Settings
 from benchmarks.rivals import Package, absence, label
-from benchmarks.takes import everything, labelled_clips
+from benchmarks.takes import everything, labeled_clips
 from benchmarks.timing import Contestant, Log, Missing, Result, compare
 from motionloom.alignment.banded_dtw import band_reach, dtw_matrix
 from motionloom.features.curves import CURVE_JOINTS, JOINT_IMPORTANCE, curve_joints, rotation_curves
@@ -56,7 +56,7 @@ def run(settings: Settings, log: Log) -> dict[str, Any]:
     """Results, and a description of the data."""
     rng = np.random.default_rng(settings.seed)
     with tempfile.TemporaryDirectory() as scratch:
-        folder, data, credit = labelled_clips(settings, Path(scratch) / "clips", log=log)
+        folder, data, credit = labeled_clips(settings, Path(scratch) / "clips", log=log)
         log("rotation curves of the clips")
         curves, joints = _curves([load(path) for path in sorted(folder.rglob("*.bvh"))[:_CLIPS]])
         signatures = EmdSignatures.of(curves)

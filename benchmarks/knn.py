@@ -1,7 +1,7 @@
 """``python -m benchmarks knn``: nearest frames of the whole library.
 
 There are two kinds of queries: random single frames, which have nothing to do with one another,
-and the consecutive frames of segments of 3 s (1 s for 45 numbers), whose neighbours change little
+and the consecutive frames of segments of 3 s (1 s for 45 numbers), whose neighbors change little
 from one to the next. All contestants get the same feature vectors and the same queries: the
 random frames in one call, the segments in one call each. Results of exact methods are compared
 with ours before timing starts; approximate methods are tuned to the same recall, which the note

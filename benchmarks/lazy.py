@@ -1,4 +1,4 @@
-"""``python -m benchmarks lazy``: the lazy neighbourhood graph against exact DTW.
+"""``python -m benchmarks lazy``: the lazy neighborhood graph against exact DTW.
 
 The note of each row gives the share of the twenty best DTW matches that the graph finds; DTW has
 the steps of the graph. The paper's steps are diagonal, horizontal and vertical; it gives no k and
@@ -21,7 +21,7 @@ from motionloom.search.subsequence.dtw import dtw_matches
 from motionloom.search.subsequence.lazy_graph import lazy_matches
 from motionloom.search.subsequence.rerank import differences
 
-SUMMARY = "lazy neighbourhood graph against exact DTW"
+SUMMARY = "lazy neighborhood graph against exact DTW"
 PACKAGES = ()
 _BEST = 20
 
@@ -75,11 +75,11 @@ def run(settings: Settings, log: Log) -> dict[str, Any]:
     return {"data": data, "credit": credit, "results": [row.as_dict() for row in results]}
 
 
-def _graph(neighbours, rows, starts, k, bridge, query):
+def _graph(neighbors, rows, starts, k, bridge, query):
     length = len(query)
     reach = length - 1 if bridge is None else bridge
     most = _BEST if bridge == 0 else 3 * _BEST
-    offsets, near, gaps = neighbours(query, k)
+    offsets, near, gaps = neighbors(query, k)
     limits = Limits(max_matches=most)
     if bridge == 0:
         return lazy_matches(

@@ -31,7 +31,7 @@ from benchmarks.timing import CLOCKS, Log, Result
 from motionloom.errors import InvalidInput
 from motionloom.parallel import on_cluster
 from motionloom.search.candidates import Candidate, Limits
-from motionloom.search.index.neighbours import open_index
+from motionloom.search.index.neighbors import open_index
 from motionloom.search.index.shards import Shards
 from motionloom.search.subsequence.dtw import BoxedTable, dtw_matches, moving_weights
 from motionloom.search.subsequence.rerank import MORE

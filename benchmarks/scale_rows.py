@@ -2,7 +2,7 @@
 
 A motion follows the frames of a captured motion at a speed that wanders between two thirds and one
 and a half. Every two seconds, on average, it goes on from another frame with a similar pose, one of
-the nearest neighbours; the offset between the two poses fades within half a second. Each motion
+the nearest neighbors; the offset between the two poses fades within half a second. Each motion
 has a size (5 % standard deviation) and a stance of its own (2 cm per coordinate), and some noise
 that changes slowly. So there are many segments like any other, none of them equal: as in an
 archive of the same actions by many performers.
@@ -17,10 +17,10 @@ from numpy.typing import NDArray
 
 from motionloom.features import LibraryFeatures
 from motionloom.kernels import kernel
-from motionloom.search.index.neighbours import FrameIndex
+from motionloom.search.index.neighbors import FrameIndex
 
-_EVERY = 8  # captured frames between those whose neighbours are known
-_NEIGHBOURS = 64  # of which every third is used, without the first 16: those are frames beside it
+_EVERY = 8  # captured frames between those whose neighbors are known
+_NEIGHBORS = 64  # of which every third is used, without the first 16: those are frames beside it
 _AT_ONCE = 1_000_000  # rows written at a time
 _LENGTHS = (300, 3000)  # frames of a motion
 
@@ -28,7 +28,7 @@ _LENGTHS = (300, 3000)  # frames of a motion
 def similar_frames(features: LibraryFeatures, index: FrameIndex) -> NDArray[np.int64]:
     """Frames with poses like that of every eighth frame, shape (N / 8, 16)."""
     rows = np.asarray(features.rows[::_EVERY])
-    count = min(_NEIGHBOURS, len(features))
+    count = min(_NEIGHBORS, len(features))
     offsets, found, _ = index.nearest(rows, features.rows, k=count, epsilon=0.5)
     out = np.empty((len(rows), 16), np.int64)
     for q in range(len(rows)):

@@ -1,7 +1,7 @@
 """``python -m benchmarks steering``: motion matching, fat graph and motion graph side by side.
 
 All get the same takes, mirrored where they can, and the same courses
-(`motionloom.motion_matching.steering_courses`) at 1.3 m/s. A fat graph is steered towards a
+(`motionloom.motion_matching.steering_courses`) at 1.3 m/s. A fat graph is steered toward a
 point of the
 path 0.8 s ahead. A motion graph plans its route through the whole path before the first step: it
 cannot be steered, so that its response is the time that it takes to plan a route anew. Cost is

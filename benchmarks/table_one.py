@@ -47,7 +47,7 @@ ROWS = (
 
 @contextmanager
 def corpus_library(labels: tuple[str, ...] | None = None) -> Iterator[Library]:
-    """A temporary library of the single actions of the corpus, labelled by action."""
+    """A temporary library of the single actions of the corpus, labeled by action."""
     with tempfile.TemporaryDirectory() as folder:
         library = Library.create(Path(folder) / "corpus.loom")
         for name in demo.names():

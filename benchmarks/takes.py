@@ -78,7 +78,7 @@ def everything(settings: Settings, scratch: Path, *, log: Log) -> tuple[Path, st
     return place, f"files of {place}", ""
 
 
-def labelled_clips(settings: Settings, scratch: Path, *, log: Log) -> tuple[Path, str, str]:
+def labeled_clips(settings: Settings, scratch: Path, *, log: Log) -> tuple[Path, str, str]:
     """Folder of single-action clips, its description and its credit; see `takes`."""
     place = settings.data or data_folder()
     if place is not None and (place / _CLIPS).exists():
@@ -144,7 +144,7 @@ def whole_library(settings: Settings, *, log: Log) -> Iterator[WholeLibrary]:
 
 @contextmanager
 def described_library(settings: Settings, *, log: Log) -> Iterator[WholeLibrary]:
-    """A library of all files, labelled with their descriptions where there are any; kept."""
+    """A library of all files, labeled with their descriptions where there are any; kept."""
     place = settings.data or data_folder()
     labels = None if place is None else place / "cmu30-metadata.csv"
     if labels is None or not labels.exists():

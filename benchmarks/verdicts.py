@@ -1,8 +1,8 @@
-"""Average precision after verdicts on labelled clips: what `accept` and `reject` gain.
+"""Average precision after verdicts on labeled clips: what `accept` and `reject` gain.
 
     python benchmarks/verdicts.py LIBRARY [LABELS.csv ...] [--method dtw-clip]
 
-Every labelled clip is a query once. Verdicts are taken in two ways: the first n clips of the
+Every labeled clip is a query once. Verdicts are taken in two ways: the first n clips of the
 ranked list are judged, right or wrong; or the first n wrong ones are rejected. The precision
 counts judged clips, accepted ones first and rejected ones last; "rest" leaves them out of list and
 truth, before and after. With several libraries, the constant of the method is chosen without each
@@ -31,8 +31,8 @@ WAYS = ("first", "wrong")
 
 
 @dataclass(frozen=True, eq=False)
-class LabelledClips:
-    """Distances of labelled clips."""
+class LabeledClips:
+    """Distances of labeled clips."""
 
     name: str
     distances: NDArray[np.float64]
@@ -54,7 +54,7 @@ class Gain:
         return (self.after - self.before) / max(1.0 - self.before, 1e-9)
 
 
-def labelled_clips(library: ml.Library, labels: dict[str, str], method: str) -> LabelledClips:
+def labeled_clips(library: ml.Library, labels: dict[str, str], method: str) -> LabeledClips:
     """Distances of the clips of a library that have a label."""
     measure = clip_measure(method)
     table = clip_table(library.store, measure)
@@ -63,10 +63,10 @@ def labelled_clips(library: ml.Library, labels: dict[str, str], method: str) -> 
     distances = clip_distances(measure, table.clips)
     np.fill_diagonal(distances, 0.0)
     named = np.array([labels[name] for name in table.names])
-    return LabelledClips(library.path.stem, distances, named)
+    return LabeledClips(library.path.stem, distances, named)
 
 
-def gain(clips: LabelledClips, count: int, way: str, contrast: float = CONTRAST) -> Gain:
+def gain(clips: LabeledClips, count: int, way: str, contrast: float = CONTRAST) -> Gain:
     """The gain of `count` verdicts, mean over the clips with at least two of their label."""
     rows = []
     for q in range(len(clips.labels)):
@@ -91,7 +91,7 @@ def gain(clips: LabelledClips, count: int, way: str, contrast: float = CONTRAST)
     return Gain(*(float(value) for value in np.nanmean(np.array(rows), axis=0)))
 
 
-def chosen_without(sets: Sequence[LabelledClips], left_out: int) -> float:
+def chosen_without(sets: Sequence[LabeledClips], left_out: int) -> float:
     """The constant with the highest mean over the other sets, three verdicts in both ways."""
     others = [one for k, one in enumerate(sets) if k != left_out]
     scores = {
@@ -116,12 +116,12 @@ def main(words: Sequence[str] | None = None) -> None:
     parser.add_argument("given", nargs="+", metavar="LIBRARY [LABELS.csv]")
     parser.add_argument("--method", default="dtw-clip")
     options = parser.parse_args(words)
-    sets: list[LabelledClips] = []
+    sets: list[LabeledClips] = []
     given = list(options.given)
     while given:
         library = ml.Library(given.pop(0))
         table = given.pop(0) if given and given[0].endswith(".csv") else None
-        sets.append(labelled_clips(library, _labels(library, table), options.method))
+        sets.append(labeled_clips(library, _labels(library, table), options.method))
     for number, clips in enumerate(sets):
         contrast = chosen_without(sets, number) if len(sets) > 1 else CONTRAST
         for way in WAYS:

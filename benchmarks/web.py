@@ -34,7 +34,7 @@ _LONGEST_S = 75.0  # as in the data set of the paper
 _SIDE = 1000  # rows and columns of the matrix that is compared
 _PAPER = "Kovar & Gleicher 2004, 1.3 GHz Athlon"
 _QUERIES, _QUERY_S = 40, 1.5
-_THRESHOLDS = (0.06, 0.08, 0.1, 0.12, 0.15)  # metres
+_THRESHOLDS = (0.06, 0.08, 0.1, 0.12, 0.15)  # meters
 
 
 def run(settings: Settings, log: Log) -> dict[str, Any]:

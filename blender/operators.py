@@ -348,7 +348,7 @@ class MOTIONLOOM_OT_dance(_BringOperator, bpy.types.Operator):
     @staticmethod
     def ask(service, given, stop):
         body = {"settings": {"label": [given["label"]]}}
-        learnt = service.finished(service.post("/api/dance/choreographies", body), stop=stop)
+        learned = service.finished(service.post("/api/dance/choreographies", body), stop=stop)
         if given["music"]:
             file = Path(given["music"])
             try:
@@ -357,12 +357,12 @@ class MOTIONLOOM_OT_dance(_BringOperator, bpy.types.Operator):
                 raise StudioError(f"{file}: cannot be read: {error.strerror}") from None
             music = service.put(f"/api/dance/music/{quote(file.name)}", data)
         else:
-            bars = max(2, round(given["seconds"] * given["tempo"] / 60.0 / learnt["meter"]))
-            tune = {"meter": learnt["meter"], "tempo_bpm": given["tempo"], "bars": min(bars, 200)}
+            bars = max(2, round(given["seconds"] * given["tempo"] / 60.0 / learned["meter"]))
+            tune = {"meter": learned["meter"], "tempo_bpm": given["tempo"], "bars": min(bars, 200)}
             music = service.post("/api/dance/tunes", tune)
         given["body"]["subject"] = {
             "kind": "dance",
-            "choreography": learnt["id"],
+            "choreography": learned["id"],
             "music": music["id"],
             "settings": {"seed": given["seed"], "seconds": given["seconds"]},
         }

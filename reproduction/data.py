@@ -57,7 +57,7 @@ class Data:
 
     @cached_property
     def corpus(self) -> Library:
-        """The built-in corpus, labelled."""
+        """The built-in corpus, labeled."""
         files = self.corpus_files
         return _library(files.with_suffix(".loom"), files, files / "labels.csv")
 
@@ -69,13 +69,13 @@ class Data:
 
     @cached_property
     def clips(self) -> Library | None:
-        """Single-action CMU clips in five groups, labelled."""
+        """Single-action CMU clips in five groups, labeled."""
         labels = self.folder and self.folder / "cmu-clips-labels.csv"
         return self._captured("cmu-clips.tar.xz", CACHE / "cmu-clips.loom", labels)
 
     @cached_property
     def bandai(self) -> Library | None:
-        """Clips of the Bandai-Namco data set, labelled by content and by style."""
+        """Clips of the Bandai-Namco data set, labeled by content and by style."""
         columns = ("content", "style")
         return self._captured("bandai.tar.xz", CACHE / "bandai.loom", "labels.csv", columns)
 

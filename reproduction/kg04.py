@@ -150,7 +150,7 @@ def figure_5(data: Data) -> Iterator[Claim]:
     for name, (a, b) in takes.items():
         matrix = _matrix(library, a, b)
         squares = valid_region(matrix).mean()
-        roots = valid_region(matrix, alpha=1.15**2 - 1.0).mean()  # 15 % of the distance in metres
+        roots = valid_region(matrix, alpha=1.15**2 - 1.0).mean()  # 15 % of the distance in meters
         shares[name] = (round(float(squares), 3), round(float(roots), 3))
     kicks = [f"kick_{name}_right_{WHO}" for name in KICKS]
     others = [f"{name}_{WHO}" for name in ("jump_up", "punch_mid_left", "reach_behind_low_left")]
@@ -251,7 +251,7 @@ def figure_10(data: Data) -> Iterator[Claim]:
             node.tier for node in family.nodes), "threshold_m": best.threshold},
         rule="front < side and front < leap < 99 and largest_tier > 1",
         data=f"built-in corpus, performer {WHO[1:]}, query {case.query}",
-        note="Median distance to the query in the graph, in metres; 99 where none was found.",
+        note="Median distance to the query in the graph, in meters; 99 where none was found.",
         picture=name,
     )  # fmt: skip
 

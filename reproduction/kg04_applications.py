@@ -127,9 +127,9 @@ def cartwheels(data: Data) -> Iterator[Claim]:
 
 
 def scores(data: Data) -> Iterator[Claim]:
-    """A score per example, instead of a measured parameter: vigour and age of walks."""
-    vigour = {"walk_slow": 0.0, "walk": 0.5, "walk_fast": 1.0}
-    given = {f"{name}_p{n}": score for name, score in vigour.items() for n in range(4)}
+    """A score per example, instead of a measured parameter: vigor and age of walks."""
+    vigor = {"walk_slow": 0.0, "walk": 0.5, "walk_fast": 1.0}
+    given = {f"{name}_p{n}": score for name, score in vigor.items() for n in range(4)}
     note = "Slow walks are scored 0, usual ones 0.5, fast ones 1."
     yield _scored(data.corpus, "walk_p0:9-40", given, CORPUS, "low_m_s < high_m_s", note)
     if data.bandai is None:

@@ -73,5 +73,5 @@ def valid(row: Array, delta: float) -> bool:
 
 
 def percentiles(errors: Array) -> str:
-    """Median and 95th percentile in centimetres."""
+    """Median and 95th percentile in centimeters."""
     return f"{100 * np.median(errors):.2f} / {100 * np.percentile(errors, 95):.2f}"

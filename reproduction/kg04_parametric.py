@@ -108,7 +108,7 @@ def sections_4_2_and_4_3(data: Data) -> Iterator[Claim]:
         ours={"motions": len(errors), "more_accurate": len(better)},
         rule="more_accurate == motions",
         data=f"{CORPUS}, {TARGETS} random targets a motion",
-        note="Distance in cm, median / 95th percentile. Targets are random blends of neighbouring "
+        note="Distance in cm, median / 95th percentile. Targets are random blends of neighboring "
         "examples; none is an example.",
         table=table,
     )
@@ -204,7 +204,7 @@ def figure_14(data: Data) -> Iterator[Claim]:
         ours={"least_share_within_an_inch": round(min(near), 2)},
         rule="least_share_within_an_inch >= 0.95",
         data=f"{CORPUS}, {TARGETS} random blends a motion",
-        note="Red: examples, grey: samples. The share of fresh blends of neighbouring examples "
+        note="Red: examples, gray: samples. The share of fresh blends of neighboring examples "
         "that lie within an inch of a sample.",
         table=(
             ("motion", "examples", "samples", "nearest example, cm", "nearest sample, cm"),

@@ -90,7 +90,7 @@ class Outcome:
 
 @cache
 def performer(data_path: Path, scratch: Path, rate: float) -> tuple[Library, tuple[Act, ...]]:
-    """Motions of one performer at a frame rate, labelled by category, and the ground truth."""
+    """Motions of one performer at a frame rate, labeled by category, and the ground truth."""
     corpus = Library(data_path.with_suffix(".loom"))
     library = Library.create(scratch / f"{WHO}-{rate:g}.loom", fps=rate)
     for name in corpus.names:
@@ -237,7 +237,7 @@ def section_3_4_accuracy(data: Data) -> Iterator[Claim]:
               "queries": 10},
         rule="separable >= paper_separable",
         data=about,
-        note="Thresholds in metres. Where there is none: segments found at the largest threshold "
+        note="Thresholds in meters. Where there is none: segments found at the largest threshold "
         "without a wrong one, and wrong ones at the first that finds all.",
         table=(header, rows),
     )  # fmt: skip
@@ -411,7 +411,7 @@ def section_3_4_time_and_storage(data: Data) -> Iterator[Claim]:
     times = _search_seconds(library, library.names)
     quarter = [_search_seconds(parts[label][4], parts[label][4].names)
                for label in ("reaching", "locomotion")]  # fmt: skip
-    labelled = sum(part[1] for part in parts.values())
+    labeled = sum(part[1] for part in parts.values())
     yield Claim(
         place="Section 3.4, time",
         statement="The match web of the whole data set takes 50.2 minutes to build.",
@@ -437,7 +437,7 @@ def section_3_4_time_and_storage(data: Data) -> Iterator[Claim]:
         place="Section 3.4, time",
         statement="Webs of six categories take 3.4 minutes, an order of magnitude less.",
         paper={"minutes": 3.4, "times_less": 50.2 / 3.4},
-        ours={"minutes": round(labelled / 60.0, 3), "times_less": round(seconds / labelled, 1)},
+        ours={"minutes": round(labeled / 60.0, 3), "times_less": round(seconds / labeled, 1)},
         rule="times_less >= 5",
         data=about,
         note="Six equal parts would take a sixth of the time.",
@@ -448,7 +448,7 @@ def section_3_4_time_and_storage(data: Data) -> Iterator[Claim]:
         statement="Webs of six categories take 45 MB instead of 76.2: less is saved than of time.",
         paper={"mb": 45.0, "times_less": 76.2 / 45.0},
         ours={"mb": round(raw / saved / 1e6, 2), "times_less": round(saved, 1),
-              "time_times_less": round(seconds / labelled, 1)},
+              "time_times_less": round(seconds / labeled, 1)},
         rule="times_less < time_times_less",
         data=about,
         table=(

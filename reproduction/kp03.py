@@ -232,8 +232,8 @@ def section_4(data: Data) -> Iterator[Claim]:
                                      True, {"movements": 108, "nodes": 34, "per_node": 3.2}),
     }  # fmt: skip
     for name, (takes, mirror, theirs) in sets.items():
-        given = _learnt(takes, meter=4, mirror=mirror, groups=theirs["nodes"])
-        found = _learnt(takes, meter=4, mirror=mirror)
+        given = _learned(takes, meter=4, mirror=mirror, groups=theirs["nodes"])
+        found = _learned(takes, meter=4, mirror=mirror)
         members = len(given.movements) / theirs["nodes"]
         yield Claim(
             place=f"Section 6.2, {name}",
@@ -277,7 +277,7 @@ def _weights(data: Data) -> Iterator[Claim]:
     if data.cmu is None:
         yield not_made(place, statement, _NEEDS)
         return
-    steps = _learnt([data.cmu[name] for name in SALSA[:4]], meter=4)
+    steps = _learned([data.cmu[name] for name in SALSA[:4]], meter=4)
     joints = joint_shares(steps)
     heavy = steps.comparison.weights > 0.0  # type: ignore[union-attr]
     largest = float(joints[~heavy].max())
@@ -316,7 +316,7 @@ def figure_7(data: Data) -> Iterator[Claim]:
         sets["CMU salsas"] = [data.cmu[name] for name in SALSA[:4]]
     rows, drawn = [], {}
     for name, takes in sets.items():
-        steps = _learnt(takes, meter=4)
+        steps = _learned(takes, meter=4)
         for way, options in _SYNCED.items():
             made = steps.dance_to(song, DanceSettings.of({"seed": 3, **options}))
             score = made.score()
@@ -328,7 +328,7 @@ def figure_7(data: Data) -> Iterator[Claim]:
         paper, aligned, free = (drawn[name, way][1] for way in _SYNCED)
         yield Claim(
             place="Figure 7",
-            statement="A synchronised dance is on the beat of the music, the same path without "
+            statement="A synchronized dance is on the beat of the music, the same path without "
             "timewarping is not.",
             ours={
                 "paper_way": paper.f_measure, "corrected": aligned.f_measure,
@@ -349,20 +349,20 @@ def figure_7(data: Data) -> Iterator[Claim]:
 def section_5(data: Data) -> Iterator[Claim]:
     """Speed and direction of steered dances, at three tempos."""
     sets = {
-        "built-in groove": (_learnt([demo.clip("dance_groove", seed=s) for s in (0, 1)], meter=4),
+        "built-in groove": (_learned([demo.clip("dance_groove", seed=s) for s in (0, 1)], meter=4),
                             (0.1, 0.2, 0.3)),
-        "built-in walks": (_learnt([demo.clip("walk", performer=p) for p in range(3)], meter=2),
+        "built-in walks": (_learned([demo.clip("walk", performer=p) for p in range(3)], meter=2),
                            ()),
     }  # fmt: skip
     if data.cmu is not None:
-        sets["CMU salsas"] = _learnt([data.cmu[n] for n in SALSA[:4]], meter=4), (0.1, 0.2, 0.3)
+        sets["CMU salsas"] = _learned([data.cmu[n] for n in SALSA[:4]], meter=4), (0.1, 0.2, 0.3)
     for name, (steps, speeds) in sets.items():
         rows, speed_off, way_off = [], [], []
         for tempo in (60, 90, 120):
             asked = speeds or _range(steps, tempo)
             for speed in asked:
                 for direction in (0.0, 2.0):
-                    got, way = _travelled(steps, tempo, speed, direction)
+                    got, way = _traveled(steps, tempo, speed, direction)
                     speed_off.append(abs(got / speed - 1.0))
                     turn = (way - direction + np.pi) % (2.0 * np.pi) - np.pi
                     way_off.append(abs(np.degrees(turn)))
@@ -383,7 +383,7 @@ def section_5(data: Data) -> Iterator[Claim]:
 def section_6_2_rate(data: Data) -> Iterator[Claim]:
     """Frames of one character per second of one processor."""
     song = Music(np.arange(0.25, 130.0, 0.5), 4, np.arange(0, 259, 4), 130.0)
-    steps = _learnt([demo.clip("dance_groove", seed=s) for s in (0, 1)], meter=4)
+    steps = _learned([demo.clip("dance_groove", seed=s) for s in (0, 1)], meter=4)
     steps.player(MusicClock(song)).read(30)
     started = time.process_time()
     steps.player(MusicClock(song)).read(3000)
@@ -411,9 +411,9 @@ def section_8(data: Data) -> Iterator[Claim]:
             right += estimated_meter(take, beats(take, tempo_bpm=(100.0, 140.0))).beats == meter
     yield Claim(
         place="Section 8",
-        statement="The meter of a movement can be recognised (future work of the paper).",
-        ours={"recognised": right, "motions": seen},
-        rule="recognised == motions",
+        statement="The meter of a movement can be recognized (future work of the paper).",
+        ours={"recognized": right, "motions": seen},
+        rule="recognized == motions",
         data="21 motions of random poses, bars of 2 to 8 beats repeated",
     )
     yield from _phrases(data)
@@ -426,7 +426,7 @@ def _phrases(data: Data) -> Iterator[Claim]:
     if data.cmu is None:
         yield not_made(place, statement, _NEEDS)
         return
-    steps = _learnt([data.cmu[name] for name in SALSA], meter=4, groups=8)
+    steps = _learned([data.cmu[name] for name in SALSA], meter=4, groups=8)
     sequences = steps.node_sequences
     bits = {order: held_out_bits(sequences, len(steps.graph), order) for order in (1, 2, 3)}
     yield Claim(
@@ -455,7 +455,7 @@ def held_out_bits(sequences: Sequence[Sequence[int]], nodes: int, order: int) ->
 
 
 def _dynamics(data: Data) -> Iterator[Claim]:
-    steps = _learnt([demo.clip("dance_groove", performer=p, seed=s) for p in (0, 1)
+    steps = _learned([demo.clip("dance_groove", performer=p, seed=s) for p in (0, 1)
                      for s in (0, 1)], meter=4)  # fmt: skip
     loud = np.random.default_rng(0).permutation(np.repeat([1.0, 0.2], 20))
     tune = write_tune(data.scratch / "loud.mid", bars=40, tempo_bpm=112.0, loudness=loud.tolist())
@@ -590,7 +590,7 @@ def measured_steps(data: Data) -> dict[str, float]:
 # --- measures -----------------------------------------------------------------------------------
 
 
-def _learnt(takes: Sequence[Motion], **options: Any) -> Choreography:
+def _learned(takes: Sequence[Motion], **options: Any) -> Choreography:
     return Choreography.from_takes(takes, ChoreographySettings.of(options))
 
 
@@ -624,7 +624,7 @@ def _range(steps: Choreography, tempo: float) -> tuple[float, float, float]:
     return least, 0.5 * (least + most), most
 
 
-def _travelled(
+def _traveled(
     steps: Choreography, tempo: float, speed: float, direction: float
 ) -> tuple[float, float]:
     player = steps.player(float(tempo), seed=1)
@@ -727,10 +727,10 @@ def _draw_synced(data: Data, synced: Dance, free: Dance) -> None:
     song = synced.music
     sheet = Figure(figsize=(9.0, 2.6), layout="constrained")
     axes = sheet.subplots()
-    for made, colour, name in ((free, GOLD, "not aligned"), (synced, BLUE, "aligned")):
+    for made, color, name in ((free, GOLD, "not aligned"), (synced, BLUE, "aligned")):
         found = made.found_beats()
         off = _errors(found, song.beats)
-        axes.plot(song.beats, off, "o-", ms=3.5, lw=0.8, color=colour, label=name)
+        axes.plot(song.beats, off, "o-", ms=3.5, lw=0.8, color=color, label=name)
     axes.axhline(0.0, color=TEXT, lw=0.6)
     axes.set_xlabel("seconds", size=8, color=TEXT)
     axes.set_ylabel("frames from the\nbeat of the music", size=8, color=TEXT)

@@ -23,7 +23,7 @@ import motionloom as ml
 from motionloom.crowd.ballroom import Ballroom, ballroom
 from motionloom.crowd.built_in import cut_at_beats, march_steps, waltz_cuts
 from motionloom.crowd.couples import couple_radius, couple_steps, found_couples
-from motionloom.crowd.learnt import learnt_steps
+from motionloom.crowd.learned import learned_steps
 from motionloom.crowd.march import March, fitted_march, march
 from motionloom.crowd.settings import (
     STREET,
@@ -41,12 +41,12 @@ from motionloom.library import Library
 from motionloom.motion import Motion
 from motionloom.motion.feet.contacts import landings
 from motionloom.motion.retargeting.retarget import conformed
-from motionloom.plots.figures.top_view import COLOURS, OUTLINE, write_top_view
+from motionloom.plots.figures.top_view import COLORS, OUTLINE, write_top_view
 from reproduction.claims import Claim, Data, not_made
 
 FloorPath = NDArray[np.complex128]  # z + ix per frame
 
-WALTZ = "built-in travelling waltz, seeds 5 to 9, 30 bars each"
+WALTZ = "built-in traveling waltz, seeds 5 to 9, 30 bars each"
 _NEEDS = "needs CMU"
 _SEEDS = range(5, 10)
 _TRIED = ("7", "8", "16", "69")  # subjects on whose walks settings were tried
@@ -135,7 +135,7 @@ def _draw_chase(data: Data, pointer: FloorPath, path: FloorPath) -> None:
 
 @cache
 def _waltz(seed: int) -> Choreography:
-    return learnt_steps(waltz_cuts(seed=seed), 20, groups=5, transition_phase=0.0)
+    return learned_steps(waltz_cuts(seed=seed), 20, groups=5, transition_phase=0.0)
 
 
 def figure_9(data: Data) -> Iterator[Claim]:
@@ -225,7 +225,7 @@ def _couple_obeys(place: str) -> Iterator[Claim]:
             "facing_error_degrees": float(np.mean(off["facing"])),
         },
         rule="speed_error_mps < 0.1 and direction_error_degrees < 30 and facing_error_degrees < 30",
-        data="built-in travelling waltz, seed 5; speeds 0.1 to 0.3 m/s, four directions, 24 s each",
+        data="built-in traveling waltz, seed 5; speeds 0.1 to 0.3 m/s, four directions, 24 s each",
         note="Facing is asked relative to the direction of travel; without, the error is that of "
         "facing ahead.",
         table=(("facing asked, degrees", "speed error, m/s", "direction error, degrees",
@@ -271,9 +271,9 @@ def _draw_waltz(data: Data, steps: Choreography) -> None:
             body = steps.movements[k].motion
             axes.plot(body.root[:, 0], body.root[:, 2], color="0.55", lw=0.8)
             places, contacts = body.role_positions(["left_foot", "right_foot"]), body.contacts()
-            for side, colour in enumerate(("#0072b2", "#d55e00")):
+            for side, color in enumerate(("#0072b2", "#d55e00")):
                 for frame in landings(contacts.standing(("left", "right")[side])):
-                    axes.plot(*places[frame, side, [0, 2]], "o", ms=3, color=colour)
+                    axes.plot(*places[frame, side, [0, 2]], "o", ms=3, color=color)
         likely = [f"{name} {chance:.0%}" for name, chance in
                   zip(steps.graph.names, row, strict=True) if chance > 0]  # fmt: skip
         number = steps.graph.members.index(group)
@@ -299,7 +299,7 @@ def figure_10(data: Data) -> Iterator[Claim]:
     write_top_view(made.motions, data.figure("papers-kp03-ballroom.png"),
                    radius=settings.floor.disc_radius, room=settings.floor.room,
                    columns=columns)  # fmt: skip
-    around = np.unwrap(np.arctan2(made.centres[..., 0], made.centres[..., 1]), axis=1)
+    around = np.unwrap(np.arctan2(made.centers[..., 0], made.centers[..., 1]), axis=1)
     yield Claim(
         place=place,
         statement="20 couples waltz around a room with columns, without colliding.",
@@ -309,7 +309,7 @@ def figure_10(data: Data) -> Iterator[Claim]:
             "couples": 20,
         },
         rule="least_gap_m >= 0 and couples_going_round >= 0.9 * couples",
-        data="built-in travelling waltz, seed 5, room of 14 by 10 m, 60 s",
+        data="built-in traveling waltz, seed 5, room of 14 by 10 m, 60 s",
         picture="papers-kp03-ballroom.png",
     )
     yield Claim(
@@ -335,14 +335,14 @@ def figure_10(data: Data) -> Iterator[Claim]:
         statement="Speed, direction and body orientation of the couples follow the force field.",
         ours={"facing_error_degrees": errors[0.0], "without_facing_degrees": errors[None]},
         rule="facing_error_degrees < 30 and facing_error_degrees < without_facing_degrees",
-        data="built-in travelling waltz, seeds 6 and 7, 20 couples, 30 s each",
+        data="built-in traveling waltz, seeds 6 and 7, 20 couples, 30 s each",
         note="Mean angle between where a leader faces and where the couple travels.",
     )
     for between, phase in (("", 0.0), (", between beats", None)):
-        for graph in ("learnt", "built-in"):
+        for graph in ("learned", "built-in"):
             steps = (
-                learnt_steps(waltz_cuts(seed=5), 20, groups=5, transition_phase=phase)
-                if graph == "learnt"
+                learned_steps(waltz_cuts(seed=5), 20, groups=5, transition_phase=phase)
+                if graph == "learned"
                 else cut_at_beats([waltz_take(5)], meter=3, nodes=2, transition_phase=phase)
             )
             rows.append((f"waltz, {graph}{between}", *_quality(settings, steps)))
@@ -351,13 +351,13 @@ def figure_10(data: Data) -> Iterator[Claim]:
     small = BallroomSettings(couples=20, tempo_bpm=60.0 / steps.period, seconds=30.0,
                              floor=Ballfloor(radius=0.6),
                              movements=CrowdMovements(library="corpus"))  # fmt: skip
-    rows.append(("waltz of the corpus, learnt", *_quality(small, steps)))
+    rows.append(("waltz of the corpus, learned", *_quality(small, steps)))
     if data.cmu is None:
         yield not_made(place, "The same with captured couples.", _NEEDS)
     else:
         pairs = [(data.cmu[f"60_{k:02d}"], data.cmu[f"61_{k:02d}"]) for k in range(1, 16)]
         for label, options in (
-            ("salsa, learnt", {}), ("salsa, learnt, 5 nodes", {"groups": 5}),
+            ("salsa, learned", {}), ("salsa, learned, 5 nodes", {"groups": 5}),
             ("salsa, built-in", {"graph": "built-in"}),
         ):  # fmt: skip
             steps = couple_steps(pairs, meter=4, **options)
@@ -372,10 +372,10 @@ def figure_10(data: Data) -> Iterator[Claim]:
     seams = {str(row[0]): float(str(row[6])) for row in rows}
     yield Claim(
         place=place,
-        statement="A learnt graph of five nodes serves a ballroom.",
-        ours={"seams_learnt": seams["waltz, learnt"], "seams_built_in": seams["waltz, built-in"]},
-        rule="seams_learnt <= 1.1 * seams_built_in",
-        data="built-in travelling waltz, seed 5" + "; CMU 60 and 61, salsa" * (len(rows) > 2),
+        statement="A learned graph of five nodes serves a ballroom.",
+        ours={"seams_learned": seams["waltz, learned"], "seams_built_in": seams["waltz, built-in"]},
+        rule="seams_learned <= 1.1 * seams_built_in",
+        data="built-in traveling waltz, seed 5" + "; CMU 60 and 61, salsa" * (len(rows) > 2),
         note="Seam accelerations are relative to those of the takes. Transitions of the waltz are "
         "on the beat, as in the paper, unless the table says between beats; those of other takes "
         "are where they are smoothest. Figures of salsa differ too much to be blended in 5 nodes; "
@@ -387,7 +387,7 @@ def figure_10(data: Data) -> Iterator[Claim]:
 def _timed(settings: BallroomSettings, steps: Choreography) -> tuple[Ballroom, float]:
     begin = time.process_time()
     made = ballroom(settings, steps)
-    return made, made.centres.shape[1] / (time.process_time() - begin)
+    return made, made.centers.shape[1] / (time.process_time() - begin)
 
 
 def _quality(settings: BallroomSettings, steps: Choreography) -> tuple[object, ...]:
@@ -405,8 +405,8 @@ def _quality(settings: BallroomSettings, steps: Choreography) -> tuple[object, .
 def _facing_error(made: Ballroom) -> float:
     """Mean angle, degrees, from the way of two seconds to the heading of the leader."""
     off = []
-    for agent, centre in zip(made.motions, made.centres, strict=True):
-        way = centre[60:] - centre[:-60]
+    for agent, center in zip(made.motions, made.centers, strict=True):
+        way = center[60:] - center[:-60]
         away = _off(agent[0].headings()[30:-30] - np.arctan2(way[:, 0], way[:, 1]))
         off.append(np.abs(away)[np.hypot(*way.T) > 0.3])
     return float(np.concatenate(off).mean())
@@ -466,7 +466,7 @@ def figure_11(data: Data) -> Iterator[Claim]:
 
 
 def _built_in_marches() -> Choreography:
-    return march_steps(graph="learnt", transition_phase=0.0)
+    return march_steps(graph="learned", transition_phase=0.0)
 
 
 def _walks(cmu: Library, folder: Path) -> dict[str, list[str]]:
@@ -550,7 +550,7 @@ def _marching(place: str, data: Data, every: dict[str, Choreography], note: str)
     name = next(iter(every))
     settings = first.settings
     speeds = np.hypot(
-        *np.diff(first.centres[: settings.formation.files, ::30], axis=1).transpose(2, 0, 1)
+        *np.diff(first.centers[: settings.formation.files, ::30], axis=1).transpose(2, 0, 1)
     )
     second = int(np.ptp(speeds, axis=0).argmax())
     corner = speeds[:, second]
@@ -597,18 +597,18 @@ def _marching(place: str, data: Data, every: dict[str, Choreography], note: str)
 def _draw_march(data: Data, made: March, seconds: float) -> None:
     """Soldiers from above with their way of the last three seconds, in the first corner."""
     fps = made.motions[0][0].fps
-    now = min(int(seconds * fps), made.centres.shape[1] - 1)
+    now = min(int(seconds * fps), made.centers.shape[1] - 1)
     figure = Figure((6.0, 6.0))
     axes = figure.subplots()
     street = np.asarray(made.settings.street.places)
     axes.plot(street[:, 0], street[:, 1], "--", color="0.8")
-    for number, (agent, way) in enumerate(zip(made.motions, made.centres, strict=True)):
-        colour = COLOURS[number % made.settings.formation.files]
-        axes.plot(*way[max(now - int(3 * fps), 0) : now + 1].T, color=colour, lw=1.0)
+    for number, (agent, way) in enumerate(zip(made.motions, made.centers, strict=True)):
+        color = COLORS[number % made.settings.formation.files]
+        axes.plot(*way[max(now - int(3 * fps), 0) : now + 1].T, color=color, lw=1.0)
         yaw = agent[0].headings()[now]
         turned = OUTLINE @ np.array([[np.cos(yaw), -np.sin(yaw)], [np.sin(yaw), np.cos(yaw)]])
-        axes.fill(*(turned + way[now]).T, color=colour)
-    low, high = made.centres[:, now].min(axis=0) - 4.0, made.centres[:, now].max(axis=0) + 4.0
+        axes.fill(*(turned + way[now]).T, color=color)
+    low, high = made.centers[:, now].min(axis=0) - 4.0, made.centers[:, now].max(axis=0) + 4.0
     axes.set(xlim=(high[0], low[0]), ylim=(low[1], high[1]), aspect="equal",
              xlabel="x (m)", ylabel="z (m)")  # fmt: skip
     figure.savefig(data.figure("papers-kp03-march.png"), dpi=110, bbox_inches="tight")
@@ -621,7 +621,7 @@ def _marched(steps: Choreography) -> tuple[March, float]:
     settings = fitted_march(settings, steps, fit_speed=True, fit_street=True)
     begin = time.process_time()
     made = march(settings, steps)
-    return made, made.centres.shape[1] / (time.process_time() - begin)
+    return made, made.centers.shape[1] / (time.process_time() - begin)
 
 
 PARTS = (figure_8, figure_9, figure_10, figure_11)

@@ -45,7 +45,7 @@ from motionloom.motion_graph.transitions.candidates import (
     transition_candidates,
 )
 from motionloom.motion_graph.transitions.foot_support import FootSupport
-from motionloom.motion_graph.transitions.transitions import blended, window_centres
+from motionloom.motion_graph.transitions.transitions import blended, window_centers
 from reproduction.claims import Claim, Data, Paper, not_made
 
 PAPER = Paper(
@@ -103,7 +103,7 @@ def error_functions(data: Data) -> Iterator[Claim]:
         ours={"largest_change": float(gap)},
         rule="largest_change < 0.01",
         data="a salsa of 500 frames turned by 90 degrees and moved",
-        note="In weighted metres; the threshold of a transition is 15.",
+        note="In weighted meters; the threshold of a transition is 15.",
     )
     same = _full(jrd, rows[0], rows[0], sector=100)
     other = _full(jrd, rows[0], rows[1], sector=100)
@@ -375,7 +375,7 @@ def best_distance(data: Data) -> Iterator[Claim]:
         rule="jrd_coverage >= pc11_coverage and jrd_acceleration <= 1.05 * pc11_acceleration and "
         "jrd_skipped <= pc11_skipped + 0.05",
         data="ten sets of CMU takes (walks, runs, dances, swordplay), 60 transitions a minute",
-        note="By the distance alone: feet need not agree, nothing is smoothed. Learnt weights are "
+        note="By the distance alone: feet need not agree, nothing is smoothed. Learned weights are "
         "from performers of none of the sets. The last row of the table is the probability of such "
         "differences by chance. The margins of the rule were set when the figures were known.",
         table=(
@@ -450,23 +450,23 @@ def _sums(jrd, motions: Sequence[Motion], threshold: float) -> tuple[int, ...]:
 
 
 def _windows(data: Data, cmu: Library) -> Iterator[Claim]:
-    """Mean error of the frames blended, centred and as in section 4.6."""
+    """Mean error of the frames blended, centered and as in section 4.6."""
     jrd = distance_22()
     one, two, _ = dances(cmu)
     rows = [jrd.prepare(motion) for motion in (one, two)]
     found, _ = pruned(_full(jrd, *rows, sector=SECTOR), THRESHOLD, blend=BLEND)
-    there, _ = window_centres(found.frames, BLEND, "kr14")
+    there, _ = window_centers(found.frames, BLEND, "kr14")
     half = BLEND // 2
     ends = np.array([len(rows[0]), len(rows[1])]) - (BLEND - half)
     inside = np.all((there >= half) & (there <= ends), axis=1)
     errors = {
-        "centred": mean_errors(jrd, *rows, found.frames[inside], BLEND).mean(),
+        "centered": mean_errors(jrd, *rows, found.frames[inside], BLEND).mean(),
         "section_4_6": mean_errors(jrd, *rows, there[inside], BLEND).mean(),
     }
     supports = [FootSupport.of(motion) for motion in (one, two)]
     usual = usual_acceleration([one, two])
     some = np.linspace(0, inside.sum() - 1, 60).astype(int)
-    for name, frames in (("centred", found.frames[inside]), ("section_4_6", there[inside])):
+    for name, frames in (("centered", found.frames[inside]), ("section_4_6", there[inside])):
         jerks = [_acceleration(one, two, supports, frames[k], usual) for k in some]
         errors[f"{name}_acceleration"] = float(np.median(jerks))
     yield Claim(
@@ -477,7 +477,7 @@ def _windows(data: Data, cmu: Library) -> Iterator[Claim]:
         data=f"{int(inside.sum())} transitions between two salsas",
         note="Mean error over the frames that are blended (threshold 15), and the median over 60 "
         "transitions of the largest acceleration, relative to the takes' 99.9th percentile. Blends "
-        "here are centred on (i, j) by default.",
+        "here are centered on (i, j) by default.",
     )
 
 
@@ -532,7 +532,7 @@ def _scores(cmu: Library) -> dict[str, dict[str, GraphScore]]:
         "jrd": frame_distance("jrd"),
         "pc11": frame_distance("pc11"),
         "e15": frame_distance("e15"),
-        "jrd, learnt weights": JointRelativeDistance("learnt", _learned(cmu, "nnls").weights),
+        "jrd, learned weights": JointRelativeDistance("learned", _learned(cmu, "nnls").weights),
         "jrd, equal weights": JointRelativeDistance("equal", equal),
     }
     return {
@@ -610,7 +610,7 @@ def _pruning(data: Data, jrd, rows, before, after) -> str:
 
 
 def _transition_strip(data: Data, motions, transitions, chosen: int) -> str:
-    """One transition as a film strip, coloured from take to take."""
+    """One transition as a film strip, colored from take to take."""
     import matplotlib.pyplot as plt
 
     name = "papers-kr14-transition.png"
@@ -633,12 +633,12 @@ def _transition_strip(data: Data, motions, transitions, chosen: int) -> str:
     for k, frame in enumerate(shown):
         share = float(np.clip((frame - lead + 1) / blend, 0.0, 1.0))
         share = 3.0 * share**2 - 2.0 * share**3
-        colour = (1.0 - share) * _HUE["from"] + share * _HUE["to"]
+        color = (1.0 - share) * _HUE["from"] + share * _HUE["to"]
         points = places[frame] - places[frame, 0] * [1.0, 0.0, 1.0]
         for joint, parent in enumerate(clip.skeleton.parents):
             if parent >= 0:
                 ends = points[[joint, parent]]
-                axes.plot(ends[:, 0] + 0.75 * k, ends[:, 1], "-", color=colour, lw=2.0)
+                axes.plot(ends[:, 0] + 0.75 * k, ends[:, 1], "-", color=color, lw=2.0)
         axes.text(0.75 * k, -0.16, f"{frame - lead}", ha="center", fontsize=8)
     axes.set(
         aspect="equal", title=f"{before.name} (green) to {after.name} (red); frame of the blend"

@@ -12,7 +12,7 @@ from motionloom.evaluation.rank_correlation import mean_correlations
 from motionloom.features import FeatureSet, feature_set, frame_distance
 from motionloom.features.feature_table import LibraryFeatures, principal_components
 from motionloom.library import Library
-from motionloom.search.index.neighbours import open_index
+from motionloom.search.index.neighbors import open_index
 from reproduction.claims import Claim, Data, not_made
 from reproduction.kt10_poses import NEEDS_CMU, SETS, WINDOWS, random_frames
 
@@ -30,7 +30,7 @@ def figure_2(data: Data) -> Iterator[Claim]:
     and place are removed, as by default here and in the point clouds.
     """
     if data.clips is None or data.cmu is None:
-        yield not_made("Figure 2", "Distance measures agree on near neighbours.", NEEDS_CMU)
+        yield not_made("Figure 2", "Distance measures agree on near neighbors.", NEEDS_CMU)
         return
     from motionloom.plots.pages.evaluation_report import write_rank_correlations
 
@@ -194,7 +194,7 @@ def _small_database(poses: Correlations, segments: Correlations, place: str) -> 
 
 
 def _large(data: Data, normalize: str) -> Callable[[str, str], float]:
-    """Correlations on all of CMU: neighbours by the index, all measures on those."""
+    """Correlations on all of CMU: neighbors by the index, all measures on those."""
     assert data.cmu is not None
     tables = {name: data.cmu.features(name, normalize=normalize) for name in SETS}
     frames = random_frames(tables["e30x3"], 48, seed=5)
@@ -236,7 +236,7 @@ def _fitted(name: str, normalize: str, library: Library) -> FeatureSet:
 
 
 def _named(names: Sequence[str], matrix: NDArray) -> Callable[[str, str], float]:
-    """Correlation by the names of two measures; the first chooses the neighbours."""
+    """Correlation by the names of two measures; the first chooses the neighbors."""
     at = {name: number for number, name in enumerate(names)}
     return lambda a, b: float(matrix[at[a], at[b]])
 

@@ -18,7 +18,7 @@ from motionloom.search.index.bucket_index import BucketIndex
 from reproduction.claims import Claim, Data, not_made
 from reproduction.kt10_poses import NEEDS_CMU
 
-RADIUS = 0.07  # metres; the default of fat graphs
+RADIUS = 0.07  # meters; the default of fat graphs
 SUBJECTS = ("07", "16", "35")
 # As many poses of as many joints as `pc11`; turned by heading, not by the best angle.
 CLOUD = FeatureSet("cloud", ("hips", *BODY_ROLES), samples=11, window_seconds=1.0 / 3.0)
@@ -55,13 +55,13 @@ def section_5_3_base_poses(data: Data) -> Iterator[Claim]:
         ours=ours,
         rule="same == poses",
         data=f"CMU subjects {', '.join(SUBJECTS)}, all takes; `e15`, radius {RADIUS} m",
-        note="`first_limited`: first base poses that are right with at most 256 neighbours.",
-        table=(["subject", "frames", "share with 256 neighbours or more", "most neighbours"], rows),
+        note="`first_limited`: first base poses that are right with at most 256 neighbors.",
+        table=(["subject", "frames", "share with 256 neighbors or more", "most neighbors"], rows),
     )
 
 
 def _quadratic(rows: NDArray, radius: float, most: int) -> tuple[NDArray, NDArray]:
-    """Neighbours of every frame, and base poses, by all distances."""
+    """Neighbors of every frame, and base poses, by all distances."""
     from scipy.spatial.distance import cdist
 
     near = cdist(rows, rows) <= radius
@@ -74,7 +74,7 @@ def _quadratic(rows: NDArray, radius: float, most: int) -> tuple[NDArray, NDArra
 
 
 def section_5_3_time(data: Data) -> Iterator[Claim]:
-    """Processor time to count the neighbours of all frames of random walks."""
+    """Processor time to count the neighbors of all frames of random walks."""
     statement = "Base poses take O(n log n) instead of O(n^2)."
     if data.cmu is None or data.folder is None:
         yield not_made("Section 5.3", statement, NEEDS_CMU)
@@ -108,10 +108,10 @@ def section_5_3_time(data: Data) -> Iterator[Claim]:
         },
         rule="limited_exponent <= 1.3",
         data=f"CMU takes called walks, in random order; `e15`, radius {RADIUS} m",
-        note="Exponents of n. With a fixed radius every frame has more neighbours in a larger "
+        note="Exponents of n. With a fixed radius every frame has more neighbors in a larger "
         "database, and each must be visited.",
         table=(
-            ["frames", "neighbours, mean", "256 nearest listed, s", "all counted, s"],
+            ["frames", "neighbors, mean", "256 nearest listed, s", "all counted, s"],
             [
                 [f"{n:,}", f"{m:.0f}", f"{a:.2f}", f"{b:.2f}"]
                 for n, m, a, b in zip(sizes, mean, *spent.values(), strict=True)

@@ -127,7 +127,7 @@ CORPUS_QUERIES = {
 def table_2(data: Data) -> Iterator[Claim]:
     """Right and wrong hits of the paper's graph by feature set, judged by labels.
 
-    Captured takes: six labelled actions, each searched in its own take. Built-in corpus: a kick to
+    Captured takes: six labeled actions, each searched in its own take. Built-in corpus: a kick to
     the side and a punch, searched in everything. Hits overlap a true occurrence by half of what
     the two cover; optional occurrences count neither way.
     """

@@ -1,4 +1,4 @@
-"""Krüger et al. 2010, section 4: the lazy neighbourhood graph against DTW."""
+"""Krüger et al. 2010, section 4: the lazy neighborhood graph against DTW."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from motionloom.features import feature_set
 from motionloom.features.feature_table import LibraryFeatures
 from motionloom.search.candidates import Candidate, Limits
 from motionloom.search.index.bucket_index import BucketIndex
-from motionloom.search.index.neighbours import open_index
+from motionloom.search.index.neighbors import open_index
 from motionloom.search.subsequence.dtw import dtw_matches
 from motionloom.search.subsequence.lazy_graph import lazy_matches
 from reproduction.claims import Claim, Data, not_made
@@ -58,9 +58,9 @@ def recall(best: Sequence[Candidate], found: Sequence[Candidate]) -> float:
 
 
 def section_4_1_small(data: Data) -> Iterator[Claim]:
-    """76 clips: are all cells of DTW's alignments neighbours? Then both find the same."""
+    """76 clips: are all cells of DTW's alignments neighbors? Then both find the same."""
     statement = (
-        "On 76 cut motions all frames that DTW aligns are neighbours, so the graph finds its paths."
+        "On 76 cut motions all frames that DTW aligns are neighbors, so the graph finds its paths."
     )
     if data.clips is None:
         yield not_made("Section 4.1", statement, "needs CMU clips")
@@ -86,7 +86,7 @@ def section_4_1_small(data: Data) -> Iterator[Claim]:
         rule="k4096 == paper_share",
         data=f"76 CMU clips, {len(rows):,} frames at 30 Hz; the best 8 alignments of every clip",
         note=f"{OURS} The rule was set for 1024 and moved to 4096 after a first look; with 4096, "
-        f"{4096 / len(rows):.0%} of all frames are neighbours.",
+        f"{4096 / len(rows):.0%} of all frames are neighbors.",
     )
 
 
@@ -132,7 +132,7 @@ def section_4_1(data: Data) -> Iterator[Claim]:
         data=f"CMU, {len(rows):,} frames; 24 random segments each, DTW's best 20, `e15`, k = 4096",
         note=f"Rare is taken as one in twenty. {OURS} DTW has the steps of the graph.",
         table=(
-            ["neighbours", "1 s", "1 s, slope steps", "3 s", "3 s, slope steps"],
+            ["neighbors", "1 s", "1 s, slope steps", "3 s", "3 s, slope steps"],
             table,
         ),
     )
@@ -231,7 +231,7 @@ def section_4_1_ranks(data: Data) -> Iterator[Claim]:
 
 
 def section_4_2(data: Data) -> Iterator[Claim]:
-    """Approximate neighbours: alignments kept, and the time of neighbours and of the graph."""
+    """Approximate neighbors: alignments kept, and the time of neighbors and of the graph."""
     statement = "With epsilon = 0.1 the results are exactly the same."
     if data.cmu is None:
         yield not_made("Section 4.2", statement, NEEDS_CMU)
@@ -282,12 +282,12 @@ def section_4_2(data: Data) -> Iterator[Claim]:
     times = {e: float(np.mean([faster[n, e] for n in sets])) for e in (0.1, 0.5)}
     yield Claim(
         place="Section 4.2",
-        statement="With epsilon = 0.1 the search for neighbours takes about 10 % less time.",
+        statement="With epsilon = 0.1 the search for neighbors takes about 10 % less time.",
         paper={"time": 0.9},
         ours={"time": round(times[0.1], 2), "time_with_0_5": round(times[0.5], 2)},
         rule="time <= 0.95",
         data=place,
-        note="Our index also tries the neighbours of the frame before where it is approximate.",
+        note="Our index also tries the neighbors of the frame before where it is approximate.",
     )
     yield Claim(
         place="Section 4.2",
@@ -309,7 +309,7 @@ def section_4_2(data: Data) -> Iterator[Claim]:
     both = {n: graph_ms[n, 1] + graph_ms[n, 3] for n in sets}
     yield Claim(
         place="Section 4.2",
-        statement="Without the search for neighbours, windows align 1.5 times as fast.",
+        statement="Without the search for neighbors, windows align 1.5 times as fast.",
         paper={"ratio": 1.5},
         ours={
             "e15": round(both["e15"] / both["e15x3"], 2),
@@ -330,7 +330,7 @@ def section_4_2(data: Data) -> Iterator[Claim]:
     shares = {n: search_ms[n, 0.0] / (search_ms[n, 0.0] + both[n]) for n in sets}
     yield Claim(
         place="Section 4.2",
-        statement="The search for neighbours takes 90 % of the time.",
+        statement="The search for neighbors takes 90 % of the time.",
         paper={"share": 0.9},
         ours={n: round(value, 2) for n, value in shares.items()},
         rule="min(e15, e30, pca16, e15x3, e30x3) >= 0.8",

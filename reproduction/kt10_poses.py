@@ -16,14 +16,14 @@ from motionloom.features.body_frame import body_positions
 from motionloom.features.feature_table import LibraryFeatures
 from motionloom.library import Library
 from motionloom.search.index.bucket_index import BucketIndex
-from motionloom.search.index.neighbours import open_index
+from motionloom.search.index.neighbors import open_index
 from reproduction.claims import Claim, Data, not_made
 
 SETS = ("pca8", "pca16", "pca25", "e15", "e30", "e39", "e15x3", "e15x5", "e30x3")  # of table 1
 SINGLE, WINDOWS = SETS[:6], SETS[6:]
 NEEDS_CMU = "needs the CMU database"
 
-# Milliseconds for 16 and 256 nearest neighbours among the 1,038,388 frames of CMU, in the order
+# Milliseconds for 16 and 256 nearest neighbors among the 1,038,388 frames of CMU, in the order
 # of SETS, and for 256 among the 380,813 frames of HDM05.
 PAPER_16 = (0.25, 2.15, 5.37, 1.65, 6.37, 8.71, 20.62, 37.08, 55.59)
 PAPER_256 = (1.35, 8.97, 18.10, 7.36, 24.12, 31.68, 60.23, 96.55, 136.29)
@@ -31,7 +31,7 @@ PAPER_256_SMALL = (1.03, 4.99, 8.68, 4.53, 12.50, 16.37, 23.70, 36.22, 46.71)
 SMALL = 380_813
 
 ENDS = ("left_wrist", "right_wrist", "left_ankle", "right_ankle", "head")
-COLOURS = ["#2f7ed8", "#e8672c", "#7db3ec", "#f2a57e", "#3d4653"]
+COLORS = ["#2f7ed8", "#e8672c", "#7db3ec", "#f2a57e", "#3d4653"]
 CHAINS = (
     ("hips", "chest", "head"),
     *(("chest", f"{s}_shoulder", f"{s}_elbow", f"{s}_wrist") for s in ("left", "right")),
@@ -64,8 +64,8 @@ def random_frames(features: LibraryFeatures, count: int, seed: int) -> NDArray[n
 
 
 def figure_1(data: Data) -> Iterator[Claim]:
-    """The 256 nearest neighbours of nine poses, and the time to find each."""
-    statement = "The 256 nearest neighbours of a pose are found in a few milliseconds."
+    """The 256 nearest neighbors of nine poses, and the time to find each."""
+    statement = "The 256 nearest neighbors of a pose are found in a few milliseconds."
     if data.cmu is None:
         yield not_made("Figure 1", statement, NEEDS_CMU)
         return
@@ -78,7 +78,7 @@ def figure_1(data: Data) -> Iterator[Claim]:
         times.append(
             processor_ms(lambda q=query: index.nearest(q, features.rows, k=256))  # type: ignore
         )
-    _draw_neighbours(data.cmu, features, near, data)
+    _draw_neighbors(data.cmu, features, near, data)
     yield Claim(
         place="Figure 1",
         statement=statement,
@@ -86,12 +86,12 @@ def figure_1(data: Data) -> Iterator[Claim]:
         ours={"largest_ms": round(max(times), 2), "mean_ms": round(float(np.mean(times)), 2)},
         rule="largest_ms <= 10",
         data=f'CMU, {len(features):,} frames; 9 poses, `e15`, `normalize="paper"`',
-        note="A few is taken as ten. Above each pose: the distance of its last neighbour.",
-        picture="papers-kt10-neighbours.png",
+        note="A few is taken as ten. Above each pose: the distance of its last neighbor.",
+        picture="papers-kt10-neighbors.png",
     )
 
 
-def _draw_neighbours(library: Library, features: LibraryFeatures, near: list, data: Data) -> None:
+def _draw_neighbors(library: Library, features: LibraryFeatures, near: list, data: Data) -> None:
     import matplotlib.pyplot as plt
 
     from motionloom.plots.figures.drawing import Camera
@@ -109,7 +109,7 @@ def _draw_neighbours(library: Library, features: LibraryFeatures, near: list, da
             motion, at = features.locate(int(row))
             dots = ends(motion)[min(int(at), len(ends(motion)) - 1)]
             faded = 0.05 + 0.4 * (1.0 - gap / gaps[-1])
-            axes.scatter(dots[:, 0], dots[:, 1], s=7, c=COLOURS, alpha=faded, lw=0)
+            axes.scatter(dots[:, 0], dots[:, 1], s=7, c=COLORS, alpha=faded, lw=0)
         for chain in CHAINS:
             line = seen(name, chain, [frame])[0]
             axes.plot(line[:, 0], line[:, 1], color="#3d4653", lw=1.6, solid_capstyle="round")
@@ -118,7 +118,7 @@ def _draw_neighbours(library: Library, features: LibraryFeatures, near: list, da
         axes.set_title(f"{far:.0f} cm", fontsize=9, color="#66707d")
         axes.set_axis_off()
     figure.subplots_adjust(0, 0, 1, 0.93, wspace=0)
-    figure.savefig(data.figure("papers-kt10-neighbours.png"), dpi=85)
+    figure.savefig(data.figure("papers-kt10-neighbors.png"), dpi=85)
     plt.close(figure)
 
 
@@ -157,7 +157,7 @@ def section_3_2(data: Data) -> Iterator[Claim]:
         },
         rule="full_clips >= heading_clips and full_bandai >= heading_bandai "
         "and full_exercises >= heading_exercises",
-        data="115 CMU clips, 280 Bandai clips, 3 labelled CMU takes",
+        data="115 CMU clips, 280 Bandai clips, 3 labeled CMU takes",
         note="Mean average precision of clips, share of right labels of exercises; `e15`, nothing "
         "is fitted.",
         table=(["data", "heading", "paper"], rows),
@@ -174,7 +174,7 @@ def section_3_2(data: Data) -> Iterator[Claim]:
     )
     yield Claim(
         place="Section 3.2",
-        statement="Which way the root is removed makes no difference to the neighbours of a pose.",
+        statement="Which way the root is removed makes no difference to the neighbors of a pose.",
         ours={"shared": round(shared, 2)},
         rule="shared >= 0.95",
         data=f"CMU, {len(heading):,} frames; 256 nearest of 200 random frames",
@@ -257,7 +257,7 @@ def table_1(data: Data) -> Iterator[Claim]:
     are the first 380,813 frames of CMU, as many as HDM05 has.
     """
     if data.cmu is None:
-        yield not_made("Table 1", "Nearest neighbours are found in milliseconds.", NEEDS_CMU)
+        yield not_made("Table 1", "Nearest neighbors are found in milliseconds.", NEEDS_CMU)
         return
     few, many, small = {}, {}, {}
     for name in SETS:

@@ -126,7 +126,7 @@ def section_5_2(data: Data) -> Iterator[Claim]:
 
 
 def table_4(data: Data) -> Iterator[Claim]:
-    """86_01 by feature set of the neighbour search, and with exact neighbours."""
+    """86_01 by feature set of the neighbor search, and with exact neighbors."""
     place = "Table 4"
     statement = "Reconstruction works about equally well with all nine feature sets."
     if data.cmu is None:
@@ -157,7 +157,7 @@ def table_4(data: Data) -> Iterator[Claim]:
         exact = evaluate_reconstruction(data.cmu.store, _TAKE)
     yield Claim(
         place="Section 5.2",
-        statement="Approximate neighbours (epsilon = 0.5) do not change the results notably.",
+        statement="Approximate neighbors (epsilon = 0.5) do not change the results notably.",
         ours={"approximate_cm": found["e15"].mean_cm, "exact_cm": exact.mean_cm},
         rule="abs(approximate_cm - exact_cm) <= 0.05 * exact_cm",
         data=f"{_CMU}; 86_01",
@@ -183,7 +183,7 @@ def blind_takes(library: Library) -> tuple[str, ...]:
 
 
 def inverse_kinematics(library: Library, error: ReconstructionError) -> float:
-    """Mean error in centimetres of inverse kinematics from the same markers."""
+    """Mean error in centimeters of inverse kinematics from the same markers."""
     motion = library[error.motion]
     signal = control_signal(tracked(motion, noise=NOISE, seed=_SEED))
     settings = ReconstructSettings(exclude=error.left_out)

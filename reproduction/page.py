@@ -60,7 +60,7 @@ def write_page(page: Path = PAGE, folder: Path = RESULTS) -> None:
 def markdown(reports: list[dict[str, Any]]) -> str:
     """The whole page."""
     pictures = [_picture(claim) for report in reports for claim in report["claims"]]
-    first = next((each for each in pictures if "neighbours" in each), "")
+    first = next((each for each in pictures if "neighbors" in each), "")
     rows = [
         [f"[{report['authors']}](#{_anchor(report['authors'])})"]
         + [str(_count(report, outcome)) for outcome in (HOLDS, FAILS, NOT_MADE)]

@@ -3,7 +3,7 @@
 Each motion lists what it shows (`shows`: predicate, side, start and end in seconds) and what may
 be said of it besides (`also`). Standing bodies are plans of the built-in corpus; bodies on the
 floor and in the air are a few key poses, with the lowest point of the body on the floor, and the
-centre of mass on its parabola in flight.
+center of mass on its parabola in flight.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from motionloom.demo.gait import jog
 from motionloom.demo.performers import performer as numbered
 from motionloom.demo.plan import HANGING_LEG, OTHER, MotionPlan
 from motionloom.motion import Motion
-from motionloom.motion.kinematics.body import centre_of_mass
+from motionloom.motion.kinematics.body import center_of_mass
 from motionloom.motion.rotations import quaternions as rot
 
 FPS = 30.0
@@ -78,7 +78,7 @@ class _Standing:
         self.hold(f"{side}_arm", start, end, value, REST_ARM)
 
     def hand_at(self, side: str, role: str, start: float, end: float, offset) -> None:
-        """Hold a hand at a joint, with an offset (left, up, forward), metres."""
+        """Hold a hand at a joint, with an offset (left, up, forward), meters."""
         self.hands.append((side, role, start, end, np.asarray(offset, float)))
 
     def lift_leg(self, side: str, start: float, end: float, angles) -> None:
@@ -428,7 +428,7 @@ def _knelt(side: str) -> Pose:
 
 
 def _posed(number: int, keys, *, flight: tuple[float, float] | None = None) -> Motion:
-    """A motion through key poses (second, pose, metres forward), eased between them."""
+    """A motion through key poses (second, pose, meters forward), eased between them."""
     skeleton = numbered(number).skeleton
     times = np.arange(round(keys[-1][0] * FPS) + 1) / FPS
     pitch = {role: np.zeros(len(times)) for role in ("hips", "spine", "chest", "neck")}
@@ -463,7 +463,7 @@ def _posed(number: int, keys, *, flight: tuple[float, float] | None = None) -> M
     root[:, 1] = 0.02 - lowest
     if flight is not None:
         off, on = (round(each * FPS) for each in flight)
-        mass = centre_of_mass(motion)[:, 1]
+        mass = center_of_mass(motion)[:, 1]
         t = np.arange(on - off + 1) / FPS
         a, b = root[off, 1] + mass[off], root[on, 1] + mass[on]
         rise = (b - a) / t[-1] + 0.5 * GRAVITY * t[-1]

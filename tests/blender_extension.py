@@ -4,7 +4,7 @@ python blender_extension.py EXTENSION.zip TASK.json OUTPUT.json
 
 TASK has the address and the token of a studio, an address where none is, and the joints of a
 person. OUTPUT has what Blender showed: lines of reports, rows of the list, and for each armature
-the heads of its bones at rest and in some frames, in metres, y up.
+the heads of its bones at rest and in some frames, in meters, y up.
 """
 
 import json
@@ -403,7 +403,7 @@ def started(preferences, given):
 
 
 def mixamo(person):
-    """Mixamo's names, in centimetres, y up below a turned and scaled object, with odd rolls."""
+    """Mixamo's names, in centimeters, y up below a turned and scaled object, with odd rolls."""
     data = bpy.data.armatures.new("mixamo")
     figure = bpy.data.objects.new("mixamo", data)
     bpy.context.scene.collection.objects.link(figure)

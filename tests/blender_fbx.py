@@ -4,7 +4,7 @@ python blender_fbx.py TASKS.json OUTPUT.npz
 
 TASKS is a list of {"file", "fps", "frames", "importer", "vertices"}. OUTPUT has for task K
 `heads_K` (F, B, 3) and `turns_K` (F, B, 4), wxyz, of the bones named in `names_K`, and with
-"vertices" `vertices_K` (F, V, 3): in the world, z up, metres.
+"vertices" `vertices_K` (F, V, 3): in the world, z up, meters.
 """
 
 import json

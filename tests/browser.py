@@ -1,6 +1,6 @@
 """Browser helpers for tests of the studio page: open views, read pixels at joints.
 
-Counting coloured pixels proves little: it passes with the skeleton deleted. These helpers look
+Counting colored pixels proves little: it passes with the skeleton deleted. These helpers look
 at the pixels where joints must be, once with the character and once without it.
 """
 
@@ -18,7 +18,7 @@ FLAGS = [
     "--no-sandbox", "--use-angle=swiftshader", "--enable-unsafe-swiftshader",
     "--autoplay-policy=no-user-gesture-required",  # else no sound without a real click
 ]  # fmt: skip
-_CHANGED = 40  # of 765, summed over the three colours: more than any shading of the floor
+_CHANGED = 40  # of 765, summed over the three colors: more than any shading of the floor
 
 
 def chromium() -> str | None:

@@ -9,8 +9,8 @@ import numpy as np
 import motionloom as ml
 from motionloom.motion.rotations import quaternions as rot
 
-REFERENCE = (0.3, 0.1, -0.8)  # metres: where the fixed carrier stands
-KINDS = ("fixed", "tilted", "travelling", "rigid")
+REFERENCE = (0.3, 0.1, -0.8)  # meters: where the fixed carrier stands
+KINDS = ("fixed", "tilted", "traveling", "rigid")
 
 
 def under_a_carrier(motion, kind, *, props=False, name="Reference"):
@@ -20,7 +20,7 @@ def under_a_carrier(motion, kind, *, props=False, name="Reference"):
     ----------
     motion : Motion
         Of any root; a second call adds a second joint above the first.
-    kind : {"fixed", "tilted", "travelling", "rigid"}
+    kind : {"fixed", "tilted", "traveling", "rigid"}
         The carrier stands still; stands still and turns a body that lies along z upright, as
         Blender's armatures do; travels below the body on the floor with its heading; moves and
         turns with the hips.
@@ -67,7 +67,7 @@ def under_a_carrier(motion, kind, *, props=False, name="Reference"):
 def _path(motion, kind):
     """World positions (T, 3) and rotations (T, 4) of the carrier."""
     frames = len(motion)
-    if kind == "travelling":
+    if kind == "traveling":
         return motion.root * np.array([1.0, 0.0, 1.0]), rot.yaw(motion.headings())
     if kind == "rigid":
         turn = motion.rotations[:, 0].astype(float)

@@ -13,7 +13,7 @@ from hypothesis import HealthCheck, settings
 
 ROOT = Path(__file__).parents[1]
 
-# No deadline: a first call may compile a kernel. Derandomised: a red run is red again.
+# No deadline: a first call may compile a kernel. Derandomized: a red run is red again.
 settings.register_profile(
     "motionloom", deadline=None, derandomize=True, suppress_health_check=[HealthCheck.too_slow]
 )
@@ -106,7 +106,7 @@ def cmu_raw() -> Path:
 
 @pytest.fixture(scope="session")
 def cmu_clips() -> Path:
-    """Folder of 115 labelled single-action clips."""
+    """Folder of 115 labeled single-action clips."""
     return _unpacked("cmu-clips.tar.xz")
 
 

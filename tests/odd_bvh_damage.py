@@ -199,7 +199,7 @@ def rows() -> list[Odd]:
         is_refused("number_in_quotes", sixth('"1.5"'), lines=line),
         is_refused("semicolon", sixth("1.5;"), lines=line),
         is_refused("infinite_value", sixth("inf"), lines=line),
-        is_refused("infinity_spelt_out", sixth("-Infinity"), lines=line),
+        is_refused("infinity_spelled_out", sixth("-Infinity"), lines=line),
         is_refused("value_over_all_range", sixth("1e400"), lines=line),
         # More than single precision holds: no place on earth, no angle either.
         is_refused("value_beyond_single_precision", third_row(" ".join(["1e39", *values[1:]])),

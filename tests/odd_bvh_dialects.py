@@ -52,7 +52,7 @@ def named(case: str, old: str, new: str, repair=None, encoding="utf-8", names=Tr
 
 
 def with_values(case: str, values: dict[tuple[int, int], tuple[str, float]], **options) -> Odd:
-    """The plain file with some values spelt as given: (row, column) -> (text, value)."""
+    """The plain file with some values spelled as given: (row, column) -> (text, value)."""
     rows = [list(row) for row in ROWS]
     texts = [[number(v) for v in row] for row in rows]
     for (t, c), (text, value) in values.items():
@@ -130,7 +130,7 @@ def encodings() -> list[Odd]:
         # "Unicode" in Windows' save dialogue; the mark says what it is.
         is_read("utf16_le_bom", encoded(LINES, "utf-16"), TRUTH, True),
         is_read("utf16_be_bom", b"\xfe\xff" + encoded(LINES, "utf-16-be"), TRUTH, True),
-        # Without a mark it can still be recognised by its NULs; refusing is fine too.
+        # Without a mark it can still be recognized by its NULs; refusing is fine too.
         is_either("utf16_no_bom", encoded(LINES, "utf-16-le"), TRUTH),
         named("name_utf8", "Spine", "Rücken_背骨"),
         # Bytes over 127 that are no UTF-8: names are labels, the motion is intact.
@@ -251,7 +251,7 @@ def keywords() -> list[Odd]:
         ),
         # A label for the tip; its offset is what counts.
         is_read("end_sites_named", text.replace("End Site", "End Site tip").encode(), TRUTH, True),
-        # "End HeadTip" is the same thought, spelt shorter.
+        # "End HeadTip" is the same thought, spelled shorter.
         is_either(
             "end_without_site", encoded(edited("End Site", "End HeadTip")), TRUTH, lines=18
         ),

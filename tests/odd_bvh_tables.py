@@ -59,7 +59,7 @@ def numbers() -> list[Odd]:
                                         (2, 8): ("36010", 36010.0)}, repair=False),
         # Far away from the origin, but a place.
         with_values("far_away", {(2, 0): ("123456.75", 123456.75)}, repair=None),
-        # A Fortran programme's exponent.
+        # A Fortran program's exponent.
         replace(with_values("exponent_d", {(1, 3): ("1.25D+01", 12.5)}, repair=True),
                 verdict="either", lines=(FIRST_ROW + 2,)),
         # Fixed-width output ran two columns together: a minus can only start a number.

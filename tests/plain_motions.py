@@ -67,7 +67,7 @@ def beast(frames: int = 60) -> Motion:
 
 
 def snake(scale: float = 1.0, joints: int = 12, frames: int = 60) -> Motion:
-    """A winding chain, about `scale` metres long."""
+    """A winding chain, about `scale` meters long."""
     offsets = np.tile([0.0, 0.0, 0.1 * scale], (joints, 1))
     offsets[0] = 0.0
     names = [f"segment_{k}" for k in range(joints)]

@@ -11,8 +11,8 @@ from motionloom.motion.rotations import quaternions as rot
 QUARTER_TURN = rot.from_axis_angle([1.0, 0.0, 0.0], np.pi / 2)  # y up becomes z up
 
 
-def raised(motion, metres):
-    return motion.transform(shift=(0.0, metres, 0.0))
+def raised(motion, meters):
+    return motion.transform(shift=(0.0, meters, 0.0))
 
 
 def twice_as_fast(motion):

@@ -54,10 +54,10 @@ def other_legs(motion: Motion, factor: float) -> Motion:
     return replace(motion, skeleton=replace(skeleton, offsets=offsets), root=root)
 
 
-def shaken(motion: Motion, *, degrees: float, metres: float, seconds: float, seed: int) -> Motion:
+def shaken(motion: Motion, *, degrees: float, meters: float, seconds: float, seed: int) -> Motion:
     """Smooth random errors of the legs' angles and of the root, as networks make them.
 
-    `degrees` and `metres` are standard deviations, `seconds` the width of the smoothing.
+    `degrees` and `meters` are standard deviations, `seconds` the width of the smoothing.
     """
     rng = np.random.default_rng(seed)
 
@@ -68,7 +68,7 @@ def shaken(motion: Motion, *, degrees: float, metres: float, seconds: float, see
     joints = motion.skeleton.points(LEGS)
     q = motion.rotations.astype(np.float64)
     q[:, joints] = rot.multiply(q[:, joints], rot.exp(noise((len(joints), 3), np.radians(degrees))))
-    return replace(motion, rotations=q, root=motion.root + noise((3,), metres) * [1.0, 0.3, 1.0])
+    return replace(motion, rotations=q, root=motion.root + noise((3,), meters) * [1.0, 0.3, 1.0])
 
 
 def leg_swings(motion: Motion, degrees: float, *, period: float) -> Motion:

@@ -27,7 +27,7 @@ TAKES = (
 
 
 def corpus_library(path: Path, names: Iterable[str] = TAKES) -> ml.Library:
-    """A library of motions of the corpus, labelled by action."""
+    """A library of motions of the corpus, labeled by action."""
     library = ml.Library.create(path, fps=30.0)
     for name in names:
         made = demo.annotated(name)

@@ -374,7 +374,7 @@ def test_agrees_with_its_twin_from_another_converter(cmu_raw):
     legs = [f"{side}_{part}" for side in ("left", "right") for part in ("hip", "ankle", "toe")]
     roles = ["hips", "spine", "chest", *legs]
     apart = np.linalg.norm(ours.role_positions(roles) - twin.role_positions(roles), axis=-1)
-    assert apart.max() < 1e-5  # metres; the twin's numbers have five decimals
+    assert apart.max() < 1e-5  # meters; the twin's numbers have five decimals
     dropped = {"lowerneck", "lclavicle", "rclavicle", "lhand", "lthumb", "rhand", "rthumb"}
     kept = [[float(name not in dropped)] for name in ours.skeleton.names]
     skeleton = replace(ours.skeleton, offsets=ours.skeleton.offsets * kept)

@@ -118,7 +118,7 @@ def test_a_turn_is_a_quarter_turn_if_no_number_is_said():
 
 def test_scripts_are_parsed():
     rows = parse_script("Walk 3.5 s, then wave twice while sitting; jump 3 times\nand run 4 m")
-    assert [(r.action, r.seconds, r.times, r.along, r.metres) for r in rows] == [
+    assert [(r.action, r.seconds, r.times, r.along, r.meters) for r in rows] == [
         ("Walk", 3.5, 1, "", None), ("wave", None, 2, "sitting", None), ("jump", None, 3, "", None),
         ("run", None, 1, "", 4.0),
     ]  # fmt: skip
@@ -132,7 +132,7 @@ def test_scripts_are_parsed():
         ("walk, " * 50, "at most 40 phrases; got 50"),
         ("walk, swim across the lake", "no motion of the library shows 'swim across the lake'"),
         ("walk for 9000 s", "a duration must be 0.2 to 120 seconds"),
-        ("walk 900 m", "a distance must be 0.3 to 100 metres"),
+        ("walk 900 m", "a distance must be 0.3 to 100 meters"),
         ("walk 3 s 4 m", "a duration or a distance, not both"),
         ("walk\x1b[31m", r"a script must not have control characters; got '\x1b'"),
         ("walk\x00, jump", "a script must not have control characters"),

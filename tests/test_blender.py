@@ -37,9 +37,9 @@ def blender():
 
 
 @pytest.mark.parametrize("suffix", [".glb", ".gltf", ".usdc", ".bvh"])
-def test_blender_agrees_within_a_tenth_of_a_millimetre(blender, tmp_path, suffix):
+def test_blender_agrees_within_a_tenth_of_a_millimeter(blender, tmp_path, suffix):
     walk = ml.demo.clip("walk")
-    options = {"unit": "m"} if suffix == ".bvh" else {}  # Blender takes BVH units as metres
+    options = {"unit": "m"} if suffix == ".bvh" else {}  # Blender takes BVH units as meters
     path = walk.save(tmp_path / f"walk{suffix}", **options)
     found = blender(path, walk.fps, tmp_path / "found.json")
     wanted = walk.positions()[list(FRAMES)]

@@ -213,7 +213,7 @@ def test_a_call_runs_beside_the_user_interface(client):
 
 
 def placement(poses, scale=0.01):
-    """Of an object as Blender imports Mixamo's FBX, moved and turned: y up, in centimetres."""
+    """Of an object as Blender imports Mixamo's FBX, moved and turned: y up, in centimeters."""
     turn = rot.multiply(
         rot.from_axis_angle([0, 0, 1.0], 0.7), rot.from_axis_angle([1.0, 0, 0], np.pi / 2)
     )
@@ -267,7 +267,7 @@ def test_bones_go_where_joints_are(poses, rng):
             posed[:, parent], rot.multiply(rot.multiply(back, local), bases[:, joint])
         )
     np.testing.assert_allclose(rest.placement.points_to_studio(places), walk.positions(), atol=1e-5)
-    # Neighbouring keys have the same sign, so that Blender interpolates the short way.
+    # Neighboring keys have the same sign, so that Blender interpolates the short way.
     assert (np.sum(bases[1:] * bases[:-1], axis=-1) > 0.0).all()
 
 

@@ -111,16 +111,16 @@ def test_the_body_deforms_as_its_bones_move(tmp_path):
     body = body_mesh(walk.skeleton, detail="low", example=walk)
     assert vertices.shape[1] == len(body.vertices)
     ours = np.array([body.posed(walk, frame) for frame in given["frames"]])
-    assert np.linalg.norm(vertices - ours, axis=-1).max() < 2e-4  # metres
+    assert np.linalg.norm(vertices - ours, axis=-1).max() < 2e-4  # meters
     moved = np.linalg.norm(vertices - vertices[:1], axis=-1).max(axis=0)
     assert moved.min() > 1.0  # all of it walks along
     # A vertex is a mean of where its joints carry it, so it is no farther from the mean of those
     # joints than it is from each of them in the bind pose.
     points = [names.index(name) for name in walk.skeleton.point_names]
-    centre = np.einsum("vk,fvkc->fvc", body.weights, heads[:, points][:, body.joints])
+    center = np.einsum("vk,fvkc->fvc", body.weights, heads[:, points][:, body.joints])
     bound = np.linalg.norm(body.vertices[:, None] - body.bind[body.joints, :3, 3], axis=-1)
     allowed = np.sum(body.weights * bound, axis=1)
-    assert (np.linalg.norm(vertices - centre, axis=-1) < allowed + 1e-4).all()
+    assert (np.linalg.norm(vertices - center, axis=-1) < allowed + 1e-4).all()
 
 
 def test_the_root_bone_carries_the_motion_on_the_floor(tmp_path):

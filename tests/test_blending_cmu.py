@@ -9,7 +9,7 @@ from motionloom.motion.diagnostics.quality import foot_slide, joint_acceleration
 from motionloom.motion.feet.contacts import SIDES
 from motionloom.motion.feet.foot_lock import ground_under
 
-# Query -> takes to search, how alike members are, in metres per cell.
+# Query -> takes to search, how alike members are, in meters per cell.
 FAMILIES = {
     "144_06:215-249": (["144_05", "144_06", "86_01", "135_03"], 0.10),  # front kicks
     "144_15:60-100": (["144_15", "144_16", "144_22"], 0.08),  # punches
@@ -46,7 +46,7 @@ def blends(takes):
 
 
 def depth(motion, contacts):
-    """How far a ball is below the ground of its nearest contacts, at most, in metres."""
+    """How far a ball is below the ground of its nearest contacts, at most, in meters."""
     deepest = 0.0
     for side in SIDES:
         plants = contacts.plants.get(f"{side}_ball", ())

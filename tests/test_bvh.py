@@ -57,7 +57,7 @@ def _chain(names, offsets, end):
 
 
 def person(rows):
-    """A figure 1.75 m tall in centimetres, T-pose at zero; 18 joints, 57 columns."""
+    """A figure 1.75 m tall in centimeters, T-pose at zero; 18 joints, 57 columns."""
     arms = legs = ""
     for side, x in (("Left", 1), ("Right", -1)):
         arms += _chain(
@@ -121,11 +121,11 @@ def test_a_giant_is_read_with_a_warning(write):
     assert any("no usual unit" in w for w in ml.load(write(text)).origin.warnings)
 
 
-@pytest.mark.parametrize("metres", [0.85, 0.95, 1.05, 1.3])
-def test_a_child_in_centimetres_is_no_giant_in_inches(write, metres):
+@pytest.mark.parametrize("meters", [0.85, 0.95, 1.05, 1.3])
+def test_a_child_in_centimeters_is_no_giant_in_inches(write, meters):
     grown = ml.load(write(person(standing(3)))).skeleton
-    child = infer_unit(grown.scaled(100.0 * metres / body_height(grown)))
-    assert child.metres == UNITS["cm"]
+    child = infer_unit(grown.scaled(100.0 * meters / body_height(grown)))
+    assert child.meters == UNITS["cm"]
     assert "no usual unit" in child.warning
 
 
@@ -284,7 +284,7 @@ def test_a_role_map_file_is_taken(write, tmp_path):
 def test_strict_reading_refuses_what_is_repaired(write):
     path = write(person(standing(3)).replace("Frames: 3", "frames: 3"))
     assert ml.load(path).repairs
-    with pytest.raises(MotionFormatError, match=r"take.bvh:\d+: strict reading: .*not spelt"):
+    with pytest.raises(MotionFormatError, match=r"take.bvh:\d+: strict reading: .*not spelled"):
         ml.load(path, strict=True)
 
 
@@ -299,7 +299,7 @@ def test_unknown_suffixes_and_folders_are_refused(tmp_path):
 
 
 @pytest.mark.cmu
-def test_the_originals_of_cmu_have_their_tpose_recognised(cmu_raw):
+def test_the_originals_of_cmu_have_their_tpose_recognized(cmu_raw):
     for path in sorted(cmu_raw.glob("[0-9]*.bvh")):
         motion = ml.load(path)
         declared = int(path.read_bytes().split(b"Frames:")[1].split()[0])

@@ -42,19 +42,19 @@ def bones(draw, name: str = "root", depth: int = 0) -> Bone:
 
 @st.composite
 def files(draw) -> tuple[bytes, Reading]:
-    """A well-formed file of any shape, its numbers spelt in any way, and its reading."""
+    """A well-formed file of any shape, its numbers spelled in any way, and its reading."""
     bone = draw(bones().filter(lambda b: sum(len(x.channels) for x in bones_of(b)) > 0))
     rng = random.Random(draw(st.integers(0, 2**32)))
     width = sum(len(b.channels) for b in bones_of(bone))
     rows, lines = [], []
     for _ in range(draw(st.integers(1, 5))):
-        spelt = [
+        spelled = [
             rng.choice(["%.4f", "%.6f", "%g", "%.7e", "%+.3f", "%.10f"])
             % (rng.choice([1, 10, 180, 400]) * rng.uniform(-1, 1))
             for _ in range(width)
         ]
-        rows.append([float(word) for word in spelt])
-        lines.append(rng.choice([" ", "\t", "  "]).join(spelt) + rng.choice(["", " ", "\t"]))
+        rows.append([float(word) for word in spelled])
+        lines.append(rng.choice([" ", "\t", "  "]).join(spelled) + rng.choice(["", " ", "\t"]))
     head = bvh_lines(bone, rows)
     text = encoded([*head[: len(head) - len(rows)], *lines])
     if rng.random() < 0.3:

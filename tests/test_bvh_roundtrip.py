@@ -155,9 +155,9 @@ def test_another_unit_is_written_on_request(tmp_path):
     source = tmp_path / "plain.bvh"
     source.write_bytes(encoded(bvh_lines(MAN, rows_of(MAN))))
     motion = ml.load(source, unit="cm")
-    again = ml.load(motion.save(tmp_path / "metres.bvh", unit="m"), unit="m")
+    again = ml.load(motion.save(tmp_path / "meters.bvh", unit="m"), unit="m")
     assert_same(motion, again)
-    assert "OFFSET 0.000000 0.200000 -0.015000" in (tmp_path / "metres.bvh").read_text()
+    assert "OFFSET 0.000000 0.200000 -0.015000" in (tmp_path / "meters.bvh").read_text()
 
 
 def test_the_source_order_of_rotations_is_kept(tmp_path):

@@ -23,7 +23,7 @@ POINTS = [
     [[100.0 + t, 200.0, 1700.0], [-100.0, 200.5, 1701.5], [90.0, 180.0, 25.0], [-90.0, 181.0, 31.5]]
     for t in range(6)
 ]
-UPRIGHT = np.array(POINTS)[..., [0, 2, 1]] * [1, 1, -1] * 0.001  # metres, y up
+UPRIGHT = np.array(POINTS)[..., [0, 2, 1]] * [1, 1, -1] * 0.001  # meters, y up
 
 
 @pytest.fixture
@@ -46,7 +46,7 @@ def test_reads_all_byte_orders_and_number_types(file, processor, integers, analo
     assert markers.labels == tuple(LABELS)
     assert (len(markers), markers.fps, markers.duration) == (6, 100.0, 0.06)
     np.testing.assert_allclose(markers.positions, UPRIGHT, atol=6e-5 if integers else 1e-6)
-    answer = any("analogue" in text for text in markers.origin.warnings)
+    answer = any("analog" in text for text in markers.origin.warnings)
     assert answer == bool(analog)
     assert not markers.repairs
 
@@ -102,7 +102,7 @@ def test_a_round_trip_loses_no_bit(tmp_path, file, rng, up, unit):
     assert held[seen].astype(np.float32).tobytes() == points[seen].tobytes()
 
 
-def test_a_motion_becomes_points_and_metres_keep_every_bit(tmp_path):
+def test_a_motion_becomes_points_and_meters_keep_every_bit(tmp_path):
     skeleton = ml.Skeleton(
         ["hips", "knee"], [-1, 0], [[0, 0, 0], [0, -0.4, 0]], ["toe"], [1], [[0, -0.45, 0.1]]
     )
@@ -179,10 +179,10 @@ def test_more_than_255_labels(file, tmp_path):
     assert again.positions.tobytes() == markers.positions.tobytes()
 
 
-def test_subjects_and_unlabelled_points(file):
+def test_subjects_and_unlabeled_points(file):
     path = file(c3d_bytes(POINTS, ["Anna:LFHD", "Anna:LTOE", "*12", "Anna:*13"]))
     assert ml.load_markers(path).labels == ("LFHD", "LTOE")
-    assert ml.load_markers(path, unlabelled=True).labels == (
+    assert ml.load_markers(path, unlabeled=True).labels == (
         "Anna:LFHD",
         "Anna:LTOE",
         "*12",
@@ -194,36 +194,36 @@ def test_subjects_and_unlabelled_points(file):
     np.testing.assert_array_equal(two["LTOE"], two["Bob:LTOE"])
     with pytest.raises(InvalidInput, match="'LFHD' could be any of Anna:LFHD, Bob:LFHD"):
         two["LFHD"]
-    with pytest.raises(InvalidInput, match="no marker is labelled 'RTOE'; the labels are: Anna"):
+    with pytest.raises(InvalidInput, match="no marker is labeled 'RTOE'; the labels are: Anna"):
         two["RTOE"]
     assert ml.load_markers(path, subject="Bob").labels == ("LFHD", "LTOE")
     with pytest.raises(MotionFormatError, match="no subject is called 'Eve'; there is 'Anna', 'B"):
         ml.load_markers(path, subject="Eve")
     path = file(c3d_bytes(POINTS, ["*1", "*2", "*3", "*4"]))
-    with pytest.raises(MotionFormatError, match="all 4 points .*set unlabelled"):
+    with pytest.raises(MotionFormatError, match="all 4 points .*set unlabeled"):
         ml.load_markers(path)
 
 
 def test_missing_and_repeated_labels_are_repaired(file):
-    markers = ml.load_markers(file(c3d_bytes(POINTS, ["A", "A"])), unlabelled=True)
+    markers = ml.load_markers(file(c3d_bytes(POINTS, ["A", "A"])), unlabeled=True)
     assert markers.labels == ("A", "A_2", "*2", "*3")
     assert markers.repairs == (
         "2 labels for 4 points; the others are unnamed",
-        "a second marker 'A', labelled 'A_2'",
+        "a second marker 'A', labeled 'A_2'",
     )
     with pytest.raises(MotionFormatError, match="strict reading: 2 labels for 4 points"):
         ml.load_markers(file(c3d_bytes(POINTS, ["A", "A"])), strict=True)
 
 
 @pytest.mark.parametrize(
-    ("units", "metres", "reason"),
+    ("units", "meters", "reason"),
     [("mm", 0.001, "POINT:UNITS is mm"), ("M", 1.0, "POINT:UNITS is m"), ("cm ", 0.01, "is cm"),
      ("inches", 0.0254, "is inches"), ("", 0.001, "the markers then span 1.68 m"),
      ("furlong", 0.001, "the markers then span")],
 )  # fmt: skip
-def test_units(file, units, metres, reason):
+def test_units(file, units, meters, reason):
     markers = ml.load_markers(file(c3d_bytes(POINTS, LABELS, units=units)))
-    assert markers.origin.unit_m == metres
+    assert markers.origin.unit_m == meters
     assert reason in markers.origin.unit_reason
     assert ml.load_markers(file(c3d_bytes(POINTS, LABELS)), unit="cm").origin.unit_m == 0.01
 
@@ -318,8 +318,8 @@ def walk_bytes(**options):
     ("place", "value", "repair"),
     [
         (2, 9, "the header counts 9 points; read are 5 (POINT:USED)"),
-        (4, 2, "the header counts 2 analogue values per frame; the file has 6"),
-        (4, 0, "the header counts 0 analogue values per frame; the file has 6"),
+        (4, 2, "the header counts 2 analog values per frame; the file has 6"),
+        (4, 0, "the header counts 0 analog values per frame; the file has 6"),
         (8, 90, "the header announces 90 frames, POINT:FRAMES 60; read are 60"),
         (8, 20, "the header announces 20 frames, POINT:FRAMES 60; read are 60"),
     ],
@@ -371,7 +371,7 @@ def test_of_three_rates_two_agree(file):
     place = data.index(b"RATE", 512) + 8
     wrong = data[:place] + struct.pack("<f", 50.0) + data[place + 4 :]
     markers = ml.load_markers(file(wrong))
-    assert markers.fps == 100.0  # the header's, and that of the analogue data
+    assert markers.fps == 100.0  # the header's, and that of the analog data
     assert "POINT:RATE is 50, that of the header 100 fps; used is the header" in markers.repairs
     assert ml.load_markers(file(wrong), fps=50).fps == 50.0
 
@@ -473,7 +473,7 @@ def test_mutated_files_are_read_or_refused(file, data):
     tracemalloc.start()
     try:
         markers = ml.load_markers(
-            file(bytes(raw)), unlabelled=data.draw(st.booleans()), partial=data.draw(st.booleans())
+            file(bytes(raw)), unlabeled=data.draw(st.booleans()), partial=data.draw(st.booleans())
         )
     except MotionFormatError as error:
         assert "take.c3d: " in str(error)

@@ -41,7 +41,7 @@ def test_the_hips_become_the_root(walk, kind, props):
     assert turned.max() < 1e-3
     carrier = body.origin.carrier
     assert carrier.names == ("Reference",)
-    assert carrier.moves == (kind in ("travelling", "rigid"))
+    assert carrier.moves == (kind in ("traveling", "rigid"))
     assert carrier.left_out == (("Camera", "ik_target") if props else ())
 
 
@@ -137,7 +137,7 @@ def test_a_library_remembers_the_carrier(walk, tmp_path):
         for kind in KINDS:
             carrier = lib[kind].origin.carrier
             assert carrier.names == ("Reference",)
-            assert carrier.moves == (kind in ("travelling", "rigid"))
+            assert carrier.moves == (kind in ("traveling", "rigid"))
             again = ml.load(lib[kind].save(tmp_path / "out" / f"{kind}.bvh"), keep_carrier=True)
             assert again.skeleton.names[0] == "Reference"
             wanted = under_a_carrier(walk, kind).positions()
@@ -168,7 +168,7 @@ def test_retargeting_onto_a_file_adds_its_carrier(walk):
 
 
 def test_the_unreal_preset_keeps_a_root_that_travels_on_the_floor(walk):
-    carried = under_a_carrier(walk.starting_at_origin(), "travelling")
+    carried = under_a_carrier(walk.starting_at_origin(), "traveling")
     carried = replace(carried, root=carried.root + [0.1, 0.0, 0.0])  # beside the body
     made = apply_preset(hips_as_root(carried), "unreal")
     assert made.skeleton.names[:2] == ("root", "pelvis")
@@ -185,8 +185,8 @@ def test_other_presets_keep_root_motion_and_drop_what_stands_still(walk, preset)
     for kind in KINDS:
         made = apply_preset(under_a_carrier(walk.starting_at_origin(), kind), preset)
         names = made.skeleton.names
-        assert names[: 1 + (kind == "travelling")] == (
-            ("Reference", "Hips") if kind == "travelling" else ("Hips",)
+        assert names[: 1 + (kind == "traveling")] == (
+            ("Reference", "Hips") if kind == "traveling" else ("Hips",)
         )
 
 

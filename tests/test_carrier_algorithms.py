@@ -21,9 +21,9 @@ from motionloom.motion_graph import motion_graph
 from motionloom.parametric.signals import EXTREMES, floor_curvature, floor_steps
 from motionloom.plots.figures.stick_figure import stick_figure
 
-KINDS = ("fixed", "travelling")
+KINDS = ("fixed", "traveling")
 # Takes of Bandai-Namco, in test_bandai.py, have a fixed carrier.
-DEFAULT = [pytest.param("fixed", marks=pytest.mark.slow), "travelling"]
+DEFAULT = [pytest.param("fixed", marks=pytest.mark.slow), "traveling"]
 WALKS = ("walk", "walk_left", "walk_right", "walk_slow")
 
 

@@ -168,11 +168,11 @@ def test_skeletons_without_the_roles_of_a_body_have_sticks():
 
 
 def test_surface_nets_of_two_spheres_that_nearly_touch():
-    centres = np.array([[0.0, 0.0, 0.0], [1.02, 1.02, 1.02]])
+    centers = np.array([[0.0, 0.0, 0.0], [1.02, 1.02, 1.02]])
 
     def distances(points, reach):
         """Two spheres, two sheets of which pass through one cell, joined by a thin bridge."""
-        away = np.linalg.norm(points[:, None] - centres, axis=2).min(axis=1) - 0.86
+        away = np.linalg.norm(points[:, None] - centers, axis=2).min(axis=1) - 0.86
         return np.minimum(away, np.linalg.norm(points - [0.0, 1.02, 0.51], axis=1) - 0.62)
 
     vertices, triangles = surface_mesh(distances, np.array([[-0.9] * 3, [1.9] * 3]), 0.11)
@@ -184,10 +184,10 @@ def test_surface_nets_of_two_spheres_that_nearly_touch():
 
 
 def test_surface_nets_leave_crumbs_out():
-    centres, radii = np.array([[0.0, 0.0, 0.0], [1.2, 1.2, 1.2]]), np.array([0.9, 0.12])
+    centers, radii = np.array([[0.0, 0.0, 0.0], [1.2, 1.2, 1.2]]), np.array([0.9, 0.12])
 
     def distances(points, reach):
-        return (np.linalg.norm(points[:, None] - centres, axis=2) - radii).min(axis=1)
+        return (np.linalg.norm(points[:, None] - centers, axis=2) - radii).min(axis=1)
 
     vertices, triangles = surface_mesh(distances, np.array([[-0.9] * 3, [1.4] * 3]), 0.1)
     assert triangles.max() == len(vertices) - 1

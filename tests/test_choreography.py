@@ -288,14 +288,14 @@ def clumps(rng):
     return ((places[:, None] - places[None]) ** 2).sum(axis=2)
 
 
-def test_k_medoids_finds_clumps_and_the_best_centres(clumps):
+def test_k_medoids_finds_clumps_and_the_best_centers(clumps):
     found = k_medoids(clumps, 3, seed=1)
     assert list(found.labels) == [0] * 7 + [1] * 5 + [2] * 3
-    for group, centre in enumerate(found.centres):
+    for group, center in enumerate(found.centers):
         members = found.members(group)
         inner = clumps[np.ix_(members, members)].sum(axis=0)
-        assert centre == members[np.argmin(inner)]
-    assert found.cost == pytest.approx(sum(clumps[k, found.centres[g]]
+        assert center == members[np.argmin(inner)]
+    assert found.cost == pytest.approx(sum(clumps[k, found.centers[g]]
                                            for k, g in enumerate(found.labels)))  # fmt: skip
 
 
@@ -313,8 +313,8 @@ def test_every_group_has_a_member_and_seeds_repeat(rng):
 def test_subtractive_clustering_is_that_of_the_paper(clumps, rng):
     for radius in (0.4, 1.0, 3.0):
         found = subtractive(clumps, radius=radius, squash=1.5, threshold=0.15)
-        centres = naive.subtractive_centres(clumps.tolist(), radius, 1.5, 0.15)
-        assert sorted(found.centres) == sorted(centres)
+        centers = naive.subtractive_centers(clumps.tolist(), radius, 1.5, 0.15)
+        assert sorted(found.centers) == sorted(centers)
     assert list(subtractive(clumps, radius=1.0).labels) == [0] * 7 + [1] * 5 + [2] * 3
 
 
@@ -336,36 +336,36 @@ def test_clustering_says_what_is_wrong(clumps):
 
 def test_groups_observed_surely_are_counted(rng):
     sequences = [rng.integers(4, size=n) for n in (12, 5, 1, 9)]
-    learnt = baum_welch([np.eye(4)[sequence] for sequence in sequences])
+    learned = baum_welch([np.eye(4)[sequence] for sequence in sequences])
     start, moves = naive.counted_transitions([list(s) for s in sequences], 4, [1] * 4)
-    np.testing.assert_allclose(learnt.start, start, atol=1e-12)
-    np.testing.assert_allclose(learnt.transitions, moves, atol=1e-12)
-    assert learnt.rounds <= 2
+    np.testing.assert_allclose(learned.start, start, atol=1e-12)
+    np.testing.assert_allclose(learned.transitions, moves, atol=1e-12)
+    assert learned.rounds <= 2
 
 
 def test_a_sequence_after_a_dropped_movement_is_no_start(rng):
     sequences = [rng.integers(3, size=n) for n in (6, 5, 7)]
     seen = [np.eye(3)[sequence] for sequence in sequences]
     for starts in ([True, False, True], [False, True, False]):
-        learnt = baum_welch(seen, starts=starts)
+        learned = baum_welch(seen, starts=starts)
         start, moves = naive.counted_transitions([list(s) for s in sequences], 3, starts)
-        np.testing.assert_allclose(learnt.start, start, atol=1e-12)
-        np.testing.assert_allclose(learnt.transitions, moves, atol=1e-12)
+        np.testing.assert_allclose(learned.start, start, atol=1e-12)
+        np.testing.assert_allclose(learned.transitions, moves, atol=1e-12)
     every = baum_welch(seen, starts=[False] * 3)  # no start is known: all count
     np.testing.assert_allclose(every.start, baum_welch(seen).start)
 
 
-def test_memberships_are_the_influence_of_the_centres(clumps):
+def test_memberships_are_the_influence_of_the_centers(clumps):
     groups = k_medoids(clumps, 3, seed=1)
     soft = memberships(clumps, groups, radius=0.8)
-    expected = np.array(naive.influence(clumps.tolist(), groups.centres, 0.8))
+    expected = np.array(naive.influence(clumps.tolist(), groups.centers, 0.8))
     np.testing.assert_allclose(soft, expected / expected.max(axis=1, keepdims=True), atol=1e-12)
     assert list(soft.argmax(axis=1)) == list(groups.labels)
     tight = memberships(clumps, groups, radius=1e-3)
     np.testing.assert_allclose(tight, np.eye(3)[groups.labels], atol=1e-12)
 
 
-def test_transitions_are_learnt_from_soft_memberships(dances):
+def test_transitions_are_learned_from_soft_memberships(dances):
     """A movement half way between two groups counts for both."""
     place = np.array([0.0, 0.1, 5.0, 5.1, 2.55])
     apart = np.subtract.outer(place, place) ** 2
@@ -442,11 +442,11 @@ def test_smoothness_follows_the_paper(rng):
 
 def test_both_continuities_are_weighed_cut_and_scaled():
     smooth, usual = [[0.5, 0.46, 0.04]] * 3, [[0.0, 1.0, 0.0], [0.5, 0.5, 0.0], [0.0, 0.0, 0.0]]
-    graph = combined_graph(smooth, usual, [1, 0, 0], [[0], [1], [2]], behaviour=0.5)
+    graph = combined_graph(smooth, usual, [1, 0, 0], [[0], [1], [2]], behavior=0.5)
     np.testing.assert_allclose(graph.transitions[0], np.array([0.25, 0.73, 0.0]) / 0.98)
     np.testing.assert_allclose(graph.transitions[2], np.array([0.5, 0.46, 0.0]) / 0.96)
-    with pytest.raises(InvalidInput, match="behaviour must be between 0 and 1"):
-        combined_graph(smooth, usual, [1, 0, 0], [[0], [1], [2]], behaviour=2.0)
+    with pytest.raises(InvalidInput, match="behavior must be between 0 and 1"):
+        combined_graph(smooth, usual, [1, 0, 0], [[0], [1], [2]], behavior=2.0)
     with pytest.raises(InvalidInput, match="min_likelihood must be at least 0"):
         combined_graph(smooth, usual, [1, 0, 0], [[0], [1], [2]], min_likelihood=1.0)
 

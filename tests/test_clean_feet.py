@@ -22,7 +22,7 @@ from motionloom.motion.smoothing import ease_corrections
 
 
 def skating(motion, size=0.02, seconds=1.1):
-    """The whole body drifts to and fro, and a little up and down, by `size` metres."""
+    """The whole body drifts to and fro, and a little up and down, by `size` meters."""
     phase = 2 * np.pi * np.arange(len(motion)) / (seconds * motion.fps)
     drift = np.stack([np.sin(phase), 0.1 * np.sin(1.7 * phase), np.cos(1.3 * phase)], axis=-1)
     return replace(motion, root=motion.root + size * drift)

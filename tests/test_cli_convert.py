@@ -94,8 +94,8 @@ def test_a_preset_sets_names_unit_and_axis(takes, tmp_path):
     walk = ml.load(tmp_path / "walk.bvh", keep_carrier=True)
     assert walk.skeleton.names[:2] == ("root", "pelvis")
     assert (walk.origin.unit_m, walk.origin.up) == (0.01, "z")
-    run(takes / "walk.bvh", tmp_path / "metres.bvh", "--preset", "unreal", "--unit", "m")
-    assert ml.load(tmp_path / "metres.bvh").origin.unit_m == 1.0
+    run(takes / "walk.bvh", tmp_path / "meters.bvh", "--preset", "unreal", "--unit", "m")
+    assert ml.load(tmp_path / "meters.bvh").origin.unit_m == 1.0
 
 
 def test_retargets_onto_the_skeleton_of_another_file(takes, tmp_path):

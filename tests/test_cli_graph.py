@@ -169,7 +169,7 @@ def test_weights_are_learned_from_tags_and_used(place, tmp_path):
         (("graph", "LIB", "export", "-o", "x.txt"), "graph export writes files ending in .mogra"),
         (("graph", "LIB", "picture", "-o", "x.png", "--pair", "walk"), "must name two motions"),
         (("graph", "LIB", "build", "--distance", "magic"), "no distance is called 'magic'"),
-        (("graph", "LIB", "build", "--label", "swim"), "no motion is labelled 'swim'"),
+        (("graph", "LIB", "build", "--label", "swim"), "no motion is labeled 'swim'"),
         (("graph", "LIB", "build", "--only", "kick", "--max-distance", "1e-9"), "no transitions"),
         (("graph", "LIB", "learn", "-o", "x.json"), "needs --tags FILE"),
         (("walk", "LIB", "-o", "x.bvh"), "needs its duration"),
@@ -209,4 +209,4 @@ def test_says_what_is_wrong_with_tags(place, tmp_path, text, message):
 def test_says_where_a_path_is_wrong(place, tmp_path):
     (tmp_path / "path.csv").write_text("x,z\n0,0\n0,here\n")
     words = ("walk", place, "--path", tmp_path / "path.csv", "-o", tmp_path / "x.bvh")
-    assert "path.csv:3: expected x, z in metres" in run(*words, code=2)
+    assert "path.csv:3: expected x, z in meters" in run(*words, code=2)

@@ -51,8 +51,8 @@ def test_warnings_in_json_say_what_to_give(tmp_path):
 def test_points_without_labels_name_the_option_that_reads_them(tmp_path):
     path = ml.Markers(["*1", "*2"], [[[0, 1, 0], [1, 1, 0]]] * 5, 60.0).save(tmp_path / "a.c3d")
     failed = run("info", path, code=2)
-    assert "set unlabelled" in failed.stderr
-    assert "2 markers" in run("info", path, "--unlabelled").stdout
+    assert "set unlabeled" in failed.stderr
+    assert "2 markers" in run("info", path, "--unlabeled").stdout
 
 
 def test_files_of_markers_are_described(tmp_path):

@@ -173,7 +173,7 @@ def test_family_is_drawn_and_written_for_other_programs(place, tmp_path):
         (["walk_p0", "--weights", "odd"], "weights must be one of moving, equal"),
         (["walk_p0", "--sheet", "page.txt"], "must end in .html"),
         (["walk_p0", "--strip", "strip.txt"], "suffix must be .png or .pdf"),
-        (["walk_p0", "--label", "nothing"], "no motion is labelled 'nothing'"),
+        (["walk_p0", "--label", "nothing"], "no motion is labeled 'nothing'"),
     ],
 )
 def test_bad_input_is_reported_in_one_line(place, words, message):

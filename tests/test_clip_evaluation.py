@@ -52,7 +52,7 @@ def test_precision_at_recalls_is_the_best_from_there_on():
 def test_scores_are_those_of_the_distances(lib):
     found = lib.evaluate(methods=["dtw-clip", "dtw"])
     assert found.label_counts == {"cartwheel": 1, "jump": 3, "kick": 3, "walk": 3}
-    assert found.unlabelled == 1 and not found.left_out
+    assert found.unlabeled == 1 and not found.left_out
     for score in found.methods.values():
         labels = np.array(found.labels)
         precisions, right = [], []
@@ -90,7 +90,7 @@ def test_the_report_holds_everything(lib, table, tmp_path):
         } <= set(score)  # fmt: skip
         assert len(score["precision_at_recall"]) == 11 and 0.0 < score["map"] <= 1.0
     assert (
-        answer["clips"] == 9 and answer["unmatched"] == ["nobody.bvh"] and answer["unlabelled"] == 2
+        answer["clips"] == 9 and answer["unmatched"] == ["nobody.bvh"] and answer["unlabeled"] == 2
     )
     for name in ("precision_recall", "precision_recall_by_label", "similarity_emd"):
         assert (out / f"{name}.png").read_bytes().startswith(b"\x89PNG")

@@ -163,7 +163,7 @@ def signatures(rng, kind):
 
 
 @pytest.mark.parametrize("kind", ["any", "halves", "grid", "one place"])
-def test_the_least_work_is_that_of_the_linear_programme(rng, kind):
+def test_the_least_work_is_that_of_the_linear_program(rng, kind):
     for _ in range(25):
         points_a, a, points_b, b = signatures(rng, kind)
         costs = np.linalg.norm(points_a[:, None] - points_b, axis=2)

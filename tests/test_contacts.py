@@ -170,7 +170,7 @@ def test_needs_feet():
     [
         ({"slow": 0.0}, "slow must be positive and at most fast; got slow 0.0 and fast"),
         ({"slow": 0.5, "fast": 0.4}, "at most fast"),
-        ({"rise": -1.0}, "rise must be a positive height in metres; got -1.0"),
+        ({"rise": -1.0}, "rise must be a positive height in meters; got -1.0"),
         ({"above_floor": 0.0}, "above_floor must be a positive height"),
         ({"shortest": -0.1}, "shortest must be a time in seconds, zero or more; got -0.1"),
         ({"gap": float("nan")}, "gap must be a time in seconds"),

@@ -98,8 +98,8 @@ def test_couples_never_bump_and_never_leave_the_room(waltz, seed):
     )
     made = ballroom(scene, waltz)
     assert made.clearance() >= 0.0
-    around = np.unwrap(np.arctan2(made.centres[..., 0], made.centres[..., 1]), axis=1)
-    assert np.median(around[:, -1] - around[:, 0]) > 0.5  # anticlockwise
+    around = np.unwrap(np.arctan2(made.centers[..., 0], made.centers[..., 1]), axis=1)
+    assert np.median(around[:, -1] - around[:, 0]) > 0.5  # counterclockwise
 
 
 def test_the_same_seed_dances_the_same(waltz):
@@ -107,7 +107,7 @@ def test_the_same_seed_dances_the_same(waltz):
     a, b = ballroom(scene, waltz), ballroom(scene, waltz)
     assert all(np.array_equal(x.root, y.root) for x, y in zip(a.scene, b.scene, strict=True))
     other = ballroom(BallroomSettings(couples=4, tempo_bpm=100.0, seconds=6.0, seed=6), waltz)
-    assert not np.array_equal(a.centres, other.centres)
+    assert not np.array_equal(a.centers, other.centers)
 
 
 @pytest.mark.parametrize(
@@ -148,8 +148,8 @@ def test_scenes_are_read_from_toml_and_json(tmp_path):
     street = tmp_path / "street.json"
     street.write_text(json.dumps({"kind": "march", "points": CORNERS, "tempo_bpm": 96}))
     assert load_crowd_settings(street).street.length > 40.0
-    street.write_text('{"kind": "march", "colour": 3}')
-    with pytest.raises(InvalidInput, match="a march has no colour"):
+    street.write_text('{"kind": "march", "color": 3}')
+    with pytest.raises(InvalidInput, match="a march has no color"):
         load_crowd_settings(street)
     street.write_text('{"kind": "parade"}')
     with pytest.raises(InvalidInput, match="kind must be one of ballroom, march"):

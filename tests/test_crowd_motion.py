@@ -144,7 +144,7 @@ def test_bodies_keep_to_their_discs_where_it_is_crowded(waltz, seed):
     )
     for block in danced_blocks(scene, waltz):
         middles = np.mean([root[..., [0, 2]] for root in block.root], axis=0, dtype=float)
-        assert np.hypot(*(middles - block.centres).transpose(2, 0, 1)).max() < SWAY
+        assert np.hypot(*(middles - block.centers).transpose(2, 0, 1)).max() < SWAY
     assert ballroom(scene, waltz).clearance() >= 0.0
 
 

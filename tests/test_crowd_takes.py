@@ -40,7 +40,7 @@ def walks():
     return [replace(clip, name=f"walk_{k}") for k, clip in enumerate(clips)]
 
 
-@pytest.fixture(scope="module", params=["learnt", "built-in"])
+@pytest.fixture(scope="module", params=["learned", "built-in"])
 def strides(walks, request):
     return marching_steps(walks, graph=request.param)
 
@@ -71,7 +71,7 @@ def test_every_movement_is_a_node_of_the_built_in_graph_that_can_be_left(couple)
     }
 
 
-def test_a_graph_is_learnt_from_a_couple(couple, waltz):
+def test_a_graph_is_learned_from_a_couple(couple, waltz):
     graph = waltz.graph
     # A few movements, some of them alike, in five nodes.
     assert len(graph) == 5 and 6 <= len(waltz.movements) == sum(map(len, graph.members))
@@ -157,7 +157,7 @@ def test_walks_march_in_step_and_keep_their_places(strides):
         replace(scene, formation=Formation(ranks=2, files=2, speed=0.2)).check_pace(slow, fast)
 
 
-def test_two_learnt_nodes_are_the_strides_of_the_two_feet(walks):
+def test_two_learned_nodes_are_the_strides_of_the_two_feet(walks):
     steps = marching_steps(walks)
     assert sorted(steps.graph.names) == ["left", "right"]
     np.testing.assert_array_equal(steps.graph.transitions, np.eye(2))  # never onto the other foot

@@ -157,7 +157,7 @@ def test_the_command_names_what_is_wrong(dances, tmp_path):
     command = ["dancefloor", str(lib.path), "--count", "2", "--seconds", "3"]
     for extra, message in (
         (["-o", "floor.bvh"], "written to .glb, .gltf; got '.bvh'"),
-        (["-o", "floor.glb", "--floor", "wide"], "WIDTHxDEPTH in metres"),
+        (["-o", "floor.glb", "--floor", "wide"], "WIDTHxDEPTH in meters"),
         (["-o", "floor.glb", "--floor", "1x1"], "do not fit on a floor of 1 by 1 m"),
     ):
         with pytest.raises(InvalidInput, match=message):

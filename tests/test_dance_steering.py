@@ -27,7 +27,7 @@ def walk():
     return Choreography.from_takes(takes, ChoreographySettings(meter=2))
 
 
-def travelled(steps, tempo, seconds=40.0, **controls):
+def traveled(steps, tempo, seconds=40.0, **controls):
     """Velocity over the last five sixths of a steered dance: speed and direction."""
     player = steps.player(float(tempo), seed=1)
     player.steer(**controls)
@@ -45,7 +45,7 @@ def turned(angle):
 @pytest.mark.parametrize("speed", [0.1, 0.2, 0.3])
 def test_a_dance_on_the_spot_travels_as_it_is_asked(groove, tempo, speed):
     for direction in (0.0, np.pi / 2.0, -2.5):
-        got, way = travelled(groove, tempo, direction=direction, speed=speed)
+        got, way = traveled(groove, tempo, direction=direction, speed=speed)
         assert got == pytest.approx(speed, rel=0.15)
         assert turned(way - direction) < np.deg2rad(12.0)
 
@@ -55,21 +55,21 @@ def test_a_walk_goes_at_any_speed_within_the_range_of_its_takes(walk, tempo):
     strides = np.concatenate([node.travel[:, 1] for node in walk.dance_nodes])
     slowest, fastest = (length * tempo / 60.0 / 2.0 for length in (strides.min(), strides.max()))
     for speed in (slowest, 0.5 * (slowest + fastest), fastest):
-        got, way = travelled(walk, tempo, direction=1.0, speed=speed)
+        got, way = traveled(walk, tempo, direction=1.0, speed=speed)
         assert got == pytest.approx(speed, rel=0.05)
         assert turned(way - 1.0) < np.deg2rad(5.0)
 
 
 def test_beyond_the_range_a_walk_goes_on_in_the_direction(walk):
     for speed in (0.3, 3.0):
-        got, way = travelled(walk, 120, direction=1.0, speed=speed)
+        got, way = traveled(walk, 120, direction=1.0, speed=speed)
         assert turned(way - 1.0) < np.deg2rad(10.0) and 0.7 < got < 1.7
 
 
 def test_speed_alone_goes_straight_ahead_and_direction_alone_at_the_pace_of_the_takes(walk):
-    got, way = travelled(walk, 90, speed=0.9)
+    got, way = traveled(walk, 90, speed=0.9)
     assert got == pytest.approx(0.9, rel=0.05) and turned(way) < 0.1
-    got, _ = travelled(walk, 120, direction=1.0)
+    got, _ = traveled(walk, 120, direction=1.0)
     assert got == pytest.approx(1.25, rel=0.08)
 
 
@@ -78,7 +78,7 @@ def test_a_far_target_is_no_dead_end(groove, walk):
     player.steer(target=(400.0, 0.0))
     root = player.read(900).root
     assert root[-1, 0] - root[0, 0] > 3.0 and abs(root[-1, 2]) < 2.0
-    got, way = travelled(walk, 120, target=(0.0, 1e5), speed=1.2)
+    got, way = traveled(walk, 120, target=(0.0, 1e5), speed=1.2)
     assert got == pytest.approx(1.2, rel=0.05) and turned(way) < 0.05
 
 

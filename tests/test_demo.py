@@ -205,7 +205,7 @@ def test_in_flight_the_pelvis_falls_freely(name):
 
 
 def test_in_flight_a_hop_neither_speeds_up_nor_slows_down():
-    # The chest keeps still in a hop, so the pelvis goes where the centre of mass goes.
+    # The chest keeps still in a hop, so the pelvis goes where the center of mass goes.
     made = demo.annotated("hop_right_p1", fps=240)
     for start, end in made.truth.flights:
         path = made.motion.root[start:end, [0, 2]].astype(np.float64)

@@ -231,7 +231,7 @@ def test_rows_of_a_take_match_what_happens_in_their_frames(takes):
 def test_between_actions_the_performer_stands_still_and_the_take_has_no_jumps(takes):
     for take in takes:
         step = np.linalg.norm(np.diff(take.motion.positions(), axis=0), axis=-1)
-        assert step.max() < 0.45  # metres in a thirtieth of a second: the fastest foot
+        assert step.max() < 0.45  # meters in a thirtieth of a second: the fastest foot
         for row, after in zip(take.truth.actions, take.truth.actions[1:], strict=False):
             gap = slice(row.end_frame, max(after.start_frame, row.end_frame + 1))
             assert step[gap].max() < 0.03

@@ -193,7 +193,7 @@ def test_a_short_match_inside_a_member_is_neither_that_member_nor_a_new_one():
     assert [node.text for node in family.nodes] == ["q:0-100", "a:0-100", "b:0-100"]
 
 
-def test_squared_costs_favour_many_small_steps():
+def test_squared_costs_favor_many_small_steps():
     answers = {
         "q": [hit("a", 0, 100, 0.3), hit("b", 0, 100, 0.5)],
         "a": [hit("b", 0, 100, 0.3)],

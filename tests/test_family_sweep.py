@@ -81,7 +81,7 @@ def test_the_sweep_ends_once_the_plateau_is_clear():
 def test_plateaus_near_the_usual_distance_are_preferred():
     assert best_plateau([0.02, 0.03, 0.1, 0.15], 0.16) == (0.03, 0.1)
     assert best_plateau([0.01, 0.03, 0.08, 0.16, 0.17], 0.25) == (0.08, 0.16)
-    assert best_plateau([1.0, 3.0, 8.0], np.inf, in_metres=False) == (1.0, 3.0)
+    assert best_plateau([1.0, 3.0, 8.0], np.inf, in_meters=False) == (1.0, 3.0)
     assert best_plateau([], 0.25, fallback=0.08) == (0.08, 0.08)
     assert best_plateau([0.3], 0.25, fallback=0.08) == (0.08, 0.08)
 

@@ -55,7 +55,7 @@ def test_with_our_rules_base_poses_are_apart_and_passed_several_times(walks):
     assert paper.rows[0] == apart.rows[0] == often.rows[0] == np.argmax(near.sum(axis=1))
 
     def gaps(found):
-        """Least number of rows from a base pose to the neighbours of those before it."""
+        """Least number of rows from a base pose to the neighbors of those before it."""
         motion = rows.row_of(np.arange(len(rows.values)))
         for n, row in enumerate(found.rows[1:], start=1):
             others = np.flatnonzero(near[found.rows[:n]].any(axis=0))
@@ -76,7 +76,7 @@ def test_with_our_rules_base_poses_are_apart_and_passed_several_times(walks):
 @pytest.mark.cmu
 @pytest.mark.parametrize("features", ["e15", "e15x3"])
 def test_on_captured_walks_counts_have_no_limit(cmu30, features):
-    """All walks and runs of subject 35; with the limit 256 most frames had 256 neighbours."""
+    """All walks and runs of subject 35; with the limit 256 most frames had 256 neighbors."""
     measure = feature_set(features)
     takes = sorted((cmu30 / "035").glob("*.bvh"))
     rows = Ragged.from_rows(measure.prepare(ml.load(take)) for take in takes)
@@ -232,13 +232,13 @@ def test_speeds_are_those_of_whole_rounds(graph):
     assert fast >= best - 2e-3
 
 
-def _fastest_round(graph, start, pose, left, metres, seconds):
-    found = metres / seconds if pose == start and seconds else 0.0
+def _fastest_round(graph, start, pose, left, meters, seconds):
+    found = meters / seconds if pose == start and seconds else 0.0
     if left == 0:
         return found
     for number in graph.leaving(pose):
         edge = graph.edges[number]
-        gone = metres + edge.speeds[1] * edge.seconds, seconds + edge.seconds
+        gone = meters + edge.speeds[1] * edge.seconds, seconds + edge.seconds
         found = max(found, _fastest_round(graph, start, edge.target, left - 1, *gone))
     return found
 

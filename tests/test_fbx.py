@@ -19,7 +19,7 @@ from motionloom.motion.rotations import quaternions as rot
 WALK = ml.demo.clip("walk")[:40]
 PRESETS = {"unreal": ("cm", "z"), "unity": ("m", "y"), "maya": ("cm", "y"),
            "motionbuilder": ("cm", "y"), "mixamo": ("cm", "y")}  # fmt: skip
-METRES = {"cm": 0.01, "m": 1.0}
+METERS = {"cm": 0.01, "m": 1.0}
 
 
 def needs_ufbx():
@@ -27,8 +27,8 @@ def needs_ufbx():
 
 
 def world(places, unit, up):
-    """Places of a file in metres, y up."""
-    places = np.asarray(places) * METRES[unit]
+    """Places of a file in meters, y up."""
+    places = np.asarray(places) * METERS[unit]
     return places if up == "y" else places[..., [0, 2, 1]] * [1.0, 1.0, -1.0]
 
 
@@ -38,7 +38,7 @@ def test_every_joint_is_where_it_is_in_the_motion(tmp_path, preset):
     motion = apply_preset(WALK, preset)
     file = NaiveFbx(motion.save(tmp_path / "a.fbx", unit=unit, up=up, mesh="none"))
     (take,) = file.of("AnimationStack")
-    assert file.settings["UnitScaleFactor"] == 100.0 * METRES[unit]
+    assert file.settings["UnitScaleFactor"] == 100.0 * METERS[unit]
     assert file.settings["UpAxis"] == {"y": 1, "z": 2}[up]
     for frame in (0, 17, 39):
         found = file.positions(frame / motion.fps, take)
@@ -61,7 +61,7 @@ def test_a_joint_without_length_gets_a_tip_that_is_not_read_back(tmp_path):
     tip, joint, elbow = (
         np.array(places[name]) for name in ("RightHand_tip", "RightHand", "RightForeArm")
     )
-    assert np.linalg.norm(tip - joint) == pytest.approx(6.0)  # centimetres
+    assert np.linalg.norm(tip - joint) == pytest.approx(6.0)  # centimeters
     again = ml.load(path).skeleton
     assert again.point_names == skeleton.point_names
     rest = ml.load(path).rest_pose().positions()[0]
@@ -75,7 +75,7 @@ def test_a_root_bone_carries_the_root_motion(tmp_path):
     roots = np.array([file.positions(k / WALK.fps, take)["root"] for k in (0, 39)])
     hips = np.array([file.positions(k / WALK.fps, take)["pelvis"] for k in (0, 39)])
     assert np.abs(roots[:, 2]).max() < 1e-3  # on the floor
-    assert np.linalg.norm(roots[1] - roots[0]) > 50.0  # centimetres
+    assert np.linalg.norm(roots[1] - roots[0]) > 50.0  # centimeters
     assert np.abs((hips - roots)[:, :2]).max() < 5.0  # below the hips
 
 

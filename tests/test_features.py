@@ -66,7 +66,7 @@ def test_rows_are_joint_positions_seen_from_the_body(name, kick):
 
 
 @pytest.mark.parametrize("name", FEATURES)
-def test_distances_are_root_mean_squares_in_metres(name, kick, basis):
+def test_distances_are_root_mean_squares_in_meters(name, kick, basis):
     features = feature_set(name, basis=basis)
     rows = rows_of(kick, name, basis)
     expected = features.scale * np.linalg.norm(rows[3].astype(float) - rows[40].astype(float))
@@ -93,7 +93,7 @@ def test_height_makes_a_difference_unless_the_whole_root_is_removed(kick):
     np.testing.assert_allclose(same, frame_features(kick, "e15", normalize="full"), atol=1e-5)
 
 
-def test_full_normalisation_removes_any_rotation_of_the_root(kick, rng):
+def test_full_normalization_removes_any_rotation_of_the_root(kick, rng):
     q = rng.normal(size=4)
     turned = kick.rotations.astype(np.float64)
     turned[:, 0] = rot.multiply(q / np.linalg.norm(q), turned[:, 0])
@@ -103,7 +103,7 @@ def test_full_normalisation_removes_any_rotation_of_the_root(kick, rng):
     assert np.abs(frame_features(tumbled, "e39") - frame_features(kick, "e39")).max() > 0.1
 
 
-def test_full_normalisation_does_not_depend_on_how_a_file_turns_its_axes(kick):
+def test_full_normalization_does_not_depend_on_how_a_file_turns_its_axes(kick):
     q = rot.from_axis_angle([0.0, 1.0, 0.0], 1.1)
     # The same poses by a skeleton whose root is at rest in another direction.
     rest = np.tile([1.0, 0, 0, 0], (len(kick.skeleton), 1))
@@ -159,7 +159,7 @@ def test_scale_free_features_do_not_depend_on_the_size_of_the_performer(name, ki
     assert np.abs(rows_of(grown, name, basis) - rows_of(kick, name, basis)).max() > 0.1
 
 
-def test_scale_free_features_stay_metres(kick):
+def test_scale_free_features_stay_meters(kick):
     factor = leg_scale(kick.skeleton)
     rows = frame_features(kick, "e30", scale_free=True)
     np.testing.assert_allclose(rows, factor * frame_features(kick, "e30"), atol=1e-6)

@@ -80,7 +80,7 @@ def test_the_page_on_formats_names_them_all():
 
 
 @pytest.mark.parametrize(("suffix", "kind"), WRITTEN)
-def test_what_is_written_comes_back_within_a_tenth_of_a_millimetre(tmp_path, suffix, kind):
+def test_what_is_written_comes_back_within_a_tenth_of_a_millimeter(tmp_path, suffix, kind):
     skip_without(suffix)
     given = example(kind)
     path = ml.save(given, tmp_path / f"walk{suffix}")

@@ -210,7 +210,7 @@ def test_one_frame_against_one_frame(name, kick, walk):
 
 
 @pytest.mark.parametrize("name", ALL)
-def test_a_missing_frame_spoils_only_its_neighbourhood(name, kick, walk):
+def test_a_missing_frame_spoils_only_its_neighborhood(name, kick, walk):
     root = kick.root.copy()
     root[30] = np.nan
     rotations = kick.rotations.copy()

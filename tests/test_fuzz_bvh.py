@@ -13,7 +13,7 @@ from odd_bvh_model import MAN, POSITIONS, ZXY, bvh_lines, encoded, rows_of, with
 
 import motionloom as ml
 
-# Derandomised: the same examples in every run, so a red test is never luck.
+# Derandomized: the same examples in every run, so a red test is never luck.
 FUZZ = settings(
     max_examples=250,
     deadline=None,

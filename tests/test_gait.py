@@ -72,7 +72,7 @@ def lib(tmp_path):
     return library
 
 
-def test_segments_are_labelled_and_found(lib):
+def test_segments_are_labeled_and_found(lib):
     before = lib.store.digest()
     lib.labels.add("take:0-100", "start", "calm")
     lib.labels.add("take:2s-4s", "calm")
@@ -118,7 +118,7 @@ def take():
     return replace(ml.demo.clip("take_locomotion")[:600], name="take")
 
 
-def test_a_take_labelled_run_is_run_only_where_it_runs(take):
+def test_a_take_labeled_run_is_run_only_where_it_runs(take):
     graph = motion_graph([take], labels={"take": ("run",)})
     (holds,) = graph.label_frames("run")
     np.testing.assert_array_equal(holds, np.isin(gaits(take), ["jog", "run"]))
@@ -151,7 +151,7 @@ def test_labels_of_segments_hold_in_their_frames(tmp_path, take):
     assert sum(s.end - s.start for s in inside) > 0.5 * len(played)
 
 
-def test_a_gait_that_nobody_labelled_is_measured(take):
+def test_a_gait_that_nobody_labeled_is_measured(take):
     graph = motion_graph([take])
     assert graph.label_frames("jog")[0].sum() > 60
     with pytest.raises(InvalidInput, match=r"label 'run' and none of its motions has that gait"):

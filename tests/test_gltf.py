@@ -44,8 +44,8 @@ def test_sticks_reach_from_joint_to_joint(tmp_path, rng):
     assert len(bones) == 11  # one per joint and end site with a parent
     # Triangles look outward: the volume they enclose is positive.
     for bone in bones.reshape(-1, 8, 3, 3):
-        centre = bone.reshape(-1, 3).mean(axis=0)
-        a, b, c = (bone - centre).transpose(1, 0, 2)
+        center = bone.reshape(-1, 3).mean(axis=0)
+        a, b, c = (bone - center).transpose(1, 0, 2)
         assert (np.einsum("ij,ij->i", np.cross(a, b), c) > 0).all()
 
 
@@ -98,7 +98,7 @@ def test_characters_of_one_skeleton_share_what_does_not_move(tmp_path, rng):
     document = json.loads((tmp_path / "crowd.gltf").read_text())
     sticks = [node for node in document["nodes"] if "mesh" in node]
     assert len(sticks) == len({node["skin"] for node in sticks}) == 20
-    assert len(document["meshes"]) == 7  # one per colour
+    assert len(document["meshes"]) == 7  # one per color
     vertices = [mesh["primitives"][0]["attributes"] for mesh in document["meshes"]]
     assert all(one == vertices[0] for one in vertices)
     assert len({skin["inverseBindMatrices"] for skin in document["skins"]}) == 1
@@ -126,6 +126,6 @@ def test_compact_files_are_half_as_large_and_as_good(tmp_path, rng):
 
 
 @pytest.mark.cmu
-def test_a_real_take_comes_back_within_a_tenth_of_a_millimetre(tmp_path, cmu_raw):
+def test_a_real_take_comes_back_within_a_tenth_of_a_millimeter(tmp_path, cmu_raw):
     motion = ml.load(cmu_raw / "16_15.bvh")
     assert apart(motion, ml.load(motion.save(tmp_path / "a.glb"))) < 1e-5

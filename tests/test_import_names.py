@@ -89,7 +89,7 @@ def test_names_given_so_far_do_not_change_those_still_to_come():
         assert assign_names(sources, {**held, **{whole[p]: p for p in done}}) == whole
 
 
-def test_a_folder_that_has_moved_is_recognised(takes, lib, tmp_path):
+def test_a_folder_that_has_moved_is_recognized(takes, lib, tmp_path):
     lib.add(takes, labels="folder")
     digest = lib.store.digest()
     takes.rename(tmp_path / "moved")

@@ -47,14 +47,14 @@ def test_the_built_in_corpus_is_healthy(third):
         assert find_issues(motion) == (), motion.name
 
 
-@pytest.mark.parametrize("metres", [0.2, -0.2, 1.0])
-def test_a_wrong_floor_is_reported_with_its_height(walk, metres):
-    issue = only(seeded.raised(walk, metres), "floor")
+@pytest.mark.parametrize("meters", [0.2, -0.2, 1.0])
+def test_a_wrong_floor_is_reported_with_its_height(walk, meters):
+    issue = only(seeded.raised(walk, meters), "floor")
     assert issue.severity == "error"
-    where = "above" if metres > 0 else "below"
+    where = "above" if meters > 0 else "below"
     assert where in issue.message
     answer = float(issue.message.split(" cm")[0].rsplit(" ", 1)[1]) / 100
-    assert answer == pytest.approx(abs(metres), abs=0.05)
+    assert answer == pytest.approx(abs(meters), abs=0.05)
 
 
 def test_someone_on_a_step_still_has_a_floor():

@@ -46,7 +46,7 @@ def parametrized(path, files, rng):
     library.parametrize(family, by="right_ankle@20", samples=4, name="kick")
 
 
-def labelled(path, files, rng):
+def labeled(path, files, rng):
     library = ml.Library(path)
     for name in rng.sample(list(library.names), min(3, len(library))):
         library.labels.remove(name, rng.choice(["calm", "tired"]))
@@ -87,7 +87,7 @@ def taken_back(path, files, rng):
             library.remove(there[0])
 
 
-WRITERS = [imported, webbed, graphed, parametrized, labelled, kept, undone, taken_back]
+WRITERS = [imported, webbed, graphed, parametrized, labeled, kept, undone, taken_back]
 
 
 def killed(writer, path, files, rng) -> bool:

@@ -84,8 +84,8 @@ def test_the_root_path_replaces_the_root_offset(rng):
     )
 
 
-def test_single_precision_is_micrometres_on_a_human_sized_tree(rng):
-    """31 joints, a chain of twelve, metres from the origin's neighbourhood."""
+def test_single_precision_is_micrometers_on_a_human_sized_tree(rng):
+    """31 joints, a chain of twelve, meters from the origin's neighborhood."""
     q, root, parents, offsets, *_ = random_body(rng, 20, 31)
     offsets *= 0.25 / np.linalg.norm(offsets, axis=1, keepdims=True)
     q, offsets = q.astype(np.float32), offsets.astype(np.float32)

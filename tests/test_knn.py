@@ -1,12 +1,12 @@
-"""Nearest neighbours: every index gives the answer of the definition."""
+"""Nearest neighbors: every index gives the answer of the definition."""
 
 import numpy as np
 import pytest
-from naive import neighbours as naive
+from naive import neighbors as naive
 
 from motionloom.errors import InvalidInput
 from motionloom.search.index.bucket_index import BucketIndex
-from motionloom.search.index.neighbours import KDTree
+from motionloom.search.index.neighbors import KDTree
 
 INDEXES = [BucketIndex, KDTree]
 
@@ -28,7 +28,7 @@ def answers(index, queries, rows, **options):
 @pytest.mark.parametrize("kind", INDEXES)
 @pytest.mark.parametrize("size", [2, 15, 45])
 @pytest.mark.parametrize("k", [1, 16, 100])
-def test_neighbours_are_those_of_the_definition(rng, kind, size, k):
+def test_neighbors_are_those_of_the_definition(rng, kind, size, k):
     rows = motions(rng, 700, size)
     queries = rows[200:220] + 0.01
     for query, got in zip(queries, answers(kind.build(rows), queries, rows, k=k), strict=True):
@@ -38,7 +38,7 @@ def test_neighbours_are_those_of_the_definition(rng, kind, size, k):
 
 
 @pytest.mark.parametrize("kind", INDEXES)
-def test_neighbours_within_a_radius(rng, kind):
+def test_neighbors_within_a_radius(rng, kind):
     rows = motions(rng, 500, 6)
     index = kind.build(rows)
     for k in (5, len(rows)):
@@ -84,7 +84,7 @@ def test_hundreds_of_equal_rows_are_found_in_order(kind):
 
 
 @pytest.mark.parametrize("kind", INDEXES)
-def test_missing_frames_are_nobody_s_neighbours(rng, kind):
+def test_missing_frames_are_nobody_s_neighbors(rng, kind):
     rows = motions(rng, 300, 4)
     rows[10:40] = np.nan
     got = answers(kind.build(rows), rows[[5, 20, 41]], rows, k=len(rows))
@@ -134,7 +134,7 @@ def test_an_approximate_answer_is_as_near_as_it_promises(rng):
 
 def test_approximate_answers_for_frames_in_a_row(rng):
     rows = motions(rng, 6000, 12)
-    rows[500:2500:40] = np.nan  # a missing frame follows some of the neighbours
+    rows[500:2500:40] = np.nan  # a missing frame follows some of the neighbors
     allowed = rng.uniform(size=len(rows)) < 0.7
     queries = motions(rng, 60, 12)[:60] + rows[1001]
     index = BucketIndex.build(rows)
@@ -150,7 +150,7 @@ def test_approximate_answers_for_frames_in_a_row(rng):
     def recall(answer):
         return np.mean([len(set(a) & set(b)) / 20 for a, b in zip(exact, answer, strict=True)])
 
-    assert recall(rough) > recall(alone)  # thanks to the neighbours of the frame before
+    assert recall(rough) > recall(alone)  # thanks to the neighbors of the frame before
 
 
 def test_an_approximate_answer_is_never_short(rng):
@@ -220,7 +220,7 @@ def test_tiny_and_huge_coordinates(rng, scale):
 
 def test_a_broken_frame_spoils_no_other(rng):
     rows = motions(rng, 3000, 15)
-    rows[77] = 1e6  # codes of its bucket and of the nodes above have steps of kilometres
+    rows[77] = 1e6  # codes of its bucket and of the nodes above have steps of kilometers
     rows[:, 4] = 0.25
     assert_same(BucketIndex.build(rows), rows[[5, 77, 2000]], rows, 30)
 
@@ -232,7 +232,7 @@ def test_more_equal_rows_than_there_is_room_for(rng):
 
 
 @pytest.mark.parametrize("count", [0, 1, 5])
-def test_more_neighbours_than_rows(rng, count):
+def test_more_neighbors_than_rows(rng, count):
     rows = rng.normal(size=(count, 4)).astype(np.float32)
     queries = rng.normal(size=(2, 4)).astype(np.float32)
     assert_same(BucketIndex.build(rows), queries, rows, 50)
@@ -259,7 +259,7 @@ def test_vectors_that_do_not_fit_the_index_are_refused(rng):
         ("rows", lambda a: a - 1, "rows: expected numbers of vectors, found -1"),
         ("errors", lambda a: a[1:], "errors: expected float32 of"),
         ("axes", lambda a: a[:, 1:], r"axes: expected float64 of \(7, 7\)"),
-        ("centre", lambda a: a[1:], "expected"),
+        ("center", lambda a: a[1:], "expected"),
     ],
 )
 def test_a_damaged_index_is_refused_when_it_is_opened(rng, tmp_path, name, damage, message):

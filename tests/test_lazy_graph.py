@@ -1,4 +1,4 @@
-"""The lazy neighbourhood graph against exact DTW."""
+"""The lazy neighborhood graph against exact DTW."""
 
 import numpy as np
 import pytest
@@ -16,7 +16,7 @@ def summary(found):
 
 
 @pytest.mark.parametrize("steps", ["slope", "classic"])
-def test_with_every_frame_a_neighbour_it_is_dtw(rng, steps):
+def test_with_every_frame_a_neighbor_it_is_dtw(rng, steps):
     """The paper's claim, on forty small libraries: the same paths, all of them."""
     for _ in range(40):
         rows, starts = walks(rng, rng.integers(1, 60, size=6))
@@ -29,7 +29,7 @@ def test_with_every_frame_a_neighbour_it_is_dtw(rng, steps):
 
 
 @pytest.mark.parametrize("steps", ["slope", "classic"])
-def test_a_dtw_path_inside_the_neighbourhood_is_found(rng, steps):
+def test_a_dtw_path_inside_the_neighborhood_is_found(rng, steps):
     rows, starts = walks(rng, [400, 300, 500])
     query = rows[350:380]
     offsets, found, gaps = BucketIndex.build(rows).nearest(query, rows, k=60)
@@ -49,7 +49,7 @@ PAPER = {"steps": "classic", "per_cell": False}
 
 
 def graph_of_the_paper(rng, frames=160, length=9, k=25):
-    """Neighbours of a query in one motion, and the naive answer: end frame to cost and path."""
+    """Neighbors of a query in one motion, and the naive answer: end frame to cost and path."""
     rows, starts = walks(rng, [frames])
     query = rows[40 : 40 + length] + 0.05 * rng.normal(size=(length, rows.shape[1])).astype("f4")
     offsets, found, gaps = near = BucketIndex.build(rows).nearest(query, rows, k=k)
@@ -133,7 +133,7 @@ def test_rank_by_sum_or_by_cell():
     assert by_sum[0].distance == pytest.approx(0.06)
 
 
-def test_a_bridge_passes_over_frames_that_are_no_neighbours(rng):
+def test_a_bridge_passes_over_frames_that_are_no_neighbors(rng):
     starts = np.array([0, 300])
     rows = [[20], [21], [90], [90], [24], [25]]  # two frames in which row 22, 23 are missing
     offsets = np.arange(7)

@@ -294,9 +294,9 @@ def test_travels_to_other_processes_and_threads(lib, monkeypatch):
     lib.add_motion(small_motion(4), name="m")
     expected = small_motion(4).root
     monkeypatch.chdir(lib.path.parent)
-    travelled = pickle.loads(pickle.dumps(Library("takes.loom")))
+    traveled = pickle.loads(pickle.dumps(Library("takes.loom")))
     monkeypatch.chdir("/")
-    np.testing.assert_array_equal(travelled["m"].root, expected)
+    np.testing.assert_array_equal(traveled["m"].root, expected)
     with multiprocessing.get_context("fork").Pool(1) as pool:
         assert pool.apply(_names_and_frames, [lib]) == (("m",), 20)
     found = []

@@ -13,7 +13,7 @@ from motionloom.search.match_web.near_cells import (
     COARSER,
     near_cells,
     window_trends,
-    with_neighbours,
+    with_neighbors,
 )
 from motionloom.search.match_web.networks import useful_paths
 from motionloom.search.match_web.store import WebStore
@@ -94,7 +94,7 @@ def test_chains_may_go_on_around_near_cells():
 def test_minima_are_told_from_cells_beside_them():
     near = np.zeros((4, 5), np.bool_)
     near[1, 1] = near[3, 4] = True
-    assert with_neighbours(near).tolist() == [
+    assert with_neighbors(near).tolist() == [
         [0, 1, 0, 0, 0],
         [1, 1, 1, 0, 0],
         [0, 1, 0, 0, 1],

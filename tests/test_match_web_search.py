@@ -142,7 +142,7 @@ def test_a_query_longer_than_any_motion_finds_itself_at_most(lib):
 @pytest.mark.parametrize(
     ("query", "options", "message"),
     [
-        (QUERY, {"label": "kick_"}, "no motion is labelled 'kick_'"),
+        (QUERY, {"label": "kick_"}, "no motion is labeled 'kick_'"),
         (QUERY, {"max_distance": -1.0}, "max_distance must be at least 0"),
         ("walk_p0:5-6", {}, "at least two frames"),
         (QUERY, {"distance": "nothing"}, "nothing"),

@@ -183,7 +183,7 @@ def test_damage_and_emptiness_are_reported(library, tmp_path):
         WebStore(library.store).web("walk", "walk")
     with pytest.raises(LibraryError, match="the library is empty"):
         WebStore(ml.Library.create(tmp_path / "none.loom").store).build()
-    with pytest.raises(InvalidInput, match="no motion is labelled 'swim'"):
+    with pytest.raises(InvalidInput, match="no motion is labeled 'swim'"):
         store.build(label="swim")
 
 

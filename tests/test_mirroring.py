@@ -115,7 +115,7 @@ def takes(cmu30):
 
 @pytest.mark.cmu
 def test_cmu_takes_are_mirrored(takes):
-    """CMU's left and right legs differ by up to some centimetres, so do the mirrored points."""
+    """CMU's left and right legs differ by up to some centimeters, so do the mirrored points."""
     for take in takes:
         assert_same_motion(take.mirror().mirror(), take, 1e-4)
         twins = twin_points(take.skeleton)

@@ -89,7 +89,7 @@ def test_a_change_of_tempo_in_the_middle_is_followed():
     assert np.median(gaps[found[:-1] > 16.0]) == pytest.approx(0.6, abs=0.01)
 
 
-def test_a_couple_is_analysed_together():
+def test_a_couple_is_analyzed_together():
     leader, follower = ml.demo.couple()
     both = ml.beats([leader.motion, follower.motion])
     assert both.bpm == pytest.approx(leader.truth.tempo_bpm, rel=0.01)
@@ -243,22 +243,22 @@ def test_the_rate_of_the_take_does_not_matter(fps):
     assert np.median(errors_in_frames(found.times, made.truth.beats)) <= 0.3
 
 
-def noisy(motion, metres, rng):
+def noisy(motion, meters, rng):
     """Every bone turned as if its end were off by so much, the root shifted."""
     skeleton = motion.skeleton
     reach = np.full(len(skeleton), np.inf)
     for parent, offset in zip(skeleton.point_parents, skeleton.point_offsets, strict=True):
         if parent >= 0:
             reach[parent] = min(reach[parent], max(float(np.linalg.norm(offset)), 0.08))
-    turn = rng.normal(size=(len(motion), len(skeleton), 3)) * (metres / reach)[None, :, None]
+    turn = rng.normal(size=(len(motion), len(skeleton), 3)) * (meters / reach)[None, :, None]
     return replace(
         motion,
         rotations=rot.multiply(motion.rotations.astype(float), rot.exp(turn)),
-        root=motion.root + metres * rng.normal(size=motion.root.shape),
+        root=motion.root + meters * rng.normal(size=motion.root.shape),
     )
 
 
-def test_two_centimetres_of_noise_do_not_matter(groove, rng):
+def test_two_centimeters_of_noise_do_not_matter(groove, rng):
     found = ml.beats(noisy(groove.motion, 0.02, rng))
     assert found.bpm == pytest.approx(groove.truth.tempo_bpm, rel=0.02)
     off = errors_in_frames(found.times, groove.truth.beats)

@@ -29,7 +29,7 @@ from motionloom.motion_graph.transitions.candidates import (
     transition_candidates,
 )
 from motionloom.motion_graph.transitions.foot_support import FootSupport, agreement
-from motionloom.motion_graph.transitions.transitions import find_transitions, window_centres
+from motionloom.motion_graph.transitions.transitions import find_transitions, window_centers
 from reproduction.kr14 import FIGURE_4_12
 
 WALKS = ("walk", "walk_left", "walk_right", "walk_fast")
@@ -448,7 +448,7 @@ def played(graph):
     }
 
 
-@pytest.mark.parametrize("window", ["directed", "centred"])
+@pytest.mark.parametrize("window", ["directed", "centered"])
 def test_a_transition_file_gives_the_graph_again(graph, tmp_path, window):
     write_mogra(graph, tmp_path / "walks.mogra", window=window)
     again = graph_from_mogra(tmp_path / "walks.mogra", graph.motions, window=window)
@@ -490,8 +490,8 @@ def test_frames_are_blended_as_in_the_dissertation(walks, tmp_path):
     assert played(graph) <= expected  # without dead ends
     again = graph_from_mogra(tmp_path / "walks.mogra", graph.motions)
     assert played(graph) <= played(again) <= expected
-    centred = motion_graph(walks, TransitionSettings.of(options))
-    assert played(centred) != played(graph)
+    centered = motion_graph(walks, TransitionSettings.of(options))
+    assert played(centered) != played(graph)
 
 
 def test_the_published_sample_is_read(tmp_path):
@@ -500,7 +500,7 @@ def test_the_published_sample_is_read(tmp_path):
     with pytest.warns(UserWarning, match="sample.mogra:1: 8 transitions are announced, 6 follow"):
         rows = read_mogra(tmp_path / "sample.mogra", [600, 3600, 3600])
     assert {pair: len(lines) for pair, lines in rows.items()} == {(0, 1): 6, (1, 2): 4}
-    there, back = window_centres(rows[0, 1][:1], 30, "kr14")
+    there, back = window_centers(rows[0, 1][:1], 30, "kr14")
     first = naive.blended_frames(357, 211, 30)
     assert (there[0] - 15).tolist() == list(first[0]) == [357, 182]
     assert (there[0] + 14).tolist() == list(first[-1]) == [386, 211]
@@ -612,7 +612,7 @@ def test_a_library_keeps_its_graph_and_follows_changes(tmp_path, walks):
     lib.add_motion(walks[2])
     assert len(lib.motion_graph().prunings) == 6
     assert len(lib.motion_graph(only="walk_p0").motions) == 1
-    with pytest.raises(InvalidInput, match="no motion is labelled"):
+    with pytest.raises(InvalidInput, match="no motion is labeled"):
         lib.motion_graph(label="dance")
 
 
@@ -681,7 +681,7 @@ def test_no_step_is_skipped_in_captured_walks_and_jogs(cmu30, subject, takes, di
 
 @pytest.mark.cmu
 @pytest.mark.slow
-def test_a_path_of_twenty_metres_is_followed_with_captured_walks(cmu30):
+def test_a_path_of_twenty_meters_is_followed_with_captured_walks(cmu30):
     takes = [ml.load(cmu30 / "016" / f"16_{number}.bvh") for number in range(11, 33)]
     graph = motion_graph(takes)
     path = s_curve(20.0)

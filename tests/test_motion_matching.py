@@ -80,7 +80,7 @@ def test_ends_of_takes_are_never_found(database):
         assert database.range_of(int(found[0])).stop - found[0] > 0.3 * database.fps
 
 
-def test_weights_are_metres():
+def test_weights_are_meters():
     walk = [ml.demo.clip("walk")]
     plain = matching_database(
         walk, MatchingSettings(mirror=False, weights=MatchingWeights(trajectory_position=1.0))

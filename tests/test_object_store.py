@@ -21,7 +21,7 @@ from motionloom.cli import app
 from motionloom.configuration import trust_settings
 from motionloom.errors import InvalidInput, LibraryError, MissingExtra
 from motionloom.parallel import completed, executor, on_cluster
-from motionloom.search.index.neighbours import open_index
+from motionloom.search.index.neighbors import open_index
 from motionloom.search.match_web import build as web_tasks
 from motionloom.search.match_web.store import WebStore
 from motionloom.store.remote.cache import Cache, local_cache

@@ -102,6 +102,6 @@ def check_reading(motion: ml.Motion, wanted: Reading) -> None:
 
 def compare(found: np.ndarray, wanted_units: np.ndarray) -> None:
     wanted = wanted_units * CM
-    # Single precision has seven digits: a hundred metres away they no longer reach 0.1 mm.
+    # Single precision has seven digits: a hundred meters away they no longer reach 0.1 mm.
     tolerance = TOLERANCE_M + 2e-6 * np.abs(wanted).max(initial=0.0)
     np.testing.assert_allclose(found, wanted, rtol=0.0, atol=tolerance)

@@ -49,7 +49,7 @@ def meshes(path, skeleton):
     return read(path, skeleton)
 
 
-def in_centimetres(path):
+def in_centimeters(path):
     """The same character below a node that turns and scales it, as Mixamo's are."""
     file = GltfFile(path)
     document, binary = file.document, bytearray(file.buffer(0))
@@ -135,7 +135,7 @@ def test_primitives_that_are_none_are_refused(hero, primitives):
 def test_characters_below_a_node_that_turns_and_scales(hero, tmp_path, suffix):
     if suffix == ".fbx":
         pytest.importorskip("ufbx", reason="the extra fbx is not installed")
-    path = in_centimetres(hero(".glb"))
+    path = in_centimeters(hero(".glb"))
     moved = WALK.retarget(path)
     assert 0.9 < moved.root[:, 1].mean() / WALK.root[:, 1].mean() < 1.15
     out = moved.save(tmp_path / f"out{suffix}")

@@ -152,8 +152,8 @@ def test_the_recipe_needs_what_the_package_needs():
     assert wanted <= {str(requirement(line)) for line in run if "$" not in line}
 
 
-def test_every_dependency_is_listed_with_range_and_licence():
-    page = (ROOT / "docs" / "licences.md").read_text("utf-8")
+def test_every_dependency_is_listed_with_range_and_license():
+    page = (ROOT / "docs" / "licenses.md").read_text("utf-8")
     lines = [*PROJECT["dependencies"], *sum(PROJECT["optional-dependencies"].values(), [])]
     for one in map(requirement, lines):
         if one.name != "motionloom":

@@ -39,7 +39,7 @@ def test_random_weights_are_valid(count, delta, seed):
     assert is_valid(weights, delta)
 
 
-def test_samples_are_blends_of_neighbours_and_lie_apart(kicks):
+def test_samples_are_blends_of_neighbors_and_lie_apart(kicks):
     examples, measure, space = kicks
     assert len(space) == 9 + 600
     np.testing.assert_array_equal(space.parameters[:9], examples)

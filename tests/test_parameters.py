@@ -5,14 +5,14 @@ import pytest
 
 import motionloom as ml
 from motionloom.errors import InvalidInput, RoleError
-from motionloom.motion.kinematics.body import centre_of_mass as centres
+from motionloom.motion.kinematics.body import center_of_mass as centers
 from motionloom.parametric.parameter_text import as_parameters, parameter, parameter_kinds
 from motionloom.parametric.parameters import (
     angular_velocity,
     at,
     average_curvature,
     average_speed,
-    centre_of_mass,
+    center_of_mass,
     curvature,
     final_root_position,
     height,
@@ -44,7 +44,7 @@ def test_parameters_measure_what_they_say(walk):
     assert turn()(walk)[0] > 0.3
     speed = np.linalg.norm(ankle[21] - ankle[19]) * walk.fps / 2
     assert joint_speed("right_ankle", 5)(walk, 20)[0] == pytest.approx(speed)
-    np.testing.assert_allclose(centre_of_mass(3)(walk, 20), centres(walk)[20], atol=1e-6)
+    np.testing.assert_allclose(center_of_mass(3)(walk, 20), centers(walk)[20], atol=1e-6)
 
 
 def test_a_joint_may_be_called_by_its_name_too(walk):
@@ -64,7 +64,7 @@ def test_a_joint_may_be_called_by_its_name_too(walk):
         average_speed(),
         turn(),
         joint_speed("left_wrist", 7),
-        centre_of_mass(8),
+        center_of_mass(8),
         at("left_wrist", "highest(right_ankle)"),
         height("left_ankle", "fastest(left_wrist)"),
         angular_velocity("right_knee", 12),
@@ -72,7 +72,7 @@ def test_a_joint_may_be_called_by_its_name_too(walk):
         average_curvature(),
         minimum("height(hips)"),
         maximum("angular_velocity(right_knee)", 10, 40),
-        mean("centre_of_mass", 3, 9),
+        mean("center_of_mass", 3, 9),
     ],
     ids=lambda made: made.text,
 )
@@ -86,7 +86,7 @@ def test_every_ready_parameter_is_made_again_from_its_text(made):
     "text",
     [
         "", "ankle", "lowest", "turn(hips)", "joint_speed@3", "a(b)@3", "mean(height(hips))@9",
-        "lowest(hips)@3", "height(hips)", "centre_of_mass(hips)@3", "mean", "hips@", "@3",
+        "lowest(hips)@3", "height(hips)", "center_of_mass(hips)@3", "mean", "hips@", "@3",
     ],
 )  # fmt: skip
 def test_a_text_that_is_no_parameter_is_refused_with_those_there_are(text):
@@ -129,22 +129,22 @@ def test_a_function_must_give_finite_numbers_of_one_shape(walk):
         nan(walk)
 
 
-def test_the_centre_of_mass_lies_in_the_trunk_and_rises_with_the_arms():
+def test_the_center_of_mass_lies_in_the_trunk_and_rises_with_the_arms():
     reach = ml.demo.clip("reach_front_high_right")
-    centre = centres(reach)
-    assert np.abs(centre[:, [0, 2]] - reach.root[:, [0, 2]]).max() < 0.3
+    center = centers(reach)
+    assert np.abs(center[:, [0, 2]] - reach.root[:, [0, 2]]).max() < 0.3
     wrist = reach.role_positions(["right_wrist"])[:, 0, 1]
-    above = centre[:, 1] - reach.root[:, 1]
+    above = center[:, 1] - reach.root[:, 1]
     assert above[wrist.argmax()] > above[wrist.argmin()] + 0.005
 
 
-def test_the_centre_of_mass_needs_a_body():
+def test_the_center_of_mass_needs_a_body():
     stick = ml.Skeleton(
         ["Hips", "Spine", "Head"], [-1, 0, 1], [[0, 0, 0], [0, 0.5, 0], [0, 0.3, 0]]
     )
     still = ml.Motion(stick, np.tile([1.0, 0, 0, 0], (2, 3, 1)), np.zeros((2, 3)), 30)
-    with pytest.raises(RoleError, match="centre of mass needs the joints of trunk, arms and legs"):
-        centres(still)
+    with pytest.raises(RoleError, match="center of mass needs the joints of trunk, arms and legs"):
+        centers(still)
 
 
 def test_every_kind_on_the_menu_makes_the_parameter_it_says():
@@ -159,7 +159,7 @@ def test_every_kind_on_the_menu_makes_the_parameter_it_says():
 
 @pytest.mark.parametrize("frame", [-1, 10_000])
 def test_a_frame_that_the_motion_has_not_is_reported(walk, frame):
-    for one in (at("hips", 3), joint_speed("hips", 3), centre_of_mass(3)):
+    for one in (at("hips", 3), joint_speed("hips", 3), center_of_mass(3)):
         with pytest.raises(InvalidInput, match=rf"a frame of the motion, 0 to \d+; got {frame}"):
             one(walk, frame)
 
@@ -215,7 +215,7 @@ def test_the_curvature_of_a_circle_is_one_over_its_radius():
         (lambda: at("hips", "tallest(hips)"), "frame must be a number, or one of highest, lowest"),
         (lambda: at("hips", "highest"), "with a joint, as highest"),
         (lambda: mean("speed(hips)"), r"mean must be of position\(JOINT\), height\(JOINT\)"),
-        (lambda: mean("centre_of_mass(hips)"), "or centre_of_mass; got"),
+        (lambda: mean("center_of_mass(hips)"), "or center_of_mass; got"),
         (lambda: mean("height(hips)", 9, 9), "over frames START-END, or all; got 9-9"),
         (lambda: mean("height(hips)", 9), "over frames START-END, or all; got 9-None"),
     ],

@@ -61,10 +61,10 @@ def test_likelihoods_are_those_of_counting(rng):
     steps = rng.dirichlet(np.ones(4), size=4)
     steps[2, 1] = 0.0
     steps[2] /= steps[2].sum()
-    learnt = Phrases.of(sequences, steps, order=3)
+    learned = Phrases.of(sequences, steps, order=3)
     for _ in range(40):
         path = rng.integers(4, size=rng.integers(1, 6)).tolist()
-        found = learnt.likelihoods(path)
+        found = learned.likelihoods(path)
         expected = [naive_likelihood(sequences, steps, 3, path, node) for node in range(4)]
         np.testing.assert_allclose(found, np.array(expected) / sum(expected), atol=1e-12)
         assert found.sum() == pytest.approx(1.0) and np.all(found[steps[path[-1]] == 0.0] == 0.0)

@@ -63,7 +63,7 @@ def test_a_player_that_ends_gives_what_there_is(player):
     assert len(player.record(frames=5)) == 0
 
 
-def test_frames_come_one_by_one_and_honour_the_controls_between_them(player):
+def test_frames_come_one_by_one_and_honor_the_controls_between_them(player):
     places = []
     for k, pose in enumerate(player.frames()):
         assert pose.rotations.shape == (len(player.skeleton), 4)

@@ -32,7 +32,7 @@ from motionloom.plots import (
     write_strip,
 )
 from motionloom.plots.figures.drawing import VIEWS, Camera, figure_strokes, grid_step
-from motionloom.plots.figures.stick_figure import COLOURS, LEFT, MIDDLE, RIGHT, stick_figure
+from motionloom.plots.figures.stick_figure import COLORS, LEFT, MIDDLE, RIGHT, stick_figure
 from motionloom.plots.pages.player import MISSING, asset_text, clip_data, quantize_positions
 
 ANY = pytest.mark.parametrize("make", [walker, beast, snake, ball])
@@ -44,7 +44,7 @@ def words(page) -> list[str]:
 
 
 def bones_painted(page) -> int:
-    """Strokes in the colour, or a paler shade, of a left or right limb."""
+    """Strokes in the color, or a paler shade, of a left or right limb."""
     painted = 0
     for axes in page.axes:
         for lines in axes.findobj(LineCollection):
@@ -139,14 +139,12 @@ def test_far_bones_are_painted_before_near_ones():
     motion = walker()[:1]
     figure = stick_figure(motion)
     painted = figure_strokes(figure, figure.positions(motion)[0], Camera(0.0, "side"))
-    colours = painted.colours[1::2]
+    colors = painted.colors[1::2]
     # From the side the right limbs are nearer: the last arm or leg painted is a right one.
-    is_left = colours[:, 2] > colours[:, 0] + 0.3
-    is_right = colours[:, 0] > colours[:, 2] + 0.3
+    is_left = colors[:, 2] > colors[:, 0] + 0.3
+    is_right = colors[:, 0] > colors[:, 2] + 0.3
     assert np.flatnonzero(is_left).mean() < np.flatnonzero(is_right).mean()
-    np.testing.assert_allclose(
-        colours[is_right].min(axis=0)[2], to_rgb(COLOURS[RIGHT])[2], atol=0.1
-    )
+    np.testing.assert_allclose(colors[is_right].min(axis=0)[2], to_rgb(COLORS[RIGHT])[2], atol=0.1)
 
 
 def test_bones_with_a_missing_end_are_left_out():
@@ -187,7 +185,7 @@ def test_every_figure_is_painted_from_every_side(make, view):
     assert bones_painted(film_strip(motion, frames=4, view=view)) == 4 * each
 
 
-def test_a_walk_is_drawn_where_it_goes_with_metre_marks():
+def test_a_walk_is_drawn_where_it_goes_with_meter_marks():
     said = words(film_strip(walker(), frames=5))
     assert {"0 m", "1 m", "2 m"} <= set(said)
     assert "path from above" not in said
@@ -312,8 +310,8 @@ def test_a_body_covers_its_bones_and_its_near_side_is_painted_last():
     seen = body.triangles(walk, 30, camera)
     knee = camera.project(walk[30].role_positions(["right_knee"])[0, 0])[:2]
     assert np.abs(seen.corners.mean(axis=1) - knee).max(axis=1).min() < 0.03
-    blue, orange = (to_rgb(COLOURS[side]) for side in (LEFT, RIGHT))
-    near = seen.colours[-50:].mean(axis=0)  # from this side the right limbs are in front
+    blue, orange = (to_rgb(COLORS[side]) for side in (LEFT, RIGHT))
+    near = seen.colors[-50:].mean(axis=0)  # from this side the right limbs are in front
     assert near @ orange / np.linalg.norm(near) > near @ blue / np.linalg.norm(near)
     from_behind = body.triangles(walk, 30, Camera(view="back"))
     assert (

@@ -10,7 +10,7 @@ from motionloom.errors import InvalidInput
 from motionloom.plots.parametric import draw_overlay
 
 
-def test_every_motion_is_drawn_in_a_colour_of_its_own():
+def test_every_motion_is_drawn_in_a_color_of_its_own():
     axes = Figure().add_subplot()
     motions = [walker(speed) for speed in (0.8, 1.2, 1.6)]
     draw_overlay(axes, motions, frames=[0, 10, 20], trace="right_ankle", title="walkers")

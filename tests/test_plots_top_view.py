@@ -48,7 +48,7 @@ def test_a_film_has_the_music(tmp_path, agents):
     assert data[4:8] == b"ftyp" and b"soun" in data and b"vide" in data
 
 
-def test_the_page_holds_all_places_to_a_centimetre(tmp_path, agents):
+def test_the_page_holds_all_places_to_a_centimeter(tmp_path, agents):
     line = np.array([(0.0, 0.0), (0.0, 9.0)])
     text = write_top_view(agents, tmp_path / "top.html", line=line).read_text()
     assert "http" not in text  # nothing from outside

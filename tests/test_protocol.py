@@ -10,13 +10,13 @@ from commands import ran
 
 import motionloom as ml
 from motionloom.errors import InvalidInput, LibraryError
-from motionloom.evaluation import labelled_sets
+from motionloom.evaluation import labeled_sets
 from motionloom.evaluation import protocol_run as query_sets
-from motionloom.evaluation.labelled_sets import (
+from motionloom.evaluation.labeled_sets import (
     ClipSetSource,
     DataFolder,
-    LabelledClip,
-    LabelledSet,
+    LabeledClip,
+    LabeledSet,
     clip_set,
 )
 from motionloom.evaluation.protocol import (
@@ -109,15 +109,15 @@ def small(data):
     for action in ("walk", "kick_front_high_right", "jump_up"):
         for performer in range(3):
             motion = ml.demo.clip(action, performer=performer)
-            yield LabelledClip(motion.name, motion, action.split("_")[0], str(performer))
+            yield LabeledClip(motion.name, motion, action.split("_")[0], str(performer))
 
 
 @pytest.fixture
 def sets(monkeypatch):
     """Two small sets beside the built-in ones, and one of queries."""
-    monkeypatch.setitem(labelled_sets.CLIP_SETS, "small", ClipSetSource(small, "small"))
+    monkeypatch.setitem(labeled_sets.CLIP_SETS, "small", ClipSetSource(small, "small"))
     apart = ClipSetSource(small, "small", apart=True)
-    monkeypatch.setitem(labelled_sets.CLIP_SETS, "small-apart", apart)
+    monkeypatch.setitem(labeled_sets.CLIP_SETS, "small-apart", apart)
 
     def kicks(data):
         motions = [ml.demo.clip("kick_front_high_right", performer=p) for p in (0, 1)]
@@ -129,19 +129,19 @@ def sets(monkeypatch):
 
 def test_a_set_is_made_once_and_scored(sets, tmp_path):
     data = DataFolder(None, tmp_path)
-    labelled = clip_set("small", data)
-    assert len(labelled.clips) == 9 and set(labelled.labels) == {"walk", "kick", "jump"}
+    labeled = clip_set("small", data)
+    assert len(labeled.clips) == 9 and set(labeled.labels) == {"walk", "kick", "jump"}
     made = (tmp_path / "small.loom").stat().st_mtime_ns
     apart = clip_set("small-apart", data)
     assert (tmp_path / "small.loom").stat().st_mtime_ns == made
     first = apart.performers[0]
     assert [apart.performers[c] for c in np.flatnonzero(~apart.answers(0))] == [first] * 3
-    found = score_clips(labelled, FEW)
+    found = score_clips(labeled, FEW)
     assert found.precisions["statistics"]["default"] == pytest.approx(np.ones(9))
     assert set(found.precisions["statistics"]) == {"default", "trend_weight=0.0"}
     usual = clip_set("small", data).library
     again = ml.Library(usual.path).evaluate(
-        labels=dict(zip(labelled.clips, labelled.labels, strict=True)), methods=["emd"]
+        labels=dict(zip(labeled.clips, labeled.labels, strict=True)), methods=["emd"]
     )
     assert found.precisions["emd"]["default"].mean() == pytest.approx(
         again.methods["emd"].mean_average_precision
@@ -216,8 +216,8 @@ def test_a_library_of_the_users_own_is_one_more_set(sets, tmp_path):
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        ([], "evaluate needs a library, or labelled sets (--sets)"),
-        (["--sets", "odd"], "no labelled set is called 'odd'; there are corpus, cmu-groups"),
+        ([], "evaluate needs a library, or labeled sets (--sets)"),
+        (["--sets", "odd"], "no labeled set is called 'odd'; there are corpus, cmu-groups"),
         (["--sets", "cmu-groups"], "is needed; give the folder of it with --data"),
         (["--sets", "bandai", "--data", "."], "bandai.tar.xz is needed; there is none in ."),
         (["--sets", "corpus", "-o", "report"], "with --sets the output is a page"),
@@ -238,9 +238,9 @@ def test_a_page_without_marks_and_a_set_without_performers_are_refused(sets, tmp
     assert page.read_text(encoding="utf-8") == "# Mine\n"
     lib = ml.Library.create(tmp_path / "small.loom")
     lib.add_motion(ml.demo.clip("walk"), labels=["walk"])
-    with pytest.raises(LibraryError, match="every motion of a labelled set has a class and a perf"):
+    with pytest.raises(LibraryError, match="every motion of a labeled set has a class and a perf"):
         clip_set("small", DataFolder(None, tmp_path))
-    one = LabelledSet("one", lib, lib.names, ("walk",), ("0",))
+    one = LabeledSet("one", lib, lib.names, ("walk",), ("0",))
     with pytest.raises(InvalidInput, match="one: an evaluation needs two clips with one label"):
         score_clips(one, FEW)
 

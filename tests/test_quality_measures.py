@@ -16,7 +16,7 @@ from motionloom.motion.diagnostics.quality import (
     repeated_steps,
 )
 from motionloom.motion.diagnostics.quality.posture import Capsules, segment_distances
-from motionloom.motion.kinematics.body import centre_of_mass
+from motionloom.motion.kinematics.body import center_of_mass
 from motionloom.motion.provenance import Provenance, Source
 from motionloom.motion.rotations import quaternions as rot
 from tests.naive import quality as naive
@@ -198,12 +198,12 @@ def test_imbalance_matches_its_definition(standing):
     found = imbalance(lean, contacts)
     judged = np.flatnonzero(np.isfinite(found))
     assert len(judged) and np.nanmax(found) > 0.0
-    centre = centre_of_mass(lean)[:, [0, 2]]
+    center = center_of_mass(lean)[:, [0, 2]]
     roles = [f"{side}_{part}" for side in ("left", "right") for part in ("ankle", "foot", "toe")]
     feet = lean.role_positions(roles)[..., [0, 2]].astype(float)
     both = contacts.standing("left") & contacts.standing("right")
     for frame in judged[both[judged]][::20]:
-        expected = naive.distance_outside(centre[frame], list(feet[frame]))
+        expected = naive.distance_outside(center[frame], list(feet[frame]))
         assert found[frame] == pytest.approx(max(expected - 0.06, 0.0), abs=2e-3)
 
 

@@ -21,7 +21,7 @@ FEET = {"heel": "ankle", "ball": "foot"}
 
 
 def positions(file):
-    """World positions in metres (T, J, 3) by joint name."""
+    """World positions in meters (T, J, 3) by joint name."""
     read = bvh.read(file.read_text(encoding="utf-8"))
     unit = ml.load(file).origin.unit_m
     return dict(zip(read.names, unit * read.positions.transpose(1, 0, 2), strict=True)), read.fps

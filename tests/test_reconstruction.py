@@ -243,9 +243,9 @@ def spun(motion, degrees_per_second):
     yaw = np.radians(np.clip(degrees_per_second * (time - 0.6), 0.0, 360.0))
     turns = motion.rotations.astype(np.float64)
     turns[:, 0] = rot.multiply(rot.yaw(yaw), turns[:, 0])
-    centre = motion.root[0] * [1, 0, 1]
+    center = motion.root[0] * [1, 0, 1]
     return Motion(
-        motion.skeleton, turns, centre + rot.rotate(rot.yaw(yaw), motion.root - centre), motion.fps
+        motion.skeleton, turns, center + rot.rotate(rot.yaw(yaw), motion.root - center), motion.fps
     )
 
 
@@ -284,7 +284,7 @@ RULES_OFF = {
 
 @pytest.mark.slow
 def test_each_departure_changes_the_motion_where_it_applies(lib):
-    """By centimetres of the worst joint or less, as docs/reconstruct.md says; none breaks it."""
+    """By centimeters of the worst joint or less, as docs/reconstruct.md says; none breaks it."""
     assert set(RULES_OFF) == {field.name for field in fields(ReconstructionRules)}
     motion = spun(ml.demo.clip("kick_front_high_right", performer=3), 540.0)
     for mode in ("offline", "online"):
@@ -364,8 +364,8 @@ def test_feet_are_held_and_two_passes_are_smoother(lib):
     assert jitter(ours) < 0.92 * jitter(single)  # 0.62 and 0.70 cm per frame squared
 
 
-def test_neighbours_count_alike_or_by_their_distance(lib, walk):
-    prior = Prior(lib.store, walk.skeleton, SIX, ReconstructSettings(neighbours=200))
+def test_neighbors_count_alike_or_by_their_distance(lib, walk):
+    prior = Prior(lib.store, walk.skeleton, SIX, ReconstructSettings(neighbors=200))
     rows = prior._marker.features.rows[:1].astype(np.float64) / prior._scale
     found, gaps = prior.near_markers(rows)
     poses = prior._poses(found[0])[:, prior.joints].astype(np.float64)
@@ -423,7 +423,7 @@ def test_says_when_markers_are_of_another_unit_or_never_seen(walk):
     markers = tracked(walk)
     with pytest.raises(InvalidInput, match="are they in mm"):
         control_signal(Markers(SIX, 1000 * markers.positions, 30))
-    with pytest.raises(InvalidInput, match="Are they in metres"):
+    with pytest.raises(InvalidInput, match="Are they in meters"):
         control_signal(Markers(SIX, 1e-3 * markers.positions, 30))
     unseen = markers.positions.copy()
     unseen[:, 2:] = np.nan
@@ -591,8 +591,8 @@ def test_says_what_is_wrong(lib, walk):
         lib.reconstruct(walk, mode="live")
     with pytest.raises(InvalidInput, match="the skeleton does not fit the markers"):
         lib.reconstruct(walk, skeleton=walk.skeleton.scaled(0.5))
-    with pytest.raises(InvalidInput, match="neighbours must be at least 8; got 2"):
-        lib.reconstruct(walk, skeleton=walk, neighbours=2)
+    with pytest.raises(InvalidInput, match="neighbors must be at least 8; got 2"):
+        lib.reconstruct(walk, skeleton=walk, neighbors=2)
     bare = Skeleton(["a", "b"], [-1, 0], [[0, 0, 0], [0, 1, 0]])
     with pytest.raises(RoleError, match="hips"):
         lib.reconstruct(walk, skeleton=bare)

@@ -159,7 +159,7 @@ def contacts_of(frames, **plants):
 
 
 def candidates_of(contacts, step=0.0):
-    """Spots of all plants, each `step` metres from the one before."""
+    """Spots of all plants, each `step` meters from the one before."""
     return [
         {part: np.arange(len(plants))[:, None] * [step, 0.0] for part, plants in c.plants.items()}
         for c in contacts

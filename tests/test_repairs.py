@@ -63,10 +63,10 @@ def test_a_cut_that_never_comes_back_is_no_flip(walk):
     assert "jumps" in {issue.code for issue in find_issues(repaired)}
 
 
-@pytest.mark.parametrize("metres", [0.25, -0.25])
-def test_feet_are_set_on_the_floor(walk, metres):
-    repaired, (said,) = repair(seeded.raised(walk, metres))
-    assert ("down" if metres > 0 else "up") in said
+@pytest.mark.parametrize("meters", [0.25, -0.25])
+def test_feet_are_set_on_the_floor(walk, meters):
+    repaired, (said,) = repair(seeded.raised(walk, meters))
+    assert ("down" if meters > 0 else "up") in said
     assert abs(repaired.positions(end_sites=True)[:, :, 1].min()) < 0.06
     assert find_issues(repaired) == ()
 

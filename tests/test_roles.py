@@ -30,7 +30,7 @@ def test_every_rig_of_the_field_is_understood(name):
     assert skeleton.roles == expected
 
 
-RESPELT = (
+RESPELLED = (
     lambda name: f"Actor01:{name}",
     lambda name: f"Hero_{name}",
     lambda name: f"|group|{name}",
@@ -45,11 +45,11 @@ RESPELT = (
 def test_prefixes_signs_and_case_do_not_matter(name):
     skeleton, expected = rig(name)
     cases = () if name in {"poser", "daz"} else (str.lower, str.upper)  # LMID1 is beyond us
-    for respelt in (*RESPELT, *cases):
-        new = {old: respelt(old) for old in skeleton.names}
+    for respelled in (*RESPELLED, *cases):
+        new = {old: respelled(old) for old in skeleton.names}
         again = replace(skeleton, names=[new[old] for old in skeleton.names])
         wanted = {role: new.get(point, point) for role, point in expected.items()}
-        assert again.roles == wanted, respelt(name)
+        assert again.roles == wanted, respelled(name)
 
 
 @pytest.mark.parametrize("name", ["cmu", "acclaim", "humanik", "mixamo", "lafan1", "smpl", "biped",

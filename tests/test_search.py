@@ -145,7 +145,7 @@ def test_the_query_s_own_place_can_be_left_out(lib):
         chosen = ml.LazyGraph(k=500) if method == "lazy" else method
         for hit in lib.search(query, method=chosen, exclude_query=True):
             assert hit.motion != f"{KICK}_p0" or hit.start_frame >= 30 or hit.end_frame <= 20
-    for hits in lib.neighbours(query, k=3, exclude_query=True):
+    for hits in lib.neighbors(query, k=3, exclude_query=True):
         assert len(hits) == 3
         assert all(h.motion != f"{KICK}_p0" or not 10 <= h.start_frame < 40 for h in hits)
 
@@ -153,12 +153,12 @@ def test_the_query_s_own_place_can_be_left_out(lib):
 def test_every_index_gives_the_same(lib):
     query = f"{KICK}_p2:10-30"
     found = [
-        [[(h.text, h.distance) for h in row] for row in lib.neighbours(query, k=25, index=index)]
+        [[(h.text, h.distance) for h in row] for row in lib.neighbors(query, k=25, index=index)]
         for index in INDEXES
     ]
     assert all(one == found[0] for one in found)
     assert found[0][0][0] == (f"{KICK}_p2:10-11", 0.0)
-    near = lib.neighbours(query, radius=0.1, label="kick")
+    near = lib.neighbors(query, radius=0.1, label="kick")
     assert all(h.distance <= 0.1 and h.label == "kick" for row in near for h in row)
     graphs = [
         lib.search(query, method=ml.LazyGraph(index=index, k=300)).to_json() for index in INDEXES
@@ -174,9 +174,9 @@ def test_the_preset_of_the_paper_is_its_graph(lib):
     assert paper != lib.search(query, method="lazy").to_json()
 
     def near(settings=None, **options):
-        return [[hit.text for hit in frame] for frame in lib.neighbours(query, settings, **options)]
+        return [[hit.text for hit in frame] for frame in lib.neighbors(query, settings, **options)]
 
-    paper, full = ml.NeighbourSettings.kt10, ml.PoseOptions(normalize="full")
+    paper, full = ml.NeighborSettings.kt10, ml.PoseOptions(normalize="full")
     assert near(paper()) == near(k=256, poses=full)
     assert near(paper(k=3)) == near(paper(), k=3) == near(k=3, poses=full) != near(k=3)
 
@@ -199,7 +199,7 @@ def test_lazy_ranks_by_the_mean_or_by_the_sum_of_a_path(lib, bridge):
     assert differ >= 1
 
 
-def test_lazy_with_all_neighbours_is_dtw(lib):
+def test_lazy_with_all_neighbors_is_dtw(lib):
     query, every = f"{KICK}_p0:10-40", sum(len(lib[name]) for name in lib.names)
     lazy = lib.search(query, method=ml.LazyGraph(k=every, bridge=0)).to_json()
     exact = lib.search(
@@ -299,7 +299,7 @@ def test_matches_are_a_sequence(lib):
         ("walk_p0", {"tiers": "few"}, InvalidInput, "tiers must be a number from 1 on"),
         ("walk_p0", {"tiers": 1.5}, InvalidInput, "tiers must be .*; got 1.5"),
         ("x" * 300, {}, LibraryError, "no motion 'xxx"),
-        ("walk_p0", {"label": "walks"}, InvalidInput, "labelled 'walks'; did you mean walk"),
+        ("walk_p0", {"label": "walks"}, InvalidInput, "labeled 'walks'; did you mean walk"),
         ("walk_p0", {"only": "walk_p9"}, LibraryError, "no motion 'walk_p9'"),
         ("walk_p0", {"only": "walk_p0", "exclude": "walk_p0"}, InvalidInput, "leave no motion"),
         ("walk_p0", {"apart": 0.9}, InvalidInput, "apart must not be above same; got 0.9 and 0.8"),
@@ -346,4 +346,4 @@ def test_an_empty_library_says_so(tmp_path, method):
     with pytest.raises(LibraryError, match="the library is empty"):
         lib.search(ml.demo.clip("walk"), method=method)
     with pytest.raises(LibraryError, match="the library is empty"):
-        lib.neighbours(ml.demo.clip("walk"))
+        lib.neighbors(ml.demo.clip("walk"))

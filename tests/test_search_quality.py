@@ -127,10 +127,10 @@ def test_every_repeated_action_is_found_within_its_take(takes):
 def exercise_library(cmu_data, cmu30, tmp_path_factory):
     tasks = read_tasks(cmu_data / "queries" / "dev.csv")
     lib = ml.Library.create(tmp_path_factory.mktemp("tasks") / "tasks.loom")
-    labelled = sorted((cmu_data / "exercises").glob("*.txt"))
-    names = {task.motion for task in tasks} | {path.stem for path in labelled}
+    labeled = sorted((cmu_data / "exercises").glob("*.txt"))
+    names = {task.motion for task in tasks} | {path.stem for path in labeled}
     lib.add(*(path for path in cmu30.rglob("*.bvh") if path.stem in names))
-    labels = {path.stem: np.array(path.read_text().split(), int) for path in labelled}
+    labels = {path.stem: np.array(path.read_text().split(), int) for path in labeled}
     return lib, tasks, labels
 
 
@@ -180,7 +180,7 @@ def test_query_expansion_never_finds_less(exercise_library):
 @pytest.mark.cmu
 @pytest.mark.parametrize(("seconds", "wanted"), [(None, 0.88), (2.4, 0.65)])
 def test_exercises_are_distinguished(exercise_library, seconds, wanted):
-    """A labelled segment as query, or its middle; labels of 0.1 s in three takes."""
+    """A labeled segment as query, or its middle; labels of 0.1 s in three takes."""
     lib, _, labels = exercise_library
     precisions = defaultdict(list)
     for name, given in labels.items():

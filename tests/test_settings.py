@@ -40,7 +40,7 @@ from motionloom.parametric.settings import ParametrizeSettings, SynthesisSetting
 from motionloom.reconstruction import ReconstructSettings
 from motionloom.search.settings import (
     FamilySettings,
-    NeighbourSettings,
+    NeighborSettings,
     SearchSettings,
     WebSettings,
 )
@@ -60,7 +60,7 @@ VERBS = [
     (ml.Library.add, ImportSettings),
     (ml.Library.search, SearchSettings),
     (ml.Library.family, FamilySettings),
-    (ml.Library.neighbours, NeighbourSettings),
+    (ml.Library.neighbors, NeighborSettings),
     (ml.Library.find, FindSettings),
     (ml.Library.clusters, ClusterSettings),
     (WebCollection.build, WebSettings),
@@ -329,7 +329,7 @@ def test_presets_are_found():
     names = {f"{cls.__name__}.{name}" for cls, name in PRESETS}
     assert len(PRESETS) >= 18 and names >= {
         "SearchSettings.kg04", "SearchSettings.kt10", "SearchSettings.tz07", "FamilySettings.kg04",
-        "NeighbourSettings.kt10", "WebSettings.kg04", "EvaluateSettings.tz07", "BeatSettings.kp03",
+        "NeighborSettings.kt10", "WebSettings.kg04", "EvaluateSettings.tz07", "BeatSettings.kp03",
         "ChoreographySettings.kp03", "DanceSettings.kp03", "BallroomSettings.kp03",
         "MarchSettings.kp03", "ParametrizeSettings.kg04", "SynthesisSettings.kg04",
         "GraphSettings.kr14", "FatGraphSettings.kt10", "LazyGraph.kt10", "MatchWeb.kg04",

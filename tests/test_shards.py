@@ -7,7 +7,7 @@ import motionloom as ml
 from motionloom.errors import InvalidInput, LibraryError
 from motionloom.parallel import on_cluster
 from motionloom.search.index.bucket_index import BucketIndex
-from motionloom.search.index.neighbours import neighbours, open_index
+from motionloom.search.index.neighbors import neighbors, open_index
 from motionloom.search.index.shards import Shards, merged
 
 
@@ -54,10 +54,10 @@ def test_shards_on_a_cluster_answer_as_the_single_index(dask_cluster, tmp_path):
         library.add_motion(ml.demo.clip("walk", performer=performer))
     features = library.features("e15")
     queries = features.rows[:40]
-    single = neighbours(queries, features, open_index(library.store, features), k=16)
+    single = neighbors(queries, features, open_index(library.store, features), k=16)
     with on_cluster(dask_cluster.scheduler_address):
         index = open_index(library.store, features, "shards", shards=4)
-        sharded = neighbours(queries, features, index, k=16)
+        sharded = neighbors(queries, features, index, k=16)
     assert len(index.starts) == 5
     for name in ("offsets", "rows", "distances"):
         assert np.array_equal(getattr(sharded, name), getattr(single, name)), name

@@ -21,7 +21,7 @@ CORPUS = {
     "walk_right": lambda m: drifting(other_legs(scaled_travel(m, 1.2), 1.15), 0.3),
     "jog": lambda m: drifting(m, 0.5, degrees=200.0),
     "march": lambda m: shaken(
-        scaled_travel(m, 1.2), degrees=2.0, metres=0.02, seconds=0.15, seed=4
+        scaled_travel(m, 1.2), degrees=2.0, meters=0.02, seconds=0.15, seed=4
     ),
     "waltz_leader": lambda m: drifting(swaying(m, 0.25, period=3.0), 0.2),
     "dance_sway": lambda m: swaying(m, 0.4, period=1.7),
@@ -36,7 +36,7 @@ CMU = {
     "005/05_10": (None, lambda m: swaying(m, 0.5, period=1.1)),
     "060/60_05": (400, CORPUS["waltz_leader"]),
     "014/14_21": (None, lambda m: drifting(m, 0.35, turn=12.0)),
-    "083/83_28": (None, lambda m: shaken(m, degrees=2.5, metres=0.03, seconds=0.15, seed=1)),
+    "083/83_28": (None, lambda m: shaken(m, degrees=2.5, meters=0.03, seconds=0.15, seed=1)),
 }
 
 

@@ -38,7 +38,7 @@ def planted(motion, feet, blocks=None, **options):
 
 
 @pytest.mark.parametrize("factor", [0.85, 1.15])
-def test_feet_that_slid_by_centimetres_stand(factor):
+def test_feet_that_slid_by_centimeters_stand(factor):
     walk = ml.demo.clip("walk")
     slid = with_longer_way(walk, factor)
     contacts = walk.contacts()

@@ -83,8 +83,8 @@ def test_an_armature_with_a_root_bone_that_faces_elsewhere(client):
     head, arrays = messages.unpack(client.post("/api/subjects/retarget", json=request).content)
     assert head["joints"][0] == "Hips" and head["parents"][0] == -1 and head["fps"] == 24.0
     np.testing.assert_allclose(arrays["root"][0, [0, 2]], 0.0, atol=1e-6)
-    travelled = arrays["root"][-1] - arrays["root"][0]
-    assert travelled[0] > 0.5 and abs(travelled[2]) < 0.2  # towards +X
+    traveled = arrays["root"][-1] - arrays["root"][0]
+    assert traveled[0] > 0.5 and abs(traveled[2]) < 0.2  # toward +X
 
 
 def test_poses_of_another_program_are_found_and_kept(client, library):

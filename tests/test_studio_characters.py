@@ -58,12 +58,12 @@ def test_a_take_is_shown_on_the_character(client, hero, tmp_path):
     assert head["name"] == "walk" and head["body"] == f"character-{info['id']}"
 
     _, body = messages.unpack(client.get(f"/api/bodies/{head['body']}").content)
-    assert body["vertices"].shape == body["normals"].shape == body["colours"].shape
+    assert body["vertices"].shape == body["normals"].shape == body["colors"].shape
     assert body["triangles"].max() == len(body["vertices"]) - 1
     assert body["joints"].max() < len(body["unbind"]) == arrays["positions"].shape[1]
     np.testing.assert_allclose(body["weights"].sum(axis=1), 1.0, atol=1e-3)
-    # The material's colour, times the one pixel of its texture.
-    assert np.all(body["colours"] <= np.float32(mesh.material.colour) + 1e-6)
+    # The material's color, times the one pixel of its texture.
+    assert np.all(body["colors"] <= np.float32(mesh.material.color) + 1e-6)
     # In its bind pose the mesh is as in the file.
     np.testing.assert_allclose(body["vertices"][: len(mesh.vertices)], mesh.vertices, atol=1e-4)
 
@@ -132,7 +132,7 @@ def test_a_stream_is_shown_on_the_character(client, hero):
         live.answer(window, json.dumps({"kind": "player/read", "player": number, "count": 5}))
     )
     expected = walk.retarget(own.motion).positions(end_sites=True)[:5]
-    # Feet are not locked to the ground while frames are made: within two centimetres.
+    # Feet are not locked to the ground while frames are made: within two centimeters.
     assert np.linalg.norm(arrays["positions"] - expected, axis=-1).max() < 0.02
     window.remove(number)
     assert not window._worn

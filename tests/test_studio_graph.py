@@ -176,7 +176,7 @@ def test_the_shown_line_walks_the_same(client, library, tmp_path):
     [
         ({"graph": {"distance": "none"}}, "none"),
         ({"graph": {"per_minute": -1}}, "per_minute"),
-        ({"graph": {"colour": 1}}, "colour"),
+        ({"graph": {"color": 1}}, "color"),
         ({"graph": GRAPH, "seed": "x"}, "seed must be"),
         ({"graph": GRAPH, "start": "nobody:3"}, "has no motion 'nobody'"),
         ({"graph": {"label": ["nothing"]}}, "nothing"),

@@ -53,7 +53,7 @@ def test_bytes_are_distances(client, library, distance):
     received = cells * (head["high"] / 254)
     assert np.abs(received - exact)[shown].max() <= 0.51 * head["high"] / 254
     assert (exact[~shown] > head["high"]).all()
-    assert 0.85 < shown.mean() < 0.97  # colours end where nine of ten cells are nearer
+    assert 0.85 < shown.mean() < 0.97  # colors end where nine of ten cells are nearer
     assert head["low"] == pytest.approx(exact.min(), abs=1e-9)
 
 

@@ -1,4 +1,4 @@
-"""What is on the stage as a file, kept as a take, and labelled."""
+"""What is on the stage as a file, kept as a take, and labeled."""
 
 import numpy as np
 import pytest
@@ -61,10 +61,10 @@ def test_a_subject_that_is_not_there_is_refused(client, subject, message):
     assert answer.status_code in (404, 422) and message in answer.text
 
 
-def test_a_segment_is_labelled(client, library):
+def test_a_segment_is_labeled(client, library):
     place = {"places": ["walk:10-40"], "label": "left turn"}
-    labelled = {"labels": {"walk": ["gait"]}}
-    assert client.post("/api/library/labels", json=place).json() == labelled
+    labeled = {"labels": {"walk": ["gait"]}}
+    assert client.post("/api/library/labels", json=place).json() == labeled
     assert [(str(part), label) for part, label in library.labels.segments("walk")] == [
         ("walk:10-40", "left turn")
     ]
@@ -87,7 +87,7 @@ def test_a_film_is_drawn_as_a_job(client):
     assert gone.status_code == 422 and "draw it again" in gone.json()["error"]
 
 
-def test_what_was_kept_labelled_renamed_and_removed_is_undone(client, library):
+def test_what_was_kept_labeled_renamed_and_removed_is_undone(client, library):
     for name in ("a", "b"):
         client.post("/api/subjects/keep", json={"subject": SEGMENT, "name": name})
     before = library.store.digest()

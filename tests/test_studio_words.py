@@ -1,4 +1,4 @@
-"""Words in the studio over HTTP: finding by description, captions, labelled segments, scripts."""
+"""Words in the studio over HTTP: finding by description, captions, labeled segments, scripts."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ def test_the_command_of_a_finding_finds_the_same(client):
     assert answer["lines"]["python"].endswith(".find('sit down', max=2)")
 
 
-def test_unknown_words_are_named_with_what_is_spelt_like_them(client):
+def test_unknown_words_are_named_with_what_is_spelled_like_them(client):
     answer = client.post("/api/find", json={"text": "kcik zebra"}).json()
     assert answer["unknown"].get("zebra") == ""
     assert client.post("/api/find", json={"text": "zebra"}).json()["matches"] == []
@@ -77,7 +77,7 @@ def test_a_finding_says_what_is_wrong(client, body, said):
     assert answer.status_code in (404, 422) and said in answer.text
 
 
-def test_captions_and_labelled_segments_of_a_take(client, library):
+def test_captions_and_labeled_segments_of_a_take(client, library):
     library.labels.add("sit_stand_p0:5-20", "waits")
     got = client.get("/api/motions/sit_stand_p0/words").json()
     library.labels.remove("sit_stand_p0:5-20", "waits")

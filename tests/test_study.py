@@ -17,7 +17,7 @@ from motionloom.evaluation import rank_correlation as parts
 from motionloom.features import DISTANCES, FEATURES, FeatureSet, frame_distance, register_distance
 from motionloom.plots.pages.evaluation_report import write_rank_correlations
 
-QUICK = {"seconds": 1.0, "queries": 40, "neighbours": 30, "ranked": 5}
+QUICK = {"seconds": 1.0, "queries": 40, "neighbors": 30, "ranked": 5}
 SOME = ["e15", "e30", "pca8", "pc1", "quat", "wb"]
 
 
@@ -149,7 +149,7 @@ def test_table_and_picture(found, tmp_path):
     assert len(rows) == 2 * len(SOME) ** 2
     assert rows[1] == {
         "compared": "poses",
-        "neighbours_by": "e15",
+        "neighbors_by": "e15",
         "ranked_by": "e30",
         "spearman": f"{found.poses[0, 1]:.4f}",
     }
@@ -160,13 +160,13 @@ def test_table_and_picture(found, tmp_path):
 
 def test_the_command_writes_picture_and_table(lib, tmp_path):
     words = ["study", lib.path, "-o", tmp_path / "s.png", "--measures", "e15, pc1", "--clips", 6]
-    words += ["--seconds", 1, "--queries", 10, "--neighbours", 20, "--ranked", 4]
+    words += ["--seconds", 1, "--queries", 10, "--neighbors", 20, "--ranked", 4]
     result = run(*words, "--json")
     assert result.exit_code == 0, result.output
     answer = json.loads(result.stdout)
     assert answer["measures"] == ["e15", "pc1"]
     assert np.array(answer["poses"]).shape == (2, 2)
-    assert (answer["queries"], answer["neighbours"], answer["ranked"]) == (10, 20, 4)
+    assert (answer["queries"], answer["neighbors"], answer["ranked"]) == (10, 20, 4)
     assert len(answer["clips"]) == 6
     for key in ("picture", "csv"):
         assert (tmp_path / answer[key]).exists()
@@ -182,7 +182,7 @@ def test_the_command_writes_picture_and_table(lib, tmp_path):
         ({"measures": ["e15", "pc2"]}, "no distance is called 'pc2'"),
         ({"clips": 0}, "clips must be at least 1; got 0"),
         ({"queries": 0}, "queries must be at least 1; got 0"),
-        ({"neighbours": 2}, "neighbours must be at least 3; got 2"),
+        ({"neighbors": 2}, "neighbors must be at least 3; got 2"),
         ({"seconds": 0.1}, "seconds must be at least 0.3; got 0.1"),
         ({"clips": 3}, "at least 4 clips of 1 s; found 3"),
     ],

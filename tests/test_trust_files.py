@@ -520,13 +520,13 @@ def test_a_text_index_that_was_changed_is_refused_or_answers(told, words, statem
         assert hidden or found == [str(one) for one in ml.Library(told).find("kick")]
 
 
-@pytest.mark.parametrize("name", ["captions.json.z", "learnt.json", "statistics.npy"])
+@pytest.mark.parametrize("name", ["captions.json.z", "learned.json", "statistics.npy"])
 def test_other_files_of_words_are_checked_before_use(words, name):
     import zlib
 
     bad = {
         "captions.json.z": [zlib.compress(b"[]"), zlib.compress(b"{}"), b"x", zlib.compress(b"[")],
-        "learnt.json": [b"[]", b'{"idf": [NaN]}', b'{"vocabulary": [1], "idf": [1.0]}', b"["],
+        "learned.json": [b"[]", b'{"idf": [NaN]}', b'{"vocabulary": [1], "idf": [1.0]}', b"["],
         "statistics.npy": [b"", b"\x93NUMPY\x01\x00"],
     }
     path = next(words.glob(f"derived/*/{name}"))

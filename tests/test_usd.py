@@ -116,7 +116,7 @@ def test_characters_of_one_skeleton_share_it_and_move_by_themselves(tmp_path, rn
 
 
 def foreign_stage(path, *, samples=((0, 0.0), (2, 90.0), (4, 180.0)), joints=("a", "a/b")):
-    """Z up, centimetres, moved and scaled from above, every other time code."""
+    """Z up, centimeters, moved and scaled from above, every other time code."""
     stage = Usd.Stage.CreateNew(str(path))
     UsdGeom.SetStageUpAxis(stage, UsdGeom.Tokens.z)
     UsdGeom.SetStageMetersPerUnit(stage, 0.01)

@@ -1,4 +1,4 @@
-"""Finding by words, learnt words, synonyms, and labels in files."""
+"""Finding by words, learned words, synonyms, and labels in files."""
 
 import itertools
 import json
@@ -13,7 +13,7 @@ import motionloom as ml
 from motionloom.errors import InvalidInput, LibraryError
 from motionloom.evaluation.settings import SentenceSettings
 from motionloom.library import evaluate_sentences
-from motionloom.text import learned_words as learnt
+from motionloom.text import learned_words as learned
 from motionloom.text import text_search, vocabulary
 from motionloom.text.caption_table import KIND as CAPTIONS
 from motionloom.text.label_files import read_labels
@@ -204,7 +204,7 @@ def test_a_label_that_says_nothing_is_no_reason_against_a_motion(tmp_path):
     assert dict(zip(index.names, index.told, strict=True)) == {
         "m_j": False, "m_s": True, "m_w": True,
     }  # fmt: skip
-    # By label only the seated one would be found; by what it shows, the one labelled "clean".
+    # By label only the seated one would be found; by what it shows, the one labeled "clean".
     assert set(library.find("jumps up").motions[:2]) == {"m_j", "m_s"}
 
 
@@ -231,27 +231,27 @@ def test_words_of_motions_without_texts_are_those_of_their_kind():
     statistics = kind[:, None] * [1.0, -2.0, 3.0] + 0.1 * rng.normal(size=(60, 3))
     said = [["walk"], ["run", "fast"], ["sit"]]
     texts = [(m, said[kind[m]]) for m in range(0, 60, 2)]
-    found = learnt.learn_words(statistics, texts)
+    found = learned.learn_words(statistics, texts)
     for m in range(1, 60, 2):  # motions without a text
         best, share = found.words_of(m, 1)[0]
         assert best in said[kind[m]] and share > 0.5
     assert found.scores(["unheard"]).max() == 0.0
-    assert learnt.learn_words(statistics, texts[:5]) is None
+    assert learned.learn_words(statistics, texts[:5]) is None
 
 
 def test_leave_one_out_is_exact():
     rng = np.random.default_rng(1)
     x, y = rng.normal(size=(30, 4)), rng.normal(size=(30, 2))
-    kernel = learnt._kernel(x, x)
-    inverse = np.linalg.inv(kernel + learnt._RIDGE * np.eye(30))
+    kernel = learned._kernel(x, x)
+    inverse = np.linalg.inv(kernel + learned._RIDGE * np.eye(30))
     quick = y - (inverse @ y) / np.diag(inverse)[:, None]
     for n in range(0, 30, 7):
         rest = np.delete(np.arange(30), n)
-        part = np.linalg.solve(kernel[np.ix_(rest, rest)] + learnt._RIDGE * np.eye(29), y[rest])
+        part = np.linalg.solve(kernel[np.ix_(rest, rest)] + learned._RIDGE * np.eye(29), y[rest])
         np.testing.assert_allclose(quick[n], kernel[n, rest] @ part, atol=1e-10)
 
 
-def test_words_are_learnt_from_labels(tmp_path):
+def test_words_are_learned_from_labels(tmp_path):
     library = ml.Library.create(tmp_path / "learn.loom")
     for n in range(24):
         name = ("walk", "kick_front_mid_right")[n % 2]
@@ -374,7 +374,7 @@ def test_sentences_are_scored_without_the_performer_asked_about(tmp_path):
     (tmp_path / "said.csv").write_text("\n".join(rows) + "\n")
     scores = evaluate_sentences(library, tmp_path / "said.csv", SentenceSettings())
     assert scores.sentences == 16 and scores.takes == (8, 8) and scores.chance == 1.0
-    assert scores.motion == 1.0 and scores.learnt_from == (16, 16)
+    assert scores.motion == 1.0 and scores.learned_from == (16, 16)
     done = ran("evaluate-sentences", library.path, tmp_path / "said.csv", "--json")
     assert json.loads(done.stdout)["sentences"] == 16
     with pytest.raises(InvalidInput, match="no such table"):

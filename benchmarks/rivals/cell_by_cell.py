@@ -16,7 +16,7 @@ from motionloom.motion import Motion
 
 
 def cell_by_cell(a: Motion, b: Motion, distance: PointCloud) -> np.ndarray:
-    """Distances in metres (M, N) between the windows of two motions."""
+    """Distances in meters (M, N) between the windows of two motions."""
     weights = np.repeat(distance.weights, len(distance.roles)) / len(distance.roles)
     return _cells(windows(a, distance), windows(b, distance), weights)
 

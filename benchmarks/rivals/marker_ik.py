@@ -47,12 +47,12 @@ def marker_ik(
     turns = None
     for t, goals in enumerate(seen):
         if turns is None:
-            towards = Expectation(rest, np.inf, goals[at["hips"]], 1.0)
+            toward = Expectation(rest, np.inf, goals[at["hips"]], 1.0)
         else:
-            towards = Expectation(turns, _STEP_SPREAD**2, goals[at["hips"]], 1.0)
+            toward = Expectation(turns, _STEP_SPREAD**2, goals[at["hips"]], 1.0)
             heading = float(rot.yaw_angle(turns[0]))
         pose = map_pose(
-            body, model, heading, goals, variances, towards, heading_variance=0.5, steps=12
+            body, model, heading, goals, variances, toward, heading_variance=0.5, steps=12
         )
         turns = pose.turns
         rotations[t, joints], root[t] = turns, pose.root

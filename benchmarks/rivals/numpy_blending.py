@@ -1,7 +1,7 @@
 """Pose blending in plain NumPy.
 
-Vectorised over frames, examples and joints at once: four gathered rows per frame and example
-with their Catmull-Rom weights, one weighted sum, one normalisation.
+Vectorized over frames, examples and joints at once: four gathered rows per frame and example
+with their Catmull-Rom weights, one weighted sum, one normalization.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Forward kinematics in plain NumPy.
 
-Two versions, both vectorised over frames with a loop over joints. `by_matrices` is the usual one:
+Two versions, both vectorized over frames with a loop over joints. `by_matrices` is the usual one:
 rotation matrices and ``@``. `by_components` is the fastest we know: every component of a
 quaternion is one row of frames, so each line below is one pass over contiguous memory.
 """

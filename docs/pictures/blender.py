@@ -83,11 +83,11 @@ def render(task: dict) -> None:
     chosen.address, chosen.token = task["address"], task["token"]
     bpy.ops.motionloom.connect()
 
-    def material(name, colour, alpha=1.0):
+    def material(name, color, alpha=1.0):
         made = bpy.data.materials.new(name)
         made.use_nodes = True
         shader = made.node_tree.nodes["Principled BSDF"]
-        shader.inputs["Base Color"].default_value = (*colour, 1.0)
+        shader.inputs["Base Color"].default_value = (*color, 1.0)
         shader.inputs["Roughness"].default_value = 0.6
         shader.inputs["Alpha"].default_value = alpha
         return made

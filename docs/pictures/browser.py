@@ -45,7 +45,7 @@ def main():
         shoot(browser, page, "doctor.png", (1200, 920))
 
 
-def shoot(browser, page, name, size, colours=96):
+def shoot(browser, page, name, size, colors=96):
     """Screenshot of a page, `size` in pixels, with a small palette."""
     with tempfile.TemporaryDirectory() as profile:
         subprocess.run(
@@ -55,7 +55,7 @@ def shoot(browser, page, name, size, colours=96):
             check=True, capture_output=True,
         )  # fmt: skip
     with Image.open(HERE / name) as shot:
-        small = shot.convert("RGB").quantize(colours)
+        small = shot.convert("RGB").quantize(colors)
     small.save(HERE / name, optimize=True)
 
 

@@ -23,18 +23,16 @@ POSES = [
 SIDES = (0.0, 40.0, 90.0, 180.0)  # degrees from the front
 
 
-def draw(ax, vertices, triangles, turn, colour):
+def draw(ax, vertices, triangles, turn, color):
     """Triangles that face the viewer, farthest first, shaded by their direction."""
     angle = np.radians(turn)
     axes = np.array(
         [[np.cos(angle), 0, -np.sin(angle)], [0, 1, 0], [np.sin(angle), 0, np.cos(angle)]]
     )
     corners = (vertices @ axes.T)[triangles]
-    seen = shaded_triangles(corners, np.tile(colour, (len(corners), 1)))
+    seen = shaded_triangles(corners, np.tile(color, (len(corners), 1)))
     ax.add_collection(
-        PolyCollection(
-            seen.corners, facecolors=seen.colours, edgecolors=seen.colours, linewidths=0.2
-        )
+        PolyCollection(seen.corners, facecolors=seen.colors, edgecolors=seen.colors, linewidths=0.2)
     )
 
 

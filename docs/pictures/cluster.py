@@ -89,8 +89,8 @@ def draw_costs(axes):
             31e-9 * frames * np.minimum(frames, 1e6) / 2, BARS[2]),
         "index": (80e-9 * frames * np.log2(frames), BARS[1]),
     }  # fmt: skip
-    for label, (seconds, colour) in lines.items():
-        axes.loglog(frames, seconds, color=colour, label=label)
+    for label, (seconds, color) in lines.items():
+        axes.loglog(frames, seconds, color=color, label=label)
     axes.plot(36_560, 21.0, "o", color=BARS[0])
     axes.plot(938_413, 1.4, "o", color=BARS[1])
     for text, seconds in {

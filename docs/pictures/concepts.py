@@ -22,7 +22,7 @@ from motionloom.features import distance_matrix
 from motionloom.plots.figures.stick_figure import stick_figure
 
 HERE = Path(__file__).parent
-BLUE, RED, GREEN, GREY, DARK = "#2f7ed8", "#d33a2c", "#12946f", "#8a93a1", "#2b323c"
+BLUE, RED, GREEN, GRAY, DARK = "#2f7ed8", "#d33a2c", "#12946f", "#8a93a1", "#2b323c"
 
 
 def families():
@@ -30,7 +30,7 @@ def families():
     figure, (grid, steps, aim) = panels(3, [1.15, 1, 1])
     a, b = (ml.demo.clip("kick_front_mid_right", performer=p) for p in (0, 1))
     matrix = distance_matrix(a, b)
-    grid.imshow(matrix.T, origin="lower", cmap="Greys_r", vmax=np.quantile(matrix, 0.8))
+    grid.imshow(matrix.T, origin="lower", cmap="Grays_r", vmax=np.quantile(matrix, 0.8))
     rows, columns = np.nonzero(matrix_minima(matrix))
     grid.plot(rows, columns, ".", color=BLUE, ms=2.2)
     found = align_in_region(
@@ -45,7 +45,7 @@ def families():
     angle = np.linspace(0.25 * np.pi, 1.15 * np.pi, 13)
     kicks = np.column_stack([np.cos(angle), np.sin(angle)]) * 2.1 + rng.normal(0, 0.05, (13, 2))
     walks = rng.normal([0.75, -0.25], 0.16, (12, 2))
-    steps.plot(*walks.T, "s", color=GREY, ms=5)
+    steps.plot(*walks.T, "s", color=GRAY, ms=5)
     for n, (place, near) in enumerate(zip(kicks, 0.62 * np.ones(13), strict=True)):
         if n % 3 == 0:
             steps.add_patch(Circle(place, near, fill=False, ec=BLUE, lw=1, ls=":"))
@@ -55,7 +55,7 @@ def families():
     steps.plot(*kicks[0], "o", color=RED, ms=9)
     steps.add_patch(Circle(kicks[0], 2.1, fill=False, ec=RED, lw=1, ls="--"))
     steps.annotate("query", kicks[0], (6, 5), textcoords="offset points", color=RED)
-    steps.annotate("walks", walks.mean(axis=0), (8, -20), textcoords="offset points", color=GREY)
+    steps.annotate("walks", walks.mean(axis=0), (8, -20), textcoords="offset points", color=GRAY)
     steps.annotate("leaping kicks", kicks[-1], (-8, -16), textcoords="offset points", color=BLUE)
     steps.set(xlim=(-2.9, 3.8), ylim=(-1.5, 3.8), aspect="equal")
     bare(steps)
@@ -94,7 +94,7 @@ def fast_search():
     query, radius = np.array([0.37, 0.42]), 0.1
     _boxes(tree, points, np.array([0.0, 0.0]), np.array([1.0, 1.0]), query, radius)
     near = np.linalg.norm(points - query, axis=1) < radius
-    tree.plot(*points[~near].T, ".", color=GREY, ms=4)
+    tree.plot(*points[~near].T, ".", color=GRAY, ms=4)
     tree.plot(*points[near].T, ".", color=BLUE, ms=7)
     tree.plot(*query, "o", color=RED, ms=6)
     tree.add_patch(Circle(query, radius, fill=False, ec=RED))
@@ -109,23 +109,23 @@ def fast_search():
         for motion in (a[12:60:2], b[:90:2])
     ]
     q, d = (one.reshape(len(one), -1) for one in rows)
-    _, neighbours = cKDTree(d).query(q, k=7)
-    for i, row in enumerate(neighbours):
-        lazy.plot(np.full(len(row), i), row, "o", color=GREY, ms=2.8)
+    _, neighbors = cKDTree(d).query(q, k=7)
+    for i, row in enumerate(neighbors):
+        lazy.plot(np.full(len(row), i), row, "o", color=GRAY, ms=2.8)
         for j in row:
             for di, dj in ((1, 1), (0, 1), (1, 0)):
-                if i + di < len(q) and j + dj in neighbours[i + di]:
+                if i + di < len(q) and j + dj in neighbors[i + di]:
                     lazy.plot([i, i + di], [j, j + dj], color="#b9c6d8", lw=0.7)
-    path = _cheapest(q, d, neighbours)
+    path = _cheapest(q, d, neighbors)
     lazy.plot(*path.T, color=RED, lw=2)
     lazy.set(xlabel="frame of the query", ylabel="frame of the library")
-    title(lazy, "2  neighbours of every query frame,\njoined where time goes on; cheapest path")
+    title(lazy, "2  neighbors of every query frame,\njoined where time goes on; cheapest path")
 
     for n, (name, performer) in enumerate(
         (("walk", 0), ("walk", 1), ("walk_fast", 2), ("walk_slow", 3))
     ):
         motion = ml.demo.clip(name, performer=performer)
-        _figure(body, motion, 8 + 3 * n, GREY, 0.35, lw=1.6)
+        _figure(body, motion, 8 + 3 * n, GRAY, 0.35, lw=1.6)
     walk = ml.demo.clip("walk", performer=0)
     _figure(body, walk, 9, BLUE, 0.9, lw=2.6)
     six = ["left_wrist", "right_wrist", "left_ankle", "right_ankle", "head", "hips"]
@@ -133,7 +133,7 @@ def fast_search():
     body.plot(*seen.T, "o", color=RED, ms=7)
     body.set(aspect="equal", xlim=(-0.75, 0.75))
     bare(body)
-    title(body, "3  six markers choose poses (grey);\ntheir mean and spread fill in the rest")
+    title(body, "3  six markers choose poses (gray);\ntheir mean and spread fill in the rest")
 
     hubs = np.array([[0.15, 0.5], [0.85, 0.5]])
     for start, end, many in ((0, 1, 7), (1, 0, 6)):
@@ -181,7 +181,7 @@ def motion_beats():
         curve = (curve - curve.mean()) / (np.ptp(curve) + 1e-9)
         top.plot(seconds, curve - 1.1 * n, color=BLUE, lw=1.1)
     for time in candidates.times[candidates.times < seconds[-1]]:
-        top.plot([time, time], [-4.1, -3.85], color=GREY, lw=0.7)
+        top.plot([time, time], [-4.1, -3.85], color=GRAY, lw=0.7)
     top.set(xlim=(0, seconds[-1]), xticks=[], yticks=[], ylabel="joints")
     title(top, "1  every moment at which a joint turns back is a candidate (ticks)")
     shown = beats.times[beats.times < seconds[-1]]
@@ -226,7 +226,7 @@ def motion_beats():
                 arrowstyle="-|>",
                 mutation_scale=13,
                 lw=4 * likely,
-                color=GREY,
+                color=GRAY,
                 shrinkA=24,
                 shrinkB=24,
             )
@@ -265,7 +265,7 @@ def whole_clips():
             axis.plot(
                 [corners[0][i], corners[n][k]],
                 [curves[0][corners[0][i]], curves[n][corners[n][k]] + shift],
-                color=GREY,
+                color=GRAY,
                 lw=0.35 + 0.09 * mass,
             )
         _heap(axis, curves[0], corners[0], BLUE, 0.0)
@@ -298,7 +298,7 @@ def motion_graphs():
     title(pose, "1  distances between joints are the same\nwherever a pose stands and faces")
     clips = [ml.demo.clip(name) for name in ("walk", "walk_left")]
     matrix = distance_matrix(*clips, "jrd")
-    error.imshow(matrix.T, origin="lower", cmap="Greys_r", aspect="auto")
+    error.imshow(matrix.T, origin="lower", cmap="Grays_r", aspect="auto")
     step = 25
     for line in range(0, max(matrix.shape), step):
         error.axvline(line, color="#9fb4cc", lw=0.4)
@@ -309,7 +309,7 @@ def motion_graphs():
             part = matrix[i : i + step, j : j + step]
             di, dj = np.unravel_index(part.argmin(), part.shape)
             good = part.min() < limit
-            error.plot(i + di, j + dj, "o", color=RED if good else GREY, ms=5 if good else 2.5)
+            error.plot(i + di, j + dj, "o", color=RED if good else GRAY, ms=5 if good else 2.5)
     error.set(
         xlim=(0, matrix.shape[0] - 1),
         ylim=(0, matrix.shape[1] - 1),
@@ -325,7 +325,7 @@ def motion_graphs():
             "",
             (length + 0.02, height),
             (0.03, height),
-            arrowprops={"arrowstyle": "-|>", "lw": 5, "color": GREY if dead else BLUE},
+            arrowprops={"arrowstyle": "-|>", "lw": 5, "color": GRAY if dead else BLUE},
         )
         graph.annotate(
             ("walk", "turn", "sit down: a dead end")[n],
@@ -347,7 +347,7 @@ def motion_graphs():
                 arrowstyle="-|>",
                 mutation_scale=11,
                 connectionstyle=f"arc3,rad={rng.uniform(-0.15, 0.15):.2f}",
-                color=GREY if end == 2 else RED,
+                color=GRAY if end == 2 else RED,
                 lw=1.5,
             )
         )
@@ -395,10 +395,10 @@ def _boxes(axis, points, low, high, query, radius, depth=0):
     _boxes(axis, points[points[:, side] > cut], lower, high, query, radius, depth + 1)
 
 
-def _cheapest(q, d, neighbours):
+def _cheapest(q, d, neighbors):
     """Cheapest path through the lazy graph: frames (N, 2)."""
     cost, before = {}, {}
-    for i, row in enumerate(neighbours):
+    for i, row in enumerate(neighbors):
         for j in sorted(int(one) for one in row):
             own = float(np.linalg.norm(q[i] - d[j]))
             options = [
@@ -411,7 +411,7 @@ def _cheapest(q, d, neighbours):
             if options:
                 least, before[i, j] = min(options, key=lambda one: one[0])
                 cost[i, j] = least + own
-    here = min((one for one in cost if one[0] == len(neighbours) - 1), key=cost.get)
+    here = min((one for one in cost if one[0] == len(neighbors) - 1), key=cost.get)
     path = []
     while here is not None:
         path.append(here)

@@ -24,14 +24,14 @@ def main():
     song = Music(beats, 4, np.arange(0, len(beats), 4), float(beats[-1] + 0.5))
     figure = Figure(figsize=(9.0, 2.8), layout="constrained")
     axes = figure.subplots()
-    for synced, colour, name in (
+    for synced, color, name in (
         (False, "#e8672c", "without music"),
         (True, "#12946f", "on the beat"),
     ):
         motion = steps.dance_to(song, seed=3, synced=synced).motions[0]
         found = ml.beats(motion).times
         off = [found[np.abs(found - beat).argmin()] - beat for beat in beats]
-        axes.plot(beats, np.array(off) * motion.fps, "o-", ms=4, lw=0.8, color=colour, label=name)
+        axes.plot(beats, np.array(off) * motion.fps, "o-", ms=4, lw=0.8, color=color, label=name)
     axes.axvline(first[-1], color=FAINT, lw=0.8, ls=":")
     axes.text(first[-1] + 0.2, 7.5, "112 → 128 beats per minute", size=8, color=FAINT)
     axes.set_xlabel("seconds", color=TEXT)

@@ -33,12 +33,12 @@ def draw_body(axes, motion, frame):
         line = np.array([side(at[role]) for role in chain])
         axes.plot(line[:, 0], line[:, 1], color="#9aa3b0", lw=3, solid_capstyle="round", zorder=1)
     drawn = set()
-    for name, colour in NEW.items():
+    for name, color in NEW.items():
         added = [role for role in FEATURES[name].roles if role not in drawn]
         drawn.update(added)
         dots = np.array([side(at[role]) for role in added])
         label = name if not len(drawn) > len(added) else f"{name} adds"
-        axes.scatter(dots[:, 0], dots[:, 1], s=60, color=colour, zorder=2, label=label)
+        axes.scatter(dots[:, 0], dots[:, 1], s=60, color=color, zorder=2, label=label)
     axes.axhline(0.0, color="#c5cad2", lw=0.8, zorder=0)
     axes.set_aspect("equal")
     axes.set_axis_off()

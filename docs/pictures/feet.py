@@ -19,7 +19,7 @@ BEFORE, AFTER, GROUND = "#e0662f", "#3b82c4", "#8a93a1"
 
 
 def skating(motion, size=0.02):
-    """Motion whose body drifts back and forth by `size` metres, as in badly solved captures."""
+    """Motion whose body drifts back and forth by `size` meters, as in badly solved captures."""
     phase = 2 * np.pi * np.arange(len(motion)) / (1.1 * motion.fps)
     drift = np.stack([np.sin(phase), 0 * phase, np.cos(1.3 * phase)], axis=-1)
     return replace(motion, root=motion.root + size * drift)
@@ -30,16 +30,16 @@ def draw_feet():
     skated = skating(walk)
     cleaned, report = clean_feet(skated, contacts=walk.contacts())
     figure, (side, plan) = plt.subplots(1, 2, figsize=(11, 3.6), width_ratios=[2, 1])
-    for motion, colour, name in ((skated, BEFORE, "before"), (cleaned, AFTER, "after")):
+    for motion, color, name in ((skated, BEFORE, "before"), (cleaned, AFTER, "after")):
         for part, style in (("left_heel", ":"), ("left_ball", "-")):
             path = part_path(motion, part)
             label = f"{name}, {part.split('_')[1]}"
-            side.plot(path[:, 2], path[:, 1], style, color=colour, lw=1.3, label=label)
+            side.plot(path[:, 2], path[:, 1], style, color=color, lw=1.3, label=label)
         ball = part_path(motion, "left_ball")
         for k, (start, end) in enumerate(report.contacts.intervals("left_ball")[1:3]):
-            centre = np.median(ball[start:end], axis=0)
-            shown = 100 * (ball[start:end] - centre)
-            plan.plot(shown[:, 0] + 6 * k, shown[:, 2], "o-", color=colour, ms=3, lw=0.8)
+            center = np.median(ball[start:end], axis=0)
+            shown = 100 * (ball[start:end] - center)
+            plan.plot(shown[:, 0] + 6 * k, shown[:, 2], "o-", color=color, ms=3, lw=0.8)
     side.set(xlabel="along the walk, m", ylabel="height, m")
     side.set_title("left foot from the side", loc="left", fontsize=10)
     side.set_ylim(0.0, 0.26)
@@ -82,8 +82,8 @@ def draw_retargeting():
                 pair = place[frame, [point, parents[point]]]
                 left = "Left" in motion.skeleton.point_names[point]
                 right = "Right" in motion.skeleton.point_names[point]
-                colour = AFTER if left else BEFORE if right else "#3c4450"
-                axes.plot(pair[:, 2], pair[:, 1], color=colour, lw=2, solid_capstyle="round")
+                color = AFTER if left else BEFORE if right else "#3c4450"
+                axes.plot(pair[:, 2], pair[:, 1], color=color, lw=2, solid_capstyle="round")
         axes.axhline(0.0, color=GROUND, lw=0.8, zorder=0)
         axes.set_title(name, loc="left", fontsize=10)
         axes.set_aspect("equal")
@@ -115,9 +115,9 @@ def draw_figure(axes, motion, frame, x):
         if parent < 0:
             continue
         name = motion.skeleton.point_names[point]
-        colour = AFTER if "Left" in name else BEFORE if "Right" in name else "#3c4450"
+        color = AFTER if "Left" in name else BEFORE if "Right" in name else "#3c4450"
         pair = place[[point, parent]]
-        axes.plot(x + pair[:, 0], pair[:, 1], color=colour, lw=2, solid_capstyle="round")
+        axes.plot(x + pair[:, 0], pair[:, 1], color=color, lw=2, solid_capstyle="round")
 
 
 def draw_rest_poses():

@@ -14,9 +14,9 @@ def main():
     write_strip(ml.demo.clip("walk"), HERE / "walk.png", frames=8)
     write_strip(ml.demo.clip("kick_side_high_right"), HERE / "kick.png", frames=7)
     write_strip(ml.demo.clip("kick_front_high_right"), HERE / "bodies.png", frames=7, body=True)
-    for name, colours in (("walk.png", 96), ("kick.png", 96), ("bodies.png", 200)):
+    for name, colors in (("walk.png", 96), ("kick.png", 96), ("bodies.png", 200)):
         with Image.open(HERE / name) as drawn:
-            small = drawn.convert("RGB").quantize(colours)
+            small = drawn.convert("RGB").quantize(colors)
         small.save(HERE / name, optimize=True)
     write_gif(ml.demo.clip("kick_front_high_right"), HERE / "kick.gif", width=260)
 

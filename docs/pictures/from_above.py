@@ -14,7 +14,7 @@ from motionloom.cli import app
 HERE = Path(__file__).parent
 WALKS = ("walk", "walk_slow", "walk_fast", "walk_left", "walk_right", "walk_left_tight",
          "walk_right_tight")  # fmt: skip
-CONTROLS = [(0, 1.2), (90, 1.2), (180, 1.5), (270, 0.9)]  # degrees, metres per second
+CONTROLS = [(0, 1.2), (90, 1.2), (180, 1.5), (270, 0.9)]  # degrees, meters per second
 INKS = ("#0072b2", "#e69f00", "#009e73", "#cc79a7")
 DARK = "#22262e"
 

@@ -23,7 +23,7 @@ from motionloom.plots.figures.drawing import body_figure, floor_direction
 from motionloom.plots.figures.stick_figure import stick_figure
 
 HERE = Path(__file__).parent
-WIDTH, HEIGHT, FPS, SMOOTH, COLOURS = 300, 232, 12.5, 2, 40
+WIDTH, HEIGHT, FPS, SMOOTH, COLORS = 300, 232, 12.5, 2, 40
 TEXT, FAINT, GREEN, RED = "#2b323c", "#8a93a1", "#0b8a4a", "#d33a2c"
 WALKS = ("walk", "walk_slow", "walk_left", "walk_right", "walk_left_tight", "walk_right_tight")
 
@@ -33,7 +33,7 @@ class View:
     """An orthographic camera at any tilt, with what the strokes of the package need."""
 
     direction: float = 0.0  # of travel, radians about +Y from +Z
-    aside: float = 32.0  # degrees from the right of the image towards the viewer
+    aside: float = 32.0  # degrees from the right of the image toward the viewer
     down: float = 12.0  # degrees
 
     @property
@@ -59,32 +59,30 @@ class Stage:
     """Bodies on a floor: one picture at a time."""
 
     view: View
-    metres: float  # width of the picture
-    raised: float = 0.85  # height in metres of the middle of the picture, above the floor
+    meters: float  # width of the picture
+    raised: float = 0.85  # height in meters of the middle of the picture, above the floor
     figures: dict = field(default_factory=dict)
 
-    def draw(self, motions, frame, centre, *, floor=(), balls=(), pale=()):
-        """Picture of all `motions` at `frame`, seen around the floor point `centre` (3,).
+    def draw(self, motions, frame, center, *, floor=(), balls=(), pale=()):
+        """Picture of all `motions` at `frame`, seen around the floor point `center` (3,).
 
-        `floor`: lines on it, each (points (N, 3), colour, metres wide). `balls`: (place, filled).
+        `floor`: lines on it, each (points (N, 3), color, meters wide). `balls`: (place, filled).
         `pale`: numbers of the motions that are drawn half transparent.
         """
         size = (WIDTH * SMOOTH, HEIGHT * SMOOTH)
-        scale = size[0] / self.metres
+        scale = size[0] / self.meters
         image = Image.new("RGB", size, ink.PAPER)
         pen = ImageDraw.Draw(image)
-        origin = self.view.project(centre)[:2] + [0.0, self.raised]
+        origin = self.view.project(center)[:2] + [0.0, self.raised]
         place = lambda p: np.array(size) / 2 + (p - origin) * [scale, -scale]  # noqa: E731
         figure = self.figure(motions[0])[0]
-        radius = 0.62 * self.metres
-        pen.polygon([tuple(p) for p in place(ink.disc(figure, self.view, centre, radius))],
+        radius = 0.62 * self.meters
+        pen.polygon([tuple(p) for p in place(ink.disc(figure, self.view, center, radius))],
                     fill=ink.FLOOR)  # fmt: skip
-        _lines(pen, place, scale, ink.grid_strokes(figure, self.view, centre, radius, step=0.5))
-        for points, colour, wide in floor:
+        _lines(pen, place, scale, ink.grid_strokes(figure, self.view, center, radius, step=0.5))
+        for points, color, wide in floor:
             seen = place(self.view.project(points)[:, :2])
-            pen.line(
-                [tuple(p) for p in seen], fill=colour, width=round(wide * scale), joint="curve"
-            )
+            pen.line([tuple(p) for p in seen], fill=color, width=round(wide * scale), joint="curve")
         nearness = [self.view.project(motion.root[frame])[2] for motion in motions]
         for motion in motions:
             sticks = self.figure(motion)[0]
@@ -92,7 +90,7 @@ class Stage:
             _lines(pen, place, scale, ink.shadow_strokes(sticks, pose, self.view))
         for n in np.argsort(nearness):
             seen = self.figure(motions[n])[1].triangles(motions[n], frame, self.view)
-            shade = seen.colours if n not in pale else 0.45 * seen.colours + 0.55 * 0.93
+            shade = seen.colors if n not in pale else 0.45 * seen.colors + 0.55 * 0.93
             inks = np.rint(255 * shade).astype(int)
             corners = place(seen.corners).reshape(len(inks), 6).tolist()
             for corner, one in zip(corners, inks, strict=True):
@@ -138,7 +136,7 @@ def find():
         _write(pen, (10, 8), "$ motionloom search takes.loom take:225-300", 11)
         for n, hit in enumerate(shown):
             across = stage.view.project([1.1 * (n - 1.5), 0.0, 0.0])[0]
-            at = (WIDTH / 2 + WIDTH / stage.metres * across, HEIGHT - 12)
+            at = (WIDTH / 2 + WIDTH / stage.meters * across, HEIGHT - 12)
             text = "query" if n == 0 else f"{hit.distance:.2f} m"
             _write(pen, at, text, 11, RED if n == 0 else FAINT, anchor="ms")
         yield picture
@@ -155,9 +153,9 @@ def say():
         lib.close()
     motion = acted.motion.resample(FPS)
     stage = Stage(View(float(motion.headings()[0])), 3.5, 1.1)
-    centres = _followed(motion)
+    centers = _followed(motion)
     for frame in range(len(motion)):
-        picture = stage.draw([motion], frame, centres[frame])
+        picture = stage.draw([motion], frame, centers[frame])
         x, line = 10, 0
         pen = ImageDraw.Draw(picture)
         for n, row in enumerate(acted.plan):
@@ -194,8 +192,8 @@ def kick():
         hit = (one.frames[0] - 8) / one.motion.fps
         for frame in range(len(part)):
             met = frame / FPS >= hit - 0.5 / FPS
-            centre = np.array([-0.1, 0.0, 0.25])
-            picture = stage.draw([part], frame, centre, balls=[(one.target, met)])
+            center = np.array([-0.1, 0.0, 0.25])
+            picture = stage.draw([part], frame, center, balls=[(one.target, met)])
             pen = ImageDraw.Draw(picture)
             where = ",".join(f"{x:.2f}" for x in one.target)
             _write(pen, (10, 8), f"--at {where}", 13)
@@ -214,12 +212,12 @@ def walk():
     walked = graph.walk(path=path, seed=1)
     motion = walked.resample(FPS)
     stage = Stage(View(aside=16.0, down=26.0), 6.6, 0.55)
-    centre = np.array([0.0, 0.0, 2.8])
+    center = np.array([0.0, 0.0, 2.8])
     line = np.column_stack([path[:, 0], np.full(len(path), 0.0), path[:, 1]])
     for frame in range(len(motion)):
         trail = motion.root[: frame + 1] * [1, 0, 1]
-        floor = [(line, "#c9ced6", 0.10)] + [(trail, ink.PATH_COLOUR, 0.03)] * (frame > 0)
-        picture = stage.draw([motion], frame, centre, floor=floor)
+        floor = [(line, "#c9ced6", 0.10)] + [(trail, ink.PATH_COLOR, 0.03)] * (frame > 0)
+        picture = stage.draw([motion], frame, center, floor=floor)
         _write(ImageDraw.Draw(picture), (10, 8), "$ motionloom walk takes.loom --path path.csv", 11)
         yield picture
 
@@ -239,9 +237,9 @@ def dance():
     first = np.searchsorted(np.arange(len(motion)) / FPS, music.beats[4])
     last = np.searchsorted(np.arange(len(motion)) / FPS, music.beats[12])
     stage = Stage(View(float(np.median(motion.headings()[first:last])), aside=62.0), 3.3, 0.83)
-    centre = motion.root[first:last].mean(axis=0) * [1, 0, 1]
+    center = motion.root[first:last].mean(axis=0) * [1, 0, 1]
     for frame in range(first, last):
-        picture = stage.draw([motion], frame, centre)
+        picture = stage.draw([motion], frame, center)
         pen, now, y = ImageDraw.Draw(picture), frame / FPS, HEIGHT - 22
         pen.rectangle([0, y - 14, WIDTH, HEIGHT], fill="white")
         pen.line([(0, y), (WIDTH, y)], fill="#c9ced6", width=2)
@@ -251,7 +249,7 @@ def dance():
             on = abs(beat - now) < 0.55 / FPS
             if -9 < x < WIDTH + 9:
                 r += 3 * on
-                pen.ellipse([x - r, y - r, x + r, y + r], fill=RED if on else ink.PATH_COLOUR)
+                pen.ellipse([x - r, y - r, x + r, y + r], fill=RED if on else ink.PATH_COLOR)
         pen.line([(WIDTH / 2, y - 13), (WIDTH / 2, y + 13)], fill=TEXT, width=1)
         _write(pen, (10, 8), "$ motionloom dance takes.loom song.mid", 11)
         yield picture
@@ -274,15 +272,15 @@ def play():
     motion = whole.resample(FPS)
     stage = Stage(View(aside=60.0, down=28.0), 6.8, 0.75)
     path = motion.root * [1.0, 0.0, 1.0]
-    centre = 0.5 * (path.min(axis=0) + path.max(axis=0))
+    center = 0.5 * (path.min(axis=0) + path.max(axis=0))
     for frame in range(len(motion)):
         x, z = wish[min(round(frame / FPS * whole.fps), len(wish) - 1)]
         root = motion.root[frame] * [1, 0, 1]
         ahead = np.array([root, root + 0.7 * np.array([x, 0.0, z])])
         trail = motion.root[max(0, frame - 25) : frame + 1] * [1, 0, 1]
-        floor = [(trail, ink.PATH_COLOUR, 0.03)] * (len(trail) > 1)
+        floor = [(trail, ink.PATH_COLOR, 0.03)] * (len(trail) > 1)
         floor += [(ahead, RED, 0.05), (_head(*ahead), RED, 0.05)] * bool(x or z)
-        picture = stage.draw([motion], frame, centre, floor=floor)
+        picture = stage.draw([motion], frame, center, floor=floor)
         pen = ImageDraw.Draw(picture)
         flat = stage.view.project([x, 0.0, z])[:2] * [1.0, 2.0]
         middle, at = np.array([WIDTH - 36.0, HEIGHT - 36.0]), 10.0 * flat * [1, -1]
@@ -320,7 +318,7 @@ def _nearest(places, target):
 
 
 def _lines(pen, place, scale, strokes):
-    inks = [tuple(c) for c in np.rint(255 * strokes.colours).astype(int)]
+    inks = [tuple(c) for c in np.rint(255 * strokes.colors).astype(int)]
     for ends, wide, fill in zip(strokes.ends, strokes.widths, inks, strict=True):
         pen.line([tuple(p) for p in place(ends)], fill=fill, width=max(round(wide * scale), 1))
 
@@ -336,12 +334,12 @@ def save(pictures, path):
     together = Image.new("RGB", (WIDTH, len(some) * HEIGHT))
     for n, picture in enumerate(some):
         together.paste(picture, (0, n * HEIGHT))
-    drawn = together.quantize(COLOURS, method=Image.Quantize.MAXCOVERAGE).getpalette()
-    fixed = [ink.PAPER, ink.FLOOR, ink.GRID, ink.SHADOW, ink.PATH_COLOUR, TEXT, FAINT, GREEN, RED]
+    drawn = together.quantize(COLORS, method=Image.Quantize.MAXCOVERAGE).getpalette()
+    fixed = [ink.PAPER, ink.FLOOR, ink.GRID, ink.SHADOW, ink.PATH_COLOR, TEXT, FAINT, GREEN, RED]
     exact = np.rint(255 * np.array([ink.rgb(one) for one in fixed])).astype(int).ravel().tolist()
-    colours = Image.new("P", (1, 1))
-    colours.putpalette(exact + drawn[: 3 * COLOURS])
-    shots = [one.quantize(palette=colours, dither=Image.Dither.NONE) for one in pictures]
+    colors = Image.new("P", (1, 1))
+    colors.putpalette(exact + drawn[: 3 * COLORS])
+    shots = [one.quantize(palette=colors, dither=Image.Dither.NONE) for one in pictures]
     shots[0].save(
         path,
         save_all=True,

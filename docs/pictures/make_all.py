@@ -12,7 +12,7 @@ HERE = Path(__file__).parent
 WITH_DATA = {
     "blender.py": "Blender: MOTIONLOOM_BLENDER=/path/to/python/with/bpy blender.py",
     "evaluation.py": "results of the protocol: evaluation.py RESULTS.json (evaluate --json)",
-    "clips.py": "a library of labelled clips and their table: clips.py LIBRARY LABELS.csv",
+    "clips.py": "a library of labeled clips and their table: clips.py LIBRARY LABELS.csv",
     "dance_seams.py": "captured dances: dance_seams.py CMU BANDAI",
     "scale.py": "reports of python -m benchmarks scale: scale.py RESULTS",
     "study.py": "a library of captured takes: study.py LIBRARY",

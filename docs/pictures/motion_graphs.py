@@ -38,15 +38,15 @@ def draw_path(walk, path, target):
     axes.plot(path[:, 1], path[:, 0], color="#c9ced6", linewidth=6, label="path")
     axes.plot(walk.root[:, 2], walk.root[:, 0], color="#1d9a6c", linewidth=1.5, label="walked")
     contacts = walk.contacts()
-    for part, colour in (("left_ball", "#2f7fd6"), ("right_ball", "#e8662e")):
+    for part, color in (("left_ball", "#2f7fd6"), ("right_ball", "#e8662e")):
         assert part in FOOT_PARTS
         places = part_path(walk, part)
         prints = [places[a:b].mean(axis=0) for a, b in intervals(contacts[part])]
         x, z = np.array(prints)[:, [0, 2]].T
-        axes.plot(z, x, "o", color=colour, markersize=4, label=part.split("_")[0])
+        axes.plot(z, x, "o", color=color, markersize=4, label=part.split("_")[0])
     for seam in walk.provenance.seams:
         axes.plot(walk.root[seam, 2], walk.root[seam, 0], "|", color="#2b323c", markersize=9)
-    axes.set(aspect="equal", xlabel="metres", ylabel="metres")
+    axes.set(aspect="equal", xlabel="meters", ylabel="meters")
     axes.legend(ncols=4, fontsize=8, frameon=False)
     figure.savefig(target, dpi=100)
 

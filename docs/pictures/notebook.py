@@ -78,7 +78,7 @@ def main():
             },
             encoding="utf-8",
         )
-        shoot(browser, page, "notebook.png", (960, 600), colours=250)
+        shoot(browser, page, "notebook.png", (960, 600), colors=250)
 
 
 if __name__ == "__main__":

@@ -20,13 +20,13 @@ def main(folder):
     found = reports(Path(folder))
     figure, (left, right) = plt.subplots(1, 2, figsize=(10, 3.6), layout="constrained")
     sizes = sorted(found)
-    for name, label, colour in (
+    for name, label, color in (
         ("subsequence_cpu_s", "20 best subsequences of 3 s", BOUNDED),
         ("nearest_cpu_s", "16 nearest of 90 frames", NEAREST),
     ):
-        left.plot(sizes, [np.median(found[n][name]) for n in sizes], color=colour, label=label)
+        left.plot(sizes, [np.median(found[n][name]) for n in sizes], color=color, label=label)
         for n in sizes:
-            left.plot([n] * len(found[n][name]), found[n][name], "o", ms=3, color=colour)
+            left.plot([n] * len(found[n][name]), found[n][name], "o", ms=3, color=color)
     # The full pass was measured on a tenth of the largest.
     largest = found[sizes[-1]]
     each = largest["stages"]["subsequences by a full pass"]["cpu_s"] / largest["checks"]["tenth"]

@@ -2,7 +2,7 @@
 
 Makes studio-library.png, studio-stage.png and one studio-VIEW.png for every other view, dark and
 1440 pixels wide, in a headless Chromium with the built-in corpus, or with LIBRARY, which must
-contain it. All views together in light colours make studio-light.png, and on a phone, 390 pixels
+contain it. All views together in light colors make studio-light.png, and on a phone, 390 pixels
 wide, studio-phone.png. `PICTURES` lists the functions, one per view.
 """
 
@@ -28,7 +28,7 @@ from motionloom.formats import gltf
 HERE = Path(__file__).parent
 COMMAND = [sys.executable, "-c", "from motionloom.cli import main; main()"]
 FLAGS = ["--no-sandbox", "--use-angle=swiftshader", "--enable-unsafe-swiftshader"]
-COLOURS = 256  # of the palette; keeps a picture near 100 kB
+COLORS = 256  # of the palette; keeps a picture near 100 kB
 WIDE, NARROW = (1440, 900), (390, 844)
 
 
@@ -224,7 +224,7 @@ def character(page):
 
 
 def dressed_character(path):
-    """A character with clothes of three colours: stands for a user's own."""
+    """A character with clothes of three colors: stands for a user's own."""
     motion = ml.demo.clip("walk", performer=2)[:1]
     body = body_mesh(motion.skeleton, example=motion)
     skeleton = motion.skeleton
@@ -239,9 +239,9 @@ def dressed_character(path):
             body,
             name=name,
             triangles=body.triangles[worn[body.triangles[:, 0]] == number],
-            material=Material(name, colour),
+            material=Material(name, color),
         )
-        for number, (name, colour) in enumerate(looks)
+        for number, (name, color) in enumerate(looks)
     ]
     gltf.writer.write_meshes(motion, path, meshes)
     return path
@@ -298,7 +298,7 @@ def freeze(page, seconds):
 
 
 def photograph(page, name):
-    """The picture of a view; returns it in light colours, and on a phone in dark and light ones."""
+    """The picture of a view; returns it in light colors, and on a phone in dark and light ones."""
     page.set_viewport_size({"width": WIDE[0], "height": WIDE[1]})
     page.emulate_media(color_scheme="dark")
     PICTURES[name](page)
@@ -323,7 +323,7 @@ def shot(page):
 
 def keep(picture, file):
     """Save a picture with a small palette."""
-    picture.quantize(COLOURS, kmeans=6, dither=Image.Dither.NONE).save(file, optimize=True)
+    picture.quantize(COLORS, kmeans=6, dither=Image.Dither.NONE).save(file, optimize=True)
     print(file)
 
 

@@ -66,7 +66,7 @@ if TYPE_CHECKING:
     from motionloom.library.settings import Method as Method
     from motionloom.library.settings import Minima as Minima
     from motionloom.library.settings import MovementSettings as MovementSettings
-    from motionloom.library.settings import NeighbourSettings as NeighbourSettings
+    from motionloom.library.settings import NeighborSettings as NeighborSettings
     from motionloom.library.settings import ParametrizeSettings as ParametrizeSettings
     from motionloom.library.settings import PathSettings as PathSettings
     from motionloom.library.settings import PointCloudDtw as PointCloudDtw

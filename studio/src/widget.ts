@@ -4,7 +4,7 @@ import type { BodyMesh, Detail } from "./stage/bodies";
 import type { Bones } from "./net/types";
 import { parseMessage } from "./net/message";
 import { bounds, Region, Target } from "./parametric/target";
-import { colour, theme } from "./page/theme";
+import { color, theme } from "./page/theme";
 import { Stage, type CharacterSpec } from "./stage/stage";
 import { TRACK_STYLE, Track } from "./timeline/track";
 
@@ -22,7 +22,7 @@ interface SceneHead {
     name: string;
     fps: number;
     frames: number;
-    colour?: number;
+    color?: number;
     opacity?: number;
     title?: string;
   })[];
@@ -51,7 +51,7 @@ const STYLE = `
   .loom label { display: flex; gap: 6px; align-items: center; } .loom .axes { flex: 1; display: grid; gap: 2px; } .loom .axes input[type="range"] { flex: 1; }
   .loom .axes input[type="number"] { width: 76px; } .loom :focus-visible { outline: 2px solid var(--cool); outline-offset: 1px; } ${TRACK_STYLE}
 `;
-const COLOURS = ["ink", "faint", "line", "panel", "raised", "well", "accent", "cool", "bad"] as const;
+const COLORS = ["ink", "faint", "line", "panel", "raised", "well", "accent", "cool", "bad"] as const;
 
 /** The page's meshes from the kernel, each asked for once. */
 function kernelBodies(model: Model) {
@@ -116,7 +116,7 @@ class Cell {
     const host = element("div", { className: "stage" });
     this.root.style.height = `${model.get("_height") as number}px`;
     const paint = () => {
-      for (const name of COLOURS) this.root.style.setProperty(`--${name}`, colour(name));
+      for (const name of COLORS) this.root.style.setProperty(`--${name}`, color(name));
     };
     theme.addEventListener("change", paint, { signal: this.gone.signal });
     paint();
@@ -187,7 +187,7 @@ class Cell {
   private show(): void {
     const { meta, arrays } = parseMessage<SceneHead>(bytesOf(this.model.get("_scene") as DataView));
     const specs = meta.characters.map((head, index): CharacterSpec => {
-      const { colour, opacity, title, ...motion } = head;
+      const { color, opacity, title, ...motion } = head;
       const part = (name: string) => arrays[`${name}_${index}`];
       return {
         motion: {
@@ -196,7 +196,7 @@ class Cell {
           orientations: part("orientations") as Float32Array,
           contacts: part("contacts") as Uint8Array,
         },
-        colour,
+        color,
         opacity,
         title,
       };

@@ -3,7 +3,7 @@ import { transitionPairs, transitionText, type DrawnGraph } from "../src/graph/a
 import { graphSettings } from "../src/graph/graph-form";
 import { useSettings } from "../src/net/settings-schema";
 import { niceStep, visibleCells } from "../src/grid/grid-map";
-import { colourAt } from "../src/grid/heat-map";
+import { colorAt } from "../src/grid/heat-map";
 import { bounds } from "../src/parametric/target";
 
 const GRAPH: DrawnGraph = {
@@ -50,17 +50,17 @@ describe("motion graphs", () => {
 });
 
 describe("distance grids", () => {
-  it("colour small distances bright", () => {
-    expect(colourAt(0)).toEqual([252, 255, 164]);
-    expect(colourAt(2)).toEqual([7, 5, 27]);
+  it("color small distances bright", () => {
+    expect(colorAt(0)).toEqual([252, 255, 164]);
+    expect(colorAt(2)).toEqual([7, 5, 27]);
   });
   it("zoom and pan", () => {
     const base = { column: 10, row: 20, columns: 40, rows: 60 };
     const size = { width: 400, height: 300 }; // 46 pixels of axis to the left
     expect(visibleCells(base, { k: 1, x: 0, y: 0 }, size)).toEqual(base);
     expect(visibleCells(base, { k: 1, x: 100, y: 30 }, size)).toEqual({ ...base, column: 0, row: 26 });
-    const centre = { k: 2, x: -246, y: -150 }; // around the middle of the grid
-    expect(visibleCells(base, centre, size)).toEqual({ column: 20, row: 35, columns: 20, rows: 30 });
+    const center = { k: 2, x: -246, y: -150 }; // around the middle of the grid
+    expect(visibleCells(base, center, size)).toEqual({ column: 20, row: 35, columns: 20, rows: 30 });
   });
   it("have axes with round steps", () => {
     expect([0.3, 1, 1.5, 4, 7, 30].map(niceStep)).toEqual([1, 1, 2, 5, 10, 50]);

@@ -27,7 +27,7 @@ const SCHEMAS: Schemas = {
     properties: {
       name: { const: "lazy" },
       features: { type: "string", default: "e15" },
-      k: { type: "integer", minimum: 1, maximum: 1000, default: 256, description: "Neighbours." },
+      k: { type: "integer", minimum: 1, maximum: 1000, default: 256, description: "Neighbors." },
     },
   },
   Expansion: {
@@ -79,7 +79,7 @@ describe("fields of a schema", () => {
     });
   });
   it("have limits, units and help", () => {
-    expect(field("k")).toMatchObject({ least: 1, most: 1000, help: "Neighbours.", optional: false });
+    expect(field("k")).toMatchObject({ least: 1, most: 1000, help: "Neighbors.", optional: false });
     expect(field("expansion.join_distance")).toMatchObject({ above: 0, unit: "m", optional: true });
     expect(field("expansion").help).toBe("Matches of matches.");
     expect(field("rank")).toMatchObject({ kind: "choice", choices: ["movement", "distance"], optional: true });

@@ -76,7 +76,7 @@ def time_alignment(matrix, allowed, *, start, end, max_slope):
 
 def local_minima(matrix):
     """Kovar & Gleicher (2004), section 3.1: sets of cells that are least of their row, of their
-    column. At an end of a line there is one neighbour only; of equal cells the last counts."""
+    column. At an end of a line there is one neighbor only; of equal cells the last counts."""
     rows, columns = len(matrix), len(matrix[0])
 
     def least(line):

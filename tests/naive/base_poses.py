@@ -3,16 +3,16 @@
 import math
 
 
-def neighbour_counts(rows, radius, k=math.inf):
+def neighbor_counts(rows, radius, k=math.inf):
     """Step 1: how many frames lie within the radius of each, at most k."""
     return [min(sum(math.dist(one, other) <= radius for other in rows), k) for one in rows]
 
 
 def base_pose_rows(rows, radius, most, k=math.inf):
-    """Step 2: the pose with the most neighbours; then, among the frames that are no neighbours
+    """Step 2: the pose with the most neighbors; then, among the frames that are no neighbors
     of a base pose, again the one with the most.
     """
-    counts = neighbour_counts(rows, radius, k)
+    counts = neighbor_counts(rows, radius, k)
     free, chosen = list(range(len(rows))), []
     while free and len(chosen) < most:
         best = max(free, key=lambda n: counts[n])  # of equals the first

@@ -60,14 +60,14 @@ def c3d_bytes(
         for k, part in enumerate(listed):
             texts.append(text("LABELS" if k == 0 else f"LABELS{k + 1}", part))
         items += [(name, 1, value) for name, value in [*numbers, *texts]]
-        analogue = [
+        channels = [
             parameter("USED", 2, [], word(analog)),
             parameter("RATE", 4, [], real(rate)),
             parameter("GEN_SCALE", 4, [], real(1.0)),
             parameter("SCALE", 4, [analog], real(1.0) * analog),
             parameter("OFFSET", 2, [analog], word(0) * analog),
         ]
-        items += [(name, 3, value) for name, value in analogue]
+        items += [(name, 3, value) for name, value in channels]
         for group, name, kind, dims, values in extra:
             data = b"".join(word(v) if kind == 2 else real(v) for v in values)
             items.append((name, group, parameter(name, kind, dims, data)[1]))

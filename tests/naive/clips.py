@@ -48,7 +48,7 @@ def frames_stood_for(kept, count):
 
 
 def transport(costs, supply, demand):
-    """Least cost of carrying supply to demand, as a linear programme."""
+    """Least cost of carrying supply to demand, as a linear program."""
     import numpy as np
     from scipy.optimize import linprog
 
@@ -80,8 +80,8 @@ def energy(query, candidate, weights, threshold, perpendicular=True):
 
 def in_band(i, j, n, m, reach):
     """Whether a cell lies within `reach` columns of the diagonal."""
-    centre = i * (m - 1) / (n - 1) if n > 1 else j
-    return abs(j - centre) <= reach
+    center = i * (m - 1) / (n - 1) if n > 1 else j
+    return abs(j - center) <= reach
 
 
 def banded_dtw(a, b, reach):

@@ -130,10 +130,10 @@ def transition_cost(a, b, weights, velocity_weight):
 
 
 def principal_components(rows, count):
-    """Coordinates along the first directions, by singular values of the centred table."""
-    centred = rows - np.mean(rows, axis=0)
-    _, _, directions = np.linalg.svd(centred, full_matrices=False)
-    return centred @ directions[:count].T
+    """Coordinates along the first directions, by singular values of the centered table."""
+    centered = rows - np.mean(rows, axis=0)
+    _, _, directions = np.linalg.svd(centered, full_matrices=False)
+    return centered @ directions[:count].T
 
 
 def spearman(x, y):

@@ -28,7 +28,7 @@ def naive_contacts(paths, fps):
 
 
 def naive_slide(paths, stands):
-    """Mean horizontal way within a contact, metres."""
+    """Mean horizontal way within a contact, meters."""
     ways = []
     for p in range(stands.shape[1]):
         for start, end in runs(stands[:, p]):

@@ -4,7 +4,7 @@ import math
 
 
 def middle_joint(start, target, pole, upper, lower, *, steps=20_000):
-    """Position of the middle joint that lies furthest towards the pole.
+    """Position of the middle joint that lies furthest toward the pole.
 
     Every point at distance `upper` from the start and `lower` from the target lies on a
     circle; it is walked in small steps. The target must be within reach.

@@ -32,7 +32,7 @@ def random_valid_weights(count, delta, random):
 
 
 def sampled(examples, f, blends, delta, threshold, random, expand=0.2):
-    """Section 4.2: parameters and weights of the examples, and of random blends of neighbours."""
+    """Section 4.2: parameters and weights of the examples, and of random blends of neighbors."""
     count, d = len(examples), len(examples[0])
     samples = []
     for i in range(count):
@@ -40,16 +40,16 @@ def sampled(examples, f, blends, delta, threshold, random, expand=0.2):
     low, high = [], []
     for axis in range(d):
         column = [example[axis] for example in examples]
-        centre, size = (min(column) + max(column)) / 2, max(column) - min(column)
-        low.append(centre - (1.0 + expand) * size / 2)
-        high.append(centre + (1.0 + expand) * size / 2)
+        center, size = (min(column) + max(column)) / 2, max(column) - min(column)
+        low.append(center - (1.0 + expand) * size / 2)
+        high.append(center + (1.0 + expand) * size / 2)
     for _ in range(blends):
         point = random.uniform(low, high)
         order = sorted(range(count), key=lambda i: distance(examples[i], point))
         w = [0.0] * count
-        neighbours = order[: d + 1]
-        chosen = random_valid_weights(len(neighbours), delta, random)
-        for i, weight in zip(neighbours, chosen, strict=True):
+        neighbors = order[: d + 1]
+        chosen = random_valid_weights(len(neighbors), delta, random)
+        for i, weight in zip(neighbors, chosen, strict=True):
             w[i] = weight
         p = f(np.array(w))
         if min(distance(p, other) for other, _ in samples) >= threshold:

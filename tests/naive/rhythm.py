@@ -164,26 +164,26 @@ def expected_counts(likely, start, step):
     return [c / whole for c in first], [[c / whole for c in row] for row in moves]
 
 
-def influence(apart, centres, radius):
-    """Equation (20): the influence of every centre over every movement."""
-    return [[math.exp(-row[centre] / radius**2) for centre in centres] for row in apart]
+def influence(apart, centers, radius):
+    """Equation (20): the influence of every center over every movement."""
+    return [[math.exp(-row[center] / radius**2) for center in centers] for row in apart]
 
 
-def subtractive_centres(apart, radius, squash, threshold):
+def subtractive_centers(apart, radius, squash, threshold):
     """Equations (18) and (19)."""
     n = len(apart)
     potential = [sum(math.exp(-apart[i][j] / radius**2) for j in range(n)) for i in range(n)]
     least = threshold * max(potential)
-    centres = []
-    while len(centres) < n:
+    centers = []
+    while len(centers) < n:
         best = max(range(n), key=lambda i: potential[i])
-        if potential[best] <= least or best in centres:
+        if potential[best] <= least or best in centers:
             break
-        centres.append(best)
+        centers.append(best)
         height = potential[best]
         for i in range(n):
             potential[i] -= height * math.exp(-apart[i][best] / (squash * radius**2))
-    return centres
+    return centers
 
 
 def step_period(period, feet, *, longest=2.0, shortest=0.3, near=0.2, bend=0.05, change=0.08):

@@ -18,12 +18,12 @@ def chains(grid, minima, *, max_slope, least_length, second_pass=True):
                 found.append(path)
     if not second_pass:
         return found
-    around = {cell for chain in found for cell in neighbourhood(chain)}
+    around = {cell for chain in found for cell in neighborhood(chain)}
     for cell in sorted(minima):
         path = chain_from(cell, grid, minima, around, max_slope)
         if path and length(path) >= 2 * least_length:
             found.append(path)
-            around |= neighbourhood(path)
+            around |= neighborhood(path)
     return found
 
 
@@ -35,5 +35,5 @@ def chain_from(cell, grid, minima, used, max_slope):
     return path
 
 
-def neighbourhood(path):
+def neighborhood(path):
     return {(i + a, j + b) for i, j in path for a in (-1, 0, 1) for b in (-1, 0, 1)}

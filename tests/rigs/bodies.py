@@ -38,7 +38,7 @@ _TRUNK = ("hips", "spine", "chest", "neck", "head", "head_top")
 class Body:
     """A rig, the performer whose body it has, changes of that body, and joint axes.
 
-    `shape` displaces roles in the T-pose (metres, for the left side; ``x`` is mirrored on the
+    `shape` displaces roles in the T-pose (meters, for the left side; ``x`` is mirrored on the
     right): collars, chest and neck, never the limbs, so that feet stay where they stand.
     """
 

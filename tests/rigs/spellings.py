@@ -1,4 +1,4 @@
-"""Rigs of no known tool, for the ways in which names are spelt."""
+"""Rigs of no known tool, for the ways in which names are spelled."""
 
 RIGS: dict[str, tuple[tuple[str, str], str]] = {
     "capitals": (("LEFT", "RIGHT"), """

@@ -48,10 +48,10 @@ def test_a_dropped_character_is_worn_by_all_takes_and_cleared(page, hero):
     settled(page)
     assert shown_body(page).startswith("character-") and page.evaluate("studio.take") == "walk_p0"
     page.wait_for_function("() => studio.stage.bodies.group.children.length > 0")
-    colours = page.evaluate(
-        "studio.stage.bodies.group.children[0].children[0].geometry.getAttribute('skinColour').count"
+    colors = page.evaluate(
+        "studio.stage.bodies.group.children[0].children[0].geometry.getAttribute('skinColor').count"
     )
-    assert colours == len(hero_mesh().vertices)
+    assert colors == len(hero_mesh().vertices)
 
     open_take(page, "jog_p0")
     assert shown_body(page).startswith("character-")

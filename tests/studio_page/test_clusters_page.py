@@ -18,7 +18,7 @@ NAMES = (
 
 
 @pytest.fixture
-def unlabelled(windows, tmp_path):
+def unlabeled(windows, tmp_path):
     """A page of a library without labels, and the library."""
     library = ml.Library.create(tmp_path / "clusters.loom", fps=30.0)
     for name in NAMES:
@@ -27,22 +27,22 @@ def unlabelled(windows, tmp_path):
         yield windows(server.address), library
 
 
-def test_unlabelled_takes_are_shown_as_piles_and_labelled_at_once(unlabelled):
-    page, library = unlabelled
+def test_unlabeled_takes_are_shown_as_piles_and_labeled_at_once(unlabeled):
+    page, library = unlabeled
     clusters = page.locator("loom-clusters li")
     kicks = clusters.filter(has_text="kick right")
     expect(kicks).to_contain_text("3 takes")
     assert serious_findings(page) == []
     kicks.locator(".label").click()
-    expect(page.locator(".notice")).to_contain_text("Labelled 3 takes: kick right")
+    expect(page.locator(".notice")).to_contain_text("Labeled 3 takes: kick right")
     assert len(library.labels.motions("kick right")) == 3
     page.keyboard.press("Control+z")
     expect(page.locator(".notice")).to_contain_text("Undone: label")
     assert library.labels.counts() == {}
 
 
-def test_several_takes_are_labelled_renamed_deleted_and_restored_by_keyboard(unlabelled):
-    page, library = unlabelled
+def test_several_takes_are_labeled_renamed_deleted_and_restored_by_keyboard(unlabeled):
+    page, library = unlabeled
     page.locator("#takes").click()
     page.locator("loom-take-cards .card[tabindex='0']").focus()
     page.keyboard.press("Home")
@@ -73,8 +73,8 @@ def test_several_takes_are_labelled_renamed_deleted_and_restored_by_keyboard(unl
     assert library.names == tuple(sorted(NAMES))
 
 
-def test_walk_dance_and_parametrize_begin_with_the_selected_takes(unlabelled):
-    page, _ = unlabelled
+def test_walk_dance_and_parametrize_begin_with_the_selected_takes(unlabeled):
+    page, _ = unlabeled
     page.locator("loom-clusters .open", has_text="kick right").click()
     bar = page.locator("loom-selection-bar")
     expect(bar.locator("#picked")).to_have_text("3 takes selected")
@@ -91,8 +91,8 @@ def test_walk_dance_and_parametrize_begin_with_the_selected_takes(unlabelled):
     assert begun.value.suggested_filename == "kick_right.zip"
 
 
-def test_a_controller_is_made_of_a_pile_and_of_a_selection(unlabelled):
-    page, _ = unlabelled
+def test_a_controller_is_made_of_a_pile_and_of_a_selection(unlabeled):
+    page, _ = unlabeled
     walks = page.locator("loom-clusters li").filter(has_text="walk").first
     expect(walks).to_be_visible()
     assert serious_findings(page) == []
@@ -112,8 +112,8 @@ def test_a_controller_is_made_of_a_pile_and_of_a_selection(unlabelled):
 
 
 @pytest.mark.parametrize("view", ["graph", "dance", "controller"])
-def test_takes_are_chosen_by_mouse_or_keyboard_and_not_typed(unlabelled, view):
-    page, _ = unlabelled
+def test_takes_are_chosen_by_mouse_or_keyboard_and_not_typed(unlabeled, view):
+    page, _ = unlabeled
     page.evaluate("view => studio.go(view)", view)
     picker = page.locator(f"loom-{view}-view loom-take-picker")
     picker.locator("#choose").focus()

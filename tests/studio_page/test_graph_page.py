@@ -62,7 +62,7 @@ def walking(page, seed: int = 1) -> None:
 
 
 def played(page, frames: int) -> np.ndarray:
-    """Hips of the first frames of a walk that runs, metres."""
+    """Hips of the first frames of a walk that runs, meters."""
     # In the moment when they are there: a walk that runs on writes over its first frames.
     rows = page.wait_for_function(
         f"""frames => {{

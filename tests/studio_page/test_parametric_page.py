@@ -92,7 +92,7 @@ def finished(page) -> None:
 
 
 def ankle(page) -> np.ndarray:
-    """Where the right ankle stands on the stage, metres."""
+    """Where the right ankle stands on the stage, meters."""
     return np.array(
         page.evaluate("""() => {
         const one = studio.stage.characters[0];
@@ -116,7 +116,7 @@ def test_the_joint_arrives_where_the_target_is_dragged_to(kick):
     drawn = kick.evaluate("joint => studio.stage.project(0, joint)", joint)
     x, y = ball(kick)
     box = kick.evaluate("studio.stage.renderer.domElement.getBoundingClientRect().toJSON()")
-    pixels = kick.evaluate("""() => {  // that two centimetres have there
+    pixels = kick.evaluate("""() => {  // that two centimeters have there
         const { camera, characters, renderer } = studio.stage;
         const far = camera.position.distanceTo(characters[0].world(0));
         const seen = 2 * far * Math.tan(camera.fov / 2 * Math.PI / 180);

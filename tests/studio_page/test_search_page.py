@@ -46,7 +46,7 @@ def _pixels(card) -> np.ndarray:
 
 
 def _gap(page, joint: str, time: float) -> float:
-    """How far the two characters' joints of a role are apart at a time, metres."""
+    """How far the two characters' joints of a role are apart at a time, meters."""
     return page.evaluate(
         """([role, time]) => {
             studio.stage.freeze(time);

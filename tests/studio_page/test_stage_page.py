@@ -112,7 +112,7 @@ def test_bones_are_drawn_between_joints(page):
         assert np.abs(shown[y, x].astype(int) - hidden[y, x]).sum() > 100
 
 
-def test_two_takes_are_laid_over_each_other_in_their_own_colours(page):
+def test_two_takes_are_laid_over_each_other_in_their_own_colors(page):
     go(page, "library", take="walk_p0", **{"with": KICK})
     page.wait_for_function("() => studio.stage.characters.length === 2")
     page.evaluate("""() => {
@@ -127,12 +127,12 @@ def test_two_takes_are_laid_over_each_other_in_their_own_colours(page):
     for character in (0, 1):
         assert drawn_joints(page, character).mean() > 0.8
     chest = page.evaluate("() => studio.stage.characters.map(one => one.motion.roles.head)")
-    shown, colours = stage_pixels(page), []
+    shown, colors = stage_pixels(page), []
     for character, joint in enumerate(chest):
         x, y = np.rint(joint_pixels(page, character)[joint]).astype(int)
-        colours.append(shown[y, x].astype(int))
-    assert colours[0][0] > colours[0][2] + 40  # orange
-    assert colours[1][2] > colours[1][0] + 40  # blue
+        colors.append(shown[y, x].astype(int))
+    assert colors[0][0] > colors[0][2] + 40  # orange
+    assert colors[1][2] > colors[1][0] + 40  # blue
 
 
 def test_between_two_frames_the_pose_is_between_them(page):

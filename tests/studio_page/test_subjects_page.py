@@ -384,7 +384,7 @@ def test_a_walk_is_kept_as_a_take_without_typing_more_than_its_name(
         bar.locator("#label-it").click()
         bar.locator("form input").fill("kept walk")
         page.keyboard.press("Enter")
-        expect(page.locator(".notice")).to_contain_text("Labelled round the corner: kept walk")
+        expect(page.locator(".notice")).to_contain_text("Labeled round the corner: kept walk")
         with ml.Library(tmp_path / "own.loom") as library:
             assert len(library["round the corner"]) == frames
             assert library.labels["round the corner"] == ("kept walk",)

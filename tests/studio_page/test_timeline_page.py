@@ -112,21 +112,21 @@ def test_the_wheel_zooms_around_the_mouse(page):
 
 
 def test_feet_speed_and_beats_are_drawn(page):
-    ink = """colour => {
+    ink = """color => {
         const canvas = document.querySelector('loom-app').renderRoot.querySelector('loom-timeline')
             .renderRoot.querySelector('#strips');
         const { data } = canvas.getContext('2d').getImageData(0, 0, canvas.width, canvas.height);
         let count = 0;
         for (let k = 0; k < data.length; k += 4)
-            count += colour.every((value, part) => Math.abs(data[k + part] - value) < 12) ? 1 : 0;
+            count += color.every((value, part) => Math.abs(data[k + part] - value) < 12) ? 1 : 0;
         return count; }"""
-    blue, orange, green = (theme_colour(page, name) for name in ("cool", "accent", "good"))
+    blue, orange, green = (theme_color(page, name) for name in ("cool", "accent", "good"))
     assert page.evaluate(ink, blue) > 2000
     page.wait_for_function(f"() => ({ink})({orange}) > 200")
     page.wait_for_function(f"() => ({ink})({green}) > 100")
 
 
-def theme_colour(page, name: str) -> list[int]:
+def theme_color(page, name: str) -> list[int]:
     text = page.evaluate(
         "name => document.documentElement.style.getPropertyValue(name)", f"--{name}"
     )

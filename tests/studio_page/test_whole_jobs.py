@@ -1,6 +1,6 @@
 """Three whole jobs, from a folder of takes without labels to files, by mouse or keyboard alone.
 
-Nothing is typed but a path by keyboard, in metres; names and labels are proposed.
+Nothing is typed but a path by keyboard, in meters; names and labels are proposed.
 """
 
 from __future__ import annotations

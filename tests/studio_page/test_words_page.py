@@ -1,4 +1,4 @@
-"""Words in the page: finding by description, captions under the timeline, labelled segments."""
+"""Words in the page: finding by description, captions under the timeline, labeled segments."""
 
 from __future__ import annotations
 

@@ -5,13 +5,13 @@ local minimum, the two frames clearly correspond. An alignment of similar motion
 minima, or close by: noise moves them by a frame, and while a pose is held their place is arbitrary.
 So each minimum is extended along its row or column until the distance exceeds it by a given
 fraction. The cells covered are the *valid region* [1]_. The fraction is that of the paper's
-distance, which is a sum of squares: distances in metres are its root, and 15 % of the square are 7
+distance, which is a sum of squares: distances in meters are its root, and 15 % of the square are 7
 % of the root.
 
 *Alignment.* A path through the matrix goes one cell down, right, or both at a time, and at most
 `max_slope` frames of one motion correspond to a single frame of the other: its slope stays
 between ``1 / max_slope`` and `max_slope`. It may be restricted to a region. Where there is no such
-path, the motions do not correspond. The dynamic programme keeps, for each cell, the cheapest path
+path, the motions do not correspond. The dynamic program keeps, for each cell, the cheapest path
 for each number of consecutive steps to the right or down that lead to it: with a slope of at most
 k there are ``2 k - 1`` such states.
 
@@ -62,7 +62,7 @@ def matrix_minima(
     A minimum is smaller than the next cell and not larger than the one before. By default the
     first and the last cell of a line are no minima: the values beyond are not known, and lines of
     minima along the edges would absorb the chains that begin there. Missing values (NaN) are
-    neither minima nor neighbours of minima.
+    neither minima nor neighbors of minima.
 
     Examples
     --------

@@ -327,7 +327,7 @@ class BlendPlayer(Player):
 
     @property
     def weights(self) -> Array:
-        """Current blend weights, shape (N,), while they change towards the ones last set."""
+        """Current blend weights, shape (N,), while they change toward the ones last set."""
         return self._weights.copy()
 
     def _read(self, count: int) -> FrameBlock:
@@ -376,7 +376,7 @@ class BlendPlayer(Player):
         return made
 
     def _follow(self) -> None:
-        """Advance the weights by a frame, like a critically damped spring towards their targets."""
+        """Advance the weights by a frame, like a critically damped spring toward their targets."""
         away, self._change = critically_damped_spring(
             self._weights - self._wanted, self._change, self._rate, 1.0
         )

@@ -30,8 +30,8 @@ _SAME = 0.3  # share of the shorter of two matching plants that must overlap
 _LONG = 0.2  # seconds: only longer contacts make examples unmatched
 _LIFT = 0.1  # seconds: a shorter gap between two plants at one position is no lift
 _COVERED = 0.2  # share of a long contact in which the other's foot is in contact, too
-_STEP = 0.15  # metres between two plants of a foot that are a step apart
-_SAME_POSITION = 0.06  # metres between two plants that are one with a gap
+_STEP = 0.15  # meters between two plants of a foot that are a step apart
+_SAME_POSITION = 0.06  # meters between two plants that are one with a gap
 _SHORTEST = 0.05  # seconds: shorter plants of a blend are left out
 
 
@@ -60,7 +60,7 @@ class MatchedContacts:
     present : ndarray of bool, shape (M, N)
         Whether the example has the plant or lift; else `spans` are where it would be.
     heights : ndarray, shape (M, N)
-        Height of the part above the floor, in metres.
+        Height of the part above the floor, in meters.
     floors : ndarray, shape (N,)
     """
 

@@ -9,7 +9,7 @@ smooth in the weights.
 
 A quaternion and its negative are one rotation, so signs are chosen first, once for whole clips:
 along each clip consecutive frames lie in one hemisphere, and each clip's joints are flipped as a
-whole towards those of the first. The average is then smooth in time and in the weights.
+whole toward those of the first. The average is then smooth in time and in the weights.
 
 Between frames, clips are interpolated by cubic curves (Catmull & Rom 1974), so that slow playback
 does not jerk at every frame.
@@ -113,7 +113,7 @@ class ClipPoses:
         )
 
     def in_one_hemisphere(self, times: ArrayLike, turns: ArrayLike | None = None) -> ClipPoses:
-        """Every clip's joints flipped towards those of the first clip.
+        """Every clip's joints flipped toward those of the first clip.
 
         Parameters
         ----------

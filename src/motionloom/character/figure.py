@@ -223,7 +223,7 @@ class _Figure:
         joints = self.finger_joints(side, wrist, along)
         whole = joints[:1]  # the thumb follows the palm
         rows = self.sections(_PALM)
-        rows[:, 4] *= sign  # fingers bend towards the palm
+        rows[:, 4] *= sign  # fingers bend toward the palm
         palm = Loft(wrist, wrist + _HAND * size * along, AHEAD, rows, joints, 0.016 * size)
         forward = palm.frame[1]
         root = wrist + size * (0.030 * along + 0.022 * forward)

@@ -202,22 +202,22 @@ def surface_mesh(
 
 def _grid(distances, start: Array, cell: float, blocks: NDArray) -> Array:
     """Values at the grid points; those of blocks far from the surface only have the right sign."""
-    centres = np.stack(
+    centers = np.stack(
         np.meshgrid(*(np.arange(count) + 0.5 for count in blocks), indexing="ij"), axis=-1
     ).reshape(-1, 3)
     # Within a block no point is farther from the center than half its diagonal.
     reach = 1.5 * _BLOCK * cell * np.sqrt(0.75) + 2.0 * cell
-    middle = distances(start + _BLOCK * cell * centres, reach)
+    middle = distances(start + _BLOCK * cell * centers, reach)
     near = np.abs(middle) < reach
     shape = tuple(_BLOCK * blocks + 1)
     values = np.full(shape, _OUTSIDE)
     corner = np.stack(np.meshgrid(*[np.arange(_BLOCK + 1)] * 3, indexing="ij"), axis=-1).reshape(
         -1, 3
     )
-    for block in np.floor(centres[(middle < 0.0) & ~near]).astype(int):
+    for block in np.floor(centers[(middle < 0.0) & ~near]).astype(int):
         values[tuple(slice(_BLOCK * b, _BLOCK * (b + 1) + 1) for b in block)] = -_OUTSIDE
     wanted = np.zeros(shape, bool)
-    for block in np.floor(centres[near]).astype(int):
+    for block in np.floor(centers[near]).astype(int):
         points = _BLOCK * block + corner
         wanted[tuple(points.T)] = True
     points = np.argwhere(wanted)

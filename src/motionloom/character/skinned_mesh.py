@@ -43,14 +43,14 @@ class Material:
     Attributes
     ----------
     name : str
-    colour : tuple of 3 floats
+    color : tuple of 3 floats
         Linear red, green and blue, 0 to 1; multiplied with the texture.
     texture : bytes or None
         An image file (PNG or JPEG).
     """
 
     name: str = "body"
-    colour: tuple[float, float, float] = (0.62, 0.66, 0.72)
+    color: tuple[float, float, float] = (0.62, 0.66, 0.72)
     texture: bytes | None = field(default=None, repr=False)
 
 

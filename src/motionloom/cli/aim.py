@@ -23,7 +23,7 @@ BY = (
     "Parameter, such as right_ankle@33 or lowest(hips); may be repeated. "
     "JOINT@FRAME, final_root_position, lowest(JOINT), highest(JOINT), average_speed, "
     "average_curvature, turn; height(JOINT), joint_speed(JOINT), angular_velocity(JOINT), "
-    "curvature(JOINT) or centre_of_mass with @FRAME or @highest(JOINT) (lowest, fastest, "
+    "curvature(JOINT) or center_of_mass with @FRAME or @highest(JOINT) (lowest, fastest, "
     "farthest); minimum(...), maximum(...) or mean(...) of one of these, or of position(JOINT), "
     "with @START-END for some frames; scores FILE.csv or FILE.csv:COLUMN,...; MODULE:FUNCTION"
 )
@@ -180,7 +180,7 @@ def synthesize(
 
 
 def _error_text(error: float, axes: Sequence[str]) -> str:
-    """The error with its unit, in centimetres if all parameters are lengths."""
+    """The error with its unit, in centimeters if all parameters are lengths."""
     units = {axis.rpartition("(")[2].rstrip(")") if "(" in axis else "m" for axis in axes}
     named = all("(" in axis or axis in ("x", "y", "z") for axis in axes)
     if not named or len(units) > 1:

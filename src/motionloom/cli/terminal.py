@@ -77,7 +77,7 @@ def print_columns(rows: Sequence[Sequence[str]], right: Collection[int] = ()) ->
 
 
 def _width(text: str) -> int:
-    """Columns that a text takes on a terminal: colours take none."""
+    """Columns that a text takes on a terminal: colors take none."""
     return len(re.sub(r"\x1b\[\d+m", "", text))
 
 
@@ -101,7 +101,7 @@ def did_you_mean(word: str, known: Iterable[str]) -> str:
 
 
 def plain_text(text: str) -> str:
-    """A text without control characters, which a terminal would obey; colours remain.
+    """A text without control characters, which a terminal would obey; colors remain.
 
     Names of files and motions may contain them.
 
@@ -229,21 +229,21 @@ class _Lines:
         if passed < self.due or self.done <= 0:
             return
         self.due = passed + min(passed, _LINE_SECONDS)
-        text = f"{self.what}: {self.done} of {self.total}, {spelt_seconds(passed)} so far"
+        text = f"{self.what}: {self.done} of {self.total}, {spelled_seconds(passed)} so far"
         since, already = self.first
         if already < self.done < self.total:
             pace = (passed - since) / (self.done - already)
-            text += f", about {spelt_seconds(pace * (self.total - self.done))} left"
+            text += f", about {spelled_seconds(pace * (self.total - self.done))} left"
         remark(text)
         sys.stderr.flush()
 
 
-def spelt_seconds(seconds: float) -> str:
+def spelled_seconds(seconds: float) -> str:
     """A time in words, no finer than anybody would say it.
 
     Examples
     --------
-    >>> [spelt_seconds(s) for s in (0.4, 42, 95, 660, 4000, 100_000)]
+    >>> [spelled_seconds(s) for s in (0.4, 42, 95, 660, 4000, 100_000)]
     ['1 s', '42 s', '1 min 35 s', '11 min', '1 h 7 min', '28 h']
     """
     whole = max(1, round(seconds))

@@ -27,7 +27,7 @@ from motionloom.parallel import Progress
 
 Array = NDArray[np.float64]
 
-_MARGIN = 0.04  # metres left around a couple
+_MARGIN = 0.04  # meters left around a couple
 _TURN = 0.6  # largest turn of a couple per movement, radians
 
 
@@ -38,8 +38,8 @@ class Ballroom(CrowdMotion):
     settings: BallroomSettings
 
     def clearance(self) -> float:
-        """Least gap between discs, walls and columns over all frames, metres; never negative."""
-        settings, at = self.settings, self.centres
+        """Least gap between discs, walls and columns over all frames, meters; never negative."""
+        settings, at = self.settings, self.centers
         gaps = [np.inf]
         if settings.floor.room is not None:
             half = 0.5 * np.asarray(settings.floor.room)
@@ -159,8 +159,8 @@ class _Floor:
     ) -> None:
         self.graph, self._by_travel = choreography.graph, by_travel
         self._rng = np.random.default_rng([settings.seed, 2])
-        self._centres = settings.starts().copy()
-        count = len(self._centres)
+        self._centers = settings.starts().copy()
+        count = len(self._centers)
         self._half = (
             np.full(2, np.inf)
             if settings.floor.room is None
@@ -177,7 +177,7 @@ class _Floor:
         self._last: Array | None = None
         self._now: NDArray[np.int64] | None = None
         self.player = CrowdPlayer(
-            choreography, np.column_stack([self._centres, turns]), avoid=avoid
+            choreography, np.column_stack([self._centers, turns]), avoid=avoid
         )
 
     def steer_to(self, **controls: Any) -> None:
@@ -193,7 +193,7 @@ class _Floor:
             self._facing = None if given is None else float(np.deg2rad(given))
 
     def choice(self, seconds: float) -> tuple[NDArray[np.int64], list[Array]]:
-        """Next node and weights of each agent, towards where it wants to be in `seconds`."""
+        """Next node and weights of each agent, toward where it wants to be in `seconds`."""
         way = seconds * np.hypot(*self._wanted.T)
         turn = np.arctan2(*self._wanted.T) - self._headings
         around = _wrapped(turn + (self._facing or 0.0))
@@ -231,14 +231,14 @@ class _Floor:
         last = natural[:, 0] if self._last is None else self._last
         steps = np.diff(np.concatenate([last[:, None], natural], axis=1), axis=1)
         means = steps.mean(axis=1) / self._dt
-        centres, yaws = danced(
-            self._centres, self._wanted, self._yaws, self._rates, self._drifts, steps, means,
+        centers, yaws = danced(
+            self._centers, self._wanted, self._yaws, self._rates, self._drifts, steps, means,
             np.ascontiguousarray(headings), np.nan if self._facing is None else self._facing,
             self._radii, self._half, self._columns, self._speed, self._dt,
         )  # fmt: skip
         self._last = natural[:, -1].copy()
         self._headings = headings[:, -1] + yaws[:, -1]
-        return centres, yaws
+        return centers, yaws
 
 
 def _wrapped(angles: Array) -> Array:

@@ -10,7 +10,7 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from motionloom.crowd.learnt import Cut, best_transition_phase, learnt_steps
+from motionloom.crowd.learned import Cut, best_transition_phase, learned_steps
 from motionloom.crowd.strides import starting_left
 from motionloom.dance.choreography import Choreography
 from motionloom.dance.motion_beats.beats import huber_beats
@@ -20,7 +20,7 @@ from motionloom.demo.waltz import march_takes, waltz_take
 from motionloom.errors import InvalidInput
 from motionloom.motion import Motion
 
-_STEPS = 9  # of each march that a graph is learnt from: two strides, 48 with the mirrored ones
+_STEPS = 9  # of each march that a graph is learned from: two strides, 48 with the mirrored ones
 _LARGEST_SHIFT = 0.2  # beats between a known beat and the detected one
 
 
@@ -60,7 +60,7 @@ def cut_at_beats(
     kind : str
     transition_phase : float, optional
         Beats in [0, 1) after their first beat at which movements begin. Default: where they hand
-        over best (`motionloom.crowd.learnt.best_transition_phase`).
+        over best (`motionloom.crowd.learned.best_transition_phase`).
 
     Examples
     --------
@@ -166,10 +166,10 @@ def waltz_steps(
     Parameters
     ----------
     fps : float
-    graph : {"built-in", "learnt"}
-        Bars that start with the left and the right foot in turn, or a learnt graph.
+    graph : {"built-in", "learned"}
+        Bars that start with the left and the right foot in turn, or a learned graph.
     groups : int, optional
-        Nodes of the learnt graph.
+        Nodes of the learned graph.
     transition_phase : float, optional
         As in `cut_at_beats`.
 
@@ -177,7 +177,7 @@ def waltz_steps(
     --------
     >>> waltz_steps().meter, len(waltz_steps().movements)
     (3, 30)
-    >>> [len(group) for group in waltz_steps(graph="learnt").graph.members]
+    >>> [len(group) for group in waltz_steps(graph="learned").graph.members]
     [9, 3, 6, 6, 6]
     """
     take = waltz_take(fps=fps)
@@ -185,7 +185,7 @@ def waltz_steps(
         return cut_at_beats(
             [take], meter=3, nodes=2, kind="waltz", transition_phase=transition_phase
         )
-    return learnt_steps(
+    return learned_steps(
         _cuts(take, 3),
         _beat_frames([take]),
         groups=groups,
@@ -207,11 +207,11 @@ def march_steps(
     Parameters
     ----------
     fps : float
-    graph : {"built-in", "learnt"}
-        One stride of each march, all in one node; or a learnt graph of all strides, also
+    graph : {"built-in", "learned"}
+        One stride of each march, all in one node; or a learned graph of all strides, also
         mirrored.
     groups : int
-        Nodes of the learnt graph.
+        Nodes of the learned graph.
     transition_phase : float, optional
         As in `cut_at_beats`.
 
@@ -219,7 +219,7 @@ def march_steps(
     --------
     >>> march_steps().meter, len(march_steps().movements)
     (2, 12)
-    >>> march_steps(graph="learnt").graph.names
+    >>> march_steps(graph="learned").graph.names
     ('right', 'left')
     """
     if graph == "built-in":
@@ -233,7 +233,7 @@ def march_steps(
         mirrored = tuple(motion.mirror() for motion in take.motions)
         cuts += found
         cuts += [replace(cut, motions=mirrored, mirrored=True, lead="right") for cut in found]
-    made = learnt_steps(
+    made = learned_steps(
         cuts,
         _beat_frames(takes),
         groups=groups,

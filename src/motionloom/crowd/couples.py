@@ -1,6 +1,6 @@
 """Couples in takes: detection of partners, and choreographies of captured couples.
 
-The transition graph is learnt: similar movements are one node and are blended. In the built-in
+The transition graph is learned: similar movements are one node and are blended. In the built-in
 graph every movement is a node, followed by those with the most similar start, and couples are
 steered by the choice among them: figures such as an underarm turn and a side step cannot be
 blended.
@@ -14,15 +14,15 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
-from motionloom.crowd.learnt import (
+from motionloom.crowd.learned import (
     Cut,
     best_transition_phase,
     compact_steps,
-    learnt_steps,
+    learned_steps,
     usual_of_cuts,
 )
 from motionloom.dance.choreography import Choreography
-from motionloom.dance.motion_beats.beats import RHYTHMIC, Beats, analyse_beats
+from motionloom.dance.motion_beats.beats import RHYTHMIC, Beats, analyze_beats
 from motionloom.dance.motion_beats.meter import downbeat, usual_meter
 from motionloom.dance.movements import Movement, transition_differences
 from motionloom.dance.settings import MAX_SEAM, BeatSettings
@@ -37,11 +37,11 @@ from motionloom.motion.retargeting.retarget import conformed
 Array = NDArray[np.float64]
 Couple = tuple[Motion, Motion]
 
-_TOGETHER = (0.25, 1.2)  # metres between partners: 10th percentile above, median below
+_TOGETHER = (0.25, 1.2)  # meters between partners: 10th percentile above, median below
 _FACING = 0.4  # least median cosine between heading and direction of the partner
-_HANDS = 0.3  # metres: largest distance of wrists whose hands are together
+_HANDS = 0.3  # meters: largest distance of wrists whose hands are together
 _HELD = 0.25  # least fraction of the time in which hands are together
-_HOLD = 1.6  # metres: farther apart, partners have let go
+_HOLD = 1.6  # meters: farther apart, partners have let go
 _UNEVEN = 0.25  # largest deviation of the beats of a movement from its period, as a fraction
 _UNEVEN_LANDINGS = 0.4  # the same where beats were moved to landings
 _NEAR = 0.8  # frames between a beat and a landing on it; measured are those within one frame
@@ -50,7 +50,7 @@ _STEPPED = 0.85  # share of beats with a landing of couples that step on every b
 _ENOUGH = 24  # movements, before those with more beats without a landing are used, too
 _FOLLOWERS = 6  # successors of each movement, besides its own next one
 _GUESSED = 200  # takes among which couples are searched: among more, some match by chance
-_BODY = 0.25  # metres that a body needs around its root
+_BODY = 0.25  # meters that a body needs around its root
 
 
 def found_couples(motions: Sequence[Motion]) -> list[Couple]:
@@ -122,13 +122,13 @@ def couple_steps(
     *,
     fps: float = 30.0,
     meter: int | None = None,
-    graph: str = "learnt",
+    graph: str = "learned",
     groups: int | None = None,
     transition_phase: float | None = None,
     max_seam: float | None = MAX_SEAM,
     align: str = "landings",
     kind: str = "",
-    beats_of: Callable[[Sequence[Motion], BeatSettings], Beats] = analyse_beats,
+    beats_of: Callable[[Sequence[Motion], BeatSettings], Beats] = analyze_beats,
     progress: Callable[[int], None] | None = None,
 ) -> Choreography:
     """Learn a choreography for a ballroom from captured couples.
@@ -140,10 +140,10 @@ def couple_steps(
         Frames per second of the choreography.
     meter : int, optional
         Beats per movement. Default: estimated.
-    graph : {"learnt", "built-in"}
-        The transition graph: learnt from the movements, or one node per movement.
+    graph : {"learned", "built-in"}
+        The transition graph: learned from the movements, or one node per movement.
     groups : int, optional
-        Nodes of a learnt graph. Default: 5, or more where movements differ too much to be
+        Nodes of a learned graph. Default: 5, or more where movements differ too much to be
         blended.
     transition_phase : float, optional
         Beats in [0, 1) after their first beat at which movements begin. Default: where
@@ -157,7 +157,7 @@ def couple_steps(
     beats_of : callable, optional
         Beats of a couple; a library's knows tempos that were given by hand.
     progress : callable, optional
-        Called with 1 for every analysed couple.
+        Called with 1 for every analyzed couple.
 
     Raises
     ------
@@ -173,10 +173,10 @@ def couple_steps(
     >>> steps.meter, len(steps.movements[0].bodies)
     (3, 2)
     """
-    analysed: list[tuple[Couple, Beats]] = []
+    analyzed: list[tuple[Couple, Beats]] = []
     left_out: dict[str, str] = {}
     for couple in couples:
-        together = _alike(couple, analysed[0][0] if analysed else None, fps)
+        together = _alike(couple, analyzed[0][0] if analyzed else None, fps)
         title = "+".join(motion.name for motion in couple)
         rhythm = beats_of(together, BeatSettings())
         if align == "landings":
@@ -184,32 +184,32 @@ def couple_steps(
         if rhythm.confidence < RHYTHMIC or len(rhythm) < 3:
             left_out[title] = f"no rhythm (confidence {rhythm.confidence:.2f} < {RHYTHMIC:g})"
         else:
-            analysed.append((together, rhythm))
+            analyzed.append((together, rhythm))
         if progress is not None:
             progress(1)
-    if not analysed:
+    if not analyzed:
         raise InvalidInput(f"no couple has a rhythm ({reasons_text(left_out) or 'no couples'})")
     if align == "landings":
-        analysed = _on_steps(analysed)
+        analyzed = _on_steps(analyzed)
     if meter is None:
-        meter = usual_meter(analysed)
+        meter = usual_meter(analyzed)
     if meter < 1:
         raise InvalidInput(f"meter must be at least 1; got {meter}")
-    cuts = _cuts(analysed, meter, fps, landed=align == "landings")
+    cuts = _cuts(analyzed, meter, fps, landed=align == "landings")
     cut = {id(one.motions[0]) for one in cuts}
-    for couple, _ in analysed:
+    for couple, _ in analyzed:
         if id(couple[0]) not in cut:
             title = "+".join(motion.name for motion in couple)
             left_out[title] = f"without {meter} even beats in hold"
     if (usable := _apart(cuts)) < 4:
         raise InvalidInput(
-            f"{', '.join(couple[0].name for couple, _ in analysed)} have {usable} usable "
+            f"{', '.join(couple[0].name for couple, _ in analyzed)} have {usable} usable "
             f"movements of {meter} beats; a ballroom needs at least 4 in hold and on the beat. "
             "Use more takes, or another meter"
         )
-    every = max(round(float(np.median([rhythm.period for _, rhythm in analysed])) * fps), 2)
-    if graph == "learnt":
-        return learnt_steps(
+    every = max(round(float(np.median([rhythm.period for _, rhythm in analyzed])) * fps), 2)
+    if graph == "learned":
+        return learned_steps(
             cuts, every, groups=groups, transition_phase=transition_phase, kind=kind,
             left_out=left_out, max_seam=max_seam, landed=align == "landings",
         )  # fmt: skip
@@ -227,7 +227,7 @@ def couple_steps(
 
 
 def couple_radius(choreography: Choreography) -> float:
-    """Radius in metres of the disc that a couple fills, around its centre."""
+    """Radius in meters of the disc that a couple fills, around its center."""
     apart = np.concatenate(
         [_distances(one.bodies[0], one.bodies[-1]) for one in choreography.movements]
     )
@@ -235,14 +235,14 @@ def couple_radius(choreography: Choreography) -> float:
 
 
 def _cuts(
-    analysed: Sequence[tuple[Couple, Beats]], meter: int, fps: float, *, landed: bool
+    analyzed: Sequence[tuple[Couple, Beats]], meter: int, fps: float, *, landed: bool
 ) -> list[Cut]:
     """Movements in hold and on the beat; those with the most beats on which a foot lands.
 
     Partners step together, but not on every beat: in salsa, both wait on every fourth.
     """
     found: list[tuple[int, bool, Cut]] = []
-    for couple, rhythm in analysed:
+    for couple, rhythm in analyzed:
         frames = np.clip(rhythm.frames, 0.0, len(couple[0]) - 1.0)
         apart, period = _distances(*couple), rhythm.period * fps
         steps = _landings(couple) if landed else np.zeros(0)
@@ -281,13 +281,13 @@ def _apart(cuts: Sequence[Cut]) -> int:
     return count
 
 
-def _on_steps(analysed: list[tuple[Couple, Beats]]) -> list[tuple[Couple, Beats]]:
+def _on_steps(analyzed: list[tuple[Couple, Beats]]) -> list[tuple[Couple, Beats]]:
     """With every second beat only, if feet land on these and not on all beats.
 
     Couples that step on three of four beats step on every beat at half the tempo.
     """
     every, halves = [], []
-    for couple, rhythm in analysed:
+    for couple, rhythm in analyzed:
         steps, frames = _landings(couple), rhythm.frames
         near = max(_NEAR, _STEP * rhythm.period * couple[0].fps)
         every.append(_met(steps, frames, near) / len(frames))
@@ -296,7 +296,7 @@ def _on_steps(analysed: list[tuple[Couple, Beats]]) -> list[tuple[Couple, Beats]
         half = replace(rhythm, times=rhythm.times[best::2], period=2.0 * rhythm.period)
         halves.append((shares[best], (couple, half)))
     if np.mean(every) >= _STEPPED or np.mean([share for share, _ in halves]) <= np.mean(every):
-        return analysed
+        return analyzed
     return [one for _, one in halves if len(one[1]) >= 3]
 
 
@@ -370,7 +370,7 @@ def _held(one: Motion, other: Motion) -> float:
 
 
 def _distances(one: Motion, other: Motion) -> Array:
-    """Distance of the hips on the floor per frame, metres."""
+    """Distance of the hips on the floor per frame, meters."""
     size = min(len(one), len(other))
     away = hips_path(one)[:size].astype(np.float64) - hips_path(other)[:size]
     return np.hypot(away[:, 0], away[:, 2])

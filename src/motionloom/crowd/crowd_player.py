@@ -38,7 +38,7 @@ from motionloom.motion.scene import Scene
 from motionloom.parallel import Progress
 
 Array = NDArray[np.float64]
-# Natural centres (A, n, 2) and headings (A, n) of a movement -> steered centres (A, n, 2) and
+# Natural centers (A, n, 2) and headings (A, n) of a movement -> steered centers (A, n, 2) and
 # additional yaws (A, n).
 Steer = Callable[[Array, Array], tuple[Array, Array]]
 
@@ -58,7 +58,7 @@ class Block:
     rotations : list of ndarray, C of shape (A, n, J, 4)
     root : list of ndarray, C of shape (A, n, 3)
     contacts : list of ndarray of bool, C of shape (A, n, 4)
-    centres : ndarray, shape (A, n, 2)
+    centers : ndarray, shape (A, n, 2)
     chosen : ndarray of int, shape (A,)
         Node of each agent.
     weights : list of ndarray
@@ -70,7 +70,7 @@ class Block:
     rotations: list[NDArray[np.float32]]
     root: list[NDArray[np.float32]]
     contacts: list[NDArray[np.bool_]]
-    centres: Array
+    centers: Array
     chosen: NDArray[np.int64]
     weights: list[Array]
     frames: Array
@@ -212,11 +212,11 @@ class CrowdPlayer:
         natural = np.asarray(
             np.mean([one[:, 3:, [0, 2]] for one in moved], axis=0, dtype=np.float64)
         )
-        centres, yaws = steer(natural, headings[:, 3:])
+        centers, yaws = steer(natural, headings[:, 3:])
         out: list[tuple] = []
         for body in range(bodies):
             rotations, root = _steered(turned[body][:, 3:], moved[body][:, 3:], natural,
-                                       centres, yaws)  # fmt: skip
+                                       centers, yaws)  # fmt: skip
             standing = stands[body][:, 3:]
             rotations, root = self._foot_locks[body].lock_all(
                 rotations, root, standing, ground_heights=grounds[body]
@@ -224,7 +224,7 @@ class CrowdPlayer:
             out.append((rotations, root, standing))
         rows = [list(part) for part in zip(*out, strict=True)]
         self._holds.keep(self.skeletons, rows[0], rows[1])
-        return Block(rows[0], rows[1], rows[2], centres, chosen, weights, frames)
+        return Block(rows[0], rows[1], rows[2], centers, chosen, weights, frames)
 
 
 def _grounds(node: DanceNode, body: int) -> Array:
@@ -257,14 +257,14 @@ def _mixed(node: DanceNode, body: int, shares: Array, times: Array, places: Arra
     return rotations.reshape(agents, size, -1, 4), root.reshape(agents, size, 3)
 
 
-def _steered(rotations, root, natural: Array, centres: Array, yaws: Array):
-    """Poses turned by `yaws` about their natural centres and moved to the steered ones."""
+def _steered(rotations, root, natural: Array, centers: Array, yaws: Array):
+    """Poses turned by `yaws` about their natural centers and moved to the steered ones."""
     turned, moved = np.array(rotations), np.array(root)
     turned[:, :, 0] = rot.multiply(rot.yaw(yaws), rotations[:, :, 0].astype(np.float64))
     floor = root[..., 2] - natural[..., 1] + 1j * (root[..., 0] - natural[..., 0])
     floor = floor * np.exp(1j * yaws)
-    moved[..., 0] = centres[..., 0] + floor.imag
-    moved[..., 2] = centres[..., 1] + floor.real
+    moved[..., 0] = centers[..., 0] + floor.imag
+    moved[..., 2] = centers[..., 1] + floor.real
     return turned, moved
 
 
@@ -276,14 +276,14 @@ class CrowdMotion:
     ----------
     motions : tuple of tuple of Motion
         Per agent, one per body: ``(leader, follower)`` or ``(soldier,)``.
-    centres : ndarray, shape (A, T, 2)
+    centers : ndarray, shape (A, T, 2)
         Mean of the roots of each agent, ``x, z``.
     music : Music
     choreography : Choreography
     """
 
     motions: tuple[tuple[Motion, ...], ...]
-    centres: Array
+    centers: Array
     music: Music
     choreography: Choreography
 
@@ -302,7 +302,7 @@ class CrowdMotion:
 
     @cached_property
     def _beats_on_time(self) -> tuple[int, int]:
-        fps, frames = self.motions[0][0].fps, self.centres.shape[1]
+        fps, frames = self.motions[0][0].fps, self.centers.shape[1]
         beats = self.music.inner_beats((frames - 1) / fps)
         within = 0
         for agent in self.motions:
@@ -467,13 +467,13 @@ class BlockPlayer(ScenePlayer):
         every = scene.motions
         agents = tuple(every[k : k + bodies] for k in range(0, len(every), bodies))
         # From the final roots, after the feet were locked.
-        centres = np.array(
+        centers = np.array(
             [
                 np.mean([one.root[:, [0, 2]] for one in agent], axis=0, dtype=np.float64)
                 for agent in agents
             ]
         )
-        return CrowdMotion(agents, centres, self.music, self.choreography)
+        return CrowdMotion(agents, centers, self.music, self.choreography)
 
     def rough_pairs(self, made: CrowdMotion) -> tuple[float, set[tuple[int, int]]]:
         """The worst seam of what was played, and the movements at seams above the limit."""

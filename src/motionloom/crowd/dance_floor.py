@@ -7,7 +7,7 @@ floor is used.
 The *footprint* of a character is the part of the floor that any of its joints is ever above.
 Footprints are packed so that no two come nearer than a body width; then no two bodies do, at any
 time. They are rasterized: one correlation of the occupied grid with a footprint and its margin
-finds all free positions, and the one nearest to the centre of the floor is used.
+finds all free positions, and the one nearest to the center of the floor is used.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from numpy.typing import ArrayLike, NDArray
 from motionloom.blending.player import FrameBlock, ScenePlayer, frame_count
 from motionloom.crowd.settings import BODY_WIDTH, DanceFloorSettings
 from motionloom.dance.choreography import Choreography
-from motionloom.dance.motion_beats.beats import Beats, analyse_beats
+from motionloom.dance.motion_beats.beats import Beats, analyze_beats
 from motionloom.dance.settings import BeatSettings
 from motionloom.errors import InvalidInput, RoleError
 from motionloom.motion import Motion
@@ -34,7 +34,7 @@ from motionloom.motion_graph import motion_graph
 Array = NDArray[np.float64]
 Cells = NDArray[np.bool_]
 
-_CELL = 0.1  # metres: side of a grid cell
+_CELL = 0.1  # meters: side of a grid cell
 _MOST_CELLS = 200  # along the longest footprint; cells are larger then
 _TRIES = 4  # random walks of which the one with the smallest footprint is used
 _MOST_MINUTES = 20.0  # of takes: a motion graph compares every frame with every other
@@ -53,7 +53,7 @@ class DanceFloor:
     takes : tuple of Motion
         The movements or takes they were made from, on one skeleton.
     least_distance : float
-        Smallest distance of two bodies in any frame, joint to joint over the floor, metres.
+        Smallest distance of two bodies in any frame, joint to joint over the floor, meters.
     """
 
     motions: tuple[Motion, ...]
@@ -71,7 +71,7 @@ class DanceFloor:
 
     @property
     def size(self) -> tuple[float, float]:
-        """Extent of all characters in x and z, metres."""
+        """Extent of all characters in x and z, meters."""
         points = np.concatenate([floor_points(m).reshape(-1, 2) for m in self.motions])
         wide, deep = np.ptp(points, axis=0) + BODY_WIDTH
         return float(wide), float(deep)
@@ -86,7 +86,7 @@ def dance_floor(
     takes: Sequence[Motion],
     settings: DanceFloorSettings,
     *,
-    beats_of: Callable[[Sequence[Motion], BeatSettings], Beats] = analyse_beats,
+    beats_of: Callable[[Sequence[Motion], BeatSettings], Beats] = analyze_beats,
 ) -> DanceFloor:
     """Let characters dance next to each other, each at random.
 
@@ -148,7 +148,7 @@ class DanceFloorPlayer(ScenePlayer):
         takes: Sequence[Motion],
         settings: DanceFloorSettings,
         *,
-        beats_of: Callable[[Sequence[Motion], BeatSettings], Beats] = analyse_beats,
+        beats_of: Callable[[Sequence[Motion], BeatSettings], Beats] = analyze_beats,
     ) -> None:
         if not takes:
             raise InvalidInput("takes must hold at least one motion; got none")
@@ -287,7 +287,7 @@ def footprint(points: ArrayLike, cell: float = _CELL) -> tuple[Cells, NDArray[np
     points : array_like, shape (..., 2)
         Floor positions x, z.
     cell : float
-        Side of a cell, metres.
+        Side of a cell, meters.
 
     Returns
     -------
@@ -323,9 +323,9 @@ def packed(
     ----------
     motions : sequence of Motion
     floor : (float, float), optional
-        Width and depth of the floor in metres, about the origin. Default: as large as needed.
+        Width and depth of the floor in meters, about the origin. Default: as large as needed.
     width : float
-        Least distance of two bodies, metres; half of it is kept to the edges of the floor.
+        Least distance of two bodies, meters; half of it is kept to the edges of the floor.
     seed : int or Generator
         Of the directions they face.
 
@@ -381,7 +381,7 @@ def packed(
 
 
 def least_distance(motions: Sequence[Motion]) -> float:
-    """Smallest distance of two bodies in any frame, joint to joint over the floor, metres.
+    """Smallest distance of two bodies in any frame, joint to joint over the floor, meters.
 
     Examples
     --------
@@ -427,7 +427,7 @@ def _largest_first(around: Sequence[Cells]) -> NDArray[np.int64]:
 def _laid_out(
     side: tuple[int, int], prints: Sequence[Cells], around: Sequence[Cells]
 ) -> list[NDArray[np.int64]]:
-    """First cell of each footprint relative to the centre, the largest first, while they fit."""
+    """First cell of each footprint relative to the center, the largest first, while they fit."""
     grid = np.zeros(side, bool)
     corners = []
     for number in _largest_first(around):
@@ -442,7 +442,7 @@ def _laid_out(
 
 
 def _free_place(grid: Cells, cells: Cells) -> NDArray[np.int64] | None:
-    """First cell (2,) of the free position of `cells` nearest to the centre."""
+    """First cell (2,) of the free position of `cells` nearest to the center."""
     from scipy.signal import fftconvolve
 
     if any(c > p for c, p in zip(cells.shape, grid.shape, strict=True)):

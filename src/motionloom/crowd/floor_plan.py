@@ -13,8 +13,8 @@ from motionloom.errors import InvalidInput
 Array = NDArray[np.float64]
 
 _SPACE = 1.06  # distance of couples at the start, as a multiple of touching
-_STEP = 0.05  # metres between samples of a street
-_LONGEST = 10_000.0  # metres
+_STEP = 0.05  # meters between samples of a street
+_LONGEST = 10_000.0  # meters
 _TIGHTEST = 0.2  # least speed of a file relative to the middle: below, its curve almost folds
 
 
@@ -29,10 +29,10 @@ def couple_places(
     Parameters
     ----------
     room : (float, float), optional
-        Width and depth, metres; None: no walls, and places for twice as many `couples`.
+        Width and depth, meters; None: no walls, and places for twice as many `couples`.
     columns : sequence of (x, z, radius)
     size : float
-        Radius of a couple, metres.
+        Radius of a couple, meters.
     couples : int
     """
     gap = 2.0 * size * _SPACE
@@ -66,11 +66,11 @@ class Street:
     Attributes
     ----------
     way : ndarray, shape (S,)
-        Metres from the start.
+        Meters from the start.
     places : ndarray, shape (S, 2)
         ``x, z``.
     headings, bends : ndarray, shape (S,)
-        Radians, and radians to the left per metre.
+        Radians, and radians to the left per meter.
     """
 
     way: Array
@@ -94,7 +94,7 @@ class Street:
         if control.ndim != 2 or control.shape[1:] != (2,) or len(control) < 2:
             raise InvalidInput(f"points must be at least two rows x, z; got shape {control.shape}")
         if not np.all(np.isfinite(control)) or np.any(np.hypot(*np.diff(control, axis=0).T) < 1e-3):
-            raise InvalidInput("points must be finite, and neighbouring points must differ")
+            raise InvalidInput("points must be finite, and neighboring points must differ")
         degree = min(3, len(control) - 1)
         inner = np.linspace(0.0, 1.0, len(control) - degree + 1)
         knots = np.concatenate([np.zeros(degree), inner, np.ones(degree)])
@@ -117,7 +117,7 @@ class Street:
 
     @property
     def length(self) -> float:
-        """Length in metres."""
+        """Length in meters."""
         return float(self.way[-1])
 
     def beside(self, way: ArrayLike, offset: ArrayLike) -> Array:

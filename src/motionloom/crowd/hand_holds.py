@@ -25,8 +25,8 @@ from motionloom.motion.rotations.quaternions import multiply_into, rotate_into
 
 Array = NDArray[np.float64]
 
-_STEADY = 0.03  # metres: largest deviation of a holding hand relative to the held joint
-_NEAR = 0.35  # metres: largest distance of a hand from the held joint
+_STEADY = 0.03  # meters: largest deviation of a holding hand relative to the held joint
+_NEAR = 0.35  # meters: largest distance of a hand from the held joint
 
 
 @dataclass(frozen=True, eq=False)
@@ -38,9 +38,9 @@ class Holds:
     arms : ndarray of int, shape (H, 5)
         Body (0 or 1), shoulder, elbow, wrist, and the held joint of the partner.
     tips : ndarray, shape (H, 3)
-        Offset of the hand from the wrist, metres.
+        Offset of the hand from the wrist, meters.
     anchors : ndarray, shape (H, 3)
-        Offset of the held point from the held joint, metres.
+        Offset of the held point from the held joint, meters.
     mates : ndarray of int, shape (H,)
         Index of the other hold if two hands hold each other; -1: none.
     """

@@ -39,10 +39,10 @@ class March(CrowdMotion):
     settings: MarchSettings
 
     def misplacement(self) -> Array:
-        """Distance of each soldier from its place in the formation, metres, (A, T)."""
-        times = np.arange(self.centres.shape[1]) / self.motions[0][0].fps
+        """Distance of each soldier from its place in the formation, meters, (A, T)."""
+        times = np.arange(self.centers.shape[1]) / self.motions[0][0].fps
         ideal = formation(self.settings, times)
-        return np.hypot(*(self.centres - ideal[..., :2]).transpose(2, 0, 1))
+        return np.hypot(*(self.centers - ideal[..., :2]).transpose(2, 0, 1))
 
     def left_feet_in_step(self) -> float:
         """Fraction of left landings within one frame of the landings of the majority."""
@@ -86,7 +86,7 @@ def march(
     >>> pairs = Formation(ranks=2, files=2)
     >>> settings = MarchSettings(points=((0, 0), (0, 9)), formation=pairs, tempo_bpm=96, seconds=4)
     >>> made = march(settings, march_steps())
-    >>> made.centres.shape, bool(made.misplacement().mean() < 0.25), made.left_feet_in_step() > 0.9
+    >>> made.centers.shape, bool(made.misplacement().mean() < 0.25), made.left_feet_in_step() > 0.9
     ((4, 120, 2), True, True)
     """
     made = smoothest(lambda avoid: MarchPlayer(settings, choreography, avoid=avoid), progress)
@@ -175,7 +175,7 @@ def marched_blocks(
     player.set_speed(choreography.period * music.bpm / 60.0)
     count, graph = len(starts), choreography.graph
     rng, number = np.random.default_rng([settings.seed, 2]), -1
-    centres = starts[:, :2].copy()
+    centers = starts[:, :2].copy()
     drifts, yaws, rates = np.zeros((count, 2)), np.zeros(count), np.zeros(count)
     facing, last = starts[:, 2].copy(), None
     length = meter * 60.0 / music.bpm
@@ -184,7 +184,7 @@ def marched_blocks(
         now = (start + np.arange(len(due))) / fps
         goals = formation(settings, now)
         later = formation(settings, np.array([now[0] + length]))[:, 0]
-        here = PlanarTransform(centres[:, 0], centres[:, 1], facing)
+        here = PlanarTransform(centers[:, 0], centers[:, 1], facing)
         target = PlanarTransform.between(here, PlanarTransform.from_array(later)).to_array()
         target[:, 2] = (target[:, 2] + np.pi) % (2.0 * np.pi) - np.pi
         # All soldiers take one path through the graph, so that they are in step.
@@ -200,7 +200,7 @@ def marched_blocks(
             nonlocal last, facing
             before = natural[:, 0] if last is None else last
             steps = np.diff(np.concatenate([before[:, None], natural], axis=1), axis=1)
-            out, turned = marched(centres, yaws, rates, drifts, steps, headings, goals, 1.0 / fps)
+            out, turned = marched(centers, yaws, rates, drifts, steps, headings, goals, 1.0 / fps)
             last = natural[:, -1].copy()
             facing = headings[:, -1] + turned[:, -1]
             return out, turned

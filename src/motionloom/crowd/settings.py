@@ -31,10 +31,10 @@ if TYPE_CHECKING:
     Array = NDArray[np.float64]
 
 OPEN = "open"  # instead of the size of a room: no walls
-SWAY = 0.15  # metres by which locked feet may shift the centre of a couple
-BODY_WIDTH = 0.5  # metres, shoulder to shoulder
+SWAY = 0.15  # meters by which locked feet may shift the center of a couple
+BODY_WIDTH = 0.5  # meters, shoulder to shoulder
 SPEED, CADENCE = 0.9, 96.0  # m/s of a march, at this tempo in beats per minute
-RADIUS = 0.5  # metres that a couple of the built-in waltz needs around its centre
+RADIUS = 0.5  # meters that a couple of the built-in waltz needs around its center
 PACE = (0.3, 1.5)  # slowest and fastest of the built-in marches, m/s
 # Control points of the default street: a left and a right corner.
 STREET = ((0, 0), (0, 8), (0, 16), (0, 24), (8, 24), (16, 24), (24, 24), (24, 32), (24, 40),
@@ -81,13 +81,13 @@ class CrowdMovements(Settings):
     meter: int | None = setting(
         None, "Beats per movement of the takes. [estimated]", least=1, greatest=32
     )
-    graph: Literal["learnt", "built-in"] = setting(
-        "learnt",
-        "Transition graph: learnt from the movements, as in the paper, or the built-in one, whose "
+    graph: Literal["learned", "built-in"] = setting(
+        "learned",
+        "Transition graph: learned from the movements, as in the paper, or the built-in one, whose "
         "nodes are set by rule.",
     )
     groups: int | None = setting(
-        None, "Nodes of a learnt graph. [ballroom: 5 or more, march: 2]", least=1, greatest=1000
+        None, "Nodes of a learned graph. [ballroom: 5 or more, march: 2]", least=1, greatest=1000
     )
     transition_phase: float | None = setting(
         None,
@@ -237,7 +237,7 @@ class Ballfloor(Settings):
     def check(self) -> None:
         """Check room and columns."""
         if self.room is not None:
-            width, depth = _row("room", self.room, "width and depth in metres", 2)
+            width, depth = _row("room", self.room, "width and depth in meters", 2)
             if min(width, depth) <= 0.0 or max(width, depth) > 1000.0:
                 raise InvalidInput(
                     f"room must be width and depth, above 0 and up to 1000 m; got {list(self.room)}"
@@ -250,12 +250,12 @@ class Ballfloor(Settings):
             ):
                 raise InvalidInput(
                     f"the column at {x:g}, {z:g} is outside the room, which extends "
-                    f"{0.5 * width:g} m and {0.5 * depth:g} m from its centre"
+                    f"{0.5 * width:g} m and {0.5 * depth:g} m from its center"
                 )
 
     @property
     def disc_radius(self) -> float:
-        """Radius of the disc that a couple fills, metres."""
+        """Radius of the disc that a couple fills, meters."""
         return RADIUS if self.radius is None else self.radius
 
 
@@ -263,7 +263,7 @@ class Ballfloor(Settings):
 class BallroomSettings(CrowdSettings):
     """Couples in a room; see `motionloom.Library.ballroom`.
 
-    The origin is the centre of the room; each couple fills a disc around its centre.
+    The origin is the center of the room; each couple fills a disc around its center.
 
     Examples
     --------
@@ -314,7 +314,7 @@ class Formation(Settings):
 
     ranks: int = setting(10, "Soldiers one behind the other.", least=1, greatest=10_000)
     files: int = setting(4, "Soldiers side by side.", least=1, greatest=10_000)
-    spacing: float = setting(1.2, "Distance of neighbours.", unit="m", least=0.5, greatest=10.0)
+    spacing: float = setting(1.2, "Distance of neighbors.", unit="m", least=0.5, greatest=10.0)
     speed: float | None = setting(
         None, f"Speed along the street. [{SPEED:g}; with takes, theirs]", unit="m/s",
         least=0.1, greatest=4.0,
@@ -427,10 +427,10 @@ class DanceFloorSettings(MotionChoice):
         """Check the size of the floor."""
         if self.floor is not None and not all(math.isfinite(s) and s > 0.0 for s in self.floor):
             raise InvalidInput(
-                f"floor must be a width and a depth in metres, above 0; got {self.floor}"
+                f"floor must be a width and a depth in meters, above 0; got {self.floor}"
             )
         if not math.isfinite(self.width):
-            raise InvalidInput(f"width must be a finite distance in metres; got {self.width}")
+            raise InvalidInput(f"width must be a finite distance in meters; got {self.width}")
 
 
 CROWDS: dict[str, type[BallroomSettings] | type[MarchSettings]] = {

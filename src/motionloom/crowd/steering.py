@@ -1,6 +1,6 @@
 """Steering of agents: social forces, turning and drift per frame, and collision avoidance.
 
-Social forces (Helbing and Molnar 1995) drive each couple along the anticlockwise flow around the
+Social forces (Helbing and Molnar 1995) drive each couple along the counterclockwise flow around the
 room and push it away from other couples, walls and columns. Couples that would meet within a few
 seconds give way early: contacts are predicted as for discs. The result is a wanted velocity, after
 which movements are chosen, turned and shifted.
@@ -23,14 +23,14 @@ from motionloom.motion.rotations.quaternions import rotate_floor
 
 Array = NDArray[np.float64]
 
-_RELAX = 1.2  # seconds: relaxation time of the wanted velocity towards the flow
+_RELAX = 1.2  # seconds: relaxation time of the wanted velocity toward the flow
 _PUSH = 1.6  # m/s^2: repulsion of discs that touch
-_FADE = 0.35  # metres over which the repulsion falls to a third
+_FADE = 0.35  # meters over which the repulsion falls to a third
 _FORESEE = 3.0  # seconds: time horizon of predicted contacts
 _GIVE_WAY = 0.7  # m/s^2 for an immediate contact
-_SIGHT = 2.0  # metres beyond which couples ignore each other
+_SIGHT = 2.0  # meters beyond which couples ignore each other
 _FASTEST = 0.8  # m/s
-_LANE = 0.62  # radius of the lane, as a fraction of the way from the centre to the wall
+_LANE = 0.62  # radius of the lane, as a fraction of the way from the center to the wall
 
 
 @kernel
@@ -118,7 +118,7 @@ _HARDLY = 0.15  # m/s below which a movement has no direction
 def _eased_step(yaws, rates, drifts, i, step, goal, dx, dz, dt):
     """Step of agent i, x and z, turned and shifted.
 
-    The turn rate is eased towards `goal`, the drift towards the missing velocity (dx, dz), up to
+    The turn rate is eased toward `goal`, the drift toward the missing velocity (dx, dz), up to
     `_DRIFT`. Changes the state in place: yaws and rates (A,), drifts (A, 2); `step` has shape (2,).
     """
     rates[i] += _TURN_EASE * dt * (goal - rates[i])
@@ -134,34 +134,34 @@ def _eased_step(yaws, rates, drifts, i, step, goal, dx, dz, dt):
 
 @kernel
 def danced(
-    centres, wanted, yaws, rates, drifts, steps, means, headings, facing, radii, half, columns,
+    centers, wanted, yaws, rates, drifts, steps, means, headings, facing, radii, half, columns,
     speed, dt,
 ):  # fmt: skip
     """Steer couples through the frames of a movement.
 
-    Changes the state in place: centres, wanted velocities and drifts (A, 2), yaws and yaw rates
-    (A,). `steps` (A, n, 2) are the natural steps of the centres, `means` (A, 2) their mean
+    Changes the state in place: centers, wanted velocities and drifts (A, 2), yaws and yaw rates
+    (A,). `steps` (A, n, 2) are the natural steps of the centers, `means` (A, 2) their mean
     velocities and `headings` (A, n) those of the leaders, before turning. Leaders are turned to
     face `facing` radians from the wanted direction; if it is NaN, movements are turned to travel
     in the wanted direction. `radii` (A,), `half` (2,) and `columns` (C, 3) are the discs of the
     couples and the room; `speed` is that of the flow.
 
-    Returns the centres (A, n, 2) and yaws (A, n) of every frame.
+    Returns the centers (A, n, 2) and yaws (A, n) of every frame.
     """
     # Frames are the outer loop, since every couple reacts to where the others are by then.
     count, frames = steps.shape[0], steps.shape[1]
     moves = np.empty((count, 2))
-    out_centres, out_yaws = np.empty((count, frames, 2)), np.empty((count, frames))
+    out_centers, out_yaws = np.empty((count, frames, 2)), np.empty((count, frames))
     for k in range(frames):
-        wanted_velocities(centres, wanted, radii, half, columns, speed, dt)
+        wanted_velocities(centers, wanted, radii, half, columns, speed, dt)
         for i in range(count):
             c, s = np.cos(yaws[i]), np.sin(yaws[i])
             mx, mz = rotate_floor(c, s, means[i, 0], means[i, 1])
             goal = 0.0
             led = np.hypot(wanted[i, 0], wanted[i, 1]) > _HARDLY
             if led and np.isfinite(facing):
-                towards = np.arctan2(wanted[i, 0], wanted[i, 1]) + facing
-                off = towards - headings[i, k] - yaws[i]
+                toward = np.arctan2(wanted[i, 0], wanted[i, 1]) + facing
+                off = toward - headings[i, k] - yaws[i]
                 off = (off + np.pi) % (2.0 * np.pi) - np.pi
                 goal = min(max(_GAIN * off, -_TURN_RATE), _TURN_RATE)
             elif led and np.hypot(mx, mz) > _HARDLY:
@@ -171,38 +171,38 @@ def danced(
                 goal = min(max(np.arctan2(aside, ahead), -_TURN_RATE), _TURN_RATE)
             dx, dz = wanted[i, 0] - mx, wanted[i, 1] - mz
             moves[i] = _eased_step(yaws, rates, drifts, i, steps[i, k], goal, dx, dz, dt)
-        advance(centres, moves, radii, half, columns)
+        advance(centers, moves, radii, half, columns)
         for i in range(count):
-            out_centres[i, k] = centres[i]
+            out_centers[i, k] = centers[i]
             out_yaws[i, k] = yaws[i]
-    return out_centres, out_yaws
+    return out_centers, out_yaws
 
 
 @kernel
-def marched(centres, yaws, rates, drifts, steps, headings, goals, dt):
-    """Steer soldiers through the frames of a movement, towards goals (A, n, 3), ``x, z, yaw``.
+def marched(centers, yaws, rates, drifts, steps, headings, goals, dt):
+    """Steer soldiers through the frames of a movement, toward goals (A, n, 3), ``x, z, yaw``.
 
     State and result as for `danced`; `headings` (A, n) are those of the bodies before turning.
     """
     # The goals of a formation are apart and soldiers stay near them: no collision avoidance.
     count, frames = steps.shape[0], steps.shape[1]
-    out_centres, out_yaws = np.empty((count, frames, 2)), np.empty((count, frames))
+    out_centers, out_yaws = np.empty((count, frames, 2)), np.empty((count, frames))
     for k in range(frames):
         for i in range(count):
             off = goals[i, k, 2] - headings[i, k] - yaws[i]
             off = (off + np.pi) % (2.0 * np.pi) - np.pi
             goal = min(max(_GAIN * off, -_TURN_RATE), _TURN_RATE)
-            dx = _GAIN * (goals[i, k, 0] - centres[i, 0])
-            dz = _GAIN * (goals[i, k, 1] - centres[i, 1])
+            dx = _GAIN * (goals[i, k, 0] - centers[i, 0])
+            dz = _GAIN * (goals[i, k, 1] - centers[i, 1])
             x, z = _eased_step(yaws, rates, drifts, i, steps[i, k], goal, dx, dz, dt)
-            centres[i, 0] += x
-            centres[i, 1] += z
-            out_centres[i, k] = centres[i]
+            centers[i, 0] += x
+            centers[i, 1] += z
+            out_centers[i, k] = centers[i]
             out_yaws[i, k] = yaws[i]
-    return out_centres, out_yaws
+    return out_centers, out_yaws
 
 
-_SKIN = 1e-7  # metres kept between discs, against rounding
+_SKIN = 1e-7  # meters kept between discs, against rounding
 _STILL = 1e-12  # closing velocities below are rounding errors of earlier contacts
 _PATIENCE = 8  # contacts of a disc within one step, after which it stops until the next
 
@@ -220,7 +220,7 @@ def moved_discs(
     Parameters
     ----------
     places : array_like, shape (N, 2)
-        Centres ``x, z``, without overlaps with each other, walls and columns.
+        Centers ``x, z``, without overlaps with each other, walls and columns.
     displacements : array_like, shape (N, 2)
         Intended displacements.
     radii : array_like, shape (N,)
@@ -310,7 +310,7 @@ def contact_time(x, z, vx, vz, apart):
 
 @kernel
 def _wall_time(place, velocity, room):
-    """Time until a centre reaches +-room on one axis."""
+    """Time until a center reaches +-room on one axis."""
     if velocity == 0.0:
         return np.inf
     left = room - place if velocity > 0.0 else room + place
@@ -404,7 +404,7 @@ def _meet(places, velocities, contacts, a, b, fastest):
 
 @kernel
 def _slide(velocity, x, z):
-    """Remove the component of a velocity (2,) from (x, z) towards the origin, in place."""
+    """Remove the component of a velocity (2,) from (x, z) toward the origin, in place."""
     size = np.hypot(x, z)
     x, z = x / size, z / size
     closing = velocity[0] * x + velocity[1] * z

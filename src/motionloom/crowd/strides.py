@@ -1,10 +1,10 @@
 """Strides of captured walks.
 
 In a march the beats are the footfalls, and a stride has two. A walk is cut at every second footfall
-from its first one, whichever foot that is; the two nodes of the learnt graph are then the strides
+from its first one, whichever foot that is; the two nodes of the learned graph are then the strides
 that begin with the left and with the right foot. In the built-in graph a stride lasts from one
 landing of the left foot to the next. A few strides that differ in speed and turn are kept in each
-node, and blended towards the next position of each soldier.
+node, and blended toward the next position of each soldier.
 """
 
 from __future__ import annotations
@@ -15,9 +15,9 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from motionloom.crowd.learnt import Cut, best_transition_phase, compact_steps, learnt_steps
+from motionloom.crowd.learned import Cut, best_transition_phase, compact_steps, learned_steps
 from motionloom.dance.choreography import Choreography
-from motionloom.dance.motion_beats.beats import analyse_beats
+from motionloom.dance.motion_beats.beats import analyze_beats
 from motionloom.dance.movements import Movement, transition_differences
 from motionloom.dance.settings import MAX_SEAM, BeatSettings
 from motionloom.dance.transitions.movement_graph import TransitionGraph
@@ -33,16 +33,16 @@ Array = NDArray[np.float64]
 METER = 2  # left, right
 _SHORTEST, _LONGEST = 0.28, 1.2  # seconds from footfall to footfall
 _UNEVEN = 0.2  # largest difference of the two steps of a stride, as a fraction of the stride
-_LEAST_WAY = 0.15  # metres: shortest stride ahead
+_LEAST_WAY = 0.15  # meters: shortest stride ahead
 _SIDEWAYS = 0.5  # largest sideways travel, as a fraction of the travel ahead
 _ODD = 2.5  # strides with a median difference above this multiple of the least are dropped
-_SAME_TRAVEL = 0.02  # metres and radians within which strides travel alike
+_SAME_TRAVEL = 0.02  # meters and radians within which strides travel alike
 _MOST = 16  # strides that are kept in the built-in graph
 
 
 @dataclass(frozen=True, kw_only=True)
 class StrideRules:
-    """Rules of learnt marches that the paper does not have; see docs/crowds.md, "Departures".
+    """Rules of learned marches that the paper does not have; see docs/crowds.md, "Departures".
 
     Attributes
     ----------
@@ -74,7 +74,7 @@ def marching_steps(
     *,
     fps: float = 30.0,
     mirror: bool = True,
-    graph: str = "learnt",
+    graph: str = "learned",
     groups: int = 2,
     transition_phase: float | None = None,
     max_seam: float | None = MAX_SEAM,
@@ -92,11 +92,11 @@ def marching_steps(
         Frames per second of the choreography.
     mirror : bool
         Use every walk mirrored, too, for turns to both sides.
-    graph : {"learnt", "built-in"}
-        The transition graph: learnt from the strides, or one node of strides that begin with
+    graph : {"learned", "built-in"}
+        The transition graph: learned from the strides, or one node of strides that begin with
         the left foot.
     groups : int
-        Nodes of a learnt graph. Two become the strides of the two feet.
+        Nodes of a learned graph. Two become the strides of the two feet.
     transition_phase : float, optional
         Beats in [0, 1) after their first beat at which movements begin. Default: where
         transitions are smoothest.
@@ -105,9 +105,9 @@ def marching_steps(
         takes, and on the same foot. None: as the graph says.
     kind : str
     rules : StrideRules
-        Rules of a learnt graph that the paper does not have.
+        Rules of a learned graph that the paper does not have.
     progress : callable, optional
-        Called with 1 for every analysed walk.
+        Called with 1 for every analyzed walk.
 
     Returns
     -------
@@ -155,13 +155,13 @@ def marching_steps(
         )
     left_out = {name: "no even stride ahead" for name, count in counts.items() if not count}
     every = max(round(float(np.median([np.diff(cut.beats).mean() for cut in cuts]))), 2)
-    if graph == "learnt":
+    if graph == "learned":
         most, widest = rules.most, np.inf if rules.off_tempo is None else rules.off_tempo
         cuts = [cut for cut in cuts if abs(np.diff(cut.beats).mean() / every - 1.0) < widest]
         kept = {cut.motions[0].name for cut in cuts}
         others = [name for name in counts if name not in kept and name not in left_out]
         left_out |= dict.fromkeys(others, "at another pace than most strides")
-        made = learnt_steps(
+        made = learned_steps(
             cuts, every, groups=groups, transition_phase=transition_phase, kind=kind,
             left_out=left_out, connected=False, same_lead=rules.same_lead,
             choose=None if most is None else lambda movements, k: _chosen(movements, k, most),
@@ -237,7 +237,7 @@ def beat_cuts(walk: Motion, *, mirrored: bool = False) -> list[Cut]:
     >>> [(cut.lead, cut.follows) for cut in beat_cuts(ml.demo.clip("walk"))][:2]
     [('', False), ('', True)]
     """
-    frames = np.clip(analyse_beats([walk], BeatSettings()).frames, 0.0, len(walk) - 1.0)
+    frames = np.clip(analyze_beats([walk], BeatSettings()).frames, 0.0, len(walk) - 1.0)
     return [
         Cut((walk,), frames[k : k + METER + 2], mirrored, k > 0)
         for k in range(0, len(frames) - METER - 1, METER)

@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from motionloom.dance.beat_clock import BeatClock, TempoClock
 from motionloom.dance.dancing.nodes import DanceNode
 from motionloom.dance.dancing.phrases import Phrases
-from motionloom.dance.motion_beats.beats import Beats, analyse_beats
+from motionloom.dance.motion_beats.beats import Beats, analyze_beats
 from motionloom.dance.movement_runs import (
     Takes,
     analyzed_takes,
@@ -33,7 +33,7 @@ from motionloom.dance.movements import (
     transition_differences,
 )
 from motionloom.dance.settings import TUNE, BeatSettings, ChoreographySettings, DanceSettings
-from motionloom.dance.transitions.learning import grouped_movements, learnt_graph
+from motionloom.dance.transitions.learning import grouped_movements, learned_graph
 from motionloom.dance.transitions.movement_graph import TransitionGraph
 from motionloom.dance.transitions.rules import load_rules, with_rules
 from motionloom.dance.transitions.seams import SeamTable, smooth_graph
@@ -130,7 +130,7 @@ class Choreography:
         takes: Takes,
         settings: ChoreographySettings | None = None,
         *,
-        beats_of: Callable[[Sequence[Motion], BeatSettings], Beats] = analyse_beats,
+        beats_of: Callable[[Sequence[Motion], BeatSettings], Beats] = analyze_beats,
         progress: Callable[[int], None] | None = None,
     ) -> Choreography:
         """Learn a choreography from takes.
@@ -143,7 +143,7 @@ class Choreography:
         beats_of : callable, optional
             Beats of a take; a library's knows tempos that were given by hand.
         progress : callable, optional
-            Called with 1 for every analysed take.
+            Called with 1 for every analyzed take.
 
         Raises
         ------
@@ -164,7 +164,7 @@ class Choreography:
         apart, groups = grouped_movements(movements, chosen)
         lengths = tuple(len(run) for run, _ in runs)
         starts = [begins for _, begins in runs]
-        graph = learnt_graph(movements, lengths, apart, groups, chosen, starts=starts)
+        graph = learned_graph(movements, lengths, apart, groups, chosen, starts=starts)
         how = MovementComparison.of(
             movements, chosen.grouping.joint_weights, chosen.grouping.velocity_weight
         )

@@ -211,7 +211,7 @@ class PathSettings(Settings):
         expert=True,
     )
     bend: bool = setting(
-        True, "Turn and shift movements towards the path, beyond blending.", expert=True
+        True, "Turn and shift movements toward the path, beyond blending.", expert=True
     )
 
 

@@ -3,8 +3,8 @@
 A standing foot does not move at all. When its heel rises, it turns about the ball of the foot
 and the toes stay flat; when it lands on the heel, it turns about the heel.
 
-On the floor the body is an inverted pendulum: its centre of mass accelerates away from the
-centre of pressure, ``a = (g / h) (x - p)``. Its only bounded motion is ``p`` filtered with a
+On the floor the body is an inverted pendulum: its center of mass accelerates away from the
+center of pressure, ``a = (g / h) (x - p)``. Its only bounded motion is ``p`` filtered with a
 two-sided exponential window. The filter looks ahead: the weight is over one foot before the
 other lifts, and a walker leans into the first step. In flight there is no pressure and no
 horizontal acceleration, which is ``p = x``; a few iterations solve that.
@@ -34,8 +34,8 @@ class PlannedFoot:
 
     Attributes
     ----------
-    centre : ndarray, shape (T, 3)
-        Centre of the sole, without the height of the swing.
+    center : ndarray, shape (T, 3)
+        Center of the sole, without the height of the swing.
     yaw : ndarray, shape (T,)
     ankle : ndarray, shape (T, 3)
     rotation : ndarray, shape (T, 4)
@@ -50,7 +50,7 @@ class PlannedFoot:
         Ball of the foot, and the whole sole, at rest on the floor.
     """
 
-    centre: Array
+    center: Array
     yaw: Array
     ankle: Array
     rotation: Array
@@ -67,7 +67,7 @@ def planned_feet(plan: MotionPlan, times: Array) -> dict[str, PlannedFoot]:
 
 
 def sole_to_ball(performer: Performer) -> float:
-    """Distance from the centre of the sole to the ball of the foot."""
+    """Distance from the center of the sole to the ball of the foot."""
     return performer.foot - (performer.foot - performer.heel) / 2.0
 
 
@@ -82,12 +82,12 @@ def _flight(times: Array, step: Step, slack: float) -> Array:
 
 def _planned_foot(plan: MotionPlan, side: str, times: Array) -> PlannedFoot:
     who = plan.performer
-    centre = plan.curves[f"{side}_place"].sample(times)
+    center = plan.curves[f"{side}_place"].sample(times)
     yaw = plan.curves[f"{side}_yaw"].sample(times)
     heel = plan.curves[f"{side}_heel"].sample(times)
     toe = plan.curves[f"{side}_toe"].sample(times)
     free = plan.curves[f"{side}_free"].sample(times)
-    lifted = centre.copy()
+    lifted = center.copy()
     airborne = np.zeros(len(times), dtype=bool)
     swing = np.zeros(len(times))
     for step in plan.steps[side]:
@@ -108,7 +108,7 @@ def _planned_foot(plan: MotionPlan, side: str, times: Array) -> PlannedFoot:
     ankle = pivot + rot.rotate(tip, ankle - pivot)
     planted = ~airborne & (toe < 1e-9) & (free < 1e-9)
     return PlannedFoot(
-        centre=centre,
+        center=center,
         yaw=yaw,
         ankle=ankle,
         rotation=rot.multiply(tip, raised),
@@ -128,7 +128,7 @@ _LOOK_AROUND = 0.09  # seconds over which a dip of the pelvis is spread to eithe
 def balanced_path(
     feet: dict[str, PlannedFoot], weight: Array, step: float, pelvis_height: float
 ) -> Array:
-    """Horizontal path of the centre of mass (x, floor height, z), shape (T, 3).
+    """Horizontal path of the center of mass (x, floor height, z), shape (T, 3).
 
     Parameters
     ----------
@@ -141,7 +141,7 @@ def balanced_path(
         Length of the pendulum.
     """
     left = weight[:, None]
-    pressure = left * feet["left"].centre + (1.0 - left) * feet["right"].centre
+    pressure = left * feet["left"].center + (1.0 - left) * feet["right"].center
     flight = feet["left"].airborne & feet["right"].airborne
     decay = float(np.exp(-np.sqrt(GRAVITY / pelvis_height) * step))
     path = _two_sided_window(pressure, decay)
@@ -159,7 +159,7 @@ def smooth_share(weight: Array, step: float, pelvis_height: float) -> Array:
 
 
 def _two_sided_window(p: Array, a: float) -> Array:
-    """`p` filtered with the window a**|k|, normalised; the end values are extended."""
+    """`p` filtered with the window a**|k|, normalized; the end values are extended."""
     from scipy.signal import lfilter
 
     ahead = lfilter([1 - a], [1, -a], p, axis=0, zi=a * p[:1])[0]
@@ -369,7 +369,7 @@ def _ease(u: Array) -> Array:
 
 
 def _carriage(plan: MotionPlan, times: Array) -> Array:
-    """Offset of the pelvis from the centre of mass in the heading frame: back in a forward lean."""
+    """Offset of the pelvis from the center of mass in the heading frame: back in a forward lean."""
     curves = plan.curves
     lean = curves["tilt"].sample(times) + 0.5 * curves["chest_bend"].sample(times)
     offset = curves["offset"].sample(times).copy()

@@ -198,7 +198,7 @@ def _blended(a: Array, b: Array, share: Array) -> Array:
 
 
 def _swung(flexion: Array, abduction: Array) -> Array:
-    """Direction (T, 3) of a hanging limb after flexion and abduction (towards +X)."""
+    """Direction (T, 3) of a hanging limb after flexion and abduction (toward +X)."""
     zero = np.zeros_like(flexion)
     return rot.rotate(rot.exp(np.stack([-flexion, zero, abduction], axis=-1)), _DOWN)
 
@@ -227,7 +227,7 @@ def frame_times(start: float, end: float, fps: float) -> Array:
 
 
 def resolve_aims(plan: MotionPlan, balance: Balance) -> None:
-    """Compute the world position of every target, rounded to the millimetre."""
+    """Compute the world position of every target, rounded to the millimeter."""
     waiting = [aim for aim in plan.aims if aim.target is None]
     if not waiting:
         return

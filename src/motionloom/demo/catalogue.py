@@ -58,7 +58,7 @@ def _gaits() -> dict[str, Recipe]:
         inward = 0.075 * (1.0 + 0.1 * plan.rng.uniform(-1, 1))
         return walk(
             plan, speed=1.1, steps=18, curvature=lambda s: 0.12 + inward * s,
-            action="spiral_walk", curvature_start=0.12, curvature_per_metre=inward,
+            action="spiral_walk", curvature_start=0.12, curvature_per_meter=inward,
         )  # fmt: skip
 
     return {
@@ -78,7 +78,7 @@ def _step_up(side: str) -> Recipe:
 
 
 # Name -> target of the ankle from the hip: outward azimuth and elevation in radians; height
-# of the leap in metres.
+# of the leap in meters.
 _KICKS = {
     "front_low": (0.05, -0.75, 0.0),
     "front_mid": (0.0, -0.25, 0.0),

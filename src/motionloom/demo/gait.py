@@ -22,7 +22,7 @@ class FloorPath:
     headings: Array
 
     def at(self, distance: float) -> tuple[Array, float]:
-        """Position (x, z) and heading after `distance` metres."""
+        """Position (x, z) and heading after `distance` meters."""
         x = np.interp(distance, self.length, self.places[:, 0])
         z = np.interp(distance, self.length, self.places[:, 1])
         return np.array([x, z]), float(np.interp(distance, self.length, self.headings))
@@ -71,18 +71,18 @@ def walk(
         swing = 0.86 * period
     path = path_from(plan, stride * (steps - 0.5), curvature)
     width = plan.performer.stance_width * (0.75 if not march else 0.9)
-    vigour = float(np.clip(speed / 1.3, 0.5, 1.6))
-    side, travelled = lead, 0.0
+    vigor = float(np.clip(speed / 1.3, 0.5, 1.6))
+    side, traveled = lead, 0.0
     first = start + 0.45
     # While walking the pelvis is ahead of the midpoint of the feet: the rear heel is raised.
-    plan.ease("offset", first, first + 0.5, (0.0, 0.0, 0.045 * vigour))
+    plan.ease("offset", first, first + 0.5, (0.0, 0.0, 0.045 * vigor))
     plan.ease("height", first, first + 0.5, -0.022 + 0.006 * who.bounce)
     _lean_in(plan, first, speed, curvature)
     for k in range(steps + 1):
         lift = first + k * period
         last = k == steps
-        travelled += 0.0 if last else stride * (0.5 if k == 0 else 1.0)
-        place, heading = path.at(travelled)
+        traveled += 0.0 if last else stride * (0.5 if k == 0 else 1.0)
+        place, heading = path.at(traveled)
         wide = None if last else width
         spot, yaw = plan.slot(side, place, heading, width=wide, floor=plan.floor)
         flat = last or k == 0
@@ -92,16 +92,16 @@ def walk(
             lift + swing,
             spot,
             yaw,
-            clearance=0.05 + 0.02 * vigour,
+            clearance=0.05 + 0.02 * vigor,
             shift=0.45 if k == 0 else 0.3,
-            heel=0.3 if k == 0 else (0.85 if not march else 0.4) * min(0.5 + 0.5 * vigour, 1.15),
+            heel=0.3 if k == 0 else (0.85 if not march else 0.4) * min(0.5 + 0.5 * vigor, 1.15),
             heel_time=0.38 * period + (period - swing),
-            toe=0.0 if march else (0.12 if flat else 0.30 * min(vigour, 1.15)),
+            toe=0.0 if march else (0.12 if flat else 0.30 * min(vigor, 1.15)),
             toe_time=0.16 * period + 0.02,
         )
         if march:
             _knee_up(plan, side, lift, lift + swing)
-        size = 0.0 if last else vigour * (0.6 if k == 0 else 1.0)
+        size = 0.0 if last else vigor * (0.6 if k == 0 else 1.0)
         _swing_arms(plan, side, lift, lift + swing, size=size)
         side = OTHER[side]
     end = first + steps * period + swing
@@ -150,13 +150,13 @@ def jog(
         height.key(landing[k] + contact, low, velocity=leap, acceleration=-GRAVITY)
         height.key(landing[k + 1], low, velocity=-leap, acceleration=-GRAVITY)
     height.key(landing[-1] + 0.25, low - 0.06)
-    side, travelled = lead, 0.0
+    side, traveled = lead, 0.0
     for k in range(steps + 2):
         closing = k == steps + 1
         lift = (first, landing[0] + 0.06)[k] if k < 2 else landing[k - 2] + contact
         land = landing[-1] + 0.34 if closing else landing[k]
-        travelled += 0.0 if closing else stride * (0.35, 0.75, 1.0)[min(k, 2)]
-        place, heading = path.at(travelled)
+        traveled += 0.0 if closing else stride * (0.35, 0.75, 1.0)[min(k, 2)]
+        place, heading = path.at(traveled)
         wide = None if closing else 0.6 * who.stance_width
         spot, yaw = plan.slot(side, place, heading, width=wide, floor=plan.floor)
         plan.step(
@@ -229,7 +229,7 @@ def _lean_in(plan: MotionPlan, start: float, speed: float, curvature: object) ->
 
 
 def _jog_height(plan: MotionPlan, ahead: float) -> float:
-    """Pelvis height at which a leg just reaches `ahead` metres in front of the pelvis."""
+    """Pelvis height at which a leg just reaches `ahead` meters in front of the pelvis."""
     who = plan.performer
     upright = np.sqrt((0.98 * who.leg) ** 2 - ahead**2)
     return float(upright + who.ankle_height + who.hip_drop - who.pelvis_height - 0.012)

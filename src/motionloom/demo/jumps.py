@@ -22,9 +22,9 @@ def jump(
     Parameters
     ----------
     height : float
-        Rise of the pelvis in free flight, metres.
+        Rise of the pelvis in free flight, meters.
     forward : float
-        Distance of the landing ahead, metres.
+        Distance of the landing ahead, meters.
     turn : float
         Turn during flight, radians to the left.
     """
@@ -74,7 +74,7 @@ def hop(
     forward: float = 0.25,
     action: str = "hop",
 ) -> PlannedAction:
-    """Hop on one leg, `hops` times, `forward` metres each, then put the other foot down."""
+    """Hop on one leg, `hops` times, `forward` meters each, then put the other foot down."""
     start, who = plan.time, plan.performer
     other = "left" if side == "right" else "right"
     rise, contact = np.sqrt(2.0 * height / GRAVITY), 0.42
@@ -135,7 +135,7 @@ _TURN = 2.1  # duration of the full turn, seconds
 
 
 def cartwheel(plan: MotionPlan, *, side: str = "left", action: str = "cartwheel") -> PlannedAction:
-    """A cartwheel towards `side`, facing forward throughout.
+    """A cartwheel toward `side`, facing forward throughout.
 
     The second half mirrors the first in time and space: the foot that leaves the floor last
     corresponds to the hand that touches it last, and so on.
@@ -146,7 +146,7 @@ def cartwheel(plan: MotionPlan, *, side: str = "left", action: str = "cartwheel"
     origin = plan.middle
 
     def place(along: float, height: float = 0.0) -> np.ndarray:
-        """World point `along` metres to the side of the start."""
+        """World point `along` meters to the side of the start."""
         turned = rot.rotate(rot.yaw(heading), [sign * along * size, 0.0, 0.0])
         return np.array([origin[0] + turned[0], floor + height, origin[1] + turned[2]])
 

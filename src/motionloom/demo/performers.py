@@ -20,7 +20,7 @@ SIDES = ("left", "right")
 
 @dataclass(frozen=True)
 class Performer:
-    """Proportions and style of one person; lengths in metres, angles in radians.
+    """Proportions and style of one person; lengths in meters, angles in radians.
 
     Attributes
     ----------
@@ -37,7 +37,7 @@ class Performer:
         Style: rise of each step, size of arm swing, hip roll (1 is average), and forward lean
         of the chest (radians).
     crouch : float
-        Lowering of the pelvis at rest by bent knees, metres.
+        Lowering of the pelvis at rest by bent knees, meters.
     tempo : float
         Relative speed of actions and cadence of steps.
     noise : float
@@ -132,7 +132,7 @@ class Performer:
 
     @property
     def stance_width(self) -> float:
-        """Distance between the centres of the feet at rest."""
+        """Distance between the centers of the feet at rest."""
         return 1.15 * self.hip_width * self.stance
 
     @property

@@ -216,7 +216,7 @@ class PlannedAction:
 
 
 class MotionPlan:
-    """Control curves, footsteps and targets of one performer, in seconds and metres.
+    """Control curves, footsteps and targets of one performer, in seconds and meters.
 
     Parameters
     ----------

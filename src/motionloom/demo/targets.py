@@ -1,4 +1,4 @@
-"""Actions towards known targets: kicks, punches, reaches, and sitting on a seat."""
+"""Actions toward known targets: kicks, punches, reaches, and sitting on a seat."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def kick(
     extension : float
         Distance of the target from the hip, as a fraction of the leg's length.
     leap : float
-        Height of a leap in metres; the kick hits at its apex.
+        Height of a leap in meters; the kick hits at its apex.
     """
     start, pace = plan.time, 1.0 / plan.performer.tempo
     sign, other = SIGN[side], OTHER[side]
@@ -219,7 +219,7 @@ def reach(
     ahead = np.cos(azimuth)
     plan.ease("tilt", go, hit, 0.55 * low * (0.4 + 0.6 * max(ahead, 0.0)))
     plan.ease("chest_bend", go, hit, 0.62 * low * (0.25 + 0.75 * max(ahead, 0.0)) - 0.12 * high)
-    # Positive roll lowers the right side; lean towards a low target at the side.
+    # Positive roll lowers the right side; lean toward a low target at the side.
     plan.ease("chest_side", go, hit, -np.sin(azimuth) * (0.45 * low + 0.06) + 0.1 * sign * high)
     plan.ease("height", go, hit, (-0.27 * low**1.3 + 0.06 * high * (high > 0.6)) * size)
     if high > 0.6:
@@ -250,7 +250,7 @@ def _intermediate_pose(outward: float, elevation: float) -> tuple[float, float, 
 def sit_and_stand(
     plan: MotionPlan, *, seat: float = 0.46, wait: float = 1.0, action: str = "sit_stand"
 ) -> PlannedAction:
-    """Sit down on a seat `seat` metres high behind the feet, wait, and stand up again."""
+    """Sit down on a seat `seat` meters high behind the feet, wait, and stand up again."""
     start, who, pace = plan.time, plan.performer, 1.0 / plan.performer.tempo
     down, sit = start + 0.3, start + 0.3 + 1.25 * pace
     rise = sit + wait

@@ -25,7 +25,7 @@ class Action:
     start_frame, end_frame : int
         Frames ``[start_frame, end_frame)``.
     parameters : dict
-        In metres, seconds, radians. ``target`` is the world position of the point ``point``
+        In meters, seconds, radians. ``target`` is the world position of the point ``point``
         of the skeleton at the frame ``hit_frame``.
     beats : tuple of float
         Seconds from the start of the motion; empty if there are none.

@@ -4,7 +4,7 @@ A frame of the couple steps and turns from beat to beat. The leader's feet are p
 origin, the follower's in front of it, facing back; when the leader steps with the left foot, the
 follower steps with the right.
 
-Takes for crowds are a travelling waltz, and marches of several speeds and turn rates. Each comes
+Takes for crowds are a traveling waltz, and marches of several speeds and turn rates. Each comes
 with its exact beats: a foot lands on every beat.
 """
 
@@ -26,8 +26,8 @@ from motionloom.motion import Motion
 
 Array = NDArray[np.float64]
 
-_APART = 0.46  # distance between the partners, metres
-_BESIDE = 0.05  # offset of each partner to its own left, metres
+_APART = 0.46  # distance between the partners, meters
+_BESIDE = 0.05  # offset of each partner to its own left, meters
 
 
 @dataclass(frozen=True)
@@ -41,15 +41,15 @@ class Footwork:
     late : float
         Time at which the foot is at rest after its beat: a step sounds slightly before that.
     clearance : float
-        Height of the foot's swing, metres.
+        Height of the foot's swing, meters.
     heel : float
         Angle of the raised heel before lift-off, radians.
     push : float
         See `MotionPlan.step`.
     levels : tuple of float
-        Lowering of the body on the first, second and third step, metres.
+        Lowering of the body on the first, second and third step, meters.
     lilt : float
-        Rise of the body between beats, metres.
+        Rise of the body between beats, meters.
     """
 
     lift: float = 0.30
@@ -99,7 +99,7 @@ def waltz(
     turn : float
         Turn of the couple per bar, radians.
     figures : sequence of (ahead, aside, turn), optional
-        One figure per bar instead of box steps: metres ahead on the first beat and to the left
+        One figure per bar instead of box steps: meters ahead on the first beat and to the left
         on the second (for legs of 0.85 m), and the turn in radians. The leading foot alternates
         from bar to bar, left first.
     footwork : Footwork
@@ -210,7 +210,7 @@ def _hold(leader: Torso, follower: Torso) -> dict[str, dict[str, Array]]:
     }
 
 
-# Bars of a travelling waltz: metres ahead, radians to the left; the side step is towards the
+# Bars of a traveling waltz: meters ahead, radians to the left; the side step is toward the
 # stepping foot.
 _FIGURES = tuple(
     (ahead, turn) for ahead in (-0.35, -0.1, 0.15, 0.4, 0.65) for turn in (-0.6, 0.0, 0.6)

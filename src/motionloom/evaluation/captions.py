@@ -9,7 +9,7 @@ may show it (`MAY`) count neither way.
 *Finding takes by sentences that people wrote about them*: recall at ten, by the protocol of the CMU
 takes of the KIT Motion-Language Dataset: performers are divided into folds; for each sentence about
 a performer of a fold, all takes of these performers are ranked, takes that repeat another counted
-once, and the sentence counts as answered if its take is among the first ten. Words are learnt from
+once, and the sentence counts as answered if its take is among the first ten. Words are learned from
 labels and sentences of all other performers, and from no take that repeats one of those ranked.
 
 References
@@ -29,7 +29,7 @@ from pathlib import Path
 import numpy as np
 
 from motionloom.errors import InvalidInput, MotionFormatError
-from motionloom.evaluation.labelled_sets import DataFolder, LabelledSet, clip_set
+from motionloom.evaluation.labeled_sets import DataFolder, LabeledSet, clip_set
 from motionloom.evaluation.protocol_run import write_marked
 from motionloom.evaluation.settings import CaptionScoreSettings, SentenceSettings
 from motionloom.files import csv_rows
@@ -122,7 +122,7 @@ class CaptionScore:
 def score_captions(
     settings: CaptionScoreSettings, progress: Progress | None = None
 ) -> list[CaptionScore]:
-    """Recall and precision of the predicates of every class of some labelled sets.
+    """Recall and precision of the predicates of every class of some labeled sets.
 
     Raises
     ------
@@ -149,7 +149,7 @@ def chosen_sets(settings: CaptionScoreSettings) -> tuple[str, ...]:
     return tuple(EXPECTED) if settings.sets is None else settings.sets
 
 
-def scored(clips: LabelledSet, *, workers: int | None = None) -> list[CaptionScore]:
+def scored(clips: LabeledSet, *, workers: int | None = None) -> list[CaptionScore]:
     """The classes of one set."""
     captions = caption_table(clips.library, workers=workers)
     place = {name: m for m, name in enumerate(captions.names)}
@@ -229,12 +229,12 @@ FIRST = 10  # results that count
 class SentenceScores:
     """Recall at ten, in shares of the sentences, and what it is out of."""
 
-    motion: float  # from captions and learnt words alone
+    motion: float  # from captions and learned words alone
     with_labels: float  # with the labels of the takes ranked, too
     chance: float
     sentences: int
     takes: tuple[int, ...]  # ranked in each fold
-    learnt_from: tuple[int, ...]  # texts in each fold
+    learned_from: tuple[int, ...]  # texts in each fold
 
 
 def score_sentences(
@@ -260,13 +260,13 @@ def score_sentences(
         ranked = sorted({one[name] for name in one if who[name] in chosen and one[name] in one})
         texts = _texts(library, asked, one, who, chosen, set(ranked), synonyms)
         place = {name: m for m, name in enumerate(captions.names)}
-        learnt = learn_words(captions.statistics, [(place[name], found) for name, found in texts])
-        for labelled in (False, True):
-            index = _index(library, captions, ranked, labelled, learnt, synonyms)
+        learned = learn_words(captions.statistics, [(place[name], found) for name, found in texts])
+        for labeled in (False, True):
+            index = _index(library, captions, ranked, labeled, learned, synonyms)
             for take, text in asked:
                 if who[take] in chosen and one[take] in one:
                     found = find(index, text, most=FIRST)
-                    hits[labelled].append(one[take] in found.motions)
+                    hits[labeled].append(one[take] in found.motions)
         sizes.append(len(ranked))
         texts_of.append(len(texts))
     chance = float(np.mean([min(1.0, FIRST / n) for n in sizes]))
@@ -338,7 +338,7 @@ def _texts(library, asked, one, who, chosen, ranked, synonyms) -> list[tuple[str
 
 
 def _index(
-    library: Store, captions: CaptionTable, ranked: Sequence[str], labelled: bool, learnt,
+    library: Store, captions: CaptionTable, ranked: Sequence[str], labeled: bool, learned,
     synonyms: Synonyms,
 ) -> TextIndex:  # fmt: skip
     place = {name: m for m, name in enumerate(captions.names)}
@@ -349,11 +349,11 @@ def _index(
         events, captioned = captioned_events(found, entry.fps, entry.frames, synonyms)
         named = [w for label in library.labels(name) for w in words(label, synonyms)]
         takes.append(
-            IndexedTake(name, entry.fps, entry.frames, named if labelled else [], captioned, events)
+            IndexedTake(name, entry.fps, entry.frames, named if labeled else [], captioned, events)
         )
     connection = sqlite3.connect(":memory:")
     write_takes(connection, takes)
-    if learnt is not None:
+    if learned is not None:
         columns = [place[name] for name in ranked]
-        learnt = replace(learnt, predicted=np.ascontiguousarray(learnt.predicted[:, columns]))
-    return TextIndex(connection, learnt, synonyms)
+        learned = replace(learned, predicted=np.ascontiguousarray(learned.predicted[:, columns]))
+    return TextIndex(connection, learned, synonyms)

@@ -1,4 +1,4 @@
-"""Retrieval quality of clip measures: every labelled clip as a query, once.
+"""Retrieval quality of clip measures: every labeled clip as a query, once.
 
 A clip is *relevant* to a query if it has the same label. The query itself is left out of its
 own answer. Clips with a label of their own are part of every answer, but are no queries.
@@ -28,7 +28,7 @@ from motionloom.evaluation.settings import EvaluateSettings
 from motionloom.parallel import Progress, one_thread
 from motionloom.search.clips.measures import ClipMeasure, mirrored
 from motionloom.search.clips.retrieval import ClipTable, clip_table, gaps_in
-from motionloom.store.ingest.labels import labelling
+from motionloom.store.ingest.labels import labeling
 from motionloom.store.ingest.sources import SourceFile
 from motionloom.store.store import Store
 
@@ -210,8 +210,8 @@ class Evaluation:
     methods : dict of str to MethodScore
         By the names given.
     left_out : dict of str to str
-        Labelled clips that could not be compared, and why.
-    unlabelled : int
+        Labeled clips that could not be compared, and why.
+    unlabeled : int
         Motions of the library without a label.
     unmatched : tuple of str
         Rows of the CSV file that name no motion of the library.
@@ -221,7 +221,7 @@ class Evaluation:
     labels: tuple[str, ...]
     methods: dict[str, MethodScore]
     left_out: dict[str, str]
-    unlabelled: int
+    unlabeled: int
     unmatched: tuple[str, ...]
 
     @property
@@ -242,7 +242,7 @@ class Evaluation:
             "clips": len(self.clips),
             "labels": self.label_counts,
             "left_out": self.left_out,
-            "unlabelled": self.unlabelled,
+            "unlabeled": self.unlabeled,
             "unmatched": self.unmatched,
         }
 
@@ -254,7 +254,7 @@ def evaluate_clips(
     workers: int | None = None,
     progress: Progress | None = None,
 ) -> Evaluation:
-    """Score clip measures on the labelled motions of a library; see `Library.evaluate`.
+    """Score clip measures on the labeled motions of a library; see `Library.evaluate`.
 
     Examples
     --------
@@ -376,7 +376,7 @@ def motion_labels(
     names = {f"/{name}": name for name in library.names}
     files = {entry.source: entry.name for entry in library.entries() if entry.source}
     sources = [SourceFile(path, path, ()) for path in (*names, *files)]
-    matched = labelling(labels, sources, columns=column)
+    matched = labeling(labels, sources, columns=column)
     by_name: dict[str, str] = {}
     for path, some in matched.by_path.items():
         by_name.setdefault((names | files)[path], ", ".join(some))

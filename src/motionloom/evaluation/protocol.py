@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 
 from motionloom.errors import InvalidInput
 from motionloom.evaluation.clips import clip_matrix
-from motionloom.evaluation.labelled_sets import LabelledSet
+from motionloom.evaluation.labeled_sets import LabeledSet
 from motionloom.evaluation.retrieval import ranked_precision
 from motionloom.parallel import Progress
 from motionloom.search.clips.retrieval import clip_table
@@ -171,47 +171,47 @@ class Protocol:
 
 
 def score_clips(
-    labelled: LabelledSet,
+    labeled: LabeledSet,
     candidates: Mapping[str, Sequence[ClipMethod]],
     *,
     known: dict[tuple[str, str, str], NDArray[np.float64]] | None = None,
     workers: int | None = None,
     progress: Progress | None = None,
 ) -> SetScores:
-    """Every labelled clip of a set as a query, once, with every setting of every method.
+    """Every labeled clip of a set as a query, once, with every setting of every method.
 
     `known` keeps distances by library, method and setting, for sets of the same clips.
     """
     known = {} if known is None else known
-    labels = np.array(labelled.labels)
-    queries = [q for q in range(len(labels)) if (labels[labelled.answers(q)] == labels[q]).any()]
+    labels = np.array(labeled.labels)
+    queries = [q for q in range(len(labels)) if (labels[labeled.answers(q)] == labels[q]).any()]
     if not queries:
-        raise InvalidInput(f"{labelled.name}: an evaluation needs two clips with one label")
+        raise InvalidInput(f"{labeled.name}: an evaluation needs two clips with one label")
     precisions: dict[str, dict[str, NDArray[np.float64]]] = {}
     nearest: dict[str, dict[str, NDArray[np.float64]]] = {}
     for method, options in candidates.items():
         precisions[method], nearest[method] = {}, {}
         for option in options:
-            table = clip_table(labelled.library, option.measure())
+            table = clip_table(labeled.library, option.measure())
             numbers = {name: n for n, name in enumerate(table.names)}
-            chosen = np.array([numbers[name] for name in labelled.clips])
-            key = (str(labelled.library.path), method, shown(option))
+            chosen = np.array([numbers[name] for name in labeled.clips])
+            key = (str(labeled.library.path), method, shown(option))
             if key not in known:
-                known[key] = clip_matrix(labelled.library, table, chosen, workers=workers)[0]
+                known[key] = clip_matrix(labeled.library, table, chosen, workers=workers)[0]
             distances = known[key]
-            found = [_ranked(distances[q], labels, labelled.answers(q), q) for q in queries]
+            found = [_ranked(distances[q], labels, labeled.answers(q), q) for q in queries]
             precisions[method][shown(option)] = np.array([each[0] for each in found])
             nearest[method][shown(option)] = np.array([each[1] for each in found])
         if progress is not None:
             progress(1)
     return SetScores(
-        labelled.name,
-        tuple(labelled.labels[q] for q in queries),
-        tuple(labelled.performers[q] for q in queries),
+        labeled.name,
+        tuple(labeled.labels[q] for q in queries),
+        tuple(labeled.performers[q] for q in queries),
         precisions,
         nearest,
         len(labels),
-        str(labelled.library.path),
+        str(labeled.library.path),
     )
 
 

@@ -27,7 +27,7 @@ from numpy.typing import NDArray
 from motionloom import demo
 from motionloom.errors import InvalidInput
 from motionloom.evaluation.clips import motion_labels
-from motionloom.evaluation.labelled_sets import (
+from motionloom.evaluation.labeled_sets import (
     CLIP_SETS,
     DataFolder,
     bandai_clips,
@@ -328,7 +328,7 @@ def chosen_sets(sets: tuple[str, ...] | None) -> tuple[list[str], list[str]]:
     names = known if sets == ("all",) else list(sets or ())
     for name in names:
         if name not in known:
-            raise InvalidInput(f"no labelled set is called {name!r}; there are {', '.join(known)}")
+            raise InvalidInput(f"no labeled set is called {name!r}; there are {', '.join(known)}")
     return [n for n in names if n in CLIP_SETS], [n for n in names if n in QUERY_SETS]
 
 
@@ -351,7 +351,7 @@ def run_protocol(
     methods : tuple of str, optional
         Clip measures. Default: all.
     own : Store, optional
-        A labelled library of the user's own as one more set of clips; `labels` and `label_column`
+        A labeled library of the user's own as one more set of clips; `labels` and `label_column`
         as in `motionloom.Library.evaluate`.
     """
     clips, queries = chosen_sets(settings.sets)

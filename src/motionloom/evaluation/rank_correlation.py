@@ -1,14 +1,14 @@
 """Agreement of feature sets and frame distances: rank correlations between all of them.
 
-Krüger et al. (2010), figure 2. Two measures agree if they order neighbours in the same way, so
-Spearman's rank correlation is taken, over near neighbours only: how two measures rank distant
+Krüger et al. (2010), figure 2. Two measures agree if they order neighbors in the same way, so
+Spearman's rank correlation is taken, over near neighbors only: how two measures rank distant
 frames does not matter to a search.
 
 *Poses*: for each of many random frames, its nearest frames by one measure; the correlation
 between their distances by that measure and by another. *Segments*: the same with whole
 clips, compared by dynamic time warping, and the few nearest clips.
 
-The matrices are not symmetric: it makes a difference which measure chooses the neighbours.
+The matrices are not symmetric: it makes a difference which measure chooses the neighbors.
 
 References
 ----------
@@ -60,13 +60,13 @@ class Study:
     ----------
     measures : tuple of str, length K
     poses, segments : ndarray, shape (K, K)
-        Mean correlation, -1 to 1, over the nearest neighbours by the row's measure, with
+        Mean correlation, -1 to 1, over the nearest neighbors by the row's measure, with
         the column's measure.
     clips : tuple of Segment
         The clips compared.
     frames : int
         Frames of all clips together.
-    queries, neighbours, ranked : int
+    queries, neighbors, ranked : int
         Query frames, nearest frames of each, nearest clips of each clip.
     seed : int
     """
@@ -77,15 +77,15 @@ class Study:
     clips: tuple[Segment, ...]
     frames: int
     queries: int
-    neighbours: int
+    neighbors: int
     ranked: int
     seed: int
 
     def save_csv(self, path: str | Path) -> Path:
-        """One line per pair: poses or segments, whose neighbours, other measure, correlation."""
+        """One line per pair: poses or segments, whose neighbors, other measure, correlation."""
         with atomic_write(path) as scratch, open(scratch, "w", newline="", encoding="utf-8") as out:
             table = csv.writer(out)
-            table.writerow(["compared", "neighbours_by", "ranked_by", "spearman"])
+            table.writerow(["compared", "neighbors_by", "ranked_by", "spearman"])
             for kind, values in (("poses", self.poses), ("segments", self.segments)):
                 for i, first in enumerate(self.measures):
                     for j, second in enumerate(self.measures):
@@ -106,8 +106,8 @@ def rank_correlations(
     tables = [np.concatenate(clip_rows) for clip_rows in rows]
     frames = int(lengths.sum())
     queries = np.sort(rng.choice(frames, size=min(settings.queries, frames), replace=False))
-    neighbours = min(settings.neighbours, frames - 1)
-    poses = pose_correlations(chosen, tables, queries, neighbours)
+    neighbors = min(settings.neighbors, frames - 1)
+    poses = pose_correlations(chosen, tables, queries, neighbors)
     step(len(chosen))
     warped = []
     for measure, table in zip(chosen, tables, strict=True):
@@ -121,7 +121,7 @@ def rank_correlations(
         clips=tuple(segments),
         frames=frames,
         queries=len(queries),
-        neighbours=neighbours,
+        neighbors=neighbors,
         ranked=ranked,
         seed=settings.seed,
     )
@@ -208,7 +208,7 @@ def segment_features(
 
 
 def pose_correlations(
-    measures: Sequence[FrameDistance], tables: Sequence[NDArray], queries: NDArray, neighbours: int
+    measures: Sequence[FrameDistance], tables: Sequence[NDArray], queries: NDArray, neighbors: int
 ) -> Array:
     """Rank correlations (K, K) of frames: each query frame against all other frames."""
     total = np.zeros((len(measures), len(measures)))
@@ -218,7 +218,7 @@ def pose_correlations(
             _without_self(measure.matrix(table[block], table), block)
             for measure, table in zip(measures, tables, strict=True)
         ]
-        total += len(block) * mean_correlations(matrices, neighbours)
+        total += len(block) * mean_correlations(matrices, neighbors)
     return total / len(queries)
 
 
@@ -233,21 +233,21 @@ def _correlations(distances: Sequence[Array], few: int) -> Array:
     return mean_correlations([_without_self(d.copy(), everyone) for d in distances], few)
 
 
-def mean_correlations(matrices: Sequence[Array], neighbours: int) -> Array:
+def mean_correlations(matrices: Sequence[Array], neighbors: int) -> Array:
     """Mean over the rows of matrices (M, N) of Spearman's correlation over each row's nearest.
 
     Entry (a, b): nearest by matrix a, their distances by a against those by b.
     """
     out = np.empty((len(matrices), len(matrices)))
     for a, by in enumerate(matrices):
-        near = np.argpartition(by, neighbours - 1, axis=1)[:, :neighbours]
-        ranks = [_centred_ranks(np.take_along_axis(matrix, near, axis=1)) for matrix in matrices]
+        near = np.argpartition(by, neighbors - 1, axis=1)[:, :neighbors]
+        ranks = [_centered_ranks(np.take_along_axis(matrix, near, axis=1)) for matrix in matrices]
         for b in range(len(matrices)):
             out[a, b] = np.mean(np.sum(ranks[a] * ranks[b], axis=1))
     return out
 
 
-def _centred_ranks(values: Array) -> Array:
+def _centered_ranks(values: Array) -> Array:
     """Ranks along the rows (M, K), mean zero and length one: their product is Spearman's."""
     from scipy.stats import rankdata
 

@@ -3,9 +3,9 @@
 The error of a frame is the mean distance between true and reconstructed joints in the world,
 without any alignment. Coincident joints count once (CMU's skeletons have 31 joints at 21
 places), end sites not at all. For a motion, the mean and the greatest error of its frames are
-given, in centimetres, as in Krüger et al. (2010), table 3.
+given, in centimeters, as in Krüger et al. (2010), table 3.
 
-Markers are the joints of the take, with an error of up to a millimetre in every coordinate. The
+Markers are the joints of the take, with an error of up to a millimeter in every coordinate. The
 take itself and all that repeat it are left out of the library, and with ``without_subject`` all
 takes of the same performer, under whatever subject they are filed.
 """
@@ -33,16 +33,16 @@ from motionloom.reconstruction.reconstruction import Reconstruction, reconstruct
 from motionloom.reconstruction.settings import ReconstructSettings
 from motionloom.store.store import Store
 
-NOISE = 0.001  # metres; Krüger et al. 2010, section 5.2
+NOISE = 0.001  # meters; Krüger et al. 2010, section 5.2
 
-_SAME_PLACE = 1e-4  # metres: nearer joints count as one
-_REPEATED = 0.005  # metres: nearer frames are the same
+_SAME_PLACE = 1e-4  # meters: nearer joints count as one
+_REPEATED = 0.005  # meters: nearer frames are the same
 _LOOKS = 40  # frames of a take that are searched in others
 
 
 @dataclass(frozen=True, eq=False)
 class ReconstructionError:
-    """Errors of one motion, in centimetres.
+    """Errors of one motion, in centimeters.
 
     Attributes
     ----------
@@ -92,7 +92,7 @@ class ReconstructionTest:
     roles : tuple of str
         Tracked joints.
     noise : float
-        Largest error of a coordinate, in metres.
+        Largest error of a coordinate, in meters.
     missing : float
         Fraction of the samples that are missing, at random.
     lose : str, optional
@@ -100,7 +100,7 @@ class ReconstructionTest:
     seed : int
     skeleton : Skeleton, optional
         Skeleton of the result. Default: that of the motion.
-    mode, features, neighbours
+    mode, features, neighbors
         As in `motionloom.Library.reconstruct`.
     """
 
@@ -114,7 +114,7 @@ class ReconstructionTest:
     skeleton: Skeleton | None = None
     mode: Literal["offline", "online"] = "offline"
     features: str = "e15"
-    neighbours: int = 512
+    neighbors: int = 512
 
     def markers(self, motion: Motion) -> Markers:
         """The markers of a motion."""
@@ -128,7 +128,7 @@ class ReconstructionTest:
             skeleton=motion.skeleton if self.skeleton is None else self.skeleton,
             mode=self.mode,
             features=self.features,
-            neighbours=self.neighbours,
+            neighbors=self.neighbors,
             exclude=tuple(exclude) if exclude else None,
         )
 
@@ -203,7 +203,7 @@ def _evaluated(
 
 def _prepare(library: Store, names: Sequence[str], test: ReconstructionTest) -> None:
     """Compute what all workers need beforehand: they would wait for one another."""
-    from motionloom.search.index.neighbours import open_index
+    from motionloom.search.index.neighbors import open_index
 
     open_index(library, library_features(library, "e15", scale_free=True))
     made: set[tuple[str, ...]] = set()
@@ -216,7 +216,7 @@ def _prepare(library: Store, names: Sequence[str], test: ReconstructionTest) -> 
 
 
 def joint_errors(truth: Motion, found: Motion) -> tuple[NDArray[np.float64], tuple[str, ...]]:
-    """Distances in centimetres (T, P) between the joints of two motions in the world.
+    """Distances in centimeters (T, P) between the joints of two motions in the world.
 
     Returns
     -------
@@ -253,12 +253,12 @@ def subject_of(name: str) -> str:
 
 def repeats(library: Store, motion: Motion) -> tuple[str, ...]:
     """Motions of the library that hold the same frames as `motion`, itself included."""
-    from motionloom.search.index.neighbours import neighbours, open_index
+    from motionloom.search.index.neighbors import neighbors, open_index
 
     features = library_features(library, "e15", scale_free=True)
     rows = features.of(motion)
     some = rows[np.unique(np.linspace(0, len(rows) - 1, _LOOKS).astype(int))]
-    near = neighbours(some, features, open_index(library, features), k=64, radius=_REPEATED)
+    near = neighbors(some, features, open_index(library, features), k=64, radius=_REPEATED)
     seen: dict[int, set[int]] = {}
     for frame in range(len(near)):
         for row in near.of(frame)[0]:

@@ -123,7 +123,7 @@ class ProtocolSettings(Settings):
 
     sets: tuple[str, ...] | None = setting(
         None,
-        "Labelled sets: judge every method on each with settings chosen on the others. Clips: "
+        "Labeled sets: judge every method on each with settings chosen on the others. Clips: "
         "corpus, cmu-groups, cmu-kinds, exercises, bandai, bandai-styles; queries: corpus-takes, "
         "cmu-queries, cmu-marks, bandai-sessions; or all.",
         metavar="NAME,...",
@@ -146,8 +146,8 @@ class StudySettings(Settings):
     )
     clips: int = setting(76, "Number of clips, drawn at random.", least=1)
     seconds: float = setting(3.0, "Approximate length of a clip.", unit="s", least=SHORTEST_SECONDS)
-    queries: int = setting(1024, "Number of frames whose neighbours are ranked.", least=1)
-    neighbours: int = setting(256, "Number of nearest frames that are ranked.", least=3)
+    queries: int = setting(1024, "Number of frames whose neighbors are ranked.", least=1)
+    neighbors: int = setting(256, "Number of nearest frames that are ranked.", least=3)
     ranked: int = setting(8, "Number of nearest clips that are ranked.", least=3)
     seed: int = setting(0, "Random seed of the draws.", least=0)
 
@@ -158,7 +158,7 @@ class CaptionScoreSettings(Settings):
 
     sets: tuple[str, ...] | None = setting(
         None,
-        "Labelled sets: exercises, cmu-groups, cmu-kinds, bandai. [all]",
+        "Labeled sets: exercises, cmu-groups, cmu-kinds, bandai. [all]",
         metavar="NAME,...",
         commas=True,
     )

@@ -1,9 +1,9 @@
 """Base poses: poses that motions pass through again and again.
 
 The pose with the most others within a radius is a base pose; so is the one with the most among
-the rest, and so on. Neighbours are counted by an index that visits only what lies near a frame,
+the rest, and so on. Neighbors are counted by an index that visits only what lies near a frame,
 not all n frames [1]_. They are counted and not stored, so there is no limit to their number:
-with the paper's limit `k`, up to 80 % of the frames of captured walks have `k` neighbours, and
+with the paper's limit `k`, up to 80 % of the frames of captured walks have `k` neighbors, and
 which of them is a base pose is left to chance.
 
 Two rules are ours. Around every pass of a base pose a segment is excluded (`apart`), so that
@@ -39,9 +39,9 @@ class BasePoses:
     Attributes
     ----------
     rows : ndarray of int64, shape (B,)
-        Row of each base pose; the one with the most neighbours first.
+        Row of each base pose; the one with the most neighbors first.
     counts : ndarray of int64, shape (B,)
-        Number of neighbours of each, itself among them.
+        Number of neighbors of each, itself among them.
     passes : ndarray of int64, shape (P, 2)
         Row and base pose of each pass, in the order of rows.
 
@@ -77,12 +77,12 @@ def base_poses(
     rows : Ragged
         Feature vectors (n, D) of the frames of each motion.
     radius : float
-        Largest distance of neighbours, in the unit of the rows.
+        Largest distance of neighbors, in the unit of the rows.
     apart : int
-        Least number of rows between a neighbour of one base pose and another base pose. With 0
-        only the neighbours themselves are no base poses.
+        Least number of rows between a neighbor of one base pose and another base pose. With 0
+        only the neighbors themselves are no base poses.
     k : int, optional
-        Neighbours that are counted, at most. Default: all. Of two poses with equally many, the
+        Neighbors that are counted, at most. Default: all. Of two poses with equally many, the
         first is the base pose.
     most : int
         At most this many base poses.

@@ -34,7 +34,7 @@ _SAMPLES = 60  # samples of an edge
 _SPACING = 0.005  # radians and m/s between them
 _FAST = ("jog", "run")
 _PASSES = 1.5  # passes of base poses of a fast motion, on average, with which none are searched
-_FAST_RADIUS = 1.5  # of neighbours of fast poses, over that of all
+_FAST_RADIUS = 1.5  # of neighbors of fast poses, over that of all
 _BRIDGE_CLIPS = 5  # takes of each gait of which transitions are made, and transitions kept
 _ROUGHEST = 1.0  # acceleration of a transition, over the usual one of its takes
 _WAY = 0.3  # m/s: a slower body has no direction of travel
@@ -120,7 +120,7 @@ def _with_fast_poses(
     """Base poses of all motions, and of those that jog or run, if they have few of their own.
 
     Where there are more walks, the most frequent poses are theirs. Fast poses are farther from each
-    other in time, so that neighbours of them may be farther away, too.
+    other in time, so that neighbors of them may be farther away, too.
     """
     fast = [k for k, motion in enumerate(motions) if np.isin(gaits(motion), _FAST).mean() > 0.5]
     passed = np.isin(rows.row_of(bases.passes[:, 0]), fast) if len(bases) else np.zeros(0, bool)

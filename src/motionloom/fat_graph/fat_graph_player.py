@@ -8,7 +8,7 @@ cost of keeping the wanted speed from there on, so that a route from standing to
 if there is one. Controls of ``steer``:
 
 ``direction``
-    Heading, radians from +Z towards +X; None: straight on.
+    Heading, radians from +Z toward +X; None: straight on.
 ``speed``
     m/s; None: any.
 """
@@ -39,7 +39,7 @@ Array = NDArray[np.float64]
 _FORESIGHT = 0.9  # discount of each further edge
 _LATE = 0.8  # after this share of an edge, new controls apply to the next
 _BEND = 0.35  # rad/s by which the path is bent at most, if no blend turns enough
-# Cost of another gait, in metres that the way may be off: without it, a speed between a walk and a
+# Cost of another gait, in meters that the way may be off: without it, a speed between a walk and a
 # jog would be kept by changing from one to the other and back.
 _CHANGE_OF_GAIT = 1.0
 _SEEN = 3  # frames of the next edge that the seam needs

@@ -22,7 +22,7 @@ class FatGraphSettings(MotionChoice):
 
     radius: float = setting(
         0.07,
-        "Largest distance between neighbouring poses, root mean square over joints.",
+        "Largest distance between neighboring poses, root mean square over joints.",
         unit="m",
         above=0.0,
     )
@@ -33,7 +33,7 @@ class FatGraphSettings(MotionChoice):
         "(full and paper). [heading]",
     )
     poses: int = setting(8, "At most this many base poses.", least=1)
-    k: int | None = setting(None, "Neighbours of a frame that are counted, at most. [all]", least=1)
+    k: int | None = setting(None, "Neighbors of a frame that are counted, at most. [all]", least=1)
     examples: int = setting(20, "Clips of a fat edge that are blended, at most.", least=2)
     bridge: bool = setting(
         True, "Make transitions between gaits that share no pose, such as walks and jogs."

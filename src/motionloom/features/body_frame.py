@@ -27,7 +27,7 @@ Normalize = Literal["heading", "full", "paper"]
 NORMALIZE: tuple[Normalize, ...] = ("heading", "full", "paper")
 
 # Scale-free positions are those of a performer with legs of this length, so that they stay
-# metres: the mean over the performers of the CMU database (0.73 to 0.90 m).
+# meters: the mean over the performers of the CMU database (0.73 to 0.90 m).
 REFERENCE_LEG = 0.826
 
 
@@ -54,7 +54,7 @@ def body_positions(
     Returns
     -------
     positions : ndarray, shape (T, P, 3)
-        Metres; +Z ahead, +X to the left, y up. A frame with missing values is NaN.
+        Meters; +Z ahead, +X to the left, y up. A frame with missing values is NaN.
 
     Raises
     ------

@@ -4,7 +4,7 @@ A distance is a closed form of sums, along a diagonal of the matrix, of inner pr
 frames (see `motionloom.features.matrix`). The cells that a match web needs lie in corridors along
 diagonals, so the work is arranged by diagonals: products of one frame with eight consecutive
 frames are stored by diagonal, where the sum over a window reads the same place of other rows.
-Sums of neighbouring diagonals are then one loop over consecutive numbers, for the three kinds of
+Sums of neighboring diagonals are then one loop over consecutive numbers, for the three kinds of
 products together, and products are computed only where a window reaches them.
 
 At a stride, cell (i, j) is the distance of frames ``stride * i`` and ``stride * j``. Poses of a
@@ -36,12 +36,12 @@ class Clouds(NamedTuple):
     ----------
     points : ndarray, shape (T + margins, 3 * P)
         x of all points, then z, then heights; frame t of the windows begins at row t.
-    centres : ndarray of complex, shape (T,)
+    centers : ndarray of complex, shape (T,)
     norms : ndarray, shape (T,)
     """
 
     points: NDArray[np.float64]
-    centres: NDArray[np.complex128]
+    centers: NDArray[np.complex128]
     norms: NDArray[np.float64]
 
 
@@ -101,7 +101,7 @@ class _Scratch(NamedTuple):
     sums : ndarray, shape (3 * lanes of a strip,)
         Sums over a window of the three kinds of products.
     about : ndarray, shape (3, side)
-        Centre (real and imaginary part) and norm of each column of the tile.
+        Center (real and imaginary part) and norm of each column of the tile.
     base : ndarray of uint64, shape (K,)
         Where the products of each pose begin, from those of the row.
     """
@@ -179,7 +179,7 @@ class Corridor:
         flat = where.reshape(-1)
         words = flat[: len(flat) // 8 * 8].view(np.uint64)
         side = self.side
-        rows, columns = len(out), -(-len(b.centres) // self._window.stride)
+        rows, columns = len(out), -(-len(b.centers) // self._window.stride)
         for top in range(0, rows, side):
             for left in range(0, columns, side):
                 shape = min(side, rows - top), min(side, columns - left)
@@ -241,8 +241,8 @@ def _fill(out, where, words, tile, a, b, window, scratch, lanes):
             frames[q], 0, coordinates, 1, a.points, other, stride, north, south + reach, third
         )  # fmt: skip
     for c in range(west, east):
-        centre = b.centres[(left + c) * stride]
-        about[0, c], about[1, c] = centre.real, centre.imag
+        center = b.centers[(left + c) * stride]
+        about[0, c], about[1, c] = center.real, center.imag
         about[2, c] = b.norms[(left + c) * stride]
     for k in range(samples):
         base[k] = _uint((window.classes[k] * height + shifts[k]) * 3 * _ROW)
@@ -274,7 +274,7 @@ def _fill(out, where, words, tile, a, b, window, scratch, lanes):
             if i < 0 or strips[i, strip] == 0:
                 continue
             here = (top + i) * stride
-            re, im, norm = a.centres[here].real, a.centres[here].imag, a.norms[here]
+            re, im, norm = a.centers[here].real, a.centers[here].imag, a.norms[here]
             h = 0
             while h < _STRIP:
                 end = h
@@ -441,7 +441,7 @@ def _distances(out, o, sums, at, re_a, im_a, norm, about, j, width, count):
     """Distances of `count` cells from the sums of their windows; see `motionloom.features.matrix`.
 
     Cells begin at ``out[o]``, their sums at ``sums[at]``; `re_a`, `im_a` and `norm` are the row's
-    centre and norm, those of the columns begin at ``about[j]``, `width` apart.
+    center and norm, those of the columns begin at ``about[j]``, `width` apart.
     """
     across, height = at + _uint(_ROW), at + _uint(2 * _ROW)
     im_b, norms = j + width, j + width + width

@@ -67,8 +67,8 @@ def euclidean_matrix(a: ArrayLike, b: ArrayLike) -> NDArray[np.float64]:
 def squared_matrix(a: ArrayLike, b: ArrayLike) -> NDArray[np.float64]:
     """Squared Euclidean distances between all rows of `a` and `b`; see `euclidean_matrix`."""
     rows_a, rows_b = matching_tables(a, b, np.float64)
-    centre = _some_row(rows_b)
-    rows_a, rows_b = rows_a - centre, rows_b - centre
+    center = _some_row(rows_b)
+    rows_a, rows_b = rows_a - center, rows_b - center
     squared = rows_a @ rows_b.T
     squared *= -2.0
     squared += np.einsum("ij,ij->i", rows_a, rows_a)[:, None]

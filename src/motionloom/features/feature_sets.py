@@ -16,7 +16,7 @@ pca16    `motionloom.features.principal_components`)
 pca25``
 ======== ===================================================================== =========
 
-Distances are root mean squares over the points, in metres: the norm of the difference of two
+Distances are root mean squares over the points, in meters: the norm of the difference of two
 feature vectors times the `scale` of the set. `register_features` adds a set.
 
 References
@@ -101,7 +101,7 @@ class FeatureSet:
     samples : int
         Poses per frame, spread evenly over the window.
     window_seconds : float
-        Length of the window, centred on the frame.
+        Length of the window, centered on the frame.
     components : int, optional
         Use this many principal components of the positions instead of the positions.
     frame_rows : callable, optional
@@ -175,7 +175,7 @@ class FeatureSet:
 
     @property
     def scale(self) -> float:
-        """Factor from Euclidean distances of feature vectors to metres (root mean square)."""
+        """Factor from Euclidean distances of feature vectors to meters (root mean square)."""
         return float(1.0 / np.sqrt(self.points))
 
     @property
@@ -206,7 +206,7 @@ class FeatureSet:
         return rows.astype(np.float32)
 
     def matrix(self, a: ArrayLike, b: ArrayLike) -> NDArray[np.float64]:
-        """Distances in metres (M, N) between feature vectors (M, D), (N, D)."""
+        """Distances in meters (M, N) between feature vectors (M, D), (N, D)."""
         return self.scale * euclidean_matrix(a, b)
 
     def pose_rows(self, motion: Motion) -> NDArray[np.float64]:
@@ -361,7 +361,7 @@ def frame_features(
     Returns
     -------
     rows : ndarray of float32, shape (T, D)
-        In metres; computed in double precision. A frame with missing values gives a vector of
+        In meters; computed in double precision. A frame with missing values gives a vector of
         NaN and affects no other (except windows that contain it).
 
     Raises

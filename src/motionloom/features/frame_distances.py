@@ -1,8 +1,8 @@
 """Frame distances: protocol and registry.
 
 =========== ============================================================== ==========
-``pc1``     point cloud of one pose (Kovar, Gleicher & Pighin 2002)          metres
-``pc11``    point cloud of 11 poses, a third of a second                     metres
+``pc1``     point cloud of one pose (Kovar, Gleicher & Pighin 2002)          meters
+``pc11``    point cloud of 11 poses, a third of a second                     meters
 ``quat``    joint angles as quaternions                                      radians
 ``euler``   joint angles as Euler angles                                     radians
 ``lee``     transition cost of Lee et al. (2002), angles and velocities      rad^2

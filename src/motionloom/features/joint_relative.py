@@ -1,7 +1,7 @@
 """Joint relative distance of Tang, Leung, Komura and Shum (2008).
 
 A pose is described by the distances between its joints; place and heading do not matter. Pairs
-of joints are weighted by a study of human judgement. A pair and its mirror image share one
+of joints are weighted by a study of human judgment. A pair and its mirror image share one
 weight and count half each:
 
     ``y(p, q) = sum of w_ij f_ij(p, q)``,
@@ -102,7 +102,7 @@ def symmetric_pairs(roles: Iterable[str] = ROLES) -> tuple[Pair, ...]:
 
 
 def joint_distances(motion: Motion, pairs: Iterable[Pair]) -> NDArray[np.float64]:
-    """Distance of the two joints of each pair, shape (T, len(pairs)), metres.
+    """Distance of the two joints of each pair, shape (T, len(pairs)), meters.
 
     Columns of pairs whose joints the skeleton lacks are NaN.
     """
@@ -130,8 +130,8 @@ class JointRelativeDistance:
     Notes
     -----
     Pairs whose joints one of two skeletons lacks are left out; `missing` names them. Distances
-    are sums in metres, times the weights: with all thirty published ones, joint distances that
-    all differ by a centimetre give 4.6.
+    are sums in meters, times the weights: with all thirty published ones, joint distances that
+    all differ by a centimeter give 4.6.
 
     Examples
     --------

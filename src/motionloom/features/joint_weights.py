@@ -219,7 +219,7 @@ def _solved(
     out = np.zeros(rows.shape[1])
     out[there] = solve(rows[:, there], tags)
     if top is not None and np.sum(out > 0.0) > top:
-        if method == "nnls":  # those that tell poses apart, not bones with millimetres of change
+        if method == "nnls":  # those that tell poses apart, not bones with millimeters of change
             kept = np.argsort(-out * np.nan_to_num(rows.std(axis=0)), kind="stable")[:top]
             again = solve(rows[:, kept], tags)
         else:
@@ -233,10 +233,10 @@ def _solved(
 def _nnls(rows: NDArray[np.float64], tags: NDArray[np.bool_]) -> NDArray[np.float64]:
     from scipy.optimize import nnls
 
-    # An intercept of either sign is the difference of two columns of ones; centring is the same.
+    # An intercept of either sign is the difference of two columns of ones; centering is the same.
     wanted = np.where(tags, 0.0, 1.0)
-    centred = rows - rows.mean(axis=0)
-    return nnls(centred, wanted - wanted.mean())[0]
+    centered = rows - rows.mean(axis=0)
+    return nnls(centered, wanted - wanted.mean())[0]
 
 
 def _pseudo_inverse(rows: NDArray[np.float64], tags: NDArray[np.bool_]) -> NDArray[np.float64]:
@@ -258,7 +258,7 @@ def _checked_tags(similar: ArrayLike, count: int) -> NDArray[np.bool_]:
 def pair_features(
     poses: Sequence[tuple[Motion, Motion]], pairs: Sequence[Pair]
 ) -> NDArray[np.float64]:
-    """``f_ij`` of every pair of poses, shape (n, len(pairs)), metres; NaN for missing joints."""
+    """``f_ij`` of every pair of poses, shape (n, len(pairs)), meters; NaN for missing joints."""
     images = [mirrored(pair) for pair in pairs]
     out = np.empty((len(poses), len(pairs)))
     for k, (a, b) in enumerate(poses):

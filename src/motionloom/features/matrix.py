@@ -54,10 +54,10 @@ class PreparedFrames:
     points : ndarray, shape (T + 2 * margin, 3 * P)
         For point clouds: x, z and height of the points of single frames, the first and the
         last frame repeated at the ends.
-    centres : ndarray of complex, shape (T,)
-        Centre of the cloud of each window on the floor.
+    centers : ndarray of complex, shape (T,)
+        Center of the cloud of each window on the floor.
     norms : ndarray, shape (T,)
-        Squared norm of the centred cloud.
+        Squared norm of the centered cloud.
     step : int
         Frames between two poses of a window.
     """
@@ -66,7 +66,7 @@ class PreparedFrames:
     count: int
     rows: NDArray[np.float64] | None
     points: NDArray[np.float64]
-    centres: NDArray[np.complex128]
+    centers: NDArray[np.complex128]
     norms: NDArray[np.float64]
     step: int
 
@@ -87,7 +87,7 @@ class PreparedFrames:
             points=self.points[first : last + 2 * self.margin]
             if self.rows is None
             else self.points,
-            centres=self.centres[first:last],
+            centers=self.centers[first:last],
             norms=self.norms[first:last],
         )
 
@@ -254,7 +254,7 @@ class DistanceMatrix:
 
 
 def _clouds(frames: PreparedFrames) -> Clouds:
-    return Clouds(frames.points, frames.centres, frames.norms)
+    return Clouds(frames.points, frames.centers, frames.norms)
 
 
 def _chosen_cells(
@@ -286,10 +286,10 @@ def _cloud_frames(motion: Motion, distance: PointCloud, step: int) -> PreparedFr
     floor = padded[..., 0] + 1j * padded[..., 2]
     weights = distance.weights
     per_frame = np.sum(np.abs(floor) ** 2 + padded[..., 1] ** 2, axis=1)
-    centres = floor.sum(axis=1)[taps] @ weights / np.sqrt(len(distance.roles))
-    norms = per_frame[taps] @ weights - np.abs(centres) ** 2
+    centers = floor.sum(axis=1)[taps] @ weights / np.sqrt(len(distance.roles))
+    norms = per_frame[taps] @ weights - np.abs(centers) ** 2
     points = padded[:, :, [0, 2, 1]].transpose(0, 2, 1).reshape(len(padded), -1)
-    return PreparedFrames(distance, count, None, np.ascontiguousarray(points), centres, norms, step)
+    return PreparedFrames(distance, count, None, np.ascontiguousarray(points), centers, norms, step)
 
 
 def _fill_clouds(out, a: PreparedFrames, b: PreparedFrames, top: int, left: int, tile: int) -> None:
@@ -302,7 +302,7 @@ def _fill_clouds(out, a: PreparedFrames, b: PreparedFrames, top: int, left: int,
     third, reach = a.points.shape[1] // 3, 2 * a.margin
     columns = b.points[left : left + n_columns + reach]
     floor, height = columns[:, : 2 * third].T, columns[:, 2 * third :].T
-    centres, norms = (each[left : left + n_columns] for each in (b.centres, b.norms))
+    centers, norms = (each[left : left + n_columns] for each in (b.centers, b.norms))
     weights = a.distance.weights  # type: ignore[attr-defined]
     strip = min(_STRIP, tile, n_rows)
     products = np.empty((3, reach + strip, n_columns + reach))
@@ -317,7 +317,7 @@ def _fill_clouds(out, a: PreparedFrames, b: PreparedFrames, top: int, left: int,
         np.matmul(points[:, 2 * third :], height, out=place[2])
         here = slice(top + i, top + i + count)
         _window_sums(
-            out[i : i + count], products, a.centres[here], centres, a.norms[here], norms,
+            out[i : i + count], products, a.centers[here], centers, a.norms[here], norms,
             weights, a.step,
         )  # fmt: skip
         products[:, :reach] = products[:, count : count + reach]
@@ -325,17 +325,17 @@ def _fill_clouds(out, a: PreparedFrames, b: PreparedFrames, top: int, left: int,
 
 
 @kernel(error_model="numpy")
-def _window_sums(out, products, centres_a, centres_b, norms_a, norms_b, weights, step):
+def _window_sums(out, products, centers_a, centers_b, norms_a, norms_b, weights, step):
     """Distances (M, N) of windows from products (3, M + reach, N + reach) of single frames.
 
     Row by row, so that the three sums of a row stay in the first-level cache. Products are of
-    frames, centres and norms of windows: see the module for the closed form.
+    frames, centers and norms of windows: see the module for the closed form.
     """
     n_rows, n_columns = out.shape
     re, im, up = np.empty(n_columns), np.empty(n_columns), np.empty(n_columns)
-    re_b, im_b = centres_b.real.copy(), centres_b.imag.copy()
+    re_b, im_b = centers_b.real.copy(), centers_b.imag.copy()
     for i in range(n_rows):
-        re_a, im_a, norm = centres_a[i].real, centres_a[i].imag, norms_a[i]
+        re_a, im_a, norm = centers_a[i].real, centers_a[i].imag, norms_a[i]
         for j in range(n_columns):
             re[j] = -(re_a * re_b[j] + im_a * im_b[j])
             im[j] = re_a * im_b[j] - im_a * re_b[j]
@@ -374,7 +374,7 @@ def _add_diagonals(sums, plane, row, weights, step):
 
 @kernel(error_model="numpy", fastmath={"contract", "reassoc", "nsz"})
 def _fill_cells(out, where, column, rows, norms, columns, squares):
-    """Cells from rows of `centred_clouds`; sums are in any order, for vector instructions."""
+    """Cells from rows of `centered_clouds`; sums are in any order, for vector instructions."""
     third = rows.shape[1] // 3
     for i in range(out.shape[0]):
         x, z, y = rows[i, :third], rows[i, third : 2 * third], rows[i, 2 * third :]

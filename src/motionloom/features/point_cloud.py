@@ -1,7 +1,7 @@
 """Point-cloud distance of Kovar, Gleicher and Pighin (2002).
 
 Two short windows of motion are compared as clouds of points, after the rotation about the
-vertical and the translation along the floor that minimise their distance. Write a floor position as
+vertical and the translation along the floor that minimize their distance. Write a floor position as
 the complex number ``x + iz``. Turning a cloud is then a multiplication by ``exp(i * angle)``,
 and the best turn is the phase of one complex inner product; its modulus is all the distance
 needs. A distance matrix is three matrix products.
@@ -24,7 +24,7 @@ STEP_SECONDS = 1.0 / 30.0  # between the poses of a window: frames in the paper'
 
 @dataclass(frozen=True)
 class PointCloud:
-    """Distance of windows of poses after planar alignment, in metres.
+    """Distance of windows of poses after planar alignment, in meters.
 
     Parameters
     ----------
@@ -75,14 +75,14 @@ class PointCloud:
         return taper / taper.sum()
 
     def prepare(self, motion: Motion) -> NDArray[np.float64]:
-        """Clouds of all frames, weighted and centred, shape (T, 3 * samples * P)."""
+        """Clouds of all frames, weighted and centered, shape (T, 3 * samples * P)."""
         places = self.places(motion)
         half = self.samples // 2
         times = np.arange(-half, half + 1) * self.step_seconds
         weights = np.repeat(self.weights, len(self.roles)) / len(self.roles)
         clouds = window_samples(places, times, motion.fps)
         clouds = clouds.reshape(len(motion), len(weights), 3)
-        return centred_clouds(clouds, weights)
+        return centered_clouds(clouds, weights)
 
     def places(self, motion: Motion) -> NDArray[np.float64]:
         """Positions of the cloud's joints at each frame, shape (T, P, 3)."""
@@ -92,7 +92,7 @@ class PointCloud:
         return places
 
     def matrix(self, a: ArrayLike, b: ArrayLike) -> NDArray[np.float64]:
-        """Distances in metres (M, N) between the clouds of two motions."""
+        """Distances in meters (M, N) between the clouds of two motions."""
         return _matrix(np.asarray(a, dtype=np.float64), np.asarray(b, dtype=np.float64))
 
 
@@ -104,12 +104,12 @@ def point_cloud_distances(
     Parameters
     ----------
     a : array_like, shape (M, P, 3)
-        M clouds of P points, in metres, y up.
+        M clouds of P points, in meters, y up.
     b : array_like, shape (N, P, 3)
         N clouds of the same P points.
     weights : array_like, shape (P,), optional
         Non-negative weight of each point. Default: ``1 / P`` each, so that the distance is
-        a root mean square in metres.
+        a root mean square in meters.
 
     Returns
     -------
@@ -138,24 +138,24 @@ def point_cloud_distances(
             f"a and b must hold the same points; got {points} and {clouds_b.shape[1]}"
         )
     checked = _weights(weights, points)
-    return _matrix(centred_clouds(clouds_a, checked), centred_clouds(clouds_b, checked))
+    return _matrix(centered_clouds(clouds_a, checked), centered_clouds(clouds_b, checked))
 
 
-def centred_clouds(
+def centered_clouds(
     clouds: NDArray[np.float64], weights: NDArray[np.float64]
 ) -> NDArray[np.float64]:
     """Clouds (M, P, 3) over the origin, times the root of the weights (P,), as rows (M, 3 P).
 
     First all x, then all z, then all heights.
     """
-    centre = np.einsum("mpc,p->mc", clouds, weights) / weights.sum()
-    centre[:, 1] = 0.0
-    scaled = (clouds - centre[:, None]) * np.sqrt(weights)[:, None]
+    center = np.einsum("mpc,p->mc", clouds, weights) / weights.sum()
+    center[:, 1] = 0.0
+    scaled = (clouds - center[:, None]) * np.sqrt(weights)[:, None]
     return scaled[:, :, [0, 2, 1]].transpose(0, 2, 1).reshape(len(clouds), 3 * len(weights))
 
 
 def _matrix(a: NDArray[np.float64], b: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Kernel: rows of `centred_clouds`, (M, 3 P) and (N, 3 P) -> (M, N)."""
+    """Kernel: rows of `centered_clouds`, (M, 3 P) and (N, 3 P) -> (M, N)."""
     points = a.shape[1] // 3
     # x + iz: only moduli are used, and z + ix would change their last bits.
     floor_a = a[:, :points] + 1j * a[:, points : 2 * points]

@@ -185,7 +185,7 @@ def read(
     """
     repairs = started(path, up=up, fps=fps, strict=strict)
     path = repairs.path
-    metres = 1.0 if unit is None else unit_from(unit)
+    meters = 1.0 if unit is None else unit_from(unit)
     with _Archive(path) as archive:
         poses = _poses(archive)
         joints = poses.shape[1] // 3
@@ -202,13 +202,13 @@ def read(
         if wild.any():
             frame = int(np.argwhere(wild)[0, 0])
             archive.refuse(f"{name} of frame {frame} holds {values[wild][0]:g}")
-    warnings = ["lengths are those of a neutral skeleton, to a few centimetres"]
+    warnings = ["lengths are those of a neutral skeleton, to a few centimeters"]
     if has_shape:
         warnings[0] += "; the body shape (betas) is not used"
     turn = rotation_to_y_up(up or "z")
     rotations = rot.exp(poses.reshape(len(poses), joints, 3))
     rotations[:, 0] = rot.multiply(turn, rotations[:, 0])
-    root = rot.rotate(turn, trans * metres + PELVIS)
+    root = rot.rotate(turn, trans * meters + PELVIS)
     skeleton = with_user_roles(smpl_skeleton(joints), roles)
     motion = Motion(skeleton, rotations, root, nominal_rate(rate), path.stem)
     if up is None and len(motion):
@@ -217,7 +217,7 @@ def read(
             warnings.append(
                 "the figure lies down most of the time: is z up? Else give the axis as up"
             )
-    scale = Unit(metres, "AMASS is in metres" if unit is None else "given")
+    scale = Unit(meters, "AMASS is in meters" if unit is None else "given")
     origin = repairs.origin("amass", scale, up=up or "z", frame_time=1.0 / rate, warnings=warnings)
     return replace(motion, origin=origin)
 

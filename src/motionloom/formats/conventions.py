@@ -58,21 +58,21 @@ def _turned(motion: Motion, turn: NDArray[np.float64]) -> Motion:
     )
 
 
-def scaled_to_metres(motion: Motion, metres: float) -> Motion:
-    """The motion with all lengths multiplied by `metres` per unit."""
+def scaled_to_meters(motion: Motion, meters: float) -> Motion:
+    """The motion with all lengths multiplied by `meters` per unit."""
     moved = motion.translations
     return replace(
         motion,
-        skeleton=_scaled(motion.skeleton, metres),
-        root=motion.root * metres,
-        translations=None if moved is None else moved * metres,
+        skeleton=_scaled(motion.skeleton, meters),
+        root=motion.root * meters,
+        translations=None if moved is None else moved * meters,
     )
 
 
 @lru_cache(maxsize=64)
-def _scaled(skeleton: Skeleton, metres: float) -> Skeleton:
+def _scaled(skeleton: Skeleton, meters: float) -> Skeleton:
     """Cached, so that the motions of one performer share a skeleton and its roles."""
-    return skeleton.scaled(metres)
+    return skeleton.scaled(meters)
 
 
 def check_up(up: str | None) -> None:
@@ -99,7 +99,7 @@ def file_bytes(path: Path, kind: str) -> bytes:
     return read_regular(path, largest=1 << 40)  # as large as takes are
 
 
-def labelled_points(
+def labeled_points(
     motion: Motion | Markers | Scene,
 ) -> tuple[tuple[str, ...], NDArray[np.floating]]:
     """Labels of joints and end sites, or of markers, and their positions (T, P, 3).
@@ -208,7 +208,7 @@ class Repairs:
         return Origin(
             path=str(self.path),
             format=format,
-            unit_m=unit.metres,
+            unit_m=unit.meters,
             unit_reason=unit.reason,
             up=up,
             frame_time=frame_time,

@@ -37,15 +37,15 @@ _TYPICAL = 1.72
 
 @dataclass(frozen=True)
 class Unit:
-    """Metres per unit, the evidence for it, and a warning if it is weak."""
+    """Meters per unit, the evidence for it, and a warning if it is weak."""
 
-    metres: float
+    meters: float
     reason: str
     warning: str = ""
 
 
 def unit_from(value: str | float) -> float:
-    """Metres per unit from a name (``"cm"``, ``"inch"``, ``"cmu"``, ...) or a number.
+    """Meters per unit from a name (``"cm"``, ``"inch"``, ``"cmu"``, ...) or a number.
 
     Examples
     --------
@@ -55,14 +55,14 @@ def unit_from(value: str | float) -> float:
     if isinstance(value, str) and value.lower() in UNITS:
         return UNITS[value.lower()]
     try:
-        metres = float(value)
+        meters = float(value)
     except (TypeError, ValueError):
-        metres = float("nan")
-    if not (np.isfinite(metres) and metres > 0.0):
+        meters = float("nan")
+    if not (np.isfinite(meters) and meters > 0.0):
         raise InvalidInput(
-            f"unit must be one of {', '.join(UNITS)} or metres per unit; got {value!r}"
+            f"unit must be one of {', '.join(UNITS)} or meters per unit; got {value!r}"
         )
-    return metres
+    return meters
 
 
 @lru_cache(maxsize=64)  # many motions share one skeleton
@@ -72,23 +72,23 @@ def infer_unit(skeleton: Skeleton) -> Unit:
     Examples
     --------
     >>> import motionloom as ml
-    >>> infer_unit(ml.demo.clip("walk").skeleton.scaled(100.0)).metres
+    >>> infer_unit(ml.demo.clip("walk").skeleton.scaled(100.0)).meters
     0.01
     """
     height = body_height(skeleton)
     if height is not None and height > 0.0:
-        for name, metres in UNITS.items():
-            if _PERSON[0] <= height * metres <= _PERSON[1]:
+        for name, meters in UNITS.items():
+            if _PERSON[0] <= height * meters <= _PERSON[1]:
                 return Unit(
-                    metres, f"{name}: the skeleton then stands {height * metres:.2f} m tall"
+                    meters, f"{name}: the skeleton then stands {height * meters:.2f} m tall"
                 )
         name = _nearest(height)
-        metres = UNITS[name]
+        meters = UNITS[name]
         return Unit(
-            metres,
-            f"{name}: nearest to a person, {height * metres:.2f} m tall",
+            meters,
+            f"{name}: nearest to a person, {height * meters:.2f} m tall",
             f"no usual unit makes this skeleton 1.4 to 2.1 m tall; taken as {name} "
-            f"({height * metres:.2f} m). Give unit to change it",
+            f"({height * meters:.2f} m). Give unit to change it",
         )
     return _by_extent(skeleton)
 

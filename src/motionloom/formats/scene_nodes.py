@@ -125,7 +125,7 @@ def motion_from_nodes(
     return Motion(skeleton, rotations, root, fps, "", offsets if bends else None)
 
 
-COLOURS = [  # of characters in one file: the color-blind safe palette of Okabe and Ito
+COLORS = [  # of characters in one file: the color-blind safe palette of Okabe and Ito
     (0.9, 0.6, 0.0), (0.35, 0.7, 0.9), (0.0, 0.6, 0.5), (0.95, 0.9, 0.25),
     (0.0, 0.45, 0.7), (0.8, 0.4, 0.0), (0.8, 0.6, 0.7),
 ]  # fmt: skip

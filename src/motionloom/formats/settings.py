@@ -12,7 +12,7 @@ from pathlib import Path
 
 from motionloom.settings import Setting, Settings, setting
 
-UNIT = Setting("Unit of the file: m, cm, mm, inch, foot, cmu, or metres per unit. [inferred]")
+UNIT = Setting("Unit of the file: m, cm, mm, inch, foot, cmu, or meters per unit. [inferred]")
 UP = Setting("Up axis of the file: y, z, x, -y ... [inferred]")
 FPS = Setting("Override the frame rate of the file.")
 ROLES = Setting("Role map (JSON or TOML) for joints with unknown names.", metavar="MAP")
@@ -63,7 +63,7 @@ class LoadMarkersSettings(Settings):
     partial: bool = setting(False, PARTIAL)
     strict: bool = setting(False, STRICT)
     subject: str | None = setting(None, "C3D: only the markers of this subject.")
-    unlabelled: bool = setting(False, "C3D: also read points without a label.")
+    unlabeled: bool = setting(False, "C3D: also read points without a label.")
     zero_gaps: bool = setting(False, "C3D: treat points at exactly (0, 0, 0) as gaps.")
 
 

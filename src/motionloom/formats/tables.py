@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 
 from motionloom.errors import InvalidInput, MissingExtra, MotionFormatError
 from motionloom.files import atomic_write
-from motionloom.formats.conventions import check_fps, file_bytes, labelled_points
+from motionloom.formats.conventions import check_fps, file_bytes, labeled_points
 from motionloom.formats.inference import unit_from
 from motionloom.motion import Markers, Motion, Origin
 
@@ -50,7 +50,7 @@ def read(path: str | Path, *, unit: str | float | None = None, fps: float | None
         path=str(path),
         format="parquet" if parquet else "csv",
         unit_m=scale,
-        unit_reason="given" if unit is not None else "tables are in metres",
+        unit_reason="given" if unit is not None else "tables are in meters",
     )
     return Markers(labels, positions, rate, name=path.stem, origin=origin)
 
@@ -169,7 +169,7 @@ def write(motion: Motion | Markers, path: str | Path, *, decimals: int = 6) -> N
     if not 0 <= decimals <= 17:
         raise InvalidInput(f"decimals must be 0 to 17; got {decimals}")
     path = Path(path)
-    names, positions = labelled_points(motion)
+    names, positions = labeled_points(motion)
     columns = ["frame", "time", *(f"{name}.{axis}" for name in names for axis in "xyz")]
     times = np.arange(len(positions)) / motion.fps
     if path.suffix.lower() == ".parquet":

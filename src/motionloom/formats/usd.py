@@ -27,7 +27,7 @@ from motionloom.formats.conventions import (
     characters,
     nominal_rate,
     refuse_folder,
-    scaled_to_metres,
+    scaled_to_meters,
     started,
     to_y_up,
     unique_names,
@@ -35,7 +35,7 @@ from motionloom.formats.conventions import (
 )
 from motionloom.formats.inference import Unit, unit_from
 from motionloom.formats.scene_nodes import (
-    COLOURS,
+    COLORS,
     NodeTrajectory,
     figure_kind,
     motion_from_nodes,
@@ -80,13 +80,13 @@ def read(
         warnings.append("no animation moves this skeleton: one frame in its rest pose")
     name = path.stem if skeleton is None else facts["name"] or path.stem
     motion = replace(motion, skeleton=with_user_roles(motion.skeleton, roles), name=name)
-    metres = facts["unit"] if unit is None else unit_from(unit)
-    if not 1e-6 <= metres <= 1e6:
-        raise MotionFormatError(f"metersPerUnit is {metres:g}; give its unit", path=path)
+    meters = facts["unit"] if unit is None else unit_from(unit)
+    if not 1e-6 <= meters <= 1e6:
+        raise MotionFormatError(f"metersPerUnit is {meters:g}; give its unit", path=path)
     up = up or facts["up"]
-    scale = Unit(metres, "metersPerUnit says so" if unit is None else "given")
+    scale = Unit(meters, "metersPerUnit says so" if unit is None else "given")
     origin = repairs.origin("usd", scale, up=up, frame_time=1.0 / motion.fps, warnings=warnings)
-    return replace(scaled_to_metres(to_y_up(motion, up), metres), origin=origin)
+    return replace(scaled_to_meters(to_y_up(motion, up), meters), origin=origin)
 
 
 def _motion(facts: dict[str, Any], arrays: dict[str, NDArray], path: Path, repairs) -> Motion:
@@ -174,7 +174,7 @@ def write(
         figure = shared.get(each.skeleton.key)
         _add_character(pxr, stage, shown[number], each, place, figure, kind)
         if kind != "none":
-            _paint(pxr, stage, f"{place}/{FIGURE}", number % len(COLOURS))
+            _paint(pxr, stage, f"{place}/{FIGURE}", number % len(COLORS))
     with atomic_write(path) as scratch:
         if not stage.GetRootLayer().Export(str(scratch)):
             raise InvalidInput(f"USD could not write {path}")
@@ -288,16 +288,16 @@ def _add_mesh(pxr, stage, figure: SkinnedMesh, place: str) -> None:
 
 def _paint(pxr, stage, place: str, number: int) -> None:
     """Set the color of a figure, as a material and as a display color."""
-    colour = pxr.Gf.Vec3f(*COLOURS[number])
+    color = pxr.Gf.Vec3f(*COLORS[number])
     figure = stage.OverridePrim(place)
-    pxr.UsdGeom.Mesh(figure).CreateDisplayColorAttr([colour])
+    pxr.UsdGeom.Mesh(figure).CreateDisplayColorAttr([color])
     look = f"/Characters/Looks/Figure_{number + 1}"
     if not stage.GetPrimAtPath(look):
         stage.DefinePrim("/Characters/Looks", "Scope")
         material = pxr.UsdShade.Material.Define(stage, look)
         surface = pxr.UsdShade.Shader.Define(stage, f"{look}/Surface")
         surface.CreateIdAttr("UsdPreviewSurface")
-        surface.CreateInput("diffuseColor", pxr.Sdf.ValueTypeNames.Color3f).Set(colour)
+        surface.CreateInput("diffuseColor", pxr.Sdf.ValueTypeNames.Color3f).Set(color)
         surface.CreateInput("roughness", pxr.Sdf.ValueTypeNames.Float).Set(0.8)
         material.CreateSurfaceOutput().ConnectToSource(surface.ConnectableAPI(), "surface")
     material = pxr.UsdShade.Material(stage.GetPrimAtPath(look))

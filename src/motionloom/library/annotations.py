@@ -417,6 +417,6 @@ class CaptionCollection:
 
         place = self._store.entry(name).name
         index = open_index(self._store)
-        if index.learnt is None:
+        if index.learned is None:
             return []
-        return index.learnt.words_of(index.names.index(place), max)
+        return index.learned.words_of(index.names.index(place), max)

@@ -1,4 +1,4 @@
-"""Plans of crowds: settings with defaults, takes, and the choreography learnt from them."""
+"""Plans of crowds: settings with defaults, takes, and the choreography learned from them."""
 
 from __future__ import annotations
 
@@ -82,7 +82,7 @@ class CrowdPlan:
         takes: Sequence[Any] | None = None,
         progress: Callable[[int], None] | None = None,
     ) -> Choreography:
-        """The choreography learnt from the takes, or the built-in waltz or march."""
+        """The choreography learned from the takes, or the built-in waltz or march."""
         settings, movements = self.settings, self.settings.movements
         graph: dict[str, Any] = {
             "graph": movements.graph,
@@ -152,10 +152,10 @@ class CrowdPlan:
             raise InvalidInput(f"{self._library.path}: the library is empty; import motions first")
         known = list(self._library.names)
         if self.settings.movements.label:
-            from motionloom.search.filters import labelled
+            from motionloom.search.filters import labeled
 
             labels = self.settings.movements.label
-            found = {n for label in labels for n in labelled(self._library, label)}
+            found = {n for label in labels for n in labeled(self._library, label)}
             known = [name for name in known if name in found]
         named = (name for text in self.settings.movements.takes for name in expanded(text, known))
         self.names = list(dict.fromkeys(named)) if self.settings.movements.takes else known

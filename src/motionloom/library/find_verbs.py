@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from motionloom.errors import InvalidInput
 from motionloom.search.methods import WebOptions
-from motionloom.search.settings import FamilySettings, NeighbourSettings, SearchSettings
+from motionloom.search.settings import FamilySettings, NeighborSettings, SearchSettings
 from motionloom.settings import motion_choice, takes
 from motionloom.text.settings import ClusterSettings, FindSettings
 
@@ -115,9 +115,9 @@ class FindVerbs:
         given = FamilySettings.given(settings, options)
         return library_family(self.store, query, given, progress=progress)
 
-    @takes(NeighbourSettings)
-    def neighbours(
-        self, query: AnyQuery, settings: NeighbourSettings | None = None, **options: Any
+    @takes(NeighborSettings)
+    def neighbors(
+        self, query: AnyQuery, settings: NeighborSettings | None = None, **options: Any
     ) -> list[list[Match]]:
         """Find the nearest frames of the library to each frame of the query.
 
@@ -125,22 +125,22 @@ class FindVerbs:
         ----------
         query : str, Path or Motion
             As in `search`.
-        settings : NeighbourSettings, optional
+        settings : NeighborSettings, optional
 
         Returns
         -------
-        neighbours : list of list of Match
+        neighbors : list of list of Match
             One list per frame, nearest first; matches are one frame long.
 
         Examples
         --------
-        >>> near = lib.neighbours("walk:10-13", k=4)
+        >>> near = lib.neighbors("walk:10-13", k=4)
         >>> len(near), near[0][0].motion
         (3, 'walk')
         """
         from motionloom.search import nearest_frames
 
-        return nearest_frames(self.store, query, NeighbourSettings.given(settings, options))
+        return nearest_frames(self.store, query, NeighborSettings.given(settings, options))
 
     def features(
         self,

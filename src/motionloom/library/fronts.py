@@ -54,7 +54,7 @@ def prepare_search(
     """
     from motionloom.features import FEATURES
     from motionloom.search.clips.retrieval import clip_table
-    from motionloom.search.index.neighbours import open_index
+    from motionloom.search.index.neighbors import open_index
     from motionloom.search.methods import ClipMethod, Dtw, LazyGraph
 
     method = settings.method

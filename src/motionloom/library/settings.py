@@ -63,7 +63,7 @@ from motionloom.search.settings import (
     Expansion,
     FamilySettings,
     Feedback,
-    NeighbourSettings,
+    NeighborSettings,
     SearchSettings,
     WebSettings,
 )
@@ -126,7 +126,7 @@ __all__ = [
     "Expansion",
     "FamilySettings",
     "Feedback",
-    "NeighbourSettings",
+    "NeighborSettings",
     "SearchSettings",
     "WebSettings",
     "ImportSettings",

@@ -136,4 +136,4 @@ class Markers(TimeSeries):
             several = ", ".join(self.labels[k] for k in ends)
             raise InvalidInput(f"label {label!r} could be any of {several}")
         shown = ", ".join(self.labels[:40])
-        raise InvalidInput(f"no marker is labelled {label!r}; the labels are: {shown}")
+        raise InvalidInput(f"no marker is labeled {label!r}; the labels are: {shown}")

@@ -63,7 +63,7 @@ def resampled_length(frames: int, fps: float, wanted_fps: float) -> int:
 def frames_around(
     frames: int, fps: float, wanted_fps: float
 ) -> tuple[NDArray[np.intp], NDArray[np.intp], NDArray[np.float64]]:
-    """Neighbouring frames at `fps` of each frame at `wanted_fps`, and the weight between them.
+    """Neighboring frames at `fps` of each frame at `wanted_fps`, and the weight between them.
 
     Returns
     -------

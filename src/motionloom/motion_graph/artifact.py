@@ -99,7 +99,7 @@ def library_graph(
     motions = conform([library[name] for name in names])
     labels = {name: library.labels(name) for name in names}
     segments = {
-        name: _labelled_segments(library, name, motions[0].fps)
+        name: _labeled_segments(library, name, motions[0].fps)
         for name in library.names_with_segments()
         if name in labels
     }
@@ -139,8 +139,8 @@ def library_graph(
     return with_edits(artifact, library_edits(library), motions, distance)
 
 
-def _labelled_segments(library: Store, name: str, fps: float) -> tuple[tuple[int, int, str], ...]:
-    """Labelled segments of a motion, in frames of the graph."""
+def _labeled_segments(library: Store, name: str, fps: float) -> tuple[tuple[int, int, str], ...]:
+    """Labeled segments of a motion, in frames of the graph."""
     scale = fps / library.entry(name).fps
     return tuple(
         (round(part.start_frame * scale), round(part.end_frame * scale), label)

@@ -117,7 +117,7 @@ class MotionGraph:
     labels : mapping of str to tuple of str
         Labels of the motions by name, also of those that are cut off.
     segments : mapping of str to tuple of (int, int, str)
-        First frame, last frame (not included) and label of each labelled segment, by name.
+        First frame, last frame (not included) and label of each labeled segment, by name.
 
     Examples
     --------

@@ -19,7 +19,7 @@ A_(i-k+1) to A_i (section 4.8). Files are read and written so, as *windows*:
     each transition of a graph, in its own direction. Programs that follow the dissertation blend
     the same frames; those that also follow section 4.8 add transitions back, which blend other
     frames than the graph does.
-``centred``
+``centered``
     The middle of the frames that are blended, and the transition back with the same frames.
 
 The number of a header may be wrong: the sample in the dissertation (Figure 4.12) announces eight
@@ -56,7 +56,7 @@ TransitionCandidates = dict[tuple[int, int], NDArray[np.int64]]
 
 
 def write_mogra(
-    graph: MotionGraph, path: str | Path, *, window: Literal["directed", "centred"] = "directed"
+    graph: MotionGraph, path: str | Path, *, window: Literal["directed", "centered"] = "directed"
 ) -> None:
     """Write the transitions of a graph; motions are numbered as in ``graph.names``.
 
@@ -67,7 +67,7 @@ def write_mogra(
     ----------
     graph : MotionGraph
     path : str or Path
-    window : {"directed", "centred"}
+    window : {"directed", "centered"}
         See the module.
     """
     transitions = graph.transitions
@@ -83,7 +83,7 @@ def write_mogra(
             line, back = (a, b, i, j), (b, a, j, i)
         if back not in lines:
             lines[line] = None
-    if window == "centred":  # the smaller motion first
+    if window == "centered":  # the smaller motion first
         lines = {min((a, b, i, j), (b, a, j, i)): None for a, b, i, j in lines}
     with atomic_write(path) as scratch, scratch.open("w", encoding="ascii", newline="\n") as file:
         for pair in sorted({line[:2] for line in lines}):
@@ -168,7 +168,7 @@ def graph_from_mogra(
     distance: str | FrameDistance = "jrd",
     blend_seconds: float = 0.4,
     smooth: float | None = None,
-    window: Literal["kr14", "directed", "centred"] = "kr14",
+    window: Literal["kr14", "directed", "centered"] = "kr14",
     labels: Mapping[str, tuple[str, ...]] | None = None,
 ) -> MotionGraph:
     """The motion graph of a transition file.
@@ -184,7 +184,7 @@ def graph_from_mogra(
         Duration of a transition.
     smooth : float, optional
         Largest relative acceleration of a transition; see `TransitionSettings`. Default: no limit.
-    window : {"kr14", "directed", "centred"}
+    window : {"kr14", "directed", "centered"}
         What the frames of the file are; see the module.
     labels : mapping of str to tuple of str, optional
         Labels of the motions, by name.
@@ -206,7 +206,7 @@ def graph_from_mogra(
         candidates,
         blend,
         smooth,
-        window="centred" if window == "centred" else "kr14",
+        window="centered" if window == "centered" else "kr14",
         mirror=window != "directed",
     )
     return connected(ready, report, chosen.name, labels or {})

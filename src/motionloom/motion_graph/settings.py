@@ -64,11 +64,11 @@ class TransitionRules(Settings):
         "Join parts that would be cut off, such as walks and runs, at their most similar poses, if "
         "steps alternate and accelerations stay within the limit.",
     )
-    window: Literal["centred", "kr14", "directed"] | None = setting(
+    window: Literal["centered", "kr14", "directed"] | None = setting(
         None,
-        "Frames that are blended at a transition (i, j): those around i and j (centred), or k "
+        "Frames that are blended at a transition (i, j): those around i and j (centered), or k "
         "frames from i on and the k frames up to j, as in Kravcevich 2014 (kr14). Of a .mogra file "
-        "also directed: like kr14, without the transitions back. [centred; of a file kr14]",
+        "also directed: like kr14, without the transitions back. [centered; of a file kr14]",
         expert=True,
     )
 
@@ -189,7 +189,7 @@ class WalkSettings(Settings):
     start: str | Any = setting(None, "First pose.", metavar="NAME:FRAME")
     end: str | Any = setting(None, "Last pose.", metavar="NAME:FRAME")
     path: str | Any = setting(
-        None, "Walk along a path: a CSV file with x and z in metres per row.", metavar="FILE"
+        None, "Walk along a path: a CSV file with x and z in meters per row.", metavar="FILE"
     )
     goal: str | Any = setting(
         None, "Position, and heading if given, in the last frame.", metavar="X,Z[,DEGREES]"
@@ -238,7 +238,7 @@ def _path_file(file: str | Path) -> list[tuple[float, float]]:
     rows: list[tuple[float, float]] = []
     if not Path(file).is_file():
         raise InvalidInput(
-            f"{file}: no such file; a path is a CSV file with x and z in metres per row"
+            f"{file}: no such file; a path is a CSV file with x and z in meters per row"
         )
     for number, row in csv_rows(file):
         if not row:
@@ -249,11 +249,11 @@ def _path_file(file: str | Path) -> list[tuple[float, float]]:
             if number == 1:
                 continue
             raise MotionFormatError(
-                f"expected x, z in metres; got {','.join(row)[:40]!r}", path=file, line=number
+                f"expected x, z in meters; got {','.join(row)[:40]!r}", path=file, line=number
             ) from None
     if len(rows) < 2:
         raise MotionFormatError(
-            "a path needs at least two rows of x and z in metres; there "
+            "a path needs at least two rows of x and z in meters; there "
             + ("is one" if rows else "are none"),
             path=file,
         )

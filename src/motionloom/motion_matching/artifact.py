@@ -140,8 +140,8 @@ def open_database(folder: Folder, settings: MatchingSettings) -> MatchingDatabas
         count = ranges[-1].stop
         _check_arrays(arrays, ranges, count, len(skeleton))
         index = BucketIndex.open(folder / "index")
-        if len(index.centre) != COUNT or index.rows.max(initial=-1) >= count:
-            raise ValueError(f"index of {len(index.centre)} features, expected {COUNT}")
+        if len(index.center) != COUNT or index.rows.max(initial=-1) >= count:
+            raise ValueError(f"index of {len(index.center)} features, expected {COUNT}")
         labels = {
             label: tuple(_span(a, b, count) for a, b in parts)
             for label, parts in about["labels"].items()

@@ -125,7 +125,7 @@ def matching_database(
         **arrays,
         index=BucketIndex.build(kept),
         settings=settings,
-        labels=_labelled(ranges, labels or {}, stored, rate),
+        labels=_labeled(ranges, labels or {}, stored, rate),
         skipped=skipped,
         acceleration=parts.acceleration,
     )
@@ -239,19 +239,19 @@ def _accelerations(motion: Motion) -> NDArray[np.float64]:
     return out
 
 
-def _labelled(
+def _labeled(
     ranges: Sequence[Range],
     labels: Mapping[str, Sequence[tuple[int, int, str]]],
     stored: Mapping[str, float],
     fps: float,
 ) -> dict[str, tuple[tuple[int, int], ...]]:
     """Frames of the database with each label."""
-    labelled: dict[str, list[tuple[int, int]]] = {}
+    labeled: dict[str, list[tuple[int, int]]] = {}
     for part in ranges:
         scale = fps / stored.get(part.take, fps)
         for start, stop, label in labels.get(part.take, ()):
             first = part.start + min(round(start * scale), part.stop - part.start)
             last = part.start + min(round(stop * scale), part.stop - part.start)
             if first < last:
-                labelled.setdefault(label, []).append((first, last))
-    return {label: tuple(parts) for label, parts in sorted(labelled.items())}
+                labeled.setdefault(label, []).append((first, last))
+    return {label: tuple(parts) for label, parts in sorted(labeled.items())}

@@ -2,7 +2,7 @@
 
 Three views of a database. *Seconds* counts how long the takes travel at each speed and turn rate.
 *Gap* asks for each of them as a player would, a second of that speed and turn, and measures how far
-the nearest trajectory of the takes is from it, in metres. A *session* plays all courses and two
+the nearest trajectory of the takes is from it, in meters. A *session* plays all courses and two
 minutes of random steering, and counts which takes were played, where seams were roughest and feet
 slid. A take that no session plays, and that is nearest to nothing that can be asked, is spare.
 """
@@ -47,7 +47,7 @@ class Coverage:
     seconds : ndarray, shape (S, T)
         Seconds of the takes near each of `SPEEDS` and `TURNS`.
     gaps : ndarray, shape (S, T)
-        Metres from a trajectory with that speed and turn to the nearest of the takes.
+        Meters from a trajectory with that speed and turn to the nearest of the takes.
     gaits : dict of str to float
         Seconds of each gait, mirrored copies not counted.
     starts, stops : int

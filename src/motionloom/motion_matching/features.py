@@ -178,9 +178,9 @@ class RootMotion:
     Attributes
     ----------
     floor : ndarray of complex, shape (T,)
-        Place ``z + ix`` in metres.
+        Place ``z + ix`` in meters.
     facing : ndarray, shape (T,)
-        Radians from +Z towards +X, unwrapped.
+        Radians from +Z toward +X, unwrapped.
 
     Examples
     --------

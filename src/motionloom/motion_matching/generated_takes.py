@@ -36,7 +36,7 @@ _REST_SECONDS = 0.6  # of standing before a start and after a stop
 _LEAST_GAIT = 0.3  # seconds of a gait that a take has
 _LEAD = 0.4  # strides before and after a change of gait
 _CHANGES = 4  # takes of each gait of which changes are made
-_LIFT = 0.06  # metres by which a foot is lifted more, halfway between standing and walking
+_LIFT = 0.06  # meters by which a foot is lifted more, halfway between standing and walking
 _STEPS_SECONDS = 0.8  # of walking that a start and a stop have at least ...
 _AROUND_SECONDS = 1.6  # ... and at most
 _UNUSUAL = 0.3  # cost of a walk that is e times as fast as usual; 1: of one that goes nowhere
@@ -110,7 +110,7 @@ def standing_motions(frames: Motion, takes: Sequence[Motion], floor: float) -> l
     takes : sequence of Motion
         Takes of which starts and stops are made.
     floor : float
-        Height at which the balls of the feet stand, metres.
+        Height at which the balls of the feet stand, meters.
 
     Examples
     --------
@@ -271,7 +271,7 @@ def _swing_side(walk: Motion, frame: int) -> str:
 
 
 def _lifted(motion: Motion, side: str, rise: Array) -> Motion:
-    """A motion one of whose feet is higher by some metres (T,): it would be dragged over the floor.
+    """A motion one of whose feet is higher by some meters (T,): it would be dragged over the floor.
 
     Halfway between walking and standing a foot is half as high as in a step.
     """

@@ -10,7 +10,7 @@ little more, with a limit. Controls of ``steer``:
 ``velocity``
     Desired velocity (x, z), m/s.
 ``facing``
-    Where to face, radians from +Z towards +X; None: the direction of travel.
+    Where to face, radians from +Z toward +X; None: the direction of travel.
 ``strafe``
     True: keep the facing of this moment, whatever the velocity; False: face the travel again.
 ``gait``
@@ -66,7 +66,7 @@ _APART_SECONDS = 0.3  # frames nearer than this to the present one are no jump
 _END_SECONDS = 0.3  # before the end of a range a jump is due, as soon as one is smooth
 _BEND = 2.0  # rad/s by which the root is turned at most while walking
 _BEND_GAIN = 5.0  # 1/s
-_DRIFT = 0.05  # of the speed, by which the root is moved towards a path at most
+_DRIFT = 0.05  # of the speed, by which the root is moved toward a path at most
 _STILL = 0.15  # m/s of feet and hips: slower poses can be held
 _REST_WAY, _REST_TURN = 0.1, 0.15  # m and rad in the next second: no more is standing
 _REST_LEAVES = 0.03  # m in the next third of a second: a take that leaves
@@ -239,7 +239,7 @@ class MatchingPlayer(Player):
 
     @property
     def along(self) -> float:
-        """Metres of the path that are behind; 0 without a path."""
+        """Meters of the path that are behind; 0 without a path."""
         return 0.0 if self._follower is None else self._follower.along
 
     # --- frames ---------------------------------------------------------------------------
@@ -414,7 +414,7 @@ class MatchingPlayer(Player):
         return True
 
     def _leads(self, frames: NDArray[np.int64]) -> NDArray[np.float64]:
-        """How far each frame leads in the next second in the desired direction, metres."""
+        """How far each frame leads in the next second in the desired direction, meters."""
         places, _ = self._ahead()
         wanted = complex(places[-1]) * cmath.exp(-1j * self._heading)
         x, z = self.database.features[frames, 19:21].T

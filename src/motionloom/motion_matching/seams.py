@@ -28,7 +28,7 @@ Array = NDArray[np.float64]
 
 SEEN = 3  # frames of the next motion that a seam needs
 _SECONDS = 0.25  # of the next motion that are rehearsed
-_MOST_SLIDE = 0.06  # metres of a standing foot that are as rough as the roughest takes
+_MOST_SLIDE = 0.06  # meters of a standing foot that are as rough as the roughest takes
 _LEAST = 1e-6  # m/s^2: takes that stand still
 
 
@@ -91,7 +91,7 @@ def rehearsed_seam(
 
 
 def _slide(played: Motion, contacts: NDArray[np.bool_]) -> float:
-    """Longest way of a foot part over the floor while it stands, metres."""
+    """Longest way of a foot part over the floor while it stands, meters."""
     parts = played.role_positions(list(FOOT_ROLES.values())).astype(np.float64)[:, :, [0, 2]]
     steps = np.linalg.norm(np.diff(parts, axis=0), axis=-1)
     return float((steps * (contacts[1:] & contacts[:-1])).sum(axis=0).max())

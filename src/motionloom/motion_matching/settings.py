@@ -34,8 +34,8 @@ class MatchingWeights(Settings):
     trajectory_facing: float = setting(
         1.5, "Weight of the facing of the trajectory.", unit="m", least=0.0
     )
-    normalize: Literal["metres", "spread"] = setting(
-        "metres",
+    normalize: Literal["meters", "spread"] = setting(
+        "meters",
         "Divide features by one unit each, or by the standard deviation of their group, as most "
         "engines do; the weights then have no unit.",
     )
@@ -90,14 +90,14 @@ class MatchingWalkSettings(Settings):
     seconds: float | None = setting(
         None, "Duration. [10, or until the end of the path]", unit="s", above=0.0
     )
-    direction: float = setting(0.0, "Direction of travel, from +Z towards +X.", unit="degrees")
+    direction: float = setting(0.0, "Direction of travel, from +Z toward +X.", unit="degrees")
     speed: float | None = setting(None, "Speed. [1.3]", unit="m/s", least=0.0)
     facing: float | None = setting(None, "Where to face. [the direction of travel]", unit="degrees")
     gait: Names = setting(
         None, "Use only frames with this gait or label; may be repeated.", metavar="GAIT"
     )
     path: str | Any = setting(
-        None, "Walk along a path: a CSV file with x and z in metres per row.", metavar="FILE"
+        None, "Walk along a path: a CSV file with x and z in meters per row.", metavar="FILE"
     )
     steer: tuple[str, ...] | Any = setting(
         None,

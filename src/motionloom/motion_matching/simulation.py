@@ -25,11 +25,11 @@ Dynamics = Literal["sprung", "clamped"]
 _RATE = 9.0  # 1/s of the springs: half of a change of velocity is made after 0.19 s
 _ACCELERATION = 8.0  # m/s^2 of clamped velocities
 _TURNING = 6.0  # rad/s of clamped facing
-_BRAKING = 2.0  # m/s^2 towards the end of a path
+_BRAKING = 2.0  # m/s^2 toward the end of a path
 _MOVING = 0.25  # m/s: slower characters keep their facing
 _STARTING = 2.0  # m/s^2 at which the speed on a path is approached
-_ARRIVED = 0.3  # metres before the end of a path at which it is reached
-_WINDOW = 1.5  # metres of a path in which the nearest point is looked for
+_ARRIVED = 0.3  # meters before the end of a path at which it is reached
+_WINDOW = 1.5  # meters of a path in which the nearest point is looked for
 
 
 @dataclass
@@ -106,7 +106,7 @@ class PathFollower:
     speed : float
         Desired speed, m/s.
     along : float
-        Progress in metres.
+        Progress in meters.
 
     Examples
     --------
@@ -126,7 +126,7 @@ class PathFollower:
 
     @property
     def length(self) -> float:
-        """Length of the path in metres."""
+        """Length of the path in meters."""
         return float(self._steps[-1])
 
     @property
@@ -151,12 +151,12 @@ class PathFollower:
         self.along = max(self.along, progress)
 
     def at(self, along: NDArray | float) -> Complex:
-        """Points at some metres along the path."""
+        """Points at some meters along the path."""
         real = np.interp(along, self._steps, self.points.real)
         return np.asarray(real + 1j * np.interp(along, self._steps, self.points.imag))
 
     def direction(self, along: NDArray | float) -> NDArray[np.float64]:
-        """Direction of travel there, radians, over half a metre around."""
+        """Direction of travel there, radians, over half a meter around."""
         here = np.clip(along, 0.25, max(self.length - 0.25, 0.25))
         return np.angle(self.at(here + 0.25) - self.at(here - 0.25))
 

@@ -2,7 +2,7 @@
 
 A blend takes weights; users want parameters. The map from parameters to weights is known at the
 examples only, and is not linear in between. Kovar & Gleicher (2004, sections 4.2 and 4.3) sample
-it: blends of examples that are neighbours in parameter space, with random weights, fill the gaps.
+it: blends of examples that are neighbors in parameter space, with random weights, fill the gaps.
 Where several performers did the same, the nearest examples are all alike and span nothing; so for
 every other sample the examples *around* a point are chosen rather than the nearest (the paper's
 rule is ``sampling="nearest"``). The weights for a target are interpolated from the samples around
@@ -35,15 +35,15 @@ Measure = Callable[[Array], Array]
 """Parameters (d,) of the blend with weights (N,)."""
 
 EXPANDED = 0.2  # Kovar & Gleicher 2004: enlargement of the bounding box of the examples
-NEIGHBOURS = 12  # ditto, section 4.4
+NEIGHBORS = 12  # ditto, section 4.4
 SPACING = 0.0127  # ditto, section 4.2: half an inch
 DELTA = 0.1  # how far weights may lie outside 0 to 1
-_APART = 0.7  # relative distance of two neighbours on different sides of a point
+_APART = 0.7  # relative distance of two neighbors on different sides of a point
 _FULL = 100  # consecutive blends too near to others: the space is full
 
 
 @dataclass(frozen=True, eq=False)
-class Neighbourhood:
+class Neighborhood:
     """The K samples nearest to a target.
 
     Attributes
@@ -110,7 +110,7 @@ class ParameterSpace:
         """The sample nearest to a target (d,)."""
         return int(self._tree.query(self._checked(target))[1])
 
-    def weights_for(self, target: ArrayLike, *, k: int = NEIGHBOURS) -> Array:
+    def weights_for(self, target: ArrayLike, *, k: int = NEIGHBORS) -> Array:
         """Valid blend weights (N,) for a target, interpolated from the nearest samples.
 
         Parameters
@@ -127,8 +127,8 @@ class ParameterSpace:
         return around.shares @ around.weights
 
     def around(
-        self, target: ArrayLike, *, k: int = NEIGHBOURS, samples: int = NEIGHBOURS
-    ) -> Neighbourhood:
+        self, target: ArrayLike, *, k: int = NEIGHBORS, samples: int = NEIGHBORS
+    ) -> Neighborhood:
         """The samples nearest to a target, the first k of them with their shares.
 
         Examples
@@ -144,7 +144,7 @@ class ParameterSpace:
         shares = np.zeros(len(gaps))
         first = shares_of(gaps[: max(k, 2)])
         shares[: len(first)] = first
-        return Neighbourhood(shares, self.dense(near), self.parameters[near])
+        return Neighborhood(shares, self.dense(near), self.parameters[near])
 
     def _checked(self, target: ArrayLike) -> Array:
         return checked_target(target, self.examples.shape[1])
@@ -242,7 +242,7 @@ def sampled_space(
     while len(parameters) - count < samples and misses < _FULL and count > 1:
         point = random.uniform(low, high)
         spread = sampling == "mixed" and bool(random.integers(2))
-        near = _neighbours(examples, point, few, spread=spread)
+        near = _neighbors(examples, point, few, spread=spread)
         shares = valid_weights(few, delta, random)
         row = np.zeros(count)
         row[near] = shares
@@ -277,7 +277,7 @@ def _shortfall(kept: int, samples: int, tried: int, spacing: float, count: int) 
     )
 
 
-def _neighbours(examples: Array, point: Array, few: int, *, spread: bool) -> NDArray[np.intp]:
+def _neighbors(examples: Array, point: Array, few: int, *, spread: bool) -> NDArray[np.intp]:
     """The `few` examples nearest to a point, or nearest on each side of it."""
     gaps = np.linalg.norm(examples - point, axis=1)
     order = np.argsort(gaps, kind="stable")
@@ -421,7 +421,7 @@ class CardinalBasis:
 
 
 def _bumps(gaps: Array) -> Array:
-    """The cubic B-spline of distances in radii: 1 at the centre, 0 from one radius on."""
+    """The cubic B-spline of distances in radii: 1 at the center, 0 from one radius on."""
     x = 2.0 * np.abs(gaps)
     near = 1.0 - 1.5 * x**2 + 0.75 * x**3
     far = 0.25 * np.maximum(2.0 - x, 0.0) ** 3

@@ -27,7 +27,7 @@ KINDS: dict[str, Callable[..., Parameter]] = {
         parameters.joint_speed,
         parameters.angular_velocity,
         parameters.curvature,
-        parameters.centre_of_mass,
+        parameters.center_of_mass,
         parameters.final_root_position,
         parameters.lowest,
         parameters.highest,

@@ -50,7 +50,7 @@ _NAMED = re.compile(r"^(?P<name>[^@()]+)(\((?P<joint>[^@()]+)\))?$")
 
 
 def at(joint: str, frame: int | str) -> Parameter:
-    """Position of a joint at a frame of the query: x, y, z in metres.
+    """Position of a joint at a frame of the query: x, y, z in meters.
 
     Parameters
     ----------
@@ -73,7 +73,7 @@ def at(joint: str, frame: int | str) -> Parameter:
 
 
 def height(joint: str, frame: int | str) -> Parameter:
-    """Height of a joint at a frame of the query, in metres.
+    """Height of a joint at a frame of the query, in meters.
 
     Examples
     --------
@@ -124,17 +124,17 @@ def curvature(joint: str, frame: int | str) -> Parameter:
     return _measured_at(signal("curvature", joint), frame)
 
 
-def centre_of_mass(frame: int | str) -> Parameter:
-    """Position of the centre of mass at a frame of the query: x, y, z in metres.
+def center_of_mass(frame: int | str) -> Parameter:
+    """Position of the center of mass at a frame of the query: x, y, z in meters.
 
     Examples
     --------
     >>> import motionloom as ml
     >>> kick = ml.demo.clip("kick_front_mid_right")
-    >>> ml.parameters.centre_of_mass(10)(kick, 10).shape
+    >>> ml.parameters.center_of_mass(10)(kick, 10).shape
     (3,)
     """
-    return _measured_at(signal("centre_of_mass"), frame)
+    return _measured_at(signal("center_of_mass"), frame)
 
 
 def minimum(of: str, start: int | None = None, end: int | None = None) -> Parameter:
@@ -144,7 +144,7 @@ def minimum(of: str, start: int | None = None, end: int | None = None) -> Parame
     ----------
     of : str
         ``position(JOINT)``, ``height(JOINT)``, ``joint_speed(JOINT)``,
-        ``angular_velocity(JOINT)``, ``curvature(JOINT)`` or ``centre_of_mass``.
+        ``angular_velocity(JOINT)``, ``curvature(JOINT)`` or ``center_of_mass``.
     start, end : int, optional
         Frames of the query's motion, as stored.
 
@@ -177,14 +177,14 @@ def mean(of: str, start: int | None = None, end: int | None = None) -> Parameter
     Examples
     --------
     >>> import motionloom as ml
-    >>> ml.parameters.mean("centre_of_mass")(ml.demo.clip("walk")).shape
+    >>> ml.parameters.mean("center_of_mass")(ml.demo.clip("walk")).shape
     (3,)
     """
     return _measured_over("mean", of, start, end)
 
 
 def final_root_position() -> Parameter:
-    """Final position of the root on the floor: x, z in metres.
+    """Final position of the root on the floor: x, z in meters.
 
     Examples
     --------
@@ -198,7 +198,7 @@ def final_root_position() -> Parameter:
 
 
 def lowest(joint: str) -> Parameter:
-    """Least height of a joint, in metres.
+    """Least height of a joint, in meters.
 
     Examples
     --------
@@ -212,7 +212,7 @@ def lowest(joint: str) -> Parameter:
 
 
 def highest(joint: str) -> Parameter:
-    """Greatest height of a joint, in metres.
+    """Greatest height of a joint, in meters.
 
     Examples
     --------
@@ -357,10 +357,10 @@ def _measured_at(of: Signal, frame: int | str, *, text: str | None = None) -> Pa
 def _measured_over(name: str, of: str, start: int | None, end: int | None) -> Parameter:
     """Minimum, maximum or mean of a signal over frames of the query, or over all."""
     named = _NAMED.match(of.strip())
-    whole = named is not None and named["name"] == "centre_of_mass"
+    whole = named is not None and named["name"] == "center_of_mass"
     if named is None or named["name"] not in SIGNALS or whole != (named["joint"] is None):
-        signals = ", ".join(f"{one}(JOINT)" for one in SIGNALS if one != "centre_of_mass")
-        raise InvalidInput(f"{name} must be of {signals} or centre_of_mass; got {of!r}")
+        signals = ", ".join(f"{one}(JOINT)" for one in SIGNALS if one != "center_of_mass")
+        raise InvalidInput(f"{name} must be of {signals} or center_of_mass; got {of!r}")
     if (start is None) != (end is None) or (start is not None and end is not None and end <= start):
         raise InvalidInput(f"{name} must be over frames START-END, or all; got {start}-{end}")
     measured, reduce = signal(named["name"], named["joint"]), _REDUCTIONS[name]

@@ -2,7 +2,7 @@
 
 ``kick([0.4, 1.1, 0.6])`` is a kick that lands there. Parameters are functions of a motion
 (`motionloom.parametric.parameters`); the map from parameters to blend weights is learned from
-sampled blends (`motionloom.parametric.parameter_space`), and the last centimetres are found by a
+sampled blends (`motionloom.parametric.parameter_space`), and the last centimeters are found by a
 few optimization steps (`motionloom.parametric.weight_refinement`). Scores per example, such as a
 mood, are parameters too; the score of a blend is the weighted mean.
 
@@ -236,7 +236,7 @@ class ParametricMotion:
         lock_feet: bool = True,
         place: ArrayLike | None = None,
     ) -> ParametricPlayer:
-        """Frames one by one, towards a target that may change between them.
+        """Frames one by one, toward a target that may change between them.
 
         Parameters
         ----------
@@ -309,7 +309,7 @@ class ParametricMotion:
 
 
 class ParametricPlayer(BlendPlayer):
-    """Plays a parametric motion once, towards a target that may change meanwhile.
+    """Plays a parametric motion once, toward a target that may change meanwhile.
 
     The player starts at the origin and faces +Z, as every blend does.
     """

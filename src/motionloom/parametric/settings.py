@@ -17,7 +17,7 @@ class ExampleRules(ExampleChoice):
         None,
         "Drop redundant examples: those whose parameters the others reach within this tolerance.",
         unit="m",
-        metavar="METRES",
+        metavar="METERS",
         above=0.0,
     )
     redundant_by: Literal["interpolated", "refined"] = setting(

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from motionloom.errors import InvalidInput
 from motionloom.motion import Motion
-from motionloom.motion.kinematics.body import centre_of_mass as centres_of_mass
+from motionloom.motion.kinematics.body import center_of_mass as centers_of_mass
 from motionloom.motion.kinematics.body import hips_path
 
 Array = NDArray[np.float64]
@@ -29,7 +29,7 @@ class Signal:
     Attributes
     ----------
     text : str
-        ``joint_speed(right_wrist)``, ``centre_of_mass``.
+        ``joint_speed(right_wrist)``, ``center_of_mass``.
     axes : tuple of str
         Names of its m numbers.
     rows : callable
@@ -90,7 +90,7 @@ def path_curvatures(motion: Motion, joint: str) -> Array:
 
 
 def floor_steps(motion: Motion) -> Array:
-    """Steps (T - 1, 2) of the hips on the floor, in metres; of the root where hips are unknown.
+    """Steps (T - 1, 2) of the hips on the floor, in meters; of the root where hips are unknown.
 
     The root joint of some rigs is not the hips, and may stand still.
     """
@@ -100,7 +100,7 @@ def floor_steps(motion: Motion) -> Array:
 def floor_curvature(motion: Motion) -> float:
     """Curvature of the body's path on the floor in 1/m, positive to the left.
 
-    The slope of the direction of travel against the distance travelled, by least squares: the sway
+    The slope of the direction of travel against the distance traveled, by least squares: the sway
     of the hips within a step hardly counts. Hips that stay within 5 cm have none.
 
     Examples
@@ -118,9 +118,9 @@ def floor_curvature(motion: Motion) -> float:
         return 0.0
     directions = np.unwrap(np.arctan2(steps[:, 0], steps[:, 1]))
     along = np.cumsum(lengths) - 0.5 * lengths
-    centred = along - np.average(along, weights=lengths)
-    spread = float(lengths @ centred**2)
-    return float(lengths @ (centred * directions)) / spread if spread > 0.0 else 0.0
+    centered = along - np.average(along, weights=lengths)
+    spread = float(lengths @ centered**2)
+    return float(lengths @ (centered * directions)) / spread if spread > 0.0 else 0.0
 
 
 SIGNALS: dict[str, tuple[tuple[str, ...], Callable[..., Array]]] = {
@@ -135,7 +135,7 @@ SIGNALS: dict[str, tuple[tuple[str, ...], Callable[..., Array]]] = {
         ("curvature (1/m)",),
         lambda motion, joint: path_curvatures(motion, joint)[:, None],
     ),
-    "centre_of_mass": (("x", "y", "z"), centres_of_mass),
+    "center_of_mass": (("x", "y", "z"), centers_of_mass),
 }
 """Name to the names of the numbers, and the function of a motion and, but for the last, a joint."""
 

@@ -28,11 +28,11 @@ from typing import Literal
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from motionloom.parametric.parameter_space import NEIGHBOURS, Measure, Neighbourhood, shares_of
+from motionloom.parametric.parameter_space import NEIGHBORS, Measure, Neighborhood, shares_of
 
 Array = NDArray[np.float64]
 
-TOLERANCE = 0.01  # metres, or the unit of the parameters
+TOLERANCE = 0.01  # meters, or the unit of the parameters
 STEPS = 8
 # Samples around the target whose shares change. On the built-in reaches and kicks the 95th
 # percentile of the error is 1.0 cm with 12, 0.9 cm with 48, and the worst 2.5 and 1.8 cm.
@@ -60,7 +60,7 @@ class _Reached:
 
 
 def refined_weights(
-    around: Neighbourhood,
+    around: Neighborhood,
     target: ArrayLike,
     measure: Measure,
     *,
@@ -71,7 +71,7 @@ def refined_weights(
 
     Parameters
     ----------
-    around : Neighbourhood
+    around : Neighborhood
         Samples around the target and their interpolated shares, from `ParameterSpace.around`.
     target : array_like, shape (d,)
     measure : callable
@@ -102,7 +102,7 @@ def refined_weights(
 
 
 def _descended(
-    around: Neighbourhood,
+    around: Neighborhood,
     start: Array,
     target: Array,
     measure: Measure,
@@ -194,8 +194,8 @@ def needed_examples(
         rest = np.array(sorted(kept - {n}))
         if n == 0 or len(rest) < 2:
             continue
-        near = rest[np.argsort(gaps[n, rest], kind="stable")[:NEIGHBOURS]]
-        around = Neighbourhood(shares_of(gaps[n, near]), np.eye(count)[near], values[near])
+        near = rest[np.argsort(gaps[n, rest], kind="stable")[:NEIGHBORS]]
+        around = Neighborhood(shares_of(gaps[n, near]), np.eye(count)[near], values[near])
         steps = {} if refine else {"steps": 0}
         found = refined_weights(around, values[n], measure, tolerance=tolerance, **steps)
         if found.error <= tolerance:

@@ -86,10 +86,10 @@ def write_error_function(
 
 
 def _tinted(cells: NDArray[np.float32], threshold: float) -> NDArray[np.float32]:
-    """Colours (M, N, 3): grey from 0 (smallest distance) to 1, yellow below the threshold."""
+    """Colors (M, N, 3): gray from 0 (smallest distance) to 1, yellow below the threshold."""
     low, high = float(np.nanmin(cells)), float(np.nanmax(cells))
-    grey = np.nan_to_num((cells - low) / max(high - low, 1e-12), nan=1.0)
-    image = np.repeat(grey[..., None], 3, axis=2)
+    gray = np.nan_to_num((cells - low) / max(high - low, 1e-12), nan=1.0)
+    image = np.repeat(gray[..., None], 3, axis=2)
     below = cells < threshold
     image[below] = 0.45 * image[below] + 0.55 * rgb(_BELOW)
     return image
@@ -213,7 +213,7 @@ def write_match_web(
 
 
 def _extent(shape: tuple[int, int], rate: float) -> tuple[float, float, float, float]:
-    """Extent in seconds; cells are centred on the times of their frames."""
+    """Extent in seconds; cells are centered on the times of their frames."""
     return (-0.5 / rate, (shape[1] - 0.5) / rate, -0.5 / rate, (shape[0] - 0.5) / rate)
 
 
@@ -246,9 +246,9 @@ def _draw_paths(axes: Axes, web: Web) -> None:
     for b in range(web.bridge_count):
         ends = web.cells[[web.leaves[b], web.arrives[b]]]
         bridges.append(np.vstack([ends[:1], web.path(web.chain_count + b), ends[1:]]))
-    for paths, colour, width in ((bridges, BRIDGE, 0.8), (chains, CHAIN, 1.6)):
+    for paths, color, width in ((bridges, BRIDGE, 0.8), (chains, CHAIN, 1.6)):
         lines = [path[:, ::-1] / web.rate for path in paths]
-        axes.add_collection(LineCollection(lines, colors=colour, linewidths=width), autolim=False)
+        axes.add_collection(LineCollection(lines, colors=color, linewidths=width), autolim=False)
 
 
 def _draw_query(axes: Axes, web: Web, query: tuple[int, int], matches: Sequence[Candidate]) -> None:

@@ -49,7 +49,7 @@ def graph_layout(distances: ArrayLike, box: tuple[float, float]) -> NDArray[np.f
     Returns
     -------
     places : ndarray, shape (N, 2)
-        Centres of boxes that do not overlap; the first is at the origin.
+        Centers of boxes that do not overlap; the first is at the origin.
 
     Examples
     --------
@@ -66,10 +66,10 @@ def graph_layout(distances: ArrayLike, box: tuple[float, float]) -> NDArray[np.f
     size = max(box)
     off = ~np.eye(count, dtype=bool)
     least = np.median(np.where(off, target, np.inf).min(axis=1))
-    # Long distances are compressed; the typical nearest neighbour is one box away.
+    # Long distances are compressed; the typical nearest neighbor is one box away.
     ratio = np.maximum(target, 0.05 * max(least, 1e-12)) / max(least, 1e-12)
     target = np.where(off, 1.35 * size * ratio**_NEARER, 0.0)
-    places = _majorised(target, _scaled(target))
+    places = _majorized(target, _scaled(target))
     places = _apart(_wide(places), box)
     return places - places[0]
 
@@ -87,7 +87,7 @@ def _scaled(target: NDArray[np.float64]) -> NDArray[np.float64]:
     return plane + reach[:, None] * np.stack([np.cos(turn), np.sin(turn)], axis=1)
 
 
-def _majorised(target: NDArray[np.float64], places: NDArray[np.float64]) -> NDArray[np.float64]:
+def _majorized(target: NDArray[np.float64], places: NDArray[np.float64]) -> NDArray[np.float64]:
     weights = np.where(target > 0.0, 1.0 / np.where(target > 0.0, target, 1.0) ** 2, 0.0)
     laplacian = np.diag(weights.sum(axis=1)) - weights
     inverse = np.linalg.pinv(laplacian)
@@ -105,9 +105,9 @@ def _majorised(target: NDArray[np.float64], places: NDArray[np.float64]) -> NDAr
 
 def _wide(places: NDArray[np.float64]) -> NDArray[np.float64]:
     """Rotated so that the largest extent is horizontal."""
-    centred = places - places.mean(axis=0)
-    _, _, axes = np.linalg.svd(centred, full_matrices=False)
-    return centred @ axes.T
+    centered = places - places.mean(axis=0)
+    _, _, axes = np.linalg.svd(centered, full_matrices=False)
+    return centered @ axes.T
 
 
 def _apart(places: NDArray[np.float64], box: tuple[float, float]) -> NDArray[np.float64]:
@@ -130,12 +130,12 @@ def _apart(places: NDArray[np.float64], box: tuple[float, float]) -> NDArray[np.
     return places
 
 
-# Ring colours by tier: the query, its matches, their matches, ...
-TIER_COLOURS = ("#12946f", "#2f7ed8", "#7b5cd6", "#c2478f", "#e8672c", "#9a6b00")
+# Ring colors by tier: the query, its matches, their matches, ...
+TIER_COLORS = ("#12946f", "#2f7ed8", "#7b5cd6", "#c2478f", "#e8672c", "#9a6b00")
 
-_BOX = (1.85, 2.3)  # metres of a figure 1.7 m tall, label included
+_BOX = (1.85, 2.3)  # meters of a figure 1.7 m tall, label included
 _MOST_INCHES = 24.0
-_LABELLED_EDGES = 60
+_LABELED_EDGES = 60
 _HINGE = "#c8553d"  # an edge that several members hang on
 _PLATE = {"boxstyle": "round,pad=0.12", "fc": ink.PAPER, "ec": "none", "alpha": 0.8}
 
@@ -256,24 +256,24 @@ def _draw_node(axes, family: Family, number: int, clip, moment, turn, place, inc
     zoom = 1.5 / figure.size
     at = pose[figure.anchor].copy()
     at[1] = figure.ground
-    centre = camera.project(at)[:2]
+    center = camera.project(at)[:2]
     foot = place - (0.0, 0.5 * _BOX[1] - 0.5)
-    rim = zoom * (ink.disc(figure, camera, at, 0.3 * figure.size) - centre) + foot
+    rim = zoom * (ink.disc(figure, camera, at, 0.3 * figure.size) - center) + foot
     tier = family.nodes[number].tier
-    colour = TIER_COLOURS[min(tier, len(TIER_COLOURS) - 1)]
-    axes.fill(*rim.T, facecolor=ink.FLOOR, edgecolor=colour, lw=1.4 * inches, zorder=4)
+    color = TIER_COLORS[min(tier, len(TIER_COLORS) - 1)]
+    axes.fill(*rim.T, facecolor=ink.FLOOR, edgecolor=color, lw=1.4 * inches, zorder=4)
     body = ink.shadow_strokes(figure, pose, camera) + ink.figure_strokes(figure, pose, camera)
-    drawn = ink.Strokes(zoom * (body.ends - centre) + foot, zoom * body.widths, body.colours)
+    drawn = ink.Strokes(zoom * (body.ends - center) + foot, zoom * body.widths, body.colors)
     paint(axes, drawn, 72.0 * inches, zorder=5)
     node = family.nodes[number]
     name = node.motion if len(node.motion) <= 26 else f"{node.motion[:16]}…{node.motion[-9:]}"
     size = 8.0 * inches
     bottom = place[1] - 0.5 * _BOX[1]
-    for up, words, ink_colour in (
+    for up, words, ink_color in (
         (0.19, name, TEXT),
         (0.06, f"{node.start_frame}-{node.end_frame}", FAINT),
     ):
-        axes.text(place[0], bottom + up, words, size=size, color=ink_colour, ha="center",
+        axes.text(place[0], bottom + up, words, size=size, color=ink_color, ha="center",
                   va="center", zorder=6, parse_math=False, bbox=_PLATE)  # fmt: skip
     if number == 0:
         from matplotlib.patches import Rectangle
@@ -282,11 +282,11 @@ def _draw_node(axes, family: Family, number: int, clip, moment, turn, place, inc
         axes.add_patch(
             Rectangle(
                 tuple(corner), _BOX[0] - 0.04, _BOX[1] - 0.04, fill=False, ls=(0, (3, 3)),
-                lw=2.2 * inches, ec=TIER_COLOURS[0], zorder=6,
+                lw=2.2 * inches, ec=TIER_COLORS[0], zorder=6,
             )
         )  # fmt: skip
         axes.text(corner[0] + 0.06, corner[1] + _BOX[1] - 0.1, "query", size=size, weight="bold",
-                  color=TIER_COLOURS[0], va="top", zorder=6)  # fmt: skip
+                  color=TIER_COLORS[0], va="top", zorder=6)  # fmt: skip
 
 
 def _draw_edges(axes, family: Family, places, inches: float) -> None:
@@ -299,12 +299,12 @@ def _draw_edges(axes, family: Family, places, inches: float) -> None:
     strong = [edge for edge in family.edges if frozenset((edge.a, edge.b)) in used]
     weak = [edge for edge in family.edges if frozenset((edge.a, edge.b)) not in used]
     faint = float(np.clip(12.0 * len(family.nodes) / max(len(weak), 1) ** 1.3, 0.04, 0.55))
-    for edges, colour, width, alpha in (
+    for edges, color, width, alpha in (
         (weak, FAINT, 1.2, faint), (strong, TEXT, 2.2, 0.8),
     ):  # fmt: skip
         lines = [(places[edge.a], places[edge.b]) for edge in edges]
         axes.add_collection(
-            LineCollection(lines, colors=colour, linewidths=width * inches, alpha=alpha, zorder=2),
+            LineCollection(lines, colors=color, linewidths=width * inches, alpha=alpha, zorder=2),
             autolim=False,
         )
     hinges = [edge for edge in family.edges if edge.cuts_off > 1]
@@ -315,8 +315,8 @@ def _draw_edges(axes, family: Family, places, inches: float) -> None:
         ),
         autolim=False,
     )  # fmt: skip
-    labelled = strong if len(family.edges) > _LABELLED_EDGES else strong + weak
-    for edge in labelled:
+    labeled = strong if len(family.edges) > _LABELED_EDGES else strong + weak
+    for edge in labeled:
         middle = 0.5 * (places[edge.a] + places[edge.b])
         axes.text(*middle, f"{edge.cost:.3f}", size=8.0 * inches, color=TEXT, ha="center",
                   va="center", zorder=3, bbox=_PLATE)  # fmt: skip
@@ -327,15 +327,15 @@ def _heading(sheet: Figure, family: Family, width: float, height: float) -> None
     last = max(node.tier for node in family.nodes)
     facts = (
         f"{count} {'match' if count == 1 else 'matches'}, {len(family.edges)} "
-        f"{'edge' if len(family.edges) == 1 else 'edges'}; costs in metres"
+        f"{'edge' if len(family.edges) == 1 else 'edges'}; costs in meters"
     )
     sheet.text(0.2 / width, 1 - 0.12 / height, f"Family of {family.query}", size=12,
                weight="bold", color=TEXT, va="top", parse_math=False)  # fmt: skip
     sheet.text(0.2 / width, 1 - 0.38 / height, facts, size=8, color=FAINT, va="top")
-    for tier in range(1, min(last, len(TIER_COLOURS) - 1) + 1):
-        more = "+" if tier == len(TIER_COLOURS) - 1 < last else ""
+    for tier in range(1, min(last, len(TIER_COLORS) - 1) + 1):
+        more = "+" if tier == len(TIER_COLORS) - 1 < last else ""
         sheet.text(3.4 / width + 0.55 * (tier - 1) / width, 1 - 0.38 / height,
-                   f"● tier {tier}{more}", size=8, color=TIER_COLOURS[tier], va="top")  # fmt: skip
+                   f"● tier {tier}{more}", size=8, color=TIER_COLORS[tier], va="top")  # fmt: skip
 
 
 _CURVE, _CHOICE = "#3a6ea5", "#c8553d"

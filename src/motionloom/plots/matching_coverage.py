@@ -72,7 +72,7 @@ def coverage_figure(report: Coverage) -> Figure:
         "Greens",
     )
     gaps = np.where(report.reach, report.gaps, np.nan)
-    _grid(right, np.minimum(gaps, 1.0), gaps, "{:.2f}", "metres to the nearest take", "RdYlGn_r")
+    _grid(right, np.minimum(gaps, 1.0), gaps, "{:.2f}", "meters to the nearest take", "RdYlGn_r")
     paths = [course for course in report.courses]
     for number, course in enumerate(paths):
         axes = sheet.add_axes((0.03 + 0.16 * number, 0.05, 0.14, 0.34))
@@ -92,13 +92,13 @@ def coverage_figure(report: Coverage) -> Figure:
     return sheet
 
 
-def _grid(axes: Axes, colours, values, form: str, title: str, palette: str) -> None:
-    image = axes.imshow(colours, cmap=palette, aspect="auto", origin="lower")
+def _grid(axes: Axes, colors, values, form: str, title: str, palette: str) -> None:
+    image = axes.imshow(colors, cmap=palette, aspect="auto", origin="lower")
     for s in range(len(SPEEDS)):
         for t in range(len(TURNS)):
             if np.isfinite(values[s, t]) and values[s, t] > 0.0:
                 text = form.format(values[s, t])
-                cell = image.cmap(image.norm(colours[s, t]))[:3]
+                cell = image.cmap(image.norm(colors[s, t]))[:3]
                 ink = "white" if np.mean(cell) < 0.45 else TEXT  # readable on dark cells
                 axes.text(t, s, text, ha="center", va="center", size=7, color=ink)
     axes.set_xticks(range(len(TURNS)), [f"{angle:.0f}" for angle in np.degrees(TURNS)], size=8)

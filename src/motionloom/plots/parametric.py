@@ -13,8 +13,8 @@ from motionloom.errors import InvalidInput
 from motionloom.motion import Motion
 from motionloom.motion.kinematics.body import hips_path
 from motionloom.plots.figures.drawing import camera_for, grid_step
-from motionloom.plots.figures.stick_figure import COLOURS, StickFigure, stick_figure
-from motionloom.plots.pages.page import FAINT, TEXT, checked_picture_path, metres, write_figure
+from motionloom.plots.figures.stick_figure import COLORS, StickFigure, stick_figure
+from motionloom.plots.pages.page import FAINT, TEXT, checked_picture_path, meters, write_figure
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -34,7 +34,7 @@ def draw_overlay(
     title: str = "",
     thick: Sequence[int] = (0, -1),
 ) -> None:
-    """Draw motions of one skeleton on top of each other, coloured along a scale.
+    """Draw motions of one skeleton on top of each other, colored along a scale.
 
     Parameters
     ----------
@@ -69,15 +69,15 @@ def draw_overlay(
     figure = stick_figure(motions[0])
     camera = camera_for(motions[0], figure, hips_path(motions[0]), view=view)
     strong = {n % len(motions) for n in thick}
-    colours = colormaps[_SCALE](np.linspace(0.08, 0.92, len(motions)))
+    colors = colormaps[_SCALE](np.linspace(0.08, 0.92, len(motions)))
     seen = []
     for n, motion in enumerate(motions):
         width = 2.2 if n in strong else 1.0
         line = camera.project(_path(motion, trace, figure))[:, :2]
-        axes.plot(*line.T, color=colours[n], lw=0.6 * width, alpha=0.9, zorder=2)
+        axes.plot(*line.T, color=colors[n], lw=0.6 * width, alpha=0.9, zorder=2)
         seen.append(line)
         if frames is not None:
-            seen.append(_draw_pose(axes, motion, frames[n], figure, camera, colours[n], width))
+            seen.append(_draw_pose(axes, motion, frames[n], figure, camera, colors[n], width))
     _finish(axes, np.concatenate(seen), title)
 
 
@@ -89,17 +89,17 @@ def _path(motion: Motion, trace: str | None, figure: StickFigure) -> NDArray[np.
     return floor
 
 
-def _draw_pose(axes, motion, frame, figure, camera, colour, width) -> NDArray[np.float64]:
+def _draw_pose(axes, motion, frame, figure, camera, color, width) -> NDArray[np.float64]:
     from matplotlib.collections import LineCollection
 
     pose = camera.project(figure.positions(motion[int(frame)])[0])[:, :2]
     bones = pose[figure.bones]
     axes.add_collection(
-        LineCollection(list(bones), colors=[colour], linewidths=width, capstyle="round", zorder=3)
+        LineCollection(list(bones), colors=[color], linewidths=width, capstyle="round", zorder=3)
     )
     if figure.head is not None:
         base, top = pose[list(figure.head)]
-        axes.plot(*(base + 0.6 * (top - base)), "o", color=colour, ms=3.0 + 1.5 * width, zorder=3)
+        axes.plot(*(base + 0.6 * (top - base)), "o", color=color, ms=3.0 + 1.5 * width, zorder=3)
     return bones.reshape(-1, 2)
 
 
@@ -112,7 +112,7 @@ def _finish(axes: Axes, seen: NDArray[np.float64], title: str) -> None:
     length = grid_step(float(high[0] - low[0]))
     corner = np.array([low[0], low[1] - 1.2 * room])
     axes.plot([corner[0], corner[0] + length], [corner[1]] * 2, color=FAINT, lw=0.9)
-    axes.text(corner[0] + 0.5 * length, corner[1] - 0.2 * room, metres(length), size=7,
+    axes.text(corner[0] + 0.5 * length, corner[1] - 0.2 * room, meters(length), size=7,
               color=FAINT, ha="center", va="top")  # fmt: skip
     if title:
         axes.set_title(title, size=9, color=TEXT, loc="left")
@@ -139,7 +139,7 @@ def write_parameter_space(
 ) -> Path:
     """Write a figure of the parameters of examples and sampled blends.
 
-    Large red markers are examples, small grey ones samples (as in figure 14 of Kovar & Gleicher
+    Large red markers are examples, small gray ones samples (as in figure 14 of Kovar & Gleicher
     2004). Targets are rings, joined by a line to the parameters that were reached.
 
     Parameters
@@ -212,7 +212,7 @@ def _bodies(place: Axes, poses: Sequence[Motion], across: int, up: int) -> None:
         figure = stick_figure(motion)
         points = motion.positions(end_sites=True)[0, figure.points]
         for (a, b), side in zip(figure.bones, figure.sides, strict=True):
-            place.plot(points[[a, b], across], points[[a, b], up], color=COLOURS[int(side)],
+            place.plot(points[[a, b], across], points[[a, b], up], color=COLORS[int(side)],
                        lw=2.2, alpha=0.55, solid_capstyle="round", zorder=1)  # fmt: skip
 
 

@@ -75,7 +75,7 @@ def _draw_candidates(axes: Axes, motions: list[Motion], beats: Beats) -> None:
         rows[offset + 3 * len(motion.skeleton)] = "feet land" + mark
         offset += 3 * len(motion.skeleton) + 1
     found = beats.candidates
-    known = np.isin(found.signals, list(rows))  # partners may have been analysed, too
+    known = np.isin(found.signals, list(rows))  # partners may have been analyzed, too
     labels = [rows[int(signal)] for signal in found.signals[known]]
     shown = [name for name in dict.fromkeys(rows.values()) if name in set(labels)]
     place = {name: k for k, name in enumerate(shown)}
@@ -141,8 +141,8 @@ def transition_graph_figure(graph: TransitionGraph, *, title: str = "") -> Figur
     _draw_edges(axes, graph, places)
     counts = np.array([len(group) for group in graph.members])
     sizes = 60.0 + 900.0 * counts / counts.max() / max(len(graph) / 12.0, 1.0)
-    colours = [_START if chance > 0.0 else _NODE for chance in graph.start]
-    axes.scatter(places[:, 0], places[:, 1], s=sizes, c=colours, zorder=3, lw=0)
+    colors = [_START if chance > 0.0 else _NODE for chance in graph.start]
+    axes.scatter(places[:, 0], places[:, 1], s=sizes, c=colors, zorder=3, lw=0)
     small = 9 if len(graph) <= 24 else 6
     for (x, y), name, count in zip(places, graph.names, counts, strict=True):
         axes.text(1.14 * x, 1.14 * y, f"{name}\n{count}", size=small, color=TEXT, ha="center",
@@ -168,7 +168,7 @@ def write_transition_graph(
 
 
 def _ring_order(transitions: np.ndarray) -> list[int]:
-    """Greedy order: after each node its likeliest remaining neighbour, so most arrows are short."""
+    """Greedy order: after each node its likeliest remaining neighbor, so most arrows are short."""
     left = set(range(len(transitions)))
     here = 0
     order = []

@@ -4,7 +4,7 @@ Krüger, Tautges, Weber and Zinke (2010), section 5.2, after Chai and Hodgins (2
 
 - `control_signal`: joint of each marker, and gaps
 - `heading`: position and heading of the body, and the likeliest path of headings
-- `prior`: neighbours in the library, as poses of the performer
+- `prior`: neighbors in the library, as poses of the performer
 - `local_model`: principal components of those poses
 - `pose_solver`: maximum a posteriori pose for the observed markers
 - `offline`, `online`: a whole sequence at once, or frame by frame

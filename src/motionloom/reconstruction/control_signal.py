@@ -22,7 +22,7 @@ SIX = ("hips", "left_wrist", "right_wrist", "left_ankle", "right_ankle", "head")
 
 LEAST_MARKERS = 3
 
-_SHORT = 0.14  # seconds: gaps that a spline fills within millimetres
+_SHORT = 0.14  # seconds: gaps that a spline fills within millimeters
 _LEAST_SEEN = 8  # samples that a spline needs
 # Usual names besides the role itself, without sides; letters only.
 _ALIASES = {
@@ -37,7 +37,7 @@ _ALIASES = {
     "shoulder": ("shoulder", "sho"),
     "chest": ("chest", "sternum", "thorax"),
 }
-# Half the extent of a person's markers, in metres.
+# Half the extent of a person's markers, in meters.
 _LEAST_SIZE, _MOST_SIZE = 0.15, 3.0
 
 
@@ -52,7 +52,7 @@ class ControlSignal:
     labels : tuple of str, length M
         Labels of the markers.
     points : ndarray, shape (T, M, 3)
-        Metres; NaN where a marker is missing.
+        Meters; NaN where a marker is missing.
     fps : float
     lost : tuple of str
         Roles whose markers never appear.
@@ -120,7 +120,7 @@ def control_signal(
     Raises
     ------
     InvalidInput
-        If there are fewer than three markers, a name is unknown, or the positions are not in metres
+        If there are fewer than three markers, a name is unknown, or the positions are not in meters
         or not those of a person.
 
     Examples
@@ -168,7 +168,7 @@ def tracked(motion: Motion, roles: tuple[str, ...] = SIX, *, noise: float = 0.0,
         T frames.
     roles : tuple of str
     noise : float
-        Amplitude of uniform noise on every coordinate, metres.
+        Amplitude of uniform noise on every coordinate, meters.
     seed : int or Generator
 
     Examples
@@ -285,5 +285,5 @@ def _check_size(points: Array) -> None:
             )
     raise InvalidInput(
         f"markers lie {2 * size:.3g} m apart; a person's are "
-        f"{2 * _LEAST_SIZE:g} to {2 * _MOST_SIZE:g}. Are they in metres, and of one person?"
+        f"{2 * _LEAST_SIZE:g} to {2 * _MOST_SIZE:g}. Are they in meters, and of one person?"
     )

@@ -32,7 +32,7 @@ Array = NDArray[np.float64]
 Facing = NDArray[np.complex128]
 
 _SAMPLES = 20_000  # poses to fit; more change the third digit of the weights
-_NEAR = 0.05  # metres; shorter distances have no direction
+_NEAR = 0.05  # meters; shorter distances have no direction
 _RIDGE = 1e-3
 
 
@@ -67,19 +67,19 @@ class MarkerFrame:
         places = some.reshape(len(some), -1, 3)
         if has_hips:
             places = np.concatenate([np.zeros_like(places[:, :1]), places], axis=1)
-        centre, columns = _turning_parts(places, has_hips)
+        center, columns = _turning_parts(places, has_hips)
         return cls(
             has_hips,
             _weights(columns, np.ones(len(columns))),
-            _weights(columns, -centre),
+            _weights(columns, -center),
         )
 
     def __call__(self, points: Array) -> tuple[NDArray[np.complex128], NDArray[np.complex128]]:
         """Floor position of the hips ``z + ix`` (T,) and heading (T,) of `points` (T, M, 3)."""
-        centre, columns = _turning_parts(points, self.has_hips)
+        center, columns = _turning_parts(points, self.has_hips)
         facing = columns @ self.heading_weights
         facing /= np.maximum(np.abs(facing), 1e-9)
-        hips = centre if self.has_hips else centre + columns @ self.hips_weights
+        hips = center if self.has_hips else center + columns @ self.hips_weights
         return hips, facing
 
 
@@ -90,15 +90,15 @@ def body_rows(points: Array, hips: NDArray, facing: NDArray) -> Array:
 
 
 def _turning_parts(places: Array, has_hips: bool):
-    """Centre (T,) and quantities that rotate with the body (T, C)."""
+    """Center (T,) and quantities that rotate with the body (T, C)."""
     floor = floor_complex(places)
     height = places[..., 1] - places[..., 1].mean(axis=1, keepdims=True)
-    centre = floor[:, 0] if has_hips else floor.mean(axis=1)
-    z = floor - centre[:, None]
+    center = floor[:, 0] if has_hips else floor.mean(axis=1)
+    z = floor - center[:, None]
     pairs = list(combinations(range(places.shape[1]), 2))
     between = np.stack([z[:, a] - z[:, b] for a, b in pairs], axis=1)
     directions = between / (np.abs(between) + _NEAR)
-    return centre, np.concatenate([z, z * height, directions], axis=1)
+    return center, np.concatenate([z, z * height, directions], axis=1)
 
 
 def _weights(columns: NDArray[np.complex128], wanted: NDArray) -> NDArray[np.complex128]:

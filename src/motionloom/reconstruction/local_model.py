@@ -8,7 +8,7 @@ are unlikely but not impossible.
 
 *Expected error and confidence of a frame.* Two figures tell how far the library is from a pose: the
 distance of the markers from those of the nearest poses of the library, and the departure of the
-pose found from the mean of its neighbours, which is large where markers force a pose that the
+pose found from the mean of its neighbors, which is large where markers force a pose that the
 library does not have. The error of the joints without markers grows with a power of each. A
 skeleton that is fitted to the markers adds its own.
 
@@ -18,7 +18,7 @@ CMU; CMU from Bandai-Namco. Fitted without one of these sets and tested on it, t
 with the true error of its frames is 0.83 (CMU), 0.50 (Bandai-Namco), 0.78 (rigs and corpus) and
 0.64 (CMU from Bandai-Namco). Over all, with and without the performers' skeletons (7,300 frames),
 it is 0.83, and 80 % of the errors are 0.65 to 1.52 times the expected one; with the distance of 512
-neighbours alone it was 0.61.
+neighbors alone it was 0.61.
 
 References
 ----------
@@ -141,22 +141,22 @@ def _moments(poses, weights):
     return mean, np.dot(rows.T, rows).astype(np.float64)
 
 
-_NEAREST = 8  # neighbours whose distance counts
-_ONE = 0.116  # metres: error at a distance of one metre and a departure of one radian
+_NEAREST = 8  # neighbors whose distance counts
+_ONE = 0.116  # meters: error at a distance of one meter and a departure of one radian
 _DISTANCE_POWER, _DEPARTURE_POWER = 0.40, 0.30
-_LEAST = 1e-4  # metres and radians: nothing is nearer
-_HALF = 0.05  # metres: expected error at a confidence of one half
+_LEAST = 1e-4  # meters and radians: nothing is nearer
+_HALF = 0.05  # meters: expected error at a confidence of one half
 
 
 def expected_error(distances: Array, model: LocalModel, turns: Array) -> float:
-    """Expected error in metres of the joints without markers.
+    """Expected error in meters of the joints without markers.
 
     Parameters
     ----------
     distances : ndarray, shape (K,)
-        Distances in metres of the neighbours in the library, the nearest first.
+        Distances in meters of the neighbors in the library, the nearest first.
     model : LocalModel
-        Model of the neighbours, A joints.
+        Model of the neighbors, A joints.
     turns : ndarray, shape (A, 4)
         Rotations found; the first is that of the root, whose heading is not the model's.
     """

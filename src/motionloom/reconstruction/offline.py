@@ -2,7 +2,7 @@
 
 Two passes. The first solves some frames of every second independently, along the likeliest path
 of headings. Its result, smoothed over time, gives heading, foot contacts and expected poses; the
-second pass searches again with that heading and is drawn towards that motion.
+second pass searches again with that heading and is drawn toward that motion.
 """
 
 from __future__ import annotations
@@ -31,22 +31,22 @@ from motionloom.reconstruction.prior import Prior
 
 Array = NDArray[np.float64]
 
-MARKER_SPREAD = 0.001  # metres: standard deviation of optical tracking
+MARKER_SPREAD = 0.001  # meters: standard deviation of optical tracking
 GUESSED_HEADING = np.radians(10.0)  # standard deviation of a heading from markers alone ...
 FOUND_HEADING = np.radians(5.0)  # ... and of a smoothed one from poses
-FREE = 1.0  # metres: a root that follows the markers
+FREE = 1.0  # meters: a root that follows the markers
 
 _FIRST_RATE = 15.0  # frames per second of the first pass
 _HEADING_SECONDS = 0.25  # standard deviation of smoothing over time; chosen on 20 takes of CMU
 _POSE_SECONDS = 0.13  # the same of poses; chosen on 86_01 and 13_17
 _SMOOTH_SPREAD = 0.06  # radians: deviation from the smoothed motion
-_BRIDGED_SPREAD = 0.004  # metres: error of a spline over a short gap
-_FOOT_SPREAD = 0.01  # metres that a foot in contact may slide
+_BRIDGED_SPREAD = 0.004  # meters: error of a spline over a short gap
+_FOOT_SPREAD = 0.01  # meters that a foot in contact may slide
 
 
 @dataclass(frozen=True)
 class SolvedSequence:
-    """Rotations (T, J, 4), root (T, 3) and expected errors (T,) in metres of a sequence."""
+    """Rotations (T, J, 4), root (T, 3) and expected errors (T,) in meters of a sequence."""
 
     rotations: Array
     root: Array
@@ -100,7 +100,7 @@ def solve_sequence(
 ) -> SolvedSequence:
     """Poses of all frames of a control signal."""
     filled = signal.filled()
-    # Short gaps are as good as observed, but for some millimetres.
+    # Short gaps are as good as observed, but for some millimeters.
     short = signal.short_gaps
     known = np.where(short[..., None], filled, signal.points)
     spreads = np.where(np.isfinite(signal.points[..., 0]), MARKER_SPREAD, np.inf)
@@ -161,7 +161,7 @@ def _pass(
     rules,
     progress,
 ) -> SolvedSequence:
-    """Solve every frame independently, drawn towards the motion `rough` if it is given."""
+    """Solve every frame independently, drawn toward the motion `rough` if it is given."""
     prior.fetch(rows)
     n_frames, n_markers = seen.shape[:2]
     n_feet = len(body.carriers) - n_markers
@@ -178,13 +178,13 @@ def _pass(
     start = filled[:, 0] if prior.frame.has_hips else filled.mean(axis=1)
     for t in range(n_frames):
         model, pose = prior.model(rows[t], gaps[t], near_weights=rules.near_weights)
-        towards = (
+        toward = (
             Expectation(model.mean, np.inf, start[t], FREE)
             if expected is None
             else Expectation(expected[t], _SMOOTH_SPREAD**2, rough.root[t].astype(float), FREE)
         )
         found = map_pose(
-            body, model, headings[t], goals[t], spreads[t], towards,
+            body, model, headings[t], goals[t], spreads[t], toward,
             heading_variance=heading_spread**2, slacks=rules.slacks,
         )  # fmt: skip
         pose[prior.joints] = found.turns

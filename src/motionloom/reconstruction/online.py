@@ -37,7 +37,7 @@ Array = NDArray[np.float64]
 _HEADING_SECONDS = 0.2  # time constant of the running mean of headings
 _SMOOTH_SPREAD = 0.1  # radians: deviation from the extrapolated pose, at 30 fps
 _STILL = 0.12  # m/s: a slower ankle is in contact ...
-_LOW = 0.05  # ... if it is at most this much above its lowest position, metres
+_LOW = 0.05  # ... if it is at most this much above its lowest position, meters
 _FOOT_SPREAD = 0.01
 
 
@@ -76,7 +76,7 @@ class Stream:
     Attributes
     ----------
     expected_error : float
-        Of the joints without markers in the last frame, metres.
+        Of the joints without markers in the last frame, meters.
     """
 
     def __init__(
@@ -122,7 +122,7 @@ class Stream:
         Parameters
         ----------
         points : ndarray, shape (M, 3)
-            Metres; NaN where a marker is missing.
+            Meters; NaN where a marker is missing.
 
         Returns
         -------
@@ -130,7 +130,7 @@ class Stream:
             Local, ``wxyz``.
         root : ndarray, shape (3,)
         distance : float
-            Median distance to the neighbours in the library, metres.
+            Median distance to the neighbors in the library, meters.
 
         Raises
         ------
@@ -157,18 +157,18 @@ class Stream:
         rows = body_rows(filled[None, self._searched], hips, facing)
         radius = np.inf
         if last is not None:
-            # By the triangle inequality the k-th neighbour is no farther than this.
+            # By the triangle inequality the k-th neighbor is no farther than this.
             radius = last.radius + self._prior.row_distance(rows[0], last.rows) + 1e-6
         found, gaps = self._prior.near_markers(rows, radius=radius)
         model, pose = self._prior.model(found[0], gaps[0], near_weights=self._rules.near_weights)
         goals, spreads = self._goals(points, seen, filled)
         if last is None:
             start = filled[0] if self._has_hips else filled.mean(axis=0)
-            towards = Expectation(model.mean, np.inf, start, FREE)
+            toward = Expectation(model.mean, np.inf, start, FREE)
         else:
-            towards = self._ahead(last)
+            toward = self._ahead(last)
         solved = map_pose(
-            self._body, model, float(np.angle(facing[0])), goals, spreads, towards,
+            self._body, model, float(np.angle(facing[0])), goals, spreads, toward,
             heading_variance=heading_spread**2, slacks=self._rules.slacks,
         )  # fmt: skip
         pose[self._prior.joints] = solved.turns

@@ -34,8 +34,8 @@ Array = NDArray[np.float64]
 
 _STEPS = 10  # at most; four are usual
 _HALVINGS = 6
-# Standard deviations (metres) that are added to those of the points in the first steps. Points
-# that must be met within a millimetre at once twist a body by up to 140 degrees.
+# Standard deviations (meters) that are added to those of the points in the first steps. Points
+# that must be met within a millimeter at once twist a body by up to 140 degrees.
 SLACKS = (0.05, 0.01)
 _ENOUGH = 1e-3  # relative gain of a step that ends the iteration
 _LIMIT_SPREAD = 0.02  # radians: standard deviation of a limit
@@ -115,7 +115,7 @@ class Expectation:
         Squared radians.
     root : ndarray, shape (3,)
     root_variance : float
-        Squared metres.
+        Squared meters.
     """
 
     pose: Array
@@ -165,9 +165,9 @@ def map_pose(
     heading : float
         Approximate heading; radians about +Y.
     goals : ndarray, shape (G, 3)
-        Observed positions of the points, metres.
+        Observed positions of the points, meters.
     variances : ndarray, shape (G,)
-        Their variances, squared metres; infinite where a point is missing.
+        Their variances, squared meters; infinite where a point is missing.
     expected : Expectation
         An infinite variance turns smoothness off.
     heading_variance : float
@@ -175,7 +175,7 @@ def map_pose(
     steps : int
         Gauss-Newton steps.
     slacks : sequence of float
-        Standard deviation added to that of the points in the first steps, metres.
+        Standard deviation added to that of the points in the first steps, meters.
     """
     # One memory layout of all arrays, so that the kernel is compiled once.
     directions, pose = map(np.ascontiguousarray, (model.directions, expected.pose))
@@ -210,14 +210,14 @@ def _solve(
     n_active, n_kept = len(joints), directions.shape[1]
     size = 3 * n_active
     facing = np.array([np.cos(0.5 * heading), 0.0, np.sin(0.5 * heading), 0.0])
-    centre, along, across = _centre(
+    center, along, across = _center(
         mean, directions, spreads, rest_spread, facing, expected, expected_spread
     )
     seen = np.flatnonzero(np.isfinite(goal_spreads))
     most = 3 * len(seen) + _MOST_LIMITS
     # The unknowns: rotation vectors from the mean pose, yaw of the whole body, its position.
     x = np.zeros(size + 4)
-    x[:size] = centre
+    x[:size] = center
     x[size + 1 :] = expected_root
     goal = x.copy()
     jacobian, gap, noise = np.empty((most, size + 4)), np.empty(most), np.empty(most)
@@ -306,8 +306,8 @@ def _energy(
 
 
 @kernel
-def _centre(mean, directions, spreads, rest_spread, facing, expected, expected_spread):
-    """Prior and smoothness combined: centre (3 A,), variances along and across the model."""
+def _center(mean, directions, spreads, rest_spread, facing, expected, expected_spread):
+    """Prior and smoothness combined: center (3 A,), variances along and across the model."""
     size = 3 * len(mean)
     if not np.isfinite(expected_spread):
         return np.zeros(size), spreads, rest_spread
@@ -321,13 +321,13 @@ def _centre(mean, directions, spreads, rest_spread, facing, expected, expected_s
             multiply_into(np.array([facing[0], 0.0, -facing[2], 0.0]), expected[0], wanted)
         multiply_into(back, wanted, between)
         log_into(between, ahead[3 * a : 3 * a + 3])
-    # The product of two Gaussians: precisions add up, and centres are weighted by them.
+    # The product of two Gaussians: precisions add up, and centers are weighted by them.
     along = 1.0 / (1.0 / spreads + 1.0 / expected_spread)
     across = 1.0 / (1.0 / rest_spread + 1.0 / expected_spread)
     inside = np.dot(directions.T, ahead)
-    centre = (across / expected_spread) * (ahead - np.dot(directions, inside))
-    centre += np.dot(directions, (along / expected_spread) * inside)
-    return centre, along, across
+    center = (across / expected_spread) * (ahead - np.dot(directions, inside))
+    center += np.dot(directions, (along / expected_spread) * inside)
+    return center, along, across
 
 
 @kernel

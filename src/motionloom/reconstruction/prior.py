@@ -2,7 +2,7 @@
 
 If the performer's skeleton has the same joints as a motion's, joint angles are used as they are;
 otherwise the motion is retargeted first (`motionloom.motion.retargeting.retarget`). Poses are
-cached: the neighbours of one frame are mostly those of the frame before.
+cached: the neighbors of one frame are mostly those of the frame before.
 """
 
 from __future__ import annotations
@@ -25,13 +25,13 @@ from motionloom.reconstruction.heading import MarkerFrame
 from motionloom.reconstruction.local_model import LocalModel, local_model
 from motionloom.reconstruction.settings import ReconstructSettings
 from motionloom.search.filters import chosen_mask
-from motionloom.search.index.neighbours import open_index
+from motionloom.search.index.neighbors import open_index
 from motionloom.store.store import Store
 
 _CACHE_SIZE = 400_000  # poses; some 200 MB for 31 joints
 
 
-class NeighbourPoses:
+class NeighborPoses:
     """Local rotations on one skeleton for rows of a library's features.
 
     Parameters
@@ -121,7 +121,7 @@ def same_joints(a: Skeleton, b: Skeleton) -> bool:
 
 Array = NDArray[np.float64]
 
-# Relative error of the neighbour search; the paper found that it does not matter.
+# Relative error of the neighbor search; the paper found that it does not matter.
 _EPSILON = 0.5
 _LIMIT_MOTIONS, _LIMIT_POSES = 120, 6000
 _LIMIT_SLACK = 0.1  # radians beyond the observed range
@@ -139,7 +139,7 @@ class Prior:
     roles : tuple of str
         Roles of the markers to search by.
     settings : ReconstructSettings
-        Features, number of neighbours, and motions.
+        Features, number of neighbors, and motions.
     """
 
     def __init__(
@@ -159,36 +159,36 @@ class Prior:
         self._scale = leg_scale(skeleton)
         self._marker = _Table(library, by_marker, settings)
         self._pose = None if self.by_pose is None else _Table(library, self.by_pose, settings)
-        self._poses = NeighbourPoses(library, self._marker.features, skeleton)
+        self._poses = NeighborPoses(library, self._marker.features, skeleton)
         if self._pose is not None and not np.array_equal(
             self._pose.features.starts, self._marker.features.starts
         ):
             raise RoleError(f"not every motion has the joints that {chosen.name} needs")
         self.frame = MarkerFrame.fit(self._marker.features.rows, has_hips="hips" in roles)
-        self.count = min(settings.neighbours, self._marker.allowed_count)
+        self.count = min(settings.neighbors, self._marker.allowed_count)
         self.joints, self.tips = _turning(skeleton)
 
     def near_markers(self, rows: Array, *, count: int | None = None, radius: float = np.inf):
-        """Rows and distances in metres (Q, K) of the neighbours of markers (Q, 3 P)."""
+        """Rows and distances in meters (Q, K) of the neighbors of markers (Q, 3 P)."""
         count = self.count if count is None else min(count, self.count)
         return self._marker.nearest(rows * self._scale, count, radius)
 
     def row_distance(self, a: Array, b: Array) -> float:
-        """Distance of two rows of markers (3 P,), in metres as in `near_markers`."""
+        """Distance of two rows of markers (3 P,), in meters as in `near_markers`."""
         scale = self._marker.features.feature_set.scale * self._scale
         return float(scale * np.linalg.norm(a - b))
 
     def near_poses(self, motion):
-        """Rows and distances of the neighbours of a motion's frames, by the chosen features."""
+        """Rows and distances of the neighbors of a motion's frames, by the chosen features."""
         if self._pose is None or self.by_pose is None:
-            raise InvalidInput("neighbours are found by markers here")
+            raise InvalidInput("neighbors are found by markers here")
         rows = self._pose.features.feature_set.prepare(motion)
         return self._pose.nearest(rows, self.count, np.inf)
 
     def model(
         self, rows: NDArray[np.int64], distances: Array, *, near_weights: bool = True
     ) -> tuple[LocalModel, Array]:
-        """Local model of a frame's neighbours (K,), and the mean rotations of all joints (J, 4).
+        """Local model of a frame's neighbors (K,), and the mean rotations of all joints (J, 4).
 
         With `near_weights`, a Gaussian of the distance weights them; otherwise all count alike.
         """
@@ -259,7 +259,7 @@ class _Table:
             return found.reshape(-1, count), scale * distances.reshape(-1, count)
         if epsilon > 0.0 or np.isfinite(radius):  # too few found: search exactly
             return self.nearest(rows, count, np.inf, epsilon=0.0)
-        raise InvalidInput("markers must be finite: a frame has no neighbours")
+        raise InvalidInput("markers must be finite: a frame has no neighbors")
 
 
 def _is_places(features: FeatureSet) -> bool:

@@ -51,7 +51,7 @@ class Reconstruction(Motion):
         one half where an error of 5 cm is expected. None if the frames are no longer those
         reconstructed.
     expected_error : ndarray, shape (T,), or None
-        Expected error in metres of the joints without markers.
+        Expected error in meters of the joints without markers.
     markers : dict of str to str
         Roles that were tracked, and the labels of their markers.
     lost : tuple of str
@@ -145,7 +145,7 @@ def reconstruction_stream(
     fps : float
         Frame rate of the markers.
     settings : ReconstructSettings, optional
-        Features, neighbours and motions of the prior.
+        Features, neighbors and motions of the prior.
 
     Examples
     --------
@@ -207,7 +207,7 @@ _PERFORMER_SPREAD = np.array([0.015, 0.03])
 _OTHER_RIG = 2.0 * float(np.sum(np.log(_RIG_SPREAD / _PERFORMER_SPREAD)))
 _HIPS = np.linspace(-0.12, 0.2, 641)  # heights of the hips that are tried
 
-# Metres by which joints are off because the skeleton is fitted; chosen on 40 takes (`confidence`).
+# Meters by which joints are off because the skeleton is fitted; chosen on 40 takes (`confidence`).
 _SAME_RIG_ERROR, _OTHER_RIG_ERROR = 0.02, 0.05
 _AS_GOOD = 0.3  # standard deviations: skeletons that fit as well as the best
 _EXTENT_PERCENTILE = 90.0  # percentile of a distance over time that is its extent
@@ -219,7 +219,7 @@ _EXTENT_SPREAD = 0.07  # standard deviation of proportions by extents (logarithm
 
 @dataclass(frozen=True)
 class FittedSkeleton:
-    """A performer's skeleton, and the error in metres of joints that it is expected to cause."""
+    """A performer's skeleton, and the error in meters of joints that it is expected to cause."""
 
     skeleton: Skeleton
     error: float = 0.0
@@ -359,7 +359,7 @@ def _standing_fit(skeleton: Skeleton, to_ankle: float, to_head: float) -> _Fit |
 def _moved(skeleton: Skeleton, hips: float, to_head: float) -> Skeleton:
     """A skeleton whose hips are `hips` lengths of the leg above the hip joints.
 
-    The trunk from there to the head becomes `to_head` metres long; all else stays.
+    The trunk from there to the head becomes `to_head` meters long; all else stays.
     """
     own = body_proportions(skeleton)
     if own is None:

@@ -14,7 +14,7 @@ class ReconstructSettings(MotionChoice):
 
     Examples
     --------
-    >>> ReconstructSettings(mode="online").neighbours
+    >>> ReconstructSettings(mode="online").neighbors
     512
     """
 
@@ -31,6 +31,6 @@ class ReconstructSettings(MotionChoice):
     mode: Literal["offline", "online"] = setting(
         "offline", "The whole sequence at once (offline), or from past frames only (online)."
     )
-    features: str | Any = setting("e15", "Features by which neighbours are searched.")
-    # On 86_01 of CMU, 1024 neighbours were no better and slower.
-    neighbours: int = setting(512, "Poses of a local model.", least=8, command=False)
+    features: str | Any = setting("e15", "Features by which neighbors are searched.")
+    # On 86_01 of CMU, 1024 neighbors were no better and slower.
+    neighbors: int = setting(512, "Poses of a local model.", least=8, command=False)

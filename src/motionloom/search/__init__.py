@@ -5,11 +5,11 @@ from typing import TYPE_CHECKING
 from motionloom.lazy_names import imported_on_use
 
 if TYPE_CHECKING:
-    from motionloom.search.index.neighbours import INDEXES as INDEXES
-    from motionloom.search.index.neighbours import Neighbours as Neighbours
-    from motionloom.search.index.neighbours import nearest_frames as nearest_frames
-    from motionloom.search.index.neighbours import neighbours as neighbours
-    from motionloom.search.index.neighbours import open_index as open_index
+    from motionloom.search.index.neighbors import INDEXES as INDEXES
+    from motionloom.search.index.neighbors import Neighbors as Neighbors
+    from motionloom.search.index.neighbors import nearest_frames as nearest_frames
+    from motionloom.search.index.neighbors import neighbors as neighbors
+    from motionloom.search.index.neighbors import open_index as open_index
     from motionloom.search.match import Match as Match
     from motionloom.search.match import Matches as Matches
     from motionloom.search.match_graph.family import grow_family as grow_family
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from motionloom.search.methods import MatchWeb as MatchWeb
     from motionloom.search.retrieval import search as search
     from motionloom.search.settings import FamilySettings as FamilySettings
-    from motionloom.search.settings import NeighbourSettings as NeighbourSettings
+    from motionloom.search.settings import NeighborSettings as NeighborSettings
     from motionloom.search.settings import SearchSettings as SearchSettings
     from motionloom.search.settings import WebSettings as WebSettings
 

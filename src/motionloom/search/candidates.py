@@ -73,7 +73,7 @@ class Limits:
         *,
         scale: float = 1.0,
     ) -> Limits:
-        """The limits of a search among features whose distances times `scale` are metres.
+        """The limits of a search among features whose distances times `scale` are meters.
 
         `own` is the range of the query itself, if it is in the library.
         """

@@ -4,7 +4,7 @@ The query and the accepted matches are examples of what is wanted, the rejected 
 not. Each is searched with the same method and settings. The distance to what is wanted is the
 root of the harmonic mean of the squared distances to its examples, so that a match near one of
 them is near. It is multiplied by a power of its ratio to the distance from the nearest rejected
-match (nearest-neighbour relevance feedback, after Giacinto & Roli 2004): what is nearer to a
+match (nearest-neighbor relevance feedback, after Giacinto & Roli 2004): what is nearer to a
 rejected match than to any example goes down, what is farther from it comes up.
 
 This works for every method, because it needs no more than distances.
@@ -27,7 +27,7 @@ from motionloom.search.query import Query, library_query
 from motionloom.search.settings import Feedback, SearchSettings
 from motionloom.store.store import Store
 
-# Chosen from 0, 1/4, 1/2, 3/4, 1 and 2 by leaving out one labelled set at a time (docs/search.md).
+# Chosen from 0, 1/4, 1/2, 3/4, 1 and 2 by leaving out one labeled set at a time (docs/search.md).
 CONTRAST = 0.5
 _DEPTH = 4  # matches of each example, per match that is wanted
 _LEAST_DEPTH = 200

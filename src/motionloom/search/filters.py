@@ -42,7 +42,7 @@ def chosen_mask(
         return None
     left = set(names)
     if label is not None:
-        left &= {name for each in _several(label) for name in labelled(library, each)}
+        left &= {name for each in _several(label) for name in labeled(library, each)}
     if only is not None:
         left &= {library.entry(name).name for name in _several(only)}
     if exclude is not None:
@@ -84,7 +84,7 @@ def chosen_set(
     return set(chosen_names(library, label=label, only=only, exclude=exclude))
 
 
-def labelled(library: Store, label: str) -> tuple[str, ...]:
+def labeled(library: Store, label: str) -> tuple[str, ...]:
     """Names of the motions with a label.
 
     Raises
@@ -101,7 +101,7 @@ def labelled(library: Store, label: str) -> tuple[str, ...]:
         else:
             some = ", ".join(labels[:8]) + (", ..." if len(labels) > 8 else "")
             there_are = f"there are {some}" if labels else "no motion has any label"
-        raise InvalidInput(f"no motion is labelled {label!r}; {there_are}")
+        raise InvalidInput(f"no motion is labeled {label!r}; {there_are}")
     return names
 
 

@@ -33,7 +33,7 @@ class Match:
     start, end : float
         The same in seconds.
     distance : float
-        Metres per cell of the alignment (some clip measures: degrees).
+        Meters per cell of the alignment (some clip measures: degrees).
     tier : int
         Round of query expansion: 1 if the query itself found it, 2 if a match of the first round
         did, and so on.

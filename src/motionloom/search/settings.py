@@ -14,7 +14,7 @@ from motionloom.search.methods import (
     LazyGraph,
     MatchWeb,
     Method,
-    NeighbourOptions,
+    NeighborOptions,
     PoseOptions,
     WebOptions,
 )
@@ -229,14 +229,14 @@ class SearchSettings(FamilySettings):
 
 
 @dataclass(frozen=True, kw_only=True)
-class NeighbourSettings(MotionChoice, NeighbourOptions, FeatureChoice):
-    """Settings of a search for nearest frames; see `motionloom.Library.neighbours`."""
+class NeighborSettings(MotionChoice, NeighborOptions, FeatureChoice):
+    """Settings of a search for nearest frames; see `motionloom.Library.neighbors`."""
 
     poses: PoseOptions = setting(PoseOptions(), "What is removed from every pose.")
     exclude_query: bool = setting(False, "Exclude the frames of the query itself.")
 
     @preset
-    def kt10(cls: Any) -> NeighbourSettings:
+    def kt10(cls: Any) -> NeighborSettings:
         """Krüger et al. 2010."""
         return cls(features="e15", poses=PoseOptions(normalize="paper"), k=256)
 

@@ -199,7 +199,7 @@ class Catalogue(CatalogueFile):
         return {name: tuple(labels) for name, labels in found.items()}
 
     def segment_labels(self) -> list[tuple[str, int, int, str]]:
-        """Name, first frame, last frame (not included) and label of every labelled segment."""
+        """Name, first frame, last frame (not included) and label of every labeled segment."""
         rows = self.rows("SELECT name, start, end, label FROM segment_labels")
         return self._typed(rows, str, int, int, str)
 
@@ -308,7 +308,7 @@ class Catalogue(CatalogueFile):
         """Add or replace motions, replace labels and remove motions, all in one transaction.
 
         `skeletons` are those of the entries, key to JSON (see `skeleton_json`). `rename` moves
-        labels and labelled segments, name to new name. Returns the frame files that are no longer
+        labels and labeled segments, name to new name. Returns the frame files that are no longer
         used.
         """
         entries, remove = list(entries), list(remove)

@@ -1,7 +1,7 @@
 """History of a library: what every change replaced, so that it can be undone and redone.
 
 Within ``with store.change("label"):`` the catalogue writes what it replaces, in the transaction of
-the change itself: entry, labels and labelled segments of each motion, and the version of each named
+the change itself: entry, labels and labeled segments of each motion, and the version of each named
 artifact. Frames and artifacts that are no longer used are in the trash (`motionloom.store.trash`).
 Undoing a change exchanges what there is now with what the history holds, so that undoing it again
 restores it. A killed process leaves the change, or its undoing, whole or not at all.

@@ -244,7 +244,7 @@ class StoredMotions:
         return tuple(sorted(found))
 
     def segment_labels(self, name: str) -> list[tuple[Segment, str]]:
-        """Labelled segments of a motion with their labels, sorted by frames.
+        """Labeled segments of a motion with their labels, sorted by frames.
 
         Examples
         --------
@@ -256,7 +256,7 @@ class StoredMotions:
         return [(Segment(name, start, end, rate), label) for start, end, label in sorted(rows)]
 
     def names_with_segments(self) -> tuple[str, ...]:
-        """Names of the motions that have labelled segments, sorted."""
+        """Names of the motions that have labeled segments, sorted."""
         return tuple(sorted({row[0] for row in self.catalogue.segment_labels()}))
 
     # --- digests ------------------------------------------------------------------------
@@ -296,8 +296,8 @@ class StoredMotions:
         likeness = {one: difflib.SequenceMatcher(None, one, str(name)).ratio() for one in close}
         close.sort(key=lambda one: (-likeness[one], one))
         near = list(dict.fromkeys([*ends, *close]))[:8]
-        if labelled := self.with_label(str(name)):
-            some = ", ".join(labelled[:8]) + (", ..." if len(labelled) > 8 else "")
+        if labeled := self.with_label(str(name)):
+            some = ", ".join(labeled[:8]) + (", ..." if len(labeled) > 8 else "")
             also = f"it is a label, of {some}"
         elif near:
             also = f"did you mean {', '.join(near)}?"

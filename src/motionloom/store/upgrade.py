@@ -111,4 +111,6 @@ def graph_settings(about: Mapping[str, Any]) -> dict[str, Any]:
     if weights is not None:
         found["distance"] = weights
     rules = {name: found.pop(name) for name in _GRAPH_RULES if name in found}
+    if rules.get("window") == "centred":
+        rules["window"] = "centered"
     return {**found, "rules": rules} if rules else found

@@ -85,7 +85,7 @@ class FramesHead(TypedDict):
 class MatchFramesHead(FramesHead):
     """Frames of motion matching, and what the character does in the last of them.
 
-    `place` and `trajectory` are x, z, facing; velocities are x, z; costs in metres.
+    `place` and `trajectory` are x, z, facing; velocities are x, z; costs in meters.
     """
 
     take: str

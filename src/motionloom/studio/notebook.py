@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from motionloom.library import SynthesisResult
     from motionloom.studio.widget import StageView
 
-_QUERY_COLOUR, _MATCH_COLOUR = 0x4F9FD8, 0xE0823D
+_QUERY_COLOR, _MATCH_COLOR = 0x4F9FD8, 0xE0823D
 _TRANSLUCENT = 0.4
 _MAX_NUMBERS = 40_000_000  # positions and orientations of one message: 160 MB
 _HINT = "pip install 'motionloom[notebook]' shows the stage of the studio here"
@@ -186,8 +186,8 @@ class _Overlays:
         origin = to_origin(asked[:1])
         placed = origin @ alignment(asked[:1], follows[:1])
         looks = [
-            {"colour": _QUERY_COLOUR, "opacity": _TRANSLUCENT, "title": f"query {query.text}"},
-            {"colour": _MATCH_COLOUR, "title": match.text},
+            {"color": _QUERY_COLOR, "opacity": _TRANSLUCENT, "title": f"query {query.text}"},
+            {"color": _MATCH_COLOR, "title": match.text},
         ]
         pair = [origin.apply_to_motion(asked), placed.apply_to_motion(follows)]
         return clip, _scene_message(pair, looks, fps=asked.fps)

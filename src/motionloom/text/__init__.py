@@ -1,1 +1,1 @@
-"""Words: captions from the motion itself, labels, text search, learnt words, clusters."""
+"""Words: captions from the motion itself, labels, text search, learned words, clusters."""

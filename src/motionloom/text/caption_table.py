@@ -2,7 +2,7 @@
 
 Computed once for every motion; when motions are added, only theirs are computed.
 
-Motion statistics are one vector for a whole motion or a segment, from which words are learnt:
+Motion statistics are one vector for a whole motion or a segment, from which words are learned:
 quantiles and rates of the body signals, where the path leads and how it turns, steps, flights and
 repetitions, and a few signals from start to end.
 """

@@ -266,7 +266,7 @@ def measured(
     measure: str, signal: str, curves: Curves, side: str, start: int, end: int, moment: int
 ) -> float:
     """A number about the frames ``[start, end)`` of a signal."""
-    if measure == "travel":  # metres from where it starts to where it ends
+    if measure == "travel":  # meters from where it starts to where it ends
         heading = np.radians(curves["heading"][start:end])
         steps = (curves["forward"] + 1j * curves["leftward"])[start:end] * np.exp(1j * heading)
         return float(np.abs(np.sum(steps)) / RATE)

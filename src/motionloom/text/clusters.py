@@ -5,7 +5,7 @@ and joined by complete linkage: within a cluster no two takes are farther apart 
 median distance of two takes, so that one label fits all of them. The name is that of the events
 (`motionloom.text.captions`) which most takes of the cluster show and few others do.
 
-0.7 of the median was chosen on four labelled sets: purity 0.78, 0.95, 0.95 and 1.00, adjusted Rand
+0.7 of the median was chosen on four labeled sets: purity 0.78, 0.95, 0.95 and 1.00, adjusted Rand
 index 0.58 to 0.81. Chosen on three of them, the fourth has purity 0.78, 0.75, 0.93 and 1.00.
 """
 

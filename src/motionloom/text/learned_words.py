@@ -1,4 +1,4 @@
-"""Learnt words: what motions like this one are called, from the labels of other motions.
+"""Learned words: what motions like this one are called, from the labels of other motions.
 
 A kernel ridge regression from motion statistics to the words of the labels, which is exact, has no
 random start, and trains in seconds. Statistics are replaced by the normal scores of their ranks, so
@@ -19,17 +19,17 @@ from numpy.typing import NDArray
 
 Array = NDArray[np.float64]
 
-FEWEST = 20  # texts: fewer are not learnt from
+FEWEST = 20  # texts: fewer are not learned from
 _MOST = 4000  # texts: more are thinned out, as time grows with their cube
 _GAMMA = 0.3  # width of the kernel, per statistic
 _RIDGE = 6.0
 _SHARED = 5.0  # motions: a text that more of them share counts as much as of this many
-_RARE = 2  # a word of fewer texts is not learnt
+_RARE = 2  # a word of fewer texts is not learned
 _BINS = 24  # of predictions, for their confidence
 
 
 @dataclass(frozen=True, eq=False)
-class LearntWords:
+class LearnedWords:
     """Predicted words of M motions.
 
     Attributes
@@ -43,7 +43,7 @@ class LearntWords:
     limits, confidence : ndarray, shape (B,)
         Predictions from ``limits[b]`` on are right in the share ``confidence[b]`` of cases.
     texts : int
-        Number of texts that it was learnt from.
+        Number of texts that it was learned from.
     """
 
     vocabulary: tuple[str, ...]
@@ -54,7 +54,7 @@ class LearntWords:
     texts: int
 
     def scores(self, query: Sequence[str]) -> Array:
-        """How well every motion answers a query, shape (M,); zero where no word was learnt."""
+        """How well every motion answers a query, shape (M,); zero where no word was learned."""
         place = {word: v for v, word in enumerate(self.vocabulary)}
         asked = [place[word] for word in dict.fromkeys(query) if word in place]
         if not asked:
@@ -76,7 +76,7 @@ class LearntWords:
 
 def learn_words(
     statistics: NDArray, texts: Sequence[tuple[int, Sequence[str]]]
-) -> LearntWords | None:
+) -> LearnedWords | None:
     """Learn the words of texts from motion statistics, and predict those of all motions.
 
     Parameters
@@ -88,7 +88,7 @@ def learn_words(
 
     Returns
     -------
-    learnt : LearntWords or None
+    learned : LearnedWords or None
         None if there are fewer than `FEWEST` texts with words that occur twice.
     """
     said = [(m, set(words)) for m, words in texts if words]
@@ -115,7 +115,7 @@ def learn_words(
     # Ridge regression without one of its rows, exactly: the residual grows by 1 / (1 - leverage).
     left_out = (target - mean) - weights / np.diag(inverse)[:, None]
     limits, confidence = _confidence(_normalized(left_out), has)
-    return LearntWords(
+    return LearnedWords(
         vocabulary, idf, predicted.T.astype(np.float32), limits, confidence, len(said)
     )
 

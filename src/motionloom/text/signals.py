@@ -1,7 +1,7 @@
 """Body signals: what every part of the body does in every frame, as plain named curves.
 
 Captions and motion statistics are computed from these curves alone. They depend neither on the
-skeleton nor on the size of the body: lengths are metres of a body scaled to `HEIGHT`, angles are
+skeleton nor on the size of the body: lengths are meters of a body scaled to `HEIGHT`, angles are
 degrees, places of hands and feet are relative to the body and its heading, at `RATE`.
 
 =========================  =======================================================================
@@ -27,20 +27,20 @@ signal                     what
 ``S_foot_speed``           relative to the hips, m/s; ``feet_apart``
 ``S_stands``               1 where the foot is in contact with the ground; ``grounded`` for either
 ``ground``                 height of the ground below the body, 0 for the main floor
-``weight``                 vertical acceleration of the centre of mass, in g: -1 in free fall
+``weight``                 vertical acceleration of the center of mass, in g: -1 in free fall
 ``air``                    1 in free flight, with no foot on the ground
 ``walking``                1 from the first to the last of some steps; ``jogging``, ``running``
 ``S_step``                 1 while the foot moves to another place on the ground; ``any_step``
 ``S_kick_speed``           of the foot, less what a step alone has
 ``steps``                  ``total:steps`` is the number of steps of both feet that begin
-``S_step_forward, _out``   metres of that step, forward and outward; ``S_step_length``
+``S_step_forward, _out``   meters of that step, forward and outward; ``S_step_length``
 ``S_knee_up``              1 where the knee is nearly as high as the hip of a trunk that is upright
 ``S_arm``                  angle of the arm from hanging straight down, 90 horizontal, 180 up
 ``S_above_head``           height of the hand above the top of the head
 ``seated``                 1 where hips are low, knees bent and both feet before the hips
 ``low``                    1 where the hips are low
 ``ground_rate``            of ``ground``, m/s; ``hands_rate`` of ``hands_apart``
-``S_swing``                half the width of quick movements of the hand to and fro, metres
+``S_swing``                half the width of quick movements of the hand to and fro, meters
 ``S_reversal``             1 where such a movement turns back
 ``belly``                  1 where the front of the trunk faces up, -1 where it faces down
 ``S_foot_away``            distance of the ankle from its hip joint along the floor
@@ -59,7 +59,7 @@ from motionloom.errors import RoleError
 from motionloom.motion import Motion
 from motionloom.motion.feet.contacts import SIDES
 from motionloom.motion.feet.gait import gaits
-from motionloom.motion.kinematics.body import body_height, centre_of_mass, facing, leg_length
+from motionloom.motion.kinematics.body import body_height, center_of_mass, facing, leg_length
 from motionloom.motion.resampling import resample
 from motionloom.motion.rotations import quaternions as rot
 from motionloom.motion.segment import intervals
@@ -68,19 +68,19 @@ from motionloom.motion.smoothing import gaussian_smooth
 Array = NDArray[np.float64]
 
 RATE = 30.0  # frames per second of all signals
-HEIGHT = 1.75  # metres of the body to which all are scaled
+HEIGHT = 1.75  # meters of the body to which all are scaled
 _GRAVITY = 9.81
 _LEGS = 0.505  # length of the legs over the height, where no other bone tells it
-_SHORTEST_STEP, _LONGEST_STEP = 0.12, 2.0  # metres, seconds
+_SHORTEST_STEP, _LONGEST_STEP = 0.12, 2.0  # meters, seconds
 _STANCE = 0.45  # seconds between two steps of one walk with both feet on the ground
 _ON_GROUND = 0.7  # seconds from the limits of a contact in which the ground rises or falls
 _TOGETHER = 0.1  # seconds between two feet that leave the ground together, or land together
 _STEPPING = 3.6  # m/s that a foot which steps is faster than one that is only raised
 _AROUND_FLIGHT = 0.15  # seconds before and after a jump that belong to no gait
 _SHORTEST_GAIT = 0.8  # seconds: a shorter change of gait within some steps is none
-_REVERSAL = 0.06  # metres, the least width of a movement to and fro
-_STANDING = 0.92  # metres of the hip joints above the floor in standing
-_SKULL = 0.12  # metres of the top of the head above its joint
+_REVERSAL = 0.06  # meters, the least width of a movement to and fro
+_STANDING = 0.92  # meters of the hip joints above the floor in standing
+_SKULL = 0.12  # meters of the top of the head above its joint
 _ANKLE = 0.039  # height of the ankle over the height of the body (Winter 2009)
 NEEDED = (
     "hips", "head",
@@ -99,7 +99,7 @@ class BodySignals:
     frames : int
         T, at `RATE`.
     scale : float
-        Metres of the scaled body per metre of the motion.
+        Meters of the scaled body per meter of the motion.
     """
 
     curves: Mapping[str, Array]
@@ -170,7 +170,7 @@ def body_signals(motion: Motion) -> BodySignals:
     curves["feet_apart"] = _length(body["left_ankle"] - body["right_ankle"])
     curves["grounded"] = np.maximum(curves["left_stands"], curves["right_stands"])
     curves["ground"] = scale * _ground(contacts, len(motion))
-    fall = gaussian_smooth(scale * centre_of_mass(motion)[:, 1], 0.035 * RATE)
+    fall = gaussian_smooth(scale * center_of_mass(motion)[:, 1], 0.035 * RATE)
     curves["weight"] = _rate(_rate(fall)) / (_GRAVITY * scale)
     curves["air"] = _flights(curves)
     for side in SIDES:
@@ -309,7 +309,7 @@ def _gaits(
 
 
 def _without_short(kinds: NDArray[np.int64], shortest: int) -> NDArray[np.int64]:
-    """Gaits in which each that lasts too short became the longer of its neighbours."""
+    """Gaits in which each that lasts too short became the longer of its neighbors."""
     tidy = kinds.copy()
     while True:
         edges = [0, *(np.flatnonzero(np.diff(tidy)) + 1).tolist(), len(tidy)]

@@ -1,12 +1,12 @@
-"""The text index: names, labels and captions of all motions in SQLite's FTS5, and learnt words.
+"""The text index: names, labels and captions of all motions in SQLite's FTS5, and learned words.
 
 ::
 
     derived/text-index.KEY.VERSION/
       index.sqlite     takes: two FTS5 tables, `named` (names, folders, labels) and `captioned`;
-                       events: captions and labelled segments with their frames and words
-      learnt.npy       predicted words, (V, M), memory-mapped
-      learnt.json      vocabulary and confidence
+                       events: captions and labeled segments with their frames and words
+      learned.npy       predicted words, (V, M), memory-mapped
+      learned.json      vocabulary and confidence
 
 It depends on the motions, the labels and the synonyms; a change of these builds it again, from the
 captions, which are kept apart (`motionloom.text.caption_table`).
@@ -36,7 +36,7 @@ from motionloom.store.remote.folder import Folder
 from motionloom.store.store import Store
 from motionloom.text import caption_table as table
 from motionloom.text.captions import Event, predicates
-from motionloom.text.learned_words import LearntWords, learn_words
+from motionloom.text.learned_words import LearnedWords, learn_words
 from motionloom.text.vocabulary import (
     RELATED,
     Synonyms,
@@ -77,7 +77,7 @@ _OPEN: WeakKeyDictionary[Store, tuple[tuple, TextIndex]] = WeakKeyDictionary()
 
 @dataclass(frozen=True)
 class IndexedEvent:
-    """A caption or a labelled segment: frames ``[start_frame, end_frame)`` and its words.
+    """A caption or a labeled segment: frames ``[start_frame, end_frame)`` and its words.
 
     `name` and `side` are those of the predicate of a caption.
     """
@@ -110,10 +110,10 @@ class TextIndex:
     """An open text index; see `open_index` and `build_index`."""
 
     def __init__(
-        self, connection: sqlite3.Connection, learnt: LearntWords | None, synonyms: Synonyms
+        self, connection: sqlite3.Connection, learned: LearnedWords | None, synonyms: Synonyms
     ) -> None:
         self.connection = connection
-        self.learnt = learnt
+        self.learned = learned
         self.synonyms = synonyms
         rows = self.rows("SELECT name, fps, frames, told FROM takes ORDER BY number")
         self.names = tuple(row[0] for row in rows)
@@ -140,7 +140,7 @@ class TextIndex:
     def known(self, word: str) -> bool:
         """Whether any motion is found by a word."""
         return word in self.takes_with or (
-            self.learnt is not None and word in self.learnt.vocabulary
+            self.learned is not None and word in self.learned.vocabulary
         )
 
     def text_scores(self, field: str, query: Iterable[str]) -> Array:
@@ -160,7 +160,7 @@ class TextIndex:
         return scores
 
     def events(self, take: int) -> list[IndexedEvent]:
-        """Captions and labelled segments of a motion, in order of time."""
+        """Captions and labeled segments of a motion, in order of time."""
         statement = (
             "SELECT start_frame, end_frame, text, words, source, name, side FROM events "
             "WHERE take = ? ORDER BY start_frame, end_frame"
@@ -214,10 +214,10 @@ def open_index(
 
     def build(folder: Path, previous: Folder | None) -> None:
         takes, texts, statistics = _takes(library, captions, synonyms)
-        learnt = learn_words(statistics, texts)
+        learned = learn_words(statistics, texts)
         with closing(sqlite3.connect(folder / "index.sqlite")) as connection:
             write_takes(connection, takes)
-        _save_learnt(folder, learnt)
+        _save_learned(folder, learned)
 
     return artifacts.derive(KIND, options, build=build, read=read)
 
@@ -275,7 +275,7 @@ def _texts_digest(library: Store) -> str:
 def _takes(
     library: Store, captions: table.CaptionTable, synonyms: Synonyms
 ) -> tuple[list[IndexedTake], list[tuple[int, list[str]]], NDArray[np.float32]]:
-    """All takes, the texts that words are learnt from, and the statistics of the motions."""
+    """All takes, the texts that words are learned from, and the statistics of the motions."""
     place = {name: m for m, name in enumerate(captions.names)}
     labels, segments = library.catalogue.labels(), library.catalogue.segment_labels()
     parts: dict[str, list[tuple[int, int, str]]] = {}
@@ -328,16 +328,16 @@ def motion_words() -> frozenset[str]:
     return frozenset(word for text in texts for word in words(re.sub(r"<.*?>|{.*?}", " ", text)))
 
 
-def _save_learnt(folder: Path, learnt: LearntWords | None) -> None:
+def _save_learned(folder: Path, learned: LearnedWords | None) -> None:
     about = None
-    if learnt is not None:
-        np.save(folder / "learnt.npy", learnt.predicted)
+    if learned is not None:
+        np.save(folder / "learnt.npy", learned.predicted)
         about = {
-            "vocabulary": learnt.vocabulary,
-            "idf": learnt.idf.tolist(),
-            "limits": learnt.limits.tolist(),
-            "confidence": learnt.confidence.tolist(),
-            "texts": learnt.texts,
+            "vocabulary": learned.vocabulary,
+            "idf": learned.idf.tolist(),
+            "limits": learned.limits.tolist(),
+            "confidence": learned.confidence.tolist(),
+            "texts": learned.texts,
         }
     (folder / "learnt.json").write_text(json.dumps(about), encoding="utf-8")
 
@@ -353,7 +353,7 @@ def _read(folder: Folder, synonyms: Synonyms, entries: Sequence[Entry]) -> TextI
         connection.execute("PRAGMA cell_size_check = ON")
         if _schema(connection) != _own_schema():
             raise ValueError("other tables than those of a text index")
-        index = TextIndex(connection, _read_learnt(folder, len(entries)), synonyms)
+        index = TextIndex(connection, _read_learned(folder, len(entries)), synonyms)
         held = list(zip(index.names, index.fps, index.frames, strict=True))
         if held != [(entry.name, entry.fps, entry.frames) for entry in entries]:
             raise ValueError("other motions than those of the library")
@@ -364,7 +364,7 @@ def _read(folder: Folder, synonyms: Synonyms, entries: Sequence[Entry]) -> TextI
         raise LibraryError(f"{folder}: the text index is damaged: {error}") from None
 
 
-def _read_learnt(folder: Folder, motions: int) -> LearntWords | None:
+def _read_learned(folder: Folder, motions: int) -> LearnedWords | None:
     about = parse_json(read_regular(folder / "learnt.json"), finite=True)
     if about is None:
         return None
@@ -382,8 +382,8 @@ def _read_learnt(folder: Folder, motions: int) -> LearntWords | None:
         M=motions,
     )
     if not all(isinstance(word, str) for word in about["vocabulary"]):
-        raise ValueError("learnt words that are no words")
-    return LearntWords(
+        raise ValueError("learned words that are no words")
+    return LearnedWords(
         tuple(about["vocabulary"]), held["idf"], predicted, held["limits"], held["confidence"],
         int(about["texts"]),
     )  # fmt: skip

@@ -1,7 +1,7 @@
-"""Finding motions by words: text and learnt words rank the motions, events give the frames.
+"""Finding motions by words: text and learned words rank the motions, events give the frames.
 
 Three scores of every motion are standardized and added: BM25 over names and labels, BM25 over
-captions, and learnt words. Names and labels that say nothing about the motion ("unknown", "clean")
+captions, and learned words. Names and labels that say nothing about the motion ("unknown", "clean")
 are no reason to rank it below others: their score is taken from the other two. The best motions
 are then looked into: the events that match each part of the query, in the order that it asks for,
 give the segment, and how much of the query they answer is added to the score.
@@ -30,7 +30,7 @@ from motionloom.text.vocabulary import MODIFIERS, check_text, nearest, word_span
 Array = NDArray[np.float64]
 
 # Weights of the standardized scores, chosen on sentences of other performers than those asked for.
-_NAMED, _CAPTIONED, _LEARNT = 0.6, 0.5, 1.0
+_NAMED, _CAPTIONED, _LEARNED = 0.6, 0.5, 1.0
 _LITERAL = 1000.0  # added where the name or the labels contain every word
 # Of the share of the query that events answer in its order: with one part, with several.
 _LOCATED = (0.15, 0.5)
@@ -38,8 +38,8 @@ _LOOKED_INTO = 80  # motions whose events are read
 _MODIFIER = 0.3  # weight of words that say where and how, in events
 _LEAST = 0.35  # share of a part that an event must answer
 _NEARLY = 0.75  # share of the best answer of a motion that its other segments must reach
-_BY_HAND = 0.1  # added where the event is a labelled segment
-_SURE = 0.3  # confidence from which a learnt word is shown
+_BY_HAND = 0.1  # added where the event is a labeled segment
+_SURE = 0.3  # confidence from which a learned word is shown
 
 
 LONGEST = 2000  # characters of a query
@@ -103,11 +103,11 @@ class TextMatch:
     score : float
         Higher is better; comparable within one query only.
     text : str
-        What is there: captions or labels that match, or else learnt words.
+        What is there: captions or labels that match, or else learned words.
     words : tuple of str
         Words of the query that were found.
     sources : tuple of str
-        Where they were found: ``name``, ``label``, ``caption``, ``learnt``.
+        Where they were found: ``name``, ``label``, ``caption``, ``learned``.
     spans : tuple of (int, int)
         Characters ``[start, end)`` of `text` that are words of the query, to highlight.
     """
@@ -132,7 +132,7 @@ class TextMatch:
 class TextMatches(Sequence[TextMatch]):
     """What was found, best first, and the words that nothing is known of.
 
-    `unknown` maps each word without any motion to the known word that is spelt like it, or to "".
+    `unknown` maps each word without any motion to the known word that is spelled like it, or to "".
     """
 
     found: tuple[TextMatch, ...]
@@ -168,7 +168,7 @@ def find(
     for word in {word for part in parts for word in part.words}:
         if not index.known(word):
             unknown[word] = nearest(word, index.takes_with) or ""
-    parts = [_respelt(part, unknown) for part in parts]
+    parts = [_respelled(part, unknown) for part in parts]
     asked = [word for part in parts for word in part.words if index.known(word)]
     if not len(index) or not (asked or literal):
         return TextMatches((), unknown)
@@ -198,10 +198,10 @@ def rank(index: TextIndex, asked: Sequence[str]) -> tuple[Array, NDArray[np.bool
     named, captioned = (index.text_scores(field, asked) for field in ("named", "captioned"))
     moving = _CAPTIONED * _standard(captioned)
     matched = (named > 0.0) | (captioned > 0.0)
-    if index.learnt is not None and asked:
-        learnt = index.learnt.scores(asked)
-        moving = moving + _LEARNT * _standard(learnt)
-        matched |= learnt > 0.0
+    if index.learned is not None and asked:
+        learned = index.learned.scores(asked)
+        moving = moving + _LEARNED * _standard(learned)
+        matched |= learned > 0.0
     return moving + _NAMED * _told(named, _standard(moving), index.told), matched
 
 
@@ -282,7 +282,7 @@ def _follows(event: IndexedEvent, before: IndexedEvent, *, together: bool) -> bo
     return event is not before and event.start_frame > before.start_frame
 
 
-def _respelt(part: QueryPart, unknown: dict[str, str]) -> QueryPart:
+def _respelled(part: QueryPart, unknown: dict[str, str]) -> QueryPart:
     words = tuple(unknown.get(word) or word for word in part.words)
     return QueryPart(part.text, words, part.together)
 
@@ -311,11 +311,11 @@ def _found(
         if more:
             sources.setdefault(source, set()).update(more)
     text = "; ".join(dict.fromkeys(event.text for event in events))
-    if index.learnt is not None:
-        sure = [word for word, share in index.learnt.words_of(m, 12) if share >= _SURE]
+    if index.learned is not None:
+        sure = [word for word, share in index.learned.words_of(m, 12) if share >= _SURE]
         more = set(sure) & set(asked) - set().union(*sources.values(), set())
         if more:
-            sources.setdefault("learnt", set()).update(more)
+            sources.setdefault("learned", set()).update(more)
         text = text or ("perhaps " + ", ".join(sure[:4]) if sure else "")
     matched = [word for word in dict.fromkeys(asked) if any(word in s for s in sources.values())]
     return TextMatch(

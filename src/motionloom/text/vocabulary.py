@@ -143,7 +143,7 @@ def expanded(query: Iterable[str], synonyms: Synonyms | None = None) -> dict[str
 
 
 def nearest(word: str, vocabulary: Iterable[str]) -> str | None:
-    """The word of a vocabulary that is spelt nearly like `word`, or None.
+    """The word of a vocabulary that is spelled nearly like `word`, or None.
 
     Examples
     --------

@@ -234,7 +234,7 @@ export class ControllerView extends View {
     const x = (frame: number) => (WIDTH * (1 - (end - frame) / (SHOWN * fps))).toFixed(1);
     const y = (cost: number) => (HEIGHT - 6 - (HEIGHT - 22) * Math.min(cost / high, 1)).toFixed(1);
     const line = shown.map((one) => `${x(one.frame)},${y(one.state.going_on)}`).join(" ");
-    return html`<svg id="cost" viewBox="0 0 ${WIDTH} ${HEIGHT}" role="img" aria-label="Cost of going on in the last ${SHOWN} seconds, up to ${high.toFixed(1)} metres; jumps are marked">
+    return html`<svg id="cost" viewBox="0 0 ${WIDTH} ${HEIGHT}" role="img" aria-label="Cost of going on in the last ${SHOWN} seconds, up to ${high.toFixed(1)} meters; jumps are marked">
       <polyline class="going" points=${line}></polyline>
       ${shown.filter((one) => one.jumped).map((one) => svg`<line class="jump" x1=${x(one.frame)} x2=${x(one.frame)} y1=${y(one.state.cost)} y2=${HEIGHT - 4}></line>`)}
       <text x="4" y="11">cost of going on (blue), jumps (orange); ${high.toFixed(1)} m, ${SHOWN} s</text></svg>`;

@@ -6,14 +6,14 @@ import { Feed, StreamedMotion } from "../motion/streamed";
 import type { LiveHeads, MatchState } from "../net/types";
 import type { Message } from "../net/message";
 import type { Studio } from "../page/studio";
-import { REST, steers, stickOfKeys, stickOfPad, velocityOf, velocityTowards, type Stick } from "./steering";
+import { REST, steers, stickOfKeys, stickOfPad, velocityOf, velocityToward, type Stick } from "./steering";
 import { WishMarks } from "./wish-marks";
 
 const LEAD = 0.09; // seconds buffered: few, so that controls act soon
 const STATES = 900; // answers that are remembered
 const TURN = 1.6; // per second: rate at which the camera comes behind the character
-const FAR = 4; // metres of the camera behind the character, at the start
-const UP = 1.1; // metres above its hips
+const FAR = 4; // meters of the camera behind the character, at the start
+const UP = 1.1; // meters above its hips
 const LOOK = 2.2; // radians per second of a full right stick
 const CHANGED = 0.02; // m/s: smaller changes are not sent
 
@@ -139,7 +139,7 @@ export class Pilot extends EventTarget {
         : REST;
   }
 
-  /** The direction in which the camera looks, radians from +Z towards +X. */
+  /** The direction in which the camera looks, radians from +Z toward +X. */
   private get yaw(): number {
     const { camera, controls } = this.studio.stage;
     return Math.atan2(controls.target.x - camera.position.x, controls.target.z - camera.position.z);
@@ -153,7 +153,7 @@ export class Pilot extends EventTarget {
     const steered = stick.forward || stick.right;
     const velocity =
       this.follow && this.target && !steered
-        ? velocityTowards(place, this.target, speed)
+        ? velocityToward(place, this.target, speed)
         : velocityOf(stick, this.yaw, speed);
     const strafe = this.strafe || stick.strafe;
     const changes: Record<string, unknown> = {};

@@ -24,8 +24,8 @@ const KEYS: Record<string, [forward: number, right: number]> = {
 };
 const RUN = ["ShiftLeft", "ShiftRight"];
 const DEAD = 0.18; // of a stick: less is none
-const ARRIVED = 0.35; // metres from the pointer
-const SLOWING = 1.2; // metres from the pointer from which it slows down
+const ARRIVED = 0.35; // meters from the pointer
+const SLOWING = 1.2; // meters from the pointer from which it slows down
 
 /** Whether a key steers. */
 export function steers(code: string): boolean {
@@ -62,14 +62,14 @@ export function stickOfPad(pad: Pick<Gamepad, "axes" | "buttons"> | null | undef
   };
 }
 
-/** Velocity [x, z] of a stick; the camera looks along `yaw`, radians from +Z towards +X. */
+/** Velocity [x, z] of a stick; the camera looks along `yaw`, radians from +Z toward +X. */
 export function velocityOf({ forward, right }: Stick, yaw: number, speed: number): [number, number] {
   const [sin, cos] = [Math.sin(yaw), Math.cos(yaw)];
   return [speed * (forward * sin - right * cos) + 0, speed * (forward * cos + right * sin) + 0];
 }
 
-/** Velocity [x, z] from a place towards a point, slower near it. */
-export function velocityTowards(
+/** Velocity [x, z] from a place toward a point, slower near it. */
+export function velocityToward(
   place: readonly number[],
   point: readonly [number, number],
   speed: number,

@@ -55,8 +55,8 @@ export class WishMarks {
   }
 }
 
-function arrow(colour: number, length = 1): THREE.ArrowHelper {
-  const made = new THREE.ArrowHelper(new THREE.Vector3(0, 0, 1), new THREE.Vector3(), length, colour, 0.12, 0.09);
+function arrow(color: number, length = 1): THREE.ArrowHelper {
+  const made = new THREE.ArrowHelper(new THREE.Vector3(0, 0, 1), new THREE.Vector3(), length, color, 0.12, 0.09);
   made.traverse((one) => (one.frustumCulled = false));
   return made;
 }

@@ -3,7 +3,7 @@
 import { LitElement, css, html } from "lit";
 import { customElement, property, query } from "lit/decorators.js";
 import { sharedStyles } from "../page/style";
-import { colour } from "../page/theme";
+import { color } from "../page/theme";
 
 const SHOWN = 8; // visible seconds
 const HEIGHT = 84;
@@ -55,19 +55,19 @@ export class BeatStrip extends LitElement {
     };
     const down = new Set(this.downbeats);
     this.music.forEach((at, number) => {
-      if (shown(at)) line(at, down.has(number) ? 8 : 18, 40, colour("cool"), down.has(number) ? 3 : 2);
+      if (shown(at)) line(at, down.has(number) ? 8 : 18, 40, color("cool"), down.has(number) ? 3 : 2);
     });
     for (const at of this.motion.filter(shown)) {
       const off = Math.min(...this.music.map((beat) => Math.abs(beat - at)));
       // Beats that are off are shorter and have a gap: hue alone does not tell them apart.
-      if (off <= this.tolerance + 1e-6) line(at, 44, 68, colour("good"), 2);
-      else for (const top of [44, 54]) line(at, top, top + 6, colour("bad"), 2);
+      if (off <= this.tolerance + 1e-6) line(at, 44, 68, color("good"), 2);
+      else for (const top of [44, 54]) line(at, top, top + 6, color("bad"), 2);
     }
-    context.fillStyle = colour("faint");
+    context.fillStyle = color("faint");
     context.font = "10px system-ui";
     for (let second = Math.ceil(from); second <= from + SHOWN; second++)
       context.fillText(`${second} s`, x(second) + 2, 81);
-    line(this.time, 2, HEIGHT, colour("accent"), 1.5);
+    line(this.time, 2, HEIGHT, color("accent"), 1.5);
   }
 
   render() {

@@ -27,7 +27,7 @@ const LABELS = { "floor.room": "width and depth", tempo_bpm: "beats per minute" 
 const USUAL = { music: "tune", seconds: 20 };
 const LEADER = 0x4f9fd8;
 const FOLLOWER = 0xe0823d;
-const FILE_COLOURS = [0x7cb85c, 0x4f9fd8, 0xd8c14f, 0xc56ac0, 0x5cc4b8, 0xe0823d, 0xd86464, 0x9a86e0];
+const FILE_COLORS = [0x7cb85c, 0x4f9fd8, 0xd8c14f, 0xc56ac0, 0x5cc4b8, 0xe0823d, 0xd86464, 0x9a86e0];
 
 @customElement("loom-crowd-view")
 export class CrowdView extends View {
@@ -114,8 +114,8 @@ export class CrowdView extends View {
       this.studio.show(
         crowdMotions(message).map((motion, number) => ({
           motion,
-          colour:
-            bodies === 2 ? (number % 2 ? FOLLOWER : LEADER) : FILE_COLOURS[(number % files) % FILE_COLOURS.length],
+          color:
+            bodies === 2 ? (number % 2 ? FOLLOWER : LEADER) : FILE_COLORS[(number % files) % FILE_COLORS.length],
         })),
         null,
         { title: this.kind, several: true, body: () => this.subject(), ...crowd.lines },
@@ -152,7 +152,7 @@ export class CrowdView extends View {
   private result() {
     if (!this.crowd) return "";
     const { characters, beats_total: total, beats_within_one_frame: on } = this.crowd;
-    const cm = (metres: number) => `${(100 * metres).toFixed(1)} cm`;
+    const cm = (meters: number) => `${(100 * meters).toFixed(1)} cm`;
     return html`<section><h2>${characters} characters</h2>
       <div class="figures" id="figures">
         <b class=${on >= 0.95 * total ? "good" : "off"}>${((100 * on) / Math.max(total, 1)).toFixed(1)} %</b>

@@ -192,7 +192,7 @@ export class DanceView extends View {
   private async choose(file: File | undefined): Promise<void> {
     if (!file) return;
     await this.attempt(async () => {
-      this.busy = "analysing the music";
+      this.busy = "analyzing the music";
       this.music = await this.upload(file);
       this.songs.set(this.music.id, file);
       this.change({ music: this.music.id, tempo_bpm: undefined });

@@ -3,7 +3,7 @@
 import { LitElement, css, html, type PropertyValues } from "lit";
 import { customElement, property, query, state } from "lit/decorators.js";
 import { sharedStyles } from "../page/style";
-import { colour } from "../page/theme";
+import { color } from "../page/theme";
 
 /** Two similar frames, and the transitions between them in one or both directions. */
 export interface TransitionPair {
@@ -33,7 +33,7 @@ const BAR = 7;
 const STEPS = 24;
 const NEAR = 7;
 const INK = { played: "accent", locked: "good", removed: "bad", "cut off": "faint" } as const;
-const inkOf = (state: string) => colour(INK[state as keyof typeof INK] ?? "accent");
+const inkOf = (state: string) => color(INK[state as keyof typeof INK] ?? "accent");
 
 /** The transitions of a graph, both directions of a pair together. */
 export function transitionPairs(drawn: DrawnGraph): TransitionPair[] {
@@ -189,18 +189,18 @@ export class Arcs extends LitElement {
     names.forEach((name, take) => {
       const y = this.y(take);
       const here = playable.includes(name);
-      context.fillStyle = colour(here ? "cool" : "edge");
+      context.fillStyle = color(here ? "cool" : "edge");
       context.beginPath();
       context.roundRect(this.x(0), y - BAR / 2, this.x(frames[take]) - this.x(0), BAR, 3);
       context.fill();
-      context.fillStyle = colour(take === this.take ? "accent" : here ? "ink" : "faint");
+      context.fillStyle = color(take === this.take ? "accent" : here ? "ink" : "faint");
       context.font = "12px system-ui, sans-serif";
       context.textBaseline = "middle";
       context.fillText(fitted(context, name, LABEL - 16), 8, y);
     });
     for (const [pair, ink] of [
-      [this.hovered, colour("mark")],
-      [this.picked, colour("mark")],
+      [this.hovered, color("mark")],
+      [this.picked, color("mark")],
     ] as const) {
       const index = pair ? this.pairs.indexOf(pair) : -1;
       if (index < 0) continue;
@@ -241,8 +241,8 @@ export class Arcs extends LitElement {
     if (take < 0) return;
     const x = this.x(position.frame);
     const y = this.y(take);
-    context.fillStyle = colour("mark");
-    context.shadowColor = colour("accent");
+    context.fillStyle = color("mark");
+    context.shadowColor = color("accent");
     context.shadowBlur = 10;
     context.beginPath();
     context.arc(x, y, 6, 0, 7);

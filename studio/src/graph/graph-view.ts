@@ -44,7 +44,7 @@ export class GraphView extends View {
   @state() private automatic = true;
   @state() private drawing = false;
   @state() private busy = "";
-  @state() private pathError: number | null = null; // mean distance of the walk from its path, metres
+  @state() private pathError: number | null = null; // mean distance of the walk from its path, meters
   private quality: Quality | null = null; // of that walk
   @state() private path: [number, number][] = [];
   private head: GraphHead | null = null;
@@ -250,7 +250,7 @@ export class GraphView extends View {
     if (path.length > 1) {
       this.floor!.show(path);
       void this.walkAlong(path);
-    } else this.studio.notify("A path is two or more points x,z in metres, separated by spaces: 0,0 3,0 3,2");
+    } else this.studio.notify("A path is two or more points x,z in meters, separated by spaces: 0,0 3,0 3,2");
   }
 
   private clearPath(): void {
@@ -365,7 +365,7 @@ export class GraphView extends View {
         }} /></label>
       ${this.path.length ? html`<button @click=${this.savePath}>Save path.csv</button>` : ""}
       <button id="bvh" @click=${() => this.save("bvh")}>Save BVH</button><button @click=${() => this.save("glb")}>Save GLB</button></div>
-      <label class="faint">or type a path in metres
+      <label class="faint">or type a path in meters
         <input id="points" placeholder="0,0 3,0 3,2" .value=${live(pathText(this.path))} @change=${(e: Event) => this.typed(inputValue(e))} /></label>
       <p class="numbers ${this.busy ? "" : "faint"}" id="seen">${this.walker ? html`<span id="position"></span> ` : ""}${
         this.busy

@@ -7,7 +7,7 @@ import { customElement, property, query } from "lit/decorators.js";
 import type { GridSide } from "../net/types";
 import { sharedStyles } from "../page/style";
 import { HeatMap, type Seen } from "./heat-map";
-import { colour } from "../page/theme";
+import { color } from "../page/theme";
 
 /** Lines over the cells: (row, column) pairs, split by `offsets`; lines [from, to) are drawn. */
 export interface Lines {
@@ -18,7 +18,7 @@ export interface Lines {
 }
 export interface Layer {
   lines: Lines;
-  colour: string;
+  color: string;
   width: number;
   glow?: boolean;
   thin?: boolean;
@@ -146,7 +146,7 @@ export class GridMap extends LitElement {
     return row >= 0 && column >= 0 && row < this.data.rows && column < this.data.columns ? { row, column } : null;
   }
 
-  /** The centre of a cell, in pixels of this element. */
+  /** The center of a cell, in pixels of this element. */
   positionOf({ row, column }: Cell): { x: number; y: number } {
     const { width, height } = this.inner;
     return {
@@ -247,7 +247,7 @@ export class GridMap extends LitElement {
     this.showCaption(cell ?? this.chosen);
   }
 
-  private strokes(context: CanvasRenderingContext2D, { lines, colour, width, glow, thin }: Layer): void {
+  private strokes(context: CanvasRenderingContext2D, { lines, color, width, glow, thin }: Layer): void {
     let path = this.paths.get(lines);
     if (!path) {
       path = new Path2D();
@@ -277,20 +277,20 @@ export class GridMap extends LitElement {
       ]),
     );
     context.lineJoin = context.lineCap = "round";
-    context.strokeStyle = "rgba(0, 0, 0, 0.55)"; // an outline, visible on any colour
+    context.strokeStyle = "rgba(0, 0, 0, 0.55)"; // an outline, visible on any color
     context.lineWidth = width + 2;
     if (!thin) context.stroke(placed);
-    context.strokeStyle = colour;
+    context.strokeStyle = color;
     context.globalAlpha = glow || thin ? 0.8 : 1;
     context.lineWidth = width;
     context.stroke(placed);
     context.globalAlpha = 1;
   }
 
-  private cross(context: CanvasRenderingContext2D, cell: Cell, colour: string, ring: boolean): void {
+  private cross(context: CanvasRenderingContext2D, cell: Cell, color: string, ring: boolean): void {
     const { x, y } = this.positionOf(cell);
     const { width, height } = this.inner;
-    context.strokeStyle = colour;
+    context.strokeStyle = color;
     context.lineWidth = 1;
     context.beginPath();
     context.moveTo(LEFT, y);
@@ -316,8 +316,8 @@ export class GridMap extends LitElement {
     const { width, height } = this.inner;
     const { seen, data } = this;
     const { rate, step, sides } = data!;
-    context.fillStyle = colour("faint");
-    context.strokeStyle = colour("edge");
+    context.fillStyle = color("faint");
+    context.strokeStyle = color("edge");
     context.font = "11px system-ui, sans-serif";
     context.lineWidth = 1;
     for (const side of ["columns", "rows"] as const) {

@@ -13,10 +13,10 @@ import { sharedStyles } from "../page/style";
 import "../page/take-picker";
 import { View } from "../page/view";
 import { distanceText } from "../search/match-card";
-import { MATCH_COLOUR, QUERY_COLOUR, showMatch } from "../search/match-overlay";
+import { MATCH_COLOR, QUERY_COLOR, showMatch } from "../search/match-overlay";
 import "./grid-map";
 import type { Cell, GridData, GridMap, Layer, Lines } from "./grid-map";
-import { colourAt } from "./heat-map";
+import { colorAt } from "./heat-map";
 
 interface Paths extends Lines {
   distances: Float32Array;
@@ -38,7 +38,7 @@ const LAYERS = [
 type LayerName = (typeof LAYERS)[number][0];
 const AROUND = 15; // frames before and after a clicked one that can be played
 const MANY = 300; // chains from which lines are drawn thin
-const DEFAULT_THRESHOLD = 0.08; // metres per cell, as for families
+const DEFAULT_THRESHOLD = 0.08; // meters per cell, as for families
 
 @customElement("loom-grid-view")
 export class GridView extends View {
@@ -144,7 +144,7 @@ export class GridView extends View {
         cells: arrays.cells as Uint8Array,
         sides: { rows: meta.rows, columns: meta.columns },
       };
-      if (this.data.unit !== "m" && this.threshold === DEFAULT_THRESHOLD) this.threshold = null; // the default is in metres
+      if (this.data.unit !== "m" && this.threshold === DEFAULT_THRESHOLD) this.threshold = null; // the default is in meters
       this.lines = meta.lines;
       this.describe();
       await this.updateComplete;
@@ -223,18 +223,18 @@ export class GridView extends View {
   private get layers(): Layer[] {
     const { web, dtw, on } = this;
     const layers: Layer[] = [];
-    const colour = (name: LayerName) => LAYERS.find((one) => one[0] === name)![2];
+    const color = (name: LayerName) => LAYERS.find((one) => one[0] === name)![2];
     if (web && on.has("matches"))
       layers.push(
-        ...this.near(web.matches).map((lines) => ({ lines, colour: colour("matches"), width: 6, glow: true })),
+        ...this.near(web.matches).map((lines) => ({ lines, color: color("matches"), width: 6, glow: true })),
       );
     const thin = web !== null && web.chains.to > MANY; // whole takes have many lines
     if (web && on.has("bridges"))
-      layers.push({ lines: web.bridges, colour: colour("bridges"), width: thin ? 0.7 : 1.4, thin });
+      layers.push({ lines: web.bridges, color: color("bridges"), width: thin ? 0.7 : 1.4, thin });
     if (web && on.has("chains"))
-      layers.push({ lines: web.chains, colour: colour("chains"), width: thin ? 1.3 : 2, thin });
+      layers.push({ lines: web.chains, color: color("chains"), width: thin ? 1.3 : 2, thin });
     if (dtw && on.has("path"))
-      layers.push(...this.near(dtw).map((lines) => ({ lines, colour: colour("path"), width: 2.4 })));
+      layers.push(...this.near(dtw).map((lines) => ({ lines, color: color("path"), width: 2.4 })));
     return layers;
   }
 
@@ -260,7 +260,7 @@ export class GridView extends View {
       this.studio.show(
         shown.map((motion, k) => ({
           motion,
-          colour: [QUERY_COLOUR, MATCH_COLOUR][k],
+          color: [QUERY_COLOR, MATCH_COLOR][k],
           title: `${motion.name} ${moments[k].frame}`,
           at: -clips[k].anchor / motion.fps,
         })),
@@ -320,7 +320,7 @@ export class GridView extends View {
   private legend() {
     const { data, threshold } = this;
     if (!data) return html`<div></div>`;
-    const stops = Array.from({ length: 11 }, (_, k) => `rgb(${colourAt(k / 10).join(" ")}) ${k * 10}%`).join(", ");
+    const stops = Array.from({ length: 11 }, (_, k) => `rgb(${colorAt(k / 10).join(" ")}) ${k * 10}%`).join(", ");
     return html`<div class="legend"><span>0</span><div class="bar" style="background: linear-gradient(90deg, ${stops})"></div>
       <span>${distanceText(data.high, data.unit)}</span>
       <span class="faint">within</span><input id="threshold" type="range" min="0" max=${data.high} step=${data.high / 300} aria-label="Threshold"
@@ -355,8 +355,8 @@ export class GridView extends View {
   render() {
     return html`${this.form()}
       <div class="layers">${LAYERS.map(
-        ([name, title, colour]) => html`<button data-layer=${name} aria-pressed=${this.on.has(name)}
-          @click=${() => this.toggle(name)}><i style="background: ${colour}"></i>${title}</button>`,
+        ([name, title, color]) => html`<button data-layer=${name} aria-pressed=${this.on.has(name)}
+          @click=${() => this.toggle(name)}><i style="background: ${color}"></i>${title}</button>`,
       )}
         <span class="grow"></span><span class="faint">${this.busy ? "computing distances…" : ""}</span>
         <button aria-pressed=${this.live} title="Show the poses under the pointer" @click=${() => (this.live = !this.live)}>follow pointer</button></div>

@@ -1,4 +1,4 @@
-// A heat map of bytes: one texture, coloured by a shader, so that zooming costs nothing.
+// A heat map of bytes: one texture, colored by a shader, so that zooming costs nothing.
 
 /** The visible cells: first column and row, and their numbers. */
 export interface Seen {
@@ -22,7 +22,7 @@ const ANCHORS = [
   "#07051b",
 ];
 
-export function colourAt(part: number): [number, number, number] {
+export function colorAt(part: number): [number, number, number] {
   const place = Math.min(Math.max(part, 0), 1) * (ANCHORS.length - 1);
   const whole = Math.min(Math.floor(place), ANCHORS.length - 2);
   const rest = place - whole;
@@ -37,7 +37,7 @@ const CORNERS = `#version 300 es
   out vec2 part;
   void main() { vec2 corner = corners[gl_VertexID]; part = 0.5 * corner + 0.5; gl_Position = vec4(corner, 0, 1); }`;
 
-const COLOURS = `#version 300 es
+const COLORS = `#version 300 es
   precision highp float;
   precision highp sampler2D;
   in vec2 part;
@@ -47,11 +47,11 @@ const COLOURS = `#version 300 es
   uniform vec2 pixel; // cells per pixel
   uniform float threshold; // as a fraction of 255
   uniform int shown; // 1 minima, 2 region
-  out vec4 colour;
+  out vec4 color;
   // A pixel that covers several cells shows the smallest distance, and all marks among them.
   void main() {
     vec2 cell = seen.xy + part * seen.zw;
-    if (any(lessThan(cell, vec2(0))) || any(greaterThanEqual(cell, size))) { colour = vec4(0.09, 0.1, 0.125, 1); return; }
+    if (any(lessThan(cell, vec2(0))) || any(greaterThanEqual(cell, size))) { color = vec4(0.09, 0.1, 0.125, 1); return; }
     ivec2 taps = clamp(ivec2(ceil(pixel - 0.01)), ivec2(1), ivec2(8)), last = ivec2(size) - 1;
     float byte = 1.0;
     int bits = 0;
@@ -60,10 +60,10 @@ const COLOURS = `#version 300 es
       byte = min(byte, texelFetch(cells, at, 0).r);
       if (shown > 0) bits |= int(texelFetch(marks, at, 0).r * 255.0 + 0.5);
     }
-    colour = texelFetch(scale, ivec2(int(byte * 255.0 + 0.5), 0), 0);
-    if (byte > threshold) colour.rgb *= 0.6;
-    if ((shown & 2) != 0 && (bits & 2) != 0) colour.rgb = mix(colour.rgb, vec3(0.31, 0.62, 0.85), 0.45);
-    if ((shown & 1) != 0 && (bits & 1) != 0) colour.rgb = vec3(0.49, 0.98, 1.0);
+    color = texelFetch(scale, ivec2(int(byte * 255.0 + 0.5), 0), 0);
+    if (byte > threshold) color.rgb *= 0.6;
+    if ((shown & 2) != 0 && (bits & 2) != 0) color.rgb = mix(color.rgb, vec3(0.31, 0.62, 0.85), 0.45);
+    if ((shown & 1) != 0 && (bits & 1) != 0) color.rgb = vec3(0.49, 0.98, 1.0);
   }`;
 
 export class HeatMap {
@@ -80,7 +80,7 @@ export class HeatMap {
     this.program = gl.createProgram()!;
     for (const [kind, source] of [
       [gl.VERTEX_SHADER, CORNERS],
-      [gl.FRAGMENT_SHADER, COLOURS],
+      [gl.FRAGMENT_SHADER, COLORS],
     ] as const) {
       const shader = gl.createShader(kind)!;
       gl.shaderSource(shader, source);
@@ -93,7 +93,7 @@ export class HeatMap {
     this.textures = [gl.createTexture()!, gl.createTexture()!, gl.createTexture()!];
     this.load(1, new Uint8Array(1), 1, 1);
     const scale = new Uint8Array(256 * 4);
-    for (let k = 0; k < 256; k++) scale.set([...colourAt(k / 254), 255], k * 4);
+    for (let k = 0; k < 256; k++) scale.set([...colorAt(k / 254), 255], k * 4);
     gl.activeTexture(gl.TEXTURE2);
     gl.bindTexture(gl.TEXTURE_2D, this.textures[2]);
     gl.texImage2D(gl.TEXTURE_2D, 0, gl.RGBA8, 256, 1, 0, gl.RGBA, gl.UNSIGNED_BYTE, scale);

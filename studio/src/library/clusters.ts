@@ -8,7 +8,7 @@ import { counted, durationText } from "../page/counts";
 import "../page/progress-line";
 import type { Studio } from "../page/studio";
 import { sharedStyles } from "../page/style";
-import { colour, reducedMotion } from "../page/theme";
+import { color, reducedMotion } from "../page/theme";
 import { MAKES, labelTakes } from "./selection-bar";
 import { drawThumbnail, type ThumbnailStore } from "./thumbnails";
 
@@ -74,7 +74,7 @@ export class Clusters extends LitElement {
     const seconds = reducedMotion() ? 0 : performance.now() / 1000;
     for (const canvas of this.renderRoot.querySelectorAll("canvas")) {
       const figure = this.store.get(canvas.dataset.name!);
-      if (figure) drawThumbnail(canvas.getContext("2d")!, figure, seconds, canvas.width, colour("figure"));
+      if (figure) drawThumbnail(canvas.getContext("2d")!, figure, seconds, canvas.width, color("figure"));
     }
   }
 
@@ -87,14 +87,14 @@ export class Clusters extends LitElement {
     const { library } = this.studio;
     const held = new Set(cluster.motions);
     const rows = library.motions.filter((row) => held.has(row.name));
-    const labelled = cluster.name && rows.every((row) => row.labels.includes(cluster.name));
+    const labeled = cluster.name && rows.every((row) => row.labels.includes(cluster.name));
     const title = cluster.name || cluster.motions[0];
     return html`<li><canvas data-name=${cluster.motions[0]} width=${PICTURE * 2} height=${PICTURE * 2} aria-hidden="true"></canvas>
       <button class="open" aria-label="Open the cluster ${title}, ${counted(cluster.motions.length, "take")}" @click=${() => this.open(cluster)}>${title}</button>
       <div class="row"><span class="faint facts">${counted(cluster.motions.length, "take")}, ${durationText(cluster.seconds)}, ${cluster.kind}${cluster.rhythmic ? ", with a rhythm" : ""}</span>
         ${
-          labelled
-            ? html`<span class="faint facts">labelled</span>`
+          labeled
+            ? html`<span class="faint facts">labeled</span>`
             : cluster.name
               ? html`<button class="label" aria-label="Label all: ${cluster.name}, ${counted(cluster.motions.length, "take")}" @click=${() => void this.studio.attempt(() => labelTakes(this.studio, cluster.motions, cluster.name))}>Label all</button>`
               : nothing

@@ -35,7 +35,7 @@ interface LibraryState {
   label: string;
   sort: Sort;
   segment: string;
-  /** Takes, or clusters of takes that are alike; empty: clusters where nothing is labelled. */
+  /** Takes, or clusters of takes that are alike; empty: clusters where nothing is labeled. */
   show: "takes" | "clusters" | "";
 }
 
@@ -162,9 +162,9 @@ export class LibraryView extends View {
     this.sampling = false;
   }
 
-  private colours(): Map<string, string> {
+  private colors(): Map<string, string> {
     if (this.studio.take === null) return new Map();
-    return new Map(this.studio.stage.characters.map((one) => [one.motion.name, `#${one.colour.getHexString()}`]));
+    return new Map(this.studio.stage.characters.map((one) => [one.motion.name, `#${one.color.getHexString()}`]));
   }
 
   private finder(labels: ReadonlyMap<string, number>) {
@@ -230,7 +230,7 @@ export class LibraryView extends View {
       ${
         rows.length || !library.name
           ? html`<loom-take-cards .marked=${this.studio.picked} ?marking=${this.studio.picked.size > 0}
-          @mark=${(event: CustomEvent<string[]>) => this.studio.pick(event.detail)} .rows=${rows} .colours=${this.colours()} .store=${this.store} @pick=${this.pick}></loom-take-cards>`
+          @mark=${(event: CustomEvent<string[]>) => this.studio.pick(event.detail)} .rows=${rows} .colors=${this.colors()} .store=${this.store} @pick=${this.pick}></loom-take-cards>`
           : html`<div class="hint faint">No take matches.</div>`
       }
       ${bar}${this.open(labels)}`;

@@ -94,7 +94,7 @@ export class SelectionBar extends LitElement {
     const { form, studio, names } = this;
     if (!text) return;
     this.form = "";
-    if (form === "label") void this.attempt("labelling", () => labelTakes(studio, names, text));
+    if (form === "label") void this.attempt("labeling", () => labelTakes(studio, names, text));
     else
       void this.attempt("renaming", async () => {
         await send("post", "library/rename", { body: { name: names[0], new: text } });
@@ -158,5 +158,5 @@ export class SelectionBar extends LitElement {
 export async function labelTakes(studio: Studio, names: string[], label: string): Promise<void> {
   await send("post", "library/labels", { body: { places: names, label } });
   await studio.refresh(false);
-  studio.did(`Labelled ${counted(names.length, "take")}: ${label}`);
+  studio.did(`Labeled ${counted(names.length, "take")}: ${label}`);
 }

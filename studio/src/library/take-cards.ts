@@ -6,7 +6,7 @@ import { repeat } from "lit/directives/repeat.js";
 import type { Row } from "../page/studio";
 import { sharedStyles } from "../page/style";
 import { drawThumbnail, type ThumbnailStore } from "./thumbnails";
-import { colour, reducedMotion } from "../page/theme";
+import { color, reducedMotion } from "../page/theme";
 
 const WIDE = 116; // minimum width of a card, in pixels
 const TALL = 160;
@@ -24,8 +24,8 @@ export interface Pick {
 @customElement("loom-take-cards")
 export class TakeCards extends LitElement {
   @property({ attribute: false }) rows: Row[] = [];
-  /** Colours of the takes on the stage, by name. */
-  @property({ attribute: false }) colours: ReadonlyMap<string, string> = new Map();
+  /** Colors of the takes on the stage, by name. */
+  @property({ attribute: false }) colors: ReadonlyMap<string, string> = new Map();
   @property({ attribute: false }) store!: ThumbnailStore;
   /** Takes that are selected together. */
   @property({ attribute: false }) marked: ReadonlySet<string> = new Set();
@@ -91,7 +91,7 @@ export class TakeCards extends LitElement {
       const name = canvas.dataset.name!;
       const figure = this.store.get(name);
       const context = canvas.getContext("2d")!;
-      if (figure) drawThumbnail(context, figure, seconds, PICTURE * FINE, this.colours.get(name) ?? colour("figure"));
+      if (figure) drawThumbnail(context, figure, seconds, PICTURE * FINE, this.colors.get(name) ?? color("figure"));
       else context.clearRect(0, 0, canvas.width, canvas.height);
     }
   }
@@ -157,14 +157,14 @@ export class TakeCards extends LitElement {
 
   protected willUpdate(): void {
     if (!this.rows.some((row) => row.name === this.focused))
-      this.focused = this.rows.find((row) => this.colours.has(row.name))?.name ?? this.rows[0]?.name ?? "";
+      this.focused = this.rows.find((row) => this.colors.has(row.name))?.name ?? this.rows[0]?.name ?? "";
   }
 
   private card(row: Row, index: number, stop: string) {
     const { columns } = this;
     const wide = this.width / columns;
     const place = `left:${(index % columns) * wide}px;top:${Math.floor(index / columns) * TALL}px;width:${wide - 6}px;height:${TALL - 6}px`;
-    const own = this.colours.get(row.name);
+    const own = this.colors.get(row.name);
     const marked = this.marked.has(row.name);
     const corner = `left:${(index % columns) * wide + wide - 30}px;top:${Math.floor(index / columns) * TALL + 6}px`;
     return html`<input type="checkbox" class="mark" tabindex="-1" style=${corner} aria-label="Select ${row.name}" title="Select it (X)"

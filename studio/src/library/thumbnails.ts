@@ -72,7 +72,7 @@ export function drawThumbnail(
   figure: Thumbnail,
   seconds: number,
   size: number,
-  colour: string,
+  color: string,
 ): void {
   const { places, parents, frames, fps } = figure;
   const scale = size / 256;
@@ -81,7 +81,7 @@ export function drawThumbnail(
   context.lineCap = context.lineJoin = "round";
   // The far side first and fainter, to distinguish left and right.
   context.lineWidth = Math.max(size / 42, 1.5);
-  context.strokeStyle = colour;
+  context.strokeStyle = color;
   const half = parents.length >= 18 ? 11 : parents.length;
   for (const [from, to, alpha] of [
     [half, parents.length, 0.5],
@@ -102,7 +102,7 @@ export function drawThumbnail(
   if (half === parents.length) return;
   const neck = start + 2 * 2;
   const top = start + 3 * 2;
-  context.fillStyle = colour;
+  context.fillStyle = color;
   context.beginPath();
   context.arc(
     ((places[neck] + 2 * places[top]) / 3) * scale,

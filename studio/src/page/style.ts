@@ -3,7 +3,7 @@
 import { css } from "lit";
 
 export const sharedStyles = css`
-  :host { color: var(--ink); } /* colours: theme.ts */
+  :host { color: var(--ink); } /* colors: theme.ts */
   * { box-sizing: border-box; }
   h2 { font-size: 15px; margin: 0 0 8px; }
   p { margin: 4px 0 8px; }

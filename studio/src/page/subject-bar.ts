@@ -183,14 +183,14 @@ export class SubjectBar extends LitElement {
         this.said = `kept as ${names.join(", ")}`;
       });
     else
-      void this.attempt("labelling", async () => {
+      void this.attempt("labeling", async () => {
         const { motion } = subject.segment!;
         const whole = subject.title === motion;
         const place = whole ? motion : segmentText(subject.segment!);
         const saved = await send("post", "library/labels", { body: { places: [place], label: text } });
         studio.relabel(motion, saved.labels[motion]);
-        studio.did(`Labelled ${place}: ${text}`);
-        this.said = `labelled ${text}`;
+        studio.did(`Labeled ${place}: ${text}`);
+        this.said = `labeled ${text}`;
       });
   }
 

@@ -1,4 +1,4 @@
-// Colours of the page, light or dark as the system asks: CSS variables, and the same for canvases.
+// Colors of the page, light or dark as the system asks: CSS variables, and the same for canvases.
 
 const DARK = {
   ink: "#d9dee7",
@@ -20,9 +20,9 @@ const DARK = {
   mark: "#ffffff",
   figure: "#aab4c4",
 };
-type Colours = typeof DARK;
+type Colors = typeof DARK;
 
-const LIGHT: Colours = {
+const LIGHT: Colors = {
   ink: "#1c222b",
   faint: "#566070",
   line: "#d3d9e2",
@@ -49,8 +49,8 @@ const calm = typeof matchMedia === "function" ? matchMedia("(prefers-reduced-mot
 /** Fires "change" when the system switches between light and dark. */
 export const theme = new EventTarget();
 
-/** A colour of the page, for canvases and the stage. */
-export function colour(name: keyof Colours): string {
+/** A color of the page, for canvases and the stage. */
+export function color(name: keyof Colors): string {
   return (light?.matches ? LIGHT : DARK)[name];
 }
 
@@ -63,9 +63,9 @@ export function reducedMotion(): boolean {
 export function applyTheme(): void {
   const apply = () => {
     const { style } = document.documentElement;
-    for (const name of Object.keys(DARK) as (keyof Colours)[]) style.setProperty(`--${name}`, colour(name));
+    for (const name of Object.keys(DARK) as (keyof Colors)[]) style.setProperty(`--${name}`, color(name));
     style.setProperty("color-scheme", light?.matches ? "light" : "dark");
-    style.background = colour("stage");
+    style.background = color("stage");
     theme.dispatchEvent(new Event("change"));
   };
   light?.addEventListener("change", apply);

@@ -18,7 +18,7 @@ const STEPS: Step[] = [
   {
     title: "Takes",
     of: "aside",
-    text: "Drop motion files or a folder anywhere on the page; they need no labels. Clusters put takes together that are alike, and a cluster is labelled at once.",
+    text: "Drop motion files or a folder anywhere on the page; they need no labels. Clusters put takes together that are alike, and a cluster is labeled at once.",
   },
   {
     title: "The stage",

@@ -25,7 +25,7 @@ const TITLES: Record<string, string> = {
   average_speed: "average speed of the body",
   turn: "turning angle of the body",
   joint_speed: "speed of a joint at a frame",
-  centre_of_mass: "centre of mass at a frame",
+  center_of_mass: "center of mass at a frame",
 };
 
 const fields = () => settingsFields("parametrize", ["samples"]);
@@ -188,7 +188,7 @@ export class ParametricForm extends LitElement {
       label?: string[];
       expansion?: { join_distance: number };
     };
-    const labelled = label ? ` --label ${shellWord(label)}` : "";
+    const labeled = label ? ` --label ${shellWord(label)}` : "";
     const far = expansion ? ` --join-distance ${expansion.join_distance}` : "";
     const whole = this.source === "label" || this.source === "takes";
     const only = this.source === "takes" ? ` --only ${shellWord(this.takes.join(","))}` : "";
@@ -203,7 +203,7 @@ export class ParametricForm extends LitElement {
       ? `lib.select(first=${pythonLiteral(this.query())}, ${only ? `only=[${this.takes.map(pythonLiteral).join(", ")}]` : `label=${pythonLiteral(label ?? "")}`})`
       : `lib.family(${pythonLiteral(this.query())}${expansion ? `, expansion=ml.Expansion(join_distance=${expansion.join_distance})` : ""}${label ? `, label=${pythonLiteral(label)}` : ""})`;
     return {
-      cli: `motionloom parametrize ${shellWord(lib)} ${shellWord(this.query())}${whole ? " --whole" : ""}${labelled}${only}${far} --by ${shellWord(this.by())} --samples ${samples} --drop-unmatched --name ${shellWord(body.name)}`,
+      cli: `motionloom parametrize ${shellWord(lib)} ${shellWord(this.query())}${whole ? " --whole" : ""}${labeled}${only}${far} --by ${shellWord(this.by())} --samples ${samples} --drop-unmatched --name ${shellWord(body.name)}`,
       python: `import motionloom as ml; lib = ml.Library(${pythonLiteral(lib)}); lib.parametrize(${family}, ${options})`,
     };
   }

@@ -267,8 +267,8 @@ export class ParametricView extends View {
   private readout() {
     const { answer } = this;
     if (!answer) return html`<p class="faint">…</p>`;
-    const centimetres = this.unit() === "cm";
-    const far = (off: number) => (centimetres ? `${(100 * off).toFixed(1)} cm` : `${off.toFixed(3)} ${this.unit()}`);
+    const centimeters = this.unit() === "cm";
+    const far = (off: number) => (centimeters ? `${(100 * off).toFixed(1)} cm` : `${off.toFixed(3)} ${this.unit()}`);
     const off = far(answer.off);
     const { refused } = this;
     return html`<div class="readout" role="status">

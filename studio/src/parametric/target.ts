@@ -114,11 +114,11 @@ export class Region {
   }
 }
 
-function cloud(points: Float32Array, colour: number, pixels: number, opacity: number): THREE.Points {
+function cloud(points: Float32Array, color: number, pixels: number, opacity: number): THREE.Points {
   const geometry = new THREE.BufferGeometry();
   geometry.setAttribute("position", new THREE.BufferAttribute(points, 3));
   const paint = new THREE.PointsMaterial({
-    color: colour,
+    color: color,
     size: pixels * Math.min(devicePixelRatio, 2),
     sizeAttenuation: false,
     map: disc(),

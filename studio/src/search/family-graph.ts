@@ -12,8 +12,8 @@ import { shortName } from "./match-card";
 
 const SIZE = 100; // units of the picture per unit of the layout
 const RADIUS = 46;
-const METRE = 39; // units per metre of a figure
-const FEET = 35; // units from the centre of a node down to the feet
+const METER = 39; // units per meter of a figure
+const FEET = 35; // units from the center of a node down to the feet
 const READABLE = 0.7; // pixels per unit from which names fit next to each other
 const LEAST_SCALE = 0.05; // pixels per unit
 const MOST_SCALE = 8;
@@ -24,8 +24,8 @@ export class FamilyGraph extends LitElement {
   @property({ attribute: false }) nodes: FamilyNode[] = [];
   @property({ attribute: false }) edges: FamilyEdge[] = [];
   @property({ attribute: false }) figures: (Figure | null)[] = [];
-  /** Colours of the tiers, from the query on. */
-  @property({ attribute: false }) colours: string[] = [];
+  /** Colors of the tiers, from the query on. */
+  @property({ attribute: false }) colors: string[] = [];
   @property({ type: Number }) current = 0;
   /** Numbers of the excluded nodes. */
   @property({ attribute: false }) excluded: ReadonlySet<number> = new Set();
@@ -105,20 +105,20 @@ export class FamilyGraph extends LitElement {
     const view = viewOf(figure, frame, anchorOf(figure, frame));
     const place = (point: number) => {
       const [right, up] = view(point);
-      return [METRE * right, FEET - METRE * up];
+      return [METER * right, FEET - METER * up];
     };
-    const colours = number === 0 ? COOL : WARM;
+    const colors = number === 0 ? COOL : WARM;
     const bones = body.bones.map(([a, b], bone) => {
       const [ax, ay] = place(a);
       const [bx, by] = place(b);
-      return svg`<line x1=${ax} y1=${ay} x2=${bx} y2=${by} stroke=${colours[body.sides[bone] + 1]} stroke-width=${Math.max(1.4, body.widths[bone] * 50)} stroke-linecap="round"></line>`;
+      return svg`<line x1=${ax} y1=${ay} x2=${bx} y2=${by} stroke=${colors[body.sides[bone] + 1]} stroke-width=${Math.max(1.4, body.widths[bone] * 50)} stroke-linecap="round"></line>`;
     });
     if (!body.head) return bones;
     const [ax, ay] = place(body.head[0]);
     const [bx, by] = place(body.head[1]);
     return [
       ...bones,
-      svg`<circle style="fill: ${colours[1]}; stroke: none" cx=${ax + 0.6 * (bx - ax)} cy=${ay + 0.6 * (by - ay)} r="3.6"></circle>`,
+      svg`<circle style="fill: ${colors[1]}; stroke: none" cx=${ax + 0.6 * (bx - ax)} cy=${ay + 0.6 * (by - ay)} r="3.6"></circle>`,
     ];
   }
 
@@ -139,7 +139,7 @@ export class FamilyGraph extends LitElement {
 
   private node(one: FamilyNode, number: number) {
     const [x, y] = this.at(number);
-    const colour = this.colours[Math.min(one.tier, this.colours.length - 1)];
+    const color = this.colors[Math.min(one.tier, this.colors.length - 1)];
     const name = shortName(one.motion, 16);
     const words = Math.min(11 / Math.min(this.scale, 1), 17); // legible when zoomed out, too
     const act = (event: KeyboardEvent) => {
@@ -152,7 +152,7 @@ export class FamilyGraph extends LitElement {
       transform="translate(${x} ${y})" tabindex="0" role="button"
       @click=${() => this.choose(number)} @keydown=${act}
       @pointerenter=${() => (this.hovered = number)} @pointerleave=${() => (this.hovered = -1)}>
-      <circle r=${RADIUS} stroke=${colour}></circle>${this.figure(number)}
+      <circle r=${RADIUS} stroke=${color}></circle>${this.figure(number)}
       ${number === 0 || this.scale > READABLE || number === this.current ? svg`<text y=${RADIUS + 14} font-size=${words}>${number === 0 ? "query" : name}</text>` : ""}
       ${number && this.scale > READABLE ? svg`<text class="far" y=${RADIUS + 26} font-size="10">${one.distance_to_query.toFixed(3)} ${this.unit}</text>` : ""}
       <title>${one.motion}:${one.start_frame}-${one.end_frame}, tier ${one.tier}</title></g>`;
@@ -182,9 +182,9 @@ export class FamilyGraph extends LitElement {
         ${this.nodes.map((one, number) => this.node(one, number))}</g></svg>
       <div class="caption">${this.caption()}</div>
       <div class="tiers">${Array.from(
-        { length: Math.min(tiers, this.colours.length - 1) + 1 },
+        { length: Math.min(tiers, this.colors.length - 1) + 1 },
         (_, tier) => html`<span>
-        <i style="background: ${this.colours[tier]}"></i>${tier ? `tier ${tier}` : "query"}</span>`,
+        <i style="background: ${this.colors[tier]}"></i>${tier ? `tier ${tier}` : "query"}</span>`,
       )}</div>
       ${this.transform === zoomIdentity ? "" : html`<button class="home" @click=${this.showAll}>show all</button>`}`;
   }

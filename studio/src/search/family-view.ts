@@ -214,7 +214,7 @@ export class FamilyView extends View {
       <div><loom-progress .job=${this.job}></loom-progress>${this.bar()}</div>
       ${
         family
-          ? html`<loom-family-graph .nodes=${family.nodes} .edges=${family.edges} .figures=${this.figures} .colours=${family.tier_colours}
+          ? html`<loom-family-graph .nodes=${family.nodes} .edges=${family.edges} .figures=${this.figures} .colors=${family.tier_colors}
           .unit=${family.unit} .current=${this.current} .excluded=${this.excluded} .moment=${this.moment}
           @node=${(event: CustomEvent<number>) => this.choose(event.detail)}></loom-family-graph>`
           : html`<div class="empty">${settings.query ? "" : html`Select a segment on the timeline,<br>choose a whole take, or enter a segment: <code>kick_front_mid_right_p0:0-70</code>`}</div>`

@@ -7,7 +7,7 @@ import { reducedMotion } from "../page/theme";
 
 const AZIMUTH = (38 * Math.PI) / 180; // three-quarter view; all figures start with the same heading
 const TILT = 0.18;
-const TALL = 2.02; // height of the canvas in metres
+const TALL = 2.02; // height of the canvas in meters
 const HOLD = 0.35; // seconds for which the last pose is held
 const TICK = 33; // milliseconds between draws
 
@@ -36,8 +36,8 @@ const watcher = new IntersectionObserver(
   { rootMargin: "80px" },
 );
 
-/** Projection of the points of a frame: metres to the right of a floor point, and up from it. */
-export function viewOf(figure: Figure, frame: number, centre: [number, number]): (point: number) => [number, number] {
+/** Projection of the points of a frame: meters to the right of a floor point, and up from it. */
+export function viewOf(figure: Figure, frame: number, center: [number, number]): (point: number) => [number, number] {
   const { points, positions } = figure;
   const cos = Math.cos(AZIMUTH);
   const sin = Math.sin(AZIMUTH);
@@ -48,25 +48,25 @@ export function viewOf(figure: Figure, frame: number, centre: [number, number]):
   return (point) => {
     const at = point * 3;
     const mix = (k: number) => positions[from + at + k] + part * (positions[to + at + k] - positions[from + at + k]);
-    const dx = mix(0) - centre[0];
-    const dz = mix(2) - centre[1];
+    const dx = mix(0) - center[0];
+    const dz = mix(2) - center[1];
     return [dx * cos - dz * sin, mix(1) - TILT * (dx * sin + dz * cos)];
   };
 }
 
-/** Draw a pose; `centre` of the floor is drawn at `x`, `y`. */
+/** Draw a pose; `center` of the floor is drawn at `x`, `y`. */
 function paintFigure(
   context: CanvasRenderingContext2D,
   figure: Figure,
   frame: number,
-  centre: [number, number],
+  center: [number, number],
   x: number,
   y: number,
   scale: number,
-  colours: [string, string, string],
+  colors: [string, string, string],
 ): void {
   const { body } = figure;
-  const view = viewOf(figure, frame, centre);
+  const view = viewOf(figure, frame, center);
   const place = (point: number): [number, number] => {
     const [right, up] = view(point);
     return [x + scale * right, y - scale * up];
@@ -75,7 +75,7 @@ function paintFigure(
   body.bones.forEach(([a, b], number) => {
     const [ax, ay] = place(a);
     const [bx, by] = place(b);
-    context.strokeStyle = colours[body.sides[number] + 1];
+    context.strokeStyle = colors[body.sides[number] + 1];
     context.lineWidth = Math.max(1.4, body.widths[number] * scale * 1.35);
     context.beginPath();
     context.moveTo(ax, ay);
@@ -85,7 +85,7 @@ function paintFigure(
   if (body.head) {
     const [ax, ay] = place(body.head[0]);
     const [bx, by] = place(body.head[1]);
-    context.fillStyle = colours[1];
+    context.fillStyle = colors[1];
     context.beginPath();
     context.arc(ax + 0.6 * (bx - ax), ay + 0.6 * (by - ay), 0.085 * scale, 0, 2 * Math.PI);
     context.fill();
@@ -107,7 +107,7 @@ export class FigureLoop extends LitElement {
   @property({ attribute: false }) figure: Figure | null = null;
   @property({ attribute: false }) ghost: Figure | null = null;
   @property({ type: Number }) seconds = 1;
-  @property({ attribute: false }) colours: [string, string, string] = WARM;
+  @property({ attribute: false }) colors: [string, string, string] = WARM;
   private held: number | null = null;
 
   @query("canvas") private canvas!: HTMLCanvasElement | null;
@@ -152,17 +152,17 @@ export class FigureLoop extends LitElement {
     const other = ghost ? phase * (ghost.frames - 1) : 0;
     const own = anchorOf(figure, frame);
     const theirs = ghost ? anchorOf(ghost, other) : own;
-    const centre: [number, number] = [(own[0] + theirs[0]) / 2, (own[1] + theirs[1]) / 2];
+    const center: [number, number] = [(own[0] + theirs[0]) / 2, (own[1] + theirs[1]) / 2];
     context.fillStyle = "rgba(140, 150, 170, 0.13)";
     context.beginPath();
     context.ellipse(width / 2, floor, 0.42 * scale, 0.1 * scale, 0, 0, 2 * Math.PI);
     context.fill();
     if (ghost) {
       context.globalAlpha = 0.42;
-      paintFigure(context, ghost, other, centre, width / 2, floor, scale, COOL);
+      paintFigure(context, ghost, other, center, width / 2, floor, scale, COOL);
       context.globalAlpha = 1;
     }
-    paintFigure(context, figure, frame, centre, width / 2, floor, scale, this.colours);
+    paintFigure(context, figure, frame, center, width / 2, floor, scale, this.colors);
   }
 
   render() {

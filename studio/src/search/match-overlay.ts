@@ -10,8 +10,8 @@ export interface Overlay {
   beside: boolean;
 }
 
-export const QUERY_COLOUR = 0x4f9fd8;
-export const MATCH_COLOUR = 0xe0823d;
+export const QUERY_COLOR = 0x4f9fd8;
+export const MATCH_COLOR = 0xe0823d;
 const TRANSLUCENT = 0.4;
 
 export async function showMatch(
@@ -38,13 +38,13 @@ export async function showMatch(
     [
       {
         motion: queryMotion,
-        colour: QUERY_COLOUR,
+        color: QUERY_COLOR,
         title: `query ${query.motion}`,
         opacity: overlay.beside ? 1 : TRANSLUCENT, // or the two would hide each other
       },
       {
         motion: matchMotion,
-        colour: MATCH_COLOUR,
+        color: MATCH_COLOR,
         title: clip.motion,
         transform: overlay.beside ? { yaw: 0, translation: [1.3, 0, 0] } : undefined,
       },

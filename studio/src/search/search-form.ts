@@ -1,4 +1,4 @@
-// The form of search settings: method, features, neighbours, threshold, labels. Fires "settings" with changes.
+// The form of search settings: method, features, neighbors, threshold, labels. Fires "settings" with changes.
 
 import { LitElement, css, html } from "lit";
 import { customElement, property } from "lit/decorators.js";
@@ -213,7 +213,7 @@ export class SearchForm extends LitElement {
       </select></label>
       ${this.has("features") ? this.choice("features", "features") : ""}
       ${this.has("distance") ? this.choice("distance", "distance of the web") : ""}
-      ${this.has("k") ? this.logSlider("k", "neighbours k", 4, 4096, menu.defaults.k) : ""}
+      ${this.has("k") ? this.logSlider("k", "neighbors k", 4, 4096, menu.defaults.k) : ""}
       ${this.has("radius") ? this.radius() : ""}
       ${this.logSlider("max", this.family ? "max members" : "max matches", 1, 500, 100)}
       ${this.threshold()}

@@ -21,7 +21,7 @@ const ORIGIN: Record<string, string> = {
   name: "in the name",
   label: "a label",
   caption: "seen in the motion",
-  learnt: "motions like it",
+  learned: "motions like it",
 };
 
 /** Fires "pick" with the segment that is about to be shown. */

@@ -1,4 +1,4 @@
-// A form for settings: one labelled input per field of their schema. Fires "settings" with the values that differ from
+// A form for settings: one labeled input per field of their schema. Fires "settings" with the values that differ from
 // the defaults.
 
 import { LitElement, css, html, nothing, type TemplateResult } from "lit";

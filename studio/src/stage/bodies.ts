@@ -16,8 +16,8 @@ export interface BodyMesh {
   joints: Int32Array;
   weights: Float32Array;
   unbind: Float32Array; // (P, 3, 4)
-  /** Linear colours (V, 3) of a user's own character; the neutral body has that of its motion. */
-  colours?: Float32Array;
+  /** Linear colors (V, 3) of a user's own character; the neutral body has that of its motion. */
+  colors?: Float32Array;
 }
 
 export type Detail = "high" | "low";
@@ -42,9 +42,9 @@ function fetchBody(key: string, detail: Detail): Promise<BodyMesh> {
 
 const DECLARED = /* glsl */ `
   attribute vec4 skinBones, skinShare;
-  attribute vec3 skinColour;
+  attribute vec3 skinColor;
   attribute float skinFoot;
-  attribute vec4 bodyColour, bodyStands;
+  attribute vec4 bodyColor, bodyStands;
   attribute float bodyRow;
   uniform highp sampler2D bones;
   mat4 boneAt(float bone) {
@@ -66,25 +66,25 @@ function bodyMaterial(bones: Bones, transparent: boolean, painted: boolean): THR
   material.customProgramCacheKey = () => `body ${painted}`;
   material.onBeforeCompile = (shader) => {
     shader.uniforms.bones = bones;
-    shader.vertexShader = `${DECLARED} varying vec4 vBodyColour; varying float vBodyGlow;
+    shader.vertexShader = `${DECLARED} varying vec4 vBodyColor; varying float vBodyGlow;
       ${shader.vertexShader}`
       .replace(
         "#include <beginnormal_vertex>",
         `${SKINNED}
         vec3 objectNormal = normalize(mat3(skin) * normal);
         float stands = skinFoot < 0.0 ? 0.0 : bodyStands[int(skinFoot)];
-        vBodyColour = vec4(mix(${painted ? "skinColour" : "bodyColour.rgb"}, vec3(1.0), ${painted ? "0.25" : "0.6"} * stands), bodyColour.a);
+        vBodyColor = vec4(mix(${painted ? "skinColor" : "bodyColor.rgb"}, vec3(1.0), ${painted ? "0.25" : "0.6"} * stands), bodyColor.a);
         vBodyGlow = ${painted ? "0.0" : "0.35 * stands"};`,
       )
       .replace("#include <begin_vertex>", "vec3 transformed = (skin * vec4(position, 1.0)).xyz;");
     // A light from behind on the edges, so that figures stand out from the floor and from each other.
-    shader.fragmentShader = `varying vec4 vBodyColour; varying float vBodyGlow;
+    shader.fragmentShader = `varying vec4 vBodyColor; varying float vBodyGlow;
       ${shader.fragmentShader}`
-      .replace("#include <color_fragment>", "diffuseColor *= vBodyColour;")
+      .replace("#include <color_fragment>", "diffuseColor *= vBodyColor;")
       .replace(
         "#include <emissivemap_fragment>",
         `float rim = pow(1.0 - abs(dot(normalize(vNormal), normalize(vViewPosition))), 3.0);
-        totalEmissiveRadiance += vBodyColour.rgb * (vBodyGlow + 0.45 * rim);`,
+        totalEmissiveRadiance += vBodyColor.rgb * (vBodyGlow + 0.45 * rim);`,
       );
   };
   return material;
@@ -100,7 +100,7 @@ class BodyGroup {
   private readonly geometry = new THREE.InstancedBufferGeometry();
   private readonly shadow: ShadowLayers;
   private readonly width: number; // bones
-  private colours = new Float32Array(0);
+  private colors = new Float32Array(0);
   private stands = new Float32Array(0);
 
   constructor(
@@ -116,14 +116,14 @@ class BodyGroup {
     attribute("normal", mesh.normals, 3);
     attribute("skinBones", mesh.joints, 4);
     attribute("skinShare", mesh.weights, 4);
-    if (mesh.colours) attribute("skinColour", mesh.colours, 3);
+    if (mesh.colors) attribute("skinColor", mesh.colors, 3);
     attribute(
       "skinFoot",
       Float32Array.from({ length: mesh.joints.length / 4 }, (_, v) => feet[mesh.joints[4 * v]]),
       1,
     );
     geometry.setIndex(new THREE.BufferAttribute(new Uint32Array(mesh.triangles), 1));
-    const body = new THREE.Mesh(geometry, bodyMaterial(this.bones, transparent, Boolean(mesh.colours)));
+    const body = new THREE.Mesh(geometry, bodyMaterial(this.bones, transparent, Boolean(mesh.colors)));
     body.renderOrder = transparent ? 2 : 0;
     this.shadow = new ShadowLayers(geometry, DECLARED, `${SKINNED} vec3 place = (skin * vec4(position, 1.0)).xyz;`, {
       bones: this.bones,
@@ -141,10 +141,10 @@ class BodyGroup {
   add(one: Character, stands: Uint8Array | null, row: number): void {
     if (this.count === this.rows) this.grow(2 * this.rows);
     const at = 4 * this.count;
-    this.colours[at] = one.colour.r;
-    this.colours[at + 1] = one.colour.g;
-    this.colours[at + 2] = one.colour.b;
-    this.colours[at + 3] = one.opacity;
+    this.colors[at] = one.color.r;
+    this.colors[at + 1] = one.color.g;
+    this.colors[at + 2] = one.color.b;
+    this.colors[at + 3] = one.opacity;
     for (let part = 0; part < 4; part++) this.stands[at + part] = stands && stands[4 * row + part] ? 1 : 0;
     one.boneMatrices(this.mesh.unbind, this.matrices, this.count * this.width * 12);
     this.count++;
@@ -155,7 +155,7 @@ class BodyGroup {
     if (!this.count) return;
     this.geometry.instanceCount = this.count;
     this.bones.value!.needsUpdate = true;
-    for (const name of ["bodyColour", "bodyStands"]) this.geometry.getAttribute(name).needsUpdate = true;
+    for (const name of ["bodyColor", "bodyStands"]) this.geometry.getAttribute(name).needsUpdate = true;
     this.shadow.show(shadows, this.count > DETAILED);
   }
 
@@ -176,10 +176,10 @@ class BodyGroup {
     this.matrices = longer(this.matrices, rows * width * 12);
     this.bones.value?.dispose();
     this.bones.value = new THREE.DataTexture(this.matrices, width * TEXELS, rows, THREE.RGBAFormat, THREE.FloatType);
-    this.colours = longer(this.colours, 4 * rows);
+    this.colors = longer(this.colors, 4 * rows);
     this.stands = longer(this.stands, 4 * rows);
     geometry.dispose();
-    geometry.setAttribute("bodyColour", new THREE.InstancedBufferAttribute(this.colours, 4));
+    geometry.setAttribute("bodyColor", new THREE.InstancedBufferAttribute(this.colors, 4));
     geometry.setAttribute("bodyStands", new THREE.InstancedBufferAttribute(this.stands, 4));
     const numbers = Float32Array.from({ length: rows }, (_, row) => row);
     geometry.setAttribute("bodyRow", new THREE.InstancedBufferAttribute(numbers, 1));

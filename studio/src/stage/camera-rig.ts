@@ -129,12 +129,12 @@ export class CameraRig {
     this.controls.update();
   }
 
-  /** The centre of characters, for a camera of their own; null without any. The vector is used again. */
-  centreOf(characters: Character[]): THREE.Vector3 | null {
+  /** The center of characters, for a camera of their own; null without any. The vector is used again. */
+  centerOf(characters: Character[]): THREE.Vector3 | null {
     return this.middleOf(characters) ? this.middle : null;
   }
 
-  /** Set `middle` to the centre of the opaque characters, or of all if none is opaque; false without characters. */
+  /** Set `middle` to the center of the opaque characters, or of all if none is opaque; false without characters. */
   private middleOf(characters: Character[]): boolean {
     const shown = characters.filter((one) => one.visible && one.motion.frames > 0);
     const solid = shown.filter((one) => one.opacity >= 1);

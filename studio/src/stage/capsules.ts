@@ -1,4 +1,4 @@
-// Bones, joints, limbs and trails as instanced capsules: two points, a radius at each, one colour. The shader builds the
+// Bones, joints, limbs and trails as instanced capsules: two points, a radius at each, one color. The shader builds the
 // shape from the points, so that a frame needs one draw call, no matrices and no allocation.
 
 import * as THREE from "three";
@@ -61,19 +61,19 @@ function bodyMaterial(transparent: boolean): THREE.Material {
   const material = new THREE.MeshLambertMaterial({ transparent: transparent });
   material.onBeforeCompile = (shader) => {
     shader.vertexShader =
-      `${DECLARED} attribute vec4 capsuleColour; varying vec4 vCapsuleColour; varying float vCapsuleGlow;
+      `${DECLARED} attribute vec4 capsuleColor; varying vec4 vCapsuleColor; varying float vCapsuleGlow;
       ${shader.vertexShader}`
         .replace(
           "#include <beginnormal_vertex>",
           `${BUILT}
         vec3 objectNormal = normalize(capsuleX * position.x + capsuleY * position.y + capsuleZ * position.z / capsuleSide.w);
-        vCapsuleColour = capsuleColour; vCapsuleGlow = capsuleShape.z;`,
+        vCapsuleColor = capsuleColor; vCapsuleGlow = capsuleShape.z;`,
         )
         .replace("#include <begin_vertex>", "vec3 transformed = capsulePoint;");
-    shader.fragmentShader = `varying vec4 vCapsuleColour; varying float vCapsuleGlow;
+    shader.fragmentShader = `varying vec4 vCapsuleColor; varying float vCapsuleGlow;
       ${shader.fragmentShader}`
-      .replace("#include <color_fragment>", "diffuseColor *= vCapsuleColour;")
-      .replace("#include <emissivemap_fragment>", "totalEmissiveRadiance += vCapsuleColour.rgb * vCapsuleGlow;");
+      .replace("#include <color_fragment>", "diffuseColor *= vCapsuleColor;")
+      .replace("#include <emissivemap_fragment>", "totalEmissiveRadiance += vCapsuleColor.rgb * vCapsuleGlow;");
   };
   return material;
 }
@@ -117,7 +117,7 @@ export class Capsules {
     bz: number,
     ra: number,
     rb: number,
-    colour: THREE.Color,
+    color: THREE.Color,
     alpha = 1,
     glow = 0,
     sx = 0,
@@ -141,9 +141,9 @@ export class Capsules {
     data[at++] = sy;
     data[at++] = sz;
     data[at++] = depth;
-    data[at++] = colour.r;
-    data[at++] = colour.g;
-    data[at++] = colour.b;
+    data[at++] = color.r;
+    data[at++] = color.g;
+    data[at++] = color.b;
     data[at] = alpha;
   }
 
@@ -178,7 +178,7 @@ export class Capsules {
       ["capsuleTo", 3, 3],
       ["capsuleShape", 3, 6],
       ["capsuleSide", 4, 9],
-      ["capsuleColour", 4, 13],
+      ["capsuleColor", 4, 13],
     ];
     for (const geometry of this.geometries)
       for (const [name, size, offset] of parts)

@@ -6,7 +6,7 @@ import { planOf, type Plan } from "./figure";
 
 export interface CharacterSpec {
   motion: MotionData;
-  colour?: number;
+  color?: number;
   /** Name in the legend; default: the motion's name. */
   title?: string;
   /** Time of its first shown frame on the clock, in seconds. */
@@ -23,8 +23,8 @@ const turn = new THREE.Quaternion();
 export class Character {
   /** Carries the planar transform; objects that move with the character can be added. */
   readonly group = new THREE.Group();
-  readonly colour: THREE.Color;
-  /** The shown frame, and the fraction towards the next. */
+  readonly color: THREE.Color;
+  /** The shown frame, and the fraction toward the next. */
   frame = 0;
   fraction = 0;
   /** Current world positions of the joints, (P, 3). */
@@ -35,9 +35,9 @@ export class Character {
 
   constructor(
     readonly spec: CharacterSpec,
-    colour: number,
+    color: number,
   ) {
-    this.colour = new THREE.Color(colour);
+    this.color = new THREE.Color(color);
     this.points = new Float32Array(spec.motion.parents.length * 3);
     this.group.scale.setScalar(spec.motion.size ?? 1);
     if (spec.transform) {

@@ -12,7 +12,7 @@ export type CameraView = (typeof VIEWS)[number];
 const TURNS: Record<CameraView, number> = { front: 0, back: Math.PI, right: -Math.PI / 2, left: Math.PI / 2, top: 0 };
 const RISE = 0.08; // of the camera over the horizon, as a slope
 
-/** Direction that a body faces on the floor, radians from +Z towards +X, from points (P, 3); null if it has no sides. */
+/** Direction that a body faces on the floor, radians from +Z toward +X, from points (P, 3); null if it has no sides. */
 export function facingOf(points: ArrayLike<number>, roles: Readonly<Record<string, number>>): number | null {
   let x = 0;
   let z = 0;

@@ -6,7 +6,7 @@ import type { Capsules } from "./capsules";
 
 const WHITE = new THREE.Color(0xffffff);
 const GLOW = 0.75;
-const LEG = 0.86; // metres from hip to ankle of the body with the radii below
+const LEG = 0.86; // meters from hip to ankle of the body with the radii below
 
 /** How a skeleton is drawn; computed once. */
 export interface Plan {
@@ -46,9 +46,9 @@ function sizeOf({ parents, roles }: Bones, positions: Float32Array): number {
 
 const paint = new THREE.Color();
 
-function lit(colour: THREE.Color, contacts: Uint8Array | null, row: number, column: number): boolean {
+function lit(color: THREE.Color, contacts: Uint8Array | null, row: number, column: number): boolean {
   const stands = contacts !== null && column >= 0 && contacts[row * 4 + column] > 0;
-  paint.copy(colour);
+  paint.copy(color);
   if (stands) paint.lerp(WHITE, 0.8);
   return stands;
 }
@@ -58,7 +58,7 @@ export function drawSkeleton(
   capsules: Capsules,
   plan: Plan,
   points: Float32Array,
-  colour: THREE.Color,
+  color: THREE.Color,
   alpha: number,
   contacts: Uint8Array | null,
   row: number,
@@ -68,7 +68,7 @@ export function drawSkeleton(
   for (let joint = 0; joint < parents.length; joint++) {
     const parent = parents[joint];
     const at = joint * 3;
-    const glow = lit(colour, contacts, row, foot[joint]) ? GLOW : 0;
+    const glow = lit(color, contacts, row, foot[joint]) ? GLOW : 0;
     const x = points[at];
     const y = points[at + 1];
     const z = points[at + 2];
@@ -76,7 +76,7 @@ export function drawSkeleton(
     if (parent < 0) continue;
     const from = parent * 3;
     const along = foot[parent] >= 0 && glow > 0;
-    if (!along) paint.copy(colour);
+    if (!along) paint.copy(color);
     capsules.add(
       points[from],
       points[from + 1],

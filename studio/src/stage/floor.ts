@@ -3,7 +3,7 @@
 import * as THREE from "three";
 import type { Stage } from "./stage";
 
-const REACH = 14; // metres from the centre to where the floor has faded
+const REACH = 14; // meters from the center to where the floor has faded
 
 export class FloorGrid {
   readonly mesh: THREE.Mesh;
@@ -31,9 +31,9 @@ export class FloorGrid {
         }
         void main() {
           float fade = 1.0 - smoothstep(0.15, 1.0, length(local) / reach);
-          float half_metres = lines(place.xz * 2.0, 1.0) * 0.10;
-          float metres = lines(place.xz, 1.2) * 0.22;
-          float line = max(half_metres, metres) * grid;
+          float half_meters = lines(place.xz * 2.0, 1.0) * 0.10;
+          float meters = lines(place.xz, 1.2) * 0.22;
+          float line = max(half_meters, meters) * grid;
           gl_FragColor = vec4(ink, (0.075 + 1.3 * line) * fade);
         }`,
     });
@@ -41,15 +41,15 @@ export class FloorGrid {
     this.mesh.renderOrder = -10;
   }
 
-  /** Centre the lit area on a point; the lines stay fixed in the world. */
+  /** Center the lit area on a point; the lines stay fixed in the world. */
   follow(middle: THREE.Vector3, distance: number): void {
     const size = Math.max(1, distance / 6);
     this.mesh.position.set(middle.x, 0, middle.z);
     this.mesh.scale.set(size, 1, size);
   }
 
-  set ink(colour: string) {
-    (this.mesh.material as THREE.ShaderMaterial).uniforms.ink.value.set(colour);
+  set ink(color: string) {
+    (this.mesh.material as THREE.ShaderMaterial).uniforms.ink.value.set(color);
   }
 
   set lines(shown: boolean) {
@@ -57,12 +57,12 @@ export class FloorGrid {
   }
 }
 
-const SPACING = 0.12; // metres between points of the path
+const SPACING = 0.12; // meters between points of the path
 const LIFT = 0.012;
 
 /** A path drawn on the floor with the mouse. Fires "drawn" when the button is released. */
 export class FloorPath extends EventTarget {
-  points: [number, number][] = []; // x, z in metres
+  points: [number, number][] = []; // x, z in meters
   private drawing = false;
   private on = false;
   private readonly line = new THREE.Line(new THREE.BufferGeometry(), new THREE.LineBasicMaterial({ color: 0x7cb85c }));
@@ -135,7 +135,7 @@ export class FloorPath extends EventTarget {
 
   private add(event: PointerEvent): void {
     const place = this.stage.floorAt(event.clientX, event.clientY);
-    if (!place || place.length() > 60) return; // near the horizon a pixel covers metres
+    if (!place || place.length() > 60) return; // near the horizon a pixel covers meters
     const point: [number, number] = [Math.round(place.x * 100) / 100, Math.round(place.z * 100) / 100];
     const last = this.points.at(-1);
     if (last && Math.hypot(point[0] - last[0], point[1] - last[1]) < SPACING) return;
@@ -143,7 +143,7 @@ export class FloorPath extends EventTarget {
   }
 }
 
-/** Mean distance of points on the floor from a path, in metres. */
+/** Mean distance of points on the floor from a path, in meters. */
 export function meanDistanceToPath(path: [number, number][], points: [number, number][]): number {
   let total = 0;
   for (const [x, z] of points) {

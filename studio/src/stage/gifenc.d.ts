@@ -7,6 +7,6 @@ declare module "gifenc" {
     bytes(): Uint8Array<ArrayBuffer>;
   }
   export function GIFEncoder(): Encoder;
-  export function quantize(rgba: Uint8ClampedArray, colours: number): Palette;
+  export function quantize(rgba: Uint8ClampedArray, colors: number): Palette;
   export function applyPalette(rgba: Uint8ClampedArray, palette: Palette): Uint8Array;
 }

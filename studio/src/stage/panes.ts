@@ -67,12 +67,12 @@ export function aimPane(camera: THREE.PerspectiveCamera, pane: Pane, rig: Camera
   target.copy(rig.controls.target);
   offset.subVectors(main.position, target);
   if (pane.turn === "top") {
-    // What the first camera looks towards is at the top of the picture.
+    // What the first camera looks toward is at the top of the picture.
     const yaw = Math.atan2(-offset.x, -offset.z);
     offset.set(...viewDirection("top", yaw)).multiplyScalar(rig.distance);
   } else offset.applyAxisAngle(UP, pane.turn);
   if (pane.character !== null) {
-    const middle = rig.centreOf([shown[pane.character]]);
+    const middle = rig.centerOf([shown[pane.character]]);
     if (middle) target.set(middle.x, target.y, middle.z);
   }
   camera.fov = main.fov;

@@ -3,7 +3,7 @@
 
 import * as THREE from "three";
 
-const SUN: [number, number] = [0.35, 0.45]; // metres of shadow per metre of height
+const SUN: [number, number] = [0.35, 0.45]; // meters of shadow per meter of height
 const WIDE = 0.05; // radius of the sun, in the same unit
 const DARK = 0.34;
 const LAYERS = 8; // the bits of a stencil

@@ -178,7 +178,7 @@ export class StageBar extends LitElement {
   private legend() {
     const { characters } = this.stage;
     const shown = characters.slice(0, SHOWN);
-    return html`<div class="legend">${shown.map((one) => html`<span><i style="background:#${one.colour.getHexString()}"></i>${one.spec.title ?? one.motion.name}</span>`)}
+    return html`<div class="legend">${shown.map((one) => html`<span><i style="background:#${one.color.getHexString()}"></i>${one.spec.title ?? one.motion.name}</span>`)}
       ${characters.length > SHOWN ? html`<span class="faint">and ${characters.length - SHOWN} more</span>` : nothing}</div>`;
   }
 
@@ -208,7 +208,7 @@ export class StageBar extends LitElement {
           ${this.toggle("ghosts", "Ghosts", "Poses before and after the current one (G)")}
           ${this.toggle("path", "Path", "Path of the hips on the floor (P)")}${this.trails()}</div>
         <div class="group" role="group" aria-label="Camera">
-          ${this.toggle("grid", "Grid", "Grid of half metres on the floor")}
+          ${this.toggle("grid", "Grid", "Grid of half meters on the floor")}
           ${this.toggle("follow", "Follow", "The camera follows the character (Shift F)")}
           <button title="Frame the character (F)" @click=${() => stage.frame()}>Frame</button>
           ${this.views()}${this.splits()}

@@ -11,7 +11,7 @@ import { drawSkeleton } from "./figure";
 import { FloorGrid } from "./floor";
 import { SPLITS, aimPane, paneCount, panesOf, type Pane, type Split } from "./panes";
 import { drawTrails, pathMesh } from "./traces";
-import { colour, theme } from "../page/theme";
+import { color, theme } from "../page/theme";
 
 export interface DisplaySettings {
   body: boolean;
@@ -68,7 +68,7 @@ function storeDisplay(display: DisplaySettings): void {
 
 export { Character, type CharacterSpec } from "./character";
 
-const COLOURS = [0xe0823d, 0x4f9fd8, 0x7cb85c, 0xc56ac0, 0xd8c14f, 0x5cc4b8, 0xd86464, 0x9a86e0];
+const COLORS = [0xe0823d, 0x4f9fd8, 0x7cb85c, 0xc56ac0, 0xd8c14f, 0x5cc4b8, 0xd86464, 0x9a86e0];
 const CROWD = 8; // characters from which figures are drawn with less detail
 const GHOSTS = 3; // before and after the current pose
 const IDLE = 200; // milliseconds between draws while nothing moves
@@ -116,8 +116,8 @@ export class Stage extends EventTarget {
     host.append(this.canvas);
     const { signal } = this.gone;
     const paint = () => {
-      this.scene.background = new THREE.Color(colour("stage"));
-      this.ground.ink = colour("faint");
+      this.scene.background = new THREE.Color(color("stage"));
+      this.ground.ink = color("faint");
       this.wake();
     };
     theme.addEventListener("change", paint, { signal });
@@ -182,7 +182,7 @@ export class Stage extends EventTarget {
    * unless the camera sees them already. */
   show(specs: CharacterSpec[], fresh = false): Character[] {
     for (const one of this.characters) this.scene.remove(one.group);
-    this.characters = specs.map((spec, index) => new Character(spec, spec.colour ?? COLOURS[index % COLOURS.length]));
+    this.characters = specs.map((spec, index) => new Character(spec, spec.color ?? COLORS[index % COLORS.length]));
     for (const one of this.characters) this.scene.add(one.group);
     const endless = this.characters.some((one) => one.streamed);
     const end = endless ? Infinity : Math.max(0, ...this.characters.map((one) => one.end));
@@ -425,7 +425,7 @@ export class Stage extends EventTarget {
   private clearBetweenPanes(): void {
     const { renderer } = this;
     renderer.setScissorTest(false);
-    renderer.setClearColor(colour("edge"));
+    renderer.setClearColor(color("edge"));
     renderer.clear();
     renderer.setScissorTest(true);
   }
@@ -444,7 +444,7 @@ export class Stage extends EventTarget {
       const contacts = display.contacts && one.opacity >= 1 ? one.motion.contacts : null;
       const row = rowOf(one.motion, one.frame);
       if (!display.body || !this.bodies.add(one, contacts, row))
-        drawSkeleton(capsules, one.plan, one.points, one.colour, one.opacity, contacts, row, !crowd);
+        drawSkeleton(capsules, one.plan, one.points, one.color, one.opacity, contacts, row, !crowd);
       if (display.trails.length) drawTrails(this.transparent, one, display.trails, one.frame + one.fraction);
       if (display.ghosts && !crowd && one.opacity >= 1) this.drawGhosts(one);
     }
@@ -462,7 +462,7 @@ export class Stage extends EventTarget {
       if (step === 0 || frame < one.firstFrame || frame > one.endFrame - 1) continue;
       one.sample(frame, this.ghost);
       const alpha = 0.3 * (1 - (Math.abs(step) - 1) / (GHOSTS + 0.5));
-      drawSkeleton(this.transparent, one.plan, this.ghost, one.colour, alpha, null, 0, false);
+      drawSkeleton(this.transparent, one.plan, this.ghost, one.color, alpha, null, 0, false);
     }
   }
 

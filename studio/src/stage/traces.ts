@@ -5,7 +5,7 @@ import { rowOf } from "../motion/motion";
 import type { Capsules } from "./capsules";
 import type { Character } from "./character";
 
-const STEP = 0.02; // metres between points of the path
+const STEP = 0.02; // meters between points of the path
 const HALF_WIDTH = 0.009;
 const TRAIL_SECONDS = 0.8;
 const TRAIL_PARTS = 24;
@@ -34,7 +34,7 @@ export function pathMesh(character: Character): THREE.Mesh {
   const mesh = new THREE.Mesh(
     geometry,
     new THREE.MeshBasicMaterial({
-      color: character.colour,
+      color: character.color,
       transparent: true,
       opacity: 0.75,
       side: THREE.DoubleSide,
@@ -88,7 +88,7 @@ export function drawTrails(capsules: Capsules, character: Character, roles: stri
       const az = m[2] * x + m[6] * y + m[10] * z + m[14];
       const old = 1 - (part - 0.5) / TRAIL_PARTS;
       const thick = 0.013 * plan.size * old;
-      capsules.add(ax, ay, az, bx, by, bz, thick, thick, character.colour, 0.85 * old, 0.5);
+      capsules.add(ax, ay, az, bx, by, bz, thick, thick, character.color, 0.85 * old, 0.5);
       bx = ax;
       by = ay;
       bz = az;

@@ -1,4 +1,4 @@
-// Captions and labelled segments of the take, below the strips of the timeline and in their time.
+// Captions and labeled segments of the take, below the strips of the timeline and in their time.
 
 import { LitElement, css, html, nothing } from "lit";
 import { customElement, property, state } from "lit/decorators.js";
@@ -18,7 +18,7 @@ export interface Said {
 
 const LANE = 19; // pixels
 const SHOWN = 4; // lanes before they scroll
-const GAP = 2; // pixels between neighbours
+const GAP = 2; // pixels between neighbors
 
 /** Fires "choose" with what was clicked. */
 @customElement("loom-caption-lanes")
@@ -80,7 +80,7 @@ export class CaptionLanes extends LitElement {
       return html`<div class="why faint">${words.reason ? `No captions: ${words.reason}` : "No captions: nothing that a rule knows happens here."}</div>`;
     const lanes = lanesOf(entries);
     const count = Math.max(...lanes) + 1;
-    return html`<div class="lanes" role="group" aria-label="Captions and labelled segments" @keydown=${this.key}
+    return html`<div class="lanes" role="group" aria-label="Captions and labeled segments" @keydown=${this.key}
       style="height:${Math.min(count, SHOWN) * LANE}px"><span class="names" style="width:${axis.gutter - 8}px">words</span>
       ${entries.map((one, entry) => {
         const left = Math.max(axis.x(this.timeOf(one.start_frame), width), axis.gutter);

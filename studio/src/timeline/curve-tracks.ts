@@ -4,7 +4,7 @@ import { LitElement, css, html, nothing } from "lit";
 import { customElement, property } from "lit/decorators.js";
 import type { MotionData } from "../motion/motion";
 import { sharedStyles } from "../page/style";
-import { colour } from "../page/theme";
+import { color } from "../page/theme";
 import { ABOUT, UNITS, curveOf, pointsOf, rangeOf, trackName, type Track } from "./curves";
 import type { TimeAxis } from "./time-axis";
 
@@ -112,17 +112,17 @@ export class CurveTracks extends LitElement {
     context.rect(axis.gutter, 0, width - axis.gutter, height);
     context.clip();
     if (low < 0 && high > 0) {
-      context.fillStyle = colour("line");
+      context.fillStyle = color("line");
       context.fillRect(axis.gutter, y(0), width, 1);
     }
     drawn.curves.forEach((curve, side) => {
-      context.strokeStyle = drawn.curves.length > 1 ? colour(PAINTS[side]) : colour("good");
+      context.strokeStyle = drawn.curves.length > 1 ? color(PAINTS[side]) : color("good");
       context.lineWidth = 1.25;
       context.beginPath();
       this.trace(context, curve, drawn.first, y);
       context.stroke();
     });
-    context.fillStyle = colour("faint");
+    context.fillStyle = color("faint");
     context.font = "10px system-ui, sans-serif";
     context.textBaseline = "top";
     context.fillText(shown(high), axis.gutter + 4, 2);

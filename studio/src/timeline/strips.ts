@@ -3,7 +3,7 @@
 import type { MotionData } from "../motion/motion";
 import { rowOf } from "../motion/motion";
 import type { TimeAxis } from "./time-axis";
-import { colour } from "../page/theme";
+import { color } from "../page/theme";
 
 export const RULER = 20;
 export const HEIGHT = 92; // at least
@@ -24,7 +24,7 @@ export interface Strips {
   sure: boolean;
 }
 
-/** Mean speed of the joints in metres per second; null for streamed or single-frame motion. */
+/** Mean speed of the joints in meters per second; null for streamed or single-frame motion. */
 export function speedOf(motion: MotionData): Float32Array | null {
   if (motion.capacity !== undefined || motion.frames < 2) return null;
   const { positions, parents, frames, fps } = motion;
@@ -79,7 +79,7 @@ export function drawPlayhead(
   context.clearRect(0, 0, width, height);
   const x = axis.x(time, width);
   if (x < axis.gutter - 1 || x > width + 1) return;
-  context.fillStyle = colour("ink");
+  context.fillStyle = color("ink");
   context.fillRect(x - 0.75, 6, 1.5, height - 6);
   context.beginPath();
   context.moveTo(x - 6, 2);
@@ -97,14 +97,14 @@ function drawRuler(context: CanvasRenderingContext2D, width: number, height: num
   context.textBaseline = "top";
   for (let k = Math.floor(axis.start / step); k * step <= axis.end; k++) {
     const x = Math.round(axis.x(k * step, width)) + 0.5;
-    context.fillStyle = colour("edge");
+    context.fillStyle = color("edge");
     context.fillRect(x, 0, 1, height);
-    context.fillStyle = colour("faint");
+    context.fillStyle = color("faint");
     context.fillText(timeLabel(k * step, step), x + 4, 4);
-    context.fillStyle = colour("line");
+    context.fillStyle = color("line");
     for (let part = 1; part < 5; part++) context.fillRect(axis.x((k + part / 5) * step, width), RULER - 5, 1, 5);
   }
-  context.fillStyle = colour("line");
+  context.fillStyle = color("line");
   context.fillRect(axis.gutter, RULER, width, 1);
 }
 
@@ -126,7 +126,7 @@ function drawFeet(context: CanvasRenderingContext2D, width: number, axis: TimeAx
       const a = axis.x(timeOf(began), width);
       const b = axis.x(timeOf(frame), width);
       if (b < axis.gutter || a > width) return;
-      context.fillStyle = level === 2 ? colour("cool") : `${colour("cool")}99`;
+      context.fillStyle = level === 2 ? color("cool") : `${color("cool")}99`;
       context.fillRect(a, top, Math.max(b - a, 1), FOOT);
     };
     for (let frame = first; frame < motion.frames; frame++) {
@@ -172,12 +172,12 @@ function drawSpeed(
     last = x;
   }
   context.lineTo(last, floor);
-  context.fillStyle = `${colour("good")}3d`;
+  context.fillStyle = `${color("good")}3d`;
   context.fill();
-  context.strokeStyle = colour("good");
+  context.strokeStyle = color("good");
   context.lineWidth = 1;
   context.stroke();
-  context.fillStyle = colour("faint");
+  context.fillStyle = color("faint");
   context.textAlign = "right";
   context.fillText(`${highest.toFixed(1)} m/s`, width - 4, SPEED.top);
   context.textAlign = "left";
@@ -191,14 +191,14 @@ function drawBeats(
   axis: TimeAxis,
   { beats, sure, timeOf }: Strips,
 ): void {
-  context.fillStyle = sure ? colour("accent") : `${colour("accent")}55`;
+  context.fillStyle = sure ? color("accent") : `${color("accent")}55`;
   for (const beat of beats) context.fillRect(axis.x(timeOf(0) + beat, width) - 0.75, SPEED.top, 1.5, sure ? room : 10);
 }
 
 function drawSelected(context: CanvasRenderingContext2D, height: number, a: number, b: number): void {
-  context.fillStyle = `${colour("accent")}26`;
+  context.fillStyle = `${color("accent")}26`;
   context.fillRect(a, RULER, b - a, height - RULER);
-  context.fillStyle = colour("accent");
+  context.fillStyle = color("accent");
   context.fillRect(a - 1, RULER, 2, height - RULER);
   context.fillRect(b - 1, RULER, 2, height - RULER);
   for (const x of [a, b]) {
@@ -209,7 +209,7 @@ function drawSelected(context: CanvasRenderingContext2D, height: number, a: numb
 }
 
 function drawNames(context: CanvasRenderingContext2D, axis: TimeAxis, strips: Strips): void {
-  context.fillStyle = colour("faint");
+  context.fillStyle = color("faint");
   context.font = "11px system-ui, sans-serif";
   context.textAlign = "right";
   context.textBaseline = "top";
@@ -217,7 +217,7 @@ function drawNames(context: CanvasRenderingContext2D, axis: TimeAxis, strips: St
   for (const { name, top } of FEET) context.fillText(name, right, top);
   if (strips.speed) context.fillText("speed", right, SPEED.top + 4);
   if (strips.beats.length) {
-    context.fillStyle = strips.sure ? colour("accent") : `${colour("accent")}aa`;
+    context.fillStyle = strips.sure ? color("accent") : `${color("accent")}aa`;
     context.fillText(strips.sure ? "beats" : "beats?", right, SPEED.top + 20);
   }
   context.textAlign = "left";

@@ -43,7 +43,7 @@ export class Timeline extends LitElement {
   @state() private copied = false;
   /** Whether beats are dragged, instead of segments selected. */
   @state() private editing = false;
-  /** Captions and labelled segments of the take. */
+  /** Captions and labeled segments of the take. */
   @state() private words: MotionWords | null = null;
   /** The caption or label that is selected. */
   @state() private said: Said | null = null;
@@ -177,7 +177,7 @@ export class Timeline extends LitElement {
     }
   }
 
-  /** Load captions and labelled segments of the take; labels may have changed. */
+  /** Load captions and labeled segments of the take; labels may have changed. */
   private async loadWords(): Promise<void> {
     const { take } = this.studio;
     if (take === null) return;

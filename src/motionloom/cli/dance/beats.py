@@ -60,14 +60,14 @@ def beats(
 ) -> None:
     """Find the beats of a motion, with a confidence.
 
-    Several motions of one frame rate and length (a couple) are analysed together.
+    Several motions of one frame rate and length (a couple) are analyzed together.
     """
     if save:
         _save_beats(motions, settings, json=json)
         return
     if move or add or remove:
         _edit_beats(motions, move or [], add or [], remove or [])
-    loaded, found = _analysed(motions, settings)
+    loaded, found = _analyzed(motions, settings)
     if output is not None:
         from motionloom.plots.rhythm import write_beats
 
@@ -80,7 +80,7 @@ def beats(
         print(output)
 
 
-def _analysed(texts: list[str], settings: BeatSettings) -> tuple[list[Motion], Beats]:
+def _analyzed(texts: list[str], settings: BeatSettings) -> tuple[list[Motion], Beats]:
     """Motions and their beats; those of a library as it knows them."""
     from motionloom.library import beats as beats_of
 

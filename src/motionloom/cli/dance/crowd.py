@@ -203,7 +203,7 @@ def _size(text: str, what: str, more: str = "") -> tuple[float, float]:
         wide, deep = (float(part) for part in text.lower().split("x"))
     except ValueError:
         raise InvalidInput(
-            f"{what} must be WIDTHxDEPTH in metres, for example 10x8{more}; got {text!r}"
+            f"{what} must be WIDTHxDEPTH in meters, for example 10x8{more}; got {text!r}"
         ) from None
     return wide, deep
 
@@ -272,7 +272,7 @@ def _check_size(characters: int, seconds: float, fps: float) -> None:
 def _made(plan: CrowdPlan, what: str, *, quiet: bool) -> Any:
     """Learn the choreography and make the crowd move, with remarks on takes and music."""
     takes = plan.takes()
-    with progress("analysing takes", len(takes), quiet=quiet) as advance:
+    with progress("analyzing takes", len(takes), quiet=quiet) as advance:
         steps = plan.choreography(takes, advance)
     if takes and not quiet:
         ending = " of takes" if what == "couple" else ""
@@ -330,7 +330,7 @@ def _finish(
         for path in (output, *views, *([] if bvh is None else [bvh])):
             print(path)
         return
-    quality, analysed = made.quality(), made.beats_by_analysis()
+    quality, analyzed = made.quality(), made.beats_by_analysis()
     print_json(
         {
             "file": str(output),
@@ -345,8 +345,8 @@ def _finish(
             "beats_within_one_frame": within,
             "landings": made.landings().to_json(),
             "beats_by_analysis": None
-            if analysed is None
-            else dict(zip(("total", "within_one_frame"), analysed, strict=True)),
+            if analyzed is None
+            else dict(zip(("total", "within_one_frame"), analyzed, strict=True)),
             "tempo_bpm": round(made.music.bpm, 3),
             **facts,
         }

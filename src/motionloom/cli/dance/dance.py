@@ -136,7 +136,7 @@ def _choreography(
 ) -> Choreography:
     if graph is not None:
         return lib.choreographies.load(graph)
-    with progress("analysing takes", len(lib), quiet=quiet) as advance:
+    with progress("analyzing takes", len(lib), quiet=quiet) as advance:
         return lib.choreography(settings, takes=takes_from(takes), progress=advance)
 
 
@@ -145,7 +145,7 @@ def _generated(song: str) -> bool:
 
 
 def _check_song(song: str, tempo: float | None) -> None:
-    """Raise before the takes are analysed."""
+    """Raise before the takes are analyzed."""
     if _generated(song):
         return
     if tempo is not None:

@@ -63,7 +63,7 @@ def movements(
     elif saved is not None:
         made = lib.choreographies[saved]
     else:
-        with progress("analysing takes", len(lib), quiet=json) as advance:
+        with progress("analyzing takes", len(lib), quiet=json) as advance:
             made = lib.choreography(settings, takes=takes_from(takes), progress=advance)
     made = _edited(made, add or [], remove or [], weigh or [], rules)
     for path in output or []:

@@ -40,19 +40,19 @@ def evaluate(
     workers: Annotated[int | None, WORKERS] = None,
     json: Annotated[bool, JSON] = False,
 ) -> None:
-    """Compare clip measures: every labelled clip as a query, once.
+    """Compare clip measures: every labeled clip as a query, once.
 
     Prints mean average precision, how often the nearest clip has the query's label, and the
     time taken. The report has similarity matrices, precision and recall, and all distances.
 
-    With --sets every method is judged on labelled sets, with settings chosen without the set, the
+    With --sets every method is judged on labeled sets, with settings chosen without the set, the
     performer or the class that it is judged on; LIB is then one more set.
     """
     if protocol.sets is not None:
         _evaluate_sets(library, settings, protocol, output, workers, json)
         return
     if library is None:
-        raise InvalidInput("evaluate needs a library, or labelled sets (--sets)")
+        raise InvalidInput("evaluate needs a library, or labeled sets (--sets)")
     is_file = output is not None and (output.suffix in _PAGES or output.exists())
     if output is not None and is_file and not output.is_dir():
         raise InvalidInput(f"{output}: a report is a folder with tables and pictures, not a file")
@@ -136,7 +136,7 @@ def _print_scores(found: Evaluation) -> None:
 
     table = Table(title=f"{len(found.clips)} clips with {len(found.label_counts)} labels")
     table.add_column("method")
-    for name in ("mean average precision", "nearest neighbour", "seconds", "per pair"):
+    for name in ("mean average precision", "nearest neighbor", "seconds", "per pair"):
         table.add_column(name, justify="right")
     for name, score in found.methods.items():
         table.add_row(
@@ -202,7 +202,7 @@ def _as_dict(found: Study, picture: Path, table: Path) -> dict:
         ],
         "frames": found.frames,
         "queries": found.queries,
-        "neighbours": found.neighbours,
+        "neighbors": found.neighbors,
         "ranked": found.ranked,
         "seed": found.seed,
         "picture": str(picture),
@@ -213,7 +213,7 @@ def _as_dict(found: Study, picture: Path, table: Path) -> dict:
 def _print_study(found: Study, picture: Path, table: Path) -> None:
     remark(
         f"{len(found.clips)} clips, {found.frames} frames; rank correlation with "
-        f"{found.measures[0]} over its nearest neighbours:"
+        f"{found.measures[0]} over its nearest neighbors:"
     )
     for name, pose, segment in zip(
         found.measures[1:], found.poses[0, 1:], found.segments[0, 1:], strict=True

@@ -30,7 +30,7 @@ class EvaluateReconstructSettings(Settings):
         "of subjects who share takes.",
     )
     mode: Literal["offline", "online"] = setting("offline", "Offline or online reconstruction.")
-    features: str = setting("e15", "Features by which neighbours are searched.")
+    features: str = setting("e15", "Features by which neighbors are searched.")
     noise: float = setting(1.0, "Noise of the markers.", unit="mm")
     missing: float = setting(0.0, "Share of marker samples that are missing.")
     lose: str | None = setting(None, "Lose the marker of this role for one second.", metavar="ROLE")

@@ -24,7 +24,7 @@ def evaluate_sentences(
 ) -> None:
     """Score finding by sentences: how often the take is among the first ten.
 
-    For each sentence, all takes of the performers in its fold are ranked; words are learnt from
+    For each sentence, all takes of the performers in its fold are ranked; words are learned from
     the labels and sentences of the other performers.
     """
     from motionloom.library import evaluate_sentences as score
@@ -36,7 +36,7 @@ def evaluate_sentences(
         print_json(asdict(found))
         return
     print(f"recall at 10 of {found.sentences} sentences, among {_among(found.takes)} takes")
-    print(f"captions and learnt words  {found.motion:.3f}")
+    print(f"captions and learned words  {found.motion:.3f}")
     print(f"with labels                {found.with_labels:.3f}")
     print(f"chance                     {found.chance:.3f}")
 
@@ -52,7 +52,7 @@ def evaluate_captions(
 ) -> None:
     """Compare captions with labels: recall and precision of what each class should show.
 
-    Captions use fixed rules, and nothing is learnt from the sets.
+    Captions use fixed rules, and nothing is learned from the sets.
     """
     from motionloom.evaluation.captions import (
         caption_page,

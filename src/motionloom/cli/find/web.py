@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 from motionloom.cli.command import Argument, Option
 from motionloom.cli.options import JSON, LIB, WORKERS, check_picture, open_library
-from motionloom.cli.terminal import counted, print_json, progress, remark, spelt_seconds
+from motionloom.cli.terminal import counted, print_json, progress, remark, spelled_seconds
 from motionloom.cli.tools.cluster import on_clusters
 from motionloom.errors import InvalidInput
 from motionloom.search.settings import FAMILY_DISTANCE, WebSettings
@@ -84,7 +84,7 @@ def _announce(left: LeftToBuild, workers: int | None) -> None:
     seconds = left.core_seconds / max(1, cores)
     if seconds > _WORTH_TELLING:
         remark(
-            f"{counted(left.pairs, 'pair')} to compare: about {spelt_seconds(seconds)} on "
+            f"{counted(left.pairs, 'pair')} to compare: about {spelled_seconds(seconds)} on "
             f"{counted(cores, 'core')}; after an interruption, run the same command to continue"
         )
 

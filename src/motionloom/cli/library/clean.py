@@ -46,7 +46,7 @@ def clean(
     settings: CleanSettings,
     json: Annotated[bool, JSON] = False,
 ) -> None:
-    """Remove foot skate, and print the slide in centimetres before and after."""
+    """Remove foot skate, and print the slide in centimeters before and after."""
     if Path(source).is_dir():
         rows, failed = _clean_all(Path(source), output, settings, quiet=json)
     else:
@@ -116,10 +116,10 @@ def _cleaned(motion: Motion, target: Path, settings: CleanSettings) -> Cleaned:
     return Cleaned(
         motion=motion.name,
         file=str(target),
-        slide_before_cm=_centimetres(report.slide_before_m),
-        slide_after_cm=_centimetres(report.slide_after_m),
-        speed_before_cm_s=_centimetres(report.speed_before_m_s),
-        speed_after_cm_s=_centimetres(report.speed_after_m_s),
+        slide_before_cm=_centimeters(report.slide_before_m),
+        slide_after_cm=_centimeters(report.slide_after_m),
+        speed_before_cm_s=_centimeters(report.speed_before_m_s),
+        speed_after_cm_s=_centimeters(report.speed_after_m_s),
         contacts=len(plants),
         skating_contacts=sum(plant.skating for plant in plants),
         frames=len(motion),
@@ -129,8 +129,8 @@ def _cleaned(motion: Motion, target: Path, settings: CleanSettings) -> Cleaned:
     )
 
 
-def _centimetres(metres: float | None) -> float | None:
-    return None if metres is None else 100.0 * metres
+def _centimeters(meters: float | None) -> float | None:
+    return None if meters is None else 100.0 * meters
 
 
 def _mean(values: list[float | None]) -> float | None:

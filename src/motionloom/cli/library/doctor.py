@@ -146,7 +146,7 @@ def _fact_table(report: dict[str, Any]):
     from rich.table import Table
 
     rows = [
-        ("unit", f"1 = {report['unit_m']:g} m  ({report['unit_reason'] or 'metres'})"),
+        ("unit", f"1 = {report['unit_m']:g} m  ({report['unit_reason'] or 'meters'})"),
         ("axes", f"up {report['up']}, at rest facing {report['facing'] or 'unknown'}"),
         ("T-pose", "frame 0, kept as the rest pose" if report["tpose_frame"] == 0 else "none"),
         ("positions", report["position_channels"]),

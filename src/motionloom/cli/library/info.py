@@ -109,7 +109,7 @@ def _marker_info(
     rows = [
         ("markers", f"{facts['name']}: {len(markers.labels)} markers, no skeleton"),
         ("frames", f"{len(markers)} at {markers.fps:g} fps = {markers.duration:.2f} s"),
-        ("unit", f"1 = {origin.unit_m:g} m  ({origin.unit_reason or 'metres'})"),
+        ("unit", f"1 = {origin.unit_m:g} m  ({origin.unit_reason or 'meters'})"),
         ("axes", f"up {origin.up}"),
         ("gaps", f"{100 * missing:.1f} % of all points"),
         ("labels", ", ".join(markers.labels)),
@@ -151,7 +151,7 @@ def _print_motion(motion: Motion, facts: dict[str, Any]) -> None:
     rows = [
         ("motion", facts["name"]),
         ("frames", f"{facts['frames']} at {facts['fps']:g} fps = {facts['seconds']:.2f} s"),
-        ("unit", f"1 = {facts['unit_m']:g} m  ({facts['unit_reason'] or 'metres'})"),
+        ("unit", f"1 = {facts['unit_m']:g} m  ({facts['unit_reason'] or 'meters'})"),
         ("height", height),
         ("axes", f"up {facts['up']}, at rest facing {facts['facing'] or 'unknown'}"),
         (

@@ -26,7 +26,7 @@ def fat_graph(
         Option("Write a walk, in any format that can be written.", "-o --output", metavar="FILE"),
     ] = None,
     seconds: Annotated[float, Option("Duration of the walk (s).")] = 10.0,
-    direction: Annotated[float, Option("Direction of travel, from +Z towards +X (degrees).")] = 0.0,
+    direction: Annotated[float, Option("Direction of travel, from +Z toward +X (degrees).")] = 0.0,
     speed: Annotated[float | None, Option("Speed (m/s). [any]")] = None,
     steer: Annotated[
         list[str] | None,

@@ -352,11 +352,11 @@ class DancePlayer(Player):
         return np.asarray(likelihoods * self._suited(mean))
 
     def _drawn(self, likelihoods: Array, misses: dict[int, float] | None = None) -> int:
-        """The next node at random; those that miss a goal by more metres are less likely."""
+        """The next node at random; those that miss a goal by more meters are less likely."""
         if misses:
             likelihoods = likelihoods.copy()
-            nodes, metres = np.array(list(misses)), np.array(list(misses.values()))
-            likelihoods[nodes] *= np.exp(-(metres - metres.min()) / WILLING)
+            nodes, meters = np.array(list(misses)), np.array(list(misses.values()))
+            likelihoods[nodes] *= np.exp(-(meters - meters.min()) / WILLING)
         return int(self._rng.choice(len(likelihoods), p=likelihoods / likelihoods.sum()))
 
     @property

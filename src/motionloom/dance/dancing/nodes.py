@@ -30,7 +30,7 @@ from motionloom.parametric.parameter_space import CardinalBasis
 
 Array = NDArray[np.float64]
 
-WILLING = 0.5  # metres of missed travel that reduce the likelihood of a node to a third
+WILLING = 0.5  # meters of missed travel that reduce the likelihood of a node to a third
 
 
 @dataclass(frozen=True, eq=False)
@@ -201,7 +201,7 @@ def _standing(body: Motion) -> NDArray[np.bool_]:
 
 _TRIFLE = 0.02  # smaller weights are set to zero
 FAR_COST = 0.1  # cost of the weighted mean squared distance relative to the squared error
-_WHOLE = 10.0  # metres: scale of the constraint that weights sum to 1
+_WHOLE = 10.0  # meters: scale of the constraint that weights sum to 1
 _ENOUGH = 1e-10  # relative gain below which a change is rounding
 
 

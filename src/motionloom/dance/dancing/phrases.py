@@ -44,8 +44,8 @@ class Phrases:
         Examples
         --------
         >>> steps = np.full((3, 3), 1 / 3)
-        >>> learnt = Phrases.of([[0, 1, 0, 2] * 4], steps, order=2)
-        >>> learnt.likelihoods([1, 0]).round(2), learnt.likelihoods([0]).round(2)
+        >>> learned = Phrases.of([[0, 1, 0, 2] * 4], steps, order=2)
+        >>> learned.likelihoods([1, 0]).round(2), learned.likelihoods([0]).round(2)
         (array([0.07, 0.07, 0.87]), array([0.33, 0.33, 0.33]))
         """
         counts: dict[Context, dict[int, int]] = {}

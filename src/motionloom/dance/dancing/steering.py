@@ -1,4 +1,4 @@
-"""Steering of a dance: the wished travel of a movement, and how the dance is bent towards it.
+"""Steering of a dance: the wished travel of a movement, and how the dance is bent toward it.
 
 Every movement has a goal on the floor: the way to the target, or the point that a dancer of the
 asked speed and direction would reach by the end of the movement. Goals are absolute: what one
@@ -23,7 +23,7 @@ Array = NDArray[np.float64]
 TURN_RATE = np.deg2rad(35.0)  # per second: fastest turn of the dance
 DRIFT = 0.3  # m/s: fastest shift of the dance
 _EASE = 6.0  # 1/s: how fast turn rate and shift change
-_NEAR = 0.3  # metres: nothing is bent within this distance of a target
+_NEAR = 0.3  # meters: nothing is bent within this distance of a target
 _TRIED = 9  # directions in which a blend is tried, from the largest bend to one side to the other
 _EFFORT = 0.05  # cost of a bend by one radian, as a fraction of the goal
 _RATES = 41  # turn rates tried
@@ -41,7 +41,7 @@ class DanceSteering:
     ----------
     fps : float
     reach : float
-        Longest travel of a movement in metres.
+        Longest travel of a movement in meters.
     pace : float
         Speed in m/s where a direction has none.
     bend : bool
@@ -130,7 +130,7 @@ class DanceSteering:
         method: str,
         among: NDArray[np.bool_] | None = None,
     ) -> tuple[Array, float]:
-        """Blend weights (n,) of a node for a goal, and by how many metres they miss it.
+        """Blend weights (n,) of a node for a goal, and by how many meters they miss it.
 
         `among` (n,) are the movements that may have a weight; default: all.
         """

@@ -187,7 +187,7 @@ def beats(
     Parameters
     ----------
     motion : Motion, or several
-        Motions of characters that move together (a couple) are analysed together; they must
+        Motions of characters that move together (a couple) are analyzed together; they must
         have one frame rate and one length.
     settings : BeatSettings, optional
 
@@ -209,10 +209,10 @@ def beats(
     >>> abs(found.bpm / truth.tempo_bpm - 1) < 0.01, found.rhythmic
     (True, True)
     """
-    return analyse_beats(_together(motion), BeatSettings.given(settings, options))
+    return analyze_beats(_together(motion), BeatSettings.given(settings, options))
 
 
-def analyse_beats(motions: Sequence[Motion], settings: BeatSettings) -> Beats:
+def analyze_beats(motions: Sequence[Motion], settings: BeatSettings) -> Beats:
     """Motion beats of one motion, or of several that move together; see `beats`."""
     motions = _together(motions)
     slow, fast = settings.tempo_bpm
@@ -384,7 +384,7 @@ def _together(motion: Motion | Sequence[Motion]) -> list[Motion]:
     for other in motions[1:]:
         if len(other) != len(first) or abs(other.fps - first.fps) > 1e-6 * first.fps:
             raise InvalidInput(
-                "motions analysed together must have one frame rate and one length; got "
+                "motions analyzed together must have one frame rate and one length; got "
                 f"{len(first)} frames at {first.fps:g} fps and {len(other)} at {other.fps:g}"
             )
     return motions

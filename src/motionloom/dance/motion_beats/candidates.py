@@ -32,7 +32,7 @@ Array = NDArray[np.float64]
 Kind = Literal["turns", "acceleration"]
 
 # Gaussian smoothing in seconds: removes marker noise and keeps extrema in place. The stronger
-# one is for motions whose noise between neighbouring frames exceeds `_NOISY` radians.
+# one is for motions whose noise between neighboring frames exceeds `_NOISY` radians.
 SMOOTHING, _SMOOTHING_NOISY, _NOISY = 0.04, 0.06, 0.02
 # Least prominence of an extremum in radians (3.4 degrees): smaller ones are involuntary.
 EVIDENT = 0.06
@@ -209,7 +209,7 @@ def _noise(motion: Motion) -> Array:
 
 
 def _reaches(skeleton: Skeleton) -> Array:
-    """Length of the longest chain below each joint, metres, shape (J,)."""
+    """Length of the longest chain below each joint, meters, shape (J,)."""
     parents, offsets = skeleton.point_parents, skeleton.point_offsets
     reach = np.zeros(len(parents))
     for point in range(len(parents) - 1, 0, -1):

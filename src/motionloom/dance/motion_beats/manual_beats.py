@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from motionloom.dance.motion_beats.beats import Beats, analyse_beats
+from motionloom.dance.motion_beats.beats import Beats, analyze_beats
 from motionloom.dance.settings import BeatSettings
 from motionloom.errors import InvalidInput, LibraryError
 from motionloom.motion import Motion
@@ -175,13 +175,13 @@ def beats_in(library: Store, take: Callable[[str], Motion]) -> BeatsOf:
         names = [motion.name for motion in motions]
         known = given.get(names[0]) if names else None
         if known is None:
-            return analyse_beats(motions, settings)
+            return analyze_beats(motions, settings)
         if settings.bpm is None:
             settings = replace(settings, bpm=known.bpm)
         if settings.first_beat is None:
             settings = replace(settings, first_beat=known.first_beat)
         others = [take(name) for name in known.partners if name not in names and name in library]
-        found = analyse_beats([*motions, *others], settings)
+        found = analyze_beats([*motions, *others], settings)
         # The landings that count are those of the motions that were asked about.
         feet = found.candidates.feet[: len(motions)]
         found = replace(found, candidates=replace(found.candidates, feet=feet))

@@ -184,7 +184,7 @@ def _mirrored(motions: Sequence[Motion]) -> list[Motion]:
 
 
 def _speeds(motions: Sequence[Motion], frames: Array) -> Array:
-    """Angular velocities at fractional frames, centred."""
+    """Angular velocities at fractional frames, centered."""
     angles = np.concatenate([smooth_angles(one) for one in motions], axis=1)
     low = np.clip(frames.astype(int), 0, len(angles) - 2)
     speeds = np.gradient(angles, axis=0)

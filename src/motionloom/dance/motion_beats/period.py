@@ -88,9 +88,9 @@ def _add_cosine(total: Array, moments: Array, crests: Array, weight: float) -> N
 
 def periodogram(signal: Array, *, rate: float = RATE) -> tuple[Array, Array]:
     """Frequencies in hertz and power, equation (5)."""
-    centred = signal - signal.mean()
+    centered = signal - signal.mean()
     size = 1 << int(np.ceil(np.log2(max(_FINE * len(signal), 4096))))
-    power = np.abs(np.fft.rfft(centred, size)) ** 2 / max(len(signal), 1)
+    power = np.abs(np.fft.rfft(centered, size)) ** 2 / max(len(signal), 1)
     return np.fft.rfftfreq(size, 1.0 / rate).astype(np.float64), power
 
 

@@ -60,29 +60,29 @@ def local_periods(signal: Array, period: float, *, rate: float = RATE) -> Array:
     if len(signal) < 1.5 * window:
         return np.full(len(signal), period)
     tried = period * _SPAN ** np.linspace(-1.0, 1.0, _STEPS)
-    centres = np.arange(window // 2, len(signal) - window // 2 + 1, int(_HOP * rate))
+    centers = np.arange(window // 2, len(signal) - window // 2 + 1, int(_HOP * rate))
     lag = (np.arange(window) - window // 2) / rate
     waves = np.hanning(window) * np.exp(-2j * np.pi * lag / tried[:, None])
-    pieces = np.stack([signal[c - window // 2 : c - window // 2 + window] for c in centres])
+    pieces = np.stack([signal[c - window // 2 : c - window // 2 + window] for c in centers])
     power = _without_slopes(np.abs(pieces @ waves.T) ** 2)
     power /= np.maximum(power.max(axis=1, keepdims=True), 1e-300)
     unusual = _STIFF_LEVEL * np.log(tried / period) ** 2
     path = _cheapest_path(unusual - np.log(power + 0.05), np.log(tried))
-    return np.interp(np.arange(len(signal)), centres, tried[path])
+    return np.interp(np.arange(len(signal)), centers, tried[path])
 
 
 def _without_slopes(power: Array) -> Array:
     """Power (W, N) without the slopes at both ends, which belong to peaks of other levels.
 
-    Otherwise a neighbouring metrical level would pull the beats, for example of a waltz.
+    Otherwise a neighboring metrical level would pull the beats, for example of a waltz.
     """
-    levelled = power.copy()
-    for row in levelled:
+    leveled = power.copy()
+    for row in leveled:
         for side in (row, row[::-1]):
             rising = np.flatnonzero(np.diff(side) > 0.0)
             valley = int(rising[0]) if len(rising) else len(side) - 1
             side[:valley] = side[valley]
-    return levelled
+    return leveled
 
 
 def _cheapest_path(costs: Array, places: Array) -> NDArray[np.int64]:

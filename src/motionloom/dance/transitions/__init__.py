@@ -1,1 +1,1 @@
-"""Movement transition graphs: learnt from takes, edited by rules, with smooth seams."""
+"""Movement transition graphs: learned from takes, edited by rules, with smooth seams."""

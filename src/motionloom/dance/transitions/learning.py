@@ -1,14 +1,14 @@
 """Learning of movement transition graphs: clusters of movements, and transition probabilities.
 
-`grouped_movements` and `learnt_graph` turn the movements of takes into a graph, after Kim, Park and
-Shin (2003), section 4; the others are their steps.
+`grouped_movements` and `learned_graph` turn the movements of takes into a graph, after Kim, Park
+and Shin (2003), section 4; the others are their steps.
 
 *Clustering*: k-medoids or subtractive clustering. Both need differences only, equation (15); the
-centre of a group is one of its movements (section 4.1; Chiu 1994).
+center of a group is one of its movements (section 4.1; Chiu 1994).
 
 *Kinematic continuity*: the more similar the last posture of one group to the first of another, the
-likelier the transition, equations (21) and (22). *Behavioural continuity*: the transitions in the
-takes, learnt by the Baum-Welch algorithm, equations (23) to (26), from the influence of the centre
+likelier the transition, equations (21) and (22). *Behavioral continuity*: the transitions in the
+takes, learned by the Baum-Welch algorithm, equations (23) to (26), from the influence of the center
 of each group over each movement, equation (20). If the group of every movement is certain, the
 algorithm ends after one iteration with the relative frequencies.
 """
@@ -73,7 +73,7 @@ def kinematic_continuity(
 
 
 @dataclass(frozen=True, eq=False)
-class Behaviour:
+class Behavior:
     """A Markov chain over groups.
 
     Attributes
@@ -97,7 +97,7 @@ def baum_welch(
     starts: Sequence[bool] | None = None,
     rounds: int = 200,
     tolerance: float = 1e-10,
-) -> Behaviour:
+) -> Behavior:
     """Start and transition probabilities from sequences of observed groups.
 
     Parameters
@@ -115,7 +115,7 @@ def baum_welch(
 
     Returns
     -------
-    behaviour : Behaviour
+    behavior : Behavior
 
     Examples
     --------
@@ -156,7 +156,7 @@ def baum_welch(
         start, step = begin, better
         if change <= tolerance:
             break
-    return Behaviour(start, step, done)
+    return Behavior(start, step, done)
 
 
 def _expected(likely: Array, start: Array, step: Array) -> tuple[Array, Array]:
@@ -195,18 +195,18 @@ class Groups:
     ----------
     labels : ndarray of int, shape (N,)
         Group of each movement, 0 to K - 1.
-    centres : ndarray of int, shape (K,)
-        Index of the centre of each group.
+    centers : ndarray of int, shape (K,)
+        Index of the center of each group.
     cost : float
-        Equation (16): sum of differences from the centres.
+        Equation (16): sum of differences from the centers.
     """
 
     labels: NDArray[np.int64]
-    centres: NDArray[np.int64]
+    centers: NDArray[np.int64]
     cost: float
 
     def __len__(self) -> int:
-        return len(self.centres)
+        return len(self.centers)
 
     def members(self, group: int) -> NDArray[np.int64]:
         """Movements of a group."""
@@ -258,30 +258,30 @@ def _start(count: int, groups: int, rng: np.random.Generator) -> NDArray[np.int6
 
 
 def _converged(apart: Array, labels: NDArray[np.int64]) -> Groups:
-    """Alternate centres and assignments until convergence."""
+    """Alternate centers and assignments until convergence."""
     groups = int(labels.max()) + 1
-    centres = np.zeros(groups, dtype=np.int64)
+    centers = np.zeros(groups, dtype=np.int64)
     for _ in range(_ROUNDS):
         for group in range(groups):
             members = np.flatnonzero(labels == group)
             if len(members):
                 inner = apart[np.ix_(members, members)].sum(axis=0)
-                centres[group] = members[np.argmin(inner)]
-            else:  # empty: restart at the movement farthest from its centre
-                far = apart[np.arange(len(apart)), centres[labels]]
-                centres[group] = int(np.argmax(far))
-        nearest = np.argmin(apart[:, centres], axis=1)
-        nearest[centres] = np.arange(groups)  # duplicates of a centre do not empty its group
+                centers[group] = members[np.argmin(inner)]
+            else:  # empty: restart at the movement farthest from its center
+                far = apart[np.arange(len(apart)), centers[labels]]
+                centers[group] = int(np.argmax(far))
+        nearest = np.argmin(apart[:, centers], axis=1)
+        nearest[centers] = np.arange(groups)  # duplicates of a center do not empty its group
         if np.array_equal(nearest, labels):
             break
         labels = nearest
-    return Groups(labels, centres, float(apart[np.arange(len(apart)), centres[labels]].sum()))
+    return Groups(labels, centers, float(apart[np.arange(len(apart)), centers[labels]].sum()))
 
 
 def memberships(differences: ArrayLike, groups: Groups, *, radius: float | None = None) -> Array:
     """Likelihood of each movement in each group, shape (N, K); the largest of a row is 1.
 
-    The influence of the centres, equation (20): ``exp(-difference / radius**2)``.
+    The influence of the centers, equation (20): ``exp(-difference / radius**2)``.
 
     Examples
     --------
@@ -292,14 +292,14 @@ def memberships(differences: ArrayLike, groups: Groups, *, radius: float | None 
            [0.02, 1.  ]])
     """
     apart = _checked(differences)
-    away = apart[:, groups.centres]
-    # Two movements may be equally near to two centres: the group that it was put into comes first.
+    away = apart[:, groups.centers]
+    # Two movements may be equally near to two centers: the group that it was put into comes first.
     nearest = away[np.arange(len(away)), groups.labels][:, None]
     return np.exp(-np.maximum(away - nearest, 0.0) / (radius or usual_radius(apart)) ** 2)
 
 
 def usual_radius(apart: Array) -> float:
-    """The median distance of nearest neighbours, in the root of differences (N, N)."""
+    """The median distance of nearest neighbors, in the root of differences (N, N)."""
     nearest = np.sort(apart, axis=1)[:, min(1, len(apart) - 1)]
     return max(float(np.sqrt(np.median(nearest))), 1e-9)
 
@@ -316,9 +316,9 @@ def subtractive(
         Symmetric, not negative; in squared units, as equation (15) makes them.
     radius : float, optional
         The paper's r, the radius of influence of a movement, in the root of `differences`.
-        Default: the median distance of nearest neighbours.
+        Default: the median distance of nearest neighbors.
     squash : float
-        The paper's s, over 1: relative radius around a centre in which others are discouraged.
+        The paper's s, over 1: relative radius around a center in which others are discouraged.
     threshold : float
         Stop when the highest remaining potential falls below this fraction of the first.
 
@@ -339,14 +339,14 @@ def subtractive(
         )
     potential = np.exp(-apart / radius**2).sum(axis=1)
     least = threshold * float(potential.max())
-    centres: list[int] = []
-    while len(centres) < len(apart):
+    centers: list[int] = []
+    while len(centers) < len(apart):
         best = int(np.argmax(potential))
-        if potential[best] <= least or best in centres:
+        if potential[best] <= least or best in centers:
             break
-        centres.append(best)
+        centers.append(best)
         potential = potential - potential[best] * np.exp(-apart[:, best] / (squash * radius**2))
-    chosen = np.array(centres, dtype=np.int64)
+    chosen = np.array(centers, dtype=np.int64)
     labels = np.argmin(apart[:, chosen], axis=1)
     cost = float(apart[np.arange(len(apart)), chosen[labels]].sum())
     return _ordered(Groups(labels, chosen, cost))
@@ -358,7 +358,7 @@ def _ordered(groups: Groups) -> Groups:
     order = np.argsort(first, kind="stable")
     rank = np.empty(len(order), dtype=np.int64)
     rank[order] = np.arange(len(order))
-    return Groups(rank[groups.labels], groups.centres[order], groups.cost)
+    return Groups(rank[groups.labels], groups.centers[order], groups.cost)
 
 
 def _checked(differences: ArrayLike) -> Array:
@@ -383,7 +383,7 @@ def grouped_movements(
     return apart, subtractive(apart, radius=settings.grouping.radius)
 
 
-def learnt_graph(
+def learned_graph(
     movements: Sequence[Movement],
     lengths: Sequence[int],
     apart: Array,
@@ -413,14 +413,14 @@ def learnt_graph(
     gaps = transition_differences(movements, how)
     smooth = kinematic_continuity(gaps, groups.labels, sigma=settings.transitions.sigma)
     seen = memberships(apart, groups, radius=settings.grouping.radius)
-    learnt = baum_welch(Ragged.from_lengths(seen, list(lengths)).rows, starts=starts)
+    learned = baum_welch(Ragged.from_lengths(seen, list(lengths)).rows, starts=starts)
     members = []
-    for group, centre in enumerate(groups.centres):
-        others = [k for k in groups.members(group) if k != centre]
-        nearest = sorted(others, key=lambda k: apart[centre, k])
-        members.append([int(centre), *map(int, nearest)])
+    for group, center in enumerate(groups.centers):
+        others = [k for k in groups.members(group) if k != center]
+        nearest = sorted(others, key=lambda k: apart[center, k])
+        members.append([int(center), *map(int, nearest)])
     return combined_graph(
-        smooth, learnt.transitions, learnt.start, members,
-        behaviour=settings.transitions.behavior,
+        smooth, learned.transitions, learned.start, members,
+        behavior=settings.transitions.behavior,
         min_likelihood=settings.transitions.min_likelihood,
     )  # fmt: skip

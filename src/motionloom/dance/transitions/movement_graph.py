@@ -38,7 +38,7 @@ class TransitionGraph:
     names : tuple of str
         Names of the K nodes.
     members : tuple of tuple of int
-        Indices of the movements of each node, the centre first.
+        Indices of the movements of each node, the center first.
     start : ndarray, shape (K,)
         Probability that a dance starts at each node.
     transitions : ndarray, shape (K, K)
@@ -348,41 +348,41 @@ def _from_graphml(text: str) -> dict[str, Any]:
 
 def combined_graph(
     kinematic: ArrayLike,
-    behavioural: ArrayLike,
+    behavioral: ArrayLike,
     start: ArrayLike,
     members: Sequence[Sequence[int]],
     *,
-    behaviour: float = 0.5,
+    behavior: float = 0.5,
     min_likelihood: float | None = None,
     names: Sequence[str] | None = None,
 ) -> TransitionGraph:
-    """Equation (27): smoothness and behaviour combined, unlikely edges dropped.
+    """Equation (27): smoothness and behavior combined, unlikely edges dropped.
 
     Parameters
     ----------
-    kinematic, behavioural : array_like, shape (K, K)
+    kinematic, behavioral : array_like, shape (K, K)
         From `kinematic_continuity` and `baum_welch`. A group that the takes never leave has
-        no behaviour; its edges depend on smoothness only.
+        no behavior; its edges depend on smoothness only.
     start : array_like, shape (K,)
     members : sequence of sequence of int
         Movements of each group.
-    behaviour : float
-        The paper's w2, 0 to 1; w1 is ``1 - behaviour``.
+    behavior : float
+        The paper's w2, 0 to 1; w1 is ``1 - behavior``.
     min_likelihood : float, optional
         Edges below are dropped. Default: 0.05, or what an edge has by chance if there are more
         than 20 groups, so that a large graph does not fall apart.
     names : sequence of str, optional
         Default: ``m1``, ``m2``, ...
     """
-    if not 0.0 <= behaviour <= 1.0:
-        raise InvalidInput(f"behaviour must be between 0 and 1; got {behaviour:g}")
+    if not 0.0 <= behavior <= 1.0:
+        raise InvalidInput(f"behavior must be between 0 and 1; got {behavior:g}")
     if min_likelihood is None:
         min_likelihood = min(_LIKELY, 1.0 / max(len(members), 1))
     if not 0.0 <= min_likelihood < 1.0:
         raise InvalidInput(f"min_likelihood must be at least 0 and below 1; got {min_likelihood:g}")
-    smooth, observed = np.asarray(kinematic, np.float64), np.asarray(behavioural, np.float64)
+    smooth, observed = np.asarray(kinematic, np.float64), np.asarray(behavioral, np.float64)
     unknown = observed.sum(axis=1, keepdims=True) <= 0.0
-    likely = np.where(unknown, smooth, (1.0 - behaviour) * smooth + behaviour * observed)
+    likely = np.where(unknown, smooth, (1.0 - behavior) * smooth + behavior * observed)
     kept = np.where(likely > min_likelihood, likely, 0.0)
     titles = tuple(names) if names else tuple(f"m{k + 1}" for k in range(len(likely)))
     groups = tuple(tuple(int(k) for k in group) for group in members)

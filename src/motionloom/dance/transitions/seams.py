@@ -14,11 +14,11 @@ only if
 * *limbs*: no arm or leg is bent much more than in the two movements;
 * *feet*: a foot that stands before or after the seam is in nearly the same place, with nearly the
   same velocity, in both movements, or no foot stands on either side;
-* *centre of mass*: its height and its velocity hardly change.
+* *center of mass*: its height and its velocity hardly change.
 
 A transition that is too abrupt is tried again with a longer fade. Where few movements can follow
-each other, feet and centre of mass may differ up to twice as much. Movements that follow each other
-in a take need not be checked for feet and centre of mass.
+each other, feet and center of mass may differ up to twice as much. Movements that follow each other
+in a take need not be checked for feet and center of mass.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ from motionloom.kernels import kernel
 from motionloom.motion import Motion
 from motionloom.motion.diagnostics.quality import usual_acceleration
 from motionloom.motion.feet.contacts import SIDES
-from motionloom.motion.kinematics.body import centre_of_mass
+from motionloom.motion.kinematics.body import center_of_mass
 from motionloom.motion.rotations import quaternions as rot
 from motionloom.motion.rotations.planar_transform import PlanarTransform
 from motionloom.motion.rotations.quaternions import exp_into, log_into, multiply_into, rotate_into
@@ -54,9 +54,9 @@ _CALM = 20.0  # m/s^2: every pair of movements may have this, with the limit as 
 _FASTER = 1.25  # factor on the largest step of a joint in the two movements
 _STEP = 2.5  # m/s that every joint may move
 _BENT = 0.75  # of the least distance of hip and ankle, or shoulder and wrist, in both movements
-_SLIDE = 0.2  # metres by which a standing foot may be displaced by a seam
+_SLIDE = 0.2  # meters by which a standing foot may be displaced by a seam
 _AHEAD = 0.1  # seconds: weight of the velocity of a foot against its place
-_DROP = 0.15  # metres by which the height of the centre of mass may differ
+_DROP = 0.15  # meters by which the height of the center of mass may differ
 _PUSH = 1.0  # m/s by which its velocity may differ
 # Factors on the last four that are tried until half of the movements can follow each other. Modern
 # dance (CMU 05) has 10 movements of four beats; within the limits themselves, a dance repeats two.
@@ -295,7 +295,7 @@ class _Ends:
         return cls(parents, skeleton.offsets.astype(np.float64), limbs, fps, *columns)
 
     def fitting(self, tolerance: float) -> Mask:
-        """Pairs (N, N) whose feet and centres of mass fit, with a factor on what may differ."""
+        """Pairs (N, N) whose feet and centers of mass fit, with a factor on what may differ."""
         # Contacts are uncertain at the ends of a cut: one side is enough, the feet decide.
         stands = self.stands[:, None, 0] | self.stands[None, :, 1]
         away = np.linalg.norm(self.feet[:, None, 0] - self.feet[None, :, 1], axis=-1)
@@ -373,13 +373,13 @@ def _own(
 def _support(body: Motion, ends: Sequence[Motion]) -> tuple[Mask, Array, Array]:
     """State at the end and at the start of a movement.
 
-    Standing feet (2, 2), places and velocities of the feet (2, 2, 2, 3) and of the centre of mass
+    Standing feet (2, 2), places and velocities of the feet (2, 2, 2, 3) and of the center of mass
     (2, 2, 3).
     """
     feet, mass = np.zeros((2, 2, 2, 3)), np.zeros((2, 2, 3))
     stands = np.zeros((2, 2), bool)
     for k, part in enumerate(ends):
-        mass[k] = _state(centre_of_mass(part), part.fps, end=k == 0)
+        mass[k] = _state(center_of_mass(part), part.fps, end=k == 0)
         try:
             ankles = part.role_positions([f"{side}_ankle" for side in SIDES]).astype(np.float64)
         except RoleError:

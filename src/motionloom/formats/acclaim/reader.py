@@ -25,7 +25,7 @@ from motionloom.formats.acclaim.skeleton import AcclaimSkeleton, Bone, read_skel
 from motionloom.formats.conventions import (
     Repairs,
     file_bytes,
-    scaled_to_metres,
+    scaled_to_meters,
     started,
     to_y_up,
     unique_names,
@@ -91,7 +91,7 @@ def read(
     origin = repairs.origin("acclaim", scale, up=up, frame_time=1.0 / rate, warnings=warnings)
     of_skeleton = [f"{skeleton_path.name}, {text}" for text in skeleton_repairs.sentences()]
     origin = replace(origin, repairs=(*of_skeleton, *origin.repairs))
-    return replace(scaled_to_metres(motion, scale.metres), origin=origin)
+    return replace(scaled_to_meters(motion, scale.meters), origin=origin)
 
 
 def _skeleton_path(path: Path, asf: str | Path | None) -> Path:
@@ -232,9 +232,9 @@ def _check_still(name: str, dof, values, path: Path, *, is_root: bool) -> None:
 def _unit(acclaim: AcclaimSkeleton, skeleton: Skeleton) -> Unit:
     height = body_height(skeleton)
     if abs(acclaim.length_unit - _CMU_LENGTH) < 1e-6:
-        metres = UNITS["cmu"]
-        if height is None or 1.0 <= height * metres <= 2.5:
-            return Unit(metres, "cmu: the skeleton says length 0.45, 1 unit = 1/0.45 inch")
+        meters = UNITS["cmu"]
+        if height is None or 1.0 <= height * meters <= 2.5:
+            return Unit(meters, "cmu: the skeleton says length 0.45, 1 unit = 1/0.45 inch")
     return infer_unit(skeleton)
 
 

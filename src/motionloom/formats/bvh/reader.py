@@ -22,7 +22,7 @@ from motionloom.formats.conventions import (
     Repairs,
     file_bytes,
     nominal_rate,
-    scaled_to_metres,
+    scaled_to_meters,
     started,
     to_y_up,
     with_user_roles,
@@ -99,8 +99,8 @@ class Figure:
             size = longest
             for joint in constant:
                 places[joint] = places[joint] + self.offsets[joint]
-        travellers = [joint for joint in moving if not steady[joint]]
-        carrier = travellers[0] if travellers and not np.ptp(self.root, axis=0).any() else None
+        travelers = [joint for joint in moving if not steady[joint]]
+        carrier = travelers[0] if travelers and not np.ptp(self.root, axis=0).any() else None
         differ = [
             joint
             for joint in moving
@@ -114,10 +114,10 @@ class Figure:
         self.offsets = self.offsets.copy()
         for joint in moving:
             self.offsets[joint] = np.median(places[joint], axis=0)
-        if not travellers:
+        if not travelers:
             return None
         if carrier is None:
-            self.warnings.append(f"bones change length: {self._counted(travellers)}")
+            self.warnings.append(f"bones change length: {self._counted(travelers)}")
         moved = np.tile(self.offsets, (len(self.table), 1, 1))
         for joint in moving:
             moved[:, joint] = places[joint]
@@ -297,7 +297,7 @@ def _motion(layout, table, frame_time, path, repairs, unit, up, roles, tpose) ->
         euler_order=layout.order,
     )
     return replace(
-        scaled_to_metres(motion, scale.metres), fps=nominal_rate(1.0 / frame_time), origin=origin
+        scaled_to_meters(motion, scale.meters), fps=nominal_rate(1.0 / frame_time), origin=origin
     )
 
 

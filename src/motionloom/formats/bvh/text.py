@@ -80,7 +80,7 @@ def split_bvh(data: bytes, path: str | Path, repairs: Repairs) -> BvhText:
             place = data.count(b"\n", 0, match.start(1)) + 1
             spelling = match[1].decode("ascii")
             if spelling not in ("Frames", "Frame Time") or not match[2]:
-                repairs.add(f"{spelling!r} is not spelt as the specification says", line=place)
+                repairs.add(f"{spelling!r} is not spelled as the specification says", line=place)
             if name == "frames" and "time" in entries:
                 repairs.add("Frame Time stands before Frames", line=place)
             entries[name] = (match[3].decode("utf-8", "replace"), place)

@@ -44,7 +44,7 @@ def write(
     if len(motion) == 0:
         raise InvalidInput(f"{path}: a BVH file needs at least one frame; this motion has none")
     origin = motion.origin
-    metres = unit_from(unit) if unit is not None else _source_unit(motion)
+    meters = unit_from(unit) if unit is not None else _source_unit(motion)
     order = (order or origin.euler_order or DEFAULT_ORDER).upper()
     if sorted(order) != ["X", "Y", "Z"]:
         raise InvalidInput(f"order must be X, Y and Z in some order; got {order!r}")
@@ -57,10 +57,10 @@ def write(
         motion = _with_rest_frame(motion)
     moving = _moving_joints(motion)
     visit = depth_first(motion.skeleton)
-    table = _channel_table(motion, visit, moving, order, metres)
+    table = _channel_table(motion, visit, moving, order, meters)
     seconds = frame_time(motion.fps, origin.frame_time)
     with bvh_file(path) as file:
-        file.writelines(head(motion.skeleton, moving, order, metres, len(motion), seconds))
+        file.writelines(head(motion.skeleton, moving, order, meters, len(motion), seconds))
         file.writelines(rows(table))
 
 
@@ -71,10 +71,10 @@ def bvh_file(path: str | Path) -> Iterator[TextIO]:
         yield file
 
 
-def head(skeleton, moving, order, metres, frames: int, seconds: str) -> Iterator[str]:
+def head(skeleton, moving, order, meters, frames: int, seconds: str) -> Iterator[str]:
     """The lines before the rows; `moving` (J,): joints with position channels."""
     yield "HIERARCHY\n"
-    yield from _hierarchy(skeleton, moving, order, metres)
+    yield from _hierarchy(skeleton, moving, order, meters)
     yield f"MOTION\nFrames: {frames}\nFrame Time: {seconds}\n"
 
 
@@ -135,19 +135,19 @@ def rows(table: NDArray[np.float64]):
     return (template % tuple(row) for row in table.tolist())
 
 
-def _channel_table(motion, visit, moving, order, metres) -> NDArray[np.float64]:
+def _channel_table(motion, visit, moving, order, meters) -> NDArray[np.float64]:
     """Degrees and file units, one row per frame, in the order of the hierarchy."""
     angles = np.degrees(np.unwrap(rot.to_euler(motion.rotations.astype(np.float64), order), axis=0))
-    columns = [motion.root.astype(np.float64) / metres]
+    columns = [motion.root.astype(np.float64) / meters]
     for joint in visit:
         if moving[joint]:
-            columns.append(motion.translations[:, joint].astype(np.float64) / metres)
+            columns.append(motion.translations[:, joint].astype(np.float64) / meters)
         columns.append(angles[:, joint])
     # Adding zero turns -0.0 into 0.0 after rounding, so no file says "-0.000000".
     return np.round(np.concatenate(columns, axis=1), 6) + 0.0
 
 
-def _hierarchy(skeleton: Skeleton, moving, order: str, metres: float) -> Iterator[str]:
+def _hierarchy(skeleton: Skeleton, moving, order: str, meters: float) -> Iterator[str]:
     names = unique_names(
         re.sub(r"[\s:{}]+", "_", name.strip()) or "joint" for name in skeleton.names
     )
@@ -159,7 +159,7 @@ def _hierarchy(skeleton: Skeleton, moving, order: str, metres: float) -> Iterato
     positions = "Xposition Yposition Zposition"
 
     def offset(values) -> str:
-        return " ".join(f"{value:.6f}" for value in np.round(values / metres, 6) + 0.0)
+        return " ".join(f"{value:.6f}" for value in np.round(values / meters, 6) + 0.0)
 
     # A stack of lines and joints: deep trees need no recursion.
     stack: list[tuple[int, int] | str] = [(0, 0)]

@@ -120,7 +120,7 @@ def _stated(head: C3dHeader) -> list[DataLayout]:
 
 
 def _analog(head: C3dHeader) -> list[int]:
-    """Analogue values per frame by the parameters: channels times samples per frame."""
+    """Analog values per frame by the parameters: channels times samples per frame."""
     channels = sum(head.unsigned("ANALOG", "USED")[:1])
     if not channels:
         return []
@@ -198,7 +198,7 @@ def _report(head: C3dHeader, chosen: DataLayout, repairs: Repairs) -> None:
         repairs.add(f"POINT:USED counts {used[0]} points; read are {chosen.points} (header)")
     if chosen.analog != head.analog:
         repairs.add(
-            f"the header counts {head.analog} analogue values per frame; the file has "
+            f"the header counts {head.analog} analog values per frame; the file has "
             f"{chosen.analog}, by the parameters and its size"
         )
     if chosen.start != head.data_start and head.data_start >= BLOCK:
@@ -213,7 +213,7 @@ def _differences(head: C3dHeader) -> str:
     """Differences between header and parameters."""
     pairs = [
         ("points", head.points, head.unsigned("POINT", "USED")[:1]),
-        ("analogue values per frame", head.analog, _analog(head)),
+        ("analog values per frame", head.analog, _analog(head)),
         ("data block", head.data_start // BLOCK + 1, head.unsigned("POINT", "DATA_START")[:1]),
     ]
     return ", ".join(

@@ -61,7 +61,7 @@ def read(
     fps: float | None = None,
     up: str | None = None,
     subject: str | None = None,
-    unlabelled: bool = False,
+    unlabeled: bool = False,
     zero_gaps: bool = False,
     partial: bool = False,
     strict: bool = False,
@@ -85,7 +85,7 @@ def read(
         raw *= _scale(head, raw, given, path, repairs)
     if zero_gaps:
         raw[(raw == 0.0).all(axis=-1)] = np.nan
-    labels, columns = _chosen(labels, subject, unlabelled, path)
+    labels, columns = _chosen(labels, subject, unlabeled, path)
     raw = raw[:, columns]
     warnings = _warnings(layout, raw)
     if is_rough(data, head, layout):
@@ -99,14 +99,14 @@ def read(
             warnings.append(f"up axis taken as {up}, {reason}. Give up to change it")
     scale = _unit(head, raw, unit, up)
     warnings += [scale.warning] if scale.warning else []
-    far = np.abs(raw) > _FARTHEST / scale.metres
+    far = np.abs(raw) > _FARTHEST / scale.meters
     if far.any():
         repairs.add(f"{int(far.any(axis=-1).sum())} points farther than 100 km away, read as gaps")
         raw[far.any(axis=-1)] = np.nan
     rate = _rate(head, fps, path, repairs)
     origin = repairs.origin("c3d", scale, up=up, frame_time=1.0 / rate, warnings=warnings)
     first = _long_field(head, "ACTUAL_START_FIELD") or head.first_frame
-    positions = positions_to_y_up(raw * scale.metres, up)
+    positions = positions_to_y_up(raw * scale.meters, up)
     return Markers(tuple(labels), positions, nominal_rate(rate), path.stem, first, origin)
 
 
@@ -216,16 +216,16 @@ def _labels(head: C3dHeader, points: int, repairs: Repairs) -> list[str]:
     labels = unique_names(wanted)
     for old, new in zip(wanted, labels, strict=True):
         if old != new:
-            repairs.add(f"a second marker {old[:40]!r}, labelled {new[:40]!r}")
+            repairs.add(f"a second marker {old[:40]!r}, labeled {new[:40]!r}")
     return labels
 
 
-def _chosen(labels, subject, unlabelled, path) -> tuple[list[str], list[int]]:
+def _chosen(labels, subject, unlabeled, path) -> tuple[list[str], list[int]]:
     """Labels and columns to read; the prefix of a single subject is removed."""
     kept = [
         column
         for column, label in enumerate(labels)
-        if unlabelled or not re.match(r"\*\d*", label.rpartition(":")[2])
+        if unlabeled or not re.match(r"\*\d*", label.rpartition(":")[2])
     ]
     subjects = list(dict.fromkeys(labels[column].rpartition(":")[0] for column in kept))
     if subject is not None:
@@ -238,7 +238,7 @@ def _chosen(labels, subject, unlabelled, path) -> tuple[list[str], list[int]]:
         subjects = [subject]
     if not kept:
         raise MotionFormatError(
-            f"all {len(labels)} points are without a label; set unlabelled to read them",
+            f"all {len(labels)} points are without a label; set unlabeled to read them",
             path=path,
         )
     if len(subjects) == 1:
@@ -249,14 +249,14 @@ def _chosen(labels, subject, unlabelled, path) -> tuple[list[str], list[int]]:
 def _unit(head: C3dHeader, raw, unit, up: str) -> Unit:
     if unit is not None:
         return Unit(unit_from(unit), "given")
-    metres = _unit_word(head)
-    if metres is not None:
-        return Unit(metres, f"POINT:UNITS is {head.strings('POINT', 'UNITS')[0].strip().lower()}")
+    meters = _unit_word(head)
+    if meters is not None:
+        return Unit(meters, f"POINT:UNITS is {head.strings('POINT', 'UNITS')[0].strip().lower()}")
     return infer_marker_unit(raw, up)
 
 
 def _unit_word(head: C3dHeader) -> float | None:
-    """Metres per unit by POINT:UNITS."""
+    """Meters per unit by POINT:UNITS."""
     return _UNIT_WORDS.get("".join(head.strings("POINT", "UNITS")[:1]).strip().lower())
 
 
@@ -291,7 +291,7 @@ def _rate(head: C3dHeader, fps: float | None, path: Path, repairs: Repairs) -> f
 def _warnings(layout: DataLayout, raw: NDArray[np.float64]) -> list[str]:
     warnings = []
     if layout.analog:
-        warnings.append("the analogue channels (force plates, EMG) are not read")
+        warnings.append("the analog channels (force plates, EMG) are not read")
     count = int(np.count_nonzero((raw == 0.0).all(axis=-1)))
     if count > 1:
         warnings.append(

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from motionloom.errors import InvalidInput
 from motionloom.files import atomic_write
 from motionloom.formats.c3d.layout import BLOCK, FULL
-from motionloom.formats.conventions import check_up, labelled_points
+from motionloom.formats.conventions import check_up, labeled_points
 from motionloom.formats.inference import UNITS, positions_from_y_up, unit_from
 from motionloom.motion import Markers, Motion, Scene
 
@@ -35,15 +35,15 @@ def write(
     labels, positions, first = _points(motion)
     origin = motion.motions[0].origin if isinstance(motion, Scene) else motion.origin
     was_c3d = origin.format == "c3d"
-    metres = _metres(unit, origin.unit_m if was_c3d else UNITS["mm"])
+    meters = _meters(unit, origin.unit_m if was_c3d else UNITS["mm"])
     up = up or (origin.up if was_c3d else "z")
-    head = _head(labels, len(positions), first, motion.fps, _UNIT_NAMES[metres], up)
+    head = _head(labels, len(positions), first, motion.fps, _UNIT_NAMES[meters], up)
     with atomic_write(path) as scratch, scratch.open("wb") as file:
         file.write(head)
         step = max(1, _ROWS // max(1, len(labels)))
         for start in range(0, len(positions), step):
             part = (
-                positions_from_y_up(positions[start : start + step].astype(np.float64), up) / metres
+                positions_from_y_up(positions[start : start + step].astype(np.float64), up) / meters
             )
             rows = np.zeros((*part.shape[:2], 4), "<f4")
             hidden = np.logical_not(np.isfinite(part).all(axis=-1))
@@ -55,7 +55,7 @@ def write(
 
 
 def _points(motion: Motion | Markers | Scene) -> tuple[tuple[str, ...], NDArray, int]:
-    labels, positions = labelled_points(motion)
+    labels, positions = labeled_points(motion)
     first = motion.first_frame if isinstance(motion, Markers) else 1
     if len(positions) == 0 or len(labels) == 0:
         raise InvalidInput("a C3D file must hold at least one frame and one point")
@@ -64,13 +64,13 @@ def _points(motion: Motion | Markers | Scene) -> tuple[tuple[str, ...], NDArray,
     return labels, positions, first if first >= 1 else 1
 
 
-def _metres(unit: str | float | None, usual: float) -> float:
-    metres = usual if unit is None else unit_from(unit)
-    if metres not in _UNIT_NAMES:
+def _meters(unit: str | float | None, usual: float) -> float:
+    meters = usual if unit is None else unit_from(unit)
+    if meters not in _UNIT_NAMES:
         if unit is None:
             return UNITS["mm"]  # the source was in inches or feet
         raise InvalidInput(f"a C3D file is in {', '.join(_UNIT_NAMES.values())}; got {unit!r}")
-    return metres
+    return meters
 
 
 # --- header and parameters -----------------------------------------------------------------

@@ -417,15 +417,15 @@ def _vectors(values) -> np.ndarray:
 def _look(material, number: int, arrays: dict) -> dict:
     """Name and color of a material; its embedded image is added to `arrays`."""
     if material is None:
-        return {"material": "", "colour": [0.8, 0.8, 0.8]}
+        return {"material": "", "color": [0.8, 0.8, 0.8]}
     shade = _kept(_kept(material.fbx).diffuse_color)
     value = shade.value_vec4
     texture = _kept(shade.texture)
     content = b"" if texture is None else bytes(texture.content or b"")
     if content:
         arrays[f"mesh{number}_texture"] = np.frombuffer(content, np.uint8)
-    colour = [1.0, 1.0, 1.0] if content else [value.x, value.y, value.z]
-    return {"material": material.name, "colour": [float(min(max(c, 0.0), 1.0)) for c in colour]}
+    color = [1.0, 1.0, 1.0] if content else [value.x, value.y, value.z]
+    return {"material": material.name, "color": [float(min(max(c, 0.0), 1.0)) for c in color]}
 
 
 def _matrix(value) -> np.ndarray:

@@ -31,7 +31,7 @@ _KINDS = {
     "move": ("Lcl Translation", "", "A"),
     "turn": ("Lcl Rotation", "", "A"),
     "scale": ("Lcl Scaling", "", "A"),
-    "colour": ("Color", "", "A"),
+    "color": ("Color", "", "A"),
     "int": ("int", "Integer", ""),
     "enum": ("enum", "", ""),
     "bool": ("bool", "", ""),
@@ -132,7 +132,7 @@ def properties(record: Record, rows: Sequence[tuple[Any, ...]]) -> None:
         table.add("P", name, *_KINDS[kind], *plain)
 
 
-def global_settings(*, up: str, metres: float, fps: float, stop: int) -> Record:
+def global_settings(*, up: str, meters: float, fps: float, stop: int) -> Record:
     """Axes, unit, rate and time span of the file."""
     settings = Record("GlobalSettings")
     settings.add("Version", Int32(1000))
@@ -146,9 +146,9 @@ def global_settings(*, up: str, metres: float, fps: float, stop: int) -> Record:
             *rows,
             ("OriginalUpAxis", "int", -1),
             ("OriginalUpAxisSign", "int", 1),
-            ("UnitScaleFactor", "double", 100.0 * metres),
-            ("OriginalUnitScaleFactor", "double", 100.0 * metres),
-            ("AmbientColor", "colour", 0.0, 0.0, 0.0),
+            ("UnitScaleFactor", "double", 100.0 * meters),
+            ("OriginalUnitScaleFactor", "double", 100.0 * meters),
+            ("AmbientColor", "color", 0.0, 0.0, 0.0),
             ("DefaultCamera", "text", "Producer Perspective"),
             ("TimeMode", "enum", mode),
             ("TimeSpanStart", "time", 0),

@@ -22,7 +22,7 @@ from motionloom.formats.conventions import (
     Repairs,
     nominal_rate,
     refuse_folder,
-    scaled_to_metres,
+    scaled_to_meters,
     started,
     to_y_up,
     unique_names,
@@ -61,12 +61,12 @@ def read(
     motion = _motion(facts, arrays, path, repairs)
     name = path.stem if animation is None else facts["animation"] or path.stem
     motion = replace(motion, skeleton=with_user_roles(motion.skeleton, roles), name=name)
-    metres = facts["unit"] if unit is None else unit_from(unit)
-    if not 1e-6 <= metres <= 1e6:
-        raise MotionFormatError(f"its unit is {metres:g} m; give its unit", path=path)
-    scale = Unit(metres, "UnitScaleFactor says so" if unit is None else "given")
+    meters = facts["unit"] if unit is None else unit_from(unit)
+    if not 1e-6 <= meters <= 1e6:
+        raise MotionFormatError(f"its unit is {meters:g} m; give its unit", path=path)
+    scale = Unit(meters, "UnitScaleFactor says so" if unit is None else "given")
     if unit is not None:
-        motion = scaled_to_metres(motion, metres / facts["unit"])
+        motion = scaled_to_meters(motion, meters / facts["unit"])
     if up is not None and up != facts["up"]:  # undo the turn that the file asked for
         from motionloom.formats.conventions import from_y_up
 
@@ -97,7 +97,7 @@ def meshes(source: str | Path, skeleton: Skeleton) -> list[SkinnedMesh]:
         image = part.pop("texture", None)
         points, exact = _points(facts, names, numbers, part.pop("points"), part.pop("exact"))
         texture = None if image is None else image.tobytes()
-        red, green, blue = about["colour"]
+        red, green, blue = about["color"]
         parts.append(
             bound_mesh(
                 skeleton,

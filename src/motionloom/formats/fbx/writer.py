@@ -17,7 +17,7 @@ from motionloom.character import Material, SkinnedMesh, figure_mesh, rest_pose
 from motionloom.errors import InvalidInput
 from motionloom.files import atomic_write
 from motionloom.formats.child_process.fbx import END_SITE, TIP
-from motionloom.formats.conventions import characters, from_y_up, scaled_to_metres, unique_names
+from motionloom.formats.conventions import characters, from_y_up, scaled_to_meters, unique_names
 from motionloom.formats.fbx.objects import (
     TICKS,
     Int32,
@@ -29,7 +29,7 @@ from motionloom.formats.fbx.objects import (
     properties,
 )
 from motionloom.formats.inference import rotation_to_y_up, unit_from
-from motionloom.formats.scene_nodes import COLOURS, figure_kind
+from motionloom.formats.scene_nodes import COLORS, figure_kind
 from motionloom.motion import Motion, Scene, Skeleton
 from motionloom.motion.rotations import quaternions as rot
 
@@ -71,15 +71,15 @@ def write(
         raise InvalidInput(
             f"motions in one FBX file must share one rate; got {sorted(rates)}. Resample first"
         )
-    draft = _Draft(metres=unit_from(unit), up=up)
+    draft = _Draft(meters=unit_from(unit), up=up)
     kind = figure_kind(mesh)
     figures = [figure_mesh(each.skeleton, kind=kind, example=each) for _, each in cast]
     joints = []
     for number, ((name, each), figure) in enumerate(zip(cast, figures, strict=True)):
         prefix = "" if len(cast) == 1 else f"{name or f'character {number + 1}'}:"
         shown = [] if figure is None else [figure]
-        colour = COLOURS[number % len(COLOURS)]
-        joints.append(draft.add_character(prefix, each, shown, Material("body", colour)))
+        color = COLORS[number % len(COLORS)]
+        joints.append(draft.add_character(prefix, each, shown, Material("body", color)))
     if takes:
         names = unique_names(each.name or "take" for each in [cast[0][1], *takes])
         for name, each in zip(names, [cast[0][1], *takes], strict=True):
@@ -102,7 +102,7 @@ def write_meshes(
     mesh: bool | str = "body",
 ) -> None:
     """Write a motion with meshes that are bound to its skeleton; `mesh` is not used."""
-    draft = _Draft(metres=unit_from(unit), up=up)
+    draft = _Draft(meters=unit_from(unit), up=up)
     joints = draft.add_character("", motion, meshes, Material())
     draft.add_take(motion.name or "motion", [(joints, motion)])
     with atomic_write(path) as scratch:
@@ -112,15 +112,15 @@ def write_meshes(
 class _Draft:
     """A file under construction; lengths are in its unit, axes those of its up axis."""
 
-    def __init__(self, *, metres: float, up: str) -> None:
+    def __init__(self, *, meters: float, up: str) -> None:
         self.objects = Objects()
-        self.metres, self.up = metres, up
+        self.meters, self.up = meters, up
         self.turn = rot.inverse(rotation_to_y_up(up))
         self.takes: list[tuple[str, int]] = []
 
     def in_file(self, motion: Motion) -> Motion:
         """The motion in the unit and axes of the file."""
-        return scaled_to_metres(from_y_up(motion, self.up), 1.0 / self.metres)
+        return scaled_to_meters(from_y_up(motion, self.up), 1.0 / self.meters)
 
     def add_character(
         self, prefix: str, motion: Motion, meshes: Sequence[SkinnedMesh], material: Material
@@ -130,7 +130,7 @@ class _Draft:
         offsets = skeleton.point_offsets.copy()
         offsets[0] = rest_pose(skeleton).positions[0]
         if self.up != "y":  # the rest pose stands on the floor of the world, not of the file
-            stands = rest_pose(motion.skeleton).positions[0] / self.metres
+            stands = rest_pose(motion.skeleton).positions[0] / self.meters
             offsets[0] = rot.rotate(self.turn, stands)
         turns = np.zeros((len(offsets), 3))
         turns[: len(skeleton)] = _euler_degrees(skeleton.rest_rotations)
@@ -141,7 +141,7 @@ class _Draft:
             model = self._joint(prefix + name, offsets[point], turns[point], mark=mark)
             self.objects.connect(model, models[parent] if parent >= 0 else 0)
             models.append(model)
-        for joint, place in _tips(skeleton, self.metres):
+        for joint, place in _tips(skeleton, self.meters):
             tip = self._joint(f"{prefix}{skeleton.names[joint]}_tip", place, np.zeros(3), mark=TIP)
             self.objects.connect(tip, models[joint])
         for mesh in meshes:
@@ -156,7 +156,7 @@ class _Draft:
         change = np.eye(4)
         change[:3, :3] = rot.to_matrix(self.turn)
         turned = change @ matrices @ change.T
-        turned[:, :3, 3] /= self.metres
+        turned[:, :3, 3] /= self.meters
         return turned
 
     def _joint(self, name: str, place: Array, turn: Array, *, mark: str) -> int:
@@ -175,14 +175,14 @@ class _Draft:
         record.add("Shading", True)
         record.add("Culling", "CullingOff")
         attribute, record = self.objects.add("NodeAttribute", name, "NodeAttribute", "LimbNode")
-        properties(record, [("Size", "double", 0.03 / self.metres)])
+        properties(record, [("Size", "double", 0.03 / self.meters)])
         record.add("TypeFlags", "Skeleton")
         self.objects.connect(attribute, model)
         return model
 
     def _mesh(self, prefix: str, mesh: SkinnedMesh, models: list[int], material: Material) -> None:
         name = prefix + mesh.name
-        vertices = rot.rotate(self.turn, mesh.vertices.astype(np.float64)) / self.metres
+        vertices = rot.rotate(self.turn, mesh.vertices.astype(np.float64)) / self.meters
         model, record = self.objects.add("Model", name, "Model", "Mesh")
         record.add("Version", Int32(232))
         properties(record, [("InheritType", "enum", 1), ("DefaultAttributeIndex", "int", 0)])
@@ -233,7 +233,7 @@ class _Draft:
         properties(
             record,
             [
-                ("DiffuseColor", "colour", *map(float, material.colour)),
+                ("DiffuseColor", "color", *map(float, material.color)),
                 ("DiffuseFactor", "number", 1.0),
             ],
         )
@@ -336,7 +336,7 @@ class _Draft:
 
     def finished(self, fps: float) -> bytes:
         stop = max(stop for _, stop in self.takes)
-        settings = global_settings(up=self.up, metres=self.metres, fps=fps, stop=stop)
+        settings = global_settings(up=self.up, meters=self.meters, fps=fps, stop=stop)
         return file_bytes(self.objects.document(settings, self.takes))
 
 
@@ -360,16 +360,16 @@ def euler_curves(rotations: NDArray) -> Array:
     return out
 
 
-def _tips(skeleton: Skeleton, metres: float) -> list[tuple[int, Array]]:
+def _tips(skeleton: Skeleton, meters: float) -> list[tuple[int, Array]]:
     """Joints without length, and a place beyond each, in its own axes and the unit of the file."""
     tips = []
     offsets, parents = skeleton.point_offsets, skeleton.point_parents
-    lengths = np.linalg.norm(offsets, axis=1) * metres
+    lengths = np.linalg.norm(offsets, axis=1) * meters
     for joint in range(1, len(skeleton)):
         below = np.flatnonzero(parents == joint)
         if len(below) and lengths[below].max() < _NO_LENGTH < lengths[joint]:
             ahead = rot.rotate(rot.inverse(skeleton.rest_rotations[joint]), offsets[joint])
-            tips.append((joint, ahead * (_TIP_LENGTH / metres) / np.linalg.norm(offsets[joint])))
+            tips.append((joint, ahead * (_TIP_LENGTH / meters) / np.linalg.norm(offsets[joint])))
     return tips
 
 

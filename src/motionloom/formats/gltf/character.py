@@ -275,13 +275,13 @@ def _material(file: GltfFile, primitive: dict[str, Any]) -> Material:
         return Material()
     item = file.item("materials", primitive["material"])
     look = item.get("pbrMetallicRoughness", {})
-    colour = file.numbers(look.get("baseColorFactor", [1, 1, 1, 1]), 4, "baseColorFactor")[:3]
+    color = file.numbers(look.get("baseColorFactor", [1, 1, 1, 1]), 4, "baseColorFactor")[:3]
     name = str(item.get("name") or f"material {primitive['material']}")
     texture = None
     if isinstance(look.get("baseColorTexture"), dict):
         index = file.item("textures", look["baseColorTexture"].get("index")).get("source")
         texture = None if index is None else _image(file, file.item("images", index))
-    red, green, blue = (float(value) for value in colour)
+    red, green, blue = (float(value) for value in color)
     return Material(name, (red, green, blue), texture)
 
 

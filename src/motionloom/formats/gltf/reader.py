@@ -19,7 +19,7 @@ from motionloom.errors import MotionFormatError
 from motionloom.formats.conventions import (
     Repairs,
     nominal_rate,
-    scaled_to_metres,
+    scaled_to_meters,
     started,
     to_y_up,
     unique_names,
@@ -255,12 +255,12 @@ def read(
     motion = _motion(file, tree, curves, times, rate, repairs)
     name = path.stem if skeleton is None else str((chosen_skin or {}).get("name") or path.stem)
     motion = replace(motion, skeleton=with_user_roles(motion.skeleton, roles), name=name)
-    metres = 1.0 if unit is None else unit_from(unit)
-    motion = scaled_to_metres(to_y_up(motion, up or "y"), metres)
+    meters = 1.0 if unit is None else unit_from(unit)
+    motion = scaled_to_meters(to_y_up(motion, up or "y"), meters)
     height = body_height(motion.skeleton)
     if height is not None and not 0.5 <= height <= 4.0:
         warnings.append(f"the figure stands {height:.3g} m tall; if that is wrong, give its unit")
-    scale = Unit(metres, "glTF is in metres" if unit is None else "given")
+    scale = Unit(meters, "glTF is in meters" if unit is None else "given")
     origin = repairs.origin("gltf", scale, up=up or "y", frame_time=1.0 / rate, warnings=warnings)
     return replace(motion, origin=origin)
 

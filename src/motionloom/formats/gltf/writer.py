@@ -17,7 +17,7 @@ from motionloom.character import Material, SkinnedMesh, figure_mesh, rest_pose
 from motionloom.errors import InvalidInput
 from motionloom.formats.conventions import characters
 from motionloom.formats.gltf.container import write_document
-from motionloom.formats.scene_nodes import COLOURS, figure_kind
+from motionloom.formats.scene_nodes import COLORS, figure_kind
 from motionloom.motion import Motion, Scene
 from motionloom.motion.rotations import quaternions as rot
 
@@ -132,7 +132,7 @@ class _Document:
             self.binds[skeleton.key] = self._inverse_bind(bind)
         skin = self._skin(name, motion, first, holder, self.binds[skeleton.key])
         if figure is not None:
-            shown = self._figure(figure, skeleton.key, number % len(COLOURS))
+            shown = self._figure(figure, skeleton.key, number % len(COLORS))
             self._add_root({"name": f"{name} {figure.name}", "mesh": shown, "skin": skin})
         self._add_curves(motion, first)
 
@@ -169,7 +169,7 @@ class _Document:
 
     def _material(self, look: Material, textured: bool = False) -> int:
         surface: dict[str, Any] = {
-            "baseColorFactor": [*look.colour, 1.0],
+            "baseColorFactor": [*look.color, 1.0],
             "metallicFactor": 0.0,
             "roughnessFactor": 0.8,
         }
@@ -206,18 +206,16 @@ class _Document:
         columns = np.swapaxes(np.linalg.inv(matrices), 1, 2).reshape(-1, 16)
         return self.accessor(columns.astype(np.float32), "MAT4")
 
-    def _figure(self, figure: SkinnedMesh, key: str, colour: int) -> int:
+    def _figure(self, figure: SkinnedMesh, key: str, color: int) -> int:
         """Index of the mesh of a figure in a color; all colors share its vertices."""
-        if (key, colour) not in self.figures:
+        if (key, color) not in self.figures:
             if key not in self.vertices:
                 self.vertices[key] = self._vertices(figure)
-            name = f"{figure.name} {colour + 1}"
-            material = self._material(Material(name, COLOURS[colour]))
+            name = f"{figure.name} {color + 1}"
+            material = self._material(Material(name, COLORS[color]))
             primitive = {**self.vertices[key], "material": material}
-            self.figures[key, colour] = self.add(
-                "meshes", {"name": name, "primitives": [primitive]}
-            )
-        return self.figures[key, colour]
+            self.figures[key, color] = self.add("meshes", {"name": name, "primitives": [primitive]})
+        return self.figures[key, color]
 
     def _vertices(self, figure: SkinnedMesh) -> dict[str, Any]:
         """Attributes and indices of a primitive."""

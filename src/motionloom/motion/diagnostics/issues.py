@@ -111,7 +111,7 @@ def _unit(measured: Measurements) -> Issue | None:
         "unit",
         "error" if not 1.0 <= height <= 2.5 else "warning",
         f"the figure stands {height:.2f} m tall with 1 unit = {unit:g} m",
-        "a child or a creature? If not, give the unit: --unit cm, mm, inch, or metres per unit",
+        "a child or a creature? If not, give the unit: --unit cm, mm, inch, or meters per unit",
     )
 
 
@@ -274,7 +274,7 @@ def _jumps(measured: Measurements) -> Issue | None:
         "error",
         f"the body jumps or flips ({', '.join(measured.turns)}) "
         f"at frame {_some(measured.jump_frames)}",
-        "look at these frames; --fix replaces short flips by what lies between their neighbours",
+        "look at these frames; --fix replaces short flips by what lies between their neighbors",
     )
 
 
@@ -365,7 +365,7 @@ def repair(motion: Motion) -> tuple[Motion, tuple[str, ...]]:
     if len(measured.jump_frames):
         motion, frames = _without_flips(measured)
         if frames:
-            done.append(f"{frames} flipped frames replaced by what lies between their neighbours")
+            done.append(f"{frames} flipped frames replaced by what lies between their neighbors")
             measured = Measurements(motion)
     ground = measured.ground_offset
     if ground is not None:

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from motionloom.errors import RoleError
 from motionloom.motion.feet.contacts import FootContacts, foot_contacts
-from motionloom.motion.kinematics.body import centre_of_mass
+from motionloom.motion.kinematics.body import center_of_mass
 from motionloom.motion.kinematics.root_carrier import hips_as_root
 from motionloom.motion.motion import Motion
 from motionloom.motion.rotations import quaternions as rot
@@ -159,10 +159,10 @@ class Measurements:
         if len(motion) < window + 4:
             return None
         try:
-            centre = centre_of_mass(motion)
+            center = center_of_mass(motion)
         except RoleError:
             return None
-        curve = second_derivative(centre, window, 1.0 / motion.fps) / GRAVITY
+        curve = second_derivative(center, window, 1.0 / motion.fps) / GRAVITY
         for frame in self.turn_frames:
             curve[max(0, frame - window) : frame + window] = np.nan
         return curve if np.isfinite(curve[:, 0]).sum() > 4 else None

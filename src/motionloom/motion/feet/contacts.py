@@ -184,7 +184,7 @@ def foot_contacts(
         )
     for name, value in (("rise", rise), ("above_floor", above_floor)):
         if not value > 0.0:
-            raise InvalidInput(f"{name} must be a positive height in metres; got {value}")
+            raise InvalidInput(f"{name} must be a positive height in meters; got {value}")
     for name, value in (("shortest", shortest), ("gap", gap)):
         if not value >= 0.0:
             raise InvalidInput(f"{name} must be a time in seconds, zero or more; got {value}")

@@ -1,6 +1,6 @@
 """Streaming foot lock: feet held in contact one block of frames at a time.
 
-`Motion.clean_feet` sees the whole motion and eases each foot towards where it will stand. A
+`Motion.clean_feet` sees the whole motion and eases each foot toward where it will stand. A
 player knows only the frames played so far. Here a foot is held where its contact begins, and
 the correction that holds it is released after the contact by a critically damped spring, so that
 nothing jumps. The root follows the held feet by another spring, and is lowered where a leg is
@@ -329,7 +329,7 @@ def _settle_ball(state, rise, stands, first, dt):
 
 @kernel
 def _bend_knee(state, more, bend, first, dt):
-    """Advance the correction of a knee's bend, column 13, towards `more`; column 14: velocity."""
+    """Advance the correction of a knee's bend, column 13, toward `more`; column 14: velocity."""
     if first:
         state[13] = more
         return

@@ -301,8 +301,8 @@ _SEGMENTS = (
 _NEEDED = 0.8  # fraction of the mass that must be known
 
 
-def centre_of_mass(motion: Motion) -> NDArray[np.float64]:
-    """Centre of mass of the body in every frame.
+def center_of_mass(motion: Motion) -> NDArray[np.float64]:
+    """Center of mass of the body in every frame.
 
     Parameters
     ----------
@@ -311,7 +311,7 @@ def centre_of_mass(motion: Motion) -> NDArray[np.float64]:
 
     Returns
     -------
-    centre : ndarray, shape (T, 3)
+    center : ndarray, shape (T, 3)
         Meters.
 
     Raises
@@ -323,7 +323,7 @@ def centre_of_mass(motion: Motion) -> NDArray[np.float64]:
     --------
     >>> import motionloom as ml
     >>> walk = ml.demo.clip("walk")
-    >>> bool(np.all(abs(centre_of_mass(walk) - walk.root) < 0.25))
+    >>> bool(np.all(abs(center_of_mass(walk) - walk.root) < 0.25))
     True
     """
     roles = motion.skeleton.roles
@@ -339,7 +339,7 @@ def centre_of_mass(motion: Motion) -> NDArray[np.float64]:
         mass += share
     if mass < _NEEDED:
         raise RoleError(
-            f"the centre of mass needs the joints of trunk, arms and legs; the skeleton has "
+            f"the center of mass needs the joints of trunk, arms and legs; the skeleton has "
             f"roles for {100 * mass:.0f} % of the body only: {', '.join(roles) or 'none'}"
         )
     return total / mass

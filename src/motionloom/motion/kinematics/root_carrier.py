@@ -136,7 +136,7 @@ def body_root(skeleton: Skeleton) -> int:
     body, above = {root, *tree.below(root)}, set(tree.path_up(root))
     beside = [point for point in range(len(tree.parents)) if point not in body | above]
     # If more points are beside the body than in it, the roles are not those of the whole figure;
-    # if a limb is (the feet of rigs that pull the legs towards them), it would be lost.
+    # if a limb is (the feet of rigs that pull the legs toward them), it would be lost.
     labels = labels_of(skeleton.names)
     limbs = [labels[joint] for joint in beside if joint < len(skeleton)]
     if any(label.part and not (label.aside or label.tip) for label in limbs):

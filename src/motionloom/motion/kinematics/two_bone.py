@@ -5,7 +5,7 @@ the bend of the middle joint. What is left is the plane of the triangle: a *pole
 in which knee or elbow points, determines it.
 
 A limb that is pulled straight does so with a jerk: near full extension a millimeter of the
-target moves the knee by centimeters. A soft limit bends the distance smoothly towards full
+target moves the knee by centimeters. A soft limit bends the distance smoothly toward full
 extension without ever reaching it. Inside the limit the target is met exactly.
 
 To move a limb of a motion with little change, it is first rotated as a whole by the shortest
@@ -43,7 +43,7 @@ Array = NDArray[np.float64]
 
 MAX_EXTENSION = 0.995  # fraction of its length to which a limb is straightened at most
 # Fractions of the limb's length by which the middle joint of a nearly straight limb is offset
-# towards its bend direction: seen over a whole motion, and frame by frame.
+# toward its bend direction: seen over a whole motion, and frame by frame.
 _STRAIGHT_OFFSET = 0.01
 _STRAIGHT_OFFSET_FRAMEWISE = 0.03
 _CLEARLY_BENT = 0.045  # ... by which it is offset when the limb's own bend decides, not the toes
@@ -84,7 +84,7 @@ def two_bone_pose(
     hinge: ArrayLike,
     softness: ArrayLike = 0.01,
 ) -> TwoBonePose:
-    """Rotations of two bones whose tip reaches a target, bent towards a pole.
+    """Rotations of two bones whose tip reaches a target, bent toward a pole.
 
     Parameters
     ----------
@@ -140,7 +140,7 @@ def two_bone_pose(
     sine = np.sqrt(1.0 - cosine**2)
     middle = start + length_a[:, None] * (cosine * along + sine * across)
     end = start + distance[:, None] * along
-    # Bending turns the upper bone towards the line: about across x along.
+    # Bending turns the upper bone toward the line: about across x along.
     axis = rot.cross(across, along)
     first, second = _unit(middle - start, along), _unit(end - middle, along)
     dot = np.clip(np.sum(first * second, axis=-1), -1.0, 1.0)
@@ -405,7 +405,7 @@ def _soft_extension(wanted, natural, length):
 def _bend_aside(thigh, along, ahead, length):
     """Unit vector across the limb in which its middle joint points; vectors are (3,)."""
     aside = thigh - (thigh @ along) * along
-    # A straight knee may be bent slightly the wrong way and must not flip: its bend towards the
+    # A straight knee may be bent slightly the wrong way and must not flip: its bend toward the
     # toes stays positive. A bent knee decides alone, since toes may point down behind it.
     toes = ahead - (ahead @ along) * along
     size = math.sqrt(toes @ toes)
@@ -424,7 +424,7 @@ def _bend_aside(thigh, along, ahead, length):
 def solve_two_bone(hip, knee, ankle, goal, ahead, upper, lower):
     """World rotations of thigh and shank, into `upper` and `lower`, that bring the ankle to `goal`.
 
-    All are (3,) but the rotations, (4,). Returns where the ankle arrives. Knees bend towards the
+    All are (3,) but the rotations, (4,). Returns where the ankle arrives. Knees bend toward the
     unit vector `ahead`; give zeros for an elbow, which may bend in any direction.
     """
     thigh, shank = knee - hip, ankle - knee

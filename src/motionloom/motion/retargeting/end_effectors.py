@@ -127,7 +127,7 @@ def _goal(
 
 
 def _in_reach(arm: Limb, target: Array) -> Array:
-    """`target` (T, 3), moved towards the shoulder where it is out of reach."""
+    """`target` (T, 3), moved toward the shoulder where it is out of reach."""
     before = np.linalg.norm(arm.end - arm.start, axis=-1)
     line = target - arm.start
     wanted = np.maximum(np.linalg.norm(line, axis=-1), 1e-9)

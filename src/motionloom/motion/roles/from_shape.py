@@ -72,7 +72,7 @@ def _body(tree, labels, places, farthest, hips, legs, chest, arms) -> RolePoints
         return {}
     left, sure = _left_direction(places, up, legs, ankles)
     roles: RolePoints = {"hips": (hips, sure), "chest": (chest, sure)}
-    by_label = _labelled_sides(labels, tree, legs, arms)
+    by_label = _labeled_sides(labels, tree, legs, arms)
     for pair, parts, read in ((legs, leg_parts, _leg_roles), (arms, arm_parts, _arm_roles)):
         order = by_label or _by_place(places, pair, left)
         for side, which in zip(("left", "right"), order, strict=True):
@@ -173,7 +173,7 @@ _ORDERS: dict[tuple[str | None, str | None], tuple[int, int]] = {
 }
 
 
-def _labelled_sides(labels, tree, legs, arms) -> tuple[int, int] | None:
+def _labeled_sides(labels, tree, legs, arms) -> tuple[int, int] | None:
     """Sides from the names, if legs and arms agree."""
     orders = []
     for pair in (legs, arms):

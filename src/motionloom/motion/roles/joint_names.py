@@ -52,7 +52,7 @@ _PARTS = {
 }
 _STEMS = {stem: part for part, stems in _PARTS.items() for stem in stems.split()}
 
-CENTRE = frozenset({"hips", "spine", "chest", "neck", "head", "headtop", "nose"})
+CENTER = frozenset({"hips", "spine", "chest", "neck", "head", "headtop", "nose"})
 LEG = frozenset({"hip", "thigh", "leg", "shin", "ankle", "foot", "ball", "toe"})
 ARM = frozenset({"collar", "shoulder", "upperarm", "arm", "forearm", "wrist", "hand"})
 
@@ -234,7 +234,7 @@ def _child_of_trunk(words: list[str]) -> str:
 def _part(stem: str, side: str | None, words: list[str]) -> str | None:
     if side is None:
         part = _STEMS.get(stem)
-        return part if part in CENTRE else None
+        return part if part in CENTER else None
     finger = next((finger for finger in _FINGERS if finger in stem), None)
     if finger is None and "mid" in words and stem not in _STEMS:
         finger = "middle"
@@ -249,7 +249,7 @@ def _part(stem: str, side: str | None, words: list[str]) -> str | None:
         return "hip"
     if stem == "thorax":  # one on either side: it carries the arm
         return "collar"
-    return part if part not in CENTRE else None
+    return part if part not in CENTER else None
 
 
 def _glued_side(stem: str) -> tuple[str | None, str]:

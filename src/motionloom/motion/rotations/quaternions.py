@@ -184,7 +184,7 @@ def to_euler(q: ArrayLike, order: str) -> Array:
     order = order.upper()
     if len(order) != 3 or set(order) - set("XYZ") or order[0] == order[1] or order[1] == order[2]:
         raise InvalidInput(
-            f"order must be three axes of X, Y, Z with different neighbours; got {order!r}"
+            f"order must be three axes of X, Y, Z with different neighbors; got {order!r}"
         )
     q = np.asarray(q, dtype=np.float64)
     # The method is stated for extrinsic sequences; an intrinsic one is the reverse of it.

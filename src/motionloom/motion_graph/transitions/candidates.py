@@ -6,7 +6,7 @@ two of a minute. Two methods find candidates on it:
 
 ``sectors``
     The least error in every square sector, pruned by three conditions: it is below the threshold;
-    of neighbouring minima only one is kept; and the mean error over the frames to be blended is
+    of neighboring minima only one is kept; and the mean error over the frames to be blended is
     below the threshold, too.
 ``minima``
     Every local minimum below the threshold (Kovar, Gleicher & Pighin 2002).
@@ -63,7 +63,7 @@ def error_bands(
     multiple : int
         Bands start at multiples of this many rows.
     margin : int
-        Rows of the neighbouring bands that are included.
+        Rows of the neighboring bands that are included.
 
     Examples
     --------
@@ -190,7 +190,7 @@ def transition_candidates(
         raise InvalidInput(f"method must be one of {', '.join(METHODS)}; got {method!r}")
     found: list[tuple[Ints, Array]] = []
     columns = len(a if b is None else b)
-    margin = 0 if method == "sectors" else 1  # a minimum is found by its neighbouring rows
+    margin = 0 if method == "sectors" else 1  # a minimum is found by its neighboring rows
     for band in error_bands(distance, a, b, multiple=sector, margin=margin):
         cells = np.where(np.isnan(band.cells), np.inf, band.cells)
         _forbid(cells, band.row, band.column, len(a), columns, blend, apart if b is None else None)
@@ -292,7 +292,7 @@ def mean_errors(
 
 
 def _doubled(candidates: TransitionCandidates, near: int) -> NDArray[np.bool_]:
-    """Candidates that a neighbouring sector has too, shape (n,).
+    """Candidates that a neighboring sector has too, shape (n,).
 
     With the first motion from left to right and the second from top to bottom, candidates are
     visited from top right to bottom left. One that has another within `near` frames in a sector not

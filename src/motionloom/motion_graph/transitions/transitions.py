@@ -11,7 +11,7 @@ limit is relaxed step by step.
 
 A transition at frames (i, j) blends the k frames around i with those around j, so that the frames
 that are most similar are blended half and half. Kravcevich (2014, section 4.6) blends A_i to
-A_(i+k-1) with B_(j-k+1) to B_j instead (`window_centres`).
+A_(i+k-1) with B_(j-k+1) to B_j instead (`window_centers`).
 """
 
 from __future__ import annotations
@@ -123,7 +123,7 @@ class Transitions:
         )
 
 
-def window_centres(frames: Ints, blend: int, window: str = "centred") -> tuple[Ints, Ints]:
+def window_centers(frames: Ints, blend: int, window: str = "centered") -> tuple[Ints, Ints]:
     """Middle frames of the blends of transitions at frames (i, j) of motions A and B.
 
     Parameters
@@ -132,7 +132,7 @@ def window_centres(frames: Ints, blend: int, window: str = "centred") -> tuple[I
         Frame i of A, frame j of B.
     blend : int
         Frames that are blended, k.
-    window : {"centred", "kr14"}
+    window : {"centered", "kr14"}
         Frames that are blended: those around i with those around j; or, as in Kravcevich 2014,
         section 4.6, A_i to A_(i+k-1) with B_(j-k+1) to B_j.
 
@@ -144,13 +144,13 @@ def window_centres(frames: Ints, blend: int, window: str = "centred") -> tuple[I
 
     Examples
     --------
-    >>> there, back = window_centres(np.array([[357, 211]]), 30, "kr14")
+    >>> there, back = window_centers(np.array([[357, 211]]), 30, "kr14")
     >>> first = there - 15  # A_357 with B_182
     >>> first.tolist(), back.tolist()
     ([[357, 182]], [[226, 343]])
     """
     mirrored = frames[:, ::-1]
-    if window == "centred":
+    if window == "centered":
         return frames, mirrored
     shift = np.array([blend // 2, blend // 2 - blend + 1], np.int64)
     return frames + shift, mirrored + shift
@@ -190,7 +190,7 @@ def find_transitions(
     stored, workers, progress : optional
         As in `motionloom.motion_graph.transitions.pair_candidates.pair_candidates`.
     """
-    window = settings.rules.window or "centred"
+    window = settings.rules.window or "centered"
     if window == "directed":
         raise InvalidInput("window directed is for transitions of a file")
     if window == "kr14" and settings.rules.match_feet:
@@ -252,7 +252,7 @@ def transitions_at(
     blend: int,
     smooth: float | None = None,
     *,
-    window: str = "centred",
+    window: str = "centered",
     mirror: bool = True,
 ) -> TransitionReport:
     """Transitions at given frames.
@@ -269,8 +269,8 @@ def transitions_at(
         Frames that are blended.
     smooth : float, optional
         As in `TransitionSettings`. Default: no limit.
-    window : {"centred", "kr14"}
-        As in `window_centres`.
+    window : {"centered", "kr14"}
+        As in `window_centers`.
     mirror : bool
         Also make the transitions from the second motion of a pair to the first.
     """
@@ -280,7 +280,7 @@ def transitions_at(
     maker = _Maker(motions, foot_supports, blend, smooth)
     directed: dict[tuple[int, int], set[tuple[int, int]]] = {}
     for (a, b), frames in candidates.items():
-        there, back = window_centres(frames, blend, window)
+        there, back = window_centers(frames, blend, window)
         directed.setdefault((a, b), set()).update(map(tuple, there.tolist()))
         if mirror:
             directed.setdefault((b, a), set()).update(map(tuple, back.tolist()))
@@ -341,7 +341,7 @@ class _Maker:
     """Computes the transition at each candidate once, and counts those that are too abrupt."""
 
     def __init__(
-        self, motions, foot_supports, blend: int, smooth: float | None, window: str = "centred"
+        self, motions, foot_supports, blend: int, smooth: float | None, window: str = "centered"
     ) -> None:
         self.motions, self.foot_supports, self.blend = motions, foot_supports, blend
         self.smooth, self.window = smooth, window
@@ -350,7 +350,7 @@ class _Maker:
 
     def made(self, pair: tuple[int, int], candidates: TransitionCandidates) -> Transitions:
         """Transitions there and back at the candidates of a pair of motions."""
-        ways = window_centres(candidates.frames, self.blend, self.window)
+        ways = window_centers(candidates.frames, self.blend, self.window)
         parts = []
         for (a, b), frames in zip((pair, pair[::-1]), ways, strict=True):
             kept = inside(frames, len(self.motions[a]), len(self.motions[b]), self.blend)

@@ -24,20 +24,20 @@ _WIDTH = 96  # branches followed at each stage
 _STARTS = 200  # start frames that are tried
 _HORIZON = 4.0  # seconds that a motion is followed before it must be left
 _SMOOTHING = 0.2  # seconds: the sway of a walking body is no progress
-_STAGE = 0.25  # metres of a stage along a path
+_STAGE = 0.25  # meters of a stage along a path
 _STAGE_SECONDS = 0.15
-_LOOK_AHEAD = 0.7  # metres along a path, or seconds along a guide, of the point steered for
-_STEERS = 2.5  # 1/s: rate of turning towards it
+_LOOK_AHEAD = 0.7  # meters along a path, or seconds along a guide, of the point steered for
+_STEERS = 2.5  # 1/s: rate of turning toward it
 _ONSET = 0.15  # seconds to full turning
 # m/s^2: largest centripetal acceleration that is added by turning the body; a runner does not
 # lean into the bend of a straight run.
 _SIDEWAYS = 2.0
 _SLOWEST = 0.25  # m/s: slower progress along a path is abandoned
-# A route along a path that has walked farther than this many times its progress, and some metres
+# A route along a path that has walked farther than this many times its progress, and some meters
 # more, makes a lap and is abandoned.
 _DETOUR, _SLACK = 1.2, 1.5
 
-# Costs of a frame, in square metres: constant, motion without the wanted label, distance from
+# Costs of a frame, in square meters: constant, motion without the wanted label, distance from
 # the guide, turning by 1 rad/s; and of the last frame: distance and heading from the goal.
 _TIME, _LABEL, _GUIDE, _TURN, _GOAL, _FACING = 0.002, 1.0, 0.02, 0.03, 30.0, 8.0
 # And of a transition, for each second that its target has been played before. With 0.02 the beam
@@ -80,7 +80,7 @@ class _Branch:
     parent: _Branch | None
     transition: int
     turning: float = 0.0  # radians by which the last frame was turned
-    walked: float = 0.0  # metres
+    walked: float = 0.0  # meters
     played: dict[int, int] = field(default_factory=dict)  # frames of each motion before this one
     expected: float = 0.0  # further cost that cannot be avoided
 
@@ -316,7 +316,7 @@ def _trace(
 
 @kernel
 def _turning(turning, gone, aim, dt, most):
-    """Radians by which a walker moving by `gone` turns in this frame, towards `aim`.
+    """Radians by which a walker moving by `gone` turns in this frame, toward `aim`.
 
     Both are complex; `turning` is the turn of the last frame, from which the change is limited.
     """

@@ -314,7 +314,7 @@ class GraphPlayer(Player):
             return self._script.popleft() if self._script else None
         frames, which = self.graph.departures(self._motion, self._frame)
         if self._remaining_frames is not None:
-            which = self._labelled(frames, which)
+            which = self._labeled(frames, which)
             frames = self.graph.transitions.leave[which, 1]
         if now:
             which = which[frames == frames[0]]
@@ -336,7 +336,7 @@ class GraphPlayer(Player):
         long = np.maximum(self._frames_of[target] / (_HORIZON * self.fps), 1.0)
         return np.where(long > 1.0, long**2 * np.bincount(target)[target], 1.0)
 
-    def _labelled(self, frames, which):
+    def _labeled(self, frames, which):
         """Those of the transitions that lead to frames where the wanted label holds."""
         assert self._remaining_frames is not None and self._label is not None
         holds = self.graph.label_frames(self._label)[self._motion][self._frame :]

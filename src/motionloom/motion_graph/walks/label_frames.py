@@ -2,7 +2,7 @@
 
 A label of a segment holds in its frames. A label of a whole take that names a gait holds where the
 take has that gait (`motionloom.motion.feet.gait`): a take called "run" is only "run" where it runs.
-Any other label of a take holds in all its frames. A gait that nobody labelled is measured.
+Any other label of a take holds in all its frames. A gait that nobody labeled is measured.
 """
 
 from __future__ import annotations

@@ -17,8 +17,8 @@ from motionloom.motion import Motion
 from motionloom.motion.kinematics import body
 from motionloom.motion.rotations.planar_transform import floor_complex
 
-STEP = 0.05  # metres between the points of a path
-LONGEST = 20_000.0  # metres of a path: four hours of walking
+STEP = 0.05  # meters between the points of a path
+LONGEST = 20_000.0  # meters of a path: four hours of walking
 
 Floor = NDArray[np.complex128]
 
@@ -32,7 +32,7 @@ def hips_path(motion: Motion) -> Floor:
 
 
 def sampled_path(path: Any) -> Floor:
-    """Points every `STEP` metres, ``z + ix``, of floor positions (n, 2), x and z in metres.
+    """Points every `STEP` meters, ``z + ix``, of floor positions (n, 2), x and z in meters.
 
     Raises
     ------
@@ -71,9 +71,9 @@ def _resampled(floor: Floor, step: float = STEP) -> Floor:
 
 
 def rounded(path: Floor, radius: float) -> Floor:
-    """A path without bends tighter than `radius` in metres; both ends are kept.
+    """A path without bends tighter than `radius` in meters; both ends are kept.
 
-    Points where the path bends more are moved towards their neighbours until none is left: a
+    Points where the path bends more are moved toward their neighbors until none is left: a
     corner becomes an arc of that radius, and the rest of the path stays where it is.
 
     Examples
@@ -97,7 +97,7 @@ def rounded(path: Floor, radius: float) -> Floor:
 
 
 def distances(points: Floor, path: Floor) -> NDArray[np.float64]:
-    """Distance (T,) of points (T,) from the nearest point of a path, metres.
+    """Distance (T,) of points (T,) from the nearest point of a path, meters.
 
     Examples
     --------

@@ -40,7 +40,7 @@ GENTLE_TURN = 0.35  # rad/s: turning the body by this much is hardly visible
 # (Hase and Stein 1999), so the legs of a straight walk can follow this.
 STRONG_TURN = 0.8
 SHARP_TURN = 1.6  # rad/s: 50 degrees in a step, for hairpins and goals behind the walker
-# Least radius in metres of the bends of a path, and turning allowed: tried in this order until
+# Least radius in meters of the bends of a path, and turning allowed: tried in this order until
 # one is followed without cutting much; else the best of them. A radius of 0.3 m is not walked: it
 # keeps the tips of hairpins, which the walker then passes in a bend of his own. A hairpin that
 # leads back along the same line has no rounded form; the last of them walks it as it is.
@@ -48,11 +48,11 @@ _ROUNDINGS = (
     (0.0, GENTLE_TURN), (0.75, STRONG_TURN), (0.3, STRONG_TURN), (1.5, STRONG_TURN),
     (3.0, STRONG_TURN), (0.3, SHARP_TURN), (0.0, SHARP_TURN),
 )  # fmt: skip
-_REACHED = 0.2  # metres from a goal, below the limit of the quality report
+_REACHED = 0.2  # meters from a goal, below the limit of the quality report
 _FACED = 0.35  # radians from the heading at a goal
-_CUT = 0.5  # metres by which a corner may be cut without looking for a better radius
-_FOLLOWED = 0.3  # metres: a path is followed if no frame is farther from it
-_MISSED = 0.8  # metres: a step; only routes that miss the path by more are turned sharply
+_CUT = 0.5  # meters by which a corner may be cut without looking for a better radius
+_FOLLOWED = 0.3  # meters: a path is followed if no frame is farther from it
+_MISSED = 0.8  # meters: a step; only routes that miss the path by more are turned sharply
 _LABEL_KEPT = 0.8  # share of its time in which a label of a timeline should hold
 _DETOUR = 1.1  # a walk along a path that is longer is no good walk
 
@@ -68,7 +68,7 @@ class Goal:
     Attributes
     ----------
     path : ndarray of complex
-        Points every `STEP` metres; empty: no path.
+        Points every `STEP` meters; empty: no path.
     guide : ndarray of complex, shape (frames,)
         Approximate position in each frame; empty: anywhere.
     frames : int

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 _MOVING = 0.3  # m/s
 _SPEEDS = (1.0, 99.0)  # percentiles of the speeds of the motions that can be had
 _LONG, _SHARE = 10.0, 0.6  # seconds of a walk, and share of one take in it that is told
-_CORNER = 0.1  # metres by which a corner must be cut to be told
+_CORNER = 0.1  # meters by which a corner must be cut to be told
 _STEP_SECONDS = 0.55  # of a walking step
 
 
@@ -101,7 +101,7 @@ def path_notes(
     path : ndarray of complex, shape (n,)
         As it was given, sampled.
     radius : float
-        Least radius of its bends as it was walked, metres; 0: as it was given.
+        Least radius of its bends as it was walked, meters; 0: as it was given.
     turns : ndarray, shape (T,)
         Radians by which the body is turned in each frame.
     graph : MotionGraph

@@ -48,7 +48,7 @@ class BoneTracks:
     Attributes
     ----------
     positions, velocities, angular_velocities : ndarray, shape (N, B, 3)
-        In the frame of the parent; metres, m/s, rad/s.
+        In the frame of the parent; meters, m/s, rad/s.
     rotations : ndarray, shape (N, B, 4)
         ``wxyz``, in the frame of the parent.
     """

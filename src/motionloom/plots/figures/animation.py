@@ -25,7 +25,7 @@ from motionloom.motion.smoothing import gaussian_smooth
 from motionloom.parallel import Progress
 from motionloom.plots.figures import drawing as ink
 from motionloom.plots.figures.drawing import BodyFigure, Camera, body_figure, camera_for
-from motionloom.plots.figures.stick_figure import COLOURS, PATH_COLOUR, StickFigure, stick_figure
+from motionloom.plots.figures.stick_figure import COLORS, PATH_COLOR, StickFigure, stick_figure
 
 if TYPE_CHECKING:
     from PIL.Image import Image
@@ -44,13 +44,13 @@ class Film:
     figure: StickFigure
     camera: Camera
     path: NDArray[np.float64]  # (T, 3) of the anchor
-    centres: NDArray[np.float64]  # (T, 3) floor points the camera looks at
+    centers: NDArray[np.float64]  # (T, 3) floor points the camera looks at
     caption: str
     fps: float
     width: int
     height: int
-    scale: float  # pixels per metre
-    middle: NDArray[np.float64]  # (2,) image centre relative to the projected centre, metres
+    scale: float  # pixels per meter
+    middle: NDArray[np.float64]  # (2,) image center relative to the projected center, meters
     body: BodyFigure | None = None  # drawn instead of the stick figure
 
     def pictures(self, progress: Progress | None = None) -> Iterator[Image]:
@@ -64,30 +64,30 @@ class Film:
         """Image of one frame, supersampled for smooth edges."""
         from PIL import Image, ImageDraw
 
-        figure, camera, centre = self.figure, self.camera, self.centres[frame]
+        figure, camera, center = self.figure, self.camera, self.centers[frame]
         scale = self.scale * _SMOOTH
         size = (self.width * _SMOOTH, self.height * _SMOOTH)
         image = Image.new("RGB", size, ink.PAPER)
         draw = ImageDraw.Draw(image)
-        origin = camera.project(centre)[:2] + self.middle
+        origin = camera.project(center)[:2] + self.middle
         corner = np.array(size) / 2.0
         place = lambda p: corner + (p - origin) * [scale, -scale]  # noqa: E731
 
         radius = 0.62 * self.width / self.scale
-        rim = place(ink.disc(figure, camera, centre, radius))
+        rim = place(ink.disc(figure, camera, center, radius))
         draw.polygon([tuple(p) for p in rim], fill=ink.FLOOR)
         step = ink.grid_step(figure.size)
         pose = figure.positions(self.motion[frame])[0].astype(np.float64)
         first = max(frame - round(4.0 * self.fps), 0)
         trail = ink.path_strokes(figure, self.path[first : frame + 1], camera)
-        strokes = ink.grid_strokes(figure, camera, centre, radius, step=step)
+        strokes = ink.grid_strokes(figure, camera, center, radius, step=step)
         strokes += ink.shadow_strokes(figure, pose, camera) + trail
         if self.body is None:
             strokes += ink.figure_strokes(figure, pose, camera)
-        _paint(draw, place(strokes.ends), strokes.widths * scale, strokes.colours)
+        _paint(draw, place(strokes.ends), strokes.widths * scale, strokes.colors)
         if self.body is not None:
             seen = self.body.triangles(self.motion, frame, camera)
-            _paint_triangles(draw, place(seen.corners), seen.colours)
+            _paint_triangles(draw, place(seen.corners), seen.colors)
         image = image.reduce(_SMOOTH)
         self._write(ImageDraw.Draw(image), frame)
         return image
@@ -122,8 +122,8 @@ def film_for(
         ]
     ).astype(np.float64)
     camera = camera_for(motion, figure, path, view=view)
-    centres = _followed(path, figure, fps)
-    low, high = _extent(motion, figure, camera, centres)
+    centers = _followed(path, figure, fps)
+    low, high = _extent(motion, figure, camera, centers)
     low[0] = min(low[0], -0.45 * figure.size)
     high[0] = max(high[0], 0.45 * figure.size)
     low[1] = min(low[1], -0.12 * figure.size)
@@ -138,7 +138,7 @@ def film_for(
     middle = 0.5 * (low + high) + [0.0, 0.5 * band / scale]
     shown = body_figure(motion, detail="low" if width < 600 else "high") if body else None
     return Film(
-        motion, figure, camera, path, centres, caption, fps, width, height, scale, middle, shown
+        motion, figure, camera, path, centers, caption, fps, width, height, scale, middle, shown
     )
 
 
@@ -151,12 +151,12 @@ def _followed(path: NDArray, figure: StickFigure, fps: float) -> NDArray[np.floa
     return gaussian_smooth(floor, 0.35 * fps)
 
 
-def _extent(motion: Motion, figure: StickFigure, camera: Camera, centres: NDArray):
-    """Lower left and upper right corner (2,) of the figure relative to the centres."""
+def _extent(motion: Motion, figure: StickFigure, camera: Camera, centers: NDArray):
+    """Lower left and upper right corner (2,) of the figure relative to the centers."""
     low, high = np.zeros(2), np.zeros(2)
     for start in range(0, len(motion), 4096):
         block = slice(start, start + 4096)
-        poses = figure.positions(motion[block]) - centres[block, None]
+        poses = figure.positions(motion[block]) - centers[block, None]
         seen = camera.project(poses)[..., :2]
         seen = seen[np.isfinite(seen).all(axis=-1)]
         if len(seen):
@@ -164,9 +164,9 @@ def _extent(motion: Motion, figure: StickFigure, camera: Camera, centres: NDArra
     return low, high
 
 
-def _paint(draw, ends, widths, colours) -> None:
+def _paint(draw, ends, widths, colors) -> None:
     """Draw lines with round ends: a box and two discs each."""
-    inks = [tuple(c) for c in np.rint(255 * colours).astype(int)]
+    inks = [tuple(c) for c in np.rint(255 * colors).astype(int)]
     radii = 0.5 * np.maximum(widths, 1.0)
     for (a, b), r, fill in zip(ends, radii, inks, strict=True):
         along = b - a
@@ -179,29 +179,29 @@ def _paint(draw, ends, widths, colours) -> None:
                 draw.ellipse((*(p - r), *(p + r - 1.0)), fill=fill)
 
 
-def _paint_triangles(draw, corners, colours) -> None:
-    inks = [tuple(c) for c in np.rint(255 * colours).astype(int)]
+def _paint_triangles(draw, corners, colors) -> None:
+    inks = [tuple(c) for c in np.rint(255 * colors).astype(int)]
     for corner, fill in zip(corners.reshape(len(corners), 6).tolist(), inks, strict=True):
         draw.polygon(corner, fill=fill, outline=fill)  # the outline closes the gaps
 
 
 def palette() -> Image:
-    """One palette for all frames: the stroke colours, with haze and blended edges."""
+    """One palette for all frames: the stroke colors, with haze and blended edges."""
     from PIL import Image
 
     solid = [ink.rgb(c) for c in (ink.PAPER, ink.FLOOR, ink.GRID, ink.SHADOW)]
-    inks = [ink.rgb(c) for c in (*COLOURS.values(), PATH_COLOUR)]
-    hazes = [(1.0 - h) * colour + h * solid[0] for colour in inks for h in (0.0, 0.13, 0.26, 0.38)]
+    inks = [ink.rgb(c) for c in (*COLORS.values(), PATH_COLOR)]
+    hazes = [(1.0 - h) * color + h * solid[0] for color in inks for h in (0.0, 0.13, 0.26, 0.38)]
     edges = [
-        (1.0 - e) * colour + e * behind
-        for colour in (*hazes, *solid[2:], ink.rgb(_TEXT), ink.rgb(_FAINT))
+        (1.0 - e) * color + e * behind
+        for color in (*hazes, *solid[2:], ink.rgb(_TEXT), ink.rgb(_FAINT))
         for behind in solid[:2]
         for e in (0.25, 0.5, 0.75)
     ]
     crossings = [0.5 * a + 0.5 * b for a in inks for b in inks if a is not b]
-    colours = np.unique(np.rint(255 * np.array(solid + hazes + edges + crossings)), axis=0)
+    colors = np.unique(np.rint(255 * np.array(solid + hazes + edges + crossings)), axis=0)
     table = Image.new("P", (1, 1))
-    table.putpalette(colours.astype(np.uint8)[:256].tobytes())
+    table.putpalette(colors.astype(np.uint8)[:256].tobytes())
     return table
 
 
@@ -272,9 +272,9 @@ def write_gif(
 
     hundredths = max(round(100.0 / min(fps, motion.fps)), 2)  # viewers slow down shorter ones
     film = film_for(motion, width, 100.0 / hundredths, seconds, view, body)
-    colours = palette() if film.body is None else film.picture(len(film.motion) // 2).quantize(256)
+    colors = palette() if film.body is None else film.picture(len(film.motion) // 2).quantize(256)
     drawn = film.pictures(progress)
-    frames = (image.quantize(palette=colours, dither=Dither.NONE) for image in drawn)
+    frames = (image.quantize(palette=colors, dither=Dither.NONE) for image in drawn)
     return write_looping_gif(frames, path, hundredths)
 
 

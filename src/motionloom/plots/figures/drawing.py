@@ -3,7 +3,7 @@
 The camera is orthographic, with the same scale everywhere in the image. It is oriented relative to
 one floor direction (the direction of travel) and does not move, so that all figures of an image are
 seen from the same side. Strokes are lines with round ends in the image plane, in painting order;
-lengths are metres in the image plane. The neutral body is shaded triangles, far ones first. Film
+lengths are meters in the image plane. The neutral body is shaded triangles, far ones first. Film
 strips paint them with Matplotlib, animations with Pillow.
 """
 
@@ -19,10 +19,10 @@ from motionloom.character import body_mesh, has_body
 from motionloom.errors import InvalidInput
 from motionloom.motion import Motion
 from motionloom.plots.figures.stick_figure import (
-    COLOURS,
+    COLORS,
     LEFT,
     MIDDLE,
-    PATH_COLOUR,
+    PATH_COLOR,
     RIGHT,
     StickFigure,
 )
@@ -30,7 +30,7 @@ from motionloom.plots.figures.stick_figure import (
 if TYPE_CHECKING:
     from motionloom.character import SkinnedMesh
 
-# View -> angle of the direction of travel, from the right of the image towards the viewer, and
+# View -> angle of the direction of travel, from the right of the image toward the viewer, and
 # downward tilt of the camera; degrees.
 VIEWS = {
     "three-quarter": (32.0, 12.0),
@@ -72,7 +72,7 @@ class Camera:
 
     @property
     def axes(self) -> NDArray[np.float64]:
-        """Right, up and towards the viewer, as rows, shape (3, 3)."""
+        """Right, up and toward the viewer, as rows, shape (3, 3)."""
         aside, down = np.radians(VIEWS[self.view])
         right = floor_direction(self.direction + aside)
         near = floor_direction(self.direction + aside - np.pi / 2)
@@ -86,7 +86,7 @@ class Camera:
         )
 
     def project(self, points: ArrayLike) -> NDArray[np.float64]:
-        """Right, up and nearness (..., 3) in metres of world `points` (..., 3)."""
+        """Right, up and nearness (..., 3) in meters of world `points` (..., 3)."""
         return np.asarray(points, dtype=np.float64) @ self.axes.T
 
 
@@ -141,30 +141,30 @@ FLOOR = "#f3f4f7"
 GRID = "#d0d5dd"
 SHADOW = "#d7dbe2"
 
-_HAZE = 0.38  # share of the background colour in the farthest bone of a pose
+_HAZE = 0.38  # share of the background color in the farthest bone of a pose
 
 
 @dataclass(frozen=True)
 class Strokes:
-    """N lines with round ends: `ends` (N, 2, 2), `widths` (N,), `colours` (N, 3) in 0..1."""
+    """N lines with round ends: `ends` (N, 2, 2), `widths` (N,), `colors` (N, 3) in 0..1."""
 
     ends: NDArray[np.float64]
     widths: NDArray[np.float64]
-    colours: NDArray[np.float64]
+    colors: NDArray[np.float64]
 
     def __len__(self) -> int:
         return len(self.widths)
 
     def shifted(self, by: ArrayLike) -> Strokes:
         """The same strokes, translated by `by` (2,)."""
-        return Strokes(self.ends + np.asarray(by, np.float64), self.widths, self.colours)
+        return Strokes(self.ends + np.asarray(by, np.float64), self.widths, self.colors)
 
     def __add__(self, other: Strokes) -> Strokes:
         """These strokes, with `other` painted over them."""
         return Strokes(
             np.concatenate([self.ends, other.ends]),
             np.concatenate([self.widths, other.widths]),
-            np.concatenate([self.colours, other.colours]),
+            np.concatenate([self.colors, other.colors]),
         )
 
 
@@ -172,7 +172,7 @@ NOTHING = Strokes(np.zeros((0, 2, 2)), np.zeros(0), np.zeros((0, 3)))
 
 
 def figure_strokes(figure: StickFigure, pose: ArrayLike, camera: Camera) -> Strokes:
-    """Bones of a pose (P, 3), far ones first, each with an outline in the background colour.
+    """Bones of a pose (P, 3), far ones first, each with an outline in the background color.
 
     The outline separates a limb in front from what is behind it. Bones with a missing end are
     omitted.
@@ -197,9 +197,9 @@ def figure_strokes(figure: StickFigure, pose: ArrayLike, camera: Camera) -> Stro
     strokes[0::2] = _shortened(ends, 0.5 * widths + edge)
     both = np.repeat(widths, 2)
     both[0::2] += 2.0 * edge
-    colours = np.ones((2 * len(order), 3)) * rgb(PAPER)
-    colours[1::2] = _hazed(sides, nearness[order], figure.size)
-    return Strokes(strokes, both, colours)
+    colors = np.ones((2 * len(order), 3)) * rgb(PAPER)
+    colors[1::2] = _hazed(sides, nearness[order], figure.size)
+    return Strokes(strokes, both, colors)
 
 
 def shadow_strokes(figure: StickFigure, pose: ArrayLike, camera: Camera) -> Strokes:
@@ -215,7 +215,7 @@ def shadow_strokes(figure: StickFigure, pose: ArrayLike, camera: Camera) -> Stro
 def path_strokes(
     figure: StickFigure, path: NDArray[np.floating], camera: Camera, *, now: int | None = None
 ) -> Strokes:
-    """Path (T, 3) projected to the floor, fading towards its start.
+    """Path (T, 3) projected to the floor, fading toward its start.
 
     With `now`, the part after that frame is thin and pale.
     """
@@ -231,26 +231,26 @@ def path_strokes(
     fade[until:] = 0.68
     widths = np.full(len(ends), 0.016 * figure.size)
     widths[until:] *= 0.45
-    colours = mix(PATH_COLOUR, FLOOR, fade)
+    colors = mix(PATH_COLOR, FLOOR, fade)
     whole = np.isfinite(ends).all(axis=(1, 2))
-    return Strokes(ends[whole], widths[whole], colours[whole])
+    return Strokes(ends[whole], widths[whole], colors[whole])
 
 
 def grid_strokes(
-    figure: StickFigure, camera: Camera, centre: ArrayLike, radius: float, *, step: float
+    figure: StickFigure, camera: Camera, center: ArrayLike, radius: float, *, step: float
 ) -> Strokes:
-    """Grid lines every `step` metres on a disc of floor around `centre` (3,)."""
-    centre = np.asarray(centre, dtype=np.float64)
+    """Grid lines every `step` meters on a disc of floor around `center` (3,)."""
+    center = np.asarray(center, dtype=np.float64)
     axes = camera.axes
     along = floor_direction(camera.direction)
     across = np.array([along[2], 0.0, -along[0]])
     lines = []
     for one, other in ((along, across), (across, along)):
-        at = float(centre @ one)
+        at = float(center @ one)
         first, last = np.ceil((at - radius) / step), np.floor((at + radius) / step)
         for place in step * np.arange(first, last + 1):
             reach = np.sqrt(max(radius**2 - (place - at) ** 2, 0.0))
-            middle = one * place + other * float(centre @ other)
+            middle = one * place + other * float(center @ other)
             middle[1] = figure.ground
             lines.append([middle - reach * other, middle + reach * other])
     if not lines:
@@ -259,34 +259,34 @@ def grid_strokes(
     return _plain(ends, np.full(len(ends), 0.005 * figure.size), GRID)
 
 
-def disc(figure: StickFigure, camera: Camera, centre: ArrayLike, radius: float):
-    """Outline (72, 2), in the image, of a disc of floor around `centre` (3,)."""
+def disc(figure: StickFigure, camera: Camera, center: ArrayLike, radius: float):
+    """Outline (72, 2), in the image, of a disc of floor around `center` (3,)."""
     angle = np.linspace(0.0, 2.0 * np.pi, 72, endpoint=False)
     ring = np.stack([np.sin(angle), np.zeros(72), np.cos(angle)], axis=1) * radius
-    ring += np.asarray(centre, dtype=np.float64)
+    ring += np.asarray(center, dtype=np.float64)
     ring[:, 1] = figure.ground
     return camera.project(ring)[:, :2]
 
 
 def grid_step(size: float) -> float:
-    """A round step in metres (1, 2 or 5 times a power of ten): 0.5 for a person."""
+    """A round step in meters (1, 2 or 5 times a power of ten): 0.5 for a person."""
     power = 10.0 ** np.floor(np.log10(0.45 * size))
     return float(max(f * power for f in (1.0, 2.0, 5.0) if f * power <= 0.45 * size))
 
 
-def rgb(colour: str) -> NDArray[np.float64]:
+def rgb(color: str) -> NDArray[np.float64]:
     """``#rrggbb`` as three numbers in 0..1."""
-    return np.array([int(colour[i : i + 2], 16) for i in (1, 3, 5)]) / 255.0
+    return np.array([int(color[i : i + 2], 16) for i in (1, 3, 5)]) / 255.0
 
 
-def mix(colour: str, other: str, share: ArrayLike) -> NDArray[np.float64]:
-    """Colours (N, 3): `share` (N,) of `other` in `colour`."""
+def mix(color: str, other: str, share: ArrayLike) -> NDArray[np.float64]:
+    """Colors (N, 3): `share` (N,) of `other` in `color`."""
     part = np.asarray(share, dtype=np.float64)[:, None]
-    return (1.0 - part) * rgb(colour) + part * rgb(other)
+    return (1.0 - part) * rgb(color) + part * rgb(other)
 
 
 def _hazed(sides, nearness, size):
-    own = np.stack([rgb(COLOURS[int(side)]) for side in sides]) if len(sides) else np.zeros((0, 3))
+    own = np.stack([rgb(COLORS[int(side)]) for side in sides]) if len(sides) else np.zeros((0, 3))
     if not len(own):
         return own
     haze = _HAZE * np.clip((nearness.max() - nearness) / (0.5 * size), 0.0, 1.0)[:, None]
@@ -301,25 +301,25 @@ def _shortened(ends, by):
     return np.stack([ends[:, 0] + share * line, ends[:, 1] - share * line], axis=1)
 
 
-def _plain(ends, widths, colour: str) -> Strokes:
-    return Strokes(ends, widths, np.tile(rgb(colour), (len(ends), 1)))
+def _plain(ends, widths, color: str) -> Strokes:
+    return Strokes(ends, widths, np.tile(rgb(color), (len(ends), 1)))
 
 
 _LIGHT = np.array([-0.35, 0.6, 0.72]) / np.linalg.norm([-0.35, 0.6, 0.72])  # right, up, near
 _AMBIENT = 0.42  # brightness of a triangle that the light does not reach
-_PALE = 0.45  # share of white in the colours of the sides, so that shading can be seen
+_PALE = 0.45  # share of white in the colors of the sides, so that shading can be seen
 
 
 @dataclass(frozen=True)
 class Triangles:
-    """N triangles in painting order: `corners` (N, 3, 2) in metres, `colours` (N, 3) in 0..1."""
+    """N triangles in painting order: `corners` (N, 3, 2) in meters, `colors` (N, 3) in 0..1."""
 
     corners: NDArray[np.float64]
-    colours: NDArray[np.float64]
+    colors: NDArray[np.float64]
 
     def shifted(self, by: ArrayLike) -> Triangles:
         """The same triangles, translated by `by` (2,)."""
-        return Triangles(self.corners + np.asarray(by, np.float64), self.colours)
+        return Triangles(self.corners + np.asarray(by, np.float64), self.colors)
 
 
 @dataclass(frozen=True, eq=False)
@@ -329,27 +329,27 @@ class BodyFigure:
     Attributes
     ----------
     mesh : SkinnedMesh
-    colours : ndarray, shape (F, 3)
+    colors : ndarray, shape (F, 3)
         Of each triangle, before shading.
     """
 
     mesh: SkinnedMesh
-    colours: NDArray[np.float64]
+    colors: NDArray[np.float64]
 
     def triangles(self, motion: Motion, frame: int, camera: Camera) -> Triangles:
         """Triangles of one frame that face the camera, far ones first, shaded."""
         corners = camera.project(self.mesh.posed(motion, frame))[self.mesh.triangles]
-        return shaded_triangles(corners, self.colours)
+        return shaded_triangles(corners, self.colors)
 
 
-def shaded_triangles(corners: NDArray[np.float64], colours: NDArray[np.float64]) -> Triangles:
+def shaded_triangles(corners: NDArray[np.float64], colors: NDArray[np.float64]) -> Triangles:
     """The triangles that face the camera, far ones first, shaded.
 
     Parameters
     ----------
     corners : ndarray, shape (F, 3, 3)
         In the axes of the camera: right, up, near.
-    colours : ndarray, shape (F, 3)
+    colors : ndarray, shape (F, 3)
         Of each triangle, before shading.
     """
     normals = np.cross(corners[:, 1] - corners[:, 0], corners[:, 2] - corners[:, 0])
@@ -357,7 +357,7 @@ def shaded_triangles(corners: NDArray[np.float64], colours: NDArray[np.float64])
     seen = np.flatnonzero((normals[:, 2] > 0.0) & np.isfinite(corners).all(axis=(1, 2)))
     seen = seen[np.argsort(corners[seen, :, 2].mean(axis=1), kind="stable")]
     shade = _AMBIENT + (1.0 - _AMBIENT) * np.clip(normals[seen] @ _LIGHT, 0.0, 1.0)
-    return Triangles(corners[seen, :, :2], shade[:, None] * colours[seen])
+    return Triangles(corners[seen, :, :2], shade[:, None] * colors[seen])
 
 
 def body_figure(motion: Motion, *, detail: str = "high") -> BodyFigure | None:
@@ -368,7 +368,7 @@ def body_figure(motion: Motion, *, detail: str = "high") -> BodyFigure | None:
     >>> import motionloom as ml
     >>> walk = ml.demo.clip("walk")
     >>> seen = body_figure(walk, detail="low").triangles(walk, 0, Camera(view="side"))
-    >>> seen.corners.shape[1:], bool((seen.colours <= 1.0).all())
+    >>> seen.corners.shape[1:], bool((seen.colors <= 1.0).all())
     ((3, 2), True)
     """
     skeleton = motion.skeleton
@@ -383,7 +383,7 @@ def body_figure(motion: Motion, *, detail: str = "high") -> BodyFigure | None:
     for point, parent in enumerate(parents):  # joints without a role belong to their parent
         if side[point] == MIDDLE and parent >= 0:
             side[point] = side[parent]
-    tones = {one: (1.0 - _PALE) * rgb(COLOURS[one]) + _PALE for one in (LEFT, MIDDLE, RIGHT)}
+    tones = {one: (1.0 - _PALE) * rgb(COLORS[one]) + _PALE for one in (LEFT, MIDDLE, RIGHT)}
     of_joint = np.array([tones[int(one)] for one in side])
     of_vertex = np.einsum("vk,vkc->vc", mesh.weights, of_joint[mesh.joints])
     return BodyFigure(mesh, of_vertex[mesh.triangles].mean(axis=1))

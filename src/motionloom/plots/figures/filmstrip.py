@@ -1,6 +1,6 @@
 """Film strips: a motion as a row of figures on the ground, with its path.
 
-A motion that travels is drawn in world coordinates on a lane with metre marks. One that stays
+A motion that travels is drawn in world coordinates on a lane with meter marks. One that stays
 in place, turns back or goes very far is drawn as a row of small stages seen by the same camera,
 with a plan of the path if it is long enough.
 
@@ -30,12 +30,12 @@ from motionloom.plots.figures.drawing import (
     camera_for,
     floor_direction,
 )
-from motionloom.plots.figures.stick_figure import PATH_COLOUR, StickFigure, stick_figure
+from motionloom.plots.figures.stick_figure import PATH_COLOR, StickFigure, stick_figure
 from motionloom.plots.pages.page import (
     FAINT,
     checked_picture_path,
     floor_lines,
-    metres,
+    meters,
     page,
     paint,
     paint_triangles,
@@ -261,7 +261,7 @@ def _draw_world(strip: _Strip) -> Figure:
     rails = np.array([[place(near, z), place(far, z)] for z in (-side, 0.0, side)])
     paint(axes, floor_lines(np.concatenate([ties, rails]), 0.004 * size), scale, zorder=2)
     for x in marks:
-        label, at = metres(x + 0.0), place(x, front)
+        label, at = meters(x + 0.0), place(x, front)
         axes.text(at[0], at[1] - 0.03 * size, label, size=7, color=FAINT, ha="center", va="top")
     trail = ink.path_strokes(figure, strip.path, camera)
     shadows = [ink.shadow_strokes(figure, pose, camera) for pose in strip.poses]
@@ -279,11 +279,11 @@ def _draw_world(strip: _Strip) -> Figure:
 
 def _draw_stages(strip: _Strip) -> Figure:
     figure, camera, size = strip.figure, strip.camera, strip.figure.size
-    centres = _stage_centres(strip)
-    at = camera.project(centres)[:, :2]
+    centers = _stage_centers(strip)
+    at = camera.project(centers)[:, :2]
     boxes = strip.boxes - np.tile(at, 2)
     radius = 0.42 * size
-    rim = np.array([ink.disc(figure, camera, c, radius) for c in centres[:1]])[0] - at[0]
+    rim = np.array([ink.disc(figure, camera, c, radius) for c in centers[:1]])[0] - at[0]
     left = min(boxes[:, 0].min(), rim[:, 0].min()) - 0.03 * size
     right = max(boxes[:, 2].max(), rim[:, 0].max()) + 0.03 * size
     bottom = min(boxes[:, 1].min(), rim[:, 1].min()) - 0.26 * size
@@ -298,7 +298,7 @@ def _draw_stages(strip: _Strip) -> Figure:
     for k in range(count):
         row, column = divmod(k, columns)
         shift = np.array([column * wide - left, -row * tall - top]) - at[k]
-        _draw_stage(axes, strip, k, centres[k], shift, radius, scale)
+        _draw_stage(axes, strip, k, centers[k], shift, radius, scale)
         x, y = at[k] + shift + [0.0, bottom + 0.2 * size]
         time_label(axes, strip.number(k), strip.motion.fps, (x, y), size)
     if plan:
@@ -307,8 +307,8 @@ def _draw_stages(strip: _Strip) -> Figure:
     return sheet
 
 
-def _stage_centres(strip: _Strip) -> NDArray[np.float64]:
-    """Centre of each stage on the floor; the same for all if the motion stays in place."""
+def _stage_centers(strip: _Strip) -> NDArray[np.float64]:
+    """Center of each stage on the floor; the same for all if the motion stays in place."""
     path = np.where(np.isfinite(strip.path), strip.path, np.nan).astype(np.float64)
     own = np.array([strip.on_floor(p) for p in np.nan_to_num(path[strip.shown])])
     if _path_extent(strip) > 0.35 * strip.figure.size:
@@ -321,20 +321,20 @@ def _path_extent(strip: _Strip) -> float:
     return float(np.ptp(path, axis=0).max()) if len(path) else 0.0
 
 
-def _draw_stage(axes, strip: _Strip, k: int, centre, shift, radius: float, scale: float) -> None:
+def _draw_stage(axes, strip: _Strip, k: int, center, shift, radius: float, scale: float) -> None:
     figure, camera, now = strip.figure, strip.camera, int(strip.shown[k])
-    rim = ink.disc(figure, camera, centre, radius) + shift
+    rim = ink.disc(figure, camera, center, radius) + shift
     marked = now == strip.mark
     axes.fill(*rim.T, color=ink.FLOOR, lw=0, zorder=1)
     if marked:
         axes.plot(*np.append(rim, rim[:1], axis=0).T, color=MARK, lw=2.0, zorder=3)
     step = ink.grid_step(figure.size)
-    grid = ink.grid_strokes(figure, camera, centre, radius, step=step)
+    grid = ink.grid_strokes(figure, camera, center, radius, step=step)
     paint(axes, grid.shifted(shift), scale, zorder=2)
     # Only the trail around this frame: the whole path of a long dance would be a tangle.
     first = max(now - int(_TRAIL_SECONDS * strip.motion.fps), 0)
     path = strip.path[first : now + int(0.5 * _TRAIL_SECONDS * strip.motion.fps) + 1]
-    near = np.linalg.norm((path - centre)[:, [0, 2]], axis=1) < radius
+    near = np.linalg.norm((path - center)[:, [0, 2]], axis=1) < radius
     path = np.where(near[:, None], path, np.nan)
     trail = ink.path_strokes(figure, path, camera, now=now - first)
     shadow = ink.shadow_strokes(figure, strip.poses[k], camera)
@@ -360,13 +360,13 @@ def _draw_plan(axes: Axes, strip: _Strip, box, scale: float) -> None:
     ends = np.stack([line[:-1], line[1:]], axis=1)
     whole = np.isfinite(ends).all(axis=(1, 2))
     age = 1.0 - np.arange(len(ends)) / max(len(ends) - 1, 1)
-    colours = ink.mix(PATH_COLOUR, ink.PAPER, 0.7 * age)
+    colors = ink.mix(PATH_COLOR, ink.PAPER, 0.7 * age)
     windings = np.nansum(np.linalg.norm(np.diff(line, axis=0), axis=1)) / wide
     widths = np.full(len(ends), 0.018 * size / max(1.0, windings / 2.0) ** 0.5)
-    paint(axes, ink.Strokes(ends[whole], widths[whole], colours[whole]), scale, zorder=3)
+    paint(axes, ink.Strokes(ends[whole], widths[whole], colors[whole]), scale, zorder=3)
     dots = place(path[strip.shown])
     axes.scatter(
-        dots[:, 0], dots[:, 1], s=14, color=PATH_COLOUR, edgecolors=ink.PAPER, lw=0.7, zorder=5
+        dots[:, 0], dots[:, 1], s=14, color=PATH_COLOR, edgecolors=ink.PAPER, lw=0.7, zorder=5
     )
     scale_bar(axes, (left + 0.5 * wide, bottom + 0.13 * tall), zoom, 0.6 * wide, size)
 

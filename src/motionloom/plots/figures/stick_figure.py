@@ -1,4 +1,4 @@
-"""Stick figure of a skeleton: the bones to draw, their thickness and colour.
+"""Stick figure of a skeleton: the bones to draw, their thickness and color.
 
 Thickness follows the pipe model: proportional to the square root of the total bone length that
 hangs from a bone. Thighs get thicker than shins and spines thicker than necks on any tree, human
@@ -21,10 +21,10 @@ from motionloom.motion.skeleton import BodyTree
 
 LEFT, MIDDLE, RIGHT = 1, 0, -1
 
-# Left and right differ in hue and in lightness: distinguishable in greyscale and to colour-blind
+# Left and right differ in hue and in lightness: distinguishable in grayscale and to color-blind
 # readers.
-COLOURS = {LEFT: "#2f7ed8", MIDDLE: "#3d4653", RIGHT: "#e8672c"}
-PATH_COLOUR = "#12946f"
+COLORS = {LEFT: "#2f7ed8", MIDDLE: "#3d4653", RIGHT: "#e8672c"}
+PATH_COLOR = "#12946f"
 
 _PROBES = 48  # frames sampled for bone lengths, size and floor
 _THICKEST = 0.062  # of the figure's size, for a bone that carries the whole tree
@@ -44,15 +44,15 @@ class StickFigure:
     sides : ndarray of int, shape (B,)
         `LEFT`, `MIDDLE` or `RIGHT`.
     widths : ndarray, shape (B,)
-        Thickness in metres.
+        Thickness in meters.
     anchor : int
         The point whose path is drawn (the hips, else the root), an index into `points`.
     head : tuple of int or None
         Two ends of the head, as indices into `points`.
     size : float
-        Typical extent of a pose in metres: about the height of a standing person.
+        Typical extent of a pose in meters: about the height of a standing person.
     ground : float
-        Height of the floor in metres.
+        Height of the floor in meters.
     """
 
     points: NDArray[np.intp]
@@ -65,12 +65,12 @@ class StickFigure:
     ground: float
 
     def positions(self, motion: Motion) -> NDArray[np.float32]:
-        """World positions of the drawn points in metres, shape (T, P, 3)."""
+        """World positions of the drawn points in meters, shape (T, P, 3)."""
         return motion.positions(end_sites=True)[:, self.points]
 
     @property
     def head_width(self) -> float:
-        """Minimum diameter of the head in metres; 0 without a head."""
+        """Minimum diameter of the head in meters; 0 without a head."""
         return 0.085 * self.size if self.head is not None else 0.0
 
 

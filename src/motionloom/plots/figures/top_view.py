@@ -26,12 +26,12 @@ from motionloom.plots.pages.player import asset_text
 Array = NDArray[np.float64]
 
 SUFFIXES = (".png", ".svg", ".pdf", ".gif", ".mp4", ".html")
-COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9")
+COLORS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9")
 TRAIL = 4.0  # seconds of the path that are shown
 _SIZE = 7.2  # inches, the longer side
 _DPI, _FILM_DPI = 110, 80
 _GIF_RATE, _FILM_RATE = 10.0, 25.0
-# Outline of a body seen from above, facing +z, metres: shoulders and nose.
+# Outline of a body seen from above, facing +z, meters: shoulders and nose.
 OUTLINE = np.array([
     (0.0, 0.2), (-0.07, 0.11), (-0.17, 0.09), (-0.22, 0.0), (-0.17, -0.09), (0.0, -0.11),
     (0.17, -0.09), (0.22, 0.0), (0.17, 0.09), (0.07, 0.11),
@@ -50,8 +50,8 @@ class TopView:
     line: ArrayLike | None = None
 
     @property
-    def centres(self) -> Array:
-        """Centres of the agents, (A, T, 2)."""
+    def centers(self) -> Array:
+        """Centers of the agents, (A, T, 2)."""
         return np.asarray(self.bodies[..., :2].mean(axis=1))
 
     @property
@@ -60,7 +60,7 @@ class TopView:
         if self.room is not None:
             half = 0.5 * np.asarray(self.room, np.float64) + 0.3
             return -half, half
-        shown = [self.centres.reshape(-1, 2)]
+        shown = [self.centers.reshape(-1, 2)]
         if self.line is not None:
             shown.append(np.asarray(self.line, np.float64))
         every = np.concatenate(shown)
@@ -86,11 +86,11 @@ def write_top_view(
         The bodies of each agent: two for couples, one for soldiers.
     path : str or Path
     radius : float
-        Radius of the discs around agents, metres.
+        Radius of the discs around agents, meters.
     room : (width, depth), optional
     columns : sequence of (x, z, radius)
     line : array_like, shape (S, 2), optional
-        Centre line of a street.
+        Center line of a street.
     music : Music, optional
         Sound of an MP4.
     seconds : float, optional
@@ -151,12 +151,12 @@ class _Canvas:
         axes.set(xlim=(low[0], high[0]), ylim=(high[1], low[1]), aspect="equal")
         _draw_floor(axes, view)
         agents, bodies = view.bodies.shape[:2]
-        colours = [COLOURS[i % len(COLOURS)] for i in range(agents)]
-        self._trails = LineCollection([], colors=colours, linewidths=1.2, alpha=0.55)
-        self._discs = PolyCollection([], facecolors=[to_rgba(c, 0.18) for c in colours],
-                                     edgecolors=colours, linewidths=0.8)  # fmt: skip
+        colors = [COLORS[i % len(COLORS)] for i in range(agents)]
+        self._trails = LineCollection([], colors=colors, linewidths=1.2, alpha=0.55)
+        self._discs = PolyCollection([], facecolors=[to_rgba(c, 0.18) for c in colors],
+                                     edgecolors=colors, linewidths=0.8)  # fmt: skip
         # The leader is dark, the follower light.
-        shades = [to_rgba(c, 1.0 if k == 0 else 0.55) for c in colours for k in range(bodies)]
+        shades = [to_rgba(c, 1.0 if k == 0 else 0.55) for c in colors for k in range(bodies)]
         self._figures = PolyCollection([], facecolors=shades, edgecolors="white", linewidths=0.4)
         for artist in (self._trails, self._discs, self._figures):
             axes.add_collection(artist, autolim=False)
@@ -164,13 +164,13 @@ class _Canvas:
                                 size=8, color=FAINT)  # fmt: skip
         around = np.linspace(0.0, 2.0 * np.pi, 40, endpoint=False)
         self._ring = view.radius * np.column_stack([np.cos(around), np.sin(around)])
-        self._centres = view.centres
+        self._centers = view.centers
 
     def show(self, frame: int) -> None:
         """Move all bodies to their positions in a frame."""
         first = max(0, frame - round(TRAIL * self.view.fps))
-        self._trails.set_segments(list(self._centres[:, first : frame + 1]))
-        self._discs.set_verts(list(self._ring + self._centres[:, None, frame]))
+        self._trails.set_segments(list(self._centers[:, first : frame + 1]))
+        self._discs.set_verts(list(self._ring + self._centers[:, None, frame]))
         x, z, yaw = self.view.bodies[:, :, frame].reshape(-1, 3).T[..., None]
         left, ahead = OUTLINE.T
         outlines = np.stack(
@@ -225,11 +225,11 @@ def _draw_floor(axes, view: TopView) -> None:
 
 
 _RATE = 10.0  # samples per second; the page interpolates
-_CENTIMETRE, _MILLIRADIAN = 100.0, 1000.0
+_CENTIMETER, _MILLIRADIAN = 100.0, 1000.0
 
 
 def write_top_view_page(view: TopView, path: str | Path) -> Path:
-    """Write an HTML page; positions are rounded to centimetres, headings to milliradians."""
+    """Write an HTML page; positions are rounded to centimeters, headings to milliradians."""
     path = Path(path)
     count = view.bodies.shape[2]
     rate = min(_RATE, view.fps)
@@ -239,7 +239,7 @@ def write_top_view_page(view: TopView, path: str | Path) -> Path:
     shown = view.bodies[:, :, frames]
     yaws = (np.unwrap(shown[..., 2], axis=2) + np.pi) % (2.0 * np.pi) - np.pi
     packed = np.stack(
-        [_CENTIMETRE * shown[..., 0], _CENTIMETRE * shown[..., 1], _MILLIRADIAN * yaws], axis=-1
+        [_CENTIMETER * shown[..., 0], _CENTIMETER * shown[..., 1], _MILLIRADIAN * yaws], axis=-1
     )
     low, high = view.extent
     line = np.zeros((0, 2)) if view.line is None else np.asarray(view.line)[::10]
@@ -255,7 +255,7 @@ def write_top_view_page(view: TopView, path: str | Path) -> Path:
         "line": np.round(line, 2).tolist(),
         "low": low.tolist(),
         "high": high.tolist(),
-        "colours": COLOURS,
+        "colors": COLORS,
         "outline": OUTLINE.tolist(),
         "trail": TRAIL,
     }
@@ -274,10 +274,10 @@ def write_top_view_page(view: TopView, path: str | Path) -> Path:
     return path
 
 
-_COLOURS = (
+_COLORS = (
     "#0072b2", "#e69f00", "#009e73", "#cc79a7", "#d55e00", "#56b4e9", "#7a6a00", "#555555",
 )  # fmt: skip
-_MARGIN = 0.6  # metres
+_MARGIN = 0.6  # meters
 
 
 def write_floor_plan(
@@ -310,17 +310,17 @@ def write_floor_plan(
     axes.set(xlim=(low[0], high[0]), ylim=(high[1], low[1]), aspect="equal")
     axes.set_axis_off()
     for number, (motion, place) in enumerate(zip(motions, places, strict=True)):
-        colour = _COLOURS[number % len(_COLOURS)]
+        color = _COLORS[number % len(_COLORS)]
         seen = np.unique(np.round(place.reshape(-1, 2), 2), axis=0)
-        axes.plot(*seen.T, ",", color=colour, alpha=0.25, zorder=1, rasterized=True)
+        axes.plot(*seen.T, ",", color=color, alpha=0.25, zorder=1, rasterized=True)
         root = motion.root[:, [0, 2]]
-        axes.plot(*root.T, color=colour, linewidth=0.8, alpha=0.8, zorder=2)
+        axes.plot(*root.T, color=color, linewidth=0.8, alpha=0.8, zorder=2)
         now = min(max(frame, 0), len(motion) - 1)
         parents = motion.skeleton.parents
         bones = [place[now, [j, p]] for j, p in enumerate(parents) if p >= 0]
         axes.add_collection(LineCollection(bones, colors=TEXT, linewidths=2.0, zorder=3))
         x, z = place[now, 0]
-        axes.text(x, z, f"  {number + 1}", color=colour, size=11, weight="bold", zorder=4)
+        axes.text(x, z, f"  {number + 1}", color=color, size=11, weight="bold", zorder=4)
     axes.plot([low[0] + 0.2, low[0] + 1.2], [high[1] - 0.15] * 2, color=FAINT, linewidth=2)
     axes.text(low[0] + 0.7, high[1] - 0.2, "1 m", color=FAINT, size=9, ha="center")
     return write_figure(sheet, path)

@@ -95,8 +95,8 @@ def draw_similarity(axes: Axes, result: Evaluation, method: str) -> None:
     start, places = 0, []
     for k, count in enumerate(result.label_counts.values()):
         corner = (start - 0.5, start - 0.5)
-        colour = _LINES[k % len(_LINES)]
-        axes.add_patch(Rectangle(corner, count, count, fill=False, ec=colour, lw=1.8))
+        color = _LINES[k % len(_LINES)]
+        axes.add_patch(Rectangle(corner, count, count, fill=False, ec=color, lw=1.8))
         places.append(start + 0.5 * (count - 1))
         start += count
     axes.set_xticks(places, result.label_counts, size=8, rotation=30, ha="right")
@@ -186,7 +186,7 @@ def _write_curves(result: Evaluation, path: Path) -> None:
 
 def _summary(result: Evaluation) -> Table:
     head = [
-        "method", "mean average precision", "nearest neighbour", "seconds", "per pair", "unit",
+        "method", "mean average precision", "nearest neighbor", "seconds", "per pair", "unit",
     ]  # fmt: skip
     rows = [
         [
@@ -237,8 +237,8 @@ def _remarks(result: Evaluation) -> list[str]:
     if alone:
         out.append(f"No query, because nobody shares the label: {', '.join(alone)}.")
     out += [f"Left out: {name} ({reason})." for name, reason in result.left_out.items()]
-    if result.unlabelled:
-        out.append(f"{result.unlabelled} motions of the library have no label and take no part.")
+    if result.unlabeled:
+        out.append(f"{result.unlabeled} motions of the library have no label and take no part.")
     if result.unmatched:
         out.append(f"{len(result.unmatched)} labels name no motion: {result.unmatched[0]} ...")
     return out
@@ -280,7 +280,7 @@ def _html(result: Evaluation, pictures: list[Path]) -> str:
 
 
 _CELL_INCHES = 0.42
-_COLOURS = "YlGnBu"
+_COLORS = "YlGnBu"
 _LIGHT_FROM = 0.62  # values above are on dark cells and written in white
 
 
@@ -304,7 +304,7 @@ def write_rank_correlations(study: Study, path: str | Path, *, dpi: float = 110)
     left, right = figure.subplots(1, 2)
     _heat_map(left, study.poses, study.measures)
     left.set_title(
-        f"poses: the {study.neighbours} nearest of {study.queries} frames out of {study.frames}",
+        f"poses: the {study.neighbors} nearest of {study.queries} frames out of {study.frames}",
         size=9, color=TEXT, loc="left",
     )  # fmt: skip
     _heat_map(right, study.segments, study.measures)
@@ -312,7 +312,7 @@ def write_rank_correlations(study: Study, path: str | Path, *, dpi: float = 110)
         f"segments: the {study.ranked} nearest of {len(study.clips)} clips",
         size=9, color=TEXT, loc="left",
     )  # fmt: skip
-    left.set_ylabel("nearest neighbours by", size=9, color=FAINT)
+    left.set_ylabel("nearest neighbors by", size=9, color=FAINT)
     for axes in (left, right):
         axes.set_xlabel("ranked by", size=9, color=FAINT)
     figure.suptitle("Spearman's rank correlation", size=11, color=TEXT)
@@ -320,12 +320,12 @@ def write_rank_correlations(study: Study, path: str | Path, *, dpi: float = 110)
 
 
 def _heat_map(axes: Axes, values: NDArray[np.float64], names: tuple[str, ...]) -> None:
-    axes.imshow(values, cmap=_COLOURS, vmin=0.0, vmax=1.0)
+    axes.imshow(values, cmap=_COLORS, vmin=0.0, vmax=1.0)
     for i, row in enumerate(values):
         for j, value in enumerate(row):
-            colour = "white" if value > _LIGHT_FROM else TEXT
+            color = "white" if value > _LIGHT_FROM else TEXT
             text = f"{value:.2f}".replace("0.", ".").replace("1.00", "1")
-            axes.text(j, i, text, ha="center", va="center", size=7, color=colour)
+            axes.text(j, i, text, ha="center", va="center", size=7, color=color)
     places = np.arange(len(names))
     axes.set_xticks(places, names, rotation=60, ha="right", rotation_mode="anchor", size=8)
     axes.set_yticks(places, names, size=8)

@@ -258,7 +258,7 @@ def _issues(report: Mapping[str, Any]) -> str:
 def _facts(report: Mapping[str, Any]) -> str:
     facts = {
         "frames": f"{report['frames']} at {report['fps']:g} fps = {report['seconds']:.2f} s",
-        "unit": f"1 = {report['unit_m']:g} m ({report['unit_reason'] or 'metres'})",
+        "unit": f"1 = {report['unit_m']:g} m ({report['unit_reason'] or 'meters'})",
         "height": f"{report['height_m']:.2f} m" if report["height_m"] else "unknown",
         "axes": f"up {report['up']}, at rest facing {report['facing'] or 'unknown'}",
         "T-pose": "frame 0, kept as the rest pose" if report["tpose_frame"] == 0 else "none",

@@ -1,4 +1,4 @@
-"""Matplotlib pages in metres with a heading, and reproducible figure files."""
+"""Matplotlib pages in meters with a heading, and reproducible figure files."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from motionloom.errors import InvalidInput
 from motionloom.files import atomic_write
 from motionloom.motion import Motion
 from motionloom.plots.figures import drawing as ink
-from motionloom.plots.figures.stick_figure import COLOURS, LEFT, RIGHT, StickFigure
+from motionloom.plots.figures.stick_figure import COLORS, LEFT, RIGHT, StickFigure
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -32,7 +32,7 @@ _WIDE_INCHES, _WIDEST_INCHES = 11.0, 17.0
 def page(
     motion: Motion, figure: StickFigure, extent: tuple[float, float, float, float]
 ) -> tuple[Figure, Axes, float]:
-    """Page for `extent` (left, bottom, right, top) in metres: figure, axes, points per metre."""
+    """Page for `extent` (left, bottom, right, top) in meters: figure, axes, points per meter."""
     from matplotlib.figure import Figure
 
     left, bottom, right, top = extent
@@ -59,17 +59,17 @@ def _heading(
     frames = "1 frame" if len(motion) == 1 else f"{len(motion):,} frames"
     facts = f"{frames} at {motion.fps:.5g} fps · {motion.duration:.2f} s"
     lines = [(0.14, name, 12, TEXT, "bold"), (0.40, facts, 8, FAINT, "normal")]
-    for down, words, size, colour, weight in lines:
-        sheet.text(0.25 / width, 1 - down / height, words, size=size, color=colour,
+    for down, words, size, color, weight in lines:
+        sheet.text(0.25 / width, 1 - down / height, words, size=size, color=color,
                    weight=weight, va="top", parse_math=False)  # fmt: skip
     if np.any(figure.sides):
         for x, word, side in ((1.0, "left", LEFT), (0.52, "right", RIGHT)):
             sheet.text(1 - x / width, 1 - 0.17 / height, f"● {word}", size=8,
-                       color=COLOURS[side], va="top")  # fmt: skip
+                       color=COLORS[side], va="top")  # fmt: skip
 
 
 def time_label(axes: Axes, frame: int, fps: float, at: tuple[float, float], size: float) -> None:
-    """Write seconds and frame number, centred below `at`; `size` is that of the stick figure."""
+    """Write seconds and frame number, centered below `at`; `size` is that of the stick figure."""
     x, y = at
     axes.text(x, y, f"{frame / fps:.2f} s", size=8, color=TEXT, ha="center", va="top")
     axes.text(x, y - 0.085 * size, f"frame {frame}", size=6.5, color=FAINT,
@@ -77,7 +77,7 @@ def time_label(axes: Axes, frame: int, fps: float, at: tuple[float, float], size
 
 
 def paint(axes: Axes, strokes: ink.Strokes, scale: float, *, zorder: int) -> None:
-    """Draw strokes onto the page; `scale` is points per metre."""
+    """Draw strokes onto the page; `scale` is points per meter."""
     from matplotlib.collections import LineCollection
 
     if not len(strokes):
@@ -86,7 +86,7 @@ def paint(axes: Axes, strokes: ink.Strokes, scale: float, *, zorder: int) -> Non
     # A line of zero length would not be drawn; a tiny length gives a dot.
     ends[:, 1, 0] += np.where(np.ptp(ends, axis=1).max(axis=1) == 0.0, 0.25 / scale, 0.0)
     lines = LineCollection(
-        list(ends), linewidths=strokes.widths * scale, colors=strokes.colours,
+        list(ends), linewidths=strokes.widths * scale, colors=strokes.colors,
         capstyle="round", zorder=zorder,
     )  # fmt: skip
     lines.set_snap(False)  # snapping to pixels would remove the tiny length
@@ -98,19 +98,19 @@ def paint_triangles(axes: Axes, triangles: Triangles, *, zorder: int) -> None:
     from matplotlib.collections import PolyCollection
 
     faces = PolyCollection(
-        list(triangles.corners), facecolors=triangles.colours, edgecolors=triangles.colours,
+        list(triangles.corners), facecolors=triangles.colors, edgecolors=triangles.colors,
         linewidths=0.25, zorder=zorder, rasterized=True,
     )  # fmt: skip
     axes.add_collection(faces, autolim=False)
 
 
 def floor_lines(ends: NDArray[np.float64], width: float) -> ink.Strokes:
-    """Lines on the floor, `ends` (N, 2, 2), in the colour of the grid."""
-    colours = np.tile(ink.rgb(ink.GRID), (len(ends), 1))
-    return ink.Strokes(ends, np.full(len(ends), width), colours)
+    """Lines on the floor, `ends` (N, 2, 2), in the color of the grid."""
+    colors = np.tile(ink.rgb(ink.GRID), (len(ends), 1))
+    return ink.Strokes(ends, np.full(len(ends), width), colors)
 
 
-def metres(length: float) -> str:
+def meters(length: float) -> str:
     """A length with its unit: ``0.5 m``, ``20 mm``, ``2 km``."""
     for unit, name in ((1e3, "km"), (1.0, "m"), (1e-3, "mm")):
         if abs(length) >= 0.999 * unit or (name == "m" and abs(length) >= 0.05) or length == 0.0:
@@ -119,13 +119,13 @@ def metres(length: float) -> str:
 
 
 def scale_bar(axes: Axes, at: tuple[float, float], zoom: float, longest: float, size: float):
-    """Draw a scale bar of a round number of metres, at most `longest` on the page."""
+    """Draw a scale bar of a round number of meters, at most `longest` on the page."""
     length = ink.grid_step(longest / zoom / 0.45)
     half = 0.5 * zoom * length
     x = [at[0] - half, at[0] - half, at[0] + half, at[0] + half]
     y = np.array([0.02, 0.0, 0.0, 0.02]) * size + at[1]
     axes.plot(x, y, color=FAINT, lw=0.9, zorder=4)
-    axes.text(at[0], at[1] - 0.02 * size, metres(length), size=7, color=FAINT,
+    axes.text(at[0], at[1] - 0.02 * size, meters(length), size=7, color=FAINT,
               ha="center", va="top")  # fmt: skip
 
 

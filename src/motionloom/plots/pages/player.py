@@ -1,8 +1,8 @@
 """Interactive player for notebooks and web pages: drag to turn, scrub, zoom.
 
 Positions are resampled to a low rate (the player interpolates smoothly), quantized to 16 bits
-over the extent of the clip, and written as base64. Five metres of walking keep a tenth of a
-millimetre.
+over the extent of the clip, and written as base64. Five meters of walking keep a tenth of a
+millimeter.
 """
 
 from __future__ import annotations
@@ -76,7 +76,7 @@ def clip_data(motion: Motion, budget: Budget, *, name: str = "") -> dict:
     -------
     clip : dict
         ``data`` holds frames x points x 3 little-endian 16-bit integers in base64; times
-        ``scale`` plus ``origin`` they are metres. ``note`` says what was omitted.
+        ``scale`` plus ``origin`` they are meters. ``note`` says what was omitted.
 
     Examples
     --------

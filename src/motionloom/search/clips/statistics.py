@@ -47,9 +47,9 @@ from motionloom.search.clips.vectors import (
     travel_rows,
 )
 
-TRAVEL_SECONDS = 0.2  # metres that a metre per second, or a radian per second, counts for
-STILL_METRES = 0.02  # movements below it are noise, in covariances
-QUIET_METRES = 0.01  # and in amplitudes
+TRAVEL_SECONDS = 0.2  # meters that a meter per second, or a radian per second, counts for
+STILL_METERS = 0.02  # movements below it are noise, in covariances
+QUIET_METERS = 0.01  # and in amplitudes
 OCTAVES = (0.0, 0.3, 0.6, 1.2, 2.4, 4.8, np.inf)  # Hz
 COSINES = 4
 TURN_RADIANS = 1.5  # turns beyond it saturate
@@ -59,7 +59,7 @@ _TRAVEL = 4  # columns of travel and turning
 
 
 def statistic_rows(motion: Motion) -> NDArray[np.float64]:
-    """Poses, velocity of the hips and turning of a clip at 30 Hz, shape (T, 19), in metres.
+    """Poses, velocity of the hips and turning of a clip at 30 Hz, shape (T, 19), in meters.
 
     Examples
     --------
@@ -107,7 +107,7 @@ def _covariance(rows: NDArray[np.float64]) -> NDArray[np.float64]:
     width = rows.shape[1]
     extended = np.column_stack([rows, np.ones(len(rows))])
     moments = extended.T @ extended / len(rows)
-    moments[np.arange(width), np.arange(width)] += STILL_METRES**2
+    moments[np.arange(width), np.arange(width)] += STILL_METERS**2
     values, vectors = np.linalg.eigh(moments)
     logarithm = (vectors * np.log(np.maximum(values, 1e-12))) @ vectors.T
     i, j = np.tril_indices(width + 1)
@@ -125,14 +125,14 @@ def _spectrum(rows: NDArray[np.float64]) -> NDArray[np.float64]:
     octave = np.searchsorted(OCTAVES, np.fft.rfftfreq(padded, 1.0 / RATE), side="right") - 1
     sums = np.zeros((len(OCTAVES) - 1, rows.shape[1]))
     np.add.at(sums, octave, power)
-    return np.log(np.sqrt(sums) + QUIET_METRES).ravel()
+    return np.log(np.sqrt(sums) + QUIET_METERS).ravel()
 
 
 def _trend(rows: NDArray[np.float64]) -> NDArray[np.float64]:
     """The first cosines of each column over the clip, relative to the extent of all."""
     even = even_rows(rows, _ALIGNED)
     even -= even.mean(axis=0)
-    even /= np.sqrt(np.mean(even**2)) + QUIET_METRES
+    even /= np.sqrt(np.mean(even**2)) + QUIET_METERS
     at = (np.arange(_ALIGNED) + 0.5) / _ALIGNED
     cosines = np.sqrt(2.0) * np.cos(np.pi * np.arange(1, COSINES + 1)[:, None] * at)
     return (cosines @ even / _ALIGNED).ravel()

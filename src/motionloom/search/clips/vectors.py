@@ -39,12 +39,12 @@ LEGS = ("hips", "left_hip", "left_ankle", "right_hip", "right_ankle")  # needed 
 RATE = 30.0  # frames per second at which velocities are taken
 
 # Chosen on 222 CMU clips in five groups, from a matrix; docs/clips.md says how.
-TRAVEL_SECONDS = (1.0, 4.0, 1.0)  # to the left, up, ahead: metres per metre per second
-LENGTH_METRES = 1.0  # per factor e of length
+TRAVEL_SECONDS = (1.0, 4.0, 1.0)  # to the left, up, ahead: meters per meter per second
+LENGTH_METERS = 1.0  # per factor e of length
 
-# On sets that chose neither (docs/clips.md), 0.5 to 1.5 metres and 1 to 5 cm score alike.
-SPREAD_METRES = 1.0  # per factor e of spread
-STILL_METRES = 0.02  # spread of a joint that is held still
+# On sets that chose neither (docs/clips.md), 0.5 to 1.5 meters and 1 to 5 cm score alike.
+SPREAD_METERS = 1.0  # per factor e of spread
+STILL_METERS = 0.02  # spread of a joint that is held still
 _CLIPS_AT_ONCE = 4096
 
 
@@ -184,7 +184,7 @@ def joint_columns(joints: tuple[str, ...], some: tuple[str, ...]) -> NDArray[np.
 def pose_rows(motion: Motion, *, scale_free: bool = False) -> NDArray[np.float64]:
     """Positions of `POSE_ROLES` in the body frame, shape (T, 15).
 
-    NaN where the skeleton lacks a role. Metres.
+    NaN where the skeleton lacks a role. Meters.
     """
     out = np.full((len(motion), len(POSE_ROLES), 3), np.nan)
     there = [k for k, role in enumerate(POSE_ROLES) if role in motion.skeleton.roles]
@@ -195,7 +195,7 @@ def pose_rows(motion: Motion, *, scale_free: bool = False) -> NDArray[np.float64
 
 
 def travel_rows(motion: Motion, *, scale_free: bool = False) -> NDArray[np.float64]:
-    """Velocity of the hips to the left, up and ahead, in metres per second, shape (T, 3).
+    """Velocity of the hips to the left, up and ahead, in meters per second, shape (T, 3).
 
     Examples
     --------
@@ -216,8 +216,8 @@ def travel_rows(motion: Motion, *, scale_free: bool = False) -> NDArray[np.float
 def clip_summary(motion: Motion, count: int) -> NDArray[np.float64]:
     """Poses, travel and length of a clip resampled to `count` frames, shape (count, 19).
 
-    Performers of all sizes are scaled to one. All in metres: velocities are multiplied by
-    `TRAVEL_SECONDS`, a duration longer by a factor e counts `LENGTH_METRES`.
+    Performers of all sizes are scaled to one. All in meters: velocities are multiplied by
+    `TRAVEL_SECONDS`, a duration longer by a factor e counts `LENGTH_METERS`.
 
     Examples
     --------
@@ -231,7 +231,7 @@ def clip_summary(motion: Motion, count: int) -> NDArray[np.float64]:
         [
             pose_rows(motion, scale_free=True),
             travel_rows(motion, scale_free=True) * TRAVEL_SECONDS,
-            np.full((len(motion), 1), LENGTH_METRES * np.log(seconds)),
+            np.full((len(motion), 1), LENGTH_METERS * np.log(seconds)),
         ],
         axis=1,
     )
@@ -251,19 +251,19 @@ def joint_spreads(poses: NDArray) -> NDArray[np.float64]:
 
     Examples
     --------
-    >>> bool(joint_spreads(np.array([[[0.0], [2.0]]]))[0, 0] == np.log(1.0 + STILL_METRES))
+    >>> bool(joint_spreads(np.array([[[0.0], [2.0]]]))[0, 0] == np.log(1.0 + STILL_METERS))
     True
     """
     parts = [
         np.asarray(poses[at : at + _CLIPS_AT_ONCE], np.float64).std(axis=1)
         for at in range(0, len(poses), _CLIPS_AT_ONCE)
     ]
-    return np.log(np.concatenate(parts) + STILL_METRES)
+    return np.log(np.concatenate(parts) + STILL_METERS)
 
 
 def spread_distances(own: NDArray, spreads: NDArray) -> NDArray[np.float64]:
-    """Root mean square difference of spreads (D,) from those of clips (C, D), in metres."""
-    return SPREAD_METRES * np.sqrt(np.mean((spreads - own) ** 2, axis=1))
+    """Root mean square difference of spreads (D,) from those of clips (C, D), in meters."""
+    return SPREAD_METERS * np.sqrt(np.mean((spreads - own) ** 2, axis=1))
 
 
 def even_rows(rows: ArrayLike, count: int) -> NDArray[np.float64]:

@@ -1,1 +1,1 @@
-"""Nearest-neighbour indexes over the feature vectors of a library."""
+"""Nearest-neighbor indexes over the feature vectors of a library."""

@@ -1,4 +1,4 @@
-"""Bucket index: exact nearest neighbours by a tree of buckets, searched nearest first.
+"""Bucket index: exact nearest neighbors by a tree of buckets, searched nearest first.
 
 Feature vectors are rotated into their principal axes, which changes no distance but puts most
 of it into the first few coordinates. They are then halved repeatedly across the axis of largest
@@ -15,8 +15,8 @@ and the rounding error of a bucket is known. Whatever lies within the error of t
 is kept and measured again, from the original vectors in double precision, so that the answer is
 exact. Codes take a quarter of the memory of floats, and a query two thirds of the time.
 
-The frames of a motion are queried in order, and the neighbours of a frame are almost those of
-the frame before. By the triangle inequality the k-th neighbour of a frame is at most as far as
+The frames of a motion are queried in order, and the neighbors of a frame are almost those of
+the frame before. By the triangle inequality the k-th neighbor of a frame is at most as far as
 the k-th of the frame before plus the step between the two; the search starts from that bound.
 """
 
@@ -63,26 +63,26 @@ class BucketIndex:
         Number of each vector of the buckets among those given.
     errors : ndarray of float32, shape (L,)
         Largest distance between a vector of the bucket and its code.
-    centre : ndarray, shape (D,)
+    center : ndarray, shape (D,)
     axes : ndarray, shape (D, D)
-        ``(vector - centre) @ axes`` is the rotated vector.
+        ``(vector - center) @ axes`` is the rotated vector.
     """
 
     blocks: NDArray[np.float32]
     rows: NDArray[np.int64]
     errors: NDArray[np.float32]
-    centre: NDArray[np.float64]
+    center: NDArray[np.float64]
     axes: NDArray[np.float64]
 
     @classmethod
     def build(cls, rows: NDArray[np.float32]) -> BucketIndex:
         """Index feature vectors (N, D); those with missing values are left out."""
         numbers = np.flatnonzero(np.isfinite(rows).all(axis=1))
-        centre, axes = principal_axes(rows, numbers)
-        rotated = rotated_rows(rows, numbers, centre, axes)
+        center, axes = principal_axes(rows, numbers)
+        rotated = rotated_rows(rows, numbers, center, axes)
         order = bucket_order(rotated, WIDTH, CHILDREN)
         blocks, errors = encoded(rotated, order)
-        return cls(blocks, numbers[order], errors, centre, axes)
+        return cls(blocks, numbers[order], errors, center, axes)
 
     def save(self, folder: Path) -> None:
         """One ``.npy`` file per array."""
@@ -109,15 +109,15 @@ class BucketIndex:
         return index
 
     def _check(self) -> None:
-        if self.centre.ndim != 1 or self.rows.ndim != 1:
-            raise ValueError(f"centre, rows: expected lists, found {self.centre.shape}")
-        n_axes = len(self.centre)
+        if self.center.ndim != 1 or self.rows.ndim != 1:
+            raise ValueError(f"center, rows: expected lists, found {self.center.shape}")
+        n_axes = len(self.center)
         n_buckets = -(-len(self.rows) // WIDTH)
         expected = {
             "blocks": (np.float32, (child_offsets(n_buckets)[-1], 18 * padded(n_axes))),
             "rows": (np.int64, (len(self.rows),)),
             "errors": (np.float32, (n_buckets,)),
-            "centre": (np.float64, (n_axes,)),
+            "center": (np.float64, (n_axes,)),
             "axes": (np.float64, (n_axes, n_axes)),
         }
         for name, (dtype, shape) in expected.items():
@@ -146,7 +146,7 @@ class BucketIndex:
         epsilon: float = 0.0,
         allowed: NDArray[np.bool_] | None = None,
     ) -> Answer:
-        """The `k` nearest vectors within `radius` of every query; see `neighbours`.
+        """The `k` nearest vectors within `radius` of every query; see `neighbors`.
 
         Returns
         -------
@@ -196,13 +196,13 @@ class BucketIndex:
         )
 
     def _rotated(self, queries: NDArray[np.float32]) -> NDArray[np.float32]:
-        n_axes = len(self.centre)
+        n_axes = len(self.center)
         rotated = np.zeros((len(queries), padded(n_axes)), np.float32)
-        rotated[:, :n_axes] = (queries.astype(np.float64) - self.centre) @ self.axes
+        rotated[:, :n_axes] = (queries.astype(np.float64) - self.center) @ self.axes
         return rotated
 
     def _check_rows(self, queries: NDArray, rows: NDArray) -> None:
-        n_axes = len(self.centre)
+        n_axes = len(self.center)
         for name, array in (("queries", queries), ("rows", rows)):
             if array.ndim != 2 or array.shape[1] != n_axes:
                 raise InvalidInput(f"{name} must have shape (n, {n_axes}); got {array.shape}")
@@ -232,12 +232,12 @@ class Finder:
     """
 
     def __init__(self, index: BucketIndex, rows: NDArray[np.float32]) -> None:
-        empty = np.zeros((0, len(index.centre)), np.float32)
+        empty = np.zeros((0, len(index.center)), np.float32)
         self._index = index
         self._tables = index._tables(empty, rows)[2:]
-        self._rotated = np.zeros((1, padded(len(index.centre))), np.float32)
+        self._rotated = np.zeros((1, padded(len(index.center))), np.float32)
         self._anywhere = _read_only(np.ones(1, np.bool_))
-        self._centre, self._axes = index.centre, index.axes
+        self._center, self._axes = index.center, index.axes
 
     def __call__(
         self,
@@ -247,11 +247,11 @@ class Finder:
         allowed: NDArray[np.bool_] | None = None,
     ) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
         """Numbers and distances of the `k` nearest vectors to a query (D,), nearest first."""
-        if query.shape != self._centre.shape:
-            raise InvalidInput(f"query must have shape {self._centre.shape}; got {query.shape}")
+        if query.shape != self._center.shape:
+            raise InvalidInput(f"query must have shape {self._center.shape}; got {query.shape}")
         if allowed is not None:
             self._index._check_length("allowed", allowed)
-        self._rotated[0, : len(query)] = (query - self._centre) @ self._axes
+        self._rotated[0, : len(query)] = (query - self._center) @ self._axes
         _, found, distances = _nearest(
             _read_only(np.ascontiguousarray(query, np.float32)[None]),
             self._rotated,
@@ -589,9 +589,9 @@ def _within(least, members, count, limit):
 
 @kernel
 def _with_successors(members, count, before, n_rows, allowed, all_allowed):
-    """Add the neighbours of the frame before, and the frames that follow them.
+    """Add the neighbors of the frame before, and the frames that follow them.
 
-    Only approximate searches need them. On frames in a row these are many of the neighbours.
+    Only approximate searches need them. On frames in a row these are many of the neighbors.
     """
     for number in before:
         for other in range(number, min(number + 2, n_rows)):

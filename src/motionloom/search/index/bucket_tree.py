@@ -44,15 +44,15 @@ def principal_axes(
     some = rows[numbers[:: max(1, len(numbers) // 100_000)]].astype(np.float64)
     if not len(some):
         return np.zeros(rows.shape[1]), np.eye(rows.shape[1])
-    centre = some.mean(axis=0)
-    _, axes = np.linalg.eigh((some - centre).T @ (some - centre))
-    return centre, np.ascontiguousarray(axes[:, ::-1])
+    center = some.mean(axis=0)
+    _, axes = np.linalg.eigh((some - center).T @ (some - center))
+    return center, np.ascontiguousarray(axes[:, ::-1])
 
 
 def rotated_rows(
     rows: NDArray[np.float32],
     numbers: NDArray[np.int64],
-    centre: NDArray[np.float64],
+    center: NDArray[np.float64],
     axes: NDArray[np.float64],
 ) -> NDArray[np.float32]:
     """Rows `numbers` in their principal axes, padded."""
@@ -60,7 +60,7 @@ def rotated_rows(
     for first in range(0, len(numbers), 65_536):
         part = numbers[first : first + 65_536]
         here = slice(first, first + len(part))
-        out[here, : rows.shape[1]] = (rows[part].astype(np.float64) - centre) @ axes
+        out[here, : rows.shape[1]] = (rows[part].astype(np.float64) - center) @ axes
     return out
 
 

@@ -136,15 +136,15 @@ class _Growth:
 
     def sweep(self, *, complete: bool = False) -> LimitSweep:
         """The sizes of the families of all join distances."""
-        in_metres = self.settings.method.unit() == "m"
+        in_meters = self.settings.method.unit() == "m"
         is_clip = isinstance(self.settings.method, ClipMethod)
-        largest = LARGEST_JOIN if in_metres and not is_clip else math.inf
+        largest = LARGEST_JOIN if in_meters and not is_clip else math.inf
         return limit_sweep(
             self.node,
             self.query.text,
             self.find(largest),
             largest=largest,
-            fallback=FAMILY_DISTANCE if in_metres else 0.0,
+            fallback=FAMILY_DISTANCE if in_meters else 0.0,
             complete=complete,
             max_nodes=self.settings.max,
             same=self.settings.expansion.same,

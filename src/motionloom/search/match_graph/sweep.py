@@ -27,7 +27,7 @@ from motionloom.search.match_graph.family import most_overlapping
 from motionloom.search.match_graph.members import Node
 from motionloom.search.settings import APART, SAME
 
-# Usual join distance in metres, and how much a factor e away from it counts. Chosen on families of
+# Usual join distance in meters, and how much a factor e away from it counts. Chosen on families of
 # captured takes and of the built-in corpus, each left out once (docs/family.md).
 _USUAL, _UNUSUAL = 0.12, 0.5
 
@@ -84,7 +84,7 @@ class LimitSweep:
 
         `fallback` is proposed if there are none.
         """
-        low, high = best_plateau(limits, largest, in_metres=unit == "m", fallback=fallback)
+        low, high = best_plateau(limits, largest, in_meters=unit == "m", fallback=fallback)
         return cls(
             query,
             tuple(members),
@@ -114,7 +114,7 @@ class LimitSweep:
 
 
 def best_plateau(
-    limits: Sequence[float], largest: float, *, in_metres: bool = True, fallback: float = 0.0
+    limits: Sequence[float], largest: float, *, in_meters: bool = True, fallback: float = 0.0
 ) -> tuple[float, float]:
     """The range of join distances over which the size stays the same and that is chosen.
 
@@ -131,26 +131,26 @@ def best_plateau(
     if not len(given):
         return fallback, fallback
     ends = np.append(given[1:], largest if math.isfinite(largest) else given[-1])
-    best = int(np.argmax(_preference(given, ends, in_metres)))
+    best = int(np.argmax(_preference(given, ends, in_meters)))
     return float(given[best]), float(ends[best])
 
 
-def _preference(low: Any, high: Any, in_metres: bool) -> Any:
+def _preference(low: Any, high: Any, in_meters: bool) -> Any:
     """How good plateaus between these join distances are."""
     wide = np.log(high / low)
-    if not in_metres:
+    if not in_meters:
         return wide
     return wide - _UNUSUAL * np.abs(0.5 * np.log(low * high) - math.log(_USUAL))
 
 
-def _is_decided(limits: Sequence[float], largest: float, in_metres: bool) -> bool:
+def _is_decided(limits: Sequence[float], largest: float, in_meters: bool) -> bool:
     """Whether no plateau from the last limit on can be better than one before."""
     if len(limits) < 2 or not math.isfinite(largest) or limits[-1] <= 0.0:
         return False
     before = np.maximum(np.asarray(limits), 1e-6)
-    best = _preference(before[:-1], before[1:], in_metres).max()
+    best = _preference(before[:-1], before[1:], in_meters).max()
     ends = np.geomspace(before[-1], largest, 32)
-    return bool(_preference(before[-1], ends, in_metres).max() < best)
+    return bool(_preference(before[-1], ends, in_meters).max() < best)
 
 
 def limit_sweep(

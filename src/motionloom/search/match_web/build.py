@@ -36,7 +36,7 @@ from motionloom.search.match_web.near_cells import (
     WindowTrends,
     near_cells,
     window_trends,
-    with_neighbours,
+    with_neighbors,
 )
 from motionloom.search.match_web.networks import useful_paths
 from motionloom.search.match_web.refinement import corridor, refined, strides
@@ -48,7 +48,7 @@ from motionloom.store.store import Store
 MOST_CELLS = 16_000_000  # of the matrix in memory: 128 MB
 CHUNK_CELLS = 2_000_000  # of several motions at a time: they stay in the processor's cache
 _COARSE_PATHS = 1.5  # paths with a mean at 10 Hz of so many times the limit may refine to a match
-_ROUNDED = 5e-4  # metres: values are stored in such steps
+_ROUNDED = 5e-4  # meters: values are stored in such steps
 OVERLAP_SECONDS = 10.0  # of the parts of long motions
 _GROUP_FRAMES = 80_000  # of the columns of one file
 _HELD_FRAMES = 160_000  # that a process holds from task to task: 320 MB for near cells
@@ -214,7 +214,7 @@ def _near_web(
         matrix = TrendMatrix(a, [others[k] for k in some])
         starts = matrix.sampled_starts(stride)
         itself = some.index(itself) if itself in some else None
-    where = with_neighbours(near.around)
+    where = with_neighbors(near.around)
     coarse = matrix.sampled(stride, where=where)
     np.copyto(coarse, np.nan, where=where == 0)
     web = build_web(

@@ -17,7 +17,7 @@ chains are joined wherever a time alignment within the valid region leads from o
 short distance. From every cell of a chain the cheapest path to every cell of another chain is
 found; of all these the one with the smallest mean is the bridge.
 
-One dynamic programme per cell of a chain finds its cheapest paths to all cells around, and so to
+One dynamic program per cell of a chain finds its cheapest paths to all cells around, and so to
 all chains. At 10 Hz it covers two seconds of both motions together, some hundred cells of which the
 valid region and the slopes leave a part. Only the ends of the best path to each chain are noted;
 the path itself is found again at the end.
@@ -256,7 +256,7 @@ class _Rest(NamedTuple):
 
 
 class _Rows(NamedTuple):
-    """Two rows of the dynamic programme of `_chain_means`, W columns and a margin."""
+    """Two rows of the dynamic program of `_chain_means`, W columns and a margin."""
 
     totals: NDArray[np.float64]  # (2, max_slope + 1, W + 2)
     counts: NDArray[np.float64]  # (2, max_slope + 1, W + 2)
@@ -345,7 +345,7 @@ def _chain_means(costs, at, i, j, end_column, slopes, side, rest, scratch, ends,
     """Means of the cheapest paths from cell (i, j) to chain cells around it.
 
     Writes the chain cells to `ends`, the means to `means`; returns their number. Of each row of
-    the dynamic programme `totals` and `counts` hold, for column w at index ``w + 1``: the cheapest
+    the dynamic program `totals` and `counts` hold, for column w at index ``w + 1``: the cheapest
     path (0); the cheapest that may go down next (1); those with 1, 2, ... steps down at their end
     (2 ...). Those with steps to the right are carried along the row.
 

@@ -2,7 +2,7 @@
 
 Along a path each step is one of three, and values change little: a step takes a byte that
 compresses to a bit or two, a value the difference to the one before, in halves of a
-millimetre. A bridge is stored as the steps from its first chain to its second. Blocks of columns,
+millimeter. A bridge is stored as the steps from its first chain to its second. Blocks of columns,
 those of one motion each, are compressed by themselves: a search reads only those it needs.
 
 A file may come from anywhere: sizes, lengths, steps and every index are checked before a kernel

@@ -12,7 +12,7 @@ mean over the window and their trend hold almost all of it. These are the coeffi
 along orthonormal polynomials, so distances of coefficients are distances of projections: at most
 those of the windows themselves, for every rotation and translation and so for the best one. At a
 reduced rate they are two matrix products in single precision: up to 0.15 m in CMU takes too small
-by 0.4 % (median) and 2 % (one of twenty). The means of a window are centred on the floor, so that
+by 0.4 % (median) and 2 % (one of twenty). The means of a window are centered on the floor, so that
 single precision suffices.
 
 >>> import motionloom as ml
@@ -41,7 +41,7 @@ from motionloom.search.match_web.web import WebLimits
 COARSER = 1.15  # a mean at 10 Hz is less than this times that of the refined path
 _BEYOND = 10  # cells of chains beyond near ones, as chains begin and end there; see docs/scale.md
 _COEFFICIENTS = 2  # of a window: mean and trend
-_HEIGHT = 0.9  # metres: heights from about a person's middle keep squares small
+_HEIGHT = 0.9  # meters: heights from about a person's middle keep squares small
 _ROWS = 64  # rows of products at a time: they stay in the processor's cache
 
 
@@ -118,7 +118,7 @@ def _along_diagonals(cells: NDArray[np.bool_], reach: int) -> NDArray[np.bool_]:
     return ahead | behind
 
 
-def with_neighbours(near: NDArray[np.bool_]) -> NDArray[np.uint8]:
+def with_neighbors(near: NDArray[np.bool_]) -> NDArray[np.uint8]:
     """These cells and those before and after them in their rows and columns, as 1, others 0."""
     out = near.astype(np.uint8)
     out[1:] |= near[:-1]

@@ -66,7 +66,7 @@ def corridor(
     """
     where = np.zeros(shape, np.uint8)
     # A refined chain ends at most half a coarse cell from the old end, and is continued by two
-    # coarse cells at most, to where neighbours are compared.
+    # coarse cells at most, to where neighbors are compared.
     beyond = ratio // 2 + 2 * ratio + 1 if limits.extended_chains else ratio
     _mark(where, web.cells, web.offsets, web.chain_count, coarse_starts, starts, ratio, beyond)
     return where

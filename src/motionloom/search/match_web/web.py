@@ -56,7 +56,7 @@ class WebLimits:
     extended_chains : bool
         Whether refined chains follow minima beyond their ends.
     near : float
-        Mean distance up to which matches are of interest, in metres.
+        Mean distance up to which matches are of interest, in meters.
     network_seconds : float
         Networks of chains and bridges that cover less of either motion are dropped.
     """
@@ -120,7 +120,7 @@ class Web:
     values : ndarray of float32, shape (C,)
         Distance at each cell.
     offsets : ndarray of int64, shape (paths + 1,)
-        Path p has cells ``offsets[p]`` to ``offsets[p + 1]``. A bridge between neighbouring
+        Path p has cells ``offsets[p]`` to ``offsets[p + 1]``. A bridge between neighboring
         cells has none.
     chain_count : int
         Paths 0 to ``chain_count - 1`` are chains.

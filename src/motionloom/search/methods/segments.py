@@ -57,19 +57,19 @@ class FeatureOptions(PoseOptions, FeatureChoice):
 
 
 @dataclass(frozen=True, kw_only=True)
-class NeighbourOptions(Settings):
-    """Options of methods that search nearest neighbours."""
+class NeighborOptions(Settings):
+    """Options of methods that search nearest neighbors."""
 
     k: int | None = setting(
         None,
-        "Maximum number of neighbors per query frame. [lazy 256, neighbours 16]",
+        "Maximum number of neighbors per query frame. [lazy 256, neighbors 16]",
         least=1,
     )
     radius: float | None = setting(
-        None, "Only neighbours within this distance.", unit="m", least=0.0
+        None, "Only neighbors within this distance.", unit="m", least=0.0
     )
     index: Literal["bucket", "kdtree", "shards"] = setting(
-        "bucket", "Nearest-neighbour index; all give the same answers."
+        "bucket", "Nearest-neighbor index; all give the same answers."
     )
     epsilon: float = setting(
         0.0, "Relative error allowed for the k-th distance; 0 is exact.", least=0.0
@@ -133,7 +133,7 @@ class WebOptions(Settings):
     )
     cells: Literal["auto", "all", "near"] = setting(
         "auto",
-        "Match web: compare all frames, or only where poses are near neighbours, which finds "
+        "Match web: compare all frames, or only where poses are near neighbors, which finds "
         f"matches up to {NEAR_MATCHES} m (auto: near from {NEAR_FRAMES:,} frames on, if the web is "
         "not built yet).",
     )
@@ -191,15 +191,15 @@ class Dtw(SegmentOptions, FeatureOptions, Method):
 
 @register_method
 @dataclass(frozen=True, kw_only=True)
-class LazyGraph(SegmentOptions, NeighbourOptions, FeatureOptions, Method):
-    """Lazy neighbourhood graph (Krüger et al. 2010): alignments of near neighbours only."""
+class LazyGraph(SegmentOptions, NeighborOptions, FeatureOptions, Method):
+    """Lazy neighborhood graph (Krüger et al. 2010): alignments of near neighbors only."""
 
     NAME: ClassVar = "lazy"
 
     steps: Steps = setting("slope", _STEPS)
     bridge: int | None = setting(
         None,
-        "Query frames without a neighbour that a path may pass over; 0 is the paper's graph. "
+        "Query frames without a neighbor that a path may pass over; 0 is the paper's graph. "
         "[any number]",
         least=0,
     )

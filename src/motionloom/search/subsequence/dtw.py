@@ -112,7 +112,7 @@ def moving_weights(query: NDArray[np.float32], *, point_size: int = 3) -> NDArra
     """Weights of the features: each point counts by how far it moves in the query.
 
     What stands still in the query says little about it: a punch is a punch in any stance.
-    The mean square of the weights is 1, so that distances stay in metres.
+    The mean square of the weights is 1, so that distances stay in meters.
 
     Parameters
     ----------

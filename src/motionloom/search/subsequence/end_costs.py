@@ -5,11 +5,11 @@ Squared distances of all query frames to a tile of library frames are a matrix p
 and its square. It is written out here rather than left to BLAS: for matrices as long and
 thin as these it takes the same time (100 ms for 90 frames against a million), there are no
 threads to compete for a tile that fits into one core's cache, and a first search need not
-wait for SciPy. The dynamic programme then runs over the tile while it is there. With
+wait for SciPy. The dynamic program then runs over the tile while it is there. With
 slope-limited steps no cell depends on a cell of its own row, so that a whole row is computed
 at a time.
 
-Float32 is precise to a tenth of a millimetre here, except near zero, where the difference
+Float32 is precise to a tenth of a millimeter here, except near zero, where the difference
 of large squares is left with rounding noise; it is clamped. So the costs serve to *choose*
 ends; the few chosen are computed again in float64 (`motionloom.alignment`).
 """
@@ -70,37 +70,37 @@ def end_costs(
     """
     if weights is None:
         weights = np.ones(rows.shape[1], np.float32)
-    factors, centre = prepared_query(query, weights)
+    factors, center = prepared_query(query, weights)
     weights, starts = weights.astype(np.float32), starts.astype(np.int64)
     if steps == "classic":
-        return _classic_costs(factors, centre, weights, rows, starts)
-    return slope_costs(factors, centre, weights, rows, starts, np.float32(limit), enough)
+        return _classic_costs(factors, center, weights, rows, starts)
+    return slope_costs(factors, center, weights, rows, starts, np.float32(limit), enough)
 
 
 def prepared_query(
     query: NDArray[np.float32], weights: NDArray[np.float32]
 ) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
-    """The query as the kernels take it: factors of the tile's rows, and its centre (D,)."""
+    """The query as the kernels take it: factors of the tile's rows, and its center (D,)."""
     query = np.ascontiguousarray(query, dtype=np.float32)
     n_features = query.shape[1]
-    centre = query.mean(axis=0, dtype=np.float64).astype(np.float32)
-    shifted = (query - centre) * weights
+    center = query.mean(axis=0, dtype=np.float64).astype(np.float32)
+    shifted = (query - center) * weights
     # Padded to a multiple of eight features; the last column is the squared norm of each row.
     width = -(-n_features // _UNROLLED) * _UNROLLED
     factors = np.zeros((len(query), width + 1), np.float32)
     factors[:, :n_features] = -2.0 * shifted
     factors[:, width] = np.einsum("md,md->m", shifted, shifted)
-    return factors, centre
+    return factors, center
 
 
 @kernel
-def _load_tile(rows, first, last, centre, weights, tile):
-    """Weighted rows as columns, less `centre`; their squares in the last row of the tile."""
+def _load_tile(rows, first, last, center, weights, tile):
+    """Weighted rows as columns, less `center`; their squares in the last row of the tile."""
     width, n_features = last - first, rows.shape[1]
     for j in range(width):
         square = np.float32(0.0)
         for d in range(n_features):
-            value = (rows[first + j, d] - centre[d]) * weights[d]
+            value = (rows[first + j, d] - center[d]) * weights[d]
             tile[d, j] = value
             square += value * value
         tile[-1, j] = square
@@ -133,12 +133,12 @@ def _add_products(f, t, width, row):
 
 
 @kernel
-def slope_costs(factors, centre, weights, rows, starts, limit, enough):
+def slope_costs(factors, center, weights, rows, starts, limit, enough):
     """Kernel of `end_costs` with slope-limited steps: costs (N,) of float32.
 
     Parameters
     ----------
-    factors, centre : ndarray of float32, shapes (M, padded D + 1), (D,)
+    factors, center : ndarray of float32, shapes (M, padded D + 1), (D,)
         As from `prepared_query`.
     weights : ndarray of float32, shape (D,)
     rows : ndarray of float32, shape (N, D)
@@ -171,7 +171,7 @@ def slope_costs(factors, centre, weights, rows, starts, limit, enough):
     for first in range(0, n_rows, TILE):
         last = min(first + TILE, n_rows)
         width = last - first
-        _load_tile(rows, first, last, centre, weights, tile)
+        _load_tile(rows, first, last, center, weights, tile)
         while starts[border] < first:
             border += 1
         hopeless = False
@@ -255,7 +255,7 @@ def _is_start(starts, b, row):
 
 
 @kernel
-def _classic_costs(factors, centre, weights, rows, starts):
+def _classic_costs(factors, center, weights, rows, starts):
     """Kernel of `end_costs` with classic steps; arguments as in `slope_costs`.
 
     A cell depends on the one above it in its own column, so that columns are the inner loop, and
@@ -272,7 +272,7 @@ def _classic_costs(factors, centre, weights, rows, starts):
     for first in range(0, n_rows, TILE):
         last = min(first + TILE, n_rows)
         width = last - first
-        _load_tile(rows, first, last, centre, weights, tile)
+        _load_tile(rows, first, last, center, weights, tile)
         for i in range(n_query):
             _distances(factors[i], tile, width, matrix[i])
         _transpose(matrix, columns, width)

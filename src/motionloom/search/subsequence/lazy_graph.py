@@ -1,15 +1,15 @@
-"""Lazy neighbourhood graph: alignments made of near neighbours only (``method="lazy"``).
+"""Lazy neighborhood graph: alignments made of near neighbors only (``method="lazy"``).
 
-Krüger et al. (2010), section 4.1. Each neighbour of each query frame is a node; an edge
-leads from a node to one that continues it in time. The cheapest path from the neighbours
-of the query's first frame to each neighbour of its last is found in one sweep over the
+Krüger et al. (2010), section 4.1. Each neighbor of each query frame is a node; an edge
+leads from a node to one that continues it in time. The cheapest path from the neighbors
+of the query's first frame to each neighbor of its last is found in one sweep over the
 query, because its frames order the nodes topologically. Where all cells of an alignment are
-neighbours, the path is the one that subsequence DTW finds.
+neighbors, the path is the one that subsequence DTW finds.
 
 Beyond the paper: slope-limited steps, rank by the mean cost of a cell, non-maximum suppression,
 bounds on the duration, and bridges; ``preset="kt10"`` is the paper's graph.
 A *bridge* passes straight over a number of query frames in which the motion was not among
-the neighbours; each cell passed over costs as much as the farthest neighbour of its frame,
+the neighbors; each cell passed over costs as much as the farthest neighbor of its frame,
 which is the least it can cost.
 
 References
@@ -30,7 +30,7 @@ from motionloom.features import FEATURES
 from motionloom.kernels import kernel
 from motionloom.ragged import row_of
 from motionloom.search.candidates import ANY, Alignments, Candidate, Limits
-from motionloom.search.index.neighbours import library_neighbours
+from motionloom.search.index.neighbors import library_neighbors
 from motionloom.search.match import Timeline
 from motionloom.search.methods import LazyGraph
 from motionloom.search.methods.segments import LAZY_K
@@ -57,7 +57,7 @@ def lazy_search(
         )
     features, vectors = query.features(library, method)
     motions = motion_choice(settings)
-    near = library_neighbours(library, features, vectors, method, motions, default_k=LAZY_K)
+    near = library_neighbors(library, features, vectors, method, motions, default_k=LAZY_K)
     limits = wider = Limits.of(settings, query.span(features))
     bridge = len(vectors) - 1 if method.bridge is None else method.bridge
     if bridge > 0 and limits.max_matches is not None:
@@ -99,12 +99,12 @@ def lazy_matches(
     per_cell: bool = True,
     limits: Limits = ANY,
 ) -> list[Candidate]:
-    """Candidates made of the neighbours of every query frame, nearest first.
+    """Candidates made of the neighbors of every query frame, nearest first.
 
     Parameters
     ----------
     offsets, rows, distances
-        Neighbours of M query frames, as in `motionloom.search.index.neighbours.Neighbours`.
+        Neighbors of M query frames, as in `motionloom.search.index.neighbors.Neighbors`.
     starts : ndarray, shape (K + 1,)
         Where each motion begins, and N.
     steps : {"slope", "classic"}
@@ -156,7 +156,7 @@ def lazy_matches(
 
 @kernel
 def _by_row(offsets, rows, distances):
-    """Neighbours of each frame in order of row."""
+    """Neighbors of each frame in order of row."""
     rows, distances = rows.copy(), distances.copy()
     for i in range(len(offsets) - 1):
         part = slice(offsets[i], offsets[i + 1])

@@ -131,7 +131,7 @@ class BoundedPass:
         self.weights = self.weights.astype(np.float32)
         self.length = len(query)
         self._query = np.ascontiguousarray(query, dtype=np.float32)
-        self._factors, self._centre = prepared_query(query, self.weights)
+        self._factors, self._center = prepared_query(query, self.weights)
         self._slack = _rounding(self._query, self.weights)
         motions = np.arange(len(starts) - 1)
         if allowed is not None:
@@ -176,7 +176,7 @@ class BoundedPass:
 
     def _aligned(self, spans: NDArray[np.int64], threshold: float) -> NDArray[np.float32]:
         """Costs of all ends in some spans, concatenated."""
-        query = (self._factors, self._centre, self.weights, self.rows)
+        query = (self._factors, self._center, self.weights, self.rows)
         parts = [np.empty(0, np.float32)]
         for some in _batches(spans):
             parts.append(_span_costs(*query, some, np.float32(threshold)))
@@ -221,7 +221,7 @@ class BoundedPass:
     def _probe(self, wanted: int) -> None:
         """Align the query where it seems to fit best.
 
-        Bounds are zero in many places. Boxes about the same centres, but smaller, tell better
+        Bounds are zero in many places. Boxes about the same centers, but smaller, tell better
         where good alignments are: those of the coarsest level, and of the best ones the finest.
         """
         count = max(_PROBES * wanted, len(self.rows) // _ROWS_PER_PROBE)
@@ -262,12 +262,12 @@ def _pieces(spans: NDArray[np.int64]) -> NDArray[np.int64]:
 def _rounding(query: NDArray[np.float32], weights: NDArray[np.float32]) -> float:
     """How much less than the sum of exact distances a cost of the kernel can be.
 
-    With ``|x - q| = d`` and ``|q| <= Q`` about the centre, the squares that are added are at most
+    With ``|x - q| = d`` and ``|q| <= Q`` about the center, the squares that are added are at most
     ``(2 Q + d)^2``, and the sum is off by a part e of that: twenty roundings or so. The root
     is off by at most d where ``d^2 = e (2 Q + d)^2``, and by less elsewhere.
     """
-    centred = (query - query.mean(axis=0)) * weights
-    radius = float(np.sqrt(np.max(np.einsum("md,md->m", centred, centred), initial=0.0)))
+    centered = (query - query.mean(axis=0)) * weights
+    radius = float(np.sqrt(np.max(np.einsum("md,md->m", centered, centered), initial=0.0)))
     part = (query.shape[1] + 13) * 2.0**-24
     root = np.sqrt(part)
     return len(query) * 2.0 * radius * root / (1.0 - root) + 1e-4 * radius
@@ -293,7 +293,7 @@ def _joined(spans: NDArray[np.int64], gap: int) -> NDArray[np.int64]:
 
 
 @kernel
-def _span_costs(factors, centre, weights, rows, spans, limit):
+def _span_costs(factors, center, weights, rows, spans, limit):
     """Costs of the ends in all spans (S, 3), concatenated; the others as in `slope_costs`."""
     total = 0
     for s in range(len(spans)):
@@ -305,7 +305,7 @@ def _span_costs(factors, centre, weights, rows, spans, limit):
         first, last = spans[s, 1], spans[s, 2]
         starts[1] = last - first
         out[at : at + last - first] = slope_costs(
-            factors, centre, weights, rows[first:last], starts, limit, 0
+            factors, center, weights, rows[first:last], starts, limit, 0
         )
         at += last - first
     return out
@@ -357,7 +357,7 @@ def _surviving_spans(groups, boxes, rows, from_rows, starts, spans, stride, part
 
     Notes
     -----
-    Groups are the outer loop and blocks the inner one, so that a step of the dynamic programme is
+    Groups are the outer loop and blocks the inner one, so that a step of the dynamic program is
     a few vector instructions over the blocks of many spans. After each group the least sum so far
     prunes: sums only grow, so above the limit nothing in this portion survives. Single precision
     is covered by the slack of the limit (`_rounding`). Blocks of missing values have an inverted
@@ -464,12 +464,12 @@ def _span_blocks(spans, starts, stride):
 
 @kernel
 def _shrink(lower, upper, at, n, part):
-    """Boxes of a part of their size, about their centres."""
+    """Boxes of a part of their size, about their centers."""
     for d in range(len(lower)):
         for j in range(at, at + n):
-            centre = np.float32(0.5) * (lower[d, j] + upper[d, j])
+            center = np.float32(0.5) * (lower[d, j] + upper[d, j])
             half = np.float32(0.5) * part * (upper[d, j] - lower[d, j])
-            lower[d, j], upper[d, j] = centre - half, centre + half
+            lower[d, j], upper[d, j] = center - half, center + half
 
 
 @kernel

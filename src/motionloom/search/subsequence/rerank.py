@@ -35,11 +35,11 @@ from motionloom.search.candidates import ANY, Alignments, Candidate, Limits
 from motionloom.search.subsequence.end_costs import end_costs
 
 # One set of numbers for all of: six captured actions with each of their 55 occurrences as
-# query, 212 actions of the built-in corpus, 19 labelled exercises. Halving or doubling any of
+# query, 212 actions of the built-in corpus, 19 labeled exercises. Halving or doubling any of
 # them changes little.
 _WARP = 0.1  # cost per frame of deviating from the query's tempo, in the query's size
 _STANCE = 0.3  # weight of a constant difference
-_STILL = 0.03  # metres; a query that moves no more than this is a pose
+_STILL = 0.03  # meters; a query that moves no more than this is a pose
 _REST = 0.25  # of the query's mean speed: below it, joints are at rest
 _REST_SECONDS = 0.1  # shorter pauses are not rest
 _CANDIDATE_OVERLAP = 0.5  # candidates may share this part; the better one is kept
@@ -80,9 +80,9 @@ def rerank(
     rate : float
         Frames per second.
     scale : float
-        Factor from distances of feature vectors to metres.
+        Factor from distances of feature vectors to meters.
     seconds : float
-        Weight of speeds: a metre per second counts as this many metres.
+        Weight of speeds: a meter per second counts as this many meters.
     rank : {"movement", "distance"}
         ``movement``: the movements near the candidates, by their distance; see above.
         ``distance``: the candidates, order and distances kept.

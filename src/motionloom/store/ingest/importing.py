@@ -32,7 +32,7 @@ from motionloom.parallel import Progress
 from motionloom.store.catalogue import IMPORTING, Catalogue
 from motionloom.store.catalogue_file import recovery_advice
 from motionloom.store.frames import FOLDER, frame_table, sync_folder, table_digest
-from motionloom.store.ingest.labels import Labelling, checked_labels, labelling
+from motionloom.store.ingest.labels import Labeling, checked_labels, labeling
 from motionloom.store.ingest.sources import SourceFile, assign_names, find_sources, left_out
 from motionloom.store.ingest.task import (
     ImportTask,
@@ -119,13 +119,13 @@ def import_files(
     start = time.monotonic()
     reader, files, fps = settings.reader_options(), library.files, library.fps
     sources, unreadable = find_sources(paths)
-    labelled = labelling(settings.labels, sources, columns=settings.label_columns)
+    labeled = labeling(settings.labels, sources, columns=settings.label_columns)
     tasks = _tasks(sources, library.catalogue, present)
     options = json.dumps({"fps": fps, **reader}, sort_keys=True)
     work = partial(
         ingest, files=files, fps=fps, reader=reader, options=options, force=settings.force
     )
-    batch = _Batch(files, library.catalogue, labelled)
+    batch = _Batch(files, library.catalogue, labeled)
     failures = [Failure(folder, reason) for folder, reason in unreadable]
     if not all(task.known for task in tasks):
         _load_readers(sources)
@@ -155,7 +155,7 @@ def import_files(
         frames=batch.frames,
         seconds=batch.seconds,
         replaced=batch.replaced,
-        unmatched_labels=labelled.unmatched,
+        unmatched_labels=labeled.unmatched,
         carriers=dict(batch.carriers),
         elapsed_seconds=time.monotonic() - start,
         left_out=left_out(paths),
@@ -313,9 +313,9 @@ def _in_order(
 class _Batch:
     """Rows to be committed to the catalogue together."""
 
-    def __init__(self, files: FileStore, catalogue: Catalogue, labelled: Labelling) -> None:
+    def __init__(self, files: FileStore, catalogue: Catalogue, labeled: Labeling) -> None:
         self.files, self.catalogue = files, catalogue
-        self.wanted = labelled.by_path
+        self.wanted = labeled.by_path
         self.held = catalogue.labels()
         self.stored = StoredSkeletons(catalogue)
         self.added = self.replaced = self.skipped = self.frames = 0

@@ -27,29 +27,29 @@ KEY_COLUMNS = ("file", "name", "motion", "clip", "path", "filename", "take")
 
 
 @dataclass(frozen=True)
-class Labelling:
+class Labeling:
     """Labels of the sources of an import, and the rows of tables that match no file."""
 
     by_path: dict[str, tuple[str, ...]]  # source path to labels, sorted
     unmatched: tuple[str, ...] = ()  # rows of a table, keys of a mapping
 
 
-def labelling(
+def labeling(
     rules: LabelRule | Sequence[LabelRule] | None,
     sources: Sequence[SourceFile],
     *,
     columns: str | Sequence[str] | None = None,
-) -> Labelling:
+) -> Labeling:
     """Labels of `sources` by one rule or several; `columns` are those of a CSV file.
 
     Examples
     --------
     >>> kick = SourceFile("/takes/kick/high_1.bvh", "takes/kick/high_1.bvh", ("kick",))
-    >>> labelling(["folder", "pattern:^([a-z]+)_"], [kick]).by_path
+    >>> labeling(["folder", "pattern:^([a-z]+)_"], [kick]).by_path
     {'/takes/kick/high_1.bvh': ('high', 'kick')}
     """
     if rules is None:
-        return Labelling({})
+        return Labeling({})
     if isinstance(rules, str | Path | Mapping):
         rules = [rules]
     found: dict[str, set[str]] = {}
@@ -62,7 +62,7 @@ def labelling(
             if labels:
                 found.setdefault(source.path, set()).update(labels)
     by_path = {path: tuple(sorted(labels)) for path, labels in found.items()}
-    return Labelling(by_path, tuple(unmatched))
+    return Labeling(by_path, tuple(unmatched))
 
 
 def checked_labels(labels: Iterable[str]) -> tuple[str, ...]:

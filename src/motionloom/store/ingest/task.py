@@ -6,7 +6,7 @@ writer lock.
 
 Skeletons that differ by rounding only are stored as one (`StoredSkeletons`): programs write the
 bones of one performer anew in every take, with the rounding of that take, so their offsets differ
-by fractions of a millimetre. Such a take is stored with the skeleton that the library has already;
+by fractions of a millimeter. Such a take is stored with the skeleton that the library has already;
 its frames are not changed.
 """
 

@@ -39,7 +39,7 @@ _ENOUGH = 0.85  # of the duration that a part must have, if any has
 _UNASKED = 0.05  # match that each direction or manner costs that the phrase does not ask for
 _BESIDE = 0.08  # match that an event costs whose predicate and verb are others
 _MIRRORED = 0.1  # match that a mirrored event costs
-_LABELLED = 0.1  # match that a label with the action adds
+_LABELED = 0.1  # match that a label with the action adds
 # Words of captions about where and how; "forward" and "straight" are what is expected.
 _MANNERS = frozenset(
     "left right backward sidestep curve circle around slow fast squat sneak stoop high low far big "
@@ -132,7 +132,7 @@ def candidates(index: TextIndex, library: Store, phrase: Phrase) -> list[PhraseC
     if not sum(weights.values()):
         return []
     found: list[PhraseCandidate] = []
-    labelled = index.takes_named(verbs)
+    labeled = index.takes_named(verbs)
     for m, event, others, states in _events_with(index, verbs):
         timed = _timed(phrase, event, index.fps[m], library, index.names[m])
         for mirrored in (False, True):
@@ -144,7 +144,7 @@ def candidates(index: TextIndex, library: Store, phrase: Phrase) -> list[PhraseC
             match -= _OTHERS * min(others, 3) + _STATES * min(states, 4) + _MIRRORED * mirrored
             if match < _LEAST or _other_side(event, phrase.action):
                 continue
-            match += _LABELLED * (m in labelled)
+            match += _LABELED * (m in labeled)
             if timed.seconds is not None:  # long enough
                 match -= _SHORT * max(0.0, 1.0 - len(event) / index.fps[m] / timed.seconds)
             shown = _with(index, m, event, phrase.along) if phrase.along else event
@@ -241,12 +241,12 @@ def nearest_phrases(index: TextIndex, phrase: Phrase) -> list[str]:
 
 def repeats(phrase: Phrase, found: Sequence[PhraseCandidate], library: Store) -> int:
     """How many segments a phrase needs: repetitions, or parts of a long duration or distance."""
-    if phrase.seconds is None and phrase.metres is None:
+    if phrase.seconds is None and phrase.meters is None:
         return phrase.times
     lengths = [(each.end - each.start) / library.entry(each.motion).fps for each in found]
-    if phrase.metres is not None:
+    if phrase.meters is not None:
         longest = max(_travel(library[each.motion], each.start, each.end) for each in found)
-        return max(phrase.times, math.ceil(phrase.metres / max(longest, 0.1) - 0.2))
+        return max(phrase.times, math.ceil(phrase.meters / max(longest, 0.1) - 0.2))
     assert phrase.seconds is not None
     return max(phrase.times, math.ceil(phrase.seconds / max(lengths) - 0.2))
 
@@ -266,7 +266,7 @@ def part_of(phrase: Phrase, count: int) -> Phrase:
     return replace(
         phrase,
         seconds=None if phrase.seconds is None else phrase.seconds / count,
-        metres=None if phrase.metres is None else phrase.metres / count,
+        meters=None if phrase.meters is None else phrase.meters / count,
     )
 
 
@@ -300,14 +300,14 @@ def _segment(library: Store, text: str) -> PhraseCandidate | None:
 
 def _timed(phrase: Phrase, event: IndexedEvent, fps: float, library: Store, name: str) -> Phrase:
     """The phrase with a duration, if it has a distance: by the speed of the event."""
-    if phrase.metres is None:
+    if phrase.meters is None:
         return phrase
     speed = _travel(library[name], event.start_frame, event.end_frame) / max(len(event) / fps, 0.1)
-    return replace(phrase, seconds=min(phrase.metres / max(speed, 0.05), 120.0), metres=None)
+    return replace(phrase, seconds=min(phrase.meters / max(speed, 0.05), 120.0), meters=None)
 
 
 def _travel(motion: Motion, start: int, end: int) -> float:
-    """Length of the path of the hips along the floor, metres."""
+    """Length of the path of the hips along the floor, meters."""
     path = motion.root[start:end:3, [0, 2]].astype(np.float64)
     return float(np.sum(np.linalg.norm(np.diff(path, axis=0), axis=1)))
 

@@ -273,7 +273,7 @@ def _repeated(
         return [counted]
     once: Sequence[PhraseCandidate] = single or found
     count = repeats(phrase, once, library)
-    if (phrase.seconds is not None or phrase.metres is not None) and count > phrase.times:
+    if (phrase.seconds is not None or phrase.meters is not None) and count > phrase.times:
         part = part_of(phrase, count)
         return [long_enough(candidates(index, library, part) or once, part, library)] * count
     return [long_enough(once, phrase, library)] * count
@@ -298,7 +298,7 @@ def _layers(
         If arms and legs were named, and the split is not clean.
     """
     named = _two_segments(phrase, library)
-    alone = replace(phrase, along="", seconds=None, metres=None, times=1)
+    alone = replace(phrase, along="", seconds=None, meters=None, times=1)
     arms = [
         each
         for each in candidates(index, library, alone)
@@ -316,7 +316,7 @@ def _layers(
         for each in clean
     ]
     length = phrase.seconds or max(needed) + 2.0 * _AROUND_LAYER
-    legs = Phrase(phrase.text, phrase.along, None if named else length, metres=phrase.metres)
+    legs = Phrase(phrase.text, phrase.along, None if named else length, meters=phrase.meters)
     lower = [
         each
         for each in candidates(index, library, legs)

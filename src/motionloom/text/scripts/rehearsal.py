@@ -39,7 +39,7 @@ from motionloom.text.text_index import TextIndex
 
 ATTEMPTS = 6
 _ROUGH = 1.5  # greatest acceleration at a seam, over that of the sources
-_SLIDES = 0.01  # metres that a foot slides in a contact, greatest mean
+_SLIDES = 0.01  # meters that a foot slides in a contact, greatest mean
 _AROUND = 0.35  # seconds around a phrase in which its event may be found
 _LASTING = frozenset(each.name for each in predicates() if each.state) | {"wave"}
 _WORSE = 0.4  # cost of a segment that turned out badly

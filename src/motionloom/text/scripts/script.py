@@ -18,7 +18,7 @@ _SPLIT = re.compile(
     r"\s*(?:[,;.\n]+(?!\d)|\b(?:and\s+)?then\b|\bafterwards\b|->|→)\s*", re.IGNORECASE
 )
 _SECONDS = re.compile(r"\b(?:for\s+)?(\d+(?:\.\d+)?)\s*(?:s|secs?|seconds?)\b", re.IGNORECASE)
-_METRES = re.compile(r"\b(?:for\s+)?(\d+(?:\.\d+)?)\s*(?:m|met(?:er|re)s?)\b", re.IGNORECASE)
+_METERS = re.compile(r"\b(?:for\s+)?(\d+(?:\.\d+)?)\s*(?:m|met(?:er|re)s?)\b", re.IGNORECASE)
 _NUMBERS = {
     "once": 1, "twice": 2, "thrice": 3, "one": 1, "two": 2, "three": 3, "four": 4, "five": 5,
     "six": 6, "seven": 7, "eight": 8, "nine": 9, "ten": 10,
@@ -28,7 +28,7 @@ _TIMES = re.compile(
 )
 _WHILE = re.compile(r"\s*\b(?:while|whilst|during)\b\s*", re.IGNORECASE)
 _WHOLE = 600.0  # seconds of all phrases
-_MOST_TIMES, _SECONDS_LIMITS, _METRES_LIMITS = 20, (0.2, 120.0), (0.3, 100.0)
+_MOST_TIMES, _SECONDS_LIMITS, _METERS_LIMITS = 20, (0.2, 120.0), (0.3, 100.0)
 
 
 @dataclass(frozen=True)
@@ -41,7 +41,7 @@ class Phrase:
         As written.
     action : str
         Without duration, distance and repetitions.
-    seconds, metres : float or None
+    seconds, meters : float or None
     times : int
     along : str
         What happens at the same time; empty for nothing.
@@ -52,7 +52,7 @@ class Phrase:
     seconds: float | None = None
     times: int = 1
     along: str = ""
-    metres: float | None = None
+    meters: float | None = None
 
 
 def parse_script(script: str) -> list[Phrase]:
@@ -95,17 +95,17 @@ def _phrase(text: str) -> Phrase:
     if not 1 <= count <= _MOST_TIMES:
         raise InvalidInput(f"{text!r}: repetitions must be 1 to {_MOST_TIMES}; got {count}")
     seconds = _number(text, _SECONDS, "a duration", "seconds", _SECONDS_LIMITS)
-    metres = _number(text, _METRES, "a distance", "metres", _METRES_LIMITS)
-    if seconds is not None and metres is not None:
+    meters = _number(text, _METERS, "a distance", "meters", _METERS_LIMITS)
+    if seconds is not None and meters is not None:
         raise InvalidInput(f"{text!r}: a phrase has a duration or a distance, not both")
     plain = []
     for part in (action, along):
-        for numbers in (_SECONDS, _METRES, _TIMES):
+        for numbers in (_SECONDS, _METERS, _TIMES):
             part = numbers.sub(" ", part)
         plain.append(" ".join(part.split()))
     if not plain[0]:
         raise InvalidInput(f"{text!r}: a phrase must say what is done")
-    return Phrase(text, plain[0], seconds, count, plain[1], metres)
+    return Phrase(text, plain[0], seconds, count, plain[1], meters)
 
 
 def _number(

@@ -273,10 +273,10 @@ def cluster(tour: Tour) -> dict[str, Any]:
     from motionloom.parallel import ClusterError, local_cluster, on_cluster
 
     tour.command("cluster --workers 2")
-    single = tour.lib.neighbours(_KICK, k=16)
+    single = tour.lib.neighbors(_KICK, k=16)
     try:
         with local_cluster(2) as started, on_cluster(started.scheduler_address):
-            sharded = tour.lib.neighbours(_KICK, k=16, index="shards")
+            sharded = tour.lib.neighbors(_KICK, k=16, index="shards")
     except (MissingExtra, ClusterError) as error:
         tour.say(f"skipped: {error}")
         return {"cluster": None}

@@ -21,7 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from motionloom.motion.feet.contacts import SIDES, FootContacts, landings, part_path
-from motionloom.motion.kinematics.body import body_height, centre_of_mass, leg_length
+from motionloom.motion.kinematics.body import body_height, center_of_mass, leg_length
 from motionloom.motion.smoothing import running_maximum
 
 if TYPE_CHECKING:
@@ -223,7 +223,7 @@ def imbalance(motion: Motion, contacts: FootContacts) -> Array:
     points = [
         motion.role_positions(names)[stands][..., [0, 2]].astype(np.float64) for names in ends
     ]
-    centre = centre_of_mass(motion)[stands][:, [0, 2]]
+    center = center_of_mass(motion)[stands][:, [0, 2]]
     angles = np.linspace(0.0, 2.0 * np.pi, _DIRECTIONS, endpoint=False)
     directions = np.stack([np.cos(angles), np.sin(angles)])  # (2, D)
     # Outside a convex set, the distance is the largest of all directions by which the point is
@@ -232,7 +232,7 @@ def imbalance(motion: Motion, contacts: FootContacts) -> Array:
     for side, feet in enumerate(points):
         far = (feet @ directions).max(axis=1)
         reach = np.where(carries[stands, side, None], np.maximum(reach, far), reach)
-    out[stands] = np.maximum((centre @ directions - reach).max(axis=1) - _FOOT_MARGIN, 0.0)
+    out[stands] = np.maximum((center @ directions - reach).max(axis=1) - _FOOT_MARGIN, 0.0)
     return out
 
 
@@ -240,8 +240,8 @@ def _stands_still(motion: Motion, ground: NDArray[np.float32]) -> NDArray[np.boo
     """Frames in which the body stands upright on the ankle at height `ground`, and hardly moves."""
     if len(motion) < 2:
         return np.zeros(len(motion), bool)
-    centre = centre_of_mass(motion)[:, [0, 2]]
-    speed = np.linalg.norm(np.gradient(centre, 1.0 / motion.fps, axis=0), axis=1)
+    center = center_of_mass(motion)[:, [0, 2]]
+    speed = np.linalg.norm(np.gradient(center, 1.0 / motion.fps, axis=0), axis=1)
     size = max(3, round(_STILL_SECONDS * motion.fps) | 1)
     # Around the first and last frames it is not known whether the body has stopped.
     still = running_maximum(speed, size, beyond=np.inf) < _STILL

@@ -1,6 +1,6 @@
 /* The stick-figure player: plain canvas, no dependencies.
  *
- * A clip is an object written by clipdata.py: quantised point positions, the bones between
+ * A clip is an object written by clipdata.py: quantized point positions, the bones between
  * them, and captions. `MotionloomPlayer.mountAll(scope)` turns every element
  * `.motionloom-player[data-clip]` in `scope` into a player.
  */
@@ -254,12 +254,12 @@ var MotionloomPlayer = (function () {
       pen.beginPath();
       for (let t = now; t < last; t++) piece(t);
       pen.stroke();
-      const colour = theme.path.split(","), paper = rgb(theme.paper);
+      const color = theme.path.split(","), paper = rgb(theme.paper);
       pen.lineWidth = 0.014 * width;
       for (let t = first; t < now; t++) {
         // Mixed, not transparent: round ends that overlap would show as beads.
         const share = 0.95 - 0.85 * ((now - t) / memory);
-        const mixed = colour.map((c, i) => Math.round(share * c + (1 - share) * paper[i]));
+        const mixed = color.map((c, i) => Math.round(share * c + (1 - share) * paper[i]));
         pen.strokeStyle = `rgb(${mixed})`;
         pen.beginPath();
         piece(t);
@@ -363,7 +363,7 @@ var MotionloomPlayer = (function () {
 
   if (window.matchMedia)
     matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => {
-      for (const one of running) one.recolour();
+      for (const one of running) one.recolor();
     });
 
   const still = () => window.matchMedia && matchMedia("(prefers-reduced-motion: reduce)").matches;
@@ -465,7 +465,7 @@ var MotionloomPlayer = (function () {
       this.resized.observe(canvas);
     }
 
-    recolour() {
+    recolor() {
       this.root.dataset.theme = themeOf(this.root.parentElement || this.root);
       this.update();
     }
@@ -519,7 +519,7 @@ var MotionloomPlayer = (function () {
       this.stage = new Stage(canvas, this.clip);
       this.time = still() ? 0.35 * this.clip.duration : 0;
       this.late = 0;
-      this.recolour();
+      this.recolor();
       if (this.clip.frames > 1 && !still()) run(this);
     }
 
@@ -537,7 +537,7 @@ var MotionloomPlayer = (function () {
       this.stage.draw(Math.min(this.time, this.clip.duration), THEMES[this.theme]);
     }
 
-    recolour() {
+    recolor() {
       this.theme = themeOf(this.canvas);
       this.show();
     }

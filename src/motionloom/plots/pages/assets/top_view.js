@@ -73,8 +73,8 @@
       -scene.low[1] * scale * dots);
     floor();
     for (let agent = 0; agent < scene.agents; agent++) {
-      const colour = scene.colours[agent % scene.colours.length];
-      pen.strokeStyle = pen.fillStyle = colour;
+      const color = scene.colors[agent % scene.colors.length];
+      pen.strokeStyle = pen.fillStyle = color;
       pen.lineWidth = 1.2 / scale;
       pen.globalAlpha = 0.55;
       pen.beginPath();

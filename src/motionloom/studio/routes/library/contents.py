@@ -104,14 +104,14 @@ class PlaceLabel(BaseModel):
     remove: bool = False
 
 
-class LabelledTakes(BaseModel):
+class LabeledTakes(BaseModel):
     """All labels of each take."""
 
     labels: dict[str, list[str]]
 
 
 @router.post("/library/labels")
-def label_places(given: PlaceLabel, state: State) -> LabelledTakes:
+def label_places(given: PlaceLabel, state: State) -> LabeledTakes:
     """Add a label to takes or segments, or remove it, as one change; the labels of these takes."""
     library = state.library
     with library.store.change("label"):
@@ -122,7 +122,7 @@ def label_places(given: PlaceLabel, state: State) -> LabelledTakes:
                 library.labels.add(place, given.label)
     state.notify("labels")
     names = {one if one in library else one.rpartition(":")[0] for one in given.places}
-    return LabelledTakes(labels={name: list(library.labels[name]) for name in sorted(names)})
+    return LabeledTakes(labels={name: list(library.labels[name]) for name in sorted(names)})
 
 
 class AddedCount(TypedDict):

@@ -120,7 +120,7 @@ def body(key: str, state: State, detail: Literal["high", "low"] = "high") -> Res
 
     ``vertices``, ``normals`` (V, 3), ``triangles`` (F, 3), ``joints``, ``weights`` (V, 4) and
     ``unbind`` (P, 3, 4), the inverse matrices of joints and end sites in the bind pose. A
-    character of the user has ``colours`` (V, 3), too.
+    character of the user has ``colors`` (V, 3), too.
     """
     if key.startswith(BODY):
         return array_response({"body": key}, **character_of(state, key.removeprefix(BODY)).mesh)
@@ -131,7 +131,7 @@ def body(key: str, state: State, detail: Literal["high", "low"] = "high") -> Res
 def strips(name: str, state: State) -> Response:
     """Curves of the timeline: speed (T,), root_speed (T,) and contacts (T, 4).
 
-    Speeds are in metres per second; ``speed`` is the mean over all joints.
+    Speeds are in meters per second; ``speed`` is the mean over all joints.
     """
     motion = state.library[name]
     speeds = np.linalg.norm(np.nan_to_num(motion.velocities()), axis=-1)
@@ -191,7 +191,7 @@ _YAW = 0.6  # radians that the figure is turned away from the viewer
 _TILT = 0.15  # radians that the camera looks down
 _FLOOR = 236.0  # pixel row of the floor
 _STANDING = 196.0  # pixel rows from the floor to the top of a standing body
-_TALL = 1.7  # metres, where the height of the skeleton is unknown
+_TALL = 1.7  # meters, where the height of the skeleton is unknown
 
 # Points of the figure: the roles that may provide each, and the index of its parent.
 _FIGURE: tuple[tuple[tuple[str, ...], int], ...] = (
@@ -256,7 +256,7 @@ def thumbnail(motion: Motion) -> Thumbnail:
     count = max(int(round((end - start) / motion.fps * _FPS)), 1)
     frames = start + np.arange(count) * (end - start) // count
     turned = shown[frames] @ _view(motion, positions, (start + end) // 2).T
-    places = np.stack([turned[..., 0], -turned[..., 1]], axis=-1) * _rows_per_metre(motion.skeleton)
+    places = np.stack([turned[..., 0], -turned[..., 1]], axis=-1) * _rows_per_meter(motion.skeleton)
     places += (127.5, _FLOOR)
     filled = np.nan_to_num(places, nan=127.5)
     return Thumbnail(np.clip(np.rint(filled), 0, 255).astype(np.uint8), parents, _FPS)
@@ -275,8 +275,8 @@ def most_active_segment(points: NDArray[np.floating], length: int) -> tuple[int,
     if frames <= length:
         return 0, frames
     speed = np.nan_to_num(np.linalg.norm(np.diff(points, axis=0), axis=-1).mean(axis=1))
-    travelled = np.concatenate([[0.0], np.cumsum(speed)])
-    start = int(np.argmax(travelled[length - 1 :] - travelled[: frames - length + 1]))
+    traveled = np.concatenate([[0.0], np.cumsum(speed)])
+    start = int(np.argmax(traveled[length - 1 :] - traveled[: frames - length + 1]))
     return start, start + length
 
 
@@ -289,12 +289,12 @@ def _figure(skeleton: Skeleton) -> tuple[NDArray[np.int64], tuple[int, ...]]:
     return np.asarray(skeleton.points(named)), tuple(parent for _, parent in _FIGURE)
 
 
-def _rows_per_metre(skeleton: Skeleton) -> float:
+def _rows_per_meter(skeleton: Skeleton) -> float:
     return _STANDING / (body_height(skeleton) or _TALL)
 
 
 def _view(motion: Motion, positions: NDArray[np.float32], frame: int) -> NDArray[np.float64]:
-    """Rotation (3, 3) to right, up and nearer, for a body facing half towards the viewer."""
+    """Rotation (3, 3) to right, up and nearer, for a body facing half toward the viewer."""
     direction = facing(motion, positions)[frame]
     angle = (np.angle(direction) if np.isfinite(direction) else 0.0) + _YAW
     right = np.array([np.cos(angle), 0.0, -np.sin(angle)])

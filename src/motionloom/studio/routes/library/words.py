@@ -1,4 +1,4 @@
-"""Words: motions found by describing them, captions and labelled segments of a motion."""
+"""Words: motions found by describing them, captions and labeled segments of a motion."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ class FoundSegment(BaseModel):
 class FindResults(BaseModel):
     """What was found, best first.
 
-    `unknown` has the words that no motion is described by, with what is spelt like them, or "".
+    `unknown` has the words that no motion is described by, with what is spelled like them, or "".
     """
 
     matches: list[FoundSegment]
@@ -71,7 +71,7 @@ class Description(BaseModel):
 
 
 class CaptionedSegment(BaseModel):
-    """A caption or a labelled segment: frames ``[start_frame, end_frame)`` and its text."""
+    """A caption or a labeled segment: frames ``[start_frame, end_frame)`` and its text."""
 
     start_frame: int
     end_frame: int
@@ -79,7 +79,7 @@ class CaptionedSegment(BaseModel):
 
 
 class MotionWords(BaseModel):
-    """Captions and labelled segments of a motion; `reason` says why there are no captions."""
+    """Captions and labeled segments of a motion; `reason` says why there are no captions."""
 
     captions: list[CaptionedSegment]
     labels: list[CaptionedSegment]
@@ -118,7 +118,7 @@ def find(request: FindRequest, state: State) -> FindResults:
 
 @router.get("/motions/{name:path}/words")
 def words(name: str, state: State) -> MotionWords:
-    """What a motion shows, by rule, and its labelled segments, in order of time."""
+    """What a motion shows, by rule, and its labeled segments, in order of time."""
     library = state.library
     entry = library.store.entry(name)
     captions, reason = state.cached(

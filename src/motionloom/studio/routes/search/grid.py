@@ -30,8 +30,8 @@ USUAL = WebOptions().distance
 MAX_SIDE = 4000  # rows and columns shown
 MAX_CELLS = 36_000_000  # cells of a match web built, or of minima computed, on request
 _STRIP = 256  # rows computed at once
-_LEVELS = 255  # 255: beyond the range of colours, or unknown
-_PROBED_ROWS, _PROBED_COLUMNS = 40, 500  # sampled for the range of colours
+_LEVELS = 255  # 255: beyond the range of colors, or unknown
+_PROBED_ROWS, _PROBED_COLUMNS = 40, 500  # sampled for the range of colors
 _LONGEST_QUERY = 900  # rows that are searched for: half a minute
 
 
@@ -87,7 +87,7 @@ def heat_map(state: State, a: SegmentText, b: SegmentText, distance: Distance = 
     """Distances as ``cells`` (rows, columns), one byte each: 254 for ``high``, 255 beyond."""
     pair = state.library.compare(a, b, WebOptions(distance=distance))
     step = _step(pair)
-    high = _colour_range(pair)
+    high = _color_range(pair)
     rows, columns = _shown_shape(pair, step)
     cells = np.empty((rows, columns), np.uint8)
     lowest = np.inf
@@ -161,11 +161,11 @@ def web(state: State, a: SegmentText, b: SegmentText, distance: Distance = USUAL
         [part for path in paths for part in _inside(path - first, pair.shape)]
         for paths in (chains, bridges)
     ]
-    # Longer rows are no query: the number of paths would explode. Within the range of colours,
+    # Longer rows are no query: the number of paths would explode. Within the range of colors,
     # nearer thresholds only filter.
     found = []
     if pair.shape[0] <= _LONGEST_QUERY:
-        found = pair.sequences(web, max_distance=_colour_range(pair))
+        found = pair.sequences(web, max_distance=_color_range(pair))
     sequences = [one.path - (0, pair.first_column) for one in found]
     head: GridWebHead = {
         "chains": len(shown[0]),
@@ -222,8 +222,8 @@ def _inside(path: NDArray, shape: tuple[int, int]) -> list[NDArray]:
     return [path[i:j] for i, j in intervals(kept) if j - i > 1]
 
 
-def _colour_range(pair: Comparison) -> float:
-    """Distance at the end of the colour scale: the 0.9 quantile of a sample of cells."""
+def _color_range(pair: Comparison) -> float:
+    """Distance at the end of the color scale: the 0.9 quantile of a sample of cells."""
     rows = np.unique(np.linspace(0, pair.shape[0] - 1, _PROBED_ROWS).astype(int))
     step = 1 + pair.shape[1] // _PROBED_COLUMNS
     sample = np.concatenate([pair.matrix(slice(row, row + 1))[:, ::step] for row in rows])

@@ -22,7 +22,7 @@ from motionloom.library.settings import (
     WebOptions,
     WebSettings,
 )
-from motionloom.plots.match_graph import TIER_COLOURS, family_distances, graph_layout
+from motionloom.plots.match_graph import TIER_COLORS, family_distances, graph_layout
 from motionloom.settings import described, motion_choice
 from motionloom.studio.requests import CodeLines, settings_key
 from motionloom.studio.responses import ArrayResponse, MatchRow, array_response
@@ -174,7 +174,7 @@ class FamilyGraph(BaseModel):
     nodes: list[FamilyNode]
     edges: list[FamilyEdge]
     box: tuple[float, float]
-    tier_colours: list[str]
+    tier_colors: list[str]
 
 
 class GrownFamily(TypedDict):
@@ -358,7 +358,7 @@ def _family_graph(request: FamilyRequest, state: AppState) -> FamilyGraph:
         nodes=_nodes(family, places),
         edges=_edges(family),
         box=(_WIDEN * _NODE_SIZE[0], _NODE_SIZE[1]),
-        tier_colours=list(TIER_COLOURS),
+        tier_colors=list(TIER_COLORS),
     )
 
 

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 router = APIRouter(prefix="/subjects", tags=["armatures"])
 
 _MAX_ROTATIONS = 8_000_000  # frames times joints of one response: 128 MB
-_AIMED = 0.002  # metres: nearer than this is not seen
+_AIMED = 0.002  # meters: nearer than this is not seen
 _MAX_AIMS = 8  # corrections of a target, each a blend and a retargeting
 
 

@@ -44,7 +44,7 @@ BODY = "character-"  # begins the key of the body of a character
 _MAX_BYTES = 64 << 20
 _MAX_VERTICES = 300_000
 _MAX_PIXELS = 1 << 26  # of a texture
-_PAINT = (0.62, 0.66, 0.72)  # where the file names no colour
+_PAINT = (0.62, 0.66, 0.72)  # where the file names no color
 
 
 class CharacterInfo(BaseModel):
@@ -164,7 +164,7 @@ def _read(data: bytes, filename: str, key: str, state: AppState) -> OwnCharacter
 
 
 def _merged(meshes: Sequence[SkinnedMesh]) -> dict[str, Any]:
-    """All meshes as one, in the bind pose of the first, with a colour for each vertex."""
+    """All meshes as one, in the bind pose of the first, with a color for each vertex."""
     count = sum(len(mesh.vertices) for mesh in meshes)
     if count > _MAX_VERTICES:
         raise InvalidInput(
@@ -185,7 +185,7 @@ def _merged(meshes: Sequence[SkinnedMesh]) -> dict[str, Any]:
         "joints": np.concatenate([mesh.joints for mesh in meshes]).astype(np.int32),
         "weights": np.concatenate([mesh.weights for mesh in meshes]),
         "unbind": np.linalg.inv(bind)[:, :3].astype(np.float32),
-        "colours": np.concatenate([_colours(mesh) for mesh in meshes]),
+        "colors": np.concatenate([_colors(mesh) for mesh in meshes]),
     }
 
 
@@ -205,23 +205,23 @@ def _bound(mesh: SkinnedMesh, bind: NDArray) -> tuple[NDArray, NDArray]:
     return vertices, normals
 
 
-def _colours(mesh: SkinnedMesh) -> NDArray[np.float32]:
-    """Linear colours (V, 3): the material's, times its texture at each vertex."""
+def _colors(mesh: SkinnedMesh) -> NDArray[np.float32]:
+    """Linear colors (V, 3): the material's, times its texture at each vertex."""
     look = mesh.material
-    paint = np.array(_PAINT if look is None else look.colour, np.float32)
-    colour = np.tile(paint, (len(mesh.vertices), 1))
+    paint = np.array(_PAINT if look is None else look.color, np.float32)
+    color = np.tile(paint, (len(mesh.vertices), 1))
     if look is None or look.texture is None or mesh.uvs is None:
-        return colour
+        return color
     pixels = _image(look.texture)
     if pixels is None:
-        return colour
+        return color
     height, width = pixels.shape[:2]
     u, v = np.mod(np.nan_to_num(mesh.uvs), 1.0).T
     found = pixels[
         np.minimum((v * height).astype(int), height - 1),
         np.minimum((u * width).astype(int), width - 1),
     ]
-    return colour * np.where(found <= 0.04045, found / 12.92, ((found + 0.055) / 1.055) ** 2.4)
+    return color * np.where(found <= 0.04045, found / 12.92, ((found + 0.055) / 1.055) ** 2.4)
 
 
 def _image(data: bytes) -> NDArray[np.float32] | None:

@@ -1,6 +1,6 @@
 """Skeletons and poses in requests: the armature of another program, and motion on it.
 
-Joints are given in the rest pose of the armature with the axes of the world (metres, y up), as in
+Joints are given in the rest pose of the armature with the axes of the world (meters, y up), as in
 a BVH file: every rotation is relative to that pose. How the other program turns and rolls its bones
 is its own matter.
 """
@@ -26,13 +26,13 @@ MAX_JOINTS = 1_000
 _UNIT = 0.01  # greatest error of a quaternion's length: more is not rounding
 
 Joint = Annotated[int, Field(ge=-1, lt=MAX_JOINTS)]
-Metres = Annotated[float, Field(ge=-1e4, le=1e4, allow_inf_nan=False)]
-Place = tuple[Metres, Metres, Metres]
+Meters = Annotated[float, Field(ge=-1e4, le=1e4, allow_inf_nan=False)]
+Place = tuple[Meters, Meters, Meters]
 Rate = Annotated[float, Field(ge=1.0, le=1000.0, allow_inf_nan=False)]
 
 
 class SkeletonModel(BaseModel):
-    """An armature in its rest pose, in metres, y up; see `motionloom.Skeleton`.
+    """An armature in its rest pose, in meters, y up; see `motionloom.Skeleton`.
 
     ``offsets`` are differences of positions in the world; that of the root is its position.
     """

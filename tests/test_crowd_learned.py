@@ -1,4 +1,4 @@
-"""Crowds on learnt graphs, as in Kim, Park and Shin 2003; where leaders face; the preset."""
+"""Crowds on learned graphs, as in Kim, Park and Shin 2003; where leaders face; the preset."""
 
 from dataclasses import replace
 
@@ -7,7 +7,7 @@ import pytest
 
 from motionloom.crowd.ballroom import _Floor, ballroom
 from motionloom.crowd.built_in import march_steps, waltz_cuts, waltz_steps
-from motionloom.crowd.learnt import Cut, learnt_steps
+from motionloom.crowd.learned import Cut, learned_steps
 from motionloom.crowd.march import march
 from motionloom.crowd.settings import STREET, Ballfloor, BallroomSettings, Formation, MarchSettings
 from motionloom.errors import InvalidInput
@@ -16,12 +16,12 @@ from motionloom.library.crowd_plan import CrowdPlan
 
 @pytest.fixture(scope="module")
 def waltz():
-    return waltz_steps(graph="learnt")
+    return waltz_steps(graph="learned")
 
 
 @pytest.fixture(scope="module")
 def strides():
-    return march_steps(graph="learnt")
+    return march_steps(graph="learned")
 
 
 def leads(choreography):
@@ -33,8 +33,8 @@ def leads(choreography):
 def facing_error(made, degrees):
     """Mean angle between where leaders face and where they should, while they travel."""
     off = []
-    for agent, centre in zip(made.motions, made.centres, strict=True):
-        way = centre[60:] - centre[:-60]
+    for agent, center in zip(made.motions, made.centers, strict=True):
+        way = center[60:] - center[:-60]
         wished = np.arctan2(way[:, 0], way[:, 1]) + np.deg2rad(degrees)
         away = agent[0].headings()[30:-30] - wished
         off.append(np.abs((away + np.pi) % (2 * np.pi) - np.pi)[np.hypot(*way.T) > 0.3])
@@ -72,13 +72,13 @@ def test_movements_on_the_other_foot_change_their_group():
     # Three bars are said to begin with the other foot: they are moved, and blended with no other.
     named[4:7] = [replace(cut, lead="right" if cut.lead == "left" else "left")
                   for cut in named[4:7]]  # fmt: skip
-    made = learnt_steps(named, 20, groups=2)
+    made = learned_steps(named, 20, groups=2)
     lead = {float(cut.beats[0]): cut.lead for cut in named}
     for group in made.graph.members:
         assert len({lead[float(made.movements[k].beats[0])] for k in group}) == 1
     assert len(made.movements) == 30
     # Without the rule, they stay with what they look like.
-    plain = learnt_steps(named, 20, groups=2, same_lead=False)
+    plain = learned_steps(named, 20, groups=2, same_lead=False)
     mixed = [{lead[float(plain.movements[k].beats[0])] for k in group}
              for group in plain.graph.members]  # fmt: skip
     assert max(map(len, mixed)) == 2 and len(plain.movements) == 30
@@ -87,7 +87,7 @@ def test_movements_on_the_other_foot_change_their_group():
 @pytest.mark.slow
 def test_no_edge_leads_onto_the_wrong_foot_with_the_weights_of_ours_alone(waltz):
     def wrong_edges(**options):
-        made = learnt_steps(waltz_cuts(), 20, groups=5, **options)
+        made = learned_steps(waltz_cuts(), 20, groups=5, **options)
         feet = leads(made)
         of_node = [feet[group[0]] for group in made.graph.members]
         edges = np.argwhere(made.graph.transitions > 0)
@@ -95,7 +95,7 @@ def test_no_edge_leads_onto_the_wrong_foot_with_the_weights_of_ours_alone(waltz)
 
     assert wrong_edges() == (0, 12)
     # The paper leaves both to the user.
-    for options in ({"behaviour": 0.5}, {"min_likelihood": 0.05}):
+    for options in ({"behavior": 0.5}, {"min_likelihood": 0.05}):
         wrong, edges = wrong_edges(**options)
         assert wrong > 0 and edges > 12
     assert wrong_edges(min_likelihood=0.0)[1] == 25  # all of them
@@ -105,7 +105,7 @@ def test_movements_end_between_beats_where_no_foot_sinks():
     """A seam continues velocities: on the beat, it would push a landing foot into the floor."""
     sinking = {}
     for phase in (None, 0.0):
-        made = learnt_steps(waltz_cuts(), 20, groups=5, transition_phase=phase)
+        made = learned_steps(waltz_cuts(), 20, groups=5, transition_phase=phase)
         heights = [body.role_positions(["left_ankle", "right_ankle"])[-2:, :, 1]
                    for movement in made.movements for body in movement.bodies]  # fmt: skip
         sinking[phase] = -made.fps * min(np.diff(one, axis=0).min() for one in heights)
@@ -134,7 +134,7 @@ def test_the_next_node_is_drawn_by_likelihood_and_by_travel(waltz):
 
 def test_movements_that_cannot_be_blended_are_nodes_of_their_own(waltz):
     cuts = waltz_cuts()
-    assert len(learnt_steps(cuts, 20, groups=3).graph) == 3
+    assert len(learned_steps(cuts, 20, groups=3).graph) == 3
 
     def bent(cut: Cut, size: float) -> Cut:
         leader, follower = cut.motions
@@ -144,7 +144,7 @@ def test_movements_that_cannot_be_blended_are_nodes_of_their_own(waltz):
         return replace(cut, motions=(replace(leader, rotations=rotations), follower))
 
     strange = [bent(cut, 0.2 * k) for k, cut in enumerate(cuts[:8])]
-    assert len(learnt_steps([*strange, *cuts[8:]], 20).graph) > 5 == len(waltz.graph)
+    assert len(learned_steps([*strange, *cuts[8:]], 20).graph) > 5 == len(waltz.graph)
 
 
 def test_marchers_take_one_path_and_stay_in_step(strides):
@@ -176,7 +176,7 @@ def test_leaders_face_as_asked(waltz, degrees):
     assert facing_error(led, degrees) < 0.75 * facing_error(free, degrees)
 
 
-def test_a_learnt_ballroom_is_as_good_as_the_built_in_one(waltz):
+def test_a_learned_ballroom_is_as_good_as_the_built_in_one(waltz):
     settings = BallroomSettings(couples=10, tempo_bpm=90.0, seconds=16.0, seed=1)
     made = ballroom(settings, waltz)
     assert made.clearance() >= 0.0
@@ -190,12 +190,12 @@ def test_a_learnt_ballroom_is_as_good_as_the_built_in_one(waltz):
 def test_the_preset_sets_what_the_paper_says():
     ball = BallroomSettings.kp03(tempo_bpm=90.0)
     steps = ball.movements
-    assert (steps.graph, steps.groups, ball.couples) == ("learnt", 5, 20)
+    assert (steps.graph, steps.groups, ball.couples) == ("learned", 5, 20)
     assert (steps.transition_phase, ball.floor.facing) == (0.0, 0.0)
     assert BallroomSettings.kp03(groups=3, tempo_bpm=90.0).movements.groups == 3
     parade = MarchSettings.kp03(points=STREET, tempo_bpm=96.0)
     steps = parade.movements
-    assert (steps.graph, steps.groups, steps.transition_phase) == ("learnt", 2, 0.0)
+    assert (steps.graph, steps.groups, steps.transition_phase) == ("learned", 2, 0.0)
     assert parade.formation.ranks * parade.formation.files == 40
     with pytest.raises(InvalidInput, match="preset must be one of kp03; got 'kg04'"):
         BallroomSettings.from_preset("kg04", tempo_bpm=90.0)
@@ -206,8 +206,8 @@ def test_the_preset_sets_what_the_paper_says():
 
 @pytest.mark.parametrize(("kind", "nodes"), [("ballroom", (5, 2)), ("march", (2, 1))])
 def test_the_graph_is_chosen_by_name(kind, nodes):
-    for graph, count in zip(("learnt", "built-in"), nodes, strict=True):
+    for graph, count in zip(("learned", "built-in"), nodes, strict=True):
         assert len(CrowdPlan(kind, {"graph": graph}).choreography().graph) == count
     assert len(CrowdPlan(kind, {}).choreography().graph) == nodes[0]
-    with pytest.raises(InvalidInput, match="graph must be one of learnt, built-in; got 'own'"):
+    with pytest.raises(InvalidInput, match="graph must be one of learned, built-in; got 'own'"):
         CrowdPlan(kind, {"graph": "own"})

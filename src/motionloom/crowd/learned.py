@@ -1,6 +1,6 @@
-"""Movement transition graphs of crowds, learnt from movements with known beats.
+"""Movement transition graphs of crowds, learned from movements with known beats.
 
-Kim, Park and Shin (2003, section 6.2) let couples waltz and soldiers march on learnt graphs: 30
+Kim, Park and Shin (2003, section 6.2) let couples waltz and soldiers march on learned graphs: 30
 bars of a waltz in 5 nodes, 44 strides in 2. Movements are compared at their beats and grouped;
 transitions are those that are smooth, and those seen in the takes.
 
@@ -22,7 +22,12 @@ from numpy.typing import NDArray
 from motionloom.dance.choreography import Choreography
 from motionloom.dance.movements import Movement, postures, warped_movement
 from motionloom.dance.settings import ChoreographySettings, GroupingSettings, LikelihoodSettings
-from motionloom.dance.transitions.learning import Groups, grouped_movements, k_medoids, learnt_graph
+from motionloom.dance.transitions.learning import (
+    Groups,
+    grouped_movements,
+    k_medoids,
+    learned_graph,
+)
 from motionloom.dance.transitions.movement_graph import TransitionGraph
 from motionloom.motion import Motion
 from motionloom.motion.diagnostics.quality import usual_acceleration
@@ -37,7 +42,7 @@ _TRIED = 20  # phases within a beat
 _CLEAR = (0.25, 0.45)
 _GROUPS = 5  # nodes, as in the waltz of the paper
 # Root mean square difference per joint and beat up to which movements can be blended. The bars of
-# the built-in waltz lie within 0.16 of the centres of 5 nodes; figures of captured salsa (CMU 60
+# the built-in waltz lie within 0.16 of the centers of 5 nodes; figures of captured salsa (CMU 60
 # and 61) are 0.46 from their nearest ones, and blends of them tremble.
 _BLENDABLE = 0.25
 # Edges that are less than half as likely as in a uniform graph are dropped: transitions onto the
@@ -84,7 +89,7 @@ class Cut:
         )
 
 
-def learnt_steps(
+def learned_steps(
     cuts: Sequence[Cut],
     beat_frames: int,
     *,
@@ -97,7 +102,7 @@ def learnt_steps(
     max_seam: float | None = None,
     landed: bool = False,
     same_lead: bool = True,
-    behaviour: float | None = None,
+    behavior: float | None = None,
     min_likelihood: float | None = None,
     seed: int = 0,
 ) -> Choreography:
@@ -132,7 +137,7 @@ def learnt_steps(
     same_lead : bool
         Movements with another `lead` than most of their group cannot be blended with it: move
         them to the nearest group of their lead, or drop them if there is none.
-    behaviour : float, optional
+    behavior : float, optional
         Weight of seen transitions, 0 to 1. Default: it grows with their number.
     min_likelihood : float, optional
         Drop less likely edges. Default: below half the uniform likelihood, or less where over a
@@ -143,7 +148,7 @@ def learnt_steps(
     Examples
     --------
     >>> from motionloom.crowd.built_in import waltz_cuts
-    >>> steps = learnt_steps(waltz_cuts(), 20, groups=5)
+    >>> steps = learned_steps(waltz_cuts(), 20, groups=5)
     >>> len(steps.movements), len(steps.graph), steps.graph.dead_ends
     (30, 5, ())
     """
@@ -161,7 +166,7 @@ def learnt_steps(
     if phase is None:
         phase = best_transition_phase(_seams(cuts, grouped), landed=landed)
     movements = [cut.movement(beat_frames, phase) for cut in cuts] if phase > 0.0 else plain
-    graph = _learnt(cuts, movements, apart, grouped, settings, connected, behaviour)
+    graph = _learned(cuts, movements, apart, grouped, settings, connected, behavior)
     leads = [_usual([cuts[k].lead for k in group]) for group in graph.members]
     members = [
         [k for k in group if not same_lead or cuts[k].lead == lead]
@@ -206,14 +211,14 @@ def compact_steps(
     )  # fmt: skip
 
 
-def _learnt(
+def _learned(
     cuts: Sequence[Cut],
     movements: Sequence[Movement],
     apart: Array,
     groups: Groups,
     settings: ChoreographySettings,
     connected: bool,
-    behaviour: float | None,
+    behavior: float | None,
 ) -> TransitionGraph:
     """The graph with likely edges only, but with so many that most movements can be reached."""
     begins = [n for n, cut in enumerate(cuts) if not cut.follows]
@@ -221,10 +226,10 @@ def _learnt(
     lengths = np.diff([*begins, len(cuts)]).tolist()
     seen = (len(cuts) - len(begins)) / len(groups)
     given = settings.transitions.min_likelihood
-    share = seen / (seen + _PRIOR) if behaviour is None else behaviour
+    share = seen / (seen + _PRIOR) if behavior is None else behavior
     likelihood = LikelihoodSettings(min_likelihood=given or 0.0, behavior=share)
     settings = replace(settings, transitions=likelihood)
-    every = learnt_graph(movements, lengths, apart, groups, settings, starts=starts)
+    every = learned_graph(movements, lengths, apart, groups, settings, starts=starts)
     for unlikely in _UNLIKELY if given is None else (0.0,):
         graph = _with_likely_edges(every, unlikely / len(every)) if given is None else every
         if not connected:
@@ -246,10 +251,10 @@ def _with_likely_edges(graph: TransitionGraph, least: float) -> TransitionGraph:
 
 
 def _blendable(movements: Sequence[Movement], apart: Array, groups: Groups, seed: int) -> Groups:
-    """At least these groups, and so many that every movement is near the centre of its group."""
+    """At least these groups, and so many that every movement is near the center of its group."""
     terms = (movements[0].meter + 1) * postures(movements[:1]).weights.sum()
     most = _BLENDABLE**2 * float(terms)
-    while apart[np.arange(len(apart)), groups.centres[groups.labels]].max() > most:
+    while apart[np.arange(len(apart)), groups.centers[groups.labels]].max() > most:
         groups = k_medoids(apart, min(len(groups) + len(groups) // 4, len(apart)), seed=seed)
     return groups
 
@@ -262,12 +267,12 @@ def _by_lead(cuts: Sequence[Cut], apart: Array, groups: Groups) -> Groups:
     for n in np.flatnonzero(leads != usual[labels]):
         same = np.flatnonzero(usual == leads[n])
         if len(same):
-            labels[n] = same[int(apart[n, groups.centres[same]].argmin())]
+            labels[n] = same[int(apart[n, groups.centers[same]].argmin())]
     if np.array_equal(labels, groups.labels):
         return groups
     members = [np.flatnonzero((labels == k) & (leads == usual[k])) for k in range(len(groups))]
-    centres = np.array([own[apart[np.ix_(own, own)].sum(axis=0).argmin()] for own in members])
-    return Groups(labels, centres, float(apart[np.arange(len(labels)), centres[labels]].sum()))
+    centers = np.array([own[apart[np.ix_(own, own)].sum(axis=0).argmin()] for own in members])
+    return Groups(labels, centers, float(apart[np.arange(len(labels)), centers[labels]].sum()))
 
 
 def _usual(leads: Sequence[str]) -> str:

@@ -1,7 +1,7 @@
-"""Labelled sets of clips, as plug-ins: where their motions come from, and what is alike in them.
+"""Labeled sets of clips, as plug-ins: where their motions come from, and what is alike in them.
 
-A set is a function that yields `LabelledClip` objects from a folder of data, with a row in
-`CLIP_SETS`. A library of their motions is made once and kept. A labelled library of the user's
+A set is a function that yields `LabeledClip` objects from a folder of data, with a row in
+`CLIP_SETS`. A library of their motions is made once and kept. A labeled library of the user's
 own is a set too (`own_set`). Every set has, besides labels, the *performer* of each clip: settings
 are chosen without the set, the performer or the class they are judged on (`evaluation.protocol`).
 
@@ -9,7 +9,7 @@ are chosen without the set, the performer or the class they are judged on (`eval
 ``corpus``         clips of the built-in corpus; the left side is another class
 ``cmu-groups``     115 CMU clips in five groups like those of Tam et al. 2007
 ``cmu-kinds``      CMU takes of other kinds, by their descriptions (`KINDS`)
-``exercises``      pieces of about three seconds of labelled exercises of CMU
+``exercises``      pieces of about three seconds of labeled exercises of CMU
 ``bandai``         Bandai-Namco clips: content, over all styles
 ``bandai-styles``  the same, answers in the style of the query left out
 ================== =======================================================================
@@ -33,11 +33,11 @@ from motionloom.formats import load
 from motionloom.motion import Motion
 from motionloom.store.store import Store
 
-Clips = Iterator["LabelledClip"]
+Clips = Iterator["LabeledClip"]
 
 
 @dataclass(frozen=True, eq=False)
-class LabelledClip:
+class LabeledClip:
     """A clip with its class and its performer, or the style it is performed in."""
 
     name: str
@@ -47,8 +47,8 @@ class LabelledClip:
 
 
 @dataclass(frozen=True, eq=False)
-class LabelledSet:
-    """Labelled clips of a library.
+class LabeledSet:
+    """Labeled clips of a library.
 
     Attributes
     ----------
@@ -140,7 +140,7 @@ def corpus_clips(data: DataFolder) -> Clips:
         words = base.split("_")
         action = "_".join(words[: 2 if base.startswith(_TWO_WORDS) else 1])
         side = next((f" {word}" for word in words if word in ("left", "right")), "")
-        yield LabelledClip(made.name, made.motion, action + side, performer)
+        yield LabeledClip(made.name, made.motion, action + side, performer)
 
 
 def cmu_groups(data: DataFolder) -> Clips:
@@ -149,7 +149,7 @@ def cmu_groups(data: DataFolder) -> Clips:
     for row in data.table("cmu-clips-labels.csv"):
         performer = row["source_file"].split("_")[0]
         file = folder / row["clip"]
-        yield LabelledClip(file.stem, load(file), row["label"], performer)
+        yield LabeledClip(file.stem, load(file), row["label"], performer)
 
 
 def cmu_kinds(data: DataFolder) -> Clips:
@@ -165,11 +165,11 @@ def cmu_kinds(data: DataFolder) -> Clips:
             and low <= float(row["seconds"]) <= high
         ]
         for row in chosen[:_MOST_OF_A_KIND]:
-            yield LabelledClip(row["file"], load(files[row["file"]]), kind, row["subject"])
+            yield LabeledClip(row["file"], load(files[row["file"]]), kind, row["subject"])
 
 
 def exercise_pieces(data: DataFolder) -> Clips:
-    """Labelled exercises of three CMU takes, cut into pieces of about three seconds."""
+    """Labeled exercises of three CMU takes, cut into pieces of about three seconds."""
     files = data.takes()
     for name, cells in data.exercises().items():
         motion = load(files[name])
@@ -178,7 +178,7 @@ def exercise_pieces(data: DataFolder) -> Clips:
             edges = np.rint(np.linspace(first, last, parts + 1)).astype(int).tolist()
             for a, b in zip(edges[:-1], edges[1:], strict=True):
                 piece = motion[3 * a : 3 * b]  # cells of 0.1 s, takes at 30 Hz
-                yield LabelledClip(f"{name}_{a}", piece, str(cells[first]), name.split("_")[0])
+                yield LabeledClip(f"{name}_{a}", piece, str(cells[first]), name.split("_")[0])
 
 
 def bandai_clips(data: DataFolder) -> Clips:
@@ -186,7 +186,7 @@ def bandai_clips(data: DataFolder) -> Clips:
     folder = data.folder("bandai")
     for row in data.table("bandai/labels.csv"):
         motion = load(folder / f"{row['clip']}.bvh")
-        yield LabelledClip(row["clip"], motion, row["content"], row["style"])
+        yield LabeledClip(row["clip"], motion, row["content"], row["style"])
 
 
 @dataclass(frozen=True)
@@ -206,7 +206,7 @@ CLIP_SETS: dict[str, ClipSetSource] = {
     "bandai": ClipSetSource(bandai_clips, "bandai"),
     "bandai-styles": ClipSetSource(bandai_clips, "bandai", apart=True),
 }
-"""Labelled sets by name. Add a row to add a set."""
+"""Labeled sets by name. Add a row to add a set."""
 
 
 class DataFolder:
@@ -283,7 +283,7 @@ def runs(cells: NDArray[np.int64], least: int = 12) -> list[tuple[int, int]]:
     ]
 
 
-def clip_set(name: str, data: DataFolder) -> LabelledSet:
+def clip_set(name: str, data: DataFolder) -> LabeledSet:
     """The set of that name; a library of its clips is made in the kept folder if it is missing.
 
     Examples
@@ -291,23 +291,21 @@ def clip_set(name: str, data: DataFolder) -> LabelledSet:
     >>> clip_set("odd", DataFolder(None, "."))
     Traceback (most recent call last):
         ...
-    motionloom.errors.InvalidInput: no labelled set is called 'odd'; there are corpus, ...
+    motionloom.errors.InvalidInput: no labeled set is called 'odd'; there are corpus, ...
     """
     if name not in CLIP_SETS:
-        raise InvalidInput(f"no labelled set is called {name!r}; there are {', '.join(CLIP_SETS)}")
+        raise InvalidInput(f"no labeled set is called {name!r}; there are {', '.join(CLIP_SETS)}")
     source = CLIP_SETS[name]
     path = data.kept / f"{source.library}.loom"
     library = Store(path) if path.exists() else _made(path, source.clips(data))
     labels = [library.labels(clip) for clip in library.names]
     if not labels or any(len(each) != 2 for each in labels):
         raise LibraryError(
-            f"{path}: every motion of a labelled set has a class and a performer; remove the "
+            f"{path}: every motion of a labeled set has a class and a performer; remove the "
             "folder to make it again"
         )
     classes, performers = ([by(each) for each in labels] for by in (_class_of, _performer_of))
-    return LabelledSet(
-        name, library, library.names, tuple(classes), tuple(performers), source.apart
-    )
+    return LabeledSet(name, library, library.names, tuple(classes), tuple(performers), source.apart)
 
 
 _PERFORMER = "performer:"
@@ -322,7 +320,7 @@ def _performer_of(labels: Iterable[str]) -> str:
 
 
 def _made(path: Path, clips: Clips) -> Store:
-    """A library of labelled clips, complete or absent."""
+    """A library of labeled clips, complete or absent."""
     path.parent.mkdir(parents=True, exist_ok=True)
     scratch = path.with_suffix(".making.loom")
     remove_folder(scratch)
@@ -341,8 +339,8 @@ def remove_folder(folder: Path) -> None:
     shutil.rmtree(folder, ignore_errors=True)
 
 
-def own_set(library: Store, by_name: Mapping[str, str]) -> LabelledSet:
+def own_set(library: Store, by_name: Mapping[str, str]) -> LabeledSet:
     """A library of the user's own with labels by motion; nothing is known about performers."""
     names = tuple(name for name in library.names if name in by_name)
     labels = tuple(by_name[name] for name in names)
-    return LabelledSet(Path(str(library.path)).stem, library, names, labels, ("",) * len(names))
+    return LabeledSet(Path(str(library.path)).stem, library, names, labels, ("",) * len(names))

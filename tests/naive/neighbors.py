@@ -1,4 +1,4 @@
-"""Nearest neighbours by looking at everything."""
+"""Nearest neighbors by looking at everything."""
 
 import math
 

@@ -18,9 +18,9 @@ from motionloom.search.filters import chosen_mask
 from motionloom.search.index.bucket_index import Answer, BucketIndex
 from motionloom.search.index.shards import SHARD_ROWS, Shards
 from motionloom.search.match import Match, Timeline
-from motionloom.search.methods import FeatureOptions, NeighbourOptions
+from motionloom.search.methods import FeatureOptions, NeighborOptions
 from motionloom.search.query import Query, as_query
-from motionloom.search.settings import NeighbourSettings
+from motionloom.search.settings import NeighborSettings
 from motionloom.settings import motion_choice
 from motionloom.store.remote.folder import Folder
 from motionloom.store.store import Store
@@ -38,8 +38,8 @@ class FrameIndex(Protocol):
 
 
 @dataclass(frozen=True, eq=False)
-class Neighbours:
-    """Neighbours of Q frames; those of frame q are entries ``offsets[q]:offsets[q + 1]``.
+class Neighbors:
+    """Neighbors of Q frames; those of frame q are entries ``offsets[q]:offsets[q + 1]``.
 
     Attributes
     ----------
@@ -47,13 +47,13 @@ class Neighbours:
     rows : ndarray of int64
         Numbers of feature vectors of the library, nearest first, ties in their order.
     distances : ndarray of float64
-        In metres.
+        In meters.
 
     Examples
     --------
     >>> import numpy as np
-    >>> from motionloom.search import Neighbours
-    >>> near = Neighbours(np.array([0, 2]), np.array([7, 3]), np.array([0.0, 0.1]))
+    >>> from motionloom.search import Neighbors
+    >>> near = Neighbors(np.array([0, 2]), np.array([7, 3]), np.array([0.0, 0.1]))
     >>> near.of(0)
     (array([7, 3]), array([0. , 0.1]))
     """
@@ -66,12 +66,12 @@ class Neighbours:
         return len(self.offsets) - 1
 
     def of(self, frame: int) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
-        """Numbers and distances of the neighbours of one frame."""
+        """Numbers and distances of the neighbors of one frame."""
         part = slice(self.offsets[frame], self.offsets[frame + 1])
         return self.rows[part], self.distances[part]
 
 
-def neighbours(
+def neighbors(
     queries: NDArray[np.float32],
     features: LibraryFeatures,
     index: FrameIndex,
@@ -80,7 +80,7 @@ def neighbours(
     radius: float | None = None,
     epsilon: float = 0.0,
     allowed: NDArray[np.bool_] | None = None,
-) -> Neighbours:
+) -> Neighbors:
     """The `k` nearest frames, those within `radius`, or the k nearest of those.
 
     Parameters
@@ -91,9 +91,9 @@ def neighbours(
     index : FrameIndex
         See `open_index`.
     k : int or None
-        Number of neighbours, at most; None for all, which needs a radius.
+        Number of neighbors, at most; None for all, which needs a radius.
     radius : float, optional
-        Metres.
+        Meters.
     epsilon : float
         0 for exact answers; otherwise the k-th distance is at most ``1 + epsilon`` times
         the true one.
@@ -102,14 +102,14 @@ def neighbours(
 
     Examples
     --------
-    >>> from motionloom.search import neighbours, open_index
+    >>> from motionloom.search import neighbors, open_index
     >>> features = lib.features("e15")
     >>> index = open_index(lib.store, features, "bucket")
-    >>> near = neighbours(features.rows[:2], features, index, k=4)
+    >>> near = neighbors(features.rows[:2], features, index, k=4)
     >>> len(near), near.of(0)[0].shape
     (2, (4,))
     """
-    check_neighbourhood(k, radius)
+    check_neighborhood(k, radius)
     if not epsilon >= 0.0:
         raise InvalidInput(f"epsilon must not be negative; got {epsilon}")
     scale = features.feature_set.scale
@@ -121,26 +121,26 @@ def neighbours(
         epsilon=epsilon,
         allowed=allowed,
     )
-    return Neighbours(offsets, rows, distances * scale)
+    return Neighbors(offsets, rows, distances * scale)
 
 
-def library_neighbours(
+def library_neighbors(
     library: Store,
     features: LibraryFeatures,
     vectors: NDArray[np.float32],
-    options: NeighbourOptions,
+    options: NeighborOptions,
     motions: dict[str, Any],
     *,
     default_k: int,
     away: tuple[int, int] | None = None,
-) -> Neighbours:
-    """Neighbours of feature vectors among the chosen motions, outside the range `away`."""
+) -> Neighbors:
+    """Neighbors of feature vectors among the chosen motions, outside the range `away`."""
     mask = chosen_mask(library, features.names, **motions)
     allowed = None if mask is None else np.repeat(mask, np.diff(features.starts))
     if away is not None:
         allowed = np.ones(len(features), np.bool_) if allowed is None else allowed
         allowed[away[0] : away[1]] = False
-    return neighbours(
+    return neighbors(
         vectors,
         features,
         open_index(library, features, options.index),
@@ -152,14 +152,14 @@ def library_neighbours(
 
 
 def nearest_frames(
-    library: Store, query: str | Path | Motion | Query, settings: NeighbourSettings
+    library: Store, query: str | Path | Motion | Query, settings: NeighborSettings
 ) -> list[list[Match]]:
     """The nearest frames of every frame of the query, as matches one frame long.
 
     Examples
     --------
-    >>> from motionloom.search import NeighbourSettings, nearest_frames
-    >>> near = nearest_frames(lib.store, "walk:10-12", NeighbourSettings(k=3))
+    >>> from motionloom.search import NeighborSettings, nearest_frames
+    >>> near = nearest_frames(lib.store, "walk:10-12", NeighborSettings(k=3))
     >>> [len(frame) for frame in near]
     [3, 3]
     """
@@ -167,7 +167,7 @@ def nearest_frames(
     options = FeatureOptions(features=settings.features, **vars(settings.poses))
     features, vectors = query.features(library, options)
     away = query.span(features) if settings.exclude_query else None
-    near = library_neighbours(
+    near = library_neighbors(
         library, features, vectors, settings, motion_choice(settings),
         default_k=_NEAREST_K, away=away,
     )  # fmt: skip
@@ -183,14 +183,14 @@ def nearest_frames(
     ]
 
 
-def check_neighbourhood(k: int | None, radius: float | None) -> None:
+def check_neighborhood(k: int | None, radius: float | None) -> None:
     """Raise if `k` or `radius` is out of range, or both are None."""
     if k is not None and k < 1:
         raise InvalidInput(f"k must be at least 1; got {k}")
     if radius is not None and not radius >= 0.0:
-        raise InvalidInput(f"radius must not be negative, in metres; got {radius}")
+        raise InvalidInput(f"radius must not be negative, in meters; got {radius}")
     if k is None and radius is None:
-        raise InvalidInput("neighbours need k, or a radius, or both; got neither")
+        raise InvalidInput("neighbors need k, or a radius, or both; got neither")
 
 
 def open_index(
