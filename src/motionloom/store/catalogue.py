@@ -268,19 +268,10 @@ class Catalogue(CatalogueFile):
             self._put_checks(connection, None)
         return True
 
-    def upgrade(self, kinds: Mapping[str, str]) -> None:
-        """Give the catalogue the current format, in one transaction.
-
-        `kinds` are kinds of artifacts with their new names, for those in an object store.
-        """
+    def upgrade(self) -> None:
+        """Give the catalogue the current format, in one transaction."""
         with self._transaction() as connection:
             _create_tables(connection)
-            if "store" in self.meta():
-                for old, new in kinds.items():
-                    connection.execute(
-                        "UPDATE stored SET folder = ? || substr(folder, ?) WHERE folder GLOB ?",
-                        (new, len(old) + 1, f"{old}.*"),
-                    )
             connection.execute("UPDATE meta SET value = ? WHERE key = 'format'", (str(FORMAT),))
             self._put_checks(connection, [])
 

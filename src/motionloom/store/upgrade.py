@@ -1,8 +1,8 @@
 """The upgrade of a library of release 0.2 (format 2) to the current format, when it is opened.
 
 What users made is kept: motions, labels, history, parametric motions, choreographies, beats set by
-hand, edits and settings of graphs. So are features, their index, captions, webs, graphs and
-matching databases; tables of whole clips are computed again when they are needed.
+hand, edits and settings of graphs. So are features, webs, graphs and matching databases. The frame
+index, captions and tables of whole clips are rebuilt when they are needed.
 
 The catalogue says which format a library has, and is changed last, in one transaction. Until then
 nothing that a user made is changed: a process that is killed leaves a library of release 0.2.
@@ -11,9 +11,7 @@ nothing that a user made is changed: a process that is killed leaves a library o
 from __future__ import annotations
 
 import logging
-import os
 from collections.abc import Mapping
-from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 from motionloom.errors import LibraryError
@@ -26,8 +24,7 @@ if TYPE_CHECKING:
 
 GRAPH_SETTINGS = ("graph-settings", "last")
 _OLD_GRAPH_SETTINGS = ("motion-graph-settings", "last")
-_RENAMED = {"blocks": "bucket"}  # kinds of artifacts: the index of frames
-_COMPUTED_AGAIN = ("clips-", "clip-heaps.", "clip-statistics.")  # their keys cannot be translated
+_REBUILT = ("clips-", "clip-heaps.", "clip-statistics.", "blocks.")  # when they are needed
 _GRAPH_FIELDS = {
     "threshold": "max_distance",
     "footing": "match_feet",
@@ -75,18 +72,12 @@ def _upgrade(store: Store) -> None:
             artifacts.save(*GRAPH_SETTINGS, graph_settings(artifacts.about(*_OLD_GRAPH_SETTINGS)))
         except LibraryError as error:
             _log.warning("%s", error)  # damaged before: nothing to keep
-    dropped = [name for name in artifacts.folders.names() if name.startswith(_COMPUTED_AGAIN)]
+    dropped = [name for name in artifacts.folders.names() if name.startswith(_REBUILT)]
     if store.files.remote:
         artifacts.folders.remove(dropped)
     else:
         move_to_trash(store.path, [f"{FOLDER}/{name}" for name in dropped])
-        for name in artifacts.folders.names():
-            kind, _, rest = name.partition(".")
-            if kind in _RENAMED:
-                with suppress(OSError):  # it is built again
-                    root = store.path / FOLDER
-                    os.rename(root / name, root / f"{_RENAMED[kind]}.{rest}")
-    store.catalogue.upgrade(_RENAMED)
+    store.catalogue.upgrade()
     artifacts.delete(*_OLD_GRAPH_SETTINGS)
     _log.warning(
         "%s: upgraded to the library format of motionloom 0.3; motionloom 0.2 cannot open it any "

@@ -10,6 +10,7 @@ repetitions, and a few signals from start to end.
 from __future__ import annotations
 
 import json
+import tomllib
 import zlib
 from collections.abc import Callable
 from dataclasses import astuple, dataclass
@@ -89,9 +90,10 @@ def caption_table(
 
 @cache
 def options() -> dict[str, Any]:
-    """What captions depend on besides the motions."""
+    """Version and rules that captions depend on, in addition to the motions."""
     table = resources.files("motionloom.text").joinpath("predicates.toml").read_text("utf-8")
-    return {"version": _VERSION, "predicates": text_digest(table)}
+    rules = json.dumps(tomllib.loads(table), sort_keys=True)  # comments do not matter
+    return {"version": _VERSION, "predicates": text_digest(rules)}
 
 
 def described(motion: Motion) -> tuple[list[tuple], list[float] | None, str]:
