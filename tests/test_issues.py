@@ -90,7 +90,7 @@ def test_a_flight_at_one_g_proves_the_rate(jump):
     issue = only(replace(walk, root=root), "rate")
     assert issue.severity == "warning"
     assert "too fast, or it jitters" in issue.message
-    assert issue.advice.endswith("give its true rate: --fps")
+    assert issue.advice.endswith("set its true rate with --fps")
 
 
 @pytest.mark.parametrize("factor", [2.0, 3.0, 4.0])
