@@ -156,7 +156,9 @@ def test_controls_that_are_refused_change_nothing(kind):
 def test_an_unknown_control_and_a_negative_count_are_refused_in_words(kind):
     player = kind.make()
     known = ", ".join(player.controls) or "none"
-    with pytest.raises(InvalidInput, match=f"no control 'dive'; {kind.type.__name__} has: {known}"):
+    with pytest.raises(
+        InvalidInput, match=f"{kind.type.__name__} has no control 'dive'; its controls are: {known}"
+    ):
         player.steer(dive=1)
     with pytest.raises(InvalidInput, match="count must be zero or more; got -1"):
         player.read(-1)
