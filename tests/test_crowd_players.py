@@ -65,7 +65,7 @@ def test_a_ballroom_is_steered_while_it_plays():
         faster.steer(tempo=100.0)
     with pytest.raises(InvalidInput, match="speed must be a finite number; got 'fast'"):
         faster.steer(speed="fast")
-    with pytest.raises(InvalidInput, match="MarchPlayer has: none"):
+    with pytest.raises(InvalidInput, match="MarchPlayer has no control 'speed'; its controls are: none"):
         MarchPlayer(PARADE, march_steps()).steer(speed=1.0)
     with pytest.raises(InvalidInput, match="count must be zero or more; got -1"):
         faster.read(-1)
