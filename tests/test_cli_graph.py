@@ -175,7 +175,10 @@ def test_weights_are_learned_from_tags_and_used(place, tmp_path):
         (("walk", "LIB", "-o", "x.bvh"), "needs its duration"),
         (("walk", "LIB", "-o", "x.doc", "--seconds", "3"), "cannot write motion to x.doc"),
         (("walk", "LIB", "-o", "x.bvh", "--goal", "1"), "goal must be X,Z"),
-        (("walk", "LIB", "-o", "x.bvh", "--goal", "1,2"), "to a goal needs its duration: --sec"),
+        (
+            ("walk", "LIB", "-o", "x.bvh", "--goal", "1,2"),
+            "to a goal needs a duration, such as --sec",
+        ),
         (("walk", "LIB", "-o", "x.bvh", "--timeline", "a", "--timeline", "b"), "LABEL:SECONDS"),
         (("walk", "LIB", "-o", "x.bvh", "--timeline", "a:b"), "LABEL:SECONDS"),
         (("walk", "LIB", "-o", "x.bvh", "--seconds", "3", "--start", "swim:3"), "no motion"),
