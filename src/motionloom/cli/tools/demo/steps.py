@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import shutil
 from typing import Any
 
 from motionloom.cli.terminal import progress
 from motionloom.cli.tools.demo.tour import Tour
 from motionloom.errors import MissingExtra
+from motionloom.files import atomic_write
 from motionloom.search.settings import Expansion, SearchSettings
 
+# Files that the examples of the documentation use.
+_SHORT_NAMES = {"walk_p0.bvh": "walk.bvh", "kick_front_high_right_p0.bvh": "kick.bvh"}
 _STRIPS = ("walk_p0", "kick_leap_front_right_p0", "dance_groove_p1")
 
 
@@ -19,6 +23,9 @@ def corpus(tour: Tour) -> dict[str, Any]:
     count = len(names())
     with progress("generating", count, quiet=tour.quiet) as advance:
         write(tour.takes, seed=tour.seed, progress=lambda name: advance())
+    for take, name in _SHORT_NAMES.items():
+        with atomic_write(tour.folder / name) as scratch:
+            shutil.copyfile(tour.takes / take, scratch)
     tour.say(f"{count} files in {tour.takes}, described by truth.csv, contacts.csv and labels.csv.")
     return {}
 
