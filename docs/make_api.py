@@ -99,15 +99,15 @@ def _settings(kind: type[Settings], title: str, level: int) -> str:
 
 def _members(kind: type) -> list[tuple[str, object]]:
     """Public methods and properties, those of the bases that are ours included, by name."""
-    found = {}
+    members = {}
     for base in reversed(kind.__mro__):
         if not base.__module__.startswith("motionloom"):
             continue
         for name, member in vars(base).items():
             member = getattr(member, "__func__", member)
             if not name.startswith("_") and (inspect.isfunction(member) or _is_property(member)):
-                found[name] = member
-    return sorted(found.items())
+                members[name] = member
+    return sorted(members.items())
 
 
 def _is_property(member: object) -> bool:
@@ -184,8 +184,8 @@ def _folder(module) -> str:
     for name in sorted(_exported(module), key=str.casefold):
         value = getattr(module, name)
         about = inspect.getdoc(value) if callable(value) or inspect.ismodule(value) else None
-        told = (about or "").partition("\n")[0] or _plain(value)
-        rows.append(f"| `{name}` | {told.replace('|', chr(92) + '|')} |")
+        text = (about or "").partition("\n")[0] or _plain(value)
+        rows.append(f"| `{name}` | {text.replace('|', chr(92) + '|')} |")
     table = ["| name | |", "|---|---|", *rows, ""] if rows else []
     return "\n".join([*lines, *table])
 
@@ -203,7 +203,7 @@ def _plain(value: object) -> str:
     if isinstance(value, dict):
         return f"by name: {', '.join(map(str, value))}"
     if isinstance(value, (tuple, list)) and all(
-        isinstance(one, (str, int, float)) for one in value
+        isinstance(each, (str, int, float)) for each in value
     ):
         return ", ".join(map(str, value))
     return type(value).__name__
