@@ -204,7 +204,7 @@ def dance(request: DanceRequest, state: State, own: Worn) -> Response:
         [motion.retarget(alone.motion) for motion in danced.motions] if alone else danced.motions
     )
     found = danced.found_beats()
-    total, on_time = danced.beats_on_time(found=found)
+    total, on_time = danced.beats_on_time(detected=found)
     characters, arrays = scene_arrays(shown)
     if alone:
         characters[0].update(alone.head(danced.motions[0].skeleton))
