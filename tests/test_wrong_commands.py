@@ -49,7 +49,7 @@ WRONG = {
     "info broken.bvh": "broken.bvh:3: the hierarchy ends with 1 closing brace(s) missing",
     "info empty.bvh": "the file is empty",
     "info notes.txt": "unknown suffix '.txt'; expected one of .bvh,",
-    "info empty": "is a folder; name one file in it",
+    "info empty": "is a folder; name one of its files",
     "info walk.bvh --fps -3": "fps must be positive",
     "convert walk.bvh": "IN... OUT",
     "convert walk.bvh walk.xyz": "the suffix must be one of .bvh",
