@@ -80,12 +80,12 @@ docs: $(STAMP)  ## the site, in the folder site
 pictures: $(STAMP)  ## every picture of the docs, made anew
 	$(RUN)/python docs/pictures/make_all.py
 
-bench: $(STAMP)  ## all benches, half an hour or more; docs/benchmarks.md is written from their JSON
+bench: $(STAMP)  ## run all benchmarks (half an hour or more) and write docs/evidence/benchmarks
 	$(RUN)/python -m benchmarks all --install-rivals --results benchmarks/results
 	$(RUN)/python -m benchmarks scale --frames 1e8 --results benchmarks/results
-	$(RUN)/python -m benchmarks page --results benchmarks/results --markdown docs/benchmarks.md
+	$(RUN)/python -m benchmarks page --results benchmarks/results --markdown docs/evidence/benchmarks.md
 
-papers: $(STAMP)  ## the papers' tables and figures, made again; docs/papers.md is written from them
+papers: $(STAMP)  ## recompute the tables and figures of the papers and write docs/evidence/papers
 	$(RUN)/python -m reproduction --write
 
 clean:

@@ -123,7 +123,7 @@ def test_transitions_of_a_file_are_imported(place, tmp_path):
     assert "0: walk" in text
     file.write_text(file.read_text().replace("Transitions: ", "Transitions: 9", 1))
     text = run("graph", place, "import", file, "--label", "walk").output
-    assert "transitions are announced" in text
+    assert "the header announces" in text
     assert "needs a FILE" in run("graph", place, "import", code=2)
     assert "needs a FILE" in run("graph", place, "info", file, code=2)
     gone = run("graph", place, "import", tmp_path / "gone.mogra", code=2)

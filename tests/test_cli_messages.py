@@ -34,8 +34,8 @@ def test_every_command_says_what_to_give(tmp_path, command):
     verb, *options = command
     target = [tmp_path / "new.bvh"] if verb == "convert" else options
     told = ran(verb, path, *target, cwd=tmp_path).stderr
-    assert "give the rate as fps\n" in told
-    assert "give the rate as fps\n" in ran("info", path).stderr
+    assert "set the rate with fps\n" in told
+    assert "set the rate with fps\n" in ran("info", path).stderr
 
 
 def test_warnings_in_json_say_what_to_give(tmp_path):
