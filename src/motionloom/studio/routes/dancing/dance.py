@@ -304,7 +304,9 @@ def _summary(key: str, choreography: Choreography) -> ChoreographyResult:
 def _music_file(data: bytes, suffix: str, filename: str) -> LoadedMusic:
     if suffix not in (*MIDI_SUFFIXES, *AUDIO_SUFFIXES):
         suffixes = ", ".join((*MIDI_SUFFIXES, *AUDIO_SUFFIXES))
-        raise InvalidInput(f"music must be a {suffixes} file; got {suffix or 'no suffix'}")
+        raise InvalidInput(
+            f"the suffix of a music file must be one of {suffixes}; got {suffix or 'no suffix'}"
+        )
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / f"music{suffix}"
         path.write_bytes(data)
