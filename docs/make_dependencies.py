@@ -69,11 +69,11 @@ def requirements(extra: str = "") -> list[Requirement]:
 
 def closure(wanted: Iterable[Requirement]) -> dict[str, Distribution]:
     """Installed distributions that requirements need, directly or not, by name."""
-    found: dict[str, Distribution] = {}
+    closed: dict[str, Distribution] = {}
     waiting, seen = list(wanted), set()
     while waiting:
-        one = waiting.pop()
-        name, extras = canonicalize_name(one.name), frozenset(one.extras)
+        current = waiting.pop()
+        name, extras = canonicalize_name(current.name), frozenset(current.extras)
         if (name, extras) in seen:
             continue
         seen.add((name, extras))
@@ -81,20 +81,22 @@ def closure(wanted: Iterable[Requirement]) -> dict[str, Distribution]:
             waiting += [needed for extra in sorted(extras) for needed in requirements(extra)]
             continue
         try:
-            found[name] = distribution(name)
+            closed[name] = distribution(name)
         except PackageNotFoundError:
             sys.exit(f"{name} is not installed here; run: pip install -e '.[dev,docs]'")
-        for line in found[name].requires or ():
+        for line in closed[name].requires or ():
             needed = Requirement(line)
             marker = needed.marker
             if marker is None or any(marker.evaluate({"extra": e}) for e in (extras or {""})):
                 waiting.append(needed)
-    return found
+    return closed
 
 
-def installed_megabytes(one: Distribution) -> float:
+def installed_megabytes(distribution: Distribution) -> float:
     """Size of the files of a distribution, without bytecode."""
-    return _megabytes(Path(str(one.locate_file(file))) for file in one.files or ())
+    return _megabytes(
+        Path(str(distribution.locate_file(file))) for file in distribution.files or ()
+    )
 
 
 def _megabytes(paths: Iterable[Path]) -> float:
@@ -104,7 +106,7 @@ def _megabytes(paths: Iterable[Path]) -> float:
 def size_tables() -> str:
     """What is installed without extras, and the table of extras."""
     core = closure(requirements())
-    sizes = {name: installed_megabytes(one) for name, one in core.items()}
+    sizes = {name: installed_megabytes(each) for name, each in core.items()}
     own = _megabytes((ROOT / "src" / "motionloom").rglob("*"))
     named = sorted((name for name in sizes if sizes[name] >= 5), key=lambda name: -sizes[name])
     rest = sum(sizes.values()) - sum(sizes[name] for name in named)
@@ -129,9 +131,9 @@ def size_tables() -> str:
     return "\n".join(lines)
 
 
-def license(one: Distribution) -> str:
+def license(distribution: Distribution) -> str:
     """License of a distribution, as its metadata has it: an SPDX expression if there is one."""
-    data = one.metadata
+    data = distribution.metadata
     expression = data.get("License-Expression")
     classified = [
         _SHORT.get(line.removeprefix(_CLASSIFIER), line.removeprefix(_CLASSIFIER))
@@ -155,15 +157,15 @@ def python_tables() -> str:
     groups = {"": requirements(), **{extra: requirements(extra) for extra in PURPOSES}}
     direct: dict[str, tuple[Requirement, list[str]]] = {}
     for group, needed in groups.items():
-        for one in needed:
-            if one.name != "motionloom":
-                direct.setdefault(one.name, (one, []))[1].append(group or "always")
-    found = closure([one for needed in groups.values() for one in needed])
-    used = closure([one for group in groups if group not in WORK_ON_IT for one in groups[group]])
+        for each in needed:
+            if each.name != "motionloom":
+                direct.setdefault(each.name, (each, []))[1].append(group or "always")
+    closed = closure([each for needed in groups.values() for each in needed])
+    used = closure([each for group in groups if group not in WORK_ON_IT for each in groups[group]])
     lines = ["| package | versions | installed with | license |", "|---|---|---|---|"]
-    for name, (one, into) in sorted(direct.items()):
-        what = license(found[canonicalize_name(name)])
-        lines.append(f"| {name} | {one.specifier} | {', '.join(into)} | {what} |")
+    for name, (each, into) in sorted(direct.items()):
+        what = license(closed[canonicalize_name(name)])
+        lines.append(f"| {name} | {each.specifier} | {', '.join(into)} | {what} |")
     lines += [
         "",
         "Indirect dependencies that users install:",
@@ -173,7 +175,7 @@ def python_tables() -> str:
     ]
     names = {canonicalize_name(name) for name in direct}
     lines += [
-        f"| {name} | {license(one)} |" for name, one in sorted(used.items()) if name not in names
+        f"| {name} | {license(each)} |" for name, each in sorted(used.items()) if name not in names
     ]
     return "\n".join(lines)
 

@@ -33,11 +33,11 @@ def families():
     grid.imshow(matrix.T, origin="lower", cmap="Grays_r", vmax=np.quantile(matrix, 0.8))
     rows, columns = np.nonzero(matrix_minima(matrix))
     grid.plot(rows, columns, ".", color=BLUE, ms=2.2)
-    found = align_in_region(
+    alignment = align_in_region(
         matrix, valid_region(matrix), start=(10, 10), end=(len(a) - 8, len(b) - 8)
     )
-    if found is not None:
-        grid.plot(*np.asarray(found.path).T, color=RED, lw=2)
+    if alignment is not None:
+        grid.plot(*np.asarray(alignment.path).T, color=RED, lw=2)
     grid.set(xlabel="frame of a kick", ylabel="frame of another")
     title(grid, "1  every frame against every frame:\na valley of minima is the same action")
 
@@ -49,8 +49,8 @@ def families():
     for n, (place, near) in enumerate(zip(kicks, 0.62 * np.ones(13), strict=True)):
         if n % 3 == 0:
             steps.add_patch(Circle(place, near, fill=False, ec=BLUE, lw=1, ls=":"))
-    for one, other in zip(kicks[:-1], kicks[1:], strict=True):
-        steps.plot(*np.array([one, other]).T, color=BLUE, lw=1)
+    for current, other in zip(kicks[:-1], kicks[1:], strict=True):
+        steps.plot(*np.array([current, other]).T, color=BLUE, lw=1)
     steps.plot(*kicks.T, "o", color=BLUE, ms=7)
     steps.plot(*kicks[0], "o", color=RED, ms=9)
     steps.add_patch(Circle(kicks[0], 2.1, fill=False, ec=RED, lw=1, ls="--"))
@@ -65,8 +65,8 @@ def families():
         [[0.1, 0.2], [0.35, 0.85], [0.75, 0.95], [0.95, 0.4], [0.6, 0.1], [0.5, 0.5]]
     )
     blends = [
-        examples[one].T @ rng.dirichlet(np.ones(3))
-        for one in Delaunay(examples).simplices
+        examples[current].T @ rng.dirichlet(np.ones(3))
+        for current in Delaunay(examples).simplices
         for _ in range(38)
     ]
     aim.plot(*np.array(blends).T, ".", color="#c9ced6", ms=5, label="sampled blends")
@@ -108,7 +108,7 @@ def fast_search():
         - motion.role_positions(["hips"])
         for motion in (a[12:60:2], b[:90:2])
     ]
-    q, d = (one.reshape(len(one), -1) for one in rows)
+    q, d = (table.reshape(len(table), -1) for table in rows)
     _, neighbors = cKDTree(d).query(q, k=7)
     for i, row in enumerate(neighbors):
         lazy.plot(np.full(len(row), i), row, "o", color=GRAY, ms=2.8)
@@ -211,7 +211,7 @@ def motion_beats():
     bars.set(xlim=(0, seconds[-1]), ylim=(0, 1), yticks=[], xlabel="seconds")
     title(bars, "3  four beats are a movement; those that look alike are one kind")
     places = {"A": (0.2, 0.75), "B": (0.8, 0.72), "C": (0.5, 0.2)}
-    for one, other, likely in (
+    for node, other, likely in (
         ("A", "B", 0.7),
         ("B", "C", 0.8),
         ("C", "A", 0.6),
@@ -220,7 +220,7 @@ def motion_beats():
     ):
         graph.add_patch(
             FancyArrowPatch(
-                places[one],
+                places[node],
                 places[other],
                 connectionstyle="arc3,rad=0.16",
                 arrowstyle="-|>",
@@ -399,7 +399,7 @@ def _cheapest(q, d, neighbors):
     """Cheapest path through the lazy graph: frames (N, 2)."""
     cost, before = {}, {}
     for i, row in enumerate(neighbors):
-        for j in sorted(int(one) for one in row):
+        for j in sorted(int(cell) for cell in row):
             own = float(np.linalg.norm(q[i] - d[j]))
             options = [
                 (cost[i - di, j - dj], (i - di, j - dj))
@@ -409,9 +409,9 @@ def _cheapest(q, d, neighbors):
             if i == 0:
                 options.append((0.0, None))
             if options:
-                least, before[i, j] = min(options, key=lambda one: one[0])
+                least, before[i, j] = min(options, key=lambda cell: cell[0])
                 cost[i, j] = least + own
-    here = min((one for one in cost if one[0] == len(neighbors) - 1), key=cost.get)
+    here = min((cell for cell in cost if cell[0] == len(neighbors) - 1), key=cost.get)
     path = []
     while here is not None:
         path.append(here)
@@ -472,10 +472,10 @@ def _heap(axis, curve, corners, ink, shift):
     axis.scatter(corners, curve[corners] + shift, s=sizes, color=ink, alpha=0.75, zorder=3)
 
 
-def _transport(one, ones, other, others):
+def _transport(source, supply, other, others):
     """Least work per unit of mass from the corners of one curve to those of another; flows."""
-    a, b = _masses(ones), _masses(others)
-    apart = np.hypot(one[ones][:, None] - other[others], np.subtract.outer(ones, others))
+    a, b = _masses(supply), _masses(others)
+    apart = np.hypot(source[supply][:, None] - other[others], np.subtract.outer(supply, others))
     equal = np.vstack(
         [np.kron(np.eye(len(a)), np.ones(len(b))), np.kron(np.ones(len(a)), np.eye(len(b)))]
     )

@@ -30,7 +30,7 @@ DANCES = {
 def worst_second(files):
     """Ratio of the worst seam of some dances, the motion around it and takes that meet."""
     steps = Choreography.from_takes([ml.load(file) for file in sorted(files)])
-    song, found = steps.music("tune"), []
+    song, windows = steps.music("tune"), []
     for seed in SEEDS:
         motion = steps.dance_to(song, seed=seed, seconds=30.0).motions[0]
         ratios = seam_accelerations(motion) / steps.accelerations[0]
@@ -39,8 +39,10 @@ def worst_second(files):
                  if half <= s < len(motion) - half]  # fmt: skip
         k = max(inner, key=lambda n: ratios[n])
         seam = motion.provenance.seams[k]
-        found.append((float(ratios.max()), float(ratios[k]), motion[seam - half : seam + half + 1]))
-    return max(found, key=lambda row: row[1])
+        windows.append(
+            (float(ratios.max()), float(ratios[k]), motion[seam - half : seam + half + 1])
+        )
+    return max(windows, key=lambda row: row[1])
 
 
 def main(cmu, bandai):

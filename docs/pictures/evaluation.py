@@ -14,10 +14,13 @@ def main(results: str) -> None:
     figure = Figure(figsize=(10.0, 4.0), layout="constrained")
     axes = figure.subplots()
     for m, method in enumerate(methods):
-        held = [each["methods"][method] for each in judged["sets"].values()]
-        at = np.arange(len(held)) + 0.09 * (m - (len(methods) - 1) / 2)
-        score = np.array([one["score"] for one in held])
-        spans = [score - [one["low"] for one in held], [one["high"] for one in held] - score]
+        scored = [each["methods"][method] for each in judged["sets"].values()]
+        at = np.arange(len(scored)) + 0.09 * (m - (len(methods) - 1) / 2)
+        score = np.array([result["score"] for result in scored])
+        spans = [
+            score - [result["low"] for result in scored],
+            [result["high"] for result in scored] - score,
+        ]
         axes.errorbar(
             at, score, np.abs(spans), fmt="o", markersize=7 if m == 0 else 4, elinewidth=1,
             color=f"C{m}", label=f"{method} ({judged['mean'][method]:.2f})",

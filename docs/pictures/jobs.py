@@ -93,8 +93,8 @@ class Stage:
             shade = seen.colors if n not in pale else 0.45 * seen.colors + 0.55 * 0.93
             inks = np.rint(255 * shade).astype(int)
             corners = place(seen.corners).reshape(len(inks), 6).tolist()
-            for corner, one in zip(corners, inks, strict=True):
-                pen.polygon(corner, fill=tuple(one), outline=tuple(one))
+            for corner, color in zip(corners, inks, strict=True):
+                pen.polygon(corner, fill=tuple(color), outline=tuple(color))
         for where, filled in balls:
             at, r = place(self.view.project(where)[:2]), 7 * SMOOTH
             pen.ellipse([*(at - r), *(at + r)], fill=GREEN if filled else None, outline=GREEN,
@@ -185,20 +185,20 @@ def kick():
             "kick_front_mid_right_p0:0-70", expansion=ml.Expansion(join_distance=0.2)
         )
         motion = lib.parametrize(family, by=ml.at("right_ankle", frame=33), samples=400)
-        found = [motion.reach(_nearest(motion.accessible, target)) for target in targets]
+        results = [motion.reach(_nearest(motion.accessible, target)) for target in targets]
     stage = Stage(View(aside=40.0), 2.9, 0.92)
-    for n, one in enumerate(found):
-        part = one.motion[8:54].resample(FPS)
-        hit = (one.frames[0] - 8) / one.motion.fps
+    for n, result in enumerate(results):
+        part = result.motion[8:54].resample(FPS)
+        hit = (result.frames[0] - 8) / result.motion.fps
         for frame in range(len(part)):
             met = frame / FPS >= hit - 0.5 / FPS
             center = np.array([-0.1, 0.0, 0.25])
-            picture = stage.draw([part], frame, center, balls=[(one.target, met)])
+            picture = stage.draw([part], frame, center, balls=[(result.target, met)])
             pen = ImageDraw.Draw(picture)
-            where = ",".join(f"{x:.2f}" for x in one.target)
+            where = ",".join(f"{x:.2f}" for x in result.target)
             _write(pen, (10, 8), f"--at {where}", 13)
-            _write(pen, (10, 26), f"{100 * one.error:.1f} cm off" if met else "", 13, GREEN)
-            for dot in range(len(found)):
+            _write(pen, (10, 26), f"{100 * result.error:.1f} cm off" if met else "", 13, GREEN)
+            for dot in range(len(results)):
                 pen.ellipse([WIDTH - 60 + 12 * dot, 12, WIDTH - 54 + 12 * dot, 18],
                             fill=GREEN if dot < n + met else None, outline=FAINT)  # fmt: skip
             yield picture
@@ -336,10 +336,10 @@ def save(pictures, path):
         together.paste(picture, (0, n * HEIGHT))
     drawn = together.quantize(COLORS, method=Image.Quantize.MAXCOVERAGE).getpalette()
     fixed = [ink.PAPER, ink.FLOOR, ink.GRID, ink.SHADOW, ink.PATH_COLOR, TEXT, FAINT, GREEN, RED]
-    exact = np.rint(255 * np.array([ink.rgb(one) for one in fixed])).astype(int).ravel().tolist()
+    exact = np.rint(255 * np.array([ink.rgb(each) for each in fixed])).astype(int).ravel().tolist()
     colors = Image.new("P", (1, 1))
     colors.putpalette(exact + drawn[: 3 * COLORS])
-    shots = [one.quantize(palette=colors, dither=Image.Dither.NONE) for one in pictures]
+    shots = [each.quantize(palette=colors, dither=Image.Dither.NONE) for each in pictures]
     shots[0].save(
         path,
         save_all=True,

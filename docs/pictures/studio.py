@@ -339,8 +339,8 @@ def sheet(pictures, columns, width):
 
 
 def main(*given):
-    places = [Path(one) for one in given if one not in PICTURES]
-    names = [one for one in given if one in PICTURES] or list(PICTURES)
+    places = [Path(name) for name in given if name not in PICTURES]
+    names = [name for name in given if name in PICTURES] or list(PICTURES)
     with tempfile.TemporaryDirectory() as folder:
         corpus = places[0] if places else corpus_library(Path(folder))
         server = subprocess.Popen(
@@ -358,8 +358,8 @@ def main(*given):
                 taken = [photograph(page, name) for name in names]
                 browser.close()
             if names == list(PICTURES):
-                keep(sheet([one[0] for one in taken], 3, 480), HERE / "studio-light.png")
-                phones = [one[1 + k % 2] for k, one in enumerate(taken)]  # dark and light in turn
+                keep(sheet([shots[0] for shots in taken], 3, 480), HERE / "studio-light.png")
+                phones = [shots[1 + k % 2] for k, shots in enumerate(taken)]  # dark and light in turn
                 keep(sheet(phones, 6, 240), HERE / "studio-phone.png")
         finally:
             server.terminate()

@@ -1,26 +1,29 @@
-"""Write docs/api.md from the public names and their docstrings: python docs/make_api.py.
+"""Pages of the reference that MkDocs builds with the site: commands, and the Python interface.
 
-Public is what ``motionloom.__all__`` lists, the methods of its classes, what the verbs of a library
-give back, and what the folders of the package export.
+They are written from the commands' help and the docstrings and are not kept in the repository.
+``python docs/reference_pages.py FOLDER`` writes them to a folder, without MkDocs.
 """
 
 import importlib
 import inspect
 import re
+import sys
 import textwrap
 from pathlib import Path
 
+from click.testing import CliRunner
+
 import motionloom as ml
+from motionloom.cli import COMMANDS, app
 from motionloom.settings import Settings, described_fields, presets_of
 
-PAGE = Path(__file__).with_name("api.md")
-FOLDERS = (
+PACKAGES = (
     "motion", "character", "formats", "store", "features", "alignment", "search", "blending",
     "text", "parametric", "motion_graph", "fat_graph", "motion_matching", "dance", "crowd",
     "reconstruction", "evaluation",
     "library", "plots", "demo",
 )  # fmt: skip
-# What the verbs of a library return: module, class.
+# Results of the verbs of a library: module, class.
 RESULTS = (
     ("search", "Match"),
     ("search", "Matches"),
@@ -42,29 +45,101 @@ COLLECTIONS = (
 )  # fmt: skip
 
 
-def page() -> str:
-    """The reference: names of the package in full, names of its folders with their first line."""
+def pages() -> dict[str, str]:
+    """Path of each generated page below docs, with its text in Markdown."""
+    return {
+        "reference/commands.md": _commands(),
+        "reference/python.md": _interface(),
+        "reference/settings.md": _settings_page(),
+        "reference/results.md": _results(),
+        "reference/packages.md": _packages(),
+    }
+
+
+def on_files(files, config):
+    """Add the pages to the site: a hook of MkDocs."""
+    from mkdocs.structure.files import File
+
+    for path, text in pages().items():
+        files.append(File.generated(config, path, content=text))
+    return files
+
+
+def _commands() -> str:
+    """Complete help of every command, by job, in the order of `motionloom --help`."""
     parts = [
-        "# Python\n",
-        "Written from the docstrings. `import motionloom as ml`; everything in the first part is "
-        "reached as `ml.NAME`. Shapes: `T` frames, `J` joints (see [conventions](conventions.md)). "
-        "`help(ml.Library.search)` says the same in a terminal.\n",
+        "# Commands\n",
+        "This page shows the complete help of each command, as `motionloom COMMAND --help-all` "
+        "prints it. `--help` shows the options that most people need, and `--method NAME --help` "
+        "adds the options of one method. Commands that return data accept `--json`. Invalid input "
+        "ends with a one-line message and exit code 2. If some of several files could not be read, "
+        "the exit code is 1.\n",
     ]
-    names = [name for name in ml.__all__ if name not in FOLDERS and name != "__version__"]
-    for name in sorted(names, key=str.casefold):
-        parts.append(_entry(f"ml.{name}", getattr(ml, name), level=2))
-    parts.append("# Collections of a library\n")
-    for module, name in COLLECTIONS:
-        kind = getattr(importlib.import_module(f"motionloom.library.{module}"), name)
-        parts.append(_entry(name, kind, level=2))
-    parts.append("# What comes back\n")
-    for module, name in RESULTS:
-        kind = getattr(importlib.import_module(f"motionloom.{module}"), name)
-        parts.append(_entry(name, kind, level=2))
-    parts.append("# By folder\n")
-    for folder in FOLDERS:
-        parts.append(_folder(importlib.import_module(f"motionloom.{folder}")))
+    for command in COMMANDS:
+        text = CliRunner().invoke(app, [command, "--help-all"]).output.strip()
+        parts.append(f"## motionloom {command}\n\n```text\n{text}\n```\n")
     return "\n".join(parts)
+
+
+def _public() -> list[tuple[str, object]]:
+    names = [name for name in ml.__all__ if name not in PACKAGES and name != "__version__"]
+    return [(f"ml.{name}", getattr(ml, name)) for name in sorted(names, key=str.casefold)]
+
+
+def _is_settings(value: object) -> bool:
+    return inspect.isclass(value) and issubclass(value, Settings)
+
+
+def _interface() -> str:
+    """Functions and objects of `motionloom`."""
+    return "\n".join([
+        "# Python interface\n",
+        "After `import motionloom as ml`, every name on this page is available as `ml.NAME`. "
+        "Shapes are written with `T` for frames and `J` for joints; see "
+        "[conventions](conventions.md). `help(ml.Library.search)` shows the same text in a "
+        "terminal. [Settings](settings.md) lists the settings classes, [results](results.md) the "
+        "collections of a library and the objects that its methods return, and "
+        "[packages](packages.md) the names that each package exports.\n",
+        *(_entry(title, value, level=2) for title, value in _public() if not _is_settings(value)),
+    ])  # fmt: skip
+
+
+def _settings_page() -> str:
+    """Settings classes and search methods."""
+    return "\n".join([
+        "# Settings\n",
+        "Methods such as `Library.search` accept a settings object, its fields as keyword "
+        "arguments, or both; an explicit argument always takes precedence. The options of the "
+        "command line have the same names and defaults.\n",
+        *(_entry(title, value, level=2) for title, value in _public() if _is_settings(value)),
+    ])  # fmt: skip
+
+
+def _results() -> str:
+    """Collections of a library, and the objects that its methods return."""
+    collections = [
+        getattr(importlib.import_module(f"motionloom.library.{module}"), name)
+        for module, name in COLLECTIONS
+    ]
+    results = [
+        getattr(importlib.import_module(f"motionloom.{module}"), name) for module, name in RESULTS
+    ]
+    return "\n".join([
+        "# Collections and results\n",
+        "The collections are attributes of a library, such as `lib.labels`. The results are "
+        "returned by its methods.\n",
+        *(_entry(kind.__name__, kind, level=2) for kind in (*collections, *results)),
+    ])  # fmt: skip
+
+
+def _packages() -> str:
+    """Names that each package exports."""
+    modules = [importlib.import_module(f"motionloom.{package}") for package in PACKAGES]
+    return "\n".join([
+        "# Packages\n",
+        "Public names of each package, with the first line of their documentation.\n",
+        *map(_package, modules),
+    ])  # fmt: skip
 
 
 def _entry(title: str, value: object, *, level: int) -> str:
@@ -98,16 +173,16 @@ def _settings(kind: type[Settings], title: str, level: int) -> str:
 
 
 def _members(kind: type) -> list[tuple[str, object]]:
-    """Public methods and properties, those of the bases that are ours included, by name."""
-    found = {}
+    """Public methods and properties by name, inherited ones included."""
+    members = {}
     for base in reversed(kind.__mro__):
         if not base.__module__.startswith("motionloom"):
             continue
         for name, member in vars(base).items():
             member = getattr(member, "__func__", member)
             if not name.startswith("_") and (inspect.isfunction(member) or _is_property(member)):
-                found[name] = member
-    return sorted(found.items())
+                members[name] = member
+    return sorted(members.items())
 
 
 def _is_property(member: object) -> bool:
@@ -177,21 +252,21 @@ def _field(line: str) -> str:
     return f"    {line.strip()}" if line.strip() else ""
 
 
-def _folder(module) -> str:
-    first = (inspect.getdoc(module) or "").partition("\n")[0]
-    lines = [f"## {module.__name__}\n", f"{first}\n"]
+def _package(module) -> str:
+    """Names that a package exports, each with the first line of its documentation."""
+    summary = (inspect.getdoc(module) or "").partition("\n")[0]
     rows = []
     for name in sorted(_exported(module), key=str.casefold):
         value = getattr(module, name)
-        about = inspect.getdoc(value) if callable(value) or inspect.ismodule(value) else None
-        told = (about or "").partition("\n")[0] or _plain(value)
-        rows.append(f"| `{name}` | {told.replace('|', chr(92) + '|')} |")
+        doc = inspect.getdoc(value) if callable(value) or inspect.ismodule(value) else None
+        line = (doc or "").partition("\n")[0] or _plain(value)
+        rows.append(f"| `{name}` | {line.replace('|', chr(92) + '|')} |")
     table = ["| name | |", "|---|---|", *rows, ""] if rows else []
-    return "\n".join([*lines, *table])
+    return "\n".join([f"## {module.__name__}\n", f"{summary}\n", *table])
 
 
 def _exported(module) -> list[str]:
-    """What a folder exports: its list of names, or the functions that it defines itself."""
+    """Names in ``__all__`` of a package, or the functions that it defines itself."""
     defined = [name for name, value in vars(module).items()
                if not name.startswith("_") and inspect.isfunction(value)
                and value.__module__ == module.__name__]  # fmt: skip
@@ -199,15 +274,18 @@ def _exported(module) -> list[str]:
 
 
 def _plain(value: object) -> str:
-    """What a constant is, in a few words."""
+    """A constant in a few words."""
     if isinstance(value, dict):
         return f"by name: {', '.join(map(str, value))}"
     if isinstance(value, (tuple, list)) and all(
-        isinstance(one, (str, int, float)) for one in value
+        isinstance(item, (str, int, float)) for item in value
     ):
         return ", ".join(map(str, value))
     return type(value).__name__
 
 
 if __name__ == "__main__":
-    PAGE.write_text(page(), encoding="utf-8")
+    for path, text in pages().items():
+        target = Path(sys.argv[1]) / path
+        target.parent.mkdir(parents=True, exist_ok=True)
+        target.write_text(text, encoding="utf-8")
