@@ -1,6 +1,6 @@
 """What captions should find in the built-in corpus and in small procedural motions.
 
-``python tests/caption_truth.py [docs/evidence/words.md]`` prints precision and recall of every predicate,
+``python tests/caption_truth.py [docs/evidence/captions.md]`` prints precision and recall of every predicate,
 and writes them into the page.
 """
 
