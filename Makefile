@@ -74,7 +74,7 @@ sbom: $(RUN)/python  ## bill of materials of an installation without extras (Cyc
 	$(RUN)/cyclonedx-py environment --pyproject pyproject.toml --output-reproducible \
 	  --output-file dist/motionloom.cdx.json build/sbom/bin/python
 
-docs: $(STAMP) $(VENV)/.docs-ready
+docs: $(STAMP)  ## the site, in the folder site
 	NO_MKDOCS_2_WARNING=1 $(RUN)/mkdocs build --strict --quiet --site-dir site
 
 pictures: $(STAMP)  ## every picture of the docs, made anew
@@ -114,7 +114,3 @@ $(STAMP): pyproject.toml | $(RUN)/python
 	@$(UV) -e ".[dev]" || $(PIP) -e ".[dev]"
 	@$(BYTECODE) || true
 	@touch $(READY) $(TESTS) $(LINT) $(STAMP)
-
-$(VENV)/.docs-ready: pyproject.toml | $(RUN)/python
-	$(PIP) -e ".[docs]"
-	@touch $@

@@ -234,7 +234,7 @@ def test_shows_the_nominal_rate_and_keeps_the_exact_one(write, tmp_path):
 
 def test_a_given_rate_overrules_the_file(write):
     path = write(person(standing(3)).replace("0.0333333", "0"))
-    with pytest.raises(MotionFormatError, match=r"take.bvh:\d+: Frame Time must be.*as fps"):
+    with pytest.raises(MotionFormatError, match=r"take.bvh:\d+: Frame Time must be.*with fps"):
         ml.load(path)
     assert ml.load(path, fps=60).fps == 60.0
     with pytest.raises(InvalidInput, match="fps must be positive; got -1"):
@@ -255,7 +255,8 @@ def test_reads_one_of_several_figures_by_name(write):
     text = f"HIERARCHY\n{heads[0]}{heads[1]}MOTION\nFrames: 4\nFrame Time: 0.0333333\n{both}\n"
     path = write(text)
     with pytest.raises(
-        MotionFormatError, match="2 figures, with roots 'Hips', 'Hips2'.*choose one as skeleton"
+        MotionFormatError,
+        match="2 figures, with roots 'Hips', 'Hips2'.*choose one with the option skeleton",
     ):
         ml.load(path)
     second = ml.load(path, skeleton="Hips2")

@@ -75,6 +75,7 @@ def test_bones_that_differ_from_their_offset_and_change_are_counted():
     rows = [[x, 0, 0, 0, 80, 0, 0, -40 - x, 0] for x in (1, 2, 3)]
     differ, change = warnings(rows)
     assert (
-        differ == "position channels replace the OFFSET of 2 joints, 'hips' the first: they differ"
+        differ
+        == "position channels differ from the OFFSET of 2 joints, starting with 'hips' and replace it"
     )
     assert change == "bones change length: 'knee'"

@@ -263,7 +263,7 @@ def test_the_kind_of_dance_chooses_among_kept_choreographies(lib, tmp_path):
     done = run("dance", lib.path, tune, "-o", tmp_path / "d.bvh", "--kind", "tango")
     assert "no choreography for tango; there are: groove (4 beats), waltz" in str(done.exception)
     done = run("dance", lib.path, tune, "-o", tmp_path / "d.bvh", "--kind", "a", "--label", "b")
-    assert "leave out --takes, --label, --graph" in str(done.exception)
+    assert "cannot be combined with --takes, --label or --graph" in str(done.exception)
 
 
 def test_wrong_input_is_one_line(lib, tmp_path, capsys):
@@ -274,7 +274,7 @@ def test_wrong_input_is_one_line(lib, tmp_path, capsys):
     for arguments, message in [
         (("tune", "-o", tmp_path / "dance.doc"), "a dance is written to"),
         ((tmp_path / "song.txt", "-o", tmp_path / "dance.bvh"), "music is read from"),
-        ((tmp_path / "song.mid", "-o", tmp_path / "dance.bvh"), "no such music file; give a"),
+        ((tmp_path / "song.mid", "-o", tmp_path / "dance.bvh"), "no such music file; name a"),
         (
             ("tune", "-o", tmp_path / "d.bvh", "--follow", tmp_path / "path.csv"),
             "seconds",

@@ -150,7 +150,9 @@ def test_only_frames_with_the_desired_tag_are_played(database):
     player = database.player(velocity=(0.0, 2.5), gait="walk")
     motion = player.record(seconds=3)
     assert not any(source.motion.startswith("jog") for source in motion.sources)
-    with pytest.raises(InvalidInput, match="no frame has the tag 'crawl'; tags: stand, walk"):
+    with pytest.raises(
+        InvalidInput, match="no frame has the tag 'crawl'; available tags: stand, walk"
+    ):
         database.player(gait="crawl")
 
 
@@ -275,7 +277,7 @@ def test_response_is_the_time_to_half_of_the_turn(walks):
     turned = walk.transform(yaw=np.pi / 2)
     half, reached = response_times(turned, ((0.0, 0.0), (0.5, 90.0)))
     assert half == 0.0 and reached == 0.0
-    with pytest.raises(InvalidInput, match="a course is one of circle, .*; got 'maze'"):
+    with pytest.raises(InvalidInput, match="course must be one of circle, .*; got 'maze'"):
         course_path("maze")
 
 
@@ -313,7 +315,7 @@ def test_one_standing_pose_is_refused(walks):
         InvalidInput, match="needs takes of at least 0.7 s; the longest of 1 has 0.07"
     ):
         matching_database([still[:2]], MatchingSettings())
-    with pytest.raises(InvalidInput, match="at least one motion; none were chosen"):
+    with pytest.raises(InvalidInput, match="at least one motion; none are selected"):
         matching_database([], MatchingSettings())
 
 
@@ -373,8 +375,8 @@ def test_controls_are_checked(database):
         ({"velocity": (10**400, 0.0)}, "velocity must be two numbers"),
         ({"facing": {}}, "facing must be a finite number"),
         ({"speed": 10**400}, "speed must be a finite number"),
-        ({"gait": 3}, "gait must be tags, as texts; got 3"),
-        ({"gait": [["walk"]]}, "gait must be tags, as texts"),
+        ({"gait": 3}, "gait must be a tag or several tags; got 3"),
+        ({"gait": [["walk"]]}, "gait must be a tag or several tags"),
     ):
         with pytest.raises(InvalidInput, match=said):
             player.steer(**controls)
@@ -511,7 +513,7 @@ def test_takes_that_are_never_needed_are_left_out(library, monkeypatch):
     monkeypatch.setattr(MatchingDatabase, "coverage", lambda self: spare)
     done = ran("match", str(library.path), "build", "--prune", "--json")
     assert json.loads(done.stdout)["takes"] == 2
-    assert "left out, never worth playing: walk_left_p0" in done.stderr
+    assert "excluded, never played: walk_left_p0" in done.stderr
 
 
 # --- keyframes to motion -----------------------------------------------------------------------
@@ -585,9 +587,9 @@ def test_the_command_makes_a_motion_through_poses(library, walks, tmp_path):
             ["--pose", "walk_p0:999@1", "--pose", "walk_p0@0"],
             "walk_p0 has frames 0 to 137; got 999",
         ),
-        (["--pose", "walk_p0:9@1"], "at least two poses are needed; got 1"),
+        (["--pose", "walk_p0:9@1"], "keys must contain at least two poses; got 1"),
         (["--pose", "walk_p0:9@1", "--pose", "walk_p0:3@1.001"], "at least a frame apart, 0.033 s"),
-        ([], "match fill needs a FILE and --gap, or --pose at least twice"),
+        ([], "match fill needs a FILE and --gap, or at least two --pose options"),
     ],
 )
 def test_poses_that_cannot_be_passed_are_refused(library, tmp_path, options, said):

@@ -137,7 +137,7 @@ def test_the_body_is_sent_when_it_is_asked_for():
 
 def test_what_cannot_be_shown_is_named(kicks):
     hits = kicks.search("walk_p0:10-40", max=2)
-    with pytest.raises(InvalidInput, match=r"give it: ml.view\(matches, library=lib\)"):
+    with pytest.raises(InvalidInput, match=r"pass it as ml.view\(matches, library=lib\)"):
         ml.view(hits)
     with pytest.raises(InvalidInput, match="there is no match of 'walk_p0:10-40' to show"):
         ml.view(hits[:0], library=kicks)

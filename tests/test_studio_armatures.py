@@ -103,7 +103,7 @@ def test_poses_of_another_program_are_found_and_kept(client, library):
     [
         ({"root": "not base64"}, "root must be float32 numbers in base64"),
         ({"root": floats(np.zeros(4))}, "root must have 12 bytes per frame; got 16"),
-        ({"root": floats(np.zeros((2, 3)))}, "must have the same frames"),
+        ({"root": floats(np.zeros((2, 3)))}, "must have the same number of frames"),
         ({"root": "", "rotations": ""}, "at least one; got 0 and 0"),
         ({"root": floats(np.full((40, 3), np.nan))}, "root must be finite"),
         ({"rotations": floats(np.zeros((40, 21, 4)))}, "must be unit quaternions"),
@@ -139,7 +139,7 @@ def test_wrong_armatures_are_refused(client, library, changes, message):
     ("changes", "message"),
     [
         ({"character": 1}, "character must be less than 1, the number of characters; got 1"),
-        ({"aim": [0.0, 1.0, 0.5]}, "only a parametric motion can be aimed"),
+        ({"aim": [0.0, 1.0, 0.5]}, "aim is only available for parametric motions"),
         ({"fps": 5000.0}, "less than or equal to 1000"),
     ],
 )

@@ -139,4 +139,4 @@ def test_a_crowd_too_large_for_the_page_has_a_line_for_the_terminal(client):
 
 def test_a_crowd_that_is_not_open_is_reported(client):
     answer = client.get("/api/crowds/0123")
-    assert answer.json()["error"] == "this crowd is not open; make it again"
+    assert answer.json()["error"] == "this crowd is no longer available; create it again"

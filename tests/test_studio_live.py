@@ -77,7 +77,9 @@ def test_a_window_has_only_so_many_players(client):
     held = BrowserWindow(client.app.state.studio)
     for _ in range(64):
         held.add(object())
-    with pytest.raises(InvalidInput, match="64 players are running in this window; close some"):
+    with pytest.raises(
+        InvalidInput, match="64 players are running in this window. Close some of them first"
+    ):
         held.add(object())
     held.remove(1)
     assert held.add(object()) == 65
