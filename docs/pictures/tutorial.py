@@ -5,6 +5,7 @@ The commands are read from the page itself, docs/tutorials/aim.md, and run in th
 
 import os
 import re
+import shlex
 import tempfile
 from pathlib import Path
 
@@ -47,10 +48,10 @@ def follow(page):
                 run(line.removeprefix("$ motionloom "))
 
 
-def run(arguments):
-    """Run one command of motionloom in this process."""
-    result = CliRunner().invoke(app, arguments.split())
-    assert result.exit_code == 0, f"motionloom {arguments}\n{result.output}"
+def run(line):
+    """Run one motionloom command."""
+    done = CliRunner().invoke(app, shlex.split(line, comments=True))
+    assert done.exit_code == 0, f"{line}\n{done.output}"
 
 
 if __name__ == "__main__":
