@@ -41,7 +41,7 @@ def test_a_healthy_file_gets_a_table_with_what_was_understood(clinic):
         "healthy",
         "unit",
         "up y",
-        "foot stands",
+        "foot on the ground",
         "positions",
         "joints: names by",
         "confidence",

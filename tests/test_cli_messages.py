@@ -87,8 +87,8 @@ def test_what_an_import_leaves_out_is_told(tmp_path):
     walk.save(takes / "walk.bvh")
     (takes / "c.BLEND").write_bytes(b"")
     told = run("import", tmp_path / "a.loom", takes).stderr
-    assert "left out 2 .c3d files: markers without a skeleton; convert them to motions" in told
-    assert "left out 1 .blend file: no reader; convert to GLB" in told
+    assert "skipped  2 .c3d files: markers without a skeleton; convert them to motions" in told
+    assert "skipped  1 .blend file: no reader; convert to GLB" in told
     facts = json.loads(run("import", tmp_path / "a.loom", takes, "--json").stdout)
     assert facts["left_out"] == {".c3d": 2, ".blend": 1}
 
@@ -131,7 +131,7 @@ def test_folders_and_lists_of_files_are_checked_alike(tmp_path):
     walk.save(tmp_path / "c.c3d")
     for words in (("doctor", tmp_path), ("convert", tmp_path, tmp_path / "out", "--to", "glb")):
         told = run(*words).stderr
-        assert "left out 1 .c3d file: markers without a skeleton" in told
+        assert "skipped 1 .c3d file: markers without a skeleton" in told
     told = run("doctor", tmp_path / "a.bvh", tmp_path / "none.bvh", code=1)
     assert "none.bvh" in told.stderr and "1 file, 1 healthy" in told.stdout
     run("doctor", *files, "--fix", tmp_path / "fixed")
@@ -164,7 +164,7 @@ def test_names_that_are_labels_or_folders_are_told(tmp_path):
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        (("--bpm", "120"), "the motion does not keep this tempo"),
+        (("--bpm", "120"), "the motion does not follow this tempo"),
         (("--bpm", "120", "--first-beat", "0.2"), "feet do not land on these beats"),
         (("--bpm", "98.8"), ""),
     ],
