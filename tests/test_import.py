@@ -138,7 +138,7 @@ def test_a_library_can_be_kept_at_one_rate(tmp_path):
     lib = Library.create(tmp_path / "l.loom", fps=60)
     assert lib.add(tmp_path / "slow", tmp_path / "fast").frames == 2 * 121
     assert {lib[name].fps for name in lib} == {60.0}
-    with pytest.raises(LibraryError, match="kept at 60 fps, not 30; import without a rate"):
+    with pytest.raises(LibraryError, match="a frame rate of 60 fps, not 30; import without a rate"):
         lib.add(tmp_path / "slow", fps=30)
     mixed = Library.create(tmp_path / "mixed.loom")
     mixed.add(tmp_path / "slow")
@@ -146,7 +146,7 @@ def test_a_library_can_be_kept_at_one_rate(tmp_path):
     assert mixed.store.fps == 30.0
     other = Library.create(tmp_path / "other.loom")
     other.add(tmp_path / "fast")
-    with pytest.raises(LibraryError, match="holds motions at 120 fps, .* resampled to 30"):
+    with pytest.raises(LibraryError, match="contains motions at 120 fps, .* resampled to 30"):
         other.add(tmp_path / "slow", fps=30)
 
 

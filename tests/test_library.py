@@ -110,7 +110,9 @@ def test_labels_are_sorted_and_looked_up_both_ways(lib):
     assert lib.labels["a"] == ("run",) and lib.labels.motions("walk") == ("b",)
     lib.remove("b")
     assert lib.labels.counts() == {"run": 1}
-    with pytest.raises(InvalidInput, match=r"labels must be a sequence of texts, as in \['run'\]"):
+    with pytest.raises(
+        InvalidInput, match=r"labels must be a sequence of strings, as in \['run'\]"
+    ):
         lib.labels["a"] = "run"
     with pytest.raises(LibraryError, match="no motion 'x'"):
         lib.labels["x"] = ["run"]
@@ -125,7 +127,7 @@ def test_an_unknown_name_brings_the_nearest_ones(lib):
         lib["walk"]
     with pytest.raises(LibraryError, match="no motion '86_03'; did you mean 86_01, 86_02"):
         lib.labels["86_03"]
-    with pytest.raises(LibraryError, match=r"no motion '\?\?\?'; there are 86_01"):
+    with pytest.raises(LibraryError, match=r"no motion '\?\?\?'; this library contains 86_01"):
         lib.remove("???")
 
 
@@ -147,8 +149,8 @@ def test_another_motion_of_the_same_name_is_refused_unless_requested(lib):
 @pytest.mark.parametrize(
     ("motion", "name", "message"),
     [
-        (small_motion(), None, "name must be a printable text; got ''"),
-        (small_motion(), "a\nb", "name must be a printable text"),
+        (small_motion(), None, "name must be a printable string; got ''"),
+        (small_motion(), "a\nb", "name must be a printable string"),
         (small_motion()[:0], "m", "motion 'm' has no frames"),
     ],
 )
@@ -185,15 +187,15 @@ def test_digest_tells_content_and_not_history(tmp_path):
 
 def test_create_does_not_take_over_what_is_there(tmp_path):
     Library.create(tmp_path / "l.loom")
-    with pytest.raises(LibraryError, match="there is a library already; open it"):
+    with pytest.raises(LibraryError, match="this library already exists; open it"):
         Library.create(tmp_path / "l.loom")
     assert Library.create(tmp_path / "l.loom", exist_ok=True).names == ()
     (tmp_path / "file").write_text("x")
-    with pytest.raises(LibraryError, match="there is a file of that name"):
+    with pytest.raises(LibraryError, match="this is a file, but a library must be a folder"):
         Library.create(tmp_path / "file")
     (tmp_path / "folder").mkdir()
     (tmp_path / "folder/thesis.tex").write_text("x")
-    with pytest.raises(LibraryError, match=r"holds other files \(thesis.tex\)"):
+    with pytest.raises(LibraryError, match=r"contains other files \(thesis.tex\)"):
         Library.create(tmp_path / "folder")
     (tmp_path / "empty").mkdir()
     assert Library.create(tmp_path / "empty").names == ()
@@ -221,13 +223,13 @@ def test_says_why_a_library_cannot_be_opened(tmp_path):
     connection = sqlite3.connect(files["foreign"])
     connection.execute("CREATE TABLE meta (key, value)")
     connection.close()
-    with pytest.raises(LibraryError, match="catalogue.sqlite is of another application"):
+    with pytest.raises(LibraryError, match="catalogue.sqlite belongs to another application"):
         Library(tmp_path / "foreign")
     connection = sqlite3.connect(files["newer"])
     connection.execute("UPDATE meta SET value = '99' WHERE key = 'format'")
     connection.commit()
     connection.close()
-    with pytest.raises(LibraryError, match="made by a newer motionloom .format 99, .* up to 3"):
+    with pytest.raises(LibraryError, match="written by a newer motionloom .format 99; .* up to 3"):
         Library(tmp_path / "newer")
     files["garbage"].write_bytes(b"this is not a database " * 400)
     with pytest.raises(LibraryError, match="the catalogue is damaged"):
@@ -248,7 +250,7 @@ def test_says_why_a_library_cannot_be_opened(tmp_path):
     ("code", "message"),
     [
         ("SQLITE_CORRUPT_INDEX", "the catalogue is damaged .disk trouble.; restore it, or list"),
-        ("SQLITE_FULL", "the disk is full; what was committed is safe"),
+        ("SQLITE_FULL", "the disk is full; committed changes are safe"),
         (
             "SQLITE_READONLY_ROLLBACK",
             "an import was killed while writing, .* open the library once where",

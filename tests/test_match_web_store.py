@@ -200,7 +200,7 @@ def test_the_command_builds(library):
 
 def test_workers_write_to_a_store_and_do_not_ask_what_is_there():
     webs = RemoteCollection(files=None, folder="web.0")
-    with pytest.raises(LibraryError, match="workers write files"):
+    with pytest.raises(LibraryError, match="workers only write files"):
         webs.names()
 
 

@@ -70,7 +70,9 @@ WRONG = {
     "search takes.loom wlak": "did you mean walk?",
     "show takes.loom": "name one motion in it, as in takes.loom:NAME",
     "label takes.loom wlak gait": "did you mean walk?",
-    "search takes.loom walk --label jump": "no motion is labeled 'jump'; there are gait",
+    "search takes.loom walk --label jump": (
+        "no motion is labeled 'jump'; labels in this library: gait"
+    ),
     "walk takes.loom --label jump --seconds 5 -o a.bvh": "there are gait",
     "import takes.loom": "Missing argument 'PATH...'",
     "import takes.loom empty": "no motion files (expected .bvh,",
