@@ -104,7 +104,7 @@ def test_every_condition_names_a_signal_that_exists():
 
 
 def test_a_wrong_condition_is_refused():
-    with pytest.raises(InvalidInput, match="a condition is SIGNAL > NUMBER"):
+    with pytest.raises(InvalidInput, match="a condition must be SIGNAL > NUMBER"):
         Condition.parse("level is low")
 
 

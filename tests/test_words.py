@@ -129,7 +129,7 @@ def test_filters_and_numbers_of_results(lib):
 def test_bad_texts_are_one_clear_line(lib):
     for text, message in (
         ("", "text must have at least one word"),
-        ("the a of", "at least one word that says something"),
+        ("the a of", "at least one meaningful word"),
         ("kick " * 2000, "at most 2000 characters; got 10000"),
     ):
         with pytest.raises(InvalidInput, match=message):
@@ -313,7 +313,7 @@ def test_labels_as_babel_writes_them(tmp_path):
 @pytest.mark.parametrize(
     ("name", "content", "message"),
     [
-        ("a.txt", "x", "labels are read from .csv, .eaf, .json"),
+        ("a.txt", "x", "label files must be .csv, .eaf, .json"),
         ("a.csv", "file,start\nwalk,1\n", "expected the columns motion, start, end, label"),
         ("a.csv", "motion,start,end,label\nwalk,x,2,a\n", "line 2: expected a number, found 'x'"),
         ("a.csv", "motion,start,end,label\nwalk,1,,a\n", "start and end must both be given"),
