@@ -1,4 +1,4 @@
-"""What an import brings into a library, and what it leaves out."""
+"""Importing files into a library, and files that are skipped."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ def test_a_motion_whose_frames_were_lost_is_read_again(takes, lib):
     assert contents(lib.path) == before
 
 
-def test_what_is_stored_does_not_depend_on_order_or_processes(takes, tmp_path):
+def test_the_stored_data_does_not_depend_on_order_or_processes(takes, tmp_path):
     write_take(takes / "run/walk_000.bvh", seed=50)  # a name that occurs twice
     (takes / "run/bad.bvh").write_text("HIERARCHY")
     files = sorted(takes.rglob("*.bvh"))
@@ -150,7 +150,7 @@ def test_a_library_can_be_kept_at_one_rate(tmp_path):
         other.add(tmp_path / "slow", fps=30)
 
 
-def test_reader_options_are_part_of_what_is_unchanged(takes, lib):
+def test_a_file_with_other_reader_options_counts_as_changed(takes, lib):
     lib.add(takes)
     report = lib.add(takes, unit="mm")
     assert (report.added, report.replaced) == (12, 12)
@@ -172,7 +172,7 @@ def test_a_changed_companion_makes_its_takes_new(tmp_path):
     assert changed == {"01_01.amc", "01_02.amc", "01.asf", "x.gltf", "x.bin"}
 
 
-def test_says_what_is_wrong_with_the_paths(tmp_path, lib):
+def test_invalid_paths_are_reported(tmp_path, lib):
     with pytest.raises(InvalidInput, match="add needs at least one file or folder"):
         lib.add()
     with pytest.raises(InvalidInput, match="nowhere: no such file or folder"):

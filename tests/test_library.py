@@ -154,7 +154,7 @@ def test_another_motion_of_the_same_name_is_refused_unless_requested(lib):
         (small_motion()[:0], "m", "motion 'm' has no frames"),
     ],
 )
-def test_says_what_is_wrong_with_a_motion(lib, motion, name, message):
+def test_an_invalid_motion_is_reported(lib, motion, name, message):
     with pytest.raises(InvalidInput, match=message):
         lib.add_motion(motion, name=name)
     assert len(lib) == 0 and frame_files(lib) == []
@@ -169,23 +169,23 @@ def test_a_library_of_one_rate_resamples_what_comes_in(tmp_path):
         Library.create(tmp_path / "other.loom", fps=0)
 
 
-def test_digest_tells_content_and_not_history(tmp_path):
-    one, other = (Library.create(tmp_path / f"{x}.loom") for x in "ab")
+def test_the_digest_depends_on_content_not_history(tmp_path):
+    first, other = (Library.create(tmp_path / f"{x}.loom") for x in "ab")
     for seed in range(4):
-        one.add_motion(small_motion(seed), name=f"m{seed}", labels=["x", "y"])
+        first.add_motion(small_motion(seed), name=f"m{seed}", labels=["x", "y"])
     other.add_motion(small_motion(9), name="gone")
     other.add_motion(small_motion(8), name="m0")
     for seed in reversed(range(4)):
         other.add_motion(small_motion(seed), name=f"m{seed}", labels=["y", "x"], replace=True)
-    assert one.store.digest() != other.store.digest()
+    assert first.store.digest() != other.store.digest()
     other.remove("gone")
-    assert one.store.digest() == other.store.digest()
-    assert contents(one.path) == contents(other.path)
+    assert first.store.digest() == other.store.digest()
+    assert contents(first.path) == contents(other.path)
     other.labels["m1"] = ["x"]
-    assert one.store.digest() != other.store.digest()
+    assert first.store.digest() != other.store.digest()
 
 
-def test_create_does_not_take_over_what_is_there(tmp_path):
+def test_create_does_not_take_over_an_existing_folder(tmp_path):
     Library.create(tmp_path / "l.loom")
     with pytest.raises(LibraryError, match="this library already exists; open it"):
         Library.create(tmp_path / "l.loom")
@@ -201,7 +201,7 @@ def test_create_does_not_take_over_what_is_there(tmp_path):
     assert Library.create(tmp_path / "empty").names == ()
 
 
-def test_a_library_whose_making_was_cut_short_is_made_again(tmp_path):
+def test_a_library_whose_creation_was_interrupted_is_created_again(tmp_path):
     path = tmp_path / "l.loom"
     (path / "frames").mkdir(parents=True)
     (path / "lock").touch()
@@ -301,11 +301,11 @@ def test_travels_to_other_processes_and_threads(lib, monkeypatch):
     np.testing.assert_array_equal(traveled["m"].root, expected)
     with multiprocessing.get_context("fork").Pool(1) as pool:
         assert pool.apply(_names_and_frames, [lib]) == (("m",), 20)
-    found = []
-    thread = threading.Thread(target=lambda: found.append(lib["m"].root.copy()))
+    results = []
+    thread = threading.Thread(target=lambda: results.append(lib["m"].root.copy()))
     thread.start()
     thread.join()
-    np.testing.assert_array_equal(found[0], expected)
+    np.testing.assert_array_equal(results[0], expected)
 
 
 def _names_and_frames(lib):
@@ -472,11 +472,11 @@ def test_names_that_look_alike_in_the_file_system_stay_apart(lib):
 
 
 def test_two_libraries_share_nothing(tmp_path):
-    one = Library.create(tmp_path / "one.loom")
-    one.add_motion(small_motion(1), name="m")
-    shutil.copytree(one.path, tmp_path / "two.loom")
+    first = Library.create(tmp_path / "one.loom")
+    first.add_motion(small_motion(1), name="m")
+    shutil.copytree(first.path, tmp_path / "two.loom")
     two = Library(tmp_path / "two.loom")
-    one.remove("m")
+    first.remove("m")
     np.testing.assert_array_equal(two["m"].root, small_motion(1).root)
 
 

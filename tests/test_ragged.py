@@ -32,7 +32,7 @@ def test_no_rows_and_only_empty_rows():
     np.testing.assert_array_equal(offsets_of([]), [0])
 
 
-def test_says_what_is_wrong():
+def test_invalid_input_is_reported():
     with pytest.raises(
         InvalidInput, match="offsets must increase from 0 to 3, the number of values"
     ):

@@ -67,7 +67,7 @@ def test_an_import_after_the_catalogue_is_lost_keeps_all_frames(takes, tmp_path,
     assert again.store.entry("walk").source.endswith("walk.bvh")
 
 
-def test_a_damaged_catalogue_is_made_again_from_the_frames(takes):
+def test_a_damaged_catalogue_is_rebuilt_from_the_frames(takes):
     takes.close()
     path = takes.path / "catalogue.sqlite"
     path.write_bytes(b"no database at all" * 500)
@@ -120,7 +120,7 @@ def test_what_a_worker_left_is_in_the_trash_after_the_import(takes):
 def test_an_import_under_an_exchanged_catalogue_keeps_what_it_wrote(
     takes, tmp_path, monkeypatch, fails
 ):
-    """A backup of the catalogue is put in its place: it does not list what was imported since."""
+    """A backup of the catalogue is put in its place: it does not list later imports."""
     from motionloom.store.ingest import importing
 
     monkeypatch.setattr(importing, "BATCH_ROWS", 1)
@@ -275,7 +275,7 @@ def test_values_that_cannot_be_are_refused(takes, column, value, message):
 
 
 @pytest.mark.parametrize("table", ["labels", "segment_labels"])
-def test_labels_that_are_no_text_are_refused(takes, table):
+def test_labels_that_are_not_strings_are_refused(takes, table):
     takes.labels["jog"] = ["run"]
     takes.labels.add("jog:0-10", "start")
     change(takes, f"UPDATE {table} SET label = ? WHERE name = 'jog'", b"r\xffn")
@@ -430,7 +430,7 @@ def test_a_verified_artifact_is_not_read_again_for_a_day(takes, tmp_path, monkey
 
 @pytest.mark.parametrize("earlier", [False, True])
 def test_every_flipped_byte_is_noticed_when_an_artifact_is_first_read(tmp_path, rng, earlier):
-    """Of earlier releases, too, which have no checksums of pages."""
+    """Also for artifacts of earlier releases, which have no page checksums."""
     from motionloom.store.artifacts import folders
 
     file = tmp_path / "rows.npy"
@@ -565,7 +565,7 @@ def _changed_catalogue(path, *statement):
     "origin",
     ["x", "[]", '{"repairs": 5}', '{"unit_m": "a"}', '{"carrier": {"names": 3}}', "[" * 9000],
 )
-def test_a_damaged_origin_is_one_error_and_is_mended(tmp_path, origin):
+def test_a_damaged_origin_is_one_error_and_is_repaired(tmp_path, origin):
     with ml.Library.create(tmp_path / "takes.loom") as made:
         made.add_motion(ml.demo.clip("walk")[:20], name="walk")
     _changed_catalogue(made.path, "UPDATE motions SET origin = ?", (origin,))
@@ -599,7 +599,7 @@ def test_a_library_names_no_file_of_this_machine_as_a_character(tmp_path, monkey
         assert library["walk"].origin.character == str(elsewhere)
 
 
-def test_a_history_names_artifacts_as_texts(tmp_path):
+def test_a_history_names_artifacts_as_strings(tmp_path):
     with ml.Library.create(tmp_path / "takes.loom") as made:
         made.add_motion(ml.demo.clip("dance_groove"), name="groove")
         made.choreographies["groove"] = made.choreography(takes=["groove"], meter=4)
@@ -609,7 +609,7 @@ def test_a_history_names_artifacts_as_texts(tmp_path):
 
 
 @pytest.mark.parametrize("shape", [(1, 5, 2), (1, 5), (5,)])
-def test_damaged_statistics_of_captions_are_made_again(tmp_path, shape):
+def test_damaged_statistics_of_captions_are_recomputed(tmp_path, shape):
     with ml.Library.create(tmp_path / "takes.loom") as made:
         made.add_motion(ml.demo.clip("walk")[:40], name="walk")
         made.captions.describe(workers=1)
@@ -617,14 +617,14 @@ def test_damaged_statistics_of_captions_are_made_again(tmp_path, shape):
     (place / "checks.json").unlink()
     np.save(place / "statistics.npy", np.zeros(shape, np.float32))
     with ml.Library(made.path) as library:
-        library.add_motion(ml.demo.clip("jog")[:40], name="jog")  # what is known of walk is reused
+        library.add_motion(ml.demo.clip("jog")[:40], name="jog")  # rows of walk are reused
         library.captions.describe(workers=1)
         (place,) = (made.path / "derived").glob("captions.*")
         statistics = np.load(place / "statistics.npy")
         assert statistics.shape[0] == 2 and statistics.shape[1] > 5 and statistics.any(axis=1).all()
 
 
-def test_a_motion_whose_name_is_no_text_is_damage(takes):
+def test_a_motion_whose_name_is_not_a_string_is_damage(takes):
     change(takes, "UPDATE motions SET name = x'00ff' WHERE name = ?", takes.names[0])
     with pytest.raises(LibraryError, match="the catalogue is damaged: a motion has no name"):
         ml.Library(takes.path).labels.add("nobody", "calm")

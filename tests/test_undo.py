@@ -115,7 +115,7 @@ def test_a_change_that_fails_midway_is_undone_as_far_as_it_came(lib):
     assert lib.labels["walk"] == ("walk",)
 
 
-def test_labels_that_stay_the_same_are_no_change(lib):
+def test_labels_that_stay_the_same_are_not_a_change(lib):
     count = len(lib.history())
     lib.labels["walk"] = ["walk"]
     assert len(lib.history()) == count
