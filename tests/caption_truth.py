@@ -1,7 +1,7 @@
 """Expected captions of the built-in corpus and of small procedural motions.
 
-``python tests/caption_truth.py [docs/words.md]`` prints precision and recall of every predicate,
-and writes them into the page.
+``python tests/caption_truth.py [docs/evidence/captions.md]`` prints the precision and recall of
+every predicate and writes them into the page.
 """
 
 from __future__ import annotations

@@ -385,7 +385,7 @@ def test_every_option_of_a_measure_can_be_set(lib, method, options):
     ("weights", "message"),
     [
         ("heavy", "joint_weights must be importance, equal or JOINT=WEIGHT"),
-        ("left_ear=1", "no curve is called 'left_ear'; there are hips"),
+        ("left_ear=1", "no curve is called 'left_ear'; the curves are hips"),
         ("left_hand=much", "the weight of left_hand must be a number; got 'much'"),
         ({"left_hand": -1.0}, "joint_weights must not be negative"),
         (dict.fromkeys(CURVE_JOINTS, 0.0), "not all zero"),

@@ -663,7 +663,7 @@ def test_the_commands_write_a_body_and_measure_it(lib, walk, tmp_path):
     assert "roles must be ROLE=LABEL" in str(run.exception)
     for words, message in (
         ([lib.path], "Missing argument 'MARKERS'"),
-        ([markers, lib.path], f"LIB comes first: motionloom reconstruct {lib.path} {markers}"),
+        ([markers, lib.path], f"LIB must come first: motionloom reconstruct {lib.path} {markers}"),
     ):
         run = CliRunner().invoke(app, ["reconstruct", *map(str, words), "-o", str(body)])
         assert message in str(run.exception) + run.output

@@ -277,7 +277,7 @@ def test_matches_are_a_sequence(lib):
         (f"{KICK}_p0:10-11", {}, InvalidInput, "at least two frames; got 1"),
         (f"{KICK}_p0:10-9999", {}, InvalidInput, "range must lie within the motion's .* frames"),
         (f"{KICK}_p0:30-10", {}, InvalidInput, "got 30 to 10"),
-        (f"{KICK}_p0:1.5-3", {}, InvalidInput, "frames are whole numbers"),
+        (f"{KICK}_p0:1.5-3", {}, InvalidInput, "frames must be whole numbers"),
         ("nothing:1-20", {}, LibraryError, "no motion 'nothing'"),
         ("walk_p0", {"method": "magic"}, InvalidInput, "method must be one of dtw, lazy"),
         ("walk_p0", {"features": "e16"}, InvalidInput, "no distance is called 'e16'; did you"),

@@ -131,7 +131,7 @@ def test_filters_and_numbers_of_results(lib):
 
 def test_invalid_queries_are_reported_in_one_clear_line(lib):
     for text, message in (
-        ("", "text must have at least one word"),
+        ("", "text must contain at least one word"),
         ("the a of", "at least one meaningful word"),
         ("kick " * 2000, "at most 2000 characters; got 10000"),
     ):
@@ -140,10 +140,10 @@ def test_invalid_queries_are_reported_in_one_clear_line(lib):
     for text, message in (
         ("プリンをたべる", "no motion is described by 'プリンをたべる'"),
         ("прыжок вверх", "no motion is described by"),
-        ("blorp", "no motion is described by 'blorp'; texts are English, or words of your own"),
+        ("blorp", "no motion is described by 'blorp'; use English words, or words from your"),
         ("kick\x1b[31m", r"text must not have control characters; got '\x1b'"),
         ("kick\x00", r"text must not have control characters; got '\x00'"),
-        ("", "text must have at least one word; got none"),
+        ("", "text must contain at least one word"),
         ("kick " * 2000, "at most 2000 characters"),
     ):
         done = ran("find", lib.path, text)
@@ -204,7 +204,7 @@ def test_a_label_without_meaning_does_not_lower_the_rank(tmp_path):
     for name, label in (("walk", "walk, calm"), ("jump_up", "clean"), ("sit_stand", "a jump cut")):
         library.add_motion(ml.demo.clip(name), name=f"m_{name[0]}", labels=[label])
     index = open_index(library.store)
-    assert dict(zip(index.names, index.told, strict=True)) == {
+    assert dict(zip(index.names, index.descriptive, strict=True)) == {
         "m_j": False, "m_s": True, "m_w": True,
     }  # fmt: skip
     # By label only the seated one would be found; by what it shows, the one labeled "clean".

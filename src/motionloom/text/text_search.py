@@ -87,7 +87,7 @@ def query_parts(text: str, words: Callable[[str], list[str]]) -> list[QueryPart]
                     QueryPart(piece.strip(" ,.;"), part_words, together=n > 0 and bool(parts))
                 )
     if not parts:
-        raise InvalidInput(f"text must have at least one meaningful word; got {text!r}")
+        raise InvalidInput(f"text must contain at least one meaningful word; got {text!r}")
     return parts
 
 
