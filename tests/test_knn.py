@@ -243,7 +243,9 @@ def test_vectors_that_do_not_fit_the_index_are_refused(rng):
     index = BucketIndex.build(rows)
     with pytest.raises(InvalidInput, match=r"queries must have shape \(n, 6\); got \(2, 5\)"):
         index.nearest(rows[:2, :5], rows, k=3)
-    with pytest.raises(InvalidInput, match="rows must have at least 400 rows, as the index; got 9"):
+    with pytest.raises(
+        InvalidInput, match="rows must have at least 400 rows, like the index; got 9"
+    ):
         index.nearest(rows[:2], rows[:9], k=3)
     with pytest.raises(InvalidInput, match="allowed must have at least 400 rows"):
         index.nearest(rows[:2], rows, k=3, allowed=np.ones(399, bool))

@@ -328,7 +328,7 @@ def test_labels_as_babel_writes_them(tmp_path):
         ("a.json", '{"walk": {"frame_ann": {"labels": [{"raw_label": "a"}]}}}', "needs start_t"),
         ("a.eaf", "<a>", "not an ELAN file"),
         ("a.eaf", "<a/>", "expected ANNOTATION_DOCUMENT, found a"),
-        ("a.eaf", "<!DOCTYPE a [<!ENTITY b 'c'>]><a/>", "has no DOCTYPE"),
+        ("a.eaf", "<!DOCTYPE a [<!ENTITY b 'c'>]><a/>", "must not have a DOCTYPE"),
     ],
 )
 def test_damaged_label_files_are_refused(tmp_path, name, content, message):

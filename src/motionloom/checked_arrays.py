@@ -131,7 +131,7 @@ def npy_header(file: IO[bytes]) -> tuple[tuple[int, ...], Literal["C", "F"], np.
         (2, 0): np.lib.format.read_array_header_2_0,
     }.get(version)
     if read is None:
-        raise ValueError(f"a header of version {version}")
+        raise ValueError(f"unsupported header version {version}")
     shape, fortran, dtype = read(file)
     if dtype.hasobject or not dtype.itemsize or dtype.fields:
         raise ValueError(f"expected numbers, found {dtype}")

@@ -56,8 +56,8 @@ def plain_name(name: object) -> str:
     for part in parts:
         if part in ("", ".", "..") or not part.isprintable() or set(part) & set("\\:"):
             raise LibraryError(
-                f"damaged library: it names the file {str(name)[:200]!r}, and a file of a "
-                "library has a plain name, such as frames/walk.npy"
+                f"damaged library: it names the file {str(name)[:200]!r}, but files of a library "
+                "must have plain names, such as frames/walk.npy"
             )
     return str(name)
 
@@ -100,7 +100,8 @@ def below(root: Path, name: str) -> Path:
         path = path / part
         if path.is_symlink():
             raise LibraryError(
-                f"{path}: a link; the files of a library are in its own folder, or in an object "
+                f"{path}: this is a link; the files of a library must be in its own folder, or in "
+                "an object "
                 "store (motionloom import --store)"
             )
     return path

@@ -312,7 +312,7 @@ def make_certificates(folder: Path | None = None) -> Path:
     openssl = shutil.which("openssl")
     if openssl is None:
         raise MissingExtra(
-            f"certificates are made by openssl, which is not installed; put {KEY} and "
+            f"creating certificates requires openssl, which is not installed; put {KEY} and "
             f"{CERTIFICATE} into {folder} yourself"
         )
     try:
@@ -348,8 +348,8 @@ def security(folder: Path | None = None) -> Any:
     key, certificate = folder / KEY, folder / CERTIFICATE
     if not (key.is_file() and certificate.is_file()):
         raise InvalidInput(
-            f"a cluster with TLS needs {key} and {certificate.name}: motionloom cluster --tls "
-            "makes them; copy the folder from the machine of the scheduler"
+            f"a cluster with TLS needs {key} and {certificate.name}: create them with motionloom "
+            "cluster --tls, or copy the folder from the machine of the scheduler"
         )
     roles = ("client", "scheduler", "worker")
     return Security(

@@ -94,8 +94,8 @@ def _check(row: LabelRow, path: Path) -> None:
         return
     if not (math.isfinite(row.start) and math.isfinite(row.end) and 0.0 <= row.start < row.end):
         raise InvalidInput(
-            f"{path}: {row.label!r} of {row.motion}: the start must be before the end, both from 0 "
-            f"on; got {row.start:g} to {row.end:g}"
+            f"{path}: {row.label!r} of {row.motion}: the start must be before the end, and not "
+            f"negative; got {row.start:g} to {row.end:g}"
         )
 
 
@@ -206,7 +206,7 @@ def _read_elan(text: str, path: Path) -> list[LabelRow]:
     from xml.etree import ElementTree
 
     if "<!DOCTYPE" in text or "<!ENTITY" in text:
-        raise InvalidInput(f"{path}: an ELAN file has no DOCTYPE; refused")
+        raise InvalidInput(f"{path}: an ELAN file must not have a DOCTYPE")
     try:
         root = ElementTree.fromstring(text)
     except ElementTree.ParseError as error:
@@ -237,7 +237,7 @@ def _elan_text(rows: Sequence[LabelRow], lengths: dict[str, float], path: Path) 
     names = sorted({row.motion for row in rows})
     if len(names) != 1:
         raise InvalidInput(
-            f"{path}: an ELAN file holds the labels of one motion; got those of {len(names)}: "
+            f"{path}: an ELAN file contains the labels of one motion; got {len(names)} motions: "
             "choose one (only)"
         )
     root = tree.Element(

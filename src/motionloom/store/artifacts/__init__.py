@@ -315,7 +315,7 @@ class Artifacts:
 
     def _keeps_changing(self) -> LibraryError:
         return LibraryError(
-            f"{self._store.path}: the library keeps changing; try again when no process writes "
+            f"{self._store.path}: the library keeps changing; try again when no process is writing "
             "to it"
         )
 

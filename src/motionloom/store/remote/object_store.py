@@ -220,8 +220,8 @@ class ObjectStore:
         content = data[piece.start - first :][: piece.length]
         if len(content) != piece.length:
             raise LibraryError(
-                f"{self.address}/{piece.name}: damaged: expected {piece.length} bytes from "
-                f"{piece.start} on, found {len(content)}"
+                f"{self.address}/{piece.name}: damaged: expected {piece.length} bytes at offset "
+                f"{piece.start}, found {len(content)}"
             )
         self.verify(piece, data, first)
         return content
@@ -249,7 +249,9 @@ class ObjectStore:
                 files.pipe_file(f"{root}/{name}", content)
                 return len(content)
             except FileNotFoundError as error:  # no such bucket
-                raise ObjectStoreError(f"{self.address}: there is no such place: {error}") from None
+                raise ObjectStoreError(
+                    f"{self.address}: this address does not exist: {error}"
+                ) from None
 
     def _files(self) -> tuple[Any, str]:
         """Return the fsspec file system, and the prefix of all names."""
@@ -286,7 +288,7 @@ def trusted_store(library: Path, address: str, identity: str) -> ObjectStore:
     if not is_trusted(store_key(address, identity)):
         raise LibraryError(
             f"{library}: the frames of this library are in {address}, an address that was not "
-            f"chosen on this machine. If it is the right one: motionloom trust {library}"
+            f"chosen on this machine. If the address is correct, run motionloom trust {library}"
         )
     return ObjectStore(address)
 

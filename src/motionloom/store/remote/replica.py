@@ -52,7 +52,7 @@ def check_not_replica(catalogue: Catalogue, path: Path) -> None:
     if _identity(Path(home)) == meta.get("id"):
         raise LibraryError(
             f"{path}: this is a replica of {home}, and the frames of both are in "
-            f"{meta['store']}: a replica can be read, not written to"
+            f"{meta['store']}: a replica is read-only"
         )
     catalogue.set_meta("home", here)  # the library was moved
 

@@ -249,7 +249,7 @@ def _written(part: PhraseCandidate | None) -> str:
     return f"{part} {part.side} arm" if part.side else str(part)
 
 
-_ADVICE = "name an action that one of its labels or captions has, or label takes with this one"
+_ADVICE = "use an action from its labels or captions, or label some takes with this one"
 
 
 def _unmatched(index: TextIndex, phrase: Phrase) -> InvalidInput:
