@@ -249,7 +249,7 @@ class _WebSearch:
             labels = labels if name in others else []
             extra = "".join(f" --label {label}" for label in labels)
             raise LibraryError(
-                f"{self.library.path}: {name!r} has no web with {which} to be searched; build it "
+                f"{self.library.path}: {name!r} has no web with {which}; build it "
                 f"with motionloom web {self.library.path} build{extra}"
             )
 

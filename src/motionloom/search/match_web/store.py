@@ -234,8 +234,8 @@ class WebStore:
         if not isinstance(every.distance, PointCloud):
             if options.cells == "near":
                 raise InvalidInput(
-                    f"cells must be all for the distance {every.distance.name}; near cells are "
-                    "those of point clouds (pc1 to pc11)"
+                    f"cells must be all with the distance {every.distance.name}; near cells need a "
+                    "point-cloud distance (pc1 to pc11)"
                 )
             return every
         limits = replace(every.limits, near=NEAR_MATCHES, network_seconds=NETWORK_SECONDS)
