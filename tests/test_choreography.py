@@ -480,7 +480,7 @@ def test_edits_return_another_graph():
     np.testing.assert_allclose(graph.reweighted("a", "b", 3.0).transitions[0, :2], [0.25, 0.75])
     assert graph.renamed({"a": "box step"}).names[0] == "box step"
     for wrong, words in (
-        (lambda: graph.with_edge("x", "a"), "no node is called 'x'; there are a, b, c"),
+        (lambda: graph.with_edge("x", "a"), "there is no node 'x'; the nodes are a, b, c"),
         (lambda: graph.with_edge("a", "b", 0.0), "likelihood must be over 0"),
         (lambda: graph.without_edge("c", "a"), "no edge from c to a"),
         (lambda: graph.reweighted("c", "a", 2.0), "no edge from c to a"),
@@ -519,9 +519,9 @@ def test_graphml_is_what_networkx_reads(tmp_path):
     "name, text, words",
     [
         ("g.json", "{", "not a movement transition graph"),
-        ("g.json", "{}", "it lacks 'nodes'"),
-        ("g.json", '{"nodes": [], "edges": [{"from": "a", "to": "b"}]}', "it lacks 'likelihood'"),
-        ("g.json", "[1]", "not a movement transition graph: it holds a list"),
+        ("g.json", "{}", "'nodes' is missing"),
+        ("g.json", '{"nodes": [], "edges": [{"from": "a", "to": "b"}]}', "'likelihood' is missing"),
+        ("g.json", "[1]", "not a movement transition graph: it contains a list"),
         ("g.json", '{"nodes": [7], "edges": []}', "not a movement transition graph"),
         (
             "g.json",
@@ -530,7 +530,7 @@ def test_graphml_is_what_networkx_reads(tmp_path):
         ),
         ("g.json", '{"nodes": [{"name": "a", "movements": [0]}], "edges": [3]}', "not a movement"),
         ("g.graphml", "<graph", "not a movement transition graph"),
-        ("g.graphml", "<!DOCTYPE x [<!ENTITY a 'b'>]><x/>", "document type declaration is refused"),
+        ("g.graphml", "<!DOCTYPE x [<!ENTITY a 'b'>]><x/>", "document type declaration is not accepted"),
     ],
 )
 def test_damaged_graph_files_are_reported(tmp_path, monkeypatch, name, text, words):
@@ -563,13 +563,13 @@ def test_wrong_rules_are_reported_by_number(tmp_path):
     good = {"from": "a", "to": "b", "factor": 2.0}
     for rule, words in (
         ({"from": "a"}, "rule 2: a rule must have from, to and one of"),
-        ({"from": "a", "to": "z", "factor": 1.0}, "rule 2: no node is called 'z'"),
+        ({"from": "a", "to": "z", "factor": 1.0}, "rule 2: there is no node 'z'"),
         ({"from": "a", "to": "b", "factor": "much"}, "rule 2: factor must be a number"),
         ("a", "rule 2: a rule must be an object"),
-        ({"rename": ["a"]}, "rule 2: rename must be an object of names to names"),
-        ({"rename": {"a": 5}}, "rule 2: rename must be an object of names to names"),
-        ({"start": 1.0}, "rule 2: start must be an object of names to numbers"),
-        ({"start": {"a": "most"}}, "rule 2: start must be an object of names to numbers"),
+        ({"rename": ["a"]}, "rule 2: rename must be an object that maps names to names"),
+        ({"rename": {"a": 5}}, "rule 2: rename must be an object that maps names to names"),
+        ({"start": 1.0}, "rule 2: start must be an object that maps names to numbers"),
+        ({"start": {"a": "most"}}, "rule 2: start must be an object that maps names to numbers"),
     ):
         with pytest.raises(InvalidInput, match=words):
             with_rules(small(), [good, rule])
@@ -633,7 +633,7 @@ def test_a_choreography_survives_its_file(made, dances, tmp_path):
         (lambda data: data.pop("fps"), "must have fps, beat_frames and cuts.*KeyError 'fps'"),
         (lambda data: data.update(fps=0), "fps must be positive and beat_frames at least 2; got 0"),
         (lambda data: data.update(beat_frames=1), "beat_frames at least 2; got 30 and 1"),
-        (lambda data: data.update(cuts=[]), "it has no movements"),
+        (lambda data: data.update(cuts=[]), "the choreography has no movements"),
         (lambda data: data.update(cuts=[7]), "each with source and beats: TypeError"),
         (lambda data: data["cuts"][1].pop("source"), "KeyError 'source'"),
         (lambda data: data["cuts"][1].update(beats=["a"]), "ValueError could not convert"),

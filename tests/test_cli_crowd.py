@@ -142,7 +142,7 @@ def test_walks_of_a_library_and_of_files_march(tmp_path, library):
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        (["ballroom", "--label", "walk"], "no couple among 2 takes: .*LEADER.FOLLOWER"),
+        (["ballroom", "--label", "walk"], "no couple was found among 2 takes: .*LEADER.FOLLOWER"),
         (["ballroom", "--label", "tango"], "no motion is labeled 'tango'; there are walk, waltz"),
         (
             ["ballroom", "--takes", "walk_0+walk_1"],

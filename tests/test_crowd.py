@@ -117,7 +117,7 @@ def test_the_same_seed_dances_the_same(waltz):
         (lambda: settings_from("ballroom", {"couples": 2}, "ball.toml"), "there is no music"),
         (lambda: BallroomSettings(couples=0, tempo_bpm=90), "couples must be at least 1"),
         (lambda: BallroomSettings(couples=1, floor=Ballfloor(room=(0.5, 9.0))), "do not fit"),
-        (lambda: Ballfloor(columns=((0, 0, -1),)), "radius above 0"),
+        (lambda: Ballfloor(columns=((0, 0, -1),)), "a positive radius"),
         (lambda: BallroomSettings(tempo_bpm=900), "tempo_bpm must be at most 240"),
         (lambda: settings_from("march", {"points": CORNERS}, "a.toml"), "there is no music"),
         (lambda: MarchSettings(points=((0, 0),), tempo_bpm=96), "points must be at least two rows"),

@@ -201,7 +201,7 @@ def test_a_running_clock_changes_its_tempo_smoothly_and_is_read_in_order():
         (lambda steps, song: steps.player(100).steer(wind=1), "no control 'wind'"),
         (
             lambda steps, song: steps.onto([steps.movements[0].motion.skeleton] * 2),
-            "one per character, 1; got 2",
+            "expected 1 skeletons, one per character; got 2",
         ),
         (
             lambda steps, song: steps.dance_to(Music(np.array([1.0]), 4, np.array([0]), 5.0)),

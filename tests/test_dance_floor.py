@@ -83,9 +83,9 @@ def test_a_floor_is_kept_to(dances):
 
 
 def test_a_floor_that_is_too_small_says_how_many_fit(dances):
-    with pytest.raises(InvalidInput, match="9 characters do not fit on a floor of 4 by 3 m: there"):
+    with pytest.raises(InvalidInput, match="9 characters do not fit on a floor of 4 by 3 m; there"):
         dance_floor(dances, DanceFloorSettings(count=9, seconds=5, floor=(4.0, 3.0)))
-    with pytest.raises(InvalidInput, match="floor must be a width and a depth"):
+    with pytest.raises(InvalidInput, match="floor must be a positive width and depth"):
         DanceFloorSettings(floor=(0.0, 3.0))
 
 

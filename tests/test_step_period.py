@@ -85,7 +85,7 @@ def test_the_command_edits_beats(lib):
 def test_says_what_is_wrong(lib):
     for times, message in (
         ([1.0], "at least two times"),
-        ([1.0, 1.01], "rise by at least 0.05 s"),
+        ([1.0, 1.01], "at least 0.05 s apart"),
         ([1.0, float("nan")], "at least two times"),
         ([-1.0, 1.0], "within the"),
     ):
