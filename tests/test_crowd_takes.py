@@ -121,7 +121,9 @@ def test_takes_that_give_too_little_are_refused(couple):
         couple_steps([couple], meter=0)
     with pytest.raises(InvalidInput, match="201 takes are too many to detect couples"):
         guessed_couples(["take"] * 201, {}.__getitem__, among="201 takes")
-    with pytest.raises(InvalidInput, match="no couple was found among 1 take: no two takes are equally long"):
+    with pytest.raises(
+        InvalidInput, match="no couple was found among 1 take: no two takes are equally long"
+    ):
         guessed_couples(["take"], {"take": leader}.__getitem__, among="1 take")
     with pytest.raises(InvalidInput, match="a ballroom needs at least 4 in hold and on the beat"):
         couple_steps([(leader[:150], follower[:150])], meter=3)

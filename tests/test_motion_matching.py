@@ -417,7 +417,7 @@ def test_a_damaged_database_is_refused_before_it_is_used(database, tmp_path):
     about = json.loads((tmp_path / "about.json").read_text())
     about["ranges"][0][2] += 7
     (tmp_path / "about.json").write_text(json.dumps(about))
-    with pytest.raises(LibraryError, match="ranges do not follow each other"):
+    with pytest.raises(LibraryError, match="ranges are not consecutive"):
         open_database(tmp_path, MatchingSettings())
 
 

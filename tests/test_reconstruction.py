@@ -406,7 +406,7 @@ def test_usual_names_are_understood(walk):
 @pytest.mark.parametrize(
     ("labels", "roles", "message"),
     [
-        (("a", "b", "c", "d", "e", "f"), None, "none names a joint. Say in roles which marker"),
+        (("a", "b", "c", "d", "e", "f"), None, "none names a joint among the labels"),
         (SIX, {"left_wrst": "head"}, "roles has no role 'left_wrst'; did you mean left_wrist"),
         (SIX, {"head": "hed"}, "there is no marker 'hed'; did you mean head"),
         (SIX, {"head": "head", "hips": "hips"}, "at least 3 markers"),
@@ -421,13 +421,13 @@ def test_says_which_marker_is_not_understood(walk, labels, roles, message):
 
 def test_says_when_markers_are_of_another_unit_or_never_seen(walk):
     markers = tracked(walk)
-    with pytest.raises(InvalidInput, match="are they in mm"):
+    with pytest.raises(InvalidInput, match="Are they in mm"):
         control_signal(Markers(SIX, 1000 * markers.positions, 30))
     with pytest.raises(InvalidInput, match="Are they in meters"):
         control_signal(Markers(SIX, 1e-3 * markers.positions, 30))
     unseen = markers.positions.copy()
     unseen[:, 2:] = np.nan
-    with pytest.raises(InvalidInput, match="only 2 ever appear, never right_wrist"):
+    with pytest.raises(InvalidInput, match="only 2 appear in any frame, and right_wrist"):
         control_signal(Markers(SIX, unseen, 30))
     with pytest.raises(InvalidInput, match="got list"):
         control_signal([1, 2])
@@ -582,7 +582,7 @@ def test_progress_counts_every_frame_once(lib, walk, mode):
 def test_feature_sets_that_markers_do_not_give_are_taken_from_the_first_pass(lib, walk):
     found = lib.reconstruct(walk, skeleton=walk, features="e30")
     assert joint_errors(walk, found)[0].mean() < 2.0
-    with pytest.raises(InvalidInput, match="e30 are not. Use e15, or the mode offline"):
+    with pytest.raises(InvalidInput, match="e30 is not such a set. Use e15, or mode offline"):
         lib.reconstruct(walk, skeleton=walk, features="e30", mode="online")
 
 

@@ -108,4 +108,4 @@ def test_the_studio_keeps_dragged_beats(lib):
         assert client.get("/api/motions/groove/beats").json() == kept
         assert not client.put("/api/motions/groove/beats", json={"times": []}).json()["given"]
         wrong = client.put("/api/motions/groove/beats", json={"times": [1.0, 1.01]})
-        assert wrong.status_code in (400, 422) and "rise" in wrong.text
+        assert wrong.status_code in (400, 422) and "increasing" in wrong.text

@@ -86,7 +86,7 @@ class Street:
         Examples
         --------
         >>> straight = Street.through([(0, 0), (0, 10)])
-        >>> round(straight.length, 3), straight.beside(4.0, 1.5).round(3) + 0.0
+        >>> round(straight.length, 3), straight.positions(4.0, 1.5).round(3) + 0.0
         (10.0, array([1.5, 4. , 0. ]))
         """
         from scipy.interpolate import BSpline
@@ -121,7 +121,7 @@ class Street:
         """Length in meters."""
         return float(self.way[-1])
 
-    def beside(self, way: ArrayLike, offset: ArrayLike) -> Array:
+    def positions(self, way: ArrayLike, offset: ArrayLike) -> Array:
         """Return positions x, z, yaw (..., 3) at distances `way` along and `offset` to the left.
 
         Before its start and after its end, the street continues straight.

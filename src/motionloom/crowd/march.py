@@ -67,7 +67,7 @@ def formation(settings: MarchSettings, times: Array) -> Array:
         settings.formation.pace * times[None]
         + settings.formation.spacing * (settings.formation.ranks - 1 - ranks)[:, None]
     )
-    return settings.street.beside(way, offsets[:, None])
+    return settings.street.positions(way, offsets[:, None])
 
 
 def march(
