@@ -513,7 +513,7 @@ def test_takes_that_are_never_needed_are_left_out(library, monkeypatch):
     monkeypatch.setattr(MatchingDatabase, "coverage", lambda self: spare)
     done = ran("match", str(library.path), "build", "--prune", "--json")
     assert json.loads(done.stdout)["takes"] == 2
-    assert "left out, never worth playing: walk_left_p0" in done.stderr
+    assert "excluded, never played: walk_left_p0" in done.stderr
 
 
 # --- keyframes to motion -----------------------------------------------------------------------
@@ -589,7 +589,7 @@ def test_the_command_makes_a_motion_through_poses(library, walks, tmp_path):
         ),
         (["--pose", "walk_p0:9@1"], "keys must contain at least two poses; got 1"),
         (["--pose", "walk_p0:9@1", "--pose", "walk_p0:3@1.001"], "at least a frame apart, 0.033 s"),
-        ([], "match fill needs a FILE and --gap, or --pose at least twice"),
+        ([], "match fill needs a FILE and --gap, or at least two --pose options"),
     ],
 )
 def test_poses_that_cannot_be_passed_are_refused(library, tmp_path, options, said):

@@ -143,7 +143,9 @@ def test_the_center_of_mass_needs_a_body():
         ["Hips", "Spine", "Head"], [-1, 0, 1], [[0, 0, 0], [0, 0.5, 0], [0, 0.3, 0]]
     )
     still = ml.Motion(stick, np.tile([1.0, 0, 0, 0], (2, 3, 1)), np.zeros((2, 3)), 30)
-    with pytest.raises(RoleError, match="center of mass needs the joints of trunk, arms and legs"):
+    with pytest.raises(
+        RoleError, match="center of mass needs the joints of the trunk, arms and legs"
+    ):
         centers(still)
 
 

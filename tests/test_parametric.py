@@ -394,7 +394,7 @@ def test_from_a_query_to_a_kick_on_the_command_line(lib, tmp_path):
         ),
         (
             ("parametrize", "LIB", "kick_front_mid_right_p0", "--by", "turn", "-o", "a.txt"),
-            "described in a .json file",
+            "must be a .json file",
         ),
         (
             (
