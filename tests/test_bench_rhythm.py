@@ -15,8 +15,8 @@ def quiet(text):
 
 def test_kinematic_beats_are_where_the_body_is_slowest():
     motion, truth = beat_study("regular", seconds=10.0)
-    found = rhythm.kinematic_beats(motion)
-    off = [np.min(np.abs(found - beat)) for beat in truth[1:-1]]
+    detected = rhythm.kinematic_beats(motion)
+    off = [np.min(np.abs(detected - beat)) for beat in truth[1:-1]]
     assert np.median(off) < 1.0 / 30.0
 
 

@@ -107,12 +107,14 @@ def test_arcs_are_followed_as_by_slerp(rng):
 
 
 def test_says_what_cannot_be_mixed(rng):
-    one = smooth_motion(rng, frames=5)
+    motion = smooth_motion(rng, frames=5)
     with pytest.raises(InvalidInput, match="at least one motion; got none"):
         ClipPoses.of([])
     with pytest.raises(InvalidInput, match="share one rate; got 30 and 60 fps.*resample"):
-        ClipPoses.of([one, one.resample(60)])
+        ClipPoses.of([motion, motion.resample(60)])
     with pytest.raises(InvalidInput, match="share one skeleton.*retarget"):
-        ClipPoses.of([one, type(one)(one.skeleton.scaled(2.0), one.rotations, one.root, 30)])
+        ClipPoses.of(
+            [motion, type(motion)(motion.skeleton.scaled(2.0), motion.rotations, motion.root, 30)]
+        )
     with pytest.raises(InvalidInput, match="motion 1 .* has no frames"):
-        ClipPoses.of([one, one[:0]])
+        ClipPoses.of([motion, motion[:0]])

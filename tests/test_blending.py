@@ -177,8 +177,8 @@ def test_balls_in_contact_come_down_to_their_ground():
         turned, moved = StreamingFootLock(walk.skeleton, walk.fps).lock(
             walk.rotations, root, standing, ground_heights=np.full((len(walk), 2), level)
         )
-        held = ml.Motion(walk.skeleton, turned, moved, walk.fps)
-        ball = held.role_positions(["left_foot"])[:, 0, 1]
+        locked = ml.Motion(walk.skeleton, turned, moved, walk.fps)
+        ball = locked.role_positions(["left_foot"])[:, 0, 1]
         assert np.abs(ball[contacts["left_ball"]] - level).mean() < 0.01
         assert ball.min() > level - 0.004
     with pytest.raises(InvalidInput, match="ground_heights must have shape"):
@@ -189,10 +189,10 @@ def test_balls_in_contact_come_down_to_their_ground():
 
 def test_small_changes_of_weights_are_small_changes_of_poses(families):
     blend = families("kick")
-    one = np.array([0.5, 0.2, 0.2, 0.1])
-    other = one + [0.001, -0.001, 0.0, 0.0]
+    base = np.array([0.5, 0.2, 0.2, 0.1])
+    other = base + [0.001, -0.001, 0.0, 0.0]
     points = np.linspace(0, 70, 40)
-    a, b = (blend.poses(weights, points) for weights in (one, other))
+    a, b = (blend.poses(weights, points) for weights in (base, other))
     assert np.abs(a[0] - b[0]).max() < 0.01 and np.abs(a[1] - b[1]).max() < 0.01
 
 

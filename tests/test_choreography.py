@@ -61,12 +61,12 @@ def pieces(dances):
 
 
 def test_movements_start_at_the_origin_with_beats_on_a_common_clock(pieces, dances):
-    for one in pieces:
-        assert one.meter == 4 and len(one.motion) == 4 * one.beat_frames + 1
-        np.testing.assert_allclose(one.motion.root[0, [0, 2]], 0.0, atol=1e-5)
-        assert abs(one.motion[0].headings()[0]) < 1e-4
-        middle = round(one.beats[2])
-        pose = one.motion.rotations[2 * one.beat_frames, 5]
+    for piece in pieces:
+        assert piece.meter == 4 and len(piece.motion) == 4 * piece.beat_frames + 1
+        np.testing.assert_allclose(piece.motion.root[0, [0, 2]], 0.0, atol=1e-5)
+        assert abs(piece.motion[0].headings()[0]) < 1e-4
+        middle = round(piece.beats[2])
+        pose = piece.motion.rotations[2 * piece.beat_frames, 5]
         assert abs(float(pose @ dances[0].rotations[middle, 5])) > 0.995
     assert pieces[0].end_frame - 1 == pieces[1].start_frame
 
@@ -179,8 +179,8 @@ def barred(meter, *, bars=8, period=0.5, seed=0, fps=30.0):
 @pytest.mark.parametrize("meter", range(2, 9))
 def test_meters_of_two_to_eight_beats_are_told_apart(meter):
     take = barred(meter, seed=meter)
-    found = ml.beats(take, tempo_bpm=(100.0, 140.0))
-    assert estimated_meter(take, found).beats == meter
+    detected = ml.beats(take, tempo_bpm=(100.0, 140.0))
+    assert estimated_meter(take, detected).beats == meter
     settings = ChoreographySettings(
         beats=BeatSettings(tempo_bpm=(100.0, 140.0)), movements=MovementSettings(min_confidence=0.0)
     )
@@ -260,11 +260,11 @@ def test_unlikely_transitions_are_dropped_unless_they_are_wanted(dances):
 
 
 def test_a_meter_longer_than_the_take_is_said(dances):
-    found = ml.beats(dances[0])
+    detected = ml.beats(dances[0])
     with pytest.raises(InvalidInput, match=r"a movement of 64 beats needs 65 beats; dance_groove"):
-        cut_movements(dances[0], found, meter=64)
+        cut_movements(dances[0], detected, meter=64)
     with pytest.raises(InvalidInput, match="meter must be at least 1"):
-        cut_movements(dances[0], found, meter=0)
+        cut_movements(dances[0], detected, meter=0)
     with pytest.raises(InvalidInput, match="a movement of 64 beats"):
         Choreography.from_takes(dances[:1], ChoreographySettings(meter=64))
 
@@ -289,22 +289,22 @@ def clumps(rng):
 
 
 def test_k_medoids_finds_clumps_and_the_best_centers(clumps):
-    found = k_medoids(clumps, 3, seed=1)
-    assert list(found.labels) == [0] * 7 + [1] * 5 + [2] * 3
-    for group, center in enumerate(found.centers):
-        members = found.members(group)
+    groups = k_medoids(clumps, 3, seed=1)
+    assert list(groups.labels) == [0] * 7 + [1] * 5 + [2] * 3
+    for group, center in enumerate(groups.centers):
+        members = groups.members(group)
         inner = clumps[np.ix_(members, members)].sum(axis=0)
         assert center == members[np.argmin(inner)]
-    assert found.cost == pytest.approx(sum(clumps[k, found.centers[g]]
-                                           for k, g in enumerate(found.labels)))  # fmt: skip
+    assert groups.cost == pytest.approx(sum(clumps[k, groups.centers[g]]
+                                           for k, g in enumerate(groups.labels)))  # fmt: skip
 
 
 def test_every_group_has_a_member_and_seeds_repeat(rng):
     apart = np.abs(np.subtract.outer(*[rng.normal(size=30)] * 2))
     for groups in (1, 7, 30):
-        found = k_medoids(apart, groups, seed=3, restarts=5)
-        assert len(set(found.labels)) == groups
-        np.testing.assert_array_equal(found.labels, k_medoids(apart, groups, seed=3,
+        result = k_medoids(apart, groups, seed=3, restarts=5)
+        assert len(set(result.labels)) == groups
+        np.testing.assert_array_equal(result.labels, k_medoids(apart, groups, seed=3,
                                                               restarts=5).labels)  # fmt: skip
     twins = np.zeros((4, 4))
     assert len(set(k_medoids(twins, 3).labels)) == 3
@@ -312,9 +312,9 @@ def test_every_group_has_a_member_and_seeds_repeat(rng):
 
 def test_subtractive_clustering_is_that_of_the_paper(clumps, rng):
     for radius in (0.4, 1.0, 3.0):
-        found = subtractive(clumps, radius=radius, squash=1.5, threshold=0.15)
+        groups = subtractive(clumps, radius=radius, squash=1.5, threshold=0.15)
         centers = naive.subtractive_centers(clumps.tolist(), radius, 1.5, 0.15)
-        assert sorted(found.centers) == sorted(centers)
+        assert sorted(groups.centers) == sorted(centers)
     assert list(subtractive(clumps, radius=1.0).labels) == [0] * 7 + [1] * 5 + [2] * 3
 
 
@@ -395,7 +395,7 @@ def test_a_take_with_a_dropped_movement_starts_once(dances, monkeypatch):
     seen = {}
 
     def recorded(sequences, *, starts):
-        seen["lengths"], seen["starts"] = [len(one) for one in sequences], list(starts)
+        seen["lengths"], seen["starts"] = [len(sequence) for sequence in sequences], list(starts)
         return baum_welch(sequences, starts=starts)
 
     cut = cut_movements
@@ -417,25 +417,25 @@ def test_a_take_with_a_dropped_movement_starts_once(dances, monkeypatch):
 
 def test_uncertain_groups_are_re_estimated_as_the_method_says(rng):
     likely = [rng.dirichlet(np.ones(3), size=n) for n in (5, 4)]
-    one = baum_welch(likely, rounds=1)
+    learned = baum_welch(likely, rounds=1)
     first, moves = np.zeros(3), np.zeros((3, 3))
     for sequence in likely:
         begin, pairs = naive.expected_counts(sequence.tolist(), [1 / 3] * 3, [[1 / 3] * 3] * 3)
         first += begin
         moves += pairs
-    np.testing.assert_allclose(one.start, first / first.sum(), atol=1e-10)
-    np.testing.assert_allclose(one.transitions, moves / moves.sum(axis=1, keepdims=True),
+    np.testing.assert_allclose(learned.start, first / first.sum(), atol=1e-10)
+    np.testing.assert_allclose(learned.transitions, moves / moves.sum(axis=1, keepdims=True),
                                atol=1e-10)  # fmt: skip
 
 
 def test_smoothness_follows_the_paper(rng):
     gaps = rng.uniform(0.1, 3.0, size=(6, 6))
     labels = np.array([0, 0, 1, 2, 2, 2])
-    found = kinematic_continuity(gaps, labels, sigma=0.7)
+    likelihoods = kinematic_continuity(gaps, labels, sigma=0.7)
     members = [[0, 1], [2], [3, 4, 5]]
     for i in range(3):
         row = [np.exp(-naive.group_distance(gaps, members[i], members[j]) / 0.7) for j in range(3)]
-        np.testing.assert_allclose(found[i], np.array(row) / sum(row), atol=1e-10)
+        np.testing.assert_allclose(likelihoods[i], np.array(row) / sum(row), atol=1e-10)
     with pytest.raises(InvalidInput, match="sigma must be positive"):
         kinematic_continuity(gaps, labels, sigma=-1.0)
 

@@ -51,10 +51,10 @@ def test_usd_holds_everybody(tmp_path, suffix):
                  "--bvh", tmp_path / "each")  # fmt: skip
     assert facts["characters"] == facts["soldiers"] == 4
     for k in (1, 4):
-        one = ml.load(place, skeleton=f"soldier {k}")
+        loaded = ml.load(place, skeleton=f"soldier {k}")
         alone = ml.load(tmp_path / "each" / f"soldier_{k}.bvh")
-        assert len(one) == len(alone) == facts["frames"]
-        apart = np.linalg.norm(one.positions() - alone.positions(), axis=-1)
+        assert len(loaded) == len(alone) == facts["frames"]
+        apart = np.linalg.norm(loaded.positions() - alone.positions(), axis=-1)
         assert apart.max() < 2e-3  # BVH keeps a few digits
 
 
@@ -62,9 +62,9 @@ def test_glb_and_bvh_agree(tmp_path):
     place = tmp_path / "b.glb"
     run("ballroom", "--couples", 1, "--seconds", 2, "-o", place, "--bvh", tmp_path / "each")
     for role in ("leader", "follower"):
-        one = ml.load(place, skeleton=f"couple 1 {role}")
+        loaded = ml.load(place, skeleton=f"couple 1 {role}")
         alone = ml.load(tmp_path / "each" / f"couple_1_{role}.bvh")
-        assert np.linalg.norm(one.positions() - alone.positions(), axis=-1).max() < 2e-3
+        assert np.linalg.norm(loaded.positions() - alone.positions(), axis=-1).max() < 2e-3
 
 
 @pytest.mark.parametrize("fps", [24, pytest.param(120, marks=pytest.mark.slow)])

@@ -68,17 +68,17 @@ def speed_minima(motions):
     return low / motions[0].fps
 
 
-def share_on_time(found, music, motion):
+def share_on_time(detected, music, motion):
     heard = music.beats[(music.beats > 0.5) & (music.beats < motion.duration - 0.5)]
-    off = np.abs(found[None] - heard[:, None]).min(axis=1)
+    off = np.abs(detected[None] - heard[:, None]).min(axis=1)
     return float(np.mean(off <= 1.0 / motion.fps + 1e-6))
 
 
 def test_feet_land_on_every_beat_and_analysis_of_couples_alone_finds_them(danced):
     total, within = danced.beats_on_time()
     assert within == total > 0
-    found = np.array([beats_on_time(agent, danced.music) for agent in danced.motions])
-    assert found[:, 1].sum() >= 0.94 * found[:, 0].sum()
+    counts = np.array([beats_on_time(agent, danced.music) for agent in danced.motions])
+    assert counts[:, 1].sum() >= 0.94 * counts[:, 0].sum()
     slow = [share_on_time(speed_minima(agent), danced.music, agent[0]) for agent in danced.motions]
     assert np.mean(slow) > 0.95
 
@@ -88,8 +88,8 @@ def test_soldiers_are_all_in_step_through_both_corners(marched):
     some = replace(marched, motions=marched.motions[::8])
     total, within = some.beats_on_time()
     assert within == total > 0
-    found = np.array([beats_on_time(agent, marched.music) for agent in some.motions])
-    assert found[:, 1].sum() >= 0.95 * found[:, 0].sum()
+    counts = np.array([beats_on_time(agent, marched.music) for agent in some.motions])
+    assert counts[:, 1].sum() >= 0.95 * counts[:, 0].sum()
     assert marched.misplacement().mean() < 0.1
     assert marched.misplacement().max() < 0.25
     assert marched.scene[0].provenance.sources[0].motion.startswith("march_")
@@ -99,9 +99,9 @@ def test_soldiers_are_all_in_step_through_both_corners(marched):
 def test_feet_stand_on_the_floor_and_seams_are_no_worse_than_the_takes(danced, waltz):
     sources = [body for movement in waltz.movements for body in movement.bodies]
     reports = [quality_report(motion, sources=sources) for motion in danced.scene[:8]]
-    assert np.mean([one.foot_slide_m for one in reports]) < 0.006
-    assert np.mean([one.floor_penetration_m for one in reports]) < 0.001
-    assert np.mean([one.seam_acceleration_ratio for one in reports]) < 1.4
+    assert np.mean([report.foot_slide_m for report in reports]) < 0.006
+    assert np.mean([report.floor_penetration_m for report in reports]) < 0.001
+    assert np.mean([report.seam_acceleration_ratio for report in reports]) < 1.4
     assert danced.quality().worst.worst_seam.ratio < 1.5
     lowest = min(motion.role_positions(["left_foot", "right_foot"])[..., 1].min()
                  for motion in danced.scene)  # fmt: skip
@@ -121,8 +121,8 @@ def test_hands_stay_where_they_hold(danced, waltz):
         for arm, tip, candidate in zip(holds.arms, holds.tips, holds.anchors, strict=True):
             own, other = arm[0], 1 - arm[0]
             hand = places[own][:, arm[3]] + rot.rotate(worlds[own][:, arm[3]], tip)
-            held = places[other][:, arm[4]] + rot.rotate(worlds[other][:, arm[4]], candidate)
-            assert np.linalg.norm(hand - held, axis=1).max() < 0.01
+            anchor = places[other][:, arm[4]] + rot.rotate(worlds[other][:, arm[4]], candidate)
+            assert np.linalg.norm(hand - anchor, axis=1).max() < 0.01
 
 
 def test_one_who_dances_alone_holds_nobody(steps):
@@ -188,8 +188,8 @@ def test_a_lead_is_kept_with_the_choreography(take, waltz):
     # Beats are kept to a ten thousandth of a frame.
     worst = max(
         np.abs(a.root - b.root).max()
-        for one, other in zip(again.movements, waltz.movements, strict=True)
-        for a, b in zip(one.bodies, other.bodies, strict=True)
+        for movement, other in zip(again.movements, waltz.movements, strict=True)
+        for a, b in zip(movement.bodies, other.bodies, strict=True)
     )
     assert worst < 1e-5
 
@@ -244,18 +244,18 @@ def test_many_characters_are_planted_and_stitched_as_each_alone(steps, rng):
     for n, body in enumerate(bodies):
         alone = StreamingFootLock(skeleton, fps).lock(body.rotations, slid[n], stands[n])
         assert np.array_equal(together[0][n], alone[0]) and np.array_equal(together[1][n], alone[1])
-    first, second = (np.stack([one.rotations[k : k + 15] for one in bodies], axis=1)
+    first, second = (np.stack([item.rotations[k : k + 15] for item in bodies], axis=1)
                      for k in (0, 20))  # fmt: skip
-    paths = [np.stack([one.root[k : k + 15] for one in bodies], axis=1) for k in (0, 20)]
+    paths = [np.stack([item.root[k : k + 15] for item in bodies], axis=1) for k in (0, 20)]
     every = Inertializer(3 * len(skeleton), fps)
     every.apply(first.reshape(15, -1, 4), paths[0].reshape(15, -1))
     every.seam(second[:3].reshape(3, -1, 4), paths[1][:3].reshape(3, -1))
     turned, moved = every.apply(second.reshape(15, -1, 4), paths[1].reshape(15, -1))
     for n in range(3):
-        one = Inertializer(len(skeleton), fps)
-        one.apply(first[:, n], paths[0][:, n])
-        one.seam(second[:3, n], paths[1][:3, n])
-        alone = one.apply(second[:, n], paths[1][:, n])
+        item = Inertializer(len(skeleton), fps)
+        item.apply(first[:, n], paths[0][:, n])
+        item.seam(second[:3, n], paths[1][:3, n])
+        alone = item.apply(second[:, n], paths[1][:, n])
         np.testing.assert_allclose(turned.reshape(15, 3, -1, 4)[:, n], alone[0], atol=1e-6)
         np.testing.assert_allclose(moved.reshape(15, 3, 3)[:, n], alone[1], atol=1e-6)
 
@@ -267,11 +267,11 @@ def test_a_leash_holds_the_root_and_feet_stay(rng):
     stands = walk.contacts().standing_parts()
     slow = walk.root * np.float32([0.4, 1.0, 0.4])
     _, free = StreamingFootLock(walk.skeleton, walk.fps).lock(walk.rotations, slow, stands)
-    _, held = StreamingFootLock(walk.skeleton, walk.fps, max_root_shift=0.05).lock(
+    _, locked = StreamingFootLock(walk.skeleton, walk.fps, max_root_shift=0.05).lock(
         walk.rotations, slow, stands
     )
     assert np.hypot(*(free - slow)[:, [0, 2]].T).max() > 0.06
-    assert np.hypot(*(held - slow)[:, [0, 2]].T).max() <= 0.05 + 1e-5
+    assert np.hypot(*(locked - slow)[:, [0, 2]].T).max() <= 0.05 + 1e-5
 
 
 def test_planting_says_how_many_characters_there_are(steps):

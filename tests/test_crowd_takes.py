@@ -48,8 +48,8 @@ def strides(walks, request):
 def test_those_who_danced_together_are_found_in_any_order(couple):
     leader, follower = couple
     others = [ml.demo.clip("walk"), ml.demo.clip("dance_groove")]
-    found = found_couples([follower, *others, leader])
-    assert [(a.name, b.name) for a, b in found] == [(follower.name, leader.name)]
+    couples = found_couples([follower, *others, leader])
+    assert [(a.name, b.name) for a, b in couples] == [(follower.name, leader.name)]
     # As long as each other, but dancing with nobody: far away, back to back, in one place.
     assert found_couples([leader, follower.transform(shift=(3.0, 0.0, 0.0))]) == []
     middle = 0.5 * (leader.root[0] + follower.root[0])
@@ -174,8 +174,8 @@ def test_two_learned_nodes_are_the_strides_of_the_two_feet(walks):
             assert np.abs(falls - movement.beats[0]).min() < 0.5
             other = landings(walk.contacts().standing("right" if name == "left" else "left"))
             assert np.abs(other - movement.beats[1]).min() < 0.5
-    one = marching_steps(walks, graph="built-in").graph
-    assert len(one) == 1 and len(one.members[0]) <= 16
+    graph = marching_steps(walks, graph="built-in").graph
+    assert len(graph) == 1 and len(graph.members[0]) <= 16
 
 
 def test_each_rule_for_strides_can_be_switched_off(walks):
@@ -197,9 +197,9 @@ def test_each_rule_for_strides_can_be_switched_off(walks):
     beats = marching_steps(walks, rules=StrideRules(footfalls=False))
     assert from_footfalls(ours) < 0.5 < from_footfalls(beats)
     quick = replace(walks[0], name="quick", fps=1.45 * walks[0].fps)
-    for most, found in ((0.2, 0), (None, 1)):
+    for most, used in ((0.2, 0), (None, 1)):
         steps = marching_steps([*walks, quick], rules=StrideRules(off_tempo=most))
-        assert any(one.source[0] == "quick" for one in steps.movements) == found
+        assert any(stride.source[0] == "quick" for stride in steps.movements) == used
     sizes = {
         most: [len(group) for group in
                marching_steps(walks, rules=StrideRules(most=most)).graph.members]
@@ -250,11 +250,11 @@ def test_strides_that_do_not_fit_do_not_follow_each_other(cmu30):
 def test_captured_salsa_and_walks_make_crowds(cmu30):
     takes = {name: ml.load(cmu30 / f"0{name[:2]}" / f"{name}.bvh")
              for name in ("60_01", "61_01", "60_06", "61_06", "60_15", "61_15")}  # fmt: skip
-    found = found_couples(list(takes.values()))
-    assert [(a.name, b.name) for a, b in found] == [
+    couples = found_couples(list(takes.values()))
+    assert [(a.name, b.name) for a, b in couples] == [
         ("60_01", "61_01"), ("60_06", "61_06"), ("60_15", "61_15"),
     ]  # fmt: skip
-    steps = couple_steps(found, meter=4)
+    steps = couple_steps(couples, meter=4)
     # Figures of salsa differ too much to be blended: nearly every one is a node.
     assert steps.graph.movements_per_node < 1.2
     scene = BallroomSettings(

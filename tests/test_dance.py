@@ -88,8 +88,8 @@ def test_every_frame_knows_where_it_comes_from(steps, takes, song):
 
 
 def test_the_same_seed_gives_the_same_bytes_and_another_another_dance(steps, song):
-    one, again = (steps.dance_to(song, seed=5).motions[0] for _ in range(2))
-    np.testing.assert_array_equal(one.rotations, again.rotations)
+    first, again = (steps.dance_to(song, seed=5).motions[0] for _ in range(2))
+    np.testing.assert_array_equal(first.rotations, again.rotations)
     assert steps.dance_to(song, seed=6).path != steps.dance_to(song, seed=5).path
 
 

@@ -30,8 +30,8 @@ def graph(walks):
 def test_base_poses_are_those_of_the_quadratic_construction(walks):
     features = feature_set("e15x3")
     rows = [features.prepare(walk)[::2] for walk in walks[:4]]
-    found = base_poses(Ragged.from_rows(rows), radius=0.3, apart=0, most=6, least=1)
-    assert found.rows.tolist() == base_pose_rows(np.concatenate(rows).tolist(), 0.3, 6)
+    bases = base_poses(Ragged.from_rows(rows), radius=0.3, apart=0, most=6, least=1)
+    assert bases.rows.tolist() == base_pose_rows(np.concatenate(rows).tolist(), 0.3, 6)
 
 
 @pytest.mark.parametrize("k", [None, 6])
@@ -39,9 +39,9 @@ def test_random_rows_agree_with_the_quadratic_construction(k):
     rng = np.random.default_rng(4)
     for _ in range(5):
         table = rng.normal(size=(90, 3)).astype(np.float32)
-        found = base_poses(Ragged(table, [0, 40, 90]), radius=0.8, apart=0, k=k, most=5, least=1)
-        assert found.rows.tolist() == base_pose_rows(table.tolist(), 0.8, 5, k or 90)
-        assert found.counts.max() > 6 if k is None else np.all(found.counts <= k)
+        bases = base_poses(Ragged(table, [0, 40, 90]), radius=0.8, apart=0, k=k, most=5, least=1)
+        assert bases.rows.tolist() == base_pose_rows(table.tolist(), 0.8, 5, k or 90)
+        assert bases.counts.max() > 6 if k is None else np.all(bases.counts <= k)
 
 
 def test_with_our_rules_base_poses_are_apart_and_passed_several_times(walks):
@@ -54,16 +54,16 @@ def test_with_our_rules_base_poses_are_apart_and_passed_several_times(walks):
     near = cdist(rows.values, rows.values) <= 0.3
     assert paper.rows[0] == apart.rows[0] == often.rows[0] == np.argmax(near.sum(axis=1))
 
-    def gaps(found):
+    def gaps(bases):
         """Least number of rows from a base pose to the neighbors of those before it."""
         motion = rows.row_of(np.arange(len(rows.values)))
-        for n, row in enumerate(found.rows[1:], start=1):
-            others = np.flatnonzero(near[found.rows[:n]].any(axis=0))
+        for n, row in enumerate(bases.rows[1:], start=1):
+            others = np.flatnonzero(near[bases.rows[:n]].any(axis=0))
             yield np.min(np.abs(others[motion[others] == motion[row]] - row), initial=99)
 
-    def passes(found):
+    def passes(bases):
         return [
-            len(np.split(m, np.flatnonzero(np.diff(m) > 1) + 1)) for m in map(members, found.rows)
+            len(np.split(m, np.flatnonzero(np.diff(m) > 1) + 1)) for m in map(members, bases.rows)
         ]
 
     def members(row):
@@ -88,9 +88,9 @@ def test_on_captured_walks_counts_have_no_limit(cmu30, features):
     while free.any() and len(expected) < 8:
         expected.append(int(np.argmax(np.where(free, counts, -1))))
         free &= ~near[expected[-1]]
-    found = base_poses(rows, radius=radius, apart=0, most=8, least=1)
-    assert found.rows.tolist() == expected
-    assert found.counts.tolist() == counts[expected].tolist()
+    bases = base_poses(rows, radius=radius, apart=0, most=8, least=1)
+    assert bases.rows.tolist() == expected
+    assert bases.counts.tolist() == counts[expected].tolist()
     limited = base_poses(rows, radius=radius, apart=0, k=256, most=8, least=1)
     assert limited.rows[0] != expected[0]
 
@@ -233,14 +233,14 @@ def test_speeds_are_those_of_whole_rounds(graph):
 
 
 def _fastest_round(graph, start, pose, left, meters, seconds):
-    found = meters / seconds if pose == start and seconds else 0.0
+    best = meters / seconds if pose == start and seconds else 0.0
     if left == 0:
-        return found
+        return best
     for number in graph.leaving(pose):
         edge = graph.edges[number]
         gone = meters + edge.speeds[1] * edge.seconds, seconds + edge.seconds
-        found = max(found, _fastest_round(graph, start, edge.target, left - 1, *gone))
-    return found
+        best = max(best, _fastest_round(graph, start, edge.target, left - 1, *gone))
+    return best
 
 
 def test_a_walk_is_steered_by_time(graph):
@@ -269,8 +269,8 @@ def test_the_command_describes_the_graph_and_writes_walks(tmp_path, walks):
     def run(*words):
         return CliRunner().invoke(app, ["fat-graph", str(lib.path), "--examples", "4", *words])
 
-    told = json.loads(run("--json").stdout)
-    assert told["motions"] == 5 and told["edges"] and len(told["speeds"]) == 2
+    report = json.loads(run("--json").stdout)
+    assert report["motions"] == 5 and report["edges"] and len(report["speeds"]) == 2
     assert "base poses" in run().stdout
     out = tmp_path / "walk.bvh"
     steer = ["--speed", "3", "--seconds", "2", "--steer", "1:90"]

@@ -66,15 +66,19 @@ def test_a_removed_transition_is_in_no_graph_until_it_is_restored(lib):
 def test_what_a_removal_cuts_off_is_left_out_too_and_said(lib):
     before = lib.motion_graph()
     name = before.names[0]
-    into = [one for one in candidates(before) if one.target == name != one.source]
+    into = [
+        candidate
+        for candidate in candidates(before)
+        if candidate.target == name != candidate.source
+    ]
     if not into:
         pytest.skip("nothing leads into the first motion")
-    for one in into:
-        edit(lib.store, "remove", one)
+    for candidate in into:
+        edit(lib.store, "remove", candidate)
     edited = whole(lib)
     states = answer(edited)
-    assert all(states[one] == "removed" for one in into)
-    played = {one for one, state in states.items() if state in ("played", "locked")}
+    assert all(states[candidate] == "removed" for candidate in into)
+    played = {candidate for candidate, state in states.items() if state in ("played", "locked")}
     assert played == candidates(edited.graph)
     assert "cut off" in states.values() or name in edited.graph.names
     leave, enter = edited.graph.transitions.leave, edited.graph.transitions.enter

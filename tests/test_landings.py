@@ -59,12 +59,12 @@ def test_landings_are_counted_on_beats_and_half_beats():
 def test_partners_who_step_in_turn_meet_every_beat_together():
     beats = np.arange(0.5, 20.0, 0.5)
     inner = beats[1:-1]
-    one, other = beats[::2], beats[1::2]
-    fit = group_fit([one, other], beats, inner)
+    first, other = beats[::2], beats[1::2]
+    fit = group_fit([first, other], beats, inner)
     assert (fit.beats, fit.beats_met) == (len(inner), len(inner))
     assert fit.total == fit.on_beat == len(beats)
-    alone = group_fit([one], beats, inner)
-    assert (alone.beats, alone.beats_met) == (len(inner), len(one) - 2)
+    alone = group_fit([first], beats, inner)
+    assert (alone.beats, alone.beats_met) == (len(inner), len(first) - 2)
 
 
 def test_steps_between_beats_have_a_high_coherence_with_half_beats_only():
@@ -84,8 +84,8 @@ def test_random_landings_have_the_coherence_of_noise(rng):
 
 
 def test_landings_of_several_dancers_are_summed():
-    one, two = landing_fit([0.0, 1.0], [0.0, 1.0]), landing_fit([0.5], [0.0, 1.0])
-    both = LandingFit.total_of([one, two])
+    first, two = landing_fit([0.0, 1.0], [0.0, 1.0]), landing_fit([0.5], [0.0, 1.0])
+    both = LandingFit.total_of([first, two])
     assert (both.total, both.on_beat, both.on_half_beat) == (3, 2, 1)
 
 
@@ -119,11 +119,11 @@ def test_even_and_quick_quick_slow_steps_are_told_apart(rng, scatter):
 
 
 def test_random_landings_have_no_step_cycle(rng):
-    found = [
+    cycles = [
         step_cycle([(np.sort(rng.uniform(0, 30, 25)), np.sort(rng.uniform(0, 30, 25)))], 30.0)
         for _ in range(20)
     ]
-    assert sum(one is not None for one in found) <= 1
+    assert sum(cycle is not None for cycle in cycles) <= 1
 
 
 def test_a_pause_does_not_hide_the_cycle(rng):
@@ -136,13 +136,13 @@ def test_six_steps_in_eight_beats_replace_four_thirds_of_the_beat(rng):
     cycle = step_cycle([dancer([0.0, 2 / 8, 5 / 8], 2.8, rng)], 30.0)
     options = {"rate": 30.0, "shortest": 0.28, "longest": 1.5}
     free = np.zeros(150)
-    found = [Period(2.8 / 6, 1.0, 6, 0.5), Period(2.8 / 4, 0.6)]
+    possible = [Period(2.8 / 6, 1.0, 6, 0.5), Period(2.8 / 4, 0.6)]
     quiet = np.zeros(1800)
-    led = led_by_steps(found, cycle, free, quiet, **options)
+    led = led_by_steps(possible, cycle, free, quiet, **options)
     assert led[0].seconds == pytest.approx(0.35, rel=0.01)
     walk = free.copy()
     walk[[28, 84]] = 0.9  # every stride is like the last
-    led = led_by_steps(found, cycle, walk, quiet, **options)
+    led = led_by_steps(possible, cycle, walk, quiet, **options)
     assert led[0].seconds == pytest.approx(2.8 / 6, rel=0.01)
 
 
@@ -152,9 +152,9 @@ def test_where_steps_do_not_tell_the_whole_body_does(rng, beats, period):
     assert cycle.unevenness < 1.0
     t = np.arange(1800) / RATE
     signal = np.cos(2 * np.pi * beats * t / 2.8) + 0.5 * np.cos(2 * np.pi * (10 - beats) * t / 2.8)
-    found = [Period(2.8 / 6, 1.0, 6, 0.5), Period(2.8 / 4, 0.6)]
+    possible = [Period(2.8 / 6, 1.0, 6, 0.5), Period(2.8 / 4, 0.6)]
     led = led_by_steps(
-        found, cycle, np.zeros(150), signal, rate=30.0, shortest=0.28, longest=1.5
+        possible, cycle, np.zeros(150), signal, rate=30.0, shortest=0.28, longest=1.5
     )  # fmt: skip
     assert led[0].seconds == pytest.approx(period, rel=0.01)
 
@@ -166,9 +166,11 @@ def test_partners_in_one_take_have_one_beat(cmu30, pairs):
     agree = 0
     for leader, follower, k in pairs:
         pair = [take_of(cmu30, f"{name}_{k:02d}") for name in (leader, follower)]
-        alone = [ml.beats(one).period for one in pair]
+        alone = [ml.beats(motion).period for motion in pair]
         agree += abs(alone[0] / alone[1] - 1.0) < 0.02
-        cycle = step_cycle([ml.beats(one).candidates.feet[0] for one in pair], pair[0].duration)
+        cycle = step_cycle(
+            [ml.beats(motion).candidates.feet[0] for motion in pair], pair[0].duration
+        )
         assert ml.beats(pair).period == pytest.approx(cycle.seconds / 8, rel=0.02), k
     assert agree >= 0.5 * len(pairs)
 
@@ -182,9 +184,13 @@ def groove():
 
 
 def test_tempo_and_first_beat_are_taken_as_given(groove):
-    found = ml.beats(groove, bpm=90.0, first_beat=0.4)
-    assert found.period == pytest.approx(60.0 / 90.0) and found.confidence == 1.0 and found.given
-    assert np.allclose(found.times[:3], 0.4 + np.arange(3) * 60.0 / 90.0)
+    detected = ml.beats(groove, bpm=90.0, first_beat=0.4)
+    assert (
+        detected.period == pytest.approx(60.0 / 90.0)
+        and detected.confidence == 1.0
+        and detected.given
+    )
+    assert np.allclose(detected.times[:3], 0.4 + np.arange(3) * 60.0 / 90.0)
     truth = ml.beats(groove)
     tempo = ml.beats(groove, bpm=truth.bpm)
     assert np.abs(tempo.times[:, None] - truth.times).min(axis=1).max() < 0.05
@@ -220,8 +226,8 @@ def test_what_cannot_be_a_beat_is_refused(groove, options, message):
 def lib(tmp_path_factory):
     library = ml.Library.create(tmp_path_factory.mktemp("beats") / "takes.loom")
     library.add_motion(ml.demo.clip("dance_groove"), name="groove")
-    for number, one in enumerate(ml.demo.couple(), 1):
-        library.add_motion(one.motion, name=f"{number}_waltz")
+    for number, dancer in enumerate(ml.demo.couple(), 1):
+        library.add_motion(dancer.motion, name=f"{number}_waltz")
     return library
 
 
@@ -312,7 +318,7 @@ def test_another_path_is_tried_where_feet_land_between_beats(cmu30):
     steps = Choreography.from_takes(takes)
     song = steps.music("tune")
     landed = [steps.dance_to(song, seed=seed, seconds=30.0).landings() for seed in (1, 2)]
-    assert all(one.share > 0.8 and one.total >= 8 for one in landed)
+    assert all(fit.share > 0.8 and fit.total >= 8 for fit in landed)
 
 
 def test_landings_of_a_skeleton_without_feet_are_none(groove):

@@ -87,7 +87,7 @@ def test_candidates_match_the_definition(rng, monkeypatch, method, size):
     monkeypatch.setattr(module, "BAND_CELLS", size)
     grid = rng.uniform(size=(41, 53))
     blend, sector = 6, 7
-    found = transition_candidates(
+    candidates = transition_candidates(
         Cells(grid), numbers(41), numbers(53), method=method, sector=sector, blend=blend
     )
 
@@ -96,18 +96,18 @@ def test_candidates_match_the_definition(rng, monkeypatch, method, size):
 
     rule = naive.local_minima if method == "minima" else naive.sector_minima
     expected = rule(grid, allowed) if method == "minima" else rule(grid, sector, allowed)
-    assert [(int(i), int(j)) for i, j in found.frames] == [(i, j) for i, j, _ in expected]
-    assert found.errors == pytest.approx([error for _, _, error in expected])
+    assert [(int(i), int(j)) for i, j in candidates.frames] == [(i, j) for i, j, _ in expected]
+    assert candidates.errors == pytest.approx([error for _, _, error in expected])
     means = [naive.window_mean(grid, i, j, blend) for i, j, _ in expected]
-    assert found.means == pytest.approx(means)
+    assert candidates.means == pytest.approx(means)
 
 
 def test_a_motion_against_itself_has_no_candidates_near_the_diagonal(rng):
     grid = rng.uniform(size=(60, 60))
     grid += grid.T
-    found = transition_candidates(Cells(grid), numbers(60), sector=10, blend=4, apart=12)
-    assert len(found) and np.all(found.frames[:, 1] - found.frames[:, 0] >= 12)
-    assert found.examined == 21
+    candidates = transition_candidates(Cells(grid), numbers(60), sector=10, blend=4, apart=12)
+    assert len(candidates) and np.all(candidates.frames[:, 1] - candidates.frames[:, 0] >= 12)
+    assert candidates.examined == 21
 
 
 def test_the_three_prunings_leave_what_they_say():
@@ -132,14 +132,16 @@ def test_prunings_are_those_of_the_dissertation(seed):
     rng = np.random.default_rng(seed)
     grid = rng.uniform(size=(60, 75))
     blend, sector, threshold = 6, 8, 0.5
-    found = transition_candidates(Cells(grid), numbers(60), numbers(75), sector=sector, blend=blend)
+    candidates = transition_candidates(
+        Cells(grid), numbers(60), numbers(75), sector=sector, blend=blend
+    )
     minima = {
         (i // sector, j // sector): (i, j, error)
         for i, j, error in naive.sector_minima(
             grid, sector, lambda i, j: 3 <= i <= 60 - 3 and 3 <= j <= 75 - 3
         )
     }
-    left, counts = pruned(found, threshold, blend=blend)
+    left, counts = pruned(candidates, threshold, blend=blend)
     steps = naive.pruned(
         minima, lambda i, j: naive.window_mean(grid, i, j, blend), threshold, blend
     )
@@ -156,9 +158,9 @@ def test_a_wanted_number_of_transitions_sets_the_threshold(walks):
         finding = TransitionSettings(
             per_minute=wanted, rules=TransitionRules(connect=1.0, smooth=None)
         )
-        found = find_transitions(walks, frame_distance("jrd"), finding, foot_supports)
+        report = find_transitions(walks, frame_distance("jrd"), finding, foot_supports)
         minutes = sum(motion.duration for motion in walks) / 60.0
-        counts.append(len(found.transitions) / 2 / minutes)
+        counts.append(len(report.transitions) / 2 / minutes)
         assert counts[-1] >= wanted - 1.0 / minutes
     assert counts == sorted(counts)
     assert counts[0] < 40.0
@@ -294,7 +296,9 @@ def test_a_label_leads_there_and_stays(graph):
     sources = player.read(300).sources
     labels = [graph.labels[source.motion][0] for source in sources]
     shares = {
-        label: sum(s.end - s.start for s, one in zip(sources, labels, strict=True) if one == label)
+        label: sum(
+            s.end - s.start for s, name in zip(sources, labels, strict=True) if name == label
+        )
         for label in ("turn", "walk")
     }
     assert shares["turn"] > shares["walk"]
@@ -676,8 +680,8 @@ def test_no_step_is_skipped_in_captured_walks_and_jogs(cmu30, subject, takes, di
     assert quality.foot_slide_m < 0.015
     assert foot_slide(walk).contacts > 100
     if takes[0] != "35_17":  # runs stand for three frames only: too few to be certain
-        found = walk.contacts()
-        seen = np.stack([found.standing(side) for side in SIDES], axis=1)
+        contacts = walk.contacts()
+        seen = np.stack([contacts.standing(side) for side in SIDES], axis=1)
         assert doubled(strikes(seen), walk.provenance.seams) == []
 
 

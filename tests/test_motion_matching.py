@@ -69,15 +69,15 @@ def test_search_is_exact(database, rng):
     for _ in range(20):
         query = database.features[rng.integers(len(database))] + rng.normal(0.0, 0.2, 27)
         point = database.normalization.apply(query)
-        found, cost = database.nearest(query, allowed=allowed)
+        frames, cost = database.nearest(query, allowed=allowed)
         best, least = naive.nearest(database.rows, point, allowed)
-        assert found[0] == best and cost[0] == pytest.approx(least, rel=1e-5)
+        assert frames[0] == best and cost[0] == pytest.approx(least, rel=1e-5)
 
 
 def test_ends_of_takes_are_never_found(database):
     for part in database.ranges:
-        found, _ = database.nearest(database.features[part.stop - 1])
-        assert database.range_of(int(found[0])).stop - found[0] > 0.3 * database.fps
+        frames, _ = database.nearest(database.features[part.stop - 1])
+        assert database.range_of(int(frames[0])).stop - frames[0] > 0.3 * database.fps
 
 
 def test_weights_are_meters():
@@ -91,7 +91,8 @@ def test_weights_are_meters():
     shifted = plain.features[20].copy()
     shifted[15] += 0.1
     off = [
-        np.linalg.norm(one.normalization.apply(shifted) - one.rows[20]) for one in (plain, double)
+        np.linalg.norm(variant.normalization.apply(shifted) - variant.rows[20])
+        for variant in (plain, double)
     ]
     np.testing.assert_allclose(off, [0.1, 0.2], rtol=1e-3)
 
@@ -199,26 +200,28 @@ def test_all_courses_are_run(database, name):
 
 def test_a_rehearsal_foretells_how_rough_a_seam_will_be(database):
     player = database.player(velocity=(0.0, 1.3))
-    told = []
+    predicted = []
     rehearsed = player._rehearsed
 
     def noted(frame):
-        told.append((frame, rehearsed(frame)))
-        return told[-1][1]
+        predicted.append((frame, rehearsed(frame)))
+        return predicted[-1][1]
 
     player._rehearsed = noted
     motion = player.record(seconds=6)
     limit = player.database.acceleration
     checked = 0
     for seam in motion.provenance.seams:
-        part = next(one for one in motion.sources if one.start == seam)
-        start = next(one.start for one in database.ranges if one.name == part.motion)
-        foretold = [ratio for frame, ratio in told if frame == start + part.start_frame]
+        part = next(candidate for candidate in motion.sources if candidate.start == seam)
+        start = next(
+            candidate.start for candidate in database.ranges if candidate.name == part.motion
+        )
+        foretold = [ratio for frame, ratio in predicted if frame == start + part.start_frame]
         played = joint_accelerations(motion)[seam - 1 : seam + 4].max() / limit
         if foretold:
             assert played < max(foretold) + 0.35  # the way is bent, too
             checked += 1
-    assert checked and all(ratio >= 0.0 for _, ratio in told)
+    assert checked and all(ratio >= 0.0 for _, ratio in predicted)
 
 
 def test_a_character_that_gets_nowhere_stays_longer_after_a_jump(database):
@@ -244,7 +247,7 @@ def test_a_character_that_gets_nowhere_jumps_only_to_what_leads_farther(database
 
 
 def test_a_foot_that_would_slide_makes_a_seam_rough(database):
-    part = next(one for one in database.ranges if one.name == "walk_p0")
+    part = next(candidate for candidate in database.ranges if candidate.name == "walk_p0")
     played = database.motion(part)
     slid = replace(
         played, root=played.root + np.linspace(0.0, 2.0, len(played))[:, None] * [1, 0, 0]
@@ -285,7 +288,7 @@ def test_what_is_played_says_where_it_comes_from(database):
     walk = database.walk(seconds=4, steer=("2:90",))
     assert sum(source.end - source.start for source in walk.sources) == len(walk)
     for source in walk.sources:
-        part = next(one for one in database.ranges if one.name == source.motion)
+        part = next(candidate for candidate in database.ranges if candidate.name == source.motion)
         assert 0 <= source.start_frame < source.end_frame <= part.stop - part.start
     assert walk.quality.takes.used and walk.quality.foot_slide_m < 0.01
 
@@ -356,7 +359,7 @@ def test_takes_of_other_bodies_are_brought_to_one_skeleton(walks):
     both = matching_database([walks[0], small], MatchingSettings(mirror=False))
     assert both.takes == ("walk_p0", "walk_left_p0")
     assert both.skeleton == walks[0].skeleton
-    part = next(one for one in both.ranges if one.name == "walk_left_p0")
+    part = next(candidate for candidate in both.ranges if candidate.name == "walk_left_p0")
     height = both.motion(part).role_positions(["hips"])[:, 0, 1].mean()
     assert height == pytest.approx(walks[0].role_positions(["hips"])[:, 0, 1].mean(), rel=0.05)
 
@@ -402,7 +405,7 @@ def test_a_stored_database_is_the_same(library):
     first, again = library.motion_matching(), library.motion_matching()
     assert isinstance(again.rotations, np.memmap)
     np.testing.assert_array_equal(first.features, again.features)
-    a, b = (one.walk(seconds=2).root for one in (first, again))
+    a, b = (variant.walk(seconds=2).root for variant in (first, again))
     np.testing.assert_array_equal(a, b)
     assert "slow" in again.tags and again.tag("slow").sum() == 2 * len(library["walk_p0"])
 
@@ -521,18 +524,18 @@ def test_takes_that_are_never_needed_are_left_out(library, monkeypatch):
 
 def test_gaps_are_filled_better_than_by_interpolation(walks):
     truth, others = walks[0], walks[1:]
-    known = np.ones(len(truth), bool)
-    known[50:80] = False
-    wrong = replace(truth, root=np.where(known[:, None], truth.root, 9.0))
-    filled = matching_database(others, MatchingSettings()).fill_gaps(wrong, known)
-    np.testing.assert_allclose(filled.positions()[known], truth.positions()[known], atol=1e-3)
+    mask = np.ones(len(truth), bool)
+    mask[50:80] = False
+    wrong = replace(truth, root=np.where(mask[:, None], truth.root, 9.0))
+    filled = matching_database(others, MatchingSettings()).fill_gaps(wrong, mask)
+    np.testing.assert_allclose(filled.positions()[mask], truth.positions()[mask], atol=1e-3)
     share = (np.arange(50, 80) - 49)[:, None] / 31.0
     straight = rot.slerp(truth.rotations[49][None], truth.rotations[80][None], share)
     root = (1.0 - share) * truth.root[49] + share * truth.root[80]
     plain = Motion(truth.skeleton, straight, root, truth.fps).positions()
     error = [
-        np.linalg.norm(one - truth.positions()[50:80], axis=2).mean()
-        for one in (filled.positions()[50:80], plain)
+        np.linalg.norm(positions - truth.positions()[50:80], axis=2).mean()
+        for positions in (filled.positions()[50:80], plain)
     ]
     assert error[0] < 0.5 * error[1]
     assert [(source.start, source.end) for source in filled.sources] == [(50, 80)]
@@ -540,24 +543,24 @@ def test_gaps_are_filled_better_than_by_interpolation(walks):
 
 def test_a_few_poses_are_enough(database, walks):
     truth = walks[1]
-    known = np.zeros(len(truth), bool)
-    known[[0, 30, 60, len(truth) - 1]] = True
-    filled = database.fill_gaps(truth, known)
-    np.testing.assert_allclose(filled.positions()[known], truth.positions()[known], atol=1e-3)
+    mask = np.zeros(len(truth), bool)
+    mask[[0, 30, 60, len(truth) - 1]] = True
+    filled = database.fill_gaps(truth, mask)
+    np.testing.assert_allclose(filled.positions()[mask], truth.positions()[mask], atol=1e-3)
     steps = np.linalg.norm(np.diff(filled.positions(), axis=0), axis=2)
     assert steps.max() < 0.25  # no joint jumps
 
 
 def test_gaps_that_cannot_be_filled_are_refused(database, walks):
     truth = walks[0]
-    known = np.ones(len(truth), bool)
+    mask = np.ones(len(truth), bool)
     with pytest.raises(InvalidInput, match="one flag per frame"):
-        database.fill_gaps(truth, known[1:])
+        database.fill_gaps(truth, mask[1:])
     with pytest.raises(InvalidInput, match="the frame rate of the database, 30 fps; got 60"):
         database.fill_gaps(truth.resample(60), np.ones(2 * len(truth) - 1, bool))
-    known[-1] = False
+    mask[-1] = False
     with pytest.raises(InvalidInput, match="the first and the last frame must be known"):
-        database.fill_gaps(truth, known)
+        database.fill_gaps(truth, mask)
 
 
 def test_the_command_fills_gaps(library, walks, tmp_path):

@@ -96,9 +96,9 @@ def test_redundant_examples_are_those_of_the_paper():
     bent = bent_map(grid, 0.02)
     counts = []
     for tolerance in (0.05, 0.2, 0.4):
-        found = needed_examples(grid, bent, tolerance)
-        assert found == naive.needed_examples(grid, bent, tolerance, 12)
-        counts.append(len(found))
+        kept = needed_examples(grid, bent, tolerance)
+        assert kept == naive.needed_examples(grid, bent, tolerance, 12)
+        counts.append(len(kept))
     assert counts == sorted(counts, reverse=True) and counts[-1] < counts[0] < len(grid)
     refined = needed_examples(grid, bent, 0.05, rule="refined")
     assert refined[0] == 0 and len(refined) < counts[0]
@@ -166,13 +166,13 @@ def test_refinement_arrives_inside_and_comes_as_near_as_it_can_outside(kicks):
         target = space.parameters[sample] + random.normal(0, 0.004, 3)
         start = space.weights_for(target)
         around = space.around(target, samples=SAMPLES)
-        found = refined_weights(around, target, measure, tolerance=1e-3)
-        assert found.error <= np.linalg.norm(measure(start) - target) + 1e-12
-        assert found.error < 0.01
+        refined = refined_weights(around, target, measure, tolerance=1e-3)
+        assert refined.error <= np.linalg.norm(measure(start) - target) + 1e-12
+        assert refined.error < 0.01
     away = np.array([3.0, 0.0, 0.0])
-    found = refined_weights(space.around(away, samples=SAMPLES), away, measure)
-    assert found.error <= np.linalg.norm(space.parameters - away, axis=1).min() + 1e-9
-    np.testing.assert_allclose(found.reached, measure(found.weights))
+    refined = refined_weights(space.around(away, samples=SAMPLES), away, measure)
+    assert refined.error <= np.linalg.norm(space.parameters - away, axis=1).min() + 1e-9
+    np.testing.assert_allclose(refined.reached, measure(refined.weights))
 
 
 def test_refined_weights_stay_in_the_convex_hull_of_the_samples(kicks):

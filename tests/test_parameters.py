@@ -161,9 +161,9 @@ def test_every_kind_on_the_menu_makes_the_parameter_it_says():
 
 @pytest.mark.parametrize("frame", [-1, 10_000])
 def test_a_frame_that_the_motion_has_not_is_reported(walk, frame):
-    for one in (at("hips", 3), joint_speed("hips", 3), center_of_mass(3)):
+    for measured in (at("hips", 3), joint_speed("hips", 3), center_of_mass(3)):
         with pytest.raises(InvalidInput, match=rf"a frame of the motion, 0 to \d+; got {frame}"):
-            one(walk, frame)
+            measured(walk, frame)
 
 
 def test_nothing_is_measured_on_no_frames(walk):
@@ -176,14 +176,14 @@ def test_angles_heights_and_paths_are_measured_as_they_say(walk):
     turned = walk.rotations[:, walk.skeleton.names.index(knee)].astype(float)
     dot = np.abs(np.sum(turned[1:] * turned[:-1], axis=1)).clip(max=1.0)
     rates = 2.0 * np.arccos(dot) * walk.fps  # angle from frame to frame
-    found = angular_velocity("right_knee", 5)(walk, 20)[0]
-    assert found == pytest.approx((rates[19] + rates[20]) / 2, rel=0.02)
+    measured = angular_velocity("right_knee", 5)(walk, 20)[0]
+    assert measured == pytest.approx((rates[19] + rates[20]) / 2, rel=0.02)
     ankle = walk.role_positions(["right_ankle"])[:, 0].astype(float)
     assert height("right_ankle", 5)(walk, 20)[0] == ankle[20, 1]
     highest_frame = int(ankle[:, 1].argmax())
     wrist = walk.role_positions(["left_wrist"])[:, 0].astype(float)
-    found = at("left_wrist", "highest(right_ankle)")(walk)
-    np.testing.assert_allclose(found, wrist[highest_frame])
+    measured = at("left_wrist", "highest(right_ankle)")(walk)
+    np.testing.assert_allclose(measured, wrist[highest_frame])
     away = np.linalg.norm(wrist - walk.root, axis=1).argmax()
     np.testing.assert_allclose(at("left_wrist", "farthest(left_wrist)")(walk), wrist[away])
     assert minimum("height(right_ankle)")(walk)[0] == ankle[:, 1].min()
@@ -251,11 +251,11 @@ def test_a_function_that_fails_is_named_with_its_error(walk, error):
         calls.append(motion)
         return 1.0 if len(calls) == 1 else motion.nothing
 
-    (one,) = as_parameters(later, walk)
+    (parameter,) = as_parameters(later, walk)
     with pytest.raises(
         InvalidInput, match="parameter later failed on walk_left_p0: AttributeError"
     ):
-        one(walk)
+        parameter(walk)
 
 
 # --- scores -----------------------------------------------------------------------------------
@@ -277,8 +277,11 @@ def test_scores_are_read_from_a_file(tmp_path, walk):
     path.write_text("motion, mood ,age,remark\nwalk,0.2,31,slow\n\nrun,0.9,24,\n")
     whole = scores(path, "mood", "age")
     assert whole.axes == ("mood", "age") and whole.scores.values["run"] == (0.9, 24.0)
-    (one,) = as_parameters(f"{path}:age", walk)
-    assert one.axes == ("age",) and one.scores.values == {"walk": (31.0,), "run": (24.0,)}
+    (parameter,) = as_parameters(f"{path}:age", walk)
+    assert parameter.axes == ("age",) and parameter.scores.values == {
+        "walk": (31.0,),
+        "run": (24.0,),
+    }
     with pytest.raises(InvalidInput, match=r"styles.csv:2: the scores mood, age, remark of walk"):
         as_parameters(path, walk)
 
@@ -338,9 +341,13 @@ def test_a_function_of_a_module_is_known_by_reference(tmp_path, monkeypatch, wal
     )
     (tmp_path / "broken_gaits.py").write_text("import no_such_module\n")
     monkeypatch.syspath_prepend(tmp_path)
-    (one,) = as_parameters("gaits:stride", walk)
-    assert one.reference == "gaits:stride" and one.axes == ("stride[0]", "stride[1]", "stride[2]")
-    np.testing.assert_allclose(one(walk), walk.root[-1])
+    (parameter,) = as_parameters("gaits:stride", walk)
+    assert parameter.reference == "gaits:stride" and parameter.axes == (
+        "stride[0]",
+        "stride[1]",
+        "stride[2]",
+    )
+    np.testing.assert_allclose(parameter(walk), walk.root[-1])
     for text, message in (
         ("gaits:pace", "gaits:pace cannot be imported: AttributeError"),
         ("broken_gaits:pace", "broken_gaits:pace cannot be imported: ModuleNotFoundError"),

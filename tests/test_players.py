@@ -155,9 +155,9 @@ def test_controls_that_are_refused_change_nothing(kind):
 
 def test_an_unknown_control_and_a_negative_count_are_refused_in_words(kind):
     player = kind.make()
-    known = ", ".join(player.controls) or "none"
+    names = ", ".join(player.controls) or "none"
     with pytest.raises(
-        InvalidInput, match=f"{kind.type.__name__} has no control 'dive'; its controls are: {known}"
+        InvalidInput, match=f"{kind.type.__name__} has no control 'dive'; its controls are: {names}"
     ):
         player.steer(dive=1)
     with pytest.raises(InvalidInput, match="count must be zero or more; got -1"):
@@ -166,5 +166,5 @@ def test_an_unknown_control_and_a_negative_count_are_refused_in_words(kind):
 
 def _kinds_of(base: type) -> set[type]:
     """Kinds of players that motionloom has; those of tests and examples are not counted."""
-    own = {one for one in base.__subclasses__() if one.__module__.startswith("motionloom.")}
-    return own.union(*(_kinds_of(one) for one in own))
+    own = {kind for kind in base.__subclasses__() if kind.__module__.startswith("motionloom.")}
+    return own.union(*(_kinds_of(kind) for kind in own))

@@ -177,14 +177,14 @@ def test_overlaps_of_limbs_match_their_definition(walk):
     capsules = Capsules.of(walk.skeleton)
     squeezed = turned(walk, "left_hip", [0, 0, 1], -0.3 * np.ones(len(walk)))
     points = squeezed.positions(end_sites=True).astype(float)
-    found = limb_overlaps(squeezed)
-    assert found.max() > 0.01
+    measured = limb_overlaps(squeezed)
+    assert measured.max() > 0.01
     for frame in (0, 40, 90):
         for number, (a, b) in enumerate(capsules.pairs):
             ends = [points[frame, k] for part in (a, b) for k in capsules.ends[part]]
             apart = naive.segment_distance(*ends)
             expected = max(capsules.radii[a] + capsules.radii[b] - apart, 0.0)
-            assert found[frame, number] == pytest.approx(expected, abs=1e-4)
+            assert measured[frame, number] == pytest.approx(expected, abs=1e-4)
 
 
 def test_radii_grow_with_the_body(walk):
@@ -195,16 +195,16 @@ def test_radii_grow_with_the_body(walk):
 def test_imbalance_matches_its_definition(standing):
     lean = leaning(standing, 0.3)
     contacts = lean.contacts()
-    found = imbalance(lean, contacts)
-    judged = np.flatnonzero(np.isfinite(found))
-    assert len(judged) and np.nanmax(found) > 0.0
+    measured = imbalance(lean, contacts)
+    judged = np.flatnonzero(np.isfinite(measured))
+    assert len(judged) and np.nanmax(measured) > 0.0
     center = center_of_mass(lean)[:, [0, 2]]
     roles = [f"{side}_{part}" for side in ("left", "right") for part in ("ankle", "foot", "toe")]
     feet = lean.role_positions(roles)[..., [0, 2]].astype(float)
     both = contacts.standing("left") & contacts.standing("right")
     for frame in judged[both[judged]][::20]:
         expected = naive.distance_outside(center[frame], list(feet[frame]))
-        assert found[frame] == pytest.approx(max(expected - 0.06, 0.0), abs=2e-3)
+        assert measured[frame] == pytest.approx(max(expected - 0.06, 0.0), abs=2e-3)
 
 
 def test_a_body_that_walks_is_not_asked_for_balance(walk):
@@ -244,4 +244,4 @@ def test_measured_in_blocks_the_report_is_the_same(walk):
     assert parts.worst_seam == whole.worst_seam and parts.jumps == whole.jumps == 1
     assert parts.limb_intersection_m == pytest.approx(whole.limb_intersection_m)
     assert parts.foot_slide_m == pytest.approx(whole.foot_slide_m, abs=0.005)
-    assert [one.frame for one in parts.worst[:2]] == [one.frame for one in whole.worst[:2]]
+    assert [entry.frame for entry in parts.worst[:2]] == [entry.frame for entry in whole.worst[:2]]

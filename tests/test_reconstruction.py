@@ -123,16 +123,16 @@ def test_the_pose_is_where_the_written_out_energy_is_least(rng):
         goals += rng.normal(scale=0.02, size=(3, 3))
         expected = poses[trial + 10].astype(np.float64)
         expected[0] = rot.multiply(rot.yaw(heading), expected[0])
-        found = map_pose(
+        solved = map_pose(
             body, model, heading, goals, np.full(3, 0.02**2),
             Expectation(expected, 0.3**2, root, 0.1**2), heading_variance=0.2**2, steps=60,
         )  # fmt: skip
-        known = (
+        given = (
             model.mean, covariance, heading, 0.2**2, expected, 0.3**2, skeleton.parents,
             skeleton.offsets, [0, 2, 3], goals, 0.02**2, root, 0.1**2,
         )  # fmt: skip
-        least, x = naive.likeliest(np.concatenate([np.zeros(10), root]), *known)
-        mine = skeleton_points(skeleton, found.turns, found.root)
+        least, x = naive.likeliest(np.concatenate([np.zeros(10), root]), *given)
+        mine = skeleton_points(skeleton, solved.turns, solved.root)
         about = rot.multiply(rot.yaw(x[9]), rot.yaw(heading))
         turns = rot.multiply(model.mean, rot.exp(x[:9].reshape(3, 3)))
         turns[0] = rot.multiply(about, turns[0])
@@ -150,11 +150,11 @@ def test_markers_out_of_reach_are_approached_and_nothing_breaks(rng):
     model = local_model(wobbly_poses(rng, joints=3), np.ones(60))
     far = np.array([[0, 1, 0], [0, 9, 0], [5, 9, 0]], float)
     still = Expectation(model.mean, np.inf, far[0], 1.0)
-    found = map_pose(
+    solved = map_pose(
         body, model, 0.0, far, np.full(3, 1e-6), still, heading_variance=0.01, steps=20
     )
-    assert np.isfinite(found.turns).all()
-    np.testing.assert_allclose(np.linalg.norm(found.turns, axis=1), 1.0, atol=1e-9)
+    assert np.isfinite(solved.turns).all()
+    np.testing.assert_allclose(np.linalg.norm(solved.turns, axis=1), 1.0, atol=1e-9)
 
 
 def test_an_unseen_marker_pulls_at_nothing(rng):
@@ -163,10 +163,10 @@ def test_an_unseen_marker_pulls_at_nothing(rng):
     goals = np.array([[0, 1, 0], [0, 1.4, 0], [0.2, 1.4, 0]], float)
     still = Expectation(model.mean, np.inf, goals[0], 1.0)
     spread = np.array([1e-6, np.inf, 1e-6])
-    one = map_pose(body, model, 0.0, goals, spread, still, heading_variance=0.01)
+    solved = map_pose(body, model, 0.0, goals, spread, still, heading_variance=0.01)
     goals[1] = 99.0
     other = map_pose(body, model, 0.0, goals, spread, still, heading_variance=0.01)
-    np.testing.assert_array_equal(one.turns, other.turns)
+    np.testing.assert_array_equal(solved.turns, other.turns)
 
 
 def test_a_joint_stops_near_its_limit(rng):
@@ -176,10 +176,10 @@ def test_a_joint_stops_near_its_limit(rng):
     bends = []
     for limit in (9.0, 0.2):
         _, body = small_body(rng, limit)
-        found = map_pose(
+        solved = map_pose(
             body, flat, 0.0, goals, np.full(3, 0.05**2), still, heading_variance=1e-6, steps=30
         )
-        bends.append(np.abs(rot.log(found.turns[1:])).max())
+        bends.append(np.abs(rot.log(solved.turns[1:])).max())
     assert bends[0] > 0.5
     assert bends[1] < 0.3
 
@@ -199,14 +199,14 @@ def test_points_met_loosely_first_do_not_twist_the_body():
         off = []
         for t in range(0, len(kick), 3):
             goals = kick.role_positions(SIX)[t].astype(np.float64)
-            found = map_pose(
+            solved = map_pose(
                 body, model, kick.headings()[t], goals, np.full(6, 1e-6),
                 Expectation(model.mean, np.inf, goals[0], 1.0),
                 heading_variance=np.radians(10.0) ** 2, slacks=slacks,
             )  # fmt: skip
             pose = np.tile(rot.IDENTITY, (len(skeleton), 1))
-            pose[joints] = found.turns
-            mine = Motion(skeleton, pose[None], found.root[None], 30).headings()[0]
+            pose[joints] = solved.turns
+            mine = Motion(skeleton, pose[None], solved.root[None], 30).headings()[0]
             off.append(abs(np.angle(np.exp(1j * (mine - kick.headings()[t])))))
         worst[slacks] = np.degrees(max(off))
     assert worst[()] > 90.0
@@ -269,10 +269,10 @@ def solved_with(lib, motion, rules, *, mode="offline", frame=None):
     prior = Prior(lib.store, motion.skeleton, signal.roles, ReconstructSettings())
     prior.frame = prior.frame if frame is None else frame(prior.frame)
     if mode == "offline":
-        found = solve_sequence(prior, signal, rules=rules)
+        solved = solve_sequence(prior, signal, rules=rules)
     else:
-        found = solve_frames(Stream(prior, signal.roles, signal.fps, rules=rules), signal)
-    return Motion(motion.skeleton, rot.normalize(found.rotations), found.root, motion.fps)
+        solved = solve_frames(Stream(prior, signal.roles, signal.fps, rules=rules), signal)
+    return Motion(motion.skeleton, rot.normalize(solved.rotations), solved.root, motion.fps)
 
 
 OFFLINE_ONLY = ("heading_path", "upright_smoothing", "two_passes")
@@ -367,15 +367,15 @@ def test_feet_are_held_and_two_passes_are_smoother(lib):
 def test_neighbors_count_alike_or_by_their_distance(lib, walk):
     prior = Prior(lib.store, walk.skeleton, SIX, ReconstructSettings(neighbors=200))
     rows = prior._marker.features.rows[:1].astype(np.float64) / prior._scale
-    found, gaps = prior.near_markers(rows)
-    poses = prior._poses(found[0])[:, prior.joints].astype(np.float64)
+    near, gaps = prior.near_markers(rows)
+    poses = prior._poses(near[0])[:, prior.joints].astype(np.float64)
     weights = np.exp(-0.5 * (gaps[0] / np.median(gaps[0])) ** 2)
     for on, counted in ((True, weights), (False, np.ones(200))):
-        model, _ = prior.model(found[0], gaps[0], near_weights=on)
+        model, _ = prior.model(near[0], gaps[0], near_weights=on)
         mean, _ = naive.local_covariance(poses, counted)
         same = np.abs(np.sum(model.mean * mean, axis=-1))
         np.testing.assert_allclose(same, 1.0, atol=1e-5)
-    apart = [prior.model(found[0], gaps[0], near_weights=on)[0].mean for on in (True, False)]
+    apart = [prior.model(near[0], gaps[0], near_weights=on)[0].mean for on in (True, False)]
     assert np.abs(apart[0] - apart[1]).max() > 1e-3
 
 
@@ -458,21 +458,21 @@ def test_gaps_cost_little_and_a_lost_marker_is_reported(lib, walk, rebuilt):
     whole = joint_errors(walk, rebuilt)[0].mean()
     gappy = tracked(walk).positions.copy()
     gappy[np.random.default_rng(1).random(gappy.shape[:2]) < 0.1] = np.nan
-    found = lib.reconstruct(Markers(SIX, gappy, walk.fps), skeleton=walk)
-    assert joint_errors(walk, found)[0].mean() < 1.5 * whole
-    assert found.lost == ()
+    body = lib.reconstruct(Markers(SIX, gappy, walk.fps), skeleton=walk)
+    assert joint_errors(walk, body)[0].mean() < 1.5 * whole
+    assert body.lost == ()
     lost = tracked(walk).positions.copy()
     lost[:, SIX.index("right_wrist")] = np.nan
-    found = lib.reconstruct(Markers(SIX, lost, walk.fps), skeleton=walk)
-    assert found.lost == ("right_wrist",)
-    assert joint_errors(walk, found)[0].mean() < 6.0
-    assert "right_wrist" not in found.markers
+    body = lib.reconstruct(Markers(SIX, lost, walk.fps), skeleton=walk)
+    assert body.lost == ("right_wrist",)
+    assert joint_errors(walk, body)[0].mean() < 6.0
+    assert "right_wrist" not in body.markers
 
 
 @pytest.mark.parametrize("roles", [("head", "left_wrist", "right_wrist"), SIX[1:]])
 def test_three_points_will_do_and_hips_may_be_missing(lib, walk, roles):
-    found = lib.reconstruct(tracked(walk, roles), skeleton=walk)
-    errors, names = joint_errors(walk, found)
+    body = lib.reconstruct(tracked(walk, roles), skeleton=walk)
+    errors, names = joint_errors(walk, body)
     assert errors[:, [names.index(walk.skeleton.roles[role]) for role in roles]].mean() < 1.0
     assert errors.mean() < 15.0
 
@@ -482,9 +482,9 @@ def test_until_a_point_is_seen_the_body_stands_as_it_will(lib, walk):
     late = Markers(SIX, places[3:], walk.fps)
     places[:3] = np.nan
     whole = lib.reconstruct(Markers(SIX, places, walk.fps), skeleton=walk, mode="online")
-    known = lib.reconstruct(late, skeleton=walk, mode="online")
-    np.testing.assert_allclose(whole[3:].positions(), known.positions(), atol=1e-6)
-    np.testing.assert_allclose(whole[:3].positions(), known.positions()[[0, 0, 0]], atol=1e-6)
+    body = lib.reconstruct(late, skeleton=walk, mode="online")
+    np.testing.assert_allclose(whole[3:].positions(), body.positions(), atol=1e-6)
+    np.testing.assert_allclose(whole[:3].positions(), body.positions()[[0, 0, 0]], atol=1e-6)
     assert whole.confidence[:3].max() == 0.0 < whole.confidence[3:].min()
 
 
@@ -559,8 +559,8 @@ def test_confidence_knows_when_the_library_has_nothing_like_it(lib, walk, rebuil
         np.linalg.norm(body.positions() - truth.positions(), axis=-1).mean(axis=1)
         for body, truth in ((near, walk), (strange, far))
     ]
-    told = np.concatenate([near.expected_error, strange.expected_error])
-    assert spearmanr(told, np.concatenate(errors)).statistic > 0.5
+    expected = np.concatenate([near.expected_error, strange.expected_error])
+    assert spearmanr(expected, np.concatenate(errors)).statistic > 0.5
     # A skeleton that is fitted is less certain than the performer's own.
     assert lib.reconstruct(walk).expected_error.mean() > near.expected_error.mean()
 
@@ -580,8 +580,8 @@ def test_progress_counts_every_frame_once(lib, walk, mode):
 
 
 def test_feature_sets_that_markers_do_not_give_are_taken_from_the_first_pass(lib, walk):
-    found = lib.reconstruct(walk, skeleton=walk, features="e30")
-    assert joint_errors(walk, found)[0].mean() < 2.0
+    body = lib.reconstruct(walk, skeleton=walk, features="e30")
+    assert joint_errors(walk, body)[0].mean() < 2.0
     with pytest.raises(InvalidInput, match="e30 is not such a set. Use e15, or mode offline"):
         lib.reconstruct(walk, skeleton=walk, features="e30", mode="online")
 

@@ -17,8 +17,8 @@ def window(motion, start, frames, *, contacts=True):
     part = slice(start, start + frames)
     masks = None
     if contacts:
-        found = motion.contacts()
-        masks = np.stack([found[name] for name in FOOT_PARTS], axis=1)[part]
+        planted = motion.contacts()
+        masks = np.stack([planted[name] for name in FOOT_PARTS], axis=1)[part]
     return Window(motion.rotations[part], motion.root[part], masks)
 
 

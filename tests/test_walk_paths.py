@@ -157,13 +157,13 @@ def test_workers_find_mirrored_motions_by_number(tmp_path):
     lib = ml.Library.create(tmp_path / "takes.loom")
     for name in ("walk", "walk_left"):
         lib.add_motion(ml.demo.clip(name)[:40], name=name)
-    found = LibraryMotions(lib.store, ("walk", "walk_left")).motions([1, 2, 3])
-    assert [found[n].name for n in (1, 2, 3)] == [
+    motions = LibraryMotions(lib.store, ("walk", "walk_left")).motions([1, 2, 3])
+    assert [motions[n].name for n in (1, 2, 3)] == [
         "walk_left",
         "walk_mirrored",
         "walk_left_mirrored",
     ]
-    np.testing.assert_allclose(found[3].root, found[1].root * [-1, 1, 1], atol=1e-6)
+    np.testing.assert_allclose(motions[3].root, motions[1].root * [-1, 1, 1], atol=1e-6)
 
 
 def test_a_goal_out_of_reach_in_time_is_told_with_the_time_it_takes(straight):

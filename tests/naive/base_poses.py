@@ -5,7 +5,7 @@ import math
 
 def neighbor_counts(rows, radius, k=math.inf):
     """Step 1: how many frames lie within the radius of each, at most k."""
-    return [min(sum(math.dist(one, other) <= radius for other in rows), k) for one in rows]
+    return [min(sum(math.dist(row, other) <= radius for other in rows), k) for row in rows]
 
 
 def base_pose_rows(rows, radius, most, k=math.inf):
