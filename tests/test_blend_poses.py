@@ -20,7 +20,7 @@ def angles(a, b):
     return rot.angle_between(np.asarray(a, float), np.asarray(b, float))
 
 
-def test_mixes_as_the_definition_does(rng):
+def test_blends_match_the_definition(rng):
     _, clips = clips_of(rng)
     parts = [slice(a, b) for a, b in zip(clips.offsets[:-1], clips.offsets[1:], strict=True)]
     weights = np.array([0.5, -0.1, 0.35, 0.25])
@@ -106,7 +106,7 @@ def test_arcs_are_followed_as_by_slerp(rng):
     assert np.max(angles(slerp_poses(a, b, shares), expected)) < 1e-3
 
 
-def test_says_what_cannot_be_mixed(rng):
+def test_motions_that_cannot_be_blended_are_rejected(rng):
     motion = smooth_motion(rng, frames=5)
     with pytest.raises(InvalidInput, match="at least one motion; got none"):
         ClipPoses.of([])

@@ -88,7 +88,7 @@ def test_differences_are_those_of_the_paper(pieces):
             assert fast[i, j] == pytest.approx(slow, rel=1e-5, abs=1e-3)
 
 
-def test_important_joints_weigh_one_and_others_nothing(pieces):
+def test_important_joints_have_weight_one_and_others_zero(pieces):
     body = pieces[0].motion.skeleton
     weights = dict(zip(body.names, joint_weights(body), strict=True))
     heavy = {name for name, weight in weights.items() if weight == 1.0}
@@ -110,7 +110,7 @@ def test_important_joints_weigh_one_and_others_nothing(pieces):
             joint_weights(body, wrong)
 
 
-def test_hands_do_not_change_the_difference_unless_they_weigh(pieces):
+def test_hands_do_not_change_the_difference_unless_they_have_weight(pieces):
     def waved(movement):
         motion = movement.motion
         rotations = motion.rotations.copy()
@@ -124,7 +124,7 @@ def test_hands_do_not_change_the_difference_unless_they_weigh(pieces):
         assert (np.abs(gap).max() < 1e-6) == same
 
 
-def test_velocities_have_half_of_the_difference_by_default():
+def test_velocities_are_half_of_the_difference_by_default():
     takes = [ml.demo.clip("walk", performer=p) for p in range(3)]
     made = Choreography.from_takes(takes, ChoreographySettings(meter=2))
     how = MovementComparison.of(made.movements)
@@ -141,7 +141,7 @@ def test_velocities_have_half_of_the_difference_by_default():
     assert 0.001 <= alone.velocity_weight <= 0.1
 
 
-def test_what_follows_in_a_take_follows_without_a_gap(pieces):
+def test_consecutive_movements_of_a_take_have_no_gap(pieces):
     gaps = transition_differences(pieces)
     follows = np.array([gaps[k, k + 1] for k in range(len(pieces) - 1)])
     others = gaps[~np.eye(len(pieces), k=1, dtype=bool)]
@@ -177,7 +177,7 @@ def barred(meter, *, bars=8, period=0.5, seed=0, fps=30.0):
 
 
 @pytest.mark.parametrize("meter", range(2, 9))
-def test_meters_of_two_to_eight_beats_are_told_apart(meter):
+def test_meters_of_two_to_eight_beats_are_distinguished(meter):
     take = barred(meter, seed=meter)
     detected = ml.beats(take, tempo_bpm=(100.0, 140.0))
     assert estimated_meter(take, detected).beats == meter
@@ -195,7 +195,7 @@ def test_a_mirrored_second_half_is_another_bar_and_a_walk_has_two_beats():
     assert estimated_meter(walk, ml.beats(walk)).beats == 2
 
 
-def test_tempo_range_steadiness_and_level_are_reachable(dances):
+def test_tempo_range_steadiness_and_level_can_be_set(dances):
     plain, half, quick = (
         Choreography.from_takes(dances[:1], ChoreographySettings.of({"meter": 4, **options}))
         for options in ({}, {"level": 2.0}, {"tempo_bpm": (150.0, 300.0)})
@@ -218,7 +218,7 @@ def test_the_preset_uses_all_takes_and_beats_as_in_the_paper(dances):
 
 
 @pytest.mark.parametrize(("align", "factor"), [("beats", 1.6), ("landings", 1.9)])
-def test_movements_with_uneven_beats_are_dropped_unless_they_are_wanted(align, factor):
+def test_movements_with_uneven_beats_are_dropped_unless_requested(align, factor):
     """One beat of a groove takes longer than the others."""
     take = ml.demo.annotated("dance_groove")
     start, end = np.array(take.truth.beats[9:11]) * take.motion.fps
@@ -245,7 +245,7 @@ def test_movements_with_uneven_beats_are_dropped_unless_they_are_wanted(align, f
 
 
 @pytest.mark.slow
-def test_unlikely_transitions_are_dropped_unless_they_are_wanted(dances):
+def test_unlikely_transitions_are_dropped_unless_requested(dances):
     def likelihoods(least):
         settings = ChoreographySettings(
             meter=4,
@@ -259,7 +259,7 @@ def test_unlikely_transitions_are_dropped_unless_they_are_wanted(dances):
     assert len(likelihoods(None)) < 36 and likelihoods(None).min() > 0.05
 
 
-def test_a_meter_longer_than_the_take_is_said(dances):
+def test_a_meter_longer_than_the_take_is_reported(dances):
     detected = ml.beats(dances[0])
     with pytest.raises(InvalidInput, match=r"a movement of 64 beats needs 65 beats; dance_groove"):
         cut_movements(dances[0], detected, meter=64)
@@ -318,7 +318,7 @@ def test_subtractive_clustering_is_that_of_the_paper(clumps, rng):
     assert list(subtractive(clumps, radius=1.0).labels) == [0] * 7 + [1] * 5 + [2] * 3
 
 
-def test_clustering_says_what_is_wrong(clumps):
+def test_invalid_clustering_options_are_rejected(clumps):
     with pytest.raises(InvalidInput, match="between 1 and the number of movements, 15; got 16"):
         k_medoids(clumps, 16)
     with pytest.raises(InvalidInput, match="restarts must be at least 1"):
@@ -334,7 +334,7 @@ def test_clustering_says_what_is_wrong(clumps):
 # --- transitions ------------------------------------------------------------------------
 
 
-def test_groups_observed_surely_are_counted(rng):
+def test_groups_observed_with_certainty_are_counted(rng):
     sequences = [rng.integers(4, size=n) for n in (12, 5, 1, 9)]
     learned = baum_welch([np.eye(4)[sequence] for sequence in sequences])
     start, moves = naive.counted_transitions([list(s) for s in sequences], 4, [1] * 4)
@@ -343,7 +343,7 @@ def test_groups_observed_surely_are_counted(rng):
     assert learned.rounds <= 2
 
 
-def test_a_sequence_after_a_dropped_movement_is_no_start(rng):
+def test_a_sequence_after_a_dropped_movement_is_not_a_start(rng):
     sequences = [rng.integers(3, size=n) for n in (6, 5, 7)]
     seen = [np.eye(3)[sequence] for sequence in sequences]
     for starts in ([True, False, True], [False, True, False]):
@@ -415,7 +415,7 @@ def test_a_take_with_a_dropped_movement_starts_once(dances, monkeypatch):
     assert seen["starts"] == [True, False, True, False] and seen["lengths"][0] == 2
 
 
-def test_uncertain_groups_are_re_estimated_as_the_method_says(rng):
+def test_uncertain_groups_are_re_estimated_by_baum_welch(rng):
     likely = [rng.dirichlet(np.ones(3), size=n) for n in (5, 4)]
     learned = baum_welch(likely, rounds=1)
     first, moves = np.zeros(3), np.zeros((3, 3))
@@ -440,7 +440,7 @@ def test_smoothness_follows_the_paper(rng):
         kinematic_continuity(gaps, labels, sigma=-1.0)
 
 
-def test_both_continuities_are_weighed_cut_and_scaled():
+def test_both_continuities_are_weighted_cut_and_scaled():
     smooth, usual = [[0.5, 0.46, 0.04]] * 3, [[0.0, 1.0, 0.0], [0.5, 0.5, 0.0], [0.0, 0.0, 0.0]]
     graph = combined_graph(smooth, usual, [1, 0, 0], [[0], [1], [2]], behavior=0.5)
     np.testing.assert_allclose(graph.transitions[0], np.array([0.25, 0.73, 0.0]) / 0.98)
@@ -471,7 +471,7 @@ def test_dead_ends_are_found_and_removed():
         one_way.without_dead_ends()
 
 
-def test_edits_return_another_graph():
+def test_edits_return_a_new_graph():
     graph = small()
     assert graph.with_edge("c", "a", 1.0).dead_ends == ()
     assert ("a", "b", 0.5) in graph.edges and ("a", "b", 0.5) not in (
@@ -497,7 +497,7 @@ def test_edits_return_another_graph():
 
 
 @pytest.mark.parametrize("suffix", [".json", ".graphml"])
-def test_graphs_survive_their_files(tmp_path, suffix):
+def test_graphs_survive_a_round_trip_through_files(tmp_path, suffix):
     graph = small()
     back = load_graph(graph.save(tmp_path / f"graph{suffix}"))
     assert back.names == graph.names and back.members == graph.members
@@ -505,7 +505,7 @@ def test_graphs_survive_their_files(tmp_path, suffix):
     np.testing.assert_array_equal(back.start, graph.start)
 
 
-def test_graphml_is_what_networkx_reads(tmp_path):
+def test_graphml_is_readable_by_networkx(tmp_path):
     networkx = pytest.importorskip("networkx")
     read = networkx.read_graphml(small().save(tmp_path / "graph.graphml"))
     assert read["b"]["a"]["weight"] == pytest.approx(0.8)
@@ -590,14 +590,14 @@ def test_wrong_rules_are_reported_by_number(tmp_path):
 # --- choreographies ---------------------------------------------------------------------
 
 
-def test_a_choreography_goes_on_for_ever(made):
+def test_a_choreography_continues_indefinitely(made):
     assert made.graph.dead_ends == () and made.kind == "groove"
     assert sorted(k for group in made.graph.members for k in group)[-1] < len(made.movements)
     np.testing.assert_allclose(made.graph.transitions.sum(axis=1), 1.0)
     assert len({movement.motion.skeleton.key for movement in made.movements}) == 1
 
 
-def test_a_choreography_survives_its_file(made, dances, tmp_path):
+def test_a_choreography_survives_a_round_trip_through_a_file(made, dances, tmp_path):
     takes = {dance.name: dance for dance in (dances[0], dances[2])}
     made = Choreography.from_takes(
         [dances[0], dances[2]],
@@ -665,13 +665,13 @@ def test_damaged_choreographies_are_reported(made, dances, tmp_path, change, wor
         load_choreography(path, takes.__getitem__)
 
 
-def test_a_graph_alone_is_no_choreography(made, tmp_path):
+def test_a_graph_without_cuts_is_not_a_choreography(made, tmp_path):
     path = made.save(tmp_path / "dance.graphml")
     with pytest.raises(MotionFormatError, match="the graph has no cuts of movements"):
         load_choreography(path, {}.__getitem__)
 
 
-def test_takes_of_other_numbers_of_dancers_are_left_out(dances):
+def test_takes_with_another_number_of_dancers_are_skipped(dances):
     pair = [dancer.motion for dancer in ml.demo.couple()]
     made = Choreography.from_takes([dances[0], pair], ChoreographySettings(meter=4))
     assert (
@@ -691,7 +691,7 @@ def test_mirrored_takes_double_the_movements(dances):
     assert both.movements[-1].mirrored and both.movements[-1].text.endswith("~")
 
 
-def test_takes_without_rhythm_are_left_out_with_a_reason(dances):
+def test_takes_without_rhythm_are_skipped_with_a_reason(dances):
     sitting = ml.demo.clip("sit_stand")
     made = Choreography.from_takes([dances[0], sitting], ChoreographySettings(meter=4))
     assert "no rhythm (confidence 0." in made.left_out[sitting.name]
@@ -724,7 +724,7 @@ def test_music_chooses_its_choreography(made):
         for_music([made], meter=3)
 
 
-def test_the_sets_of_the_paper_have_their_size():
+def test_the_data_sets_of_the_paper_have_the_published_size():
     quick, _ = beat_study("dance", seconds=39.6)
     slow, _ = beat_study("dance", seconds=42.9, period=13 / 30, seed=1)
     made = Choreography.from_takes(

@@ -51,7 +51,7 @@ def test_the_waltz_has_five_nodes_of_about_six_bars_that_alternate_feet(waltz):
         assert node_feet[i] != node_feet[j]
 
 
-def test_nodes_travel_ahead_or_back(waltz):
+def test_nodes_travel_forward_or_backward(waltz):
     # The paper: movements with a backward step are rarely used for moving forward.
     ahead = [node.travel[:, 1] for node in waltz.dance_nodes]
     within = np.mean([np.std(rows) for rows in ahead])
@@ -77,7 +77,7 @@ def test_movements_on_the_other_foot_change_their_group():
     for group in made.graph.members:
         assert len({lead[float(made.movements[k].beats[0])] for k in group}) == 1
     assert len(made.movements) == 30
-    # Without the rule, they stay with what they look like.
+    # Without the rule, they stay in the group of similar poses.
     plain = learned_steps(named, 20, groups=2, same_lead=False)
     mixed = [{lead[float(plain.movements[k].beats[0])] for k in group}
              for group in plain.graph.members]  # fmt: skip
@@ -85,7 +85,7 @@ def test_movements_on_the_other_foot_change_their_group():
 
 
 @pytest.mark.slow
-def test_no_edge_leads_onto_the_wrong_foot_with_the_weights_of_ours_alone(waltz):
+def test_our_weights_alone_prevent_edges_onto_the_wrong_foot(waltz):
     def wrong_edges(**options):
         made = learned_steps(waltz_cuts(), 20, groups=5, **options)
         feet = leads(made)
@@ -132,7 +132,7 @@ def test_the_next_node_is_drawn_by_likelihood_and_by_travel(waltz):
     assert np.abs(shares[True] - shares[False]).max() > 0.1
 
 
-def test_movements_that_cannot_be_blended_are_nodes_of_their_own(waltz):
+def test_movements_that_cannot_be_blended_become_separate_nodes(waltz):
     cuts = waltz_cuts()
     assert len(learned_steps(cuts, 20, groups=3).graph) == 3
 
@@ -167,7 +167,7 @@ def test_marchers_take_one_path_and_stay_in_step(strides):
 
 
 @pytest.mark.parametrize("degrees", [0.0, 180.0])
-def test_leaders_face_as_asked(waltz, degrees):
+def test_leaders_face_the_requested_direction(waltz, degrees):
     settings = BallroomSettings(couples=8, tempo_bpm=90.0, seconds=16.0, seed=3)
     free = ballroom(settings, waltz)
     led = ballroom(replace(settings, floor=Ballfloor(facing=degrees)), waltz)
@@ -187,7 +187,7 @@ def test_a_learned_ballroom_is_as_good_as_the_built_in_one(waltz):
     assert quality.worst.worst_seam.ratio < 1.5
 
 
-def test_the_preset_sets_what_the_paper_says():
+def test_the_preset_uses_the_settings_of_the_paper():
     ball = BallroomSettings.kp03(tempo_bpm=90.0)
     steps = ball.movements
     assert (steps.graph, steps.groups, ball.couples) == ("learned", 5, 20)

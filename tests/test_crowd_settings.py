@@ -90,13 +90,13 @@ MARCHES = [
 
 
 @pytest.mark.parametrize(("change", "message"), BALLROOMS)
-def test_impossible_ballrooms_are_refused(change, message):
+def test_impossible_ballrooms_are_rejected(change, message):
     with pytest.raises(InvalidInput, match=message):
         settings_from("ballroom", BALL | change, "crowd.toml")
 
 
 @pytest.mark.parametrize(("change", "message"), MARCHES)
-def test_impossible_marches_are_refused(change, message):
+def test_impossible_marches_are_rejected(change, message):
     with pytest.raises(InvalidInput, match=message):
         settings_from("march", MARCH | change, "crowd.toml")
 
@@ -114,14 +114,14 @@ def test_impossible_marches_are_refused(change, message):
         ("none.toml", None, "not a valid crowd description: No such file"),
     ],
 )  # fmt: skip
-def test_files_that_hold_no_scene_are_refused_by_name(tmp_path, name, text, message):
+def test_files_without_a_crowd_description_are_rejected_by_name(tmp_path, name, text, message):
     if text is not None:
         (tmp_path / name).write_text(text)
     with pytest.raises(InvalidInput, match=message):
         load_crowd_settings(tmp_path / name)
 
 
-def test_the_command_line_refuses_before_any_work_in_one_line(tmp_path, monkeypatch, capsys):
+def test_the_command_line_rejects_invalid_settings_in_one_line(tmp_path, monkeypatch, capsys):
     from motionloom.cli import main
 
     monkeypatch.chdir(tmp_path)
@@ -145,7 +145,7 @@ def test_the_command_line_refuses_before_any_work_in_one_line(tmp_path, monkeypa
     assert sorted(path.name for path in tmp_path.iterdir()) == ["s.toml"]
 
 
-def test_a_scene_finds_its_files_beside_it(tmp_path):
+def test_file_names_are_relative_to_the_crowd_description(tmp_path):
     write_tune(tmp_path / "waltz.mid", meter=3, tempo_bpm=100, bars=4)
     place = tmp_path / "ball.toml"
     place.write_text(

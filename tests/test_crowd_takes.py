@@ -1,4 +1,4 @@
-"""Crowds of one's own takes: who danced with whom, strides of walks, what is too little."""
+"""Crowds from captured takes: couples, strides of walks, and takes with too few movements."""
 
 from dataclasses import replace
 
@@ -45,7 +45,7 @@ def strides(walks, request):
     return marching_steps(walks, graph=request.param)
 
 
-def test_those_who_danced_together_are_found_in_any_order(couple):
+def test_couples_are_found_in_any_order(couple):
     leader, follower = couple
     others = [ml.demo.clip("walk"), ml.demo.clip("dance_groove")]
     couples = found_couples([follower, *others, leader])
@@ -59,7 +59,7 @@ def test_those_who_danced_together_are_found_in_any_order(couple):
     assert found_couples([]) == []
 
 
-def test_every_movement_is_a_node_of_the_built_in_graph_that_can_be_left(couple):
+def test_every_movement_is_a_node_with_successors_in_the_built_in_graph(couple):
     waltz = couple_steps([couple], meter=3, graph="built-in")
     graph = waltz.graph
     assert all(len(group) == 1 for group in graph.members)
@@ -83,7 +83,7 @@ def test_a_graph_is_learned_from_a_couple(couple, waltz):
     assert plain.transition_phase == 0.0 < waltz.transition_phase
 
 
-def test_captured_couples_never_bump_either(waltz):
+def test_captured_couples_never_collide(waltz):
     radius = couple_radius(waltz)
     assert 0.4 < radius < 0.8
     scene = BallroomSettings(
@@ -107,7 +107,7 @@ def test_captured_couples_never_bump_either(waltz):
     assert shown == pytest.approx(10 * 300, rel=1e-3)
 
 
-def test_takes_that_give_too_little_are_refused(couple):
+def test_takes_with_too_few_movements_are_rejected(couple):
     leader, follower = couple
     with pytest.raises(InvalidInput, match="were not danced together: they last"):
         couple_steps([(leader, follower[:-30])])
@@ -211,13 +211,13 @@ def test_each_rule_for_strides_can_be_switched_off(walks):
 
 
 @pytest.mark.parametrize("fps", [24.0, 60.0])
-def test_takes_are_brought_to_the_rate_that_is_requested(couple, fps):
+def test_takes_are_resampled_to_the_requested_rate(couple, fps):
     steps = couple_steps([couple], meter=3, fps=fps)
     assert steps.fps == fps
     assert steps.period == pytest.approx(ml.beats(couple).period, abs=1.0 / fps)
 
 
-def test_patterns_stand_for_names_and_pairs():
+def test_patterns_select_names_and_pairs():
     names = ["60_01", "60_02", "60_10", "61_01", "61_02"]
     assert expanded("60_*+61_*", names) == ["60_01+61_01", "60_02+61_02"]
     assert expanded("60_0*", names) == ["60_01", "60_02"]
@@ -283,7 +283,7 @@ def test_captured_salsa_and_walks_make_crowds(cmu30):
     assert made.quality().mean.foot_slide_m < 0.015
 
 
-def test_every_take_is_used_or_left_out_with_a_reason():
+def test_every_take_is_used_or_skipped_with_a_reason():
     """Also strides that only another pace excludes."""
     walks = [ml.demo.clip(name) for name in ("walk", "walk_left", "walk_right", "walk_slow")]
     made = marching_steps([*walks, replace(ml.demo.clip("jog"), name="jog")])

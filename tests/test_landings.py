@@ -35,7 +35,7 @@ def take_of(cmu30, name):
 
 
 def dancer(pattern, cycle, rng, *, seconds=30.0, scatter=0.02):
-    """Landings of a dancer whose right foot does half a cycle later what the left one did."""
+    """Landings of a dancer whose right foot repeats the left one half a cycle later."""
     bars = np.arange(0.0, seconds, cycle)[:, None]
     left, right = (
         (bars + cycle * ((np.array(pattern) + late) % 1.0)).ravel() for late in (0.0, 0.5)
@@ -111,7 +111,7 @@ def test_beats_of_a_march_half_a_beat_after_the_landings_are_shifted():
 
 
 @pytest.mark.parametrize("scatter", [0.01, 0.05])
-def test_even_and_quick_quick_slow_steps_are_told_apart(rng, scatter):
+def test_even_and_quick_quick_slow_steps_are_distinguished(rng, scatter):
     even = step_cycle([dancer([0.0, 2 / 6, 4 / 6], 2.8, rng, scatter=scatter)], 30.0)
     slow = step_cycle([dancer([0.0, 2 / 8, 5 / 8], 2.8, rng, scatter=scatter)], 30.0)
     assert even.seconds == pytest.approx(2.8, rel=0.01) and even.unevenness < 1.0
@@ -147,7 +147,7 @@ def test_six_steps_in_eight_beats_replace_four_thirds_of_the_beat(rng):
 
 
 @pytest.mark.parametrize(("beats", "period"), [(4, 2.8 / 8), (6, 2.8 / 6)])
-def test_where_steps_do_not_tell_the_whole_body_does(rng, beats, period):
+def test_if_steps_are_unclear_the_whole_body_decides(rng, beats, period):
     cycle = step_cycle([dancer([0.0, 1 / 3, 2 / 3], 2.8, rng)], 30.0)
     assert cycle.unevenness < 1.0
     t = np.arange(1800) / RATE
@@ -161,7 +161,7 @@ def test_where_steps_do_not_tell_the_whole_body_does(rng, beats, period):
 
 @pytest.mark.cmu
 @pytest.mark.parametrize("pairs", [SALSA[:2], pytest.param(SALSA[2:], marks=pytest.mark.slow)])
-def test_partners_in_one_take_have_one_beat(cmu30, pairs):
+def test_partners_in_one_take_share_the_beat(cmu30, pairs):
     """Without the step cycle, periods of partners agreed in none of these 8 takes (3 of all 15)."""
     agree = 0
     for leader, follower, k in pairs:
@@ -198,7 +198,7 @@ def test_tempo_and_first_beat_are_taken_as_given(groove):
     assert late.times[0] == pytest.approx(0.4) and late.period == pytest.approx(truth.period, 0.01)
 
 
-def test_a_motion_that_is_refused_can_be_cut_with_a_tempo():
+def test_a_rejected_motion_can_be_cut_with_a_given_tempo():
     still = ml.demo.clip("sit_stand")
     with pytest.raises(InvalidInput, match="no take has a rhythm"):
         Choreography.from_takes([still])
@@ -217,7 +217,7 @@ def test_a_motion_that_is_refused_can_be_cut_with_a_tempo():
     ("options", "message"),
     [({"bpm": 0.0}, "bpm"), ({"first_beat": -1.0}, "first_beat"), ({"first_beat": 99.0}, "within")],
 )
-def test_what_cannot_be_a_beat_is_refused(groove, options, message):
+def test_invalid_beats_are_rejected(groove, options, message):
     with pytest.raises(InvalidInput, match=message):
         ml.beats(groove, **options)
 
@@ -254,7 +254,7 @@ def test_a_library_keeps_tempo_and_partners(lib, tmp_path):
         lib.beats.set("salsa", bpm=90.0)
 
 
-def test_the_commands_give_keep_and_tell(lib, tmp_path):
+def test_the_commands_set_save_and_report_beats(lib, tmp_path):
     take = f"{lib.path}:groove"
     data = json.loads(run("beats", take, "--bpm", 90, "--first-beat", 0.4, "--json").stdout)
     assert data["given"] and data["beats"][0] == 0.4 and data["landings"]["landings_total"] > 8
@@ -312,7 +312,7 @@ def test_feet_of_captured_dance_land_on_the_beats_of_music(cmu30, names):
 
 @pytest.mark.cmu
 @pytest.mark.slow
-def test_another_path_is_tried_where_feet_land_between_beats(cmu30):
+def test_another_path_is_tried_if_feet_land_between_beats(cmu30):
     """Modern dance of CMU 49: the first path of seed 1 has 12 of 17 landings on a beat."""
     takes = [ml.load(file) for file in sorted((cmu30 / "049").glob("*.bvh"))]
     steps = Choreography.from_takes(takes)
@@ -321,7 +321,7 @@ def test_another_path_is_tried_where_feet_land_between_beats(cmu30):
     assert all(fit.share > 0.8 and fit.total >= 8 for fit in landed)
 
 
-def test_landings_of_a_skeleton_without_feet_are_none(groove):
+def test_a_skeleton_without_feet_has_no_landings(groove):
     from motionloom.motion import Motion, Skeleton
 
     stick = Motion(

@@ -119,7 +119,7 @@ def test_takes_with_a_root_bone_look_the_same(database, tmp_path, suffix):
     np.testing.assert_allclose(whole.positions()[:, joints], expected, atol=1e-3)
 
 
-def test_unknown_formats_and_places_are_refused(database, tmp_path):
+def test_unknown_formats_and_invalid_folders_are_rejected(database, tmp_path):
     with pytest.raises(InvalidInput, match="one of orangeduck, unity, glb, fbx; got 'maya'"):
         database.export(tmp_path, "maya")
     file = tmp_path / "file"

@@ -1,4 +1,4 @@
-"""Motion beats: accuracy where the truth is known, the definition, and what is no rhythm."""
+"""Motion beats: accuracy against known beats, the definition, and motions without rhythm."""
 
 import csv
 from dataclasses import replace
@@ -322,12 +322,12 @@ def test_aimless_movement_mostly_has_no_rhythm(groove):
     assert np.median(sure) < RHYTHMIC and max(sure) < 0.5
 
 
-def test_rhythm_is_surer_in_a_dance_than_in_sitting_down(groove):
+def test_a_dance_has_a_higher_confidence_than_sitting_down(groove):
     dance, sitting = ml.beats(groove.motion), ml.beats(ml.demo.clip("sit_stand"))
     assert dance.confidence > 0.9 > 0.5 > sitting.confidence
 
 
-def test_says_what_is_wrong(groove):
+def test_invalid_input_is_rejected(groove):
     motion = groove.motion
     with pytest.raises(InvalidInput, match=r"beats need at least 0.84 s of motion"):
         ml.beats(motion[:10])
@@ -389,7 +389,7 @@ def test_beats_are_huber_estimates_around_reference_beats(rng):
         assert place == pytest.approx(expected, abs=1e-4)
 
 
-def test_a_reference_beat_without_candidates_stands_for_itself():
+def test_a_reference_beat_without_candidates_is_kept():
     result = huber_beats(candidates_at([1.02, 3.04], 4.0), np.array([1.0, 2.0, 3.0]))
     np.testing.assert_allclose(result, [1.0 + 0.02 / 1.1, 2.0, 3.0 + 0.04 / 1.1], atol=1e-6)
 
@@ -425,7 +425,7 @@ def test_contrast_is_near_one_for_noise_and_large_for_a_beat(rng):
     assert contrast(np.zeros(100), shortest=0.3, longest=1.5) == 0.0
 
 
-def test_half_and_double_are_always_told(groove):
+def test_half_and_double_are_always_reported(groove):
     detected = ml.beats(groove.motion)
     ratios = {other.ratio: other for other in detected.alternatives}
     assert ratios[Fraction(1, 2)].seconds == pytest.approx(detected.period / 2, rel=0.05)

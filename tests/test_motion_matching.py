@@ -1,4 +1,4 @@
-"""Motion matching: features, exact search, and a character that does what is asked."""
+"""Motion matching: features, exact search, and a character that follows controls."""
 
 import json
 import re
@@ -42,7 +42,7 @@ def database(walks):
     return matching_database(walks, MatchingSettings())
 
 
-def test_features_are_what_a_loop_over_frames_gives(walks):
+def test_features_match_a_loop_over_frames(walks):
     for walk in walks[1:2]:
         root = RootMotion.of(walk)
         left, right, hips = np.moveaxis(
@@ -58,7 +58,7 @@ def test_features_do_not_depend_on_place_and_heading(walks):
     np.testing.assert_allclose(matching_features(moved), matching_features(walks[1]), atol=1e-4)
 
 
-def test_root_motion_goes_on_at_the_ends_of_a_take(walks):
+def test_root_motion_continues_beyond_the_ends_of_a_take(walks):
     root = RootMotion.of(walks[0])
     speed = np.abs(np.diff(root.floor)) * walks[0].fps
     assert speed.min() > 0.7 * np.median(speed)
@@ -117,7 +117,7 @@ def test_takes_without_standing_get_a_start_and_a_stop(database):
     assert speeds[start.start] < 0.1 and speeds[start.stop - 3] > 0.9
 
 
-def test_a_wish_is_followed(database):
+def test_a_desired_velocity_is_followed(database):
     player = database.player(velocity=(0.0, 1.3))
     player.read(60)
     player.steer(velocity=(1.3, 0.0))
@@ -129,7 +129,7 @@ def test_a_wish_is_followed(database):
     assert np.hypot(*player.state().velocity) < 0.2
 
 
-def test_standing_is_held_until_a_wish_comes(database):
+def test_a_standing_pose_is_held_until_controls_change(database):
     player = database.player()
     still = player.record(seconds=4)
     assert np.ptp(still.root, axis=0).max() < 0.1
@@ -138,7 +138,7 @@ def test_standing_is_held_until_a_wish_comes(database):
     assert player.state().velocity[1] > 0.8
 
 
-def test_the_body_faces_where_it_should_while_it_strafes(database):
+def test_the_body_keeps_its_facing_while_it_strafes(database):
     player = database.player(velocity=(0.0, 1.2), strafe=True)
     player.read(30)
     assert player.state().place[2] == pytest.approx(0.0, abs=0.3)
@@ -158,7 +158,7 @@ def test_only_frames_with_the_desired_tag_are_played(database):
 
 
 @pytest.mark.parametrize("dynamics", ["sprung", "clamped"])
-def test_trajectories_ahead_are_where_the_simulation_goes(dynamics):
+def test_predicted_trajectories_match_the_simulation(dynamics):
     simulation = Simulation(velocity=1.0 + 0.5j, facing=0.3, dynamics=dynamics)
     places, facings = simulation.ahead(0.2 - 1.0j, -1.0)
     here, fps = 0j, 600
@@ -171,7 +171,7 @@ def test_trajectories_ahead_are_where_the_simulation_goes(dynamics):
                 assert abs(here - place) < 2e-3 and abs(simulation.facing - facing) < 2e-2
 
 
-def test_a_follower_goes_ahead_only_and_stops_at_the_end():
+def test_a_path_follower_only_moves_forward_and_stops_at_the_end():
     path = PathFollower(np.linspace(0.0, 4.0, 81) + 0j, 1.5)
     for here in (0.5, 0.4 + 0.2j, 1.7):
         path.follow(here)
@@ -198,7 +198,7 @@ def test_all_courses_are_run(database, name):
     assert figures["foot_slide_m"] < 0.01 and figures["seam_acceleration_ratio"] < 1.5
 
 
-def test_a_rehearsal_foretells_how_rough_a_seam_will_be(database):
+def test_a_rehearsal_predicts_how_rough_a_seam_will_be(database):
     player = database.player(velocity=(0.0, 1.3))
     predicted = []
     rehearsed = player._rehearsed
@@ -219,12 +219,12 @@ def test_a_rehearsal_foretells_how_rough_a_seam_will_be(database):
         foretold = [ratio for frame, ratio in predicted if frame == start + part.start_frame]
         played = joint_accelerations(motion)[seam - 1 : seam + 4].max() / limit
         if foretold:
-            assert played < max(foretold) + 0.35  # the way is bent, too
+            assert played < max(foretold) + 0.35  # the path is also bent
             checked += 1
     assert checked and all(ratio >= 0.0 for _, ratio in predicted)
 
 
-def test_a_character_that_gets_nowhere_stays_longer_after_a_jump(database):
+def test_a_character_without_progress_stays_longer_after_a_jump(database):
     player = database.player(velocity=(0.0, 1.3))
     player.read(30)
     assert player._stay_seconds() == pytest.approx(0.3)
@@ -238,7 +238,7 @@ def test_a_character_that_gets_nowhere_stays_longer_after_a_jump(database):
     assert asked == pytest.approx(2.0 * abs(player._ahead()[0][-1]))
 
 
-def test_a_character_that_gets_nowhere_jumps_only_to_what_leads_farther(database):
+def test_a_character_without_progress_jumps_only_to_frames_that_lead_farther(database):
     player = database.player(velocity=(0.0, 1.3))
     player.read(30)
     moving = np.flatnonzero(database.speeds > 1.0)[:50]
@@ -257,7 +257,7 @@ def test_a_foot_that_would_slide_makes_a_seam_rough(database):
     assert _slide(played[window], contacts[window]) < 0.06 < _slide(slid[window], contacts[window])
 
 
-def test_speeds_of_the_takes_leave_made_motions_out(database):
+def test_speeds_of_the_takes_exclude_generated_motions(database):
     made = np.zeros(len(database), bool)
     for part in database.ranges:
         made[part.start : part.stop] = part.take in MADE
@@ -284,7 +284,7 @@ def test_response_is_the_time_to_half_of_the_turn(walks):
         course_path("maze")
 
 
-def test_what_is_played_says_where_it_comes_from(database):
+def test_played_frames_have_their_provenance(database):
     walk = database.walk(seconds=4, steer=("2:90",))
     assert sum(source.end - source.start for source in walk.sources) == len(walk)
     for source in walk.sources:
@@ -307,7 +307,7 @@ def test_takes_without_feet_are_refused():
         matching_database([still], MatchingSettings())
 
 
-def test_one_standing_pose_is_refused(walks):
+def test_a_single_standing_pose_is_rejected(walks):
     pose = walks[0]
     still = replace(
         pose, rotations=np.repeat(pose.rotations[:1], 60, 0), root=np.repeat(pose.root[:1], 60, 0)
@@ -328,7 +328,7 @@ def test_takes_without_locomotion_are_refused():
         matching_database([reach], MatchingSettings())
 
 
-def test_one_line_says_what_is_wrong_with_a_library(lib, walks):
+def test_errors_of_a_library_are_one_line(lib, walks):
     """Takes without feet, one standing pose, no locomotion, tiny takes: exit code 2, one line."""
     bones = Skeleton(["hips", "chest"], [-1, 0], [[0, 0, 0], [0, 0.5, 0]])
     lib.add_motion(
@@ -354,7 +354,7 @@ def test_one_line_says_what_is_wrong_with_a_library(lib, walks):
         assert len(error_lines(done.stderr)) == 1
 
 
-def test_takes_of_other_bodies_are_brought_to_one_skeleton(walks):
+def test_takes_of_other_bodies_are_retargeted_to_one_skeleton(walks):
     small = walks[1].retarget(walks[1].skeleton.scaled(0.7))
     both = matching_database([walks[0], small], MatchingSettings(mirror=False))
     assert both.takes == ("walk_p0", "walk_left_p0")
@@ -410,7 +410,7 @@ def test_a_stored_database_is_the_same(library):
     assert "slow" in again.tags and again.tag("slow").sum() == 2 * len(library["walk_p0"])
 
 
-def test_a_damaged_database_is_refused_before_it_is_used(database, tmp_path):
+def test_a_damaged_database_is_rejected_before_use(database, tmp_path):
     save_database(database, tmp_path)
     opened = open_database(tmp_path, MatchingSettings())
     assert opened.ranges == database.ranges
@@ -438,7 +438,7 @@ def test_a_damaged_database_is_refused_before_it_is_used(database, tmp_path):
         ("skipped", 7, "has no attribute"),
     ],
 )
-def test_a_description_that_cannot_be_is_refused(database, tmp_path, key, value, message):
+def test_an_impossible_description_is_rejected(database, tmp_path, key, value, message):
     save_database(database, tmp_path)
     about = json.loads((tmp_path / "about.json").read_text())
     (tmp_path / "about.json").write_text(json.dumps({**about, key: value}))
@@ -456,7 +456,7 @@ def test_a_description_that_cannot_be_is_refused(database, tmp_path, key, value,
         ("features", 0.0, "features: directions must have length 1"),
     ],
 )
-def test_numbers_that_no_kernel_can_use_are_refused(database, tmp_path, name, value, message):
+def test_numbers_that_kernels_cannot_use_are_rejected(database, tmp_path, name, value, message):
     """They divided by zero within kernels, frames later."""
     save_database(database, tmp_path)
     stored = np.load(tmp_path / f"{name}.npy")
@@ -491,7 +491,7 @@ def test_the_command_exports_the_database_of_a_program(library, tmp_path):
 # --- coverage --------------------------------------------------------------------------------
 
 
-def test_coverage_says_what_is_missing_and_what_is_spare(database, monkeypatch, tmp_path):
+def test_coverage_reports_gaps_and_spare_takes(database, monkeypatch, tmp_path):
     from motionloom.motion_matching import coverage as module
     from motionloom.plots.matching_coverage import write_coverage
 
@@ -511,7 +511,7 @@ def test_coverage_says_what_is_missing_and_what_is_spare(database, monkeypatch, 
     assert "data:image/png;base64," in page and "walk_left_p0" in page
 
 
-def test_takes_that_are_never_needed_are_left_out(library, monkeypatch):
+def test_takes_that_are_never_needed_are_pruned(library, monkeypatch):
     spare = SimpleNamespace(spare=("walk_left_p0",))
     monkeypatch.setattr(MatchingDatabase, "coverage", lambda self: spare)
     done = ran("match", str(library.path), "build", "--prune", "--json")
@@ -551,7 +551,7 @@ def test_a_few_poses_are_enough(database, walks):
     assert steps.max() < 0.25  # no joint jumps
 
 
-def test_gaps_that_cannot_be_filled_are_refused(database, walks):
+def test_gaps_that_cannot_be_filled_are_rejected(database, walks):
     truth = walks[0]
     mask = np.ones(len(truth), bool)
     with pytest.raises(InvalidInput, match="one flag per frame"):
@@ -571,7 +571,7 @@ def test_the_command_fills_gaps(library, walks, tmp_path):
     assert len(ml.load(out)) == len(walks[0])
 
 
-def test_the_command_makes_a_motion_through_poses(library, walks, tmp_path):
+def test_the_command_generates_a_motion_through_poses(library, walks, tmp_path):
     file, out = tmp_path / "pose.bvh", tmp_path / "through.bvh"
     walks[0].save(file)
     poses = ["--pose", f"{file}:20@0", "--pose", "walk_p0:50@1"]
@@ -595,7 +595,7 @@ def test_the_command_makes_a_motion_through_poses(library, walks, tmp_path):
         ([], "match fill needs a FILE and --gap, or at least two --pose options"),
     ],
 )
-def test_poses_that_cannot_be_passed_are_refused(library, tmp_path, options, said):
+def test_poses_that_cannot_be_reached_are_rejected(library, tmp_path, options, said):
     out = tmp_path / "through.bvh"
     done = ran("match", str(library.path), "fill", *options, "-o", out)
     assert done.returncode == 2 and said in done.stderr

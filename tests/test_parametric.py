@@ -61,7 +61,7 @@ def test_an_example_requested_by_its_own_parameters_comes_back(kick, kicks):
         assert np.abs(result.motion.positions() - example.positions()).max() < 1e-3
 
 
-def test_a_kick_lands_on_its_target_in_the_written_file_too(kick, targets, tmp_path):
+def test_a_kick_also_lands_on_its_target_in_the_written_file(kick, targets, tmp_path):
     errors = []
     for k, target in enumerate(targets):
         result = kick.reach(target)
@@ -73,7 +73,7 @@ def test_a_kick_lands_on_its_target_in_the_written_file_too(kick, targets, tmp_p
     assert np.median(errors) < 0.01 and max(errors) < 0.03
 
 
-def test_refinement_is_nearer_than_interpolation_and_that_than_the_examples_alone(kick, targets):
+def test_refinement_beats_interpolation_which_beats_the_examples(kick, targets):
     alone = parametrize(
         kick.registration, ml.at("right_ankle", HIT), ParametrizeSettings(samples=0)
     )
@@ -85,7 +85,7 @@ def test_refinement_is_nearer_than_interpolation_and_that_than_the_examples_alon
     assert mean["refined"] < mean["sampled"] < 0.5 * mean["alone"]
 
 
-def test_a_kick_out_of_reach_comes_as_near_as_it_can_with_valid_weights(kick):
+def test_a_kick_out_of_reach_is_approached_with_valid_weights(kick):
     for away in ([0.0, 0.7, 2.0], [1.5, 0.7, 0.0], [0.0, 2.5, 0.5], [-1.0, -1.0, -1.0]):
         result = kick.reach(away)
         nearest = np.linalg.norm(kick.accessible - away, axis=1).min()
@@ -93,7 +93,7 @@ def test_a_kick_out_of_reach_comes_as_near_as_it_can_with_valid_weights(kick):
         assert is_valid(result.weights, kick.space.delta)
 
 
-def test_blends_have_no_flaws_that_can_be_measured(kick, kicks, targets):
+def test_blends_have_no_measurable_flaws(kick, kicks, targets):
     most = max(joint_accelerations(example.motion).max() for example in kicks.examples)
     slides = []
     for target in targets:
@@ -118,7 +118,7 @@ def test_several_parameters_and_functions_at_once(kicks):
 
 
 @pytest.mark.parametrize("rule", ["interpolated", "refined"])
-def test_examples_that_the_others_reach_are_left_out(kicks, rule):
+def test_examples_that_the_others_reach_are_dropped(kicks, rule):
     options = {"redundant": 0.1 if rule == "interpolated" else 0.02, "redundant_by": rule}
     kept = parametrize(
         kicks, "highest(right_ankle)", ParametrizeSettings.of({"samples": 5, **options})
@@ -146,7 +146,7 @@ def test_a_measured_frame_follows_the_query_and_an_extreme_each_motion(kicks):
     assert result.within_tolerance and result.frames == (None, None)
 
 
-def test_the_preset_is_the_way_of_the_paper(kicks, kick, targets):
+def test_the_preset_is_the_method_of_the_paper(kicks, kick, targets):
     few = ParametrizeSettings.kg04(samples=30, seed=2)
     assert (few.samples, few.sampling, few.examples.redundant_by) == (30, "nearest", "interpolated")
     space = parametrize(kicks, ml.at("right_ankle", HIT), few).space
@@ -192,7 +192,7 @@ def test_the_cardinal_scheme_reaches_examples_and_runs_away_outside(kick):
     assert np.abs(far.weights).max() > 1.0 + kick.space.delta
 
 
-def test_a_kept_motion_is_reopened_the_same_to_the_bit(kick, targets, tmp_path):
+def test_a_saved_motion_is_reopened_bit_for_bit(kick, targets, tmp_path):
     lib = ml.Library.create(tmp_path / "takes.loom")
     save_parametric(lib.store, kick, "kick")
     again = ml.Library(lib.path).parametric["kick"]
@@ -204,7 +204,7 @@ def test_a_kept_motion_is_reopened_the_same_to_the_bit(kick, targets, tmp_path):
         np.testing.assert_array_equal(a.weights, b.weights)
 
 
-def test_a_function_without_a_module_must_be_given_again(kicks, tmp_path):
+def test_a_function_without_a_module_must_be_passed_again(kicks, tmp_path):
     def seconds(motion):
         return motion.duration
 
@@ -333,12 +333,12 @@ def test_a_function_that_fails_ends_with_one_line(lib, tmp_path, monkeypatch):
         ([0.0, 0.7, 0.8], {"scheme": "magic"}, "scheme must be one of samples, cardinal"),
     ],
 )
-def test_targets_that_mean_nothing_are_refused(kick, target, options, message):
+def test_invalid_targets_are_rejected(kick, target, options, message):
     with pytest.raises(InvalidInput, match=message):
         kick(target, **options)
 
 
-def test_parameters_that_do_not_fit_the_query_are_refused(kicks):
+def test_parameters_that_do_not_fit_the_query_are_rejected(kicks):
     with pytest.raises(InvalidInput, match="measured at a frame of the query, kick_front_mid"):
         parametrize(kicks, "right_ankle@5000")
     with pytest.raises(InvalidInput, match="must be finite on every motion"):
@@ -412,7 +412,7 @@ def test_wrong_input_ends_with_one_line_and_code_2(lib, arguments, message):
 
 
 @pytest.mark.parametrize(("by", "off"), [("turn", "rad off"), ("highest(hips)", "cm off")])
-def test_how_far_off_is_reported_in_the_unit_of_the_target(lib, tmp_path, by, off):
+def test_the_error_is_reported_in_the_unit_of_the_target(lib, tmp_path, by, off):
     kick = lib.parametrize(lib.names[:2], by=by, samples=3, name="one_number")
     at = f"--at={kick.accessible[0, 0]:.4f}"
     done = invoked(app, "synthesize", lib.path, "one_number", at, "-o", tmp_path / "new.bvh")
@@ -429,7 +429,7 @@ def test_a_damaged_artifact_is_reported(kick, tmp_path):
 
 
 def change_artifact(lib, change):
-    """Change what the only parametric motion of a library says about itself, and its arrays."""
+    """Change the description and the arrays of the only parametric motion of a library."""
     stored = lib.artifacts.load("parametric", "kick")
     about, arrays = json.loads(json.dumps(stored.about)), dict(stored.arrays)
     change(about, arrays)
@@ -458,6 +458,6 @@ def test_an_artifact_that_was_changed_is_reported(kick, tmp_path, change):
         lib.parametric["kick"]
 
 
-def test_a_target_beyond_all_numbers_is_an_error(kick):
+def test_an_infinitely_large_target_is_an_error(kick):
     with pytest.raises(InvalidInput, match="a target must be 3 finite numbers"):
         kick.reach([1e200, 0.0, 0.0])

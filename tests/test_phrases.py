@@ -39,7 +39,7 @@ def steps(takes):
 
 
 def naive_likelihood(sequences, transitions, order, path, node):
-    """Witten and Bell's interpolation, counted anew for every context."""
+    """Witten and Bell's interpolation, counted separately for every context."""
     likely = transitions[path[-1]][node]
     for length in range(2, min(order, len(path)) + 1):
         context = list(path[-length:])
@@ -72,7 +72,7 @@ def test_likelihoods_are_those_of_counting(rng):
         )
 
 
-def test_longer_contexts_foresee_phrases_and_not_noise(rng):
+def test_longer_contexts_predict_phrases_and_not_noise(rng):
     steps = np.full((3, 3), 1 / 3)
     phrase = [[0, 1, 0, 2] * 8, [0, 1, 0, 2] * 8]
     short, long = (Phrases.of(phrase[:1], steps, order=k).cost(phrase[1:]) for k in (1, 3))
@@ -102,7 +102,7 @@ def test_a_dance_keeps_the_phrases_of_its_takes(steps):
     assert alternates(2) > 0.8 > 0.65 > alternates(1)
 
 
-def test_phrases_survive_the_file_and_old_files_have_none(steps, takes, tmp_path):
+def test_phrases_survive_a_round_trip_and_old_files_have_none(steps, takes, tmp_path):
     named = {take.name: take for take in takes}
     path = steps.save(tmp_path / "dance.json")
     assert load_choreography(path, named.__getitem__).runs == steps.runs

@@ -73,7 +73,7 @@ def leaning(motion, angle):
 
 
 @pytest.mark.parametrize("kind", ["walk", "standing"])
-def test_a_clean_take_passes_no_limit(kind, request):
+def test_a_clean_take_exceeds_no_limit(kind, request):
     take = request.getfixturevalue(kind)
     report = quality_report(take, sources=[take])
     assert report.warnings == ()
@@ -94,7 +94,7 @@ def test_a_body_that_dips_goes_below_the_floor_and_nothing_else(walk):
     assert passed(replace(walk, root=root), walk) == {"floor"}
 
 
-def test_an_abrupt_seam_is_seen_and_nothing_else(walk):
+def test_an_abrupt_seam_is_the_only_issue_reported(walk):
     root = walk.root.copy()
     root[60, 0] += 0.08
     torn = replace(as_made(walk, seams=[60]), root=root)
@@ -102,7 +102,7 @@ def test_an_abrupt_seam_is_seen_and_nothing_else(walk):
     assert passed(as_made(walk, seams=[60]), walk) == set()
 
 
-def test_a_foot_that_skips_its_step_is_seen_and_nothing_else(walk):
+def test_a_skipped_step_is_the_only_issue_reported(walk):
     start, end = walk.contacts().intervals("left_ball")[1]
     lifted = turned(walk, "left_knee", [1, 0, 0], 1.0 * hump(len(walk), start - 4, end, ease=6))
     assert passed(lifted, walk) == {"steps"}
@@ -111,7 +111,7 @@ def test_a_foot_that_skips_its_step_is_seen_and_nothing_else(walk):
     assert quality_report(walk, sources=[walk]).foot_alternation == 1.0
 
 
-def test_steps_that_the_take_repeats_itself_are_no_fault(walk):
+def test_steps_that_the_take_itself_repeats_are_not_reported(walk):
     start, end = walk.contacts().intervals("left_ball")[1]
     hopping = turned(walk, "left_knee", [1, 0, 0], 1.0 * hump(len(walk), start - 4, end, ease=6))
     assert len(repeated_steps(hopping, hopping.contacts())) == 1
@@ -119,7 +119,7 @@ def test_steps_that_the_take_repeats_itself_are_no_fault(walk):
 
 
 @pytest.mark.parametrize("size", [0.15, 0.4])
-def test_a_body_that_jumps_in_one_frame_is_seen_and_nothing_else(walk, size):
+def test_a_body_that_jumps_in_one_frame_is_the_only_issue_reported(walk, size):
     root = walk.root.copy()
     root[60:, 0] += size
     assert passed(replace(walk, root=root), walk) == {"jump"}
@@ -137,13 +137,13 @@ def test_an_arm_that_flips_for_one_frame_jumps_away_and_back(walk):
     assert passed(flipped, walk) == {"jump"}
 
 
-def test_a_fast_kick_is_no_jump():
+def test_a_fast_kick_is_not_a_jump():
     kick = ml.demo.clip("kick_front_high_right")
     assert not jump_sizes(kick).any()
     assert np.linalg.norm(np.diff(kick.positions(), axis=0), axis=-1).max() > 0.1
 
 
-def test_an_arm_through_the_trunk_is_seen_and_nothing_else(standing):
+def test_an_arm_through_the_trunk_is_the_only_issue_reported(standing):
     bend = 0.7 * hump(len(standing), 30, 60, ease=15)
     crossed = standing
     for role, axis, by in (("right_shoulder", [0, 0, 1], 1.3), ("right_elbow", [0, 1, 0], 2.6)):
@@ -207,7 +207,7 @@ def test_imbalance_matches_its_definition(standing):
         assert measured[frame] == pytest.approx(max(expected - 0.06, 0.0), abs=2e-3)
 
 
-def test_a_body_that_walks_is_not_asked_for_balance(walk):
+def test_balance_is_not_measured_while_walking(walk):
     assert np.isnan(imbalance(walk, walk.contacts())).all()
     assert quality_report(walk).balance_m is None
 

@@ -97,7 +97,7 @@ def test_kicks_hit_at_the_same_point_of_the_curve(registered):
     assert np.max(np.abs(registered.frames_at(hits[0]) - hits)) < 2.0
 
 
-def test_members_of_a_family_are_registered_along_its_cheapest_paths(registered):
+def test_members_of_a_family_are_registered_along_its_shortest_paths(registered):
     clips = kicks("front_mid", "front_high", "outside_mid")
     whole = {clip.name: clip for clip in clips}
     nodes = tuple(Node(c.name, 5, len(c) - 5, k) for k, c in enumerate(clips))
@@ -111,7 +111,7 @@ def test_members_of_a_family_are_registered_along_its_cheapest_paths(registered)
     assert register(whole, direct).parents == (-1, 0, 0)
 
 
-def test_other_performers_come_onto_the_skeleton_and_rate_of_the_query():
+def test_other_performers_get_the_skeleton_and_rate_of_the_query():
     first, other = (ml.demo.clip("punch_mid_right", performer=p) for p in (0, 2))
     registration = register([first.resample(60), other])
     assert registration.skeleton.key == first.skeleton.key
@@ -120,7 +120,7 @@ def test_other_performers_come_onto_the_skeleton_and_rate_of_the_query():
     assert abs(len(registration.examples[1]) - 2 * len(other)) <= 2
 
 
-def test_bones_that_change_their_length_are_made_firm():
+def test_bones_get_a_constant_length():
     first, other = (ml.demo.clip("punch_mid_right", performer=p) for p in (0, 1))
     breathing = 1.0 + 0.01 * np.sin(np.arange(len(other)) / 5.0)
     soft = replace(other, translations=breathing[:, None, None] * other.skeleton.offsets)
@@ -227,7 +227,7 @@ def test_a_plant_that_one_example_lacks_lasts_as_long_as_its_weight():
     assert end == pytest.approx(0.6 * 9 + 0.4 * 18, abs=1.0)
 
 
-def test_the_wrong_foot_is_reported_and_left_out_on_request():
+def test_the_wrong_foot_is_reported_and_dropped_on_request():
     """A kick with the left foot among kicks with the right."""
     clips = [*kicks("front_mid", "front_high"), ml.demo.clip("kick_front_mid_left")]
     with pytest.raises(InvalidInput, match=r"1 of 3 .*kick_front_mid_left_p0:0-\d+ \(\w+ foot"):
@@ -258,7 +258,7 @@ def test_some_of_the_examples_keep_their_registration(registered):
         registered.only([1, 2])
 
 
-def test_says_what_is_wrong():
+def test_invalid_input_is_rejected():
     walk = ml.demo.clip("walk")
     with pytest.raises(InvalidInput, match="at least two examples; the sequence of motions has 1"):
         register([walk])
@@ -281,7 +281,7 @@ def test_says_what_is_wrong():
         register({"a": walk, "b": walk}, long)
 
 
-def test_an_example_with_holes_is_named():
+def test_an_example_with_missing_values_is_named():
     whole = ml.demo.clip("kick_front_mid_right")
     root = whole.root.copy()
     root[5] = np.nan
@@ -289,7 +289,7 @@ def test_an_example_with_holes_is_named():
         register([whole, replace(whole, root=root, name="holes")])
 
 
-def test_examples_without_a_clear_alignment_are_told_and_can_be_left_out():
+def test_examples_without_a_clear_alignment_are_reported_and_can_be_dropped():
     """A punch and a jump do not correspond; two punches do."""
     names = ("punch_mid_right", "punch_high_right", "jump_up")
     clips = [ml.demo.clip(name) for name in names]

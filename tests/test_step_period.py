@@ -53,7 +53,7 @@ def lib(tmp_path):
     return lib
 
 
-def test_single_beats_are_edited_and_kept(lib):
+def test_single_beats_are_edited_and_saved(lib):
     before = lib.beats["groove"].times
     lib.beats.edit("groove", move={1: before[1] + 0.04}, add=[before[-1] - 0.2], remove=[0])
     kept = ml.Library(lib.path).beats["groove"]
@@ -82,7 +82,7 @@ def test_the_command_edits_beats(lib):
         assert wrong.returncode == 2 and message in error_lines(wrong.stderr)[0]
 
 
-def test_says_what_is_wrong(lib):
+def test_invalid_beats_are_rejected(lib):
     for times, message in (
         ([1.0], "at least two times"),
         ([1.0, 1.01], "at least 0.05 s apart"),

@@ -9,9 +9,8 @@ def neighbor_counts(rows, radius, k=math.inf):
 
 
 def base_pose_rows(rows, radius, most, k=math.inf):
-    """Step 2: the pose with the most neighbors; then, among the frames that are no neighbors
-    of a base pose, again the one with the most.
-    """
+    """Step 2: the pose with the most neighbors; then, among the frames that are not neighbors of a
+    base pose, again the one with the most."""
     counts = neighbor_counts(rows, radius, k)
     free, chosen = list(range(len(rows))), []
     while free and len(chosen) < most:
