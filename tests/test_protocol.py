@@ -217,9 +217,9 @@ def test_a_library_of_the_users_own_is_one_more_set(sets, tmp_path):
     ("words", "message"),
     [
         ([], "evaluate needs a library or labeled sets (--sets)"),
-        (["--sets", "odd"], "there is no labeled set 'odd'; there are corpus, cmu-groups"),
+        (["--sets", "odd"], "there is no labeled set 'odd'; choose from corpus, cmu-groups"),
         (["--sets", "cmu-groups"], "is required; set its folder with --data"),
-        (["--sets", "bandai", "--data", "."], "bandai.tar.xz is needed; there is none in ."),
+        (["--sets", "bandai", "--data", "."], "bandai.tar.xz is required, but it is not in ."),
         (["--sets", "corpus", "-o", "report"], "with --sets, the output must be a .md file"),
         (["--sets", "corpus", "--methods", "odd"], "there is no clip measure 'odd'"),
     ],
