@@ -120,7 +120,7 @@ def test_a_redirection_is_not_followed(client, server):
         (422, {"error": "walk: no such motion"}, "walk: no such motion"),
         (404, {"error": "there is no motion x"}, "there is no motion x"),
         (422, {"detail": [{"loc": ["body", "max"], "msg": "too large"}]}, "max: too large"),
-        (404, {"detail": "Not Found"}, "does not know /api/x; is it older"),
+        (404, {"detail": "Not Found"}, "does not support /api/x; is it older"),
         (403, b"a token is needed: open the address", "rejected this token"),
         (403, b"requests from x are not allowed", "answered 403: requests from x"),
         (500, b"Internal\nServer Error", "the studio answered 500: Internal Server Error"),
