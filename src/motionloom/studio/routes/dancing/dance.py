@@ -207,7 +207,7 @@ def dance(request: DanceRequest, state: State, own: Worn) -> Response:
         [motion.retarget(alone.motion) for motion in danced.motions] if alone else danced.motions
     )
     motion_beats = danced.found_beats()
-    total, on_time = danced.beats_on_time(found=motion_beats)
+    total, on_time = danced.beats_on_time(detected=motion_beats)
     characters, arrays = scene_arrays(shown)
     if alone:
         characters[0].update(alone.head(danced.motions[0].skeleton))
