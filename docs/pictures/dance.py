@@ -1,4 +1,4 @@
-"""Draws dance.png for the docs: ``python docs/pictures/dance.py``."""
+"""Draw dance.png: ``python docs/pictures/dance.py``."""
 
 from pathlib import Path
 

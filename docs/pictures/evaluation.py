@@ -1,4 +1,4 @@
-"""Draws evaluation.png from what ``evaluate --json`` printed: ``evaluation.py RESULTS.json``."""
+"""Draw evaluation.png from the output of ``evaluate --json``: ``evaluation.py RESULTS.json``."""
 
 import json
 import sys

@@ -1,4 +1,4 @@
-"""Draws parametric.png and table_one.png for the docs: ``python docs/pictures/parametric.py``."""
+"""Draw parametric.png and table_one.png: ``python docs/pictures/parametric.py``."""
 
 from pathlib import Path
 
