@@ -55,7 +55,7 @@ class SolvedSequence:
 
 @dataclass(frozen=True, kw_only=True)
 class ReconstructionRules:
-    """Rules that the papers do not have; see docs/reconstruct.md, "Departures".
+    """Rules that the papers do not have; see docs/explanation/reconstruction.md, "Departures".
 
     Attributes
     ----------
