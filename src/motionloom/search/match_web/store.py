@@ -56,8 +56,8 @@ from motionloom.store.store import Store
 
 _VERSION = 5  # increase when the same motions give different webs than before
 _NEAR_VERSION = 2  # increase when different near cells, chains or bridges are kept
-CELL_SECONDS = 31e-9  # per core; measured, see docs/cluster.md
-NEAR_CELL_SECONDS = 14e-9  # if only near cells are computed; measured, see docs/scale.md
+CELL_SECONDS = 31e-9  # per core; measured, see docs/explanation/clusters.md
+NEAR_CELL_SECONDS = 14e-9  # if only near cells are computed; measured, see docs/evidence/scale.md
 NETWORK_SECONDS = 0.4  # shorter networks of chains and bridges are dropped in webs of near cells
 _WORTH_A_POOL = 400_000_000  # cells; below this, starting processes takes longer than they save
 
