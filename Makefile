@@ -74,18 +74,18 @@ sbom: $(RUN)/python  ## bill of materials of an installation without extras (Cyc
 	$(RUN)/cyclonedx-py environment --pyproject pyproject.toml --output-reproducible \
 	  --output-file dist/motionloom.cdx.json build/sbom/bin/python
 
-docs: $(STAMP) $(VENV)/.docs-ready
+docs: $(STAMP)  ## the site, in the folder site
 	NO_MKDOCS_2_WARNING=1 $(RUN)/mkdocs build --strict --quiet --site-dir site
 
 pictures: $(STAMP)  ## every picture of the docs, made anew
 	$(RUN)/python docs/pictures/make_all.py
 
-bench: $(STAMP)  ## all benches, half an hour or more; docs/benchmarks.md is written from their JSON
+bench: $(STAMP)  ## run all benchmarks (half an hour or more) and write docs/evidence/benchmarks
 	$(RUN)/python -m benchmarks all --install-rivals --results benchmarks/results
 	$(RUN)/python -m benchmarks scale --frames 1e8 --results benchmarks/results
-	$(RUN)/python -m benchmarks page --results benchmarks/results --markdown docs/benchmarks.md
+	$(RUN)/python -m benchmarks page --results benchmarks/results --markdown docs/evidence/benchmarks.md
 
-papers: $(STAMP)  ## the papers' tables and figures, made again; docs/papers.md is written from them
+papers: $(STAMP)  ## recompute the tables and figures of the papers and write docs/evidence/papers
 	$(RUN)/python -m reproduction --write
 
 clean:
@@ -114,7 +114,3 @@ $(STAMP): pyproject.toml | $(RUN)/python
 	@$(UV) -e ".[dev]" || $(PIP) -e ".[dev]"
 	@$(BYTECODE) || true
 	@touch $(READY) $(TESTS) $(LINT) $(STAMP)
-
-$(VENV)/.docs-ready: pyproject.toml | $(RUN)/python
-	$(PIP) -e ".[docs]"
-	@touch $@

@@ -1,8 +1,8 @@
-"""Benchmarks: motionloom and its rivals measured side by side in one run.
+"""Benchmarks: measure motionloom and other libraries side by side, in one run.
 
 ``python -m benchmarks NAME [--json] [--install-rivals]`` measures on this machine and prints the
 ratios. A benchmark is a module with ``SUMMARY`` (one line), ``PACKAGES`` (packages of the rivals)
-and ``run(settings, log)``, which returns rows made by `benchmarks.timing`; it is listed in
+and ``run(settings, log)``, which returns rows created by `benchmarks.timing`; it is listed in
 `BENCHMARKS`. The folder is not part of the wheel; run it from a clone of the repository.
 """
 
@@ -40,7 +40,7 @@ BENCHMARKS = {
     "words": "benchmarks.words",
 }
 
-# Default number of rounds: as many as give a stable median.
+# Default number of rounds, enough for a stable median.
 ROUNDS = {
     "act": 1, "blend": 9, "clips": 3, "crowd": 3, "dtw": 3, "engine": 2, "graph": 3,
     "keyframes": 1, "knn": 3, "lazy": 3, "matching": 5, "parametric": 3, "recall": 3,
@@ -57,7 +57,7 @@ class Settings:
     Parameters
     ----------
     data : Path, optional
-        Folder with motion files. Default: the CMU data set where it is found, else the
+        Folder with motion files. Default: the CMU data set if it is available, otherwise the
         built-in corpus.
     files : int
         Number of files to use.
@@ -66,9 +66,9 @@ class Settings:
     seed : int
         Random seed for the choice of files.
     budget_s : float
-        A contestant that needs longer than this for all rounds runs in fewer of them.
+        Time limit in seconds for all rounds of a contestant; slower ones run in fewer rounds.
     frames : float, optional
-        Number of synthetic frames, for benchmarks that make them, or of frames of a set.
+        Number of frames: synthetic ones, or those of a set, depending on the benchmark.
     """
 
     data: Path | None = None
@@ -80,16 +80,16 @@ class Settings:
 
 
 def benchmark_module(name: str) -> ModuleType:
-    """Module of a benchmark.
+    """Return the module of a benchmark.
 
     Examples
     --------
     >>> benchmark_module("speed")
     Traceback (most recent call last):
     ...
-    motionloom.errors.InvalidInput: unknown benchmark 'speed'; choose from: blend, clips, ...
+    motionloom.errors.InvalidInput: unknown benchmark 'speed'; choose from: act, blend, ...
     """
     if name not in BENCHMARKS:
-        known = ", ".join(sorted(BENCHMARKS))
-        raise InvalidInput(f"unknown benchmark {name!r}; choose from: {known}")
+        names = ", ".join(sorted(BENCHMARKS))
+        raise InvalidInput(f"unknown benchmark {name!r}; choose from: {names}")
     return importlib.import_module(BENCHMARKS[name])

@@ -1,4 +1,4 @@
-"""``python -m benchmarks NAME``: motionloom and its rivals measured side by side."""
+"""``python -m benchmarks NAME``: measure motionloom and other libraries side by side."""
 
 from __future__ import annotations
 
@@ -20,8 +20,9 @@ def bench(
     name: Annotated[
         str,
         Argument(
-            "Benchmark: load, knn, dtw ... (an unknown name lists them); all; or page, which "
-            "measures nothing and rewrites --markdown from --results."
+            "Benchmark to run: load, knn, dtw ... (an unknown name lists them); all; or "
+            "page, which measures nothing and rewrites the pages of --markdown from "
+            "--results."
         ),
     ],
     data: Annotated[Path | None, Option("Folder with .bvh files.")] = None,
@@ -34,7 +35,9 @@ def bench(
     frames: Annotated[
         float | None,
         Option(
-            "Number of synthetic frames (scale), for example 1e8; or of each set (recall).", min=1.0
+            "Number of synthetic frames (scale), for example 1e8, or number of frames per "
+            "set (recall).",
+            min=1.0,
         ),
     ] = None,
     install_rivals: Annotated[
@@ -48,12 +51,15 @@ def bench(
     ] = None,
     markdown: Annotated[
         Path | None,
-        Option("Write the results into the section of this Markdown page."),
+        Option(
+            "Page of the documentation whose tables are rewritten, for example "
+            "docs/evidence/benchmarks.md."
+        ),
     ] = None,
 ) -> None:
-    """Measure motionloom and its rivals side by side, on this machine.
+    """Measure motionloom and other libraries side by side, on this machine.
 
-    Without --data the CMU data set is used where it is found (MOTIONLOOM_DATA), else the
+    Without --data, the CMU data set is used if it is available (MOTIONLOOM_DATA), otherwise the
     built-in corpus. Rivals that are not installed are listed with the reason. All benchmarks
     together take half an hour or more.
     """
@@ -62,14 +68,14 @@ def bench(
     if name == "page":
         if results is None or markdown is None:
             raise InvalidInput("page requires --results DIR and --markdown FILE")
-        report.write_page(markdown, report.kept(results))
-        remark(f"results written to {markdown}")
+        report.write_pages(markdown, report.kept(results))
+        remark(f"wrote the tables of {markdown}")
         return
     names = sorted(BENCHMARKS) if name == "all" else [name]
-    benchmark_module(names[0])  # an unknown name is an error
+    benchmark_module(names[0])  # raise early if the name is unknown
     reports, failed = [], []
-    for one in names:
-        default = ROUNDS.get(one, DEFAULT_ROUNDS)
+    for each in names:
+        default = ROUNDS.get(each, DEFAULT_ROUNDS)
         options = {
             "data": data,
             "files": files,
@@ -78,43 +84,43 @@ def bench(
             "frames": frames,
         }
         try:
-            found = measured(one, {**options, "install_rivals": install_rivals})
+            result = measured(each, {**options, "install_rivals": install_rivals})
         except MotionloomError as error:
             if name != "all":
                 raise
-            failed.append(one)
-            remark(f"{one}: {error}")
+            failed.append(each)
+            remark(f"{each}: {error}")
             continue
-        found["command"] = _command(one, options, default)
-        reports.append(found)
+        result["command"] = _command(each, options, default)
+        reports.append(result)
         if results is not None:
-            remark(f"{report.keep(found, results)} ({found['seconds']:.0f} s)")
+            remark(f"{report.keep(result, results)} ({result['seconds']:.0f} s)")
         if markdown is not None:
-            report.write_section(markdown, one, report.markdown(found))
-            remark(f"results written to {markdown}")
+            report.write_section(markdown, each, report.markdown(result))
+            remark(f"wrote the table of {markdown}")
         if not json:
-            _print(found)
+            _print(result)
     if json:
         print_json(reports if name == "all" else reports[0])
     if failed:
-        remark(f"not measured: {', '.join(failed)}")
+        remark(f"benchmarks that could not be measured: {', '.join(failed)}")
         raise Exit(1)
 
 
 app = command("benchmarks", bench)
 
 
-def _print(found: dict[str, Any]) -> None:
+def _print(result: dict[str, Any]) -> None:
     from benchmarks import report
     from motionloom.cli.terminal import print_table
 
-    print_table(report.table(found))
-    if found.get("credit"):
-        print(found["credit"])
+    print_table(report.table(result))
+    if result.get("credit"):
+        print(result["credit"])
 
 
 def measured(name: str, options: dict[str, Any]) -> dict[str, Any]:
-    """Report of a benchmark, run in a process in which every library uses one thread."""
+    """Run a benchmark in a process in which every library uses one thread; return its report."""
     from benchmarks.process import one_thread_environment
 
     data = options["data"]
@@ -128,15 +134,15 @@ def measured(name: str, options: dict[str, Any]) -> dict[str, Any]:
         check=False,
     )
     if done.returncode:
-        raise MotionloomError(f"the measuring process ended with code {done.returncode}")
-    found = json.loads(done.stdout)
-    if "error" in found:
-        raise InvalidInput(found["error"])
-    return found
+        raise MotionloomError(f"the benchmark process exited with code {done.returncode}")
+    result = json.loads(done.stdout)
+    if "error" in result:
+        raise InvalidInput(result["error"])
+    return result
 
 
 def _command(name: str, options: dict[str, Any], default_rounds: int) -> str:
-    """Command that repeats the run; options at their defaults are omitted."""
+    """Command that repeats the run, without options that have their default value."""
     defaults = {"data": None, "files": 20, "rounds": default_rounds, "seed": 1, "frames": None}
     changed = [
         f"--{key} {_typed(value)}" for key, value in options.items() if value != defaults[key]
@@ -145,13 +151,13 @@ def _command(name: str, options: dict[str, Any], default_rounds: int) -> str:
 
 
 def _typed(value: Any) -> str:
-    """A value as it is typed: 1e+08 as 1e8."""
+    """Format a value as a user would type it, for example 1e8 instead of 1e+08."""
     text = f"{value:g}" if isinstance(value, float) else str(value)
     return text.replace("e+0", "e")
 
 
 def main() -> None:
-    """Run the command; our own errors become one line and exit code 2."""
+    """Run the command; motionloom errors become one line and exit code 2."""
     try:
         app(prog_name="python -m benchmarks")
     except MotionloomError as error:

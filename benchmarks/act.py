@@ -1,10 +1,10 @@
-"""``python -m benchmarks act``: scripts that are acted, and what captions of the result show.
+"""``python -m benchmarks act``: act scripts, and compare captions of the result with the script.
 
-A script passes if captions of its result show the actions of its phrases in order, as often as
-asked, and none of these besides; if the seconds of each phrase, captioned alone, show what lasts in
-it (a walk goes on through a turn); if durations are within half a second; and if slide and seams
-are within their limits. `CORPUS` and `CMU` were looked at while acting was written,
-`HELD_OUT_CORPUS` and `HELD_OUT_CMU` were not.
+A script passes if four conditions hold. Captions of the result show the actions of its phrases in
+order, with the requested number of repetitions, and no others of the same kinds. Each phrase,
+captioned alone, shows the actions that last throughout it (a walk goes on through a turn).
+Durations are within half a second. Slide and seams are within their limits. `CORPUS` and `CMU` were
+used during development; `HELD_OUT_CORPUS` and `HELD_OUT_CMU` were not.
 """
 
 from __future__ import annotations
@@ -26,10 +26,10 @@ from motionloom.motion import Motion
 from motionloom.text.captions import events, predicates
 from motionloom.text.signals import body_signals
 
-SUMMARY = "scripts acted over the corpus and CMU, with what captions of the result show"
+SUMMARY = "act scripts with the corpus and CMU, and compare captions of the result with the script"
 PACKAGES = ()
 MOST_SLIDE, MOST_SEAM = 0.01, 1.5
-_OFF = 0.5  # seconds that a duration may differ
+_OFF = 0.5  # tolerance of durations, in seconds
 
 
 @dataclass(frozen=True)
@@ -52,7 +52,7 @@ CORPUS = (
     Script("march 3 s, punch with the right hand twice", "march; punch right, punch right"),
     Script("hop on the right leg, walk 3 s", "hop right, hop right, hop right; walk"),
     Script("step up, step down, walk 2 s", "step_up; step_down; walk"),
-    # Held out until the first run, in which four of five passed.
+    # Held out until their first run, in which four of five passed.
     Script("march 2 s, kick forward with the left foot, sit down", "march; kick left; sit_down"),
     Script(
         "hop on the left leg, punch with the right hand",
@@ -83,7 +83,7 @@ CMU = (
     Script("walk 4 m, turn around to the right, walk backwards 2 s", "walk; turn_right; walk"),
     Script("do a cartwheel, walk 2 s, sit down", "cartwheel; walk; sit_down"),
     Script("punch with the left hand while walking 3 s, stand 1 s", "walk, punch left; stand"),
-    # Held out until the first run, in which three of five passed.
+    # Held out until their first run, in which three of five passed.
     Script("walk 2 s, jump up, turn right, run 2 s", "walk; jump; turn_right; run", ((0, 2.0),)),
     Script("sit down, stand up, walk 3 m", "sit_down; stand_up; walk"),
     Script("raise both arms above the head, bend forward, stand 2 s", "arms_up; bend; stand"),
@@ -121,7 +121,7 @@ HELD_OUT_CMU = (
 
 
 def run(settings: Settings, log: Log) -> dict[str, Any]:
-    """Results, and a description of the data."""
+    """Return the results and a description of the data."""
     results: list[Result] = []
     with tempfile.TemporaryDirectory() as scratch:
         library = corpus_library(Path(scratch) / "corpus.loom", log)
@@ -138,7 +138,7 @@ def run(settings: Settings, log: Log) -> dict[str, Any]:
 
 
 def corpus_library(path: Path, log: Log) -> Library:
-    """A library of two performers of the built-in corpus."""
+    """A library with two performers of the built-in corpus."""
     log("importing the built-in corpus")
     library = Library.create(path, exist_ok=True)
     for name in demo.names():
@@ -148,7 +148,7 @@ def corpus_library(path: Path, log: Log) -> Library:
 
 
 def rows(where: str, library: Library, scripts: Sequence[Script], log: Log) -> list[Result]:
-    """One row per script, and how many pass."""
+    """One row per script, and a row with the number that pass."""
     made, passed = [], 0
     for script in scripts:
         log(f"{where}: {script.text}")
@@ -166,7 +166,7 @@ def rows(where: str, library: Library, scripts: Sequence[Script], log: Log) -> l
 
 
 def judged(library: Library, script: Script) -> tuple[str, bool]:
-    """What is to be said of a script that was acted, and whether it passes."""
+    """Return a description of the acted script, and whether it passes."""
     try:
         acted = library.act(script.text)
     except MotionloomError as error:
@@ -183,16 +183,16 @@ def judged(library: Library, script: Script) -> tuple[str, bool]:
     if seam >= MOST_SEAM:
         faults.append("rough seam")
     figures = f"slide {1000 * slide:.1f} mm, seam {seam:.2f}, {acted.motion.duration:.1f} s"
-    return f"{'; '.join(faults) or 'right'} ({figures})", not faults
+    return f"{'; '.join(faults) or 'pass'} ({figures})", not faults
 
 
 def unlike(acted: ActedScript, script: Script) -> list[str]:
-    """What captions of a result show otherwise than the script."""
+    """List the differences between captions of a result and the script."""
     wanted = [part.split(", ") for part in script.shows.split("; ")]
     lasting = {each.name for each in predicates() if each.state} | {"wave"}
     actions = [each for part in wanted for each in part if each.split()[0] not in lasting]
-    found = shown(acted.motion, actions)
-    faults = [] if found == actions else [f"shows {', '.join(found) or 'nothing'}"]
+    observed = shown(acted.motion, actions)
+    faults = [] if observed == actions else [f"shows {', '.join(observed) or 'nothing'}"]
     spans = phrase_spans(acted)
     if len(spans) != len(wanted):
         return [*faults, f"{len(spans)} phrases"]
@@ -205,7 +205,7 @@ def unlike(acted: ActedScript, script: Script) -> list[str]:
 
 
 def phrase_spans(acted: ActedScript) -> list[tuple[float, float]]:
-    """Seconds of every phrase; a phrase may have several segments."""
+    """Start and end of every phrase in seconds; a phrase may have several segments."""
     spans: list[tuple[str, float, float]] = []
     for row in acted.plan:
         if row.phrase == "(bridge)":
@@ -218,13 +218,13 @@ def phrase_spans(acted: ActedScript) -> list[tuple[float, float]]:
 
 
 def shown(motion: Motion, wanted: Sequence[str]) -> list[str]:
-    """Events of the kinds that are wanted, in order of their moments."""
+    """Events of the requested kinds, in order of time."""
     kinds = {each.split()[0] for each in wanted}
     sided = {each.split()[0] for each in wanted if " " in each}
-    found = sorted(events(body_signals(motion)), key=lambda event: event.moment)
+    in_order = sorted(events(body_signals(motion)), key=lambda event: event.moment)
     names = [
         f"{event.name} {event.side}" if event.name in sided else event.name
-        for event in found
+        for event in in_order
         if event.name in kinds
     ]
     return [name for name in names if name in wanted or " " in name]

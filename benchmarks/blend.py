@@ -1,7 +1,7 @@
-"""``python -m benchmarks blend``: blending poses of twelve examples, and whole motions.
+"""``python -m benchmarks blend``: blend poses of twelve examples, and whole motions.
 
-The first rows need no data: smooth random rotations of 31 joints cost the same as captured ones.
-Whole motions are kicks of the built-in corpus.
+The first rows need no data: smooth random rotations of 31 joints take the same time as captured
+ones. Whole motions are kicks of the built-in corpus.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ _KICKS = ("front_mid", "front_high", "front_low", "outside_mid", "side_mid", "si
 
 
 def run(settings: Settings, log: Log) -> dict[str, Any]:
-    """Results, and a description of the data."""
+    """Return the results and a description of the data."""
     measure = partial(compare, rounds=settings.rounds, budget_s=settings.budget_s, log=log)
     results: list[Result] = []
     work = _work(_EXAMPLES, settings.seed)
@@ -52,14 +52,21 @@ def run(settings: Settings, log: Log) -> dict[str, Any]:
             ),
         ],
     )
-    one = work.cut(1)
+    single = work.cut(1)
     results += measure(
-        f"one frame of {_EXAMPLES} examples, {_JOINTS} joints, poses alone",
-        Contestant("motionloom, kernel", _kernel(one)),
+        f"one frame of {_EXAMPLES} examples, {_JOINTS} joints, poses only",
+        Contestant("motionloom, kernel", _kernel(single)),
         [
             Contestant(
                 "NumPy, vectorized",
-                partial(plain.mixed, one.clips, one.weights, one.times, one.transforms, one.place),
+                partial(
+                    plain.mixed,
+                    single.clips,
+                    single.weights,
+                    single.times,
+                    single.transforms,
+                    single.place,
+                ),
             )
         ],
     )
@@ -83,7 +90,7 @@ def run(settings: Settings, log: Log) -> dict[str, Any]:
             Contestant(
                 "motionloom, without foot lock",
                 partial(blend, weights, lock_feet=False),
-                "part of the work",
+                "does less work",
             ),
         ],
     )
@@ -117,7 +124,7 @@ class _Work:
 def _work(examples: int, seed: int) -> _Work:
     rng = np.random.default_rng(seed)
     frames = _FRAMES + 10
-    # Slow sines of random phase: unit quaternions within about a radian of rest.
+    # Slow sine waves with random phases give unit quaternions within about a radian of rest.
     phase = rng.uniform(0.0, 2.0 * np.pi, (examples, 1, _JOINTS, 3))
     turns = 0.6 * np.sin(0.15 * np.arange(frames)[None, :, None, None] + phase)
     parents = np.array([-1, *(rng.integers(max(j - 4, 0), j) for j in range(1, _JOINTS))])
@@ -164,7 +171,7 @@ def _by_scipy(work: _Work):
 
 
 def _kernel(work: _Work):
-    """The kernel alone, called as by a player for one frame."""
+    """Call the kernel alone, as a player does for one frame."""
     clips = work.clips
     rotations = np.empty((len(work.times), _JOINTS, 4), np.float32)
     root = np.empty((len(work.times), 3), np.float32)

@@ -1,16 +1,15 @@
-"""Joint positions of our BVH files in Blender, compared with `Motion.positions`.
+"""Compare joint positions of our BVH files in Blender with `Motion.positions`.
 
 Blender's Python module ``bpy`` requires a certain Python version, so two interpreters are used:
 one with motionloom, and one with ``bpy`` (``python3.11 -m venv bpyenv; bpyenv/bin/pip install
-bpy``). The whole comparison, run with motionloom's interpreter::
+bpy``). Run the whole comparison with the interpreter of motionloom::
 
     python benchmarks/blender_check.py compare --blender bpyenv/bin/python takes/*.bvh
 
-Each take is read by motionloom, written again as BVH, imported by Blender, and the heads of
-all bones are compared with ``Motion.positions()`` of the take, frame by frame. The largest
-distance per file and overall is printed, in millimeters; the exit code is 1 above ``--limit``
-(default 1 mm). With ``--as-is`` Blender imports the takes themselves, which compares our reader
-with Blender's.
+Each take is read by motionloom, written as BVH and imported by Blender; then the heads of all bones
+are compared with ``Motion.positions()`` of the take, frame by frame. The script prints the largest
+distance per file and overall, in millimeters; the exit code is 1 above ``--limit`` (default 1 mm).
+With ``--as-is``, Blender imports the takes themselves, which compares our reader with Blender's.
 
 Only Blender's part, without motionloom::
 
@@ -45,7 +44,9 @@ def main() -> int:
     compare.add_argument("--every", type=int, default=1, help="use every nth frame")
     compare.add_argument("--limit", type=float, default=1.0, help="millimeters")
     compare.add_argument(
-        "--as-is", action="store_true", help="import the takes without writing them first"
+        "--as-is",
+        action="store_true",
+        help=("import the takes as they are, without rewriting them first"),
     )
     arguments = parser.parse_args()
     if arguments.command == "heads":
@@ -75,7 +76,7 @@ def bone_heads(file: Path, every: int = 1) -> dict:
             rotate_mode="NATIVE",
             update_scene_fps=False,
         )
-    except Exception as error:  # the importer passes on any Python error
+    except Exception as error:  # the importer raises arbitrary Python errors
         lines = [line for line in str(error).splitlines() if "Error" in line]
         return {"error": (lines or [repr(error)])[-1]}
     scene = bpy.context.scene
@@ -87,7 +88,7 @@ def bone_heads(file: Path, every: int = 1) -> dict:
         scene.frame_set(frame + 1)  # Blender's first frame is 1
         world = figure.matrix_world
         places = [world @ bone.head for bone in bones]
-        # Blender is Z up; its importer took the file's -Z to +Y. Back to Y up.
+        # Blender is Z up, and its importer maps -Z of the file to +Y; convert back to Y up.
         heads.append([[p.x, p.z, -p.y] for p in places])
     return {"bones": [bone.name for bone in bones], "frames": list(frames), "heads": heads}
 
@@ -96,7 +97,7 @@ def bone_heads(file: Path, every: int = 1) -> dict:
 
 
 def compared(files: list[Path], blender: str, every: int, as_is: bool) -> float:
-    """Largest distance in millimeters between Blender's joints and ours; prints each file's."""
+    """Print the largest distance of each file; return the largest of all, in millimeters."""
     import numpy as np
 
     import motionloom as ml
@@ -125,7 +126,10 @@ def compared(files: list[Path], blender: str, every: int, as_is: bool) -> float:
         index = _joint_of_bone(theirs["bones"], motion.skeleton.names)
         heads = np.array(theirs["heads"]) * motion.origin.unit_m
         if heads.shape != (len(ours), len(index), 3) or len(index) != len(motion.skeleton):
-            print(f"{file}: Blender has {heads.shape[:2]} frames and bones, we {ours.shape[:2]}")
+            print(
+                f"{file}: Blender has {heads.shape[:2]} frames and bones; motionloom has "
+                f"{ours.shape[:2]}"
+            )
             worst = float("inf")
             continue
         gap = 1000.0 * float(np.linalg.norm(heads - ours[:, index], axis=-1).max())
@@ -135,7 +139,7 @@ def compared(files: list[Path], blender: str, every: int, as_is: bool) -> float:
 
 
 def _joint_of_bone(bones: list[str], names: tuple[str, ...]) -> list[int]:
-    """Index of the joint of each bone, by its name as spelled in BVH and in Blender."""
+    """Joint index of each bone, by its name as written in BVH and in Blender."""
     plain = [re.sub(r"[\s:{}]+", "_", name)[:63] for name in names]
     spelled = [*plain, *(name[:63] for name in names)]
     return [spelled.index(bone) % len(names) for bone in bones if bone in spelled]

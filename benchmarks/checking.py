@@ -1,12 +1,13 @@
-"""What it costs that files of a library are verified: processor time of searches, with and without.
+"""Cost of verifying the files of a library: processor time of searches with and without it.
 
     python benchmarks/checking.py LIBRARY [--rounds 9] [--queries 4] [--cold]
 
-A library is verified when a process first reads it, so every search runs in a process of its own,
-which is forked when all modules are imported and all kernels are loaded: only opening the library
-and searching are counted. Both ways alternate; medians are printed. "Then" is a further search of
-the same process, which verifies nothing anew. With ``--cold`` every process is the first of a day,
-which reads all of a large artifact to verify it; else the user's cache says that it was verified.
+A library is verified when a process first reads it, so every search runs in a separate process. It
+is forked after all modules are imported and all kernels are loaded: only opening the library and
+searching are measured. Both variants alternate, and medians are printed. "Then" is another search
+in the same process, which does not verify anything again. With ``--cold``, every process behaves
+like the first one of a day, which reads all of a large artifact to verify it; without it, the
+user's cache records that the artifact was verified.
 """
 
 from __future__ import annotations
@@ -27,7 +28,7 @@ from motionloom.store import artifacts, frames
 from motionloom.store.artifacts import folders
 from motionloom.store.catalogue import Catalogue
 
-_SECONDS = 3.0  # of a query
+_SECONDS = 3.0  # seconds of a query
 METHODS = ("dtw", "lazy", "statistics")
 
 
@@ -50,7 +51,8 @@ def main() -> int:
     print(f"{'method':12} {'first':>8} {'unchecked':>10} {'cost':>7} {'then':>8} {'cost':>7}")
     for method in options.methods:
         with ml.Library(options.library) as library:
-            library.search(queries[0], method=method, max=20)  # artifacts are built, kernels loaded
+            # build the artifacts and load the kernels
+            library.search(queries[0], method=method, max=20)
         _forget()
         times: dict[bool, list[tuple[float, float]]] = {True: [], False: []}
         for turn in range(options.rounds * len(queries)):
@@ -87,7 +89,7 @@ def _searches(path: str, query: str, method: str, checked: bool, cold: bool) -> 
 
 
 def _in_a_process(work: Callable[..., Any], *values: Any) -> Any:
-    """What `work` returns, in a forked process."""
+    """Return the result of `work`, run in a forked process."""
     read, write = os.pipe()
     child = os.fork()
     if not child:
@@ -101,7 +103,7 @@ def _in_a_process(work: Callable[..., Any], *values: Any) -> Any:
 
 
 def _forget() -> None:
-    """Verify again what this process has verified."""
+    """Make this process verify everything again."""
     frames._verified.clear()
     folders._verified.clear()
 

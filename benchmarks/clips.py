@@ -1,6 +1,6 @@
 """``python -m benchmarks clips``: distances between whole clips, and an index of 3,000 clips.
 
-Rivals get the same input, and their results are compared with ours before timing starts.
+Rivals receive the same input, and their results are compared with ours before timing starts.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from motionloom.search.clips.emd_signature import EmdSignatures, emd_matrix_rows
 from motionloom.search.clips.measures import PAPER_ROWS
 from motionloom.search.clips.vectors import even_rows
 
-SUMMARY = "Earth Mover's Distance and DTW of whole clips, and an index of 3,000"
+SUMMARY = "Earth Mover's Distance and DTW of whole clips, and an index of 3,000 clips"
 # The packages after the fifth are dependencies of the others.
 PACKAGES = (
     Package("POT", "ot"),
@@ -44,7 +44,7 @@ PACKAGES = (
     Package("deprecated", "deprecated"),
     Package("wrapt", "wrapt"),
 )
-_CLIPS = 115  # as many as in Tam et al. 2007
+_CLIPS = 115  # the same number as in Tam et al. 2007
 _PAIRS = 2000
 _PIECES = 3000
 _K = 10
@@ -53,11 +53,11 @@ _SECONDS = (1.0, 4.0)  # duration of a piece
 
 
 def run(settings: Settings, log: Log) -> dict[str, Any]:
-    """Results, and a description of the data."""
+    """Return the results and a description of the data."""
     rng = np.random.default_rng(settings.seed)
     with tempfile.TemporaryDirectory() as scratch:
         folder, data, credit = labeled_clips(settings, Path(scratch) / "clips", log=log)
-        log("rotation curves of the clips")
+        log("computing rotation curves of the clips")
         curves, joints = _curves([load(path) for path in sorted(folder.rglob("*.bvh"))[:_CLIPS]])
         signatures = EmdSignatures.of(curves)
         results = _transport_rows(signatures, len(joints), rng, settings, log)
@@ -80,10 +80,10 @@ def _transport_rows(
     for _ in range(_PAIRS):
         joint = int(rng.integers(joints))
         a, b = (int(c) * joints + joint for c in rng.choice(len(signatures), 2, replace=False))
-        one, other = slice(*signatures.starts[a : a + 2]), slice(*signatures.starts[b : b + 2])
-        gaps = signatures.points[one][:, None] - signatures.points[other]
+        this, other = slice(*signatures.starts[a : a + 2]), slice(*signatures.starts[b : b + 2])
+        gaps = signatures.points[this][:, None] - signatures.points[other]
         problems.append(
-            (np.sqrt((gaps**2).sum(axis=2)), signatures.mass[one], signatures.mass[other])
+            (np.sqrt((gaps**2).sum(axis=2)), signatures.mass[this], signatures.mass[other])
         )
     truth = np.array([transport(*problem) for problem in problems])
     rivals: list[Contestant | Missing] = []
@@ -120,17 +120,17 @@ def _pyemd(problems) -> Callable[[], Iterator[float]]:
         square = np.zeros((n + m, n + m))
         square[:n, n:], square[n:, :n] = costs, costs.T
         ready.append((np.concatenate([a, np.zeros(m)]), np.concatenate([np.zeros(n), b]), square))
-    return lambda: (emd(*one) for one in ready)
+    return lambda: (emd(*problem) for problem in ready)
 
 
 def _energy_rows(curves, signatures, joints, settings: Settings, log: Log) -> list[Result]:
-    """Our EMD against our DTW: the paper found the Earth Mover's Distance faster than DTW."""
+    """Compare our EMD with our DTW; in the paper, the Earth Mover's Distance is faster than DTW."""
     weights = _weights(joints)
     ours = Contestant("motionloom", partial(dtw_matrix, _flat(curves)))
     rival = Contestant(
         "motionloom, emd", partial(emd_matrix_rows, signatures, weights, 0, len(signatures))
     )
-    what = f"all distances of {len(curves)} clips, dtw-angles beside emd"
+    what = f"all distances of {len(curves)} clips, dtw-angles compared with emd"
     return _compare(what, ours, [rival], settings, log)
 
 
@@ -194,12 +194,12 @@ def _index_rows(source: Path, rng, settings: Settings, log: Log) -> list[Result]
             emd_nearest(query, signatures, weights, k=_K, prune=p) for p in (True, False)
         )
         if quick.clips.tolist() != slow.clips.tolist():
-            raise AssertionError("the index changed an answer")  # the comparison would be void
+            raise AssertionError("the index changed a result")  # the comparison would be void
         computed.append(quick.computed / len(signatures))
     ask = lambda prune: [  # noqa: E731
         emd_nearest(query, signatures, weights, k=_K, prune=prune) for query in queries
     ]
-    note = f"same answers; computes {np.mean(computed):.1%} of the distances"
+    note = f"same results; computes {np.mean(computed):.1%} of the distances"
     ours = Contestant("motionloom", partial(ask, True), note)
     rival = Contestant("motionloom, all distances", partial(ask, False))
     what = f"{_K} nearest of {len(signatures)} clips by emd, {_QUERIES} queries"
@@ -230,7 +230,7 @@ def _pieces(source: Path, rng, log: Log) -> tuple[NDArray, tuple[str, ...]]:
 
 
 def _curves(motions: list[Motion]) -> tuple[NDArray, tuple[str, ...]]:
-    """Rotation curves at 128 frames of the joints common to all motions, (C, 128, J, 3)."""
+    """Rotation curves at 128 frames for the joints common to all motions, shape (C, 128, J, 3)."""
     shared = set.intersection(*(set(curve_joints(motion.skeleton)) for motion in motions))
     joints = tuple(joint for joint in CURVE_JOINTS if joint in shared)
     return np.stack([even_rows(rotation_curves(m, joints), PAPER_ROWS) for m in motions]), joints

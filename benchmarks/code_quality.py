@@ -1,11 +1,11 @@
 """Code metrics: sizes of modules, docstrings of public names, error messages covered by tests.
 
     python benchmarks/code_quality.py            totals
-    python benchmarks/code_quality.py --missing  and the names and messages that fall short
+    python benchmarks/code_quality.py --missing  also list the names and messages that fall short
 
 Public names are those in the ``__all__`` of a package and the methods of `Library`, `Motion` and
-`Skeleton`. An error message counts as tested if a part of its fixed text, at least twelve
-characters (or all of it, if it is shorter), occurs in a string of the tests.
+`Skeleton`. An error message counts as tested if a part of its fixed text occurs in a string of the
+tests. The part must have at least twelve characters, or be the whole text if that is shorter.
 """
 
 from __future__ import annotations
@@ -24,10 +24,10 @@ ARRAYS = ("NDArray", "ndarray", "ArrayLike", "Array")
 
 
 def public_names() -> dict[str, object]:
-    """Every public function, class and method by its qualified name."""
+    """Every public function, class and method, by its qualified name."""
     import motionloom as ml
 
-    found: dict[object, str] = {}
+    names: dict[object, str] = {}
     folders = [path.parent for path in sorted(SOURCE.rglob("__init__.py"))]
     for folder in folders:
         place = ".".join(("motionloom", *folder.relative_to(SOURCE).parts))
@@ -35,16 +35,16 @@ def public_names() -> dict[str, object]:
         for name in getattr(module, "__all__", ()):
             value = getattr(module, name)
             if inspect.isfunction(value) or inspect.isclass(value):
-                found.setdefault(value, f"{place}.{name}")
+                names.setdefault(value, f"{place}.{name}")
     for kind in (ml.Library, ml.Motion, ml.Skeleton):
         for name, value in inspect.getmembers(kind):
             if not name.startswith("_") and (inspect.isfunction(value) or inspect.ismethod(value)):
-                found.setdefault(value, f"{kind.__name__}.{name}")
-    return {name: value for value, name in found.items()}
+                names.setdefault(value, f"{kind.__name__}.{name}")
+    return {name: value for value, name in names.items()}
 
 
 def has_arrays(value: object) -> bool:
-    """Whether a signature, or a field of a class, has an array type."""
+    """Return whether a signature, or a field of a class, has an array type."""
     if inspect.isclass(value):
         text = " ".join(str(note) for note in value.__dict__.get("__annotations__", {}).values())
     else:
@@ -53,15 +53,15 @@ def has_arrays(value: object) -> bool:
 
 
 def messages() -> list[tuple[str, list[str]]]:
-    """Location and fixed parts of the message of every error that is raised."""
-    found = []
+    """Location and fixed text parts of every error message that the package raises."""
+    parts_of = []
     for path in sorted(SOURCE.rglob("*.py")):
         for node in ast.walk(ast.parse(path.read_text("utf-8"))):
             if isinstance(node, ast.Raise) and isinstance(node.exc, ast.Call) and node.exc.args:
                 pieces = _pieces(node.exc.args[0])
                 if pieces:
-                    found.append((f"{path.relative_to(ROOT)}:{node.lineno}", pieces))
-    return found
+                    parts_of.append((f"{path.relative_to(ROOT)}:{node.lineno}", pieces))
+    return parts_of
 
 
 def _pieces(text: ast.expr) -> list[str]:
@@ -74,7 +74,7 @@ def _pieces(text: ast.expr) -> list[str]:
 
 
 def is_tested(pieces: list[str], tested: str) -> bool:
-    """Whether a fixed part of a message occurs in the tests."""
+    """Return whether a fixed part of a message occurs in the tests."""
     for piece in map(str.strip, pieces):
         if len(piece) <= PIECE:
             if len(piece) >= PIECE // 2 and piece in tested:
@@ -85,13 +85,13 @@ def is_tested(pieces: list[str], tested: str) -> bool:
 
 
 def strings_of_tests() -> str:
-    """All strings of the tests, regular expressions unescaped."""
-    found = []
+    """All strings of the tests, with regular expressions unescaped."""
+    strings = []
     for path in TESTS.rglob("*.py"):
         for node in ast.walk(ast.parse(path.read_text("utf-8"))):
             if isinstance(node, ast.Constant) and isinstance(node.value, str):
-                found.append(node.value.replace("\\", ""))
-    return "\n".join(found)
+                strings.append(node.value.replace("\\", ""))
+    return "\n".join(strings)
 
 
 def main() -> None:
@@ -112,7 +112,10 @@ def main() -> None:
     of = {"no docstring": len(names), "no example": len(names), "no shape": len(arrays)}
     print(f"{len(names)} public names, {len(arrays)} of them with arrays")
     for what, rows in lacking.items():
-        print(f"  {what}: {len(rows)} of {of[what]}, {_share(of[what] - len(rows), of[what])} have")
+        print(
+            f"  {what}: {len(rows)} of {of[what]}; {_share(of[what] - len(rows), of[what])} "
+            "have one"
+        )
     raised, tested = messages(), strings_of_tests()
     untested = [place for place, pieces in raised if not is_tested(pieces, tested)]
     share = _share(len(raised) - len(untested), len(raised))

@@ -1,13 +1,13 @@
-"""``python -m benchmarks.cost_model RESULTS PAGE``: what a thousand million frames would cost.
+"""``python -m benchmarks.cost_model RESULTS PAGE``: estimate the cost of a billion frames.
 
-Reads the reports of ``python -m benchmarks scale`` in RESULTS and rewrites the section
-``cost`` of PAGE. Every worker holds as many frames as one of the measured libraries, so that the
-time of its part of a query is measured, not extrapolated. What cannot be measured on one machine
-is simulated: a hundred workers of which some are slow and some fail.
+Reads the reports of ``python -m benchmarks scale`` in RESULTS and rewrites the section ``cost`` of
+PAGE. Every worker holds as many frames as one of the measured libraries, so the time of its part of
+a query is measured, not extrapolated. Effects that one machine cannot show are simulated: a hundred
+workers, some of which are slow and some of which fail.
 
-The simulation has one event per task that ends or is lost. Tasks wait in one queue, as in Dask:
-a worker that is free takes the next one; the task of a worker that fails goes back to the front;
-the worker returns after a while. Nothing is computed twice on purpose.
+The simulation has one event per task that ends or is lost. Tasks wait in one queue, as in Dask: a
+free worker takes the next task; the task of a failed worker returns to the front of the queue, and
+the worker returns after some time. No task is computed twice on purpose.
 """
 
 from __future__ import annotations
@@ -26,7 +26,8 @@ from motionloom.errors import InvalidInput
 from motionloom.search.match_web.store import NEAR_CELL_SECONDS
 
 FRAMES, WORKERS = 1_000_000_000, 100
-DOLLARS = 0.05  # per core-hour: an assumption, about that of general-purpose machines for hire
+# dollars per core-hour: an assumption, about the price of general-purpose cloud machines
+DOLLARS = 0.05
 _RUNS = 500  # simulated queries
 _LABEL_FRAMES = 1_000_000
 _BUILDS = 50  # simulated builds
@@ -34,7 +35,7 @@ _BUILDS = 50  # simulated builds
 
 @dataclass(frozen=True)
 class Cluster:
-    """Workers and their misfortunes; all numbers are assumptions and stated with the results.
+    """Workers and their failures; all numbers are assumptions and are stated with the results.
 
     Parameters
     ----------
@@ -42,14 +43,14 @@ class Cluster:
     spread : float
         Standard deviation of the logarithm of the duration of a task.
     straggling : float
-        Part of the tasks that take `slowdown` times as long.
+        Share of the tasks that take `slowdown` times as long.
     slowdown : float
     failure_hours : float
         Mean time between failures of a worker.
     restart_s : float
-        Until a failed worker is back.
+        Time until a failed worker is back.
     overhead_s : float
-        Of handing out a task and fetching its result.
+        Time to assign a task and to fetch its result.
     """
 
     workers: int = WORKERS
@@ -63,7 +64,7 @@ class Cluster:
 
 @dataclass(frozen=True)
 class Outcome:
-    """Seconds until the last task has ended, core-seconds spent, and tasks that were lost."""
+    """Seconds until the last task ends, core-seconds spent, and number of lost tasks."""
 
     seconds: float
     core_seconds: float
@@ -71,7 +72,7 @@ class Outcome:
 
 
 def simulated(cluster: Cluster, tasks: list[float], rng: np.random.Generator) -> Outcome:
-    """One run of tasks with these durations on a quiet core, in this order.
+    """Simulate tasks with the given durations on an idle core, in this order.
 
     Examples
     --------
@@ -81,7 +82,7 @@ def simulated(cluster: Cluster, tasks: list[float], rng: np.random.Generator) ->
     """
     waiting = list(reversed(tasks))
     fails = rng.exponential(3600.0 * cluster.failure_hours, cluster.workers)
-    free = [(0.0, w) for w in range(cluster.workers)]  # when each worker can take a task
+    free = [(0.0, w) for w in range(cluster.workers)]  # time at which each worker can take a task
     end, spent, lost = 0.0, 0.0, 0
     while waiting:
         now, worker = heapq.heappop(free)
@@ -97,7 +98,7 @@ def simulated(cluster: Cluster, tasks: list[float], rng: np.random.Generator) ->
             spent += fails[worker] - now
             lost += 1
             waiting.append(task)
-            # The task is free again when the failure is noticed.
+            # The task becomes available when the failure is noticed.
             heapq.heappush(free, (fails[worker] + cluster.restart_s, worker))
             fails[worker] += cluster.restart_s + rng.exponential(3600.0 * cluster.failure_hours)
             continue
@@ -108,25 +109,28 @@ def simulated(cluster: Cluster, tasks: list[float], rng: np.random.Generator) ->
 
 
 def reports(folder: Path) -> dict[int, dict[str, Any]]:
-    """Measured constants by number of frames."""
-    found = {}
+    """Measured constants, by number of frames."""
+    by_size = {}
     for path in sorted(folder.glob("scale*.json")):
         measured = json.loads(path.read_text(encoding="utf-8"))["measured"]
-        found[int(measured["frames"])] = measured
-    if not found:
-        raise InvalidInput(f"{folder} has no reports; run: python -m benchmarks scale --results")
-    return found
+        by_size[int(measured["frames"])] = measured
+    if not by_size:
+        raise InvalidInput(
+            f"{folder} has no reports. To create one, run: python -m benchmarks scale "
+            f"--results {folder}"
+        )
+    return by_size
 
 
-def section(found: dict[int, dict[str, Any]], cluster: Cluster | None = None) -> str:
-    """Markdown of the cost model."""
+def section(constants_of: dict[int, dict[str, Any]], cluster: Cluster | None = None) -> str:
+    """Markdown text of the cost model."""
     cluster = cluster or Cluster()
     rng = np.random.default_rng(1)
     share = FRAMES // cluster.workers
-    # The measured library whose size is nearest to the share of a worker.
-    size = min(found, key=lambda frames: abs(np.log(frames / share)))
-    held, per = found[size], share / size
-    stages = held["stages"]
+    # Use the measured library whose size is nearest to the share of a worker.
+    size = min(constants_of, key=lambda frames: abs(np.log(frames / share)))
+    measured, per = constants_of[size], share / size
+    stages = measured["stages"]
     rows = []
 
     def query(what: str, seconds: list[float]) -> None:
@@ -140,8 +144,8 @@ def section(found: dict[int, dict[str, Any]], cluster: Cluster | None = None) ->
         runs = [simulated(cluster, [seconds / tasks] * tasks, rng) for _ in range(builds)]
         rows.append((what, runs, "min" if seconds < 1e6 else "h"))
 
-    query("nearest 16 frames of 3 s, exact", held["nearest_cpu_s"])
-    query("20 best subsequences of 3 s, exact", held["subsequence_cpu_s"])
+    query("nearest 16 frames of 3 s, exact", measured["nearest_cpu_s"])
+    query("20 best subsequences of 3 s, exact", measured["subsequence_cpu_s"])
     parts = FRAMES // 4_000_000
     build("index, in shards of 4 million", stages["index"]["cpu_s"] * FRAMES / size, parts)
     build("run boxes", stages["boxes"]["cpu_s"] * FRAMES / size, parts)
@@ -152,19 +156,23 @@ def section(found: dict[int, dict[str, Any]], cluster: Cluster | None = None) ->
         int(pairs * NEAR_CELL_SECONDS / 600.0),
         builds=3,
     )
-    basis = f"as many as one of {cluster.workers} workers would hold of {FRAMES:,}"
+    basis = f"that is the share of one of {cluster.workers} workers if they hold {FRAMES:,} frames"
     if per != 1:
-        basis = f"one of {cluster.workers} workers would hold {per:g} times as many of {FRAMES:,}"
+        basis = (
+            f"one of {cluster.workers} workers would hold {per:g} times as many out of {FRAMES:,}"
+        )
     lines = [
         f"Measured: {size:,} frames; {basis}.",
-        f"Simulated ({_RUNS:,} queries, {_BUILDS} builds): durations vary by "
-        f"{100 * cluster.spread:.0f} %, {100 * cluster.straggling:.0f} % of the tasks take "
-        f"{cluster.slowdown:g} times as long, a worker fails every {cluster.failure_hours:g} "
-        f"hours and is back after {cluster.restart_s:g} s, handing out a task takes "
-        f"{1e3 * cluster.overhead_s:g} ms. A core-hour is taken to cost ${DOLLARS:g}. These "
-        "numbers are assumptions; the constants of the work are measured.",
+        (
+            f"Simulated ({_RUNS:,} queries, {_BUILDS} builds): durations vary by "
+            f"{100 * cluster.spread:.0f} %, {100 * cluster.straggling:.0f} % of the tasks take "
+            f"{cluster.slowdown:g} times as long, a worker fails every {cluster.failure_hours:g} "
+            f"hours and is back after {cluster.restart_s:g} s, and assigning a task takes "
+            f"{1e3 * cluster.overhead_s:g} ms. A core-hour is assumed to cost ${DOLLARS:g}. These "
+            "numbers are assumptions; the constants of the work are measured."
+        ),
         "",
-        "| what | median | 99 of 100 below | core-hours | dollars | tasks lost per run |",
+        "| task | median | 99th percentile | core-hours | dollars | tasks lost per run |",
         "|---|---:|---:|---:|---:|---:|",
     ]
     for what, runs, unit in rows:
@@ -176,13 +184,15 @@ def section(found: dict[int, dict[str, Any]], cluster: Cluster | None = None) ->
             f"{_short(np.quantile(times, 0.99))} {unit} | {_short(hours)} | "
             f"{_short(hours * DOLLARS)} | {_short(lost)} |"
         )
-    sizes = held["sizes"]
+    sizes = measured["sizes"]
     disk = sum(sizes.values()) / size * FRAMES / 1e9
-    memory = held["greatest_bytes"] / 1e9
+    memory = measured["greatest_bytes"] / 1e9
     lines += [
         "",
-        f"Each worker needs {disk / cluster.workers:.1f} GB of disk ({disk:.0f} GB in all), and "
-        f"held {memory:.1f} GB of memory at most where this was measured.",
+        (
+            f"Each worker needs {disk / cluster.workers:.1f} GB of disk ({disk:.0f} GB in total). "
+            f"The largest measured memory use was {memory:.1f} GB."
+        ),
     ]
     return "\n".join(lines) + "\n"
 

@@ -1,7 +1,7 @@
 """``python -m benchmarks crowd``: frames per second of a ballroom and a march.
 
 The rival is one `DancePlayer` per agent with the same choreography, without steering and without
-collision avoidance. Rows with growing numbers of couples on an open field show how the cost
+collision avoidance. Rows with a growing number of couples on an open field show how the cost
 scales.
 """
 
@@ -30,7 +30,7 @@ _SECONDS = 10.0
 
 
 def run(settings: Settings, log: Log) -> dict[str, Any]:
-    """Results, and a description of the data."""
+    """Return the results and a description of the data."""
     waltz, steps = waltz_steps(), march_steps()
     timed: dict[str, Any] = {"tempo_bpm": 90.0, "seconds": _SECONDS, "seed": settings.seed}
     ball = BallroomSettings(couples=20, **timed)
@@ -75,7 +75,7 @@ def _players(count: int, scene, choreography: Choreography) -> None:
 
 
 def _rate(call, fps: float) -> str:
-    """Frames of the whole crowd per second of processor time, after a run that compiles."""
+    """Frames of the whole crowd per second of processor time, after a first run that compiles."""
     call()
     start = time.process_time()
     call()

@@ -1,8 +1,8 @@
 """``python -m benchmarks dtw``: subsequence DTW of a 3 s query over the whole library.
 
-Rivals get all motions as one long sequence, without borders, which is no disadvantage. They
-compute accumulated costs only; motionloom also selects the twenty best matches and traces their
-alignments.
+Rivals receive all motions as one long sequence without boundaries, which is not a disadvantage.
+They compute accumulated costs only; motionloom also selects the twenty best matches and traces
+their alignments.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ _BEST = 20
 
 
 def run(settings: Settings, log: Log) -> dict[str, Any]:
-    """Results, and a description of the data."""
+    """Return the results and a description of the data."""
     results: list[Result] = []
     with whole_library(settings, log=log) as place:
         features = place.library.features("e15")
@@ -97,5 +97,5 @@ def _dtaidistance() -> Costs:
 
 def _tslearn() -> Costs:
     subsequence_cost_matrix = import_module("tslearn.metrics").subsequence_cost_matrix
-    # Sums squared distances: a different measure, but the same work.
+    # It sums squared distances: a different measure, but the same work.
     return lambda query, long: np.asarray(subsequence_cost_matrix(query, long))[-1]

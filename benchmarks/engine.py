@@ -1,4 +1,4 @@
-"""``python -m benchmarks engine``: a match web built by a pool, our executor and a Dask cluster.
+"""``python -m benchmarks engine``: build a match web with a pool, our executor and a Dask cluster.
 
 The same webs are built in turn by a plain `concurrent.futures.ProcessPoolExecutor`, by two
 processes of `motionloom.parallel`, by a cluster of two workers on this machine, by a cluster of
@@ -36,10 +36,10 @@ from motionloom.search.match_web.store import WebStore
 
 SUMMARY = "parallel execution: a match web built by processes and by a cluster"
 PACKAGES = ()
-_FRAMES = 25_000  # in total: about 20 seconds of one core
+_FRAMES = 25_000  # in total, about 20 seconds of one core
 _DEFAULT_FILES = 20  # default of --files
-_SHUTDOWN_SECONDS = 20.0  # before a cluster is killed
-_BUSY = 0.9  # cores per worker below which the machine was busy otherwise
+_SHUTDOWN_SECONDS = 20.0  # seconds before a cluster is killed
+_BUSY = 0.9  # with fewer cores per worker than this, the machine was busy
 
 PLAIN, ENGINE, ALONE = "plain pool of 2", "engine, 2 processes", "engine, this process"
 TWO, ONE = "cluster of 2", "cluster of 1"
@@ -59,23 +59,23 @@ class _Run:
 
 
 def run(settings: Settings, log: Log) -> dict[str, Any]:
-    """Results, and a description of the data."""
-    use_one_thread()  # forked workers inherit it
+    """Return the results and a description of the data."""
+    use_one_thread()  # set here, because forked workers inherit it
     wanted = max(1_000, _FRAMES * min(settings.files, _DEFAULT_FILES) // _DEFAULT_FILES)
     with tempfile.TemporaryDirectory() as scratch:
         place = Path(scratch) / "takes.loom"
         motions, frames = _library(place, wanted)
         log("starting clusters")
-        with _cluster(1) as one, _cluster(2) as two:
+        with _cluster(1) as single, _cluster(2) as two:
             contestants: dict[str, Callable[..., _Run]] = {
                 PLAIN: _by_plain_pool,
                 TWO: partial(_by_cluster, cluster=two),
                 ENGINE: partial(_by_engine, workers=2),
-                ONE: partial(_by_cluster, cluster=one),
+                ONE: partial(_by_cluster, cluster=single),
                 ALONE: partial(_by_engine, workers=1),
             }
             few = Library(place).names[:12]
-            for name, build in contestants.items():  # workers import and compile
+            for name, build in contestants.items():  # let the workers import and compile first
                 log(f"{name}, warm-up")
                 build(place, only=few)
             runs: dict[str, list[_Run]] = {name: [] for name in contestants}
@@ -90,8 +90,8 @@ def run(settings: Settings, log: Log) -> dict[str, Any]:
 
 
 def _rows(runs: dict[str, list[_Run]], frames: int) -> list[Result]:
-    wall = {name: median(one.wall_s for one in every) for name, every in runs.items()}
-    cpu = {name: median(one.cpu_s for one in every) for name, every in runs.items()}
+    wall = {name: median(each.wall_s for each in every) for name, every in runs.items()}
+    cpu = {name: median(each.cpu_s for each in every) for name, every in runs.items()}
     rounds = len(runs[PLAIN])
     what = f"web of {frames} frames"
 
@@ -119,20 +119,20 @@ def _rows(runs: dict[str, list[_Run]], frames: int) -> list[Result]:
 
 def _overhead(cpu: dict[str, float], ours: str, rival: str) -> str:
     more = 100.0 * (cpu[ours] / cpu[rival] - 1.0)
-    return f"{more:+.1f} % processor time: {cpu[ours]:.2f} s for {cpu[rival]:.2f} s"
+    return f"{more:+.1f} % processor time: {cpu[ours]:.2f} s instead of {cpu[rival]:.2f} s"
 
 
-def _gain(runs: dict[str, list[_Run]], cpu: dict[str, float], two: str, one: str) -> str:
-    given = {name: median(each.cores for each in runs[name]) for name in (two, one)}
-    load = max(each.load for name in (two, one) for each in runs[name])
+def _gain(runs: dict[str, list[_Run]], cpu: dict[str, float], two: str, single: str) -> str:
+    given = {name: median(each.cores for each in runs[name]) for name in (two, single)}
+    load = max(each.load for name in (two, single) for each in runs[name])
     text = (
-        f"two workers had {given[two]:.2f} cores, one had {given[one]:.2f}; load average before: "
-        f"at most {load:.1f}"
+        f"two workers had {given[two]:.2f} cores, one had {given[single]:.2f}; load average "
+        f"before the run: at most {load:.1f}"
     )
-    if given[two] < 2 * _BUSY or given[one] < _BUSY:
-        free = 2.0 * cpu[one] / cpu[two]
+    if given[two] < 2 * _BUSY or given[single] < _BUSY:
+        free = 2.0 * cpu[single] / cpu[two]
         text += (
-            f" (busy machine). By processor time, two free cores would be {free:.2f} times as fast"
+            f" (busy machine). By processor time, two idle cores would be {free:.2f} times as fast"
         )
     return text
 
@@ -152,14 +152,14 @@ def _library(place: Path, wanted: int) -> tuple[int, int]:
 
 @dataclass(frozen=True)
 class _Clock:
-    """Processor seconds: of all processes but this one, and of the workers."""
+    """Processor seconds of all processes except this one, and of the workers."""
 
     others: Callable[[], float]
     workers: Callable[[], float]
 
 
 def _children() -> float:
-    times = os.times()  # children count after they ended, as those of a pool have
+    times = os.times()  # children are counted after they have ended, as those of a pool have
     return times.children_user + times.children_system
 
 
@@ -189,7 +189,7 @@ def _engine_build(store: WebStore, only: Sequence[str] | None, workers: int) -> 
 
 
 def _plain_build(store: WebStore, only: Sequence[str] | None) -> None:
-    """The straightforward version: the same tasks mapped over a pool."""
+    """The straightforward version: map the same tasks over a pool."""
     work, tasks = store.planned(only=only)
     store.folder.mkdir(parents=True, exist_ok=True)
     method = "fork" if sys.platform == "linux" else "spawn"
@@ -233,7 +233,7 @@ def _cluster(workers: int) -> Iterator[_Cluster]:
     )
     try:
         if started.stdout is None or not (address := started.stdout.readline().strip()):
-            raise MotionloomError("cannot start a cluster on this machine; is Dask installed?")
+            raise MotionloomError("cannot start a cluster on this machine. Is Dask installed?")
         yield _Cluster(address, started.pid)
     finally:
         started.terminate()

@@ -1,8 +1,8 @@
 """``python -m benchmarks graph``: motion graph of three dances: error functions, build, walk.
 
-Three takes of about 4,000 frames have six error functions: each take against itself, of which
-half is computed, and each pair of takes. SciPy computes the same with `pdist` and `cdist` on the
-same rows; it has no counterpart of the other steps.
+Three takes of about 4,000 frames have six error functions: each take with itself, of which half is
+computed, and each pair of takes. SciPy computes the same with `pdist` and `cdist` on the same rows;
+it has no counterpart for the other steps.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ _PAPER_SECONDS = 498.3  # the whole construction
 
 
 def run(settings: Settings, log: Log) -> dict[str, Any]:
-    """Results, and a description of the data."""
+    """Return the results and a description of the data."""
     results: list[Result] = []
     with tempfile.TemporaryDirectory() as scratch:
         motions, source, credit = _dances(settings, Path(scratch) / "files", log)
@@ -55,18 +55,18 @@ def run(settings: Settings, log: Log) -> dict[str, Any]:
         clouds = [cloud.prepare(motion) for motion in motions]
         graph = motion_graph(motions)
         target = Path(scratch) / "dance.bvh"
-        found = f"{len(graph)} transitions"
+        transitions = f"{len(graph)} transitions"
         for what, act, paper, note in (
             ("six error functions, jrd", partial(_six, jrd, rows), "", ""),
             ("six error functions, pc11", partial(_six, cloud, clouds), "", ""),
             (
-                "motion graph: transitions found, built, checked",
+                "motion graph: find, build and check transitions",
                 partial(motion_graph, motions),
                 _PAPER,
-                found,
+                transitions,
             ),
             (
-                f"{_PLAYED} frames played with foot lock, quality measured, written as BVH",
+                f"play {_PLAYED} frames with foot lock, measure quality, write BVH",
                 lambda: graph.player(1).save(target, _PLAYED),
                 "",
                 "",
@@ -93,16 +93,16 @@ def run(settings: Settings, log: Log) -> dict[str, Any]:
 
 
 def _alone(what: str, act, paper: str, note: str, options: dict[str, Any], log: Log) -> Result:
-    """A row without a rival to run; compared with the figure of the paper if there is one."""
+    """A row without a rival, compared with the figure of the paper if there is one."""
     (own,) = timings([Contestant(what, act)], log=log, **options)
     notes = "; ".join(text for text in (note, f"{own.cpu_s:.2f} s of one core") if text)
-    known = _PAPER_SECONDS if paper else None
-    ratio = known / own.wall_s if known else None
-    return Result(what, own.wall_s, paper, known, ratio, notes, own.cpu_s, rounds=own.rounds)
+    paper_s = _PAPER_SECONDS if paper else None
+    ratio = paper_s / own.wall_s if paper_s else None
+    return Result(what, own.wall_s, paper, paper_s, ratio, notes, own.cpu_s, rounds=own.rounds)
 
 
 def _dances(settings: Settings, scratch: Path, log: Log) -> tuple[list[Motion], str, str]:
-    """Three dances resampled to about 4,000 frames each."""
+    """Three dances, each resampled to about 4,000 frames."""
     from motionloom import demo
     from motionloom.formats import load
 

@@ -1,9 +1,9 @@
-"""Files of motionloom that the journeys of docs/architecture.md enter.
+"""List the files of motionloom that the journeys of docs/reference/architecture.md enter.
 
     python benchmarks/journeys.py [--files]
 
-A file is entered if one of its functions is called; what is imported does not count. Everything
-runs in this process, on a few motions of the built-in corpus.
+A file is entered if one of its functions is called; imports do not count. Everything runs in this
+process, on a few motions of the built-in corpus.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ SOURCE = str(Path(ml.__file__).parent) + os.sep
 
 
 def journeys() -> Iterator[tuple[str, Callable[[], object]]]:
-    """Name and call of each journey, in the order in which they need each other."""
+    """Name and call of each journey; later ones need the results of earlier ones."""
     for performer in (0, 1, 2):
         kick = ml.demo.clip("kick_front_high_right", performer=performer)
         kick.save(f"takes/kick/kick_{performer}.bvh")
@@ -94,11 +94,11 @@ def entered() -> Iterator[set[str]]:
 
 
 def main() -> None:
-    """Print the number of files of each journey, and with ``--files`` their names."""
+    """Print the number of files of each journey, and with ``--files`` also their names."""
     show = "--files" in sys.argv
     for module in pkgutil.walk_packages(ml.__path__, "motionloom."):
         if not module.name.endswith("__main__"):
-            importlib.import_module(module.name)  # so that only calls are counted
+            importlib.import_module(module.name)  # run once before, so that only calls are counted
     with tempfile.TemporaryDirectory() as folder:
         os.chdir(folder)
         for name, call in journeys():

@@ -1,11 +1,12 @@
-"""``python -m benchmarks keyframes``: gaps in takes, filled with other takes of the same set.
+"""``python -m benchmarks keyframes``: fill gaps in takes with other takes of the same set.
 
-Five takes of a set are left out, and gaps of 5, 15, 30 and 60 frames at 30 Hz are cut into each;
-the rest of the set fills them. The set is CMU's subject 16, or all files of ``--data``. Rivals are
-straight lines and slerp between the two frames beside a gap, and a motion graph of the same takes:
-the shortest route from the pose most like the first frame to the pose most like the last, moved to
-the first and played at the pace of the gap. Reported are the mean distance of joints from the
-truth, and the speed of feet that stand in the truth.
+Five takes of a set are held out, and gaps of 5, 15, 30 and 60 frames at 30 Hz are cut into each;
+the rest of the set fills them. The set is CMU subject 16, or all files of ``--data``. There are two
+rivals. The first interpolates between the two frames next to a gap, with straight lines and slerp.
+The second is a motion graph of the same takes: the shortest route from the pose most similar to the
+first frame to the pose most similar to the last one, moved to the first frame and played at the
+speed of the gap. The figures are the mean distance of joints from the truth, and the speed of feet
+that stand still in the truth.
 """
 
 from __future__ import annotations
@@ -33,7 +34,7 @@ from motionloom.motion_graph import motion_graph
 from motionloom.motion_matching import MatchingSettings, matching_database
 from motionloom.motion_matching.database import MatchingDatabase
 
-SUMMARY = "gaps in takes filled by matching, interpolation and a motion graph"
+SUMMARY = "gaps in takes, filled by motion matching, interpolation and a motion graph"
 PACKAGES = ()
 _GAPS = (5, 15, 30, 60)  # frames
 _FPS = 30.0
@@ -45,13 +46,13 @@ Array = NDArray[np.float64]
 
 
 def run(settings: Settings, log: Log) -> dict[str, Any]:
-    """Results, all figures, and a description of the data."""
+    """Return the results, all figures, and a description of the data."""
     with tempfile.TemporaryDirectory() as scratch:
         folder, source, credit = everything(settings, Path(scratch), log=log)
         motions = _motions(folder, credit != "")
     long = [k for k, motion in enumerate(motions) if len(motion) > max(_GAPS) + 20]
     if len(long) < 2 or len(motions) < 3:
-        raise InvalidInput(f"{source}: too few takes are longer than {max(_GAPS) + 20} frames")
+        raise InvalidInput(f"{source}: not enough takes are longer than {max(_GAPS) + 20} frames")
     rng = np.random.default_rng(settings.seed)
     left_out = rng.choice(long, min(_LEFT_OUT, len(long) // 2), replace=False)
     others = [motion for k, motion in enumerate(motions) if k not in left_out]
@@ -66,21 +67,21 @@ def run(settings: Settings, log: Log) -> dict[str, Any]:
         truth = on_skeleton(hips_as_root(motions[k]), database.skeleton)
         for gap in _GAPS:
             for first in rng.integers(8, len(truth) - gap - 8, _PER_TAKE):
-                known = np.ones(len(truth), bool)
-                known[first : first + gap] = False
+                given = np.ones(len(truth), bool)
+                given[first : first + gap] = False
                 for name in _NAMES:
                     begun = time.process_time()
-                    filled = _filled(name, database, graph, truth, known)
+                    filled = _filled(name, database, graph, truth, given)
                     spent = time.process_time() - begun
                     if filled is not None:
-                        figures[name, gap].append((*_errors(filled, truth, known), spent))
-        log(f"gaps of {truth.name} filled")
+                        figures[name, gap].append((*_errors(filled, truth, given), spent))
+        log(f"filled the gaps of {truth.name}")
     rows = {
         name: {
             str(gap): dict(
-                zip(("joints_m", "slide_m_s", "seconds"), np.mean(found, axis=0), strict=True)
+                zip(("joints_m", "slide_m_s", "seconds"), np.mean(values, axis=0), strict=True)
             )
-            for (who, gap), found in figures.items()
+            for (who, gap), values in figures.items()
             if who == name
         }
         for name in _NAMES
@@ -97,14 +98,14 @@ _NAMES = ("motion matching", "interpolation", "motion graph")
 
 
 def _filled(
-    name: str, database: MatchingDatabase, graph: Any, truth: Motion, known: NDArray[np.bool_]
+    name: str, database: MatchingDatabase, graph: Any, truth: Motion, given: NDArray[np.bool_]
 ) -> Motion | None:
-    """The take with its gap filled by a method; None if the method cannot."""
+    """The take with its gap filled by a method; None if the method cannot fill it."""
     if name == _NAMES[0]:
-        return database.fill_gaps(truth, known)
+        return database.fill_gaps(truth, given)
     if name == _NAMES[1]:
-        return _interpolated(truth, known)
-    return None if graph is None else _routed(graph, truth, known)
+        return _interpolated(truth, given)
+    return None if graph is None else _routed(graph, truth, given)
 
 
 def _motions(folder: Path, cmu: bool) -> list[Motion]:
@@ -117,28 +118,28 @@ def _motions(folder: Path, cmu: bool) -> list[Motion]:
 
 
 def _results(rows: dict[str, Any]) -> list[Result]:
-    found = []
+    results = []
     for rival in _NAMES[1:]:
         for gap, ours in rows[_NAMES[0]].items():
             theirs = rows[rival].get(gap)
             if theirs is None:
                 continue
             note = "; ".join(
-                f"{name}: {100.0 * one['joints_m']:.1f} cm, {100.0 * one['slide_m_s']:.0f} cm/s"
-                for name, one in ((_NAMES[0], ours), (rival, theirs))
+                f"{name}: {100.0 * each['joints_m']:.1f} cm, {100.0 * each['slide_m_s']:.0f} cm/s"
+                for name, each in ((_NAMES[0], ours), (rival, theirs))
             )
             times = ours["seconds"], max(theirs["seconds"], 1e-9)
-            found.append(
+            results.append(
                 Result(
                     f"gaps of {gap} frames", times[0], rival, times[1], times[1] / times[0], note
                 )
             )
-    return found
+    return results
 
 
-def _interpolated(truth: Motion, known: NDArray[np.bool_]) -> Motion:
-    """Straight lines of the root and slerp of rotations between the frames beside the gap."""
-    gap = np.flatnonzero(~known)
+def _interpolated(truth: Motion, given: NDArray[np.bool_]) -> Motion:
+    """Interpolate the root linearly and rotations by slerp between the frames next to the gap."""
+    gap = np.flatnonzero(~given)
     before, after = gap[0] - 1, gap[-1] + 1
     share = ((gap - before) / (after - before))[:, None]
     rotations, root = truth.rotations.astype(np.float64), truth.root.astype(np.float64)
@@ -147,9 +148,9 @@ def _interpolated(truth: Motion, known: NDArray[np.bool_]) -> Motion:
     return Motion(truth.skeleton, rotations, root, truth.fps, name=truth.name)
 
 
-def _routed(graph: Any, truth: Motion, known: NDArray[np.bool_]) -> Motion | None:
-    """The shortest route of a motion graph, at the pace of the gap; None if there is none."""
-    gap = np.flatnonzero(~known)
+def _routed(graph: Any, truth: Motion, given: NDArray[np.bool_]) -> Motion | None:
+    """The shortest route of a motion graph, at the speed of the gap; None if there is no route."""
+    gap = np.flatnonzero(~given)
     before, after = int(gap[0]) - 1, int(gap[-1]) + 1
     start, end = (_nearest_pose(graph, truth, frame) for frame in (before, after))
     try:
@@ -171,7 +172,7 @@ def _routed(graph: Any, truth: Motion, known: NDArray[np.bool_]) -> Motion | Non
 
 
 def _nearest_pose(graph: Any, truth: Motion, frame: int) -> tuple[str, int]:
-    """The frame of the graph whose pose is most like one of the truth, wherever it faces."""
+    """Frame of the graph whose pose is most similar to a true pose, regardless of heading."""
     pose = truth[frame : frame + 1].without_heading()
     wanted = pose.positions()[0] - pose.root[0]
     best: tuple[float, str, int] = (np.inf, "", 0)
@@ -183,9 +184,9 @@ def _nearest_pose(graph: Any, truth: Motion, frame: int) -> tuple[str, int]:
     return best[1], best[2]
 
 
-def _errors(filled: Motion, truth: Motion, known: NDArray[np.bool_]) -> tuple[float, float]:
-    """Mean distance of joints in the gap, and mean speed of feet that stand in the truth."""
-    gap = ~known
+def _errors(filled: Motion, truth: Motion, given: NDArray[np.bool_]) -> tuple[float, float]:
+    """Mean distance of joints in the gap, and mean speed of feet that stand still in the truth."""
+    gap = ~given
     off = np.linalg.norm(filled.positions()[gap] - truth.positions()[gap], axis=2).mean()
     stands = truth.contacts().standing_parts()
     feet = filled.role_positions(list(FOOT_ROLES.values())).astype(np.float64)[:, :, [0, 2]]

@@ -1,11 +1,10 @@
-"""``python -m benchmarks knn``: nearest frames of the whole library.
+"""``python -m benchmarks knn``: nearest frames in the whole library.
 
-There are two kinds of queries: random single frames, which have nothing to do with one another,
-and the consecutive frames of segments of 3 s (1 s for 45 numbers), whose neighbors change little
-from one to the next. All contestants get the same feature vectors and the same queries: the
-random frames in one call, the segments in one call each. Results of exact methods are compared
-with ours before timing starts; approximate methods are tuned to the same recall, which the note
-gives.
+There are two kinds of queries: unrelated random single frames, and the consecutive frames of
+segments of 3 s (1 s for 45 numbers), whose neighbors change little from one frame to the next. All
+contestants receive the same feature vectors and the same queries: the random frames in one call,
+the segments in one call each. Results of exact methods are compared with ours before timing starts;
+approximate methods are tuned to the same recall, which the note gives.
 """
 
 from __future__ import annotations
@@ -40,7 +39,7 @@ Search = Callable[[Rows, int], tuple[Any, Any]]  # queries, k -> distances, rows
 
 
 def run(settings: Settings, log: Log) -> dict[str, Any]:
-    """Results, and a description of the data."""
+    """Return the results and a description of the data."""
     results: list[Result] = []
     with whole_library(settings, log=log) as place:
         for name in ("e15", "e15x3"):
@@ -70,7 +69,7 @@ def run(settings: Settings, log: Log) -> dict[str, Any]:
 
 
 def _kinds(segments: list[Rows], rows: Rows, seed: int) -> dict[str, list[Rows]]:
-    """As many random frames as the segments have together, and the segments."""
+    """Random frames, and segments with the same total number of frames."""
     count = sum(len(segment) for segment in segments)
     finite = np.flatnonzero(np.isfinite(rows).all(axis=1))
     chosen = np.random.default_rng(seed).choice(finite, min(count, len(finite)), replace=False)
@@ -108,7 +107,7 @@ def _approximate(kind, index, rows, queries, rival, settings, log) -> list[Resul
     title, make = rival
     results = []
     for wanted in _RECALLS:
-        epsilon, found = _loosest(
+        epsilon, reached = _loosest(
             _EPSILONS,
             lambda e: [index.nearest(q, rows, k=k, epsilon=e)[1].reshape(-1, k) for q in queries],
             truth,
@@ -124,7 +123,7 @@ def _approximate(kind, index, rows, queries, rival, settings, log) -> list[Resul
         contestant = Contestant(
             "motionloom",
             partial(_ours, index, rows, queries, k, epsilon),
-            f"ours with epsilon {epsilon:g}: recall {found:.3f}",
+            f"ours with epsilon {epsilon:g}: recall {reached:.3f}",
         )
         results += compare(
             f"approximate: recall {wanted:g} of the {k} nearest of {kind} (e15)",
@@ -138,18 +137,18 @@ def _approximate(kind, index, rows, queries, rival, settings, log) -> list[Resul
 
 
 def _loosest(settings, found_with, truth, wanted):
-    """First setting with a recall of at least `wanted`, and its recall; else the last."""
+    """First setting with a recall of at least `wanted`, or the last one, and its recall."""
     for setting in settings:
-        found = _recall(truth, found_with(setting))
-        if found >= wanted:
+        recall = _recall(truth, found_with(setting))
+        if recall >= wanted:
             break
-    return setting, found
+    return setting, recall
 
 
-def _recall(truth, found) -> float:
+def _recall(truth, neighbors) -> float:
     hits = [
         len(np.intersect1d(a, b)) / len(a)
-        for true, theirs in zip(truth, found, strict=True)
+        for true, theirs in zip(truth, neighbors, strict=True)
         for a, b in zip(true, theirs, strict=True)
     ]
     return float(np.mean(hits))

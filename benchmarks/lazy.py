@@ -1,8 +1,8 @@
-"""``python -m benchmarks lazy``: the lazy neighborhood graph against exact DTW.
+"""``python -m benchmarks lazy``: the lazy neighborhood graph compared with exact DTW.
 
-The note of each row gives the share of the twenty best DTW matches that the graph finds; DTW has
-the steps of the graph. The paper's steps are diagonal, horizontal and vertical; it gives no k and
-no radius, so those are ours.
+The note of each row gives the share of the twenty best DTW matches that the graph finds; DTW uses
+the steps of the graph. The steps in the paper are diagonal, horizontal and vertical. The paper
+gives neither k nor a radius, so those are ours.
 """
 
 from __future__ import annotations
@@ -21,13 +21,13 @@ from motionloom.search.subsequence.dtw import dtw_matches
 from motionloom.search.subsequence.lazy_graph import lazy_matches
 from motionloom.search.subsequence.rerank import differences
 
-SUMMARY = "lazy neighborhood graph against exact DTW"
+SUMMARY = "lazy neighborhood graph compared with exact DTW"
 PACKAGES = ()
 _BEST = 20
 
 
 def run(settings: Settings, log: Log) -> dict[str, Any]:
-    """Results, and a description of the data."""
+    """Return the results and a description of the data."""
     from scipy.spatial import cKDTree
 
     results: list[Result] = []
@@ -49,11 +49,11 @@ def run(settings: Settings, log: Log) -> dict[str, Any]:
             recall = np.mean(
                 [_recall(best, graph(q)) for best, q in zip(exact, queries, strict=True)]
             )
-            kind = "the paper's graph" if bridge == 0 else "with bridges, realigned"
+            kind = "the graph of the paper" if bridge == 0 else "with bridges, realigned"
             ours = Contestant(
                 "motionloom",
                 partial(_each, graph, queries),
-                f"recall {recall:.2f} of the {_BEST} best of DTW",
+                f"recall {recall:.2f} of the {_BEST} best matches of DTW",
             )
             dtw = partial(dtw_matches, vectors=rows, starts=starts, steps=steps, limits=limits)
             rivals = [
@@ -85,9 +85,9 @@ def _graph(neighbors, rows, starts, k, bridge, query):
         return lazy_matches(
             offsets, near, gaps, starts, steps="classic", per_cell=False, limits=limits
         )
-    found = lazy_matches(offsets, near, gaps, starts, bridge=reach, limits=limits)
+    matches = lazy_matches(offsets, near, gaps, starts, bridge=reach, limits=limits)
     matrix_of = lambda low, high: differences(query, rows[low:high])  # noqa: E731
-    return Alignments(matrix_of, starts, length).realigned(found)[:_BEST]
+    return Alignments(matrix_of, starts, length).realigned(matches)[:_BEST]
 
 
 def _buckets(index, rows, query, k):
@@ -99,12 +99,12 @@ def _tree(tree, query, k):
     return np.arange(len(query) + 1) * k, numbers.ravel().astype(np.int64), gaps.ravel()
 
 
-def _recall(best, found) -> float:
+def _recall(best, matches) -> float:
     def same(a, b) -> bool:
         shared = min(a.end, b.end) - max(a.start, b.start)
         return shared > 0.8 * min(a.end - a.start, b.end - b.start)
 
-    return float(np.mean([any(same(one, other) for other in found) for one in best]))
+    return float(np.mean([any(same(candidate, other) for other in matches) for candidate in best]))
 
 
 def _each(act, queries) -> None:

@@ -38,7 +38,7 @@ _TOLERANCE_MM = 1.0
 
 
 def run(settings: Settings, log: Log) -> dict[str, Any]:
-    """Results, and a description of the data."""
+    """Return the results and a description of the data."""
     with tempfile.TemporaryDirectory() as scratch:
         chosen = takes(settings, Path(scratch), log=log)
         motions = [load(path) for path in chosen.paths]
@@ -122,7 +122,7 @@ def _agreement(
         if motion.origin.tpose_frame == 0 and len(theirs) == len(ours) + 1:
             theirs = theirs[1:]  # our reader keeps the added T-pose as the rest pose
         if theirs.shape != ours.shape:
-            return f"differs: {theirs.shape} positions where ours are {ours.shape}"
+            return f"differs: positions have shape {theirs.shape}, ours have {ours.shape}"
         worst = max(worst, 1e3 * float(np.max(np.abs(theirs - ours), initial=0.0)))
         compared += 1
         if time.perf_counter() - started > budget_s:
@@ -150,11 +150,11 @@ def _parsing(chosen: Takes, readers: Readers, measure: Measure) -> list[Result]:
 
 
 def _channel_table(path: Path) -> NDArray[np.float64]:
-    """Our reader up to the table of channel values, (T, C)."""
+    """Read a file with our reader, up to the table of channel values (T, C)."""
     repairs = Repairs(path, strict=False)
     text = split_bvh(path.read_bytes(), path, repairs)
-    known = plain_layout(text.hierarchy)
-    columns = (known or Layout(read_hierarchy(text.hierarchy, 1, path, repairs))).channel_names
+    layout = plain_layout(text.hierarchy)
+    columns = (layout or Layout(read_hierarchy(text.hierarchy, 1, path, repairs))).channel_names
     return read_rows(text, columns, path, repairs)
 
 
@@ -223,7 +223,7 @@ def _first_result(chosen: Takes, readers: Readers, measure: Measure) -> list[Res
     info = Contestant(
         "motionloom info",
         partial(subprocess.run, command, check=True, stdout=subprocess.DEVNULL),
-        "the whole command, against reading the file to positions",
+        "the whole command, compared with reading the file to positions",
     )
     return [
         *measure("first file in a new process", ours, rivals),

@@ -1,17 +1,18 @@
-"""Unusual BVH files read by motionloom and by others: right, refused, or wrong in silence.
+"""Read unusual BVH files with motionloom and other readers: correct, refused, or silently wrong.
 
-The files are those of ``tests/odd_bvh.py``: dialects of exporters, odd channels and tables, damage,
-each with the joint positions that the format's description gives it. Readers run in interpreters of
-their own, so that their packages need not be installed beside motionloom::
+The files are those of ``tests/odd_bvh.py``: dialects of exporters, odd channels and tables, damaged
+files, each with the joint positions that follow from the description of the format. Readers run in
+separate interpreters, so their packages need not be installed in the environment of motionloom::
 
     python benchmarks/odd_files.py                                   # motionloom alone
     python benchmarks/odd_files.py --pybvh PYTHON --fairmotion PYTHON --blender PYTHON
 
-where each PYTHON has the package (``bpy`` for Blender). Prints one line per reader: how many of the
-files that have one sensible reading are read so (joint positions within 0.5 % of the body's size),
-are refused, or are read as something else; and how many of the files that have none are refused.
-Files for which motionloom needs an option are left out. The files were written for motionloom's own
-tests, so its line shows that they pass, not that it reads every file there is.
+where each PYTHON has the package (``bpy`` for Blender). The script prints one line per reader: how
+many of the files with one sensible reading are read correctly (joint positions within 0.5 % of the
+size of the body), are refused, or are read as something else; and how many of the files without a
+sensible reading are refused. Files for which motionloom needs an option are excluded. The files
+were written for the tests of motionloom, so its line shows that these tests pass, not that it reads
+every file.
 """
 
 from __future__ import annotations
@@ -25,9 +26,9 @@ from pathlib import Path
 import numpy as np
 
 ROOT = Path(__file__).parents[1]
-TOLERANCE = 0.005  # of the body's size
+TOLERANCE = 0.005  # relative to the size of the body
 
-# Each reads the files of a folder and saves positions (T, J, 3), in the order of the file's joints.
+# Each reads the files of a folder and saves positions (T, J, 3), in the joint order of the file.
 READERS = {
     "motionloom": """
 import motionloom as ml
@@ -98,7 +99,7 @@ def main() -> None:
 
 
 def counts(name: str, python: str, cases) -> str:
-    """How many of the cases a reader reads rightly, refuses, or reads as something else."""
+    """Count the cases that a reader reads correctly, refuses, or reads as something else."""
     with tempfile.TemporaryDirectory() as folder:
         for odd in cases:
             (Path(folder) / f"{odd.name}.bvh").write_bytes(odd.data)
@@ -117,8 +118,9 @@ def counts(name: str, python: str, cases) -> str:
         senseless = [odd for odd in cases if odd.verdict == "refuse"]
         rejected = sum(not (Path(folder) / f"{odd.name}.npz").exists() for odd in senseless)
     return (
-        f"of {len(readable)} readable files {right} right, {refused} refused, {wrong} read as "
-        f"something else; of {len(senseless)} files without a reading {rejected} refused"
+        f"{len(readable)} readable files: {right} correct, {refused} refused, {wrong} read as "
+        f"something else; {len(senseless)} files without a sensible reading: {rejected} "
+        "refused"
     )
 
 

@@ -1,6 +1,6 @@
 """``python -m benchmarks parametric``: from target parameters to a motion.
 
-The rival is the older scheme, cardinal radial basis functions over all examples. Notes give the
+The rival is the older method, cardinal radial basis functions over all examples. Notes give the
 errors of both for random targets inside the accessible region.
 """
 
@@ -31,11 +31,11 @@ _SIZES = (10, 100, 1000)
 
 
 def run(settings: Settings, log: Log) -> dict[str, Any]:
-    """Results, and a description of the data."""
+    """Return the results and a description of the data."""
     results: list[Result] = []
     with corpus_library(tuple({row.label for row in ROWS})) as library:
         for row in ROWS:
-            log(f"making {row.name}")
+            log(f"building {row.name}")
             start = time.process_time()
             motion = parametric_row(library, row)
             made_s = time.process_time() - start
@@ -43,7 +43,7 @@ def run(settings: Settings, log: Log) -> dict[str, Any]:
             if row.name == "walk":
                 results += _sampling(motion, settings)
                 results += _scaling(motion, settings, log)
-    return {"data": "the built-in corpus", "results": [one.as_dict() for one in results]}
+    return {"data": "the built-in corpus", "results": [each.as_dict() for each in results]}
 
 
 def _accuracy(
@@ -59,17 +59,17 @@ def _accuracy(
     few = [alone.reach(target, refine=False).error for target in targets]
     cardinal = [motion.reach(target, scheme="cardinal").error for target in targets]
     note = (
-        f"{len(motion.examples)} examples, parameter {motion.parameters[0].text}; "
-        f"error (median, 95 %) refined {_percentiles(refined)}, samples {_percentiles(plain)}, "
-        f"examples alone {_percentiles(few)}, cardinal {_percentiles(cardinal)}; "
-        f"family to samples {made_s:.1f} s of CPU"
+        f"{len(motion.examples)} examples, parameter {motion.parameters[0].text}; error "
+        f"(median / 95th percentile): refined {_percentiles(refined)}, samples "
+        f"{_percentiles(plain)}, examples alone {_percentiles(few)}, cardinal "
+        f"{_percentiles(cardinal)}; building takes {made_s:.1f} s of processor time"
     )
     several = targets[:_TIMED]
     return compare(
-        f"{motion.name}: {_TIMED} targets to motions",
+        f"{motion.name}: motions for {_TIMED} targets",
         Contestant("motionloom, refined", partial(_each, motion, several, {}), note),
         [
-            Contestant("not refined", partial(_each, motion, several, {"refine": False})),
+            Contestant("without refinement", partial(_each, motion, several, {"refine": False})),
             Contestant(
                 "cardinal functions", partial(_each, motion, several, {"scheme": "cardinal"})
             ),
@@ -93,7 +93,7 @@ def _scaling(motion: ParametricMotion, settings: Settings, log: Log) -> list[Res
         many = _with_examples(motion, size)
         targets = many.accessible[-_TIMED:]
         results += compare(
-            f"{_TIMED} targets to motions, {size} examples, not refined",
+            f"motions for {_TIMED} targets, {size} examples, without refinement",
             Contestant("motionloom, samples", partial(_each, many, targets, {"refine": False})),
             [
                 Contestant(
@@ -111,7 +111,7 @@ def _with_examples(motion: ParametricMotion, count: int) -> ParametricMotion:
     whole = motion.registration
     rows = np.concatenate([[0], random.integers(0, len(whole), count - 1)])
     registration = _repeated(whole, rows)
-    # Copies get different parameters: cardinal functions require distinct examples.
+    # Copies get different parameters, because cardinal functions require distinct examples.
     values = motion.space.examples[rows] + random.normal(0.0, 0.02, (count, len(motion.axes)))
     space = sampled_space(
         values, lambda weights: weights @ values, samples=1000, spacing=0.0, seed=1

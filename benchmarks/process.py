@@ -22,7 +22,7 @@ from benchmarks import Settings, benchmark_module
 from benchmarks.rivals import install, open_cache
 from motionloom.errors import MotionloomError
 
-# Read by the linear algebra libraries and by Numba when they are first imported.
+# The linear algebra libraries and Numba read these when they are first imported.
 _THREAD_VARIABLES = (
     "OMP_NUM_THREADS",
     "OPENBLAS_NUM_THREADS",
@@ -36,10 +36,10 @@ _THREAD_VARIABLES = (
 def report(name: str, settings: Settings, *, install_rivals: bool, log) -> dict[str, Any]:
     """Run one benchmark in this process."""
     module = benchmark_module(name)
-    where = machine()  # before the benchmark itself adds load
+    where = machine()  # measured before the benchmark itself adds load
     if install_rivals:
         for package, reason in install(module.PACKAGES, log=log).items():
-            log(f"{package} was not installed: {reason}")
+            log(f"could not install {package}: {reason}")
     open_cache(module.PACKAGES)
     return {"name": name, "machine": where, **module.run(settings, log)}
 
@@ -90,7 +90,7 @@ def _version(package: str) -> str:
 
 
 def _load_average() -> float | None:
-    """Load average of the last minute; wall times are unreliable if it exceeds the cores."""
+    """Load average of the last minute; wall times are unreliable above the number of cores."""
     try:
         return round(os.getloadavg()[0], 2)
     except (OSError, AttributeError):
@@ -111,13 +111,13 @@ def _main(name: str, options: str) -> None:
     # Some rivals print while they read; standard output is reserved for the report.
     with open(os.devnull, "w") as nowhere, contextlib.redirect_stdout(nowhere):
         try:
-            found = report(name, settings, install_rivals=install_rivals, log=_log)
-            found["seconds"] = round(time.perf_counter() - started, 1)
+            result = report(name, settings, install_rivals=install_rivals, log=_log)
+            result["seconds"] = round(time.perf_counter() - started, 1)
         except MotionloomError as error:
-            found = {"error": str(error)}
+            result = {"error": str(error)}
     if sys.stderr.isatty():
         print("\r\x1b[K", end="", file=sys.stderr)
-    print(json.dumps(found))
+    print(json.dumps(result))
 
 
 if __name__ == "__main__":

@@ -1,10 +1,10 @@
-"""``python -m benchmarks recall``: how much of the web of all cells the web of near cells finds.
+"""``python -m benchmarks recall``: share of the matches that a web of near cells finds.
 
-Takes of random performers, without repeats, are dealt into sets that have no performer in common.
-Each set gets both webs, and random segments of it are searched in both. A match of the web of all
-cells is found if the search of the other returns a segment of the same motion with four
-fifths of the shorter one in common. A second count, beside it, asks for half: where somebody
-stands still, many segments fit, and of those that overlap one is kept.
+Takes of random performers, without repeats, are divided into sets that have no performer in common.
+Each set gets a web of all cells and a web of near cells, and random segments are searched in both.
+A match of the web of all cells counts as found if the other search returns a segment of the same
+motion that shares four fifths of the shorter one. A second count requires only half: where somebody
+stands still, many overlapping segments fit, and only one of them is returned.
 """
 
 from __future__ import annotations
@@ -32,17 +32,17 @@ from motionloom.store.records import Entry
 
 SUMMARY = "match webs: recall of near cells"
 PACKAGES = ()
-FRAMES = 15_000  # of a set
+FRAMES = 15_000  # frames of a set
 _QUERIES, _QUERY_S = 200, (0.8, 3.0)
-_FOUND, _SAME_PLACE = 0.8, 0.5  # of the shorter segment in common
+_FOUND, _SAME_PLACE = 0.8, 0.5  # shared part of the shorter segment
 
 
 @dataclass
 class Counts:
-    """Matches of the web of all cells, those found, and those found at the same place."""
+    """Matches of the web of all cells: all, found, and found at the same place."""
 
     matches: int = 0
-    found: int = 0
+    matched: int = 0
     same_place: int = 0
 
     def add(self, wanted: Match, others: list[Match]) -> None:
@@ -50,47 +50,47 @@ class Counts:
         shares = [shared(wanted, other) for other in others if other.motion == wanted.motion]
         best = max(shares, default=0.0)
         self.matches += 1
-        self.found += best >= _FOUND
+        self.matched += best >= _FOUND
         self.same_place += best >= _SAME_PLACE
 
     @property
     def text(self) -> str:
-        """Both counts."""
-        part = self.found / max(self.matches, 1)
+        """Add up both counts."""
+        part = self.matched / max(self.matches, 1)
         return (
-            f"{self.found} of {self.matches} ({part:.3f}); {self.same_place} with half of the "
-            "shorter in common"
+            f"{self.matched} of {self.matches} ({part:.3f}); {self.same_place} if half of the "
+            "shorter segment is enough"
         )
 
 
 def run(settings: Settings, log: Log) -> dict[str, Any]:
-    """Results, and a description of the data; as many sets as rounds."""
+    """Return the results and a description of the data. There is one set per round."""
     with tempfile.TemporaryDirectory() as scratch:
         folder, source, credit = everything(settings, Path(scratch) / "files", log=log)
         rng = np.random.default_rng(settings.seed)
         frames = int(settings.frames or FRAMES)
         performers = sorted({path.parent for path in folder.rglob("*.bvh")})
         rows: list[Result] = []
-        texts = []
+        sizes = []
         dealt = np.array_split(rng.permutation(len(performers)), settings.rounds)
         for number, chosen in enumerate(dealt):
             paths = sorted(path for k in chosen for path in performers[k].glob("*.bvh"))
             library = _library(Path(scratch) / f"{number}.loom", paths, frames, rng)
             log(f"set {number + 1}: {len(library)} takes, {library.store.frames} frames")
             rows += _set_rows(library, number, rng)
-            texts.append(f"{len(library)} takes, {library.store.frames} frames")
+            sizes.append(f"{len(library)} takes, {library.store.frames} frames")
             library.close()
     return {
-        "data": f"{source}; sets of different performers: {'; '.join(texts)}",
+        "data": f"{source}; sets of different performers: {'; '.join(sizes)}",
         "credit": credit,
         "results": [row.as_dict() for row in rows],
     }
 
 
 def _library(place: Path, paths: list[Path], frames: int, rng: np.random.Generator) -> Library:
-    """Random takes, each content once, up to a number of frames."""
+    """Random takes without repeats, up to a number of frames."""
     library = Library.create(place)
-    known: set[str] = set()
+    contents: set[str] = set()
     for k in rng.permutation(len(paths)):
         motion = load(paths[k])
         if not isinstance(motion, Motion) or library.store.frames + len(motion) > frames:
@@ -98,16 +98,16 @@ def _library(place: Path, paths: list[Path], frames: int, rng: np.random.Generat
         name = paths[k].stem
         library.add_motion(motion, name=name)
         key = library.store.entry(name).key
-        if key in known:
+        if key in contents:
             library.remove(name)
-        known.add(key)
+        contents.add(key)
         if library.store.frames > 0.98 * frames:
             break
     return library
 
 
 def _set_rows(library: Library, number: int, rng: np.random.Generator) -> list[Result]:
-    """Builds and searches of one set."""
+    """Build and search the webs of one set."""
     rows = []
     for cells in ("all", "near"):
         wall, cpu = CLOCKS.wall(), CLOCKS.cpu()
@@ -138,9 +138,9 @@ def recall(
             options: dict[str, Any] = {
                 "max": None, "max_distance": limit, "exclude_query": True,
             }  # fmt: skip
-            found = list(library.search(query, method=MatchWeb(cells="near"), **options))
+            matches = list(library.search(query, method=MatchWeb(cells="near"), **options))
             for match in library.search(query, method=MatchWeb(cells="all"), **options):
-                count.add(match, found)
+                count.add(match, matches)
     return counts
 
 
@@ -154,6 +154,6 @@ def random_query(entries: Sequence[Entry], rng: np.random.Generator) -> str:
 
 
 def shared(a: Match, b: Match) -> float:
-    """Part of the shorter of two segments that they have in common."""
+    """Overlap of two segments, as a share of the shorter one."""
     both = min(a.end, b.end) - max(a.start, b.start)
     return max(both, 0.0) / min(a.end - a.start, b.end - b.start)

@@ -1,6 +1,6 @@
 """``python -m benchmarks reconstruct``: whole-body reconstruction from six tracked joints.
 
-Takes are drawn by the seed, one per performer, and reconstructed from a library without that
+Takes are drawn at random, one per performer, and reconstructed from a library without that
 performer. The rival is inverse kinematics from the same markers, with joint limits from the poses
 of the library. Times are per take; notes give frames per second of processor time and errors.
 """
@@ -39,7 +39,7 @@ _LEAST_FRAMES = 300
 
 
 def run(settings: Settings, log: Log) -> dict[str, Any]:
-    """Results, and a description of the data."""
+    """Return the results and a description of the data."""
     with whole_library(settings, log=log) as place:
         lib = place.library
         names = varied_motions(lib.store, _TAKES, seed=settings.seed, least=_LEAST_FRAMES)
@@ -83,7 +83,7 @@ def _take(lib, name: str, settings: Settings, log: Log):
             "motionloom",
             way,
             f"{rate:.0f} frames per second; error {mine:.2f} cm, rival {theirs:.2f} cm "
-            f"({theirs / mine:.1f} times)",
+            f"({theirs / mine:.1f} times as large)",
         )
         rows += compare(
             f"{name}, {len(motion)} frames, {mode}",

@@ -1,7 +1,8 @@
-"""Reports of benchmarks: kept as JSON, shown as a table, written into the docs.
+"""Reports of benchmarks: stored as JSON, shown as a table, written into the documentation.
 
-``python -m benchmarks all --results FOLDER`` writes ``NAME.json`` for every benchmark; the tables
-of docs/benchmarks.md are generated from those files.
+``python -m benchmarks all --results FOLDER`` writes ``NAME.json`` for every benchmark. The tables
+of docs/evidence/benchmarks.md and of the pages in docs/evidence/benchmarks are generated from those
+files.
 """
 
 from __future__ import annotations
@@ -35,7 +36,7 @@ def kept(folder: Path) -> list[dict[str, Any]]:
     Raises
     ------
     InvalidInput
-        If there is none, or a file is not a report.
+        If there are none, or if a file is not a report.
     """
     reports = []
     for name in sorted(BENCHMARKS):
@@ -49,49 +50,59 @@ def kept(folder: Path) -> list[dict[str, Any]]:
             reports.append(report)
     if not reports:
         raise InvalidInput(
-            f"{folder} has no reports; run: python -m benchmarks all --results {folder}"
+            f"{folder} has no reports. To create them, run: python -m benchmarks all "
+            f"--results {folder}"
         )
     return reports
 
 
-def write_page(page: Path, reports: list[dict[str, Any]]) -> None:
-    """Write each report into its section of `page`, and the table of all of them."""
+def write_pages(page: Path, reports: list[dict[str, Any]]) -> None:
+    """Write each report into its section, and the table of all reports into `page`.
+
+    The sections are in `page` itself, or in a page of the folder next to it that has its name
+    without the suffix.
+    """
     for report in reports:
         write_section(page, report["name"], markdown(report))
     write_section(page, OVERVIEW, overview(reports))
 
 
+def pages(page: Path) -> list[Path]:
+    """`page`, and the pages of the folder next to it."""
+    return [page, *sorted(page.with_suffix("").glob("*.md"))]
+
+
 def overview(reports: list[dict[str, Any]]) -> str:
-    """Markdown table of benchmarks: command, summary and duration.
+    """Markdown table of all benchmarks: command, summary and duration.
 
     Examples
     --------
     >>> print(overview([{"name": "dtw", "seconds": 61.2, "command": "python -m benchmarks dtw"}]))
-    | command | what | takes |
+    | command | measures | time |
     |---|---|---:|
     | `python -m benchmarks dtw` | subsequence DTW over the whole library | 61.2 s |
     <BLANKLINE>
-    Together: 1 min
+    All benchmarks together take 1 min.
     <BLANKLINE>
     """
-    lines = ["| command | what | takes |", "|---|---|---:|"]
+    lines = ["| command | measures | time |", "|---|---|---:|"]
     for report in reports:
         what = benchmark_module(report["name"]).SUMMARY
         lines.append(f"| `{report['command']}` | {what} | {seconds(report.get('seconds'))} |")
     total = sum(report.get("seconds", 0.0) for report in reports)
-    lines += ["", f"Together: {total / 60.0:.0f} min"]
+    lines += ["", f"All benchmarks together take {total / 60.0:.0f} min."]
     return "\n".join(lines) + "\n"
 
 
 def table(report: dict[str, Any]) -> Table:
-    """The report as a Rich table."""
+    """Format a report as a Rich table."""
     from rich.table import Table
 
     shown = Table(title=f"{report['name']}: {report['data']}", caption=_where(report))
-    shown.add_column("what")
+    shown.add_column("task")
     shown.add_column("motionloom", justify="right")
-    shown.add_column("rival")
-    shown.add_column("rival", justify="right")
+    shown.add_column("compared with")
+    shown.add_column("time", justify="right")
     shown.add_column("times faster", justify="right")
     shown.add_column("note")
     last = None
@@ -111,7 +122,7 @@ def table(report: dict[str, Any]) -> Table:
 
 
 def markdown(report: dict[str, Any]) -> str:
-    """The report as a Markdown section: command, machine, table."""
+    """Format a report as a Markdown section: command, machine, table."""
     lines = [
         f"`{report['command']}` on {report['machine']['date']}: {report['data']}.",
         f"Machine: {_where(report)}.",
@@ -120,7 +131,7 @@ def markdown(report: dict[str, Any]) -> str:
         lines.append(report["credit"])
     lines += [
         "",
-        "| what | motionloom | rival | its time | times faster | by processor time | note |",
+        "| task | motionloom | compared with | time | times faster | by processor time | note |",
         "|---|---:|---|---:|---:|---:|---|",
     ]
     for row in report["results"]:
@@ -137,20 +148,27 @@ def markdown(report: dict[str, Any]) -> str:
     return "\n".join(lines) + "\n"
 
 
-def write_section(path: Path, name: str, text: str) -> None:
-    """Replace the lines of `path` between ``<!-- bench NAME -->`` and ``<!-- end NAME -->``."""
-    page = path.read_text(encoding="utf-8")
+def write_section(page: Path, name: str, text: str) -> None:
+    """Replace the lines between ``<!-- bench NAME -->`` and ``<!-- end NAME -->``.
+
+    The section must exist once in the pages of `page`, see `pages`.
+    """
     first, last = f"<!-- bench {name} -->", f"<!-- end {name} -->"
-    if page.count(first) != 1 or page.count(last) != 1 or page.index(first) > page.index(last):
-        raise InvalidInput(f"{path} must have the lines {first} and {last}, once each")
-    head, rest = page.split(first)
-    tail = rest.split(last)[1]
-    with atomic_write(path) as scratch:
-        scratch.write_text(f"{head}{first}\n\n{text}\n{last}{tail}", encoding="utf-8")
+    contents = {path: path.read_text(encoding="utf-8") for path in pages(page)}
+    places = [path for path, whole in contents.items() for _ in range(whole.count(first))]
+    if len(places) != 1 or contents[places[0]].count(last) != 1:
+        raise InvalidInput(f"{page} must have the lines {first} and {last}, once each")
+    head, _, rest = contents[places[0]].partition(first)
+    if last not in rest:
+        raise InvalidInput(f"{places[0]} must have the line {last} after {first}")
+    with atomic_write(places[0]) as scratch:
+        scratch.write_text(
+            f"{head}{first}\n\n{text}\n{last}{rest.split(last)[1]}", encoding="utf-8"
+        )
 
 
 def seconds(value: float | None) -> str:
-    """A duration with three digits and a unit.
+    """Format a duration with three digits and a unit.
 
     Examples
     --------

@@ -1,9 +1,9 @@
 """``python -m benchmarks rhythm``: motion beat trackers, with their errors in the notes.
 
-Compared are motionloom, kinematic beats as in AIST++ (local minima of the mean joint speed), and
-librosa's tempo estimator and beat tracker on our density of candidate beats. Ground truth: the
-known beats of the built-in studies and, where the CMU data set is found, periods of gaits and
-dances measured from the feet.
+The trackers are motionloom, kinematic beats as in AIST++ (local minima of the mean joint speed),
+and the tempo estimator and beat tracker of librosa on our density of candidate beats. The ground
+truth is the known beats of the built-in studies and, if the CMU data set is available, periods of
+gaits and dances measured from the feet.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ _LEVELS = (0.5, 1.0, 2.0)  # accepted metrical levels: half, same, double
 
 
 def run(settings: Settings, log: Log) -> dict[str, Any]:
-    """Results, and a description of the data."""
+    """Return the results and a description of the data."""
     missing = absence(PACKAGES[0], "rhythm")
     results: list[Result] = []
     sets: dict[str, list[tuple[Motion, Array]]] = {}
@@ -69,7 +69,7 @@ def run(settings: Settings, log: Log) -> dict[str, Any]:
 
 
 def kinematic_beats(motion: Motion) -> Array:
-    """Local minima of the mean joint speed, smoothed over five frames at 60 Hz, seconds."""
+    """Local minima of the mean joint speed, smoothed over five frames at 60 Hz, in seconds."""
     from scipy.ndimage import gaussian_filter1d
     from scipy.signal import argrelextrema
 
@@ -80,18 +80,18 @@ def kinematic_beats(motion: Motion) -> Array:
 
 
 def librosa_beats(motion: Motion) -> Array:
-    """Beats of librosa on our density of candidate beats, seconds."""
+    """Beats that librosa finds in our density of candidate beats, in seconds."""
     import librosa
 
     curve = density(candidate_beats([motion]), rate=_CURVE_RATE)
-    _, found = librosa.beat.beat_track(
+    _, detected = librosa.beat.beat_track(
         onset_envelope=curve, sr=_CURVE_RATE, hop_length=1, trim=False
     )
-    return np.asarray(found, dtype=np.float64) / _CURVE_RATE
+    return np.asarray(detected, dtype=np.float64) / _CURVE_RATE
 
 
 def librosa_period(motion: Motion) -> float:
-    """Tempo of librosa on the same curve, as a period in seconds."""
+    """Tempo that librosa estimates from the same curve, as a period in seconds."""
     import librosa
 
     curve = density(candidate_beats([motion]), rate=_CURVE_RATE)
@@ -116,15 +116,15 @@ _PERIODS: dict[str, Callable[[Motion], float]] = {
 
 
 def playback_rows(settings: Settings, log: Log) -> list[Result]:
-    """Frames per second of one dancing character; 2,000 in the paper."""
+    """Frames per second of one dancing character; the paper reports 2,000."""
     song = Music(np.arange(0.25, 200.0, 0.5), 4, np.arange(0, 399, 4), 200.0)
     takes = [demo.clip("dance_groove", seed=seed) for seed in (0, 1)]
     steps = Choreography.from_takes(takes, ChoreographySettings(meter=4))
-    steps.player(MusicClock(song)).read(_FRAMES)  # compiles
+    steps.player(MusicClock(song)).read(_FRAMES)  # compile the kernels first
     dancing = Contestant("motionloom", lambda: steps.player(MusicClock(song)).read(_FRAMES))
     own = timings([dancing], rounds=settings.rounds, budget_s=settings.budget_s)[0]
     rate = _FRAMES / own.cpu_s
-    note = f"{rate:,.0f} frames per second of one core; 2,000 in the paper (2003)"
+    note = f"{rate:,.0f} frames per second of one core; the paper reports 2,000 (2003)"
     what = f"{_FRAMES:,} frames of one character dancing to music"
     log(f"{what}: {note}")
     return [Result(what, own.wall_s, "", None, None, note, own.cpu_s, rounds=own.rounds)]
@@ -151,18 +151,18 @@ def _each(act, motions) -> None:
 
 
 def beat_errors(takes: list[tuple[Motion, Array]], name: str) -> str:
-    """Errors of a tracker against known beats, and its F-measure, as text.
+    """Errors of a tracker and its F-measure, compared with known beats, as text.
 
-    The error is that from each known beat to the nearest one found; in the F-measure at one frame,
-    beats too many count as much as beats that are missed.
+    The error is the distance from each known beat to the nearest detected one. In the F-measure
+    with a tolerance of one frame, extra beats count as much as missed ones.
     """
     scores = [beat_score(truth, _BEATS[name](motion)) for motion, truth in takes]
     error = np.mean([score.mean_error for score in scores])
-    within = sum(score.matched for score in scores) / sum(score.known for score in scores)
+    within = sum(score.matched for score in scores) / sum(score.expected for score in scores)
     f_measure = np.mean([score.f_measure for score in scores])
     return (
-        f"error {error:.2f} frames of 1/30 s, {100 * within:.0f} % within one, "
-        f"F-measure {f_measure:.2f}"
+        f"error {error:.2f} frames of 1/30 s, {100 * within:.0f} % within one, F-measure "
+        f"{f_measure:.2f}"
     )
 
 
@@ -177,5 +177,5 @@ def period_errors(measured: list[tuple[Motion, float]], name: str) -> str:
 
 def measured_takes(settings: Settings, log: Log) -> list[tuple[Motion, float]]:
     """Takes of the CMU data set with a step period measured from the feet."""
-    found = [(load(path), step) for path, step in measured_rhythms(settings, log=log)]
-    return [(motion, step) for motion, step in found if isinstance(motion, Motion)]
+    motions = [(load(path), step) for path, step in measured_rhythms(settings, log=log)]
+    return [(motion, step) for motion, step in motions if isinstance(motion, Motion)]

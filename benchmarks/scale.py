@@ -1,9 +1,9 @@
-"""``python -m benchmarks scale --frames 1e8``: searches of more frames than fit into memory.
+"""``python -m benchmarks scale --frames 1e8``: search more frames than fit into memory.
 
-Rows are synthetic (`benchmarks.scale_rows`) and are deleted afterwards: 60 bytes per frame, and as
-much again for the index and the run boxes. Answers are compared with brute force on a tenth of
-them, and those of a cluster of two workers, each with half of the rows, with those of one
-process. Memory is sampled: the sum over this process and its children of what they hold, shared
+Rows are synthetic (`benchmarks.scale_rows`) and are deleted afterwards. They need 60 bytes per
+frame, and the index and the run boxes need the same again. Results are compared with brute force on
+a tenth of the rows, and those of a cluster of two workers, each with half of the rows, with those
+of one process. Memory is sampled: it is the sum over this process and its children, with shared
 pages divided among them.
 """
 
@@ -43,26 +43,26 @@ PACKAGES = ()
 DEFAULT_FRAMES = 1_000_000
 QUERY_FRAMES, K, MATCHES = 90, 16, 20  # three seconds at 30 Hz
 _QUERIES = 8
-_SAMPLE_S = 0.2  # between two samples of memory
+_SAMPLE_S = 0.2  # seconds between two samples of memory
 _LEAST_FRAMES = 20_000
-# As a search does: more candidates than matches, which may overlap by half.
+# As in a search: more candidates than matches, because candidates may overlap by half.
 LIMITS = Limits(max_matches=MORE * MATCHES, max_overlap=0.5)
 
 
 @dataclass
 class Memory:
-    """Greatest memory of this process and its children, in bytes, per stage."""
+    """Peak memory of this process and its children, in bytes, by stage."""
 
     greatest: int = 0
     stages: dict[str, int] = field(default_factory=dict)
 
     def sample(self) -> None:
-        """Measure now."""
+        """Take a sample now."""
         self.greatest = max(self.greatest, tree_bytes(os.getpid()))
 
     @contextmanager
     def sampled(self) -> Iterator[None]:
-        """Measure five times a second during the block."""
+        """Take five samples per second during the block."""
         done = threading.Event()
 
         def watch() -> None:
@@ -78,14 +78,14 @@ class Memory:
             thread.join()
 
     def stage(self, name: str) -> int:
-        """Bytes since the last call, noted under `name`."""
+        """Peak bytes since the last call, recorded under `name`."""
         self.sample()
         self.stages[name], self.greatest = self.greatest, 0
         return self.stages[name]
 
 
 def tree_bytes(process: int) -> int:
-    """Proportional set size of a process and all its children; 0 where the system has none."""
+    """Proportional set size of a process and its children; 0 if the system has none."""
     total = 0
     try:
         for line in Path(f"/proc/{process}/smaps_rollup").read_text().splitlines():
@@ -109,7 +109,7 @@ class Stage:
 
 
 def run(settings: Settings, log: Log) -> dict[str, Any]:
-    """Results, a description of the data, and the measured constants."""
+    """Return the results, a description of the data, and the measured constants."""
     frames = int(settings.frames or DEFAULT_FRAMES)
     if frames < _LEAST_FRAMES:
         raise InvalidInput(f"frames must be at least {_LEAST_FRAMES}; got {frames}")
@@ -132,9 +132,9 @@ def run(settings: Settings, log: Log) -> dict[str, Any]:
             timed("rows", lambda: data.write(features, similar))
             timed("index", lambda: Shards.build(data.index, data.table, workers=2))
             timed("boxes", lambda: RunBoxes.build(data.rows, data.starts, folder=data.boxes))
-            found = _searches(data, timed, log)
-            checks = _checks(data, found, timed)
-            checks |= _on_a_cluster(data, found, timed)
+            answers = _searches(data, timed, log)
+            checks = _checks(data, answers, timed)
+            checks |= _on_a_cluster(data, answers, timed)
         credit, source = whole.credit, whole.data
         sizes = {
             name: sum(path.stat().st_size for path in folder.rglob("*") if path.is_file())
@@ -145,15 +145,15 @@ def run(settings: Settings, log: Log) -> dict[str, Any]:
         "motions": len(data.starts) - 1,
         "stages": {name: vars(stage) for name, stage in stages.items()},
         "sizes": sizes,
-        "nearest_cpu_s": found.nearest_cpu,
-        "subsequence_cpu_s": found.subsequence_cpu,
-        "aligned_part": found.aligned,
+        "nearest_cpu_s": answers.nearest_cpu,
+        "subsequence_cpu_s": answers.subsequence_cpu,
+        "aligned_part": answers.aligned,
         "checks": checks,
         "greatest_bytes": max(memory.stages.values()),
         "memory": memory.stages,
     }
     return {
-        "data": f"{frames:,} synthetic frames of 15 features, made from {source}",
+        "data": f"{frames:,} synthetic frames of 15 features, derived from {source}",
         "credit": credit,
         "results": [row.as_dict() for row in _rows(measured)],
         "measured": measured,
@@ -174,19 +174,19 @@ class _Data:
 
     @property
     def rows(self) -> NDArray[np.float32]:
-        """The rows, mapped anew: pages that were read before are not held."""
+        """Map the rows again, so that pages read earlier are not in memory."""
         return row_range(self.table, 0, int(self.starts[-1]))
 
     def queries(self) -> list[NDArray[np.float32]]:
-        """Segments of three seconds in motions drawn by the seed; two are captured by nobody."""
+        """Segments of three seconds in random motions, two of which are not captured."""
         rng = np.random.default_rng(self.seed + 1)
         motions = rng.choice(len(self.starts) - 1, _QUERIES)
         rows = self.rows
-        found = []
+        segments = []
         for m in motions.tolist():
             first = rng.integers(self.starts[m], self.starts[m + 1] - QUERY_FRAMES)
-            found.append(np.array(rows[first : first + QUERY_FRAMES]))
-        return found
+            segments.append(np.array(rows[first : first + QUERY_FRAMES]))
+        return segments
 
 
 @dataclass
@@ -199,31 +199,31 @@ class _Found:
 
 
 def _searches(data: _Data, timed, log: Log) -> _Found:
-    """Every query by the index and by the bounded pass, in this process."""
+    """Search every query with the index and with the bounded pass, in this process."""
     queries = data.queries()
     index = Shards.open(data.index, data.table, workers=1)
     boxes = RunBoxes.open(data.boxes, data.starts, queries[0].shape[1])
-    found = _Found([], [], [], [], [])
-    # Compiles the kernels, and reads what every search reads.
+    answers = _Found([], [], [], [], [])
+    # Compile the kernels, and read the files that every search reads.
     _nearest(index, queries[0]), _matches(data, boxes, queries[0])
 
     def nearest() -> None:
         for query in queries:
             began = time.process_time()
-            found.nearest.append(_nearest(index, query))
-            found.nearest_cpu.append(time.process_time() - began)
+            answers.nearest.append(_nearest(index, query))
+            answers.nearest_cpu.append(time.process_time() - began)
 
     def subsequences() -> None:
         for query in queries:
             began = time.process_time()
-            found.matches.append(_matches(data, boxes, query))
-            found.subsequence_cpu.append(time.process_time() - began)
+            answers.matches.append(_matches(data, boxes, query))
+            answers.subsequence_cpu.append(time.process_time() - began)
 
     timed("nearest frames", nearest)
     timed("subsequences", subsequences)
     for query in queries:
-        found.aligned.append(_aligned_part(data, boxes, query))
-    return found
+        answers.aligned.append(_aligned_part(data, boxes, query))
+    return answers
 
 
 def _nearest(index: Shards, query: NDArray[np.float32]):
@@ -243,7 +243,7 @@ def _matches(data: _Data, bounds, query, *, allowed=None, rows=None) -> list[Can
 
 
 def _aligned_part(data: _Data, boxes: RunBoxes, query) -> float:
-    """Part of all frames that the query is aligned with in the last step."""
+    """Share of all frames that the query is aligned with in the last step."""
     from motionloom.search.subsequence.lower_bounds import BoundedPass
 
     search = BoundedPass(query, data.rows, data.starts, boxes, weights=moving_weights(query))
@@ -254,7 +254,7 @@ def _aligned_part(data: _Data, boxes: RunBoxes, query) -> float:
 # --- answers ----------------------------------------------------------------------------------
 
 
-def _checks(data: _Data, found: _Found, timed) -> dict[str, Any]:
+def _checks(data: _Data, answers: _Found, timed) -> dict[str, Any]:
     """Compare with brute force on the first tenth of the motions."""
     motions = max(1, int(np.searchsorted(data.starts, data.starts[-1] // 10)))
     tenth = int(data.starts[motions])
@@ -283,7 +283,7 @@ def _checks(data: _Data, found: _Found, timed) -> dict[str, Any]:
 def brute_force(
     queries: NDArray[np.float32], rows: NDArray[np.float32], k: int
 ) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
-    """The k nearest rows of each query, from all distances in double precision.
+    """Indices and distances of the k nearest rows, from all distances in double precision.
 
     Examples
     --------
@@ -296,7 +296,7 @@ def brute_force(
         some = np.asarray(rows[first : first + 500_000], np.float64)
         for q, query in enumerate(queries.astype(np.float64)):
             squares = np.zeros(len(some))
-            for d in range(len(query)):  # in the order of the features, as the index does
+            for d in range(len(query)):  # sum in the order of the features, as the index does
                 squares += (query[d] - some[:, d]) ** 2
             near = np.argpartition(squares, min(2 * k, len(squares) - 1))[: 2 * k]
             numbers[q] = np.concatenate([numbers[q], near + first])
@@ -306,17 +306,17 @@ def brute_force(
     return np.concatenate(numbers), np.concatenate(distances)
 
 
-def same_matches(found: list[Candidate], others: list[Candidate]) -> bool:
-    """Whether matches are equal: frames, distances and alignments, to the last bit."""
-    return len(found) == len(others) and all(
+def same_matches(matches: list[Candidate], others: list[Candidate]) -> bool:
+    """Return whether matches are equal: frames, distances and alignments, to the last bit."""
+    return len(matches) == len(others) and all(
         (a.start, a.end, a.distance) == (b.start, b.end, b.distance)
         and np.array_equal(a.path, b.path)
-        for a, b in zip(found, others, strict=True)
+        for a, b in zip(matches, others, strict=True)
     )
 
 
-def _on_a_cluster(data: _Data, found: _Found, timed) -> dict[str, Any]:
-    """The same searches by two workers, each with half of the rows."""
+def _on_a_cluster(data: _Data, answers: _Found, timed) -> dict[str, Any]:
+    """Run the same searches on two workers, each with half of the rows."""
     from motionloom.parallel.cluster import local_cluster
 
     queries = data.queries()
@@ -334,11 +334,11 @@ def _on_a_cluster(data: _Data, found: _Found, timed) -> dict[str, Any]:
         )
     same = [
         all(np.array_equal(x, y) for x, y in zip(a, b, strict=True))
-        for a, b in zip(nearest, found.nearest, strict=True)
+        for a, b in zip(nearest, answers.nearest, strict=True)
     ]
     return {
         "cluster_nearest": all(same),
-        "cluster_subsequences": all(map(same_matches, matches, found.matches)),
+        "cluster_subsequences": all(map(same_matches, matches, answers.matches)),
     }
 
 
@@ -351,8 +351,8 @@ def _rows(measured: dict[str, Any]) -> list[Result]:
     def row(what: str, name: str, note: str, *, count: int = 1) -> Result:
         stage = stages[name]
         wall, cpu = stage["wall_s"] / count, stage["cpu_s"] / count
-        held = f"{cpu:.3g} s of processor time, {stage['bytes'] / 1e9:.2f} GB of memory"
-        note = "; ".join(filter(None, [note, held]))
+        cost = f"{cpu:.3g} s of processor time, {stage['bytes'] / 1e9:.2f} GB of memory"
+        note = "; ".join(filter(None, [note, cost]))
         return Result(what, wall, "", None, None, note, cpu, rounds=count)
 
     checks = measured["checks"]
@@ -360,7 +360,7 @@ def _rows(measured: dict[str, Any]) -> list[Result]:
     slowest = max(measured["subsequence_cpu_s"])
     aligned = median(measured["aligned_part"])
     return [
-        row("make the rows", "rows", f"{sizes['rows'] / 1e9:.2f} GB"),
+        row("generate the rows", "rows", f"{sizes['rows'] / 1e9:.2f} GB"),
         row("build the index", "index", f"{sizes['index'] / 1e9:.2f} GB, two processes"),
         row("build the run boxes", "boxes", f"{sizes['boxes'] / 1e9:.2f} GB"),
         row(
@@ -372,8 +372,8 @@ def _rows(measured: dict[str, Any]) -> list[Result]:
         row(
             f"{MATCHES} best subsequences of 3 s ({MORE * MATCHES} candidates)",
             "subsequences",
-            f"exact; {agree[checks['subsequences']]} the full pass on a tenth; "
-            f"{slowest:.2f} s for the slowest, {100 * aligned:.2f} % of the frames are aligned",
+            f"exact; {agree[checks['subsequences']]} the full pass on a tenth; slowest "
+            f"{slowest:.2f} s; {100 * aligned:.2f} % of the frames are aligned",
             count=_QUERIES,
         ),
         row(

@@ -1,11 +1,11 @@
-"""Synthetic feature vectors of any number, which move as captured ones do.
+"""Synthetic feature vectors in any number, which move like captured ones.
 
-A motion follows the frames of a captured motion at a speed that wanders between two thirds and one
-and a half. Every two seconds, on average, it goes on from another frame with a similar pose, one of
-the nearest neighbors; the offset between the two poses fades within half a second. Each motion
-has a size (5 % standard deviation) and a stance of its own (2 cm per coordinate), and some noise
-that changes slowly. So there are many segments like any other, none of them equal: as in an
-archive of the same actions by many performers.
+A motion follows the frames of a captured motion at a speed that varies between two thirds and one
+and a half. Every two seconds, on average, it continues from another frame with a similar pose, one
+of the nearest neighbors; the offset between the two poses fades within half a second. Each motion
+has its own size (5 % standard deviation) and stance (2 cm per coordinate), and noise that changes
+slowly. As a result, every segment has many similar ones but no identical one, as in an archive of
+the same actions by many performers.
 """
 
 from __future__ import annotations
@@ -19,27 +19,27 @@ from motionloom.features import LibraryFeatures
 from motionloom.kernels import kernel
 from motionloom.search.index.neighbors import FrameIndex
 
-_EVERY = 8  # captured frames between those whose neighbors are known
-_NEIGHBORS = 64  # of which every third is used, without the first 16: those are frames beside it
+_EVERY = 8  # step between captured frames whose neighbors are known
+_NEIGHBORS = 64  # every third of them is used, without the first 16, which are adjacent frames
 _AT_ONCE = 1_000_000  # rows written at a time
 _LENGTHS = (300, 3000)  # frames of a motion
 
 
 def similar_frames(features: LibraryFeatures, index: FrameIndex) -> NDArray[np.int64]:
-    """Frames with poses like that of every eighth frame, shape (N / 8, 16)."""
+    """Frames with poses similar to that of every eighth frame, shape (N / 8, 16)."""
     rows = np.asarray(features.rows[::_EVERY])
     count = min(_NEIGHBORS, len(features))
-    offsets, found, _ = index.nearest(rows, features.rows, k=count, epsilon=0.5)
+    offsets, neighbors, _ = index.nearest(rows, features.rows, k=count, epsilon=0.5)
     out = np.empty((len(rows), 16), np.int64)
     for q in range(len(rows)):
-        own = found[offsets[q] : offsets[q + 1]]
+        own = neighbors[offsets[q] : offsets[q + 1]]
         own = own if len(own) else np.array([q * _EVERY])
         out[q] = own[np.arange(16, 64, 3) % len(own)]
     return out
 
 
 def motion_starts(frames: int, seed: int) -> NDArray[np.int64]:
-    """Where motions of 10 to 100 s begin, and `frames`."""
+    """Start frames of motions of 10 to 100 s, followed by `frames`."""
     rng = np.random.default_rng(seed)
     ends = np.cumsum(rng.integers(*_LENGTHS, size=frames // _LENGTHS[0] + 1))
     return np.concatenate([[0], ends[ends < frames - _LENGTHS[0]], [frames]]).astype(np.int64)
@@ -92,7 +92,7 @@ def _walk(out, starts, rows, ends, similar, seed):
             speed = min(1.5, max(0.67, speed))
             if _uniform(state) < 1.0 / 60.0 or place + speed >= ends[k] - 1:
                 to = similar[min(k // _EVERY, len(similar) - 1), int(16.0 * _uniform(state))]
-                if to + 30 >= ends[to]:  # too near to its end
+                if to + 30 >= ends[to]:  # too close to its end
                     to = int(count * _uniform(state))
                 for d in range(size):
                     fading[d] = pose[d] - rows[to, d]
@@ -103,7 +103,7 @@ def _walk(out, starts, rows, ends, similar, seed):
 
 @kernel
 def _uniform(state):
-    """Random number from 0 to 1: xorshift, as each frame needs a number per feature."""
+    """Random number from 0 to 1 by xorshift, since each frame needs one number per feature."""
     x = state[0]
     x ^= x << np.uint64(13)
     x ^= x >> np.uint64(7)

@@ -1,11 +1,11 @@
-"""``python -m benchmarks steering``: motion matching, fat graph and motion graph side by side.
+"""``python -m benchmarks steering``: compare motion matching, fat graph and motion graph.
 
-All get the same takes, mirrored where they can, and the same courses
-(`motionloom.motion_matching.steering_courses`) at 1.3 m/s. A fat graph is steered toward a
-point of the
-path 0.8 s ahead. A motion graph plans its route through the whole path before the first step: it
-cannot be steered, so that its response is the time that it takes to plan a route anew. Cost is
-processor time per frame; memory is what a method keeps besides the takes.
+All methods get the same takes, mirrored where possible, and the same courses
+(`motionloom.motion_matching.steering_courses`) at 1.3 m/s. A fat graph is steered toward a point of
+the path 0.8 s ahead. A motion graph plans its route along the whole path before the first step. It
+cannot be steered, so its response time is the time that it needs to plan a new route. Cost is
+processor time per frame; memory is the size of all data that a method stores in addition to the
+takes.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ _WORDS = ("walk", "jog", "run")
 
 @dataclass(frozen=True)
 class Steered:
-    """One course by one method."""
+    """Results of one course with one method."""
 
     method: str
     course: str
@@ -75,7 +75,7 @@ class Steered:
 
 
 def run(settings: Settings, log: Log) -> dict[str, Any]:
-    """Results, all figures, and a description of the data."""
+    """Return the results, all figures, and a description of the data."""
     with tempfile.TemporaryDirectory() as scratch:
         folder, source, credit = everything(settings, Path(scratch), log=log)
         library = Library.create(Path(scratch) / "steering.loom")
@@ -84,15 +84,17 @@ def run(settings: Settings, log: Log) -> dict[str, Any]:
             library.add(file)
         steered: list[Steered] = []
         for method in (_matching, _fat_graph, _motion_graph):
-            log(f"steering by {method.__name__.strip('_')}")
+            log(f"steering with {method.__name__.strip('_')}")
             steered += method(library, log)
-    ours = {one.course: one for one in steered if one.method == _NAMES[0]}
-    results = [_result(ours[one.course], one) for one in steered if one.method != _NAMES[0]]
+    ours = {result.course: result for result in steered if result.method == _NAMES[0]}
+    results = [
+        _result(ours[result.course], result) for result in steered if result.method != _NAMES[0]
+    ]
     return {
         "data": f"{source}: {len(files)} takes",
         "credit": credit,
         "results": [row.as_dict() for row in results],
-        "figures": [asdict(one) for one in steered],
+        "figures": [asdict(result) for result in steered],
     }
 
 
@@ -100,7 +102,7 @@ _NAMES = ("motion matching", "fat graph", "motion graph")
 
 
 def _chosen(folder: Path) -> list[Path]:
-    """CMU's subject 35, else files named after a gait, else all."""
+    """CMU subject 35; otherwise files named after a gait; otherwise all files."""
     files = sorted(folder.rglob("*.bvh"))
     for wanted in (
         [file for file in files if file.stem.startswith("35_")],
@@ -146,11 +148,11 @@ def _timed(call: Callable[[], Any]) -> tuple[Any, float]:
 
 def _matching(library: Library, log: Log) -> Iterator[Steered]:
     database = library.motion_matching()
-    kept = sum(_bytes(one) for one in (database.features, database.places, database.index))
+    kept = sum(_bytes(part) for part in (database.features, database.places, database.index))
     database.player(velocity=(0.0, _SPEED)).read(30)
     for course in (*_PATHS, "turn"):
         result, spent = _timed(lambda course=course: run_course(database, course, speed=_SPEED))
-        # Without the quality report, which is not part of playing.
+        # Without the quality report, which is not part of playback.
         player = database.player()
         _, judged = _timed(lambda result=result, player=player: player.quality(result.motion))
         per_frame = max(spent - judged, 1e-9) / len(result.motion)
@@ -210,18 +212,22 @@ def _motion_graph(library: Library, log: Log) -> Iterator[Steered]:
         yield _steered(_NAMES[2], course, motion, spent, kept, spent / len(motion))
 
 
-def _bytes(held: Any, seen: set[int] | None = None) -> int:
-    """Bytes of all arrays that an object holds, motions left out."""
+def _bytes(value: Any, seen: set[int] | None = None) -> int:
+    """Bytes of all arrays of an object, excluding motions."""
     seen = set() if seen is None else seen
-    if id(held) in seen or isinstance(held, Motion):
+    if id(value) in seen or isinstance(value, Motion):
         return 0
-    seen.add(id(held))
-    if isinstance(held, np.ndarray):
-        return int(held.nbytes)
-    if isinstance(held, dict):
-        return sum(_bytes(one, seen) for one in held.values())
-    if isinstance(held, list | tuple):
-        return sum(_bytes(one, seen) for one in held)
-    if is_dataclass(held):
-        return sum(_bytes(getattr(held, one.name), seen) for one in fields(held))
-    return sum(_bytes(one, seen) for one in vars(held).values()) if hasattr(held, "__dict__") else 0
+    seen.add(id(value))
+    if isinstance(value, np.ndarray):
+        return int(value.nbytes)
+    if isinstance(value, dict):
+        return sum(_bytes(part, seen) for part in value.values())
+    if isinstance(value, list | tuple):
+        return sum(_bytes(part, seen) for part in value)
+    if is_dataclass(value):
+        return sum(_bytes(getattr(value, part.name), seen) for part in fields(value))
+    return (
+        sum(_bytes(part, seen) for part in vars(value).values())
+        if hasattr(value, "__dict__")
+        else 0
+    )

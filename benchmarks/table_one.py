@@ -74,9 +74,9 @@ def parametric_row(library: Library, row: Row, *, samples: int = 1000) -> Parame
 def random_targets(motion: ParametricMotion, count: int, seed: int) -> Array:
     """Targets (count, d) inside the accessible region: blends with random weights.
 
-    Each target is reached by random weights of the examples of one sample, so it is accessible
-    but not itself a sample. Samples that are examples, of which one member has all the weight, are
-    not drawn from: their parameters are known exactly.
+    Each target is reached by random weights of the examples of one sample, so it is accessible but
+    not itself a sample. Samples that are examples, in which one member has all the weight, are not
+    used, because their parameters are known exactly.
     """
     random = np.random.default_rng(seed)
     space = motion.space

@@ -1,4 +1,4 @@
-"""Input of the benchmarks: CMU or user files where they are found, else the built-in corpus."""
+"""Input of the benchmarks: CMU or user files if available, otherwise the built-in corpus."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ CREDIT = (
     "The data used in this project was obtained from mocap.cs.cmu.edu. "
     "The database was created with funding from NSF EIA-0196217."
 )
-QUERIES = 4  # answered by each contestant in one call
+QUERIES = 4  # number of queries that each contestant answers in one call
 QUERY_SECONDS = 3.0
 
 
@@ -47,13 +47,13 @@ class Takes:
 
 
 def takes(settings: Settings, scratch: Path, *, log: Log) -> Takes:
-    """Files of different lengths, chosen by the seed.
+    """Files of different lengths, chosen at random.
 
     Parameters
     ----------
     settings : Settings
         ``data`` is a folder with BVH files, or with the CMU archive. Default: the CMU data set
-        in ``MOTIONLOOM_DATA`` or beside the checkout.
+        in ``MOTIONLOOM_DATA`` or next to the checkout.
     scratch : Path
         Folder to which the built-in corpus is written.
     log : callable
@@ -115,20 +115,20 @@ class WholeLibrary:
         return f"{len(self.library)} motions ({self.source}), {self.library.store.frames} frames"
 
     def queries(self, features: LibraryFeatures, seed: int) -> list[NDArray[np.float32]]:
-        """Segments of three seconds, drawn by the seed, as feature vectors (T, D)."""
+        """Random segments of three seconds, as feature vectors (T, D)."""
         rng = np.random.default_rng(seed)
         length = round(QUERY_SECONDS * features.rate)
         motions = np.flatnonzero(np.diff(features.starts) > length)
-        found = []
+        segments = []
         for m in rng.choice(motions, QUERIES):
             first = rng.integers(features.starts[m], features.starts[m + 1] - length)
-            found.append(np.array(features.rows[first : first + length]))
-        return found
+            segments.append(np.array(features.rows[first : first + length]))
+        return segments
 
 
 @contextmanager
 def whole_library(settings: Settings, *, log: Log) -> Iterator[WholeLibrary]:
-    """A library of all files; for the CMU data set it is kept in the user's cache."""
+    """A library of all files; for the CMU data set, it is stored in the user's cache."""
     with tempfile.TemporaryDirectory() as scratch:
         folder, source, credit = everything(settings, Path(scratch) / "files", log=log)
         place = Path(scratch) / "loom"
@@ -144,7 +144,7 @@ def whole_library(settings: Settings, *, log: Log) -> Iterator[WholeLibrary]:
 
 @contextmanager
 def described_library(settings: Settings, *, log: Log) -> Iterator[WholeLibrary]:
-    """A library of all files, labeled with their descriptions where there are any; kept."""
+    """A cached library of all files, labeled with their descriptions if there are any."""
     place = settings.data or data_folder()
     labels = None if place is None else place / "cmu30-metadata.csv"
     if labels is None or not labels.exists():
@@ -164,23 +164,23 @@ def described_library(settings: Settings, *, log: Log) -> Iterator[WholeLibrary]
 
 def _chosen(folder: Path, settings: Settings) -> tuple[Path, ...]:
     """One random file from each of equal parts of the list sorted by size."""
-    found = sorted(path for path in folder.rglob("*") if path.suffix.lower() == ".bvh")
-    if not found:
+    paths = sorted(path for path in folder.rglob("*") if path.suffix.lower() == ".bvh")
+    if not paths:
         raise InvalidInput(f"data must be a folder with .bvh files; there are none in {folder}")
     if settings.files < 1:
         raise InvalidInput(f"files must be at least 1; got {settings.files}")
-    found.sort(key=lambda path: path.stat().st_size)
+    paths.sort(key=lambda path: path.stat().st_size)
     rng = np.random.default_rng(settings.seed)
-    parts = np.array_split(np.arange(len(found)), min(settings.files, len(found)))
-    return tuple(found[rng.choice(part)] for part in parts)
+    parts = np.array_split(np.arange(len(paths)), min(settings.files, len(paths)))
+    return tuple(paths[rng.choice(part)] for part in parts)
 
 
-# Python before 3.11.4 has no filters; the archive was named by the user.
+# Python before 3.11.4 has no filters; the user named the archive.
 _SAFELY: Any = {"filter": "data"} if hasattr(tarfile, "data_filter") else {}
 
 
 def data_folder() -> Path | None:
-    """MOTIONLOOM_DATA, or a folder shared/data beside the checkout."""
+    """MOTIONLOOM_DATA, or a folder shared/data next to the checkout."""
     named = os.environ.get("MOTIONLOOM_DATA")
     places = [parent / "shared" / "data" for parent in Path(__file__).parents[1].parents]
     for place in [Path(named)] if named else places:

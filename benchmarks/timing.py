@@ -1,10 +1,10 @@
 """Fair timing of several implementations of one task.
 
 All contestants run in one process, in rounds. Each round starts with a different contestant, so
-that none of them always runs on a warm or a busy machine; each runs once untimed before the
-first round. Reported is the median over the rounds, of wall time and of processor time. Fast
-contestants are called several times per round, because the clock has a finite resolution; very
-slow ones run in fewer rounds.
+none of them always runs on a warm or a busy machine. Each contestant runs once without timing
+before the first round. The result is the median over the rounds, of wall time and of processor
+time. Fast contestants are called several times per round, because the clock has a finite
+resolution; very slow ones run in fewer rounds.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from motionloom.errors import InvalidInput
 
 Log = Callable[[str], None]
 
-_COMPILING_S = 60.0  # no kernel takes longer to compile: a slower contestant runs once only
+_COMPILING_S = 60.0  # no kernel takes longer to compile: a slower contestant runs only once
 _LEAST_S = 0.02  # shortest timed interval: 10,000 ticks of the clock
 
 
@@ -52,7 +52,7 @@ class Timing:
 
 @dataclass(frozen=True)
 class Result:
-    """One row: motionloom and one rival; None where there is nothing to compare with."""
+    """One row: motionloom and one rival. Values are None if there is nothing to compare with."""
 
     what: str
     ours_s: float | None
@@ -66,7 +66,7 @@ class Result:
     rounds: int = 0
 
     def as_dict(self) -> dict[str, Any]:
-        """The row as plain data, for JSON."""
+        """The row as a dict, for JSON."""
         return asdict(self)
 
 
@@ -98,7 +98,7 @@ def timings(
     clocks: Clocks = CLOCKS,
     log: Log = lambda text: None,
 ) -> list[Timing]:
-    """Median time of each contestant, in the order given.
+    """Median time of each contestant, in the given order.
 
     Parameters
     ----------
@@ -106,8 +106,8 @@ def timings(
     rounds : int
         At least 1. Round `r` starts with contestant ``r % len(contestants)``.
     budget_s : float
-        A contestant that needs longer than this for all rounds runs in as many as fit; if not
-        even two fit, the trial run is reported.
+        Time limit in seconds for all rounds of a contestant. Slower ones run in as many rounds as
+        fit; if not even two fit, the trial run is reported.
     clocks : Clocks
     log : callable
         Called with a line that names the running contestant.
@@ -125,13 +125,13 @@ def timings(
     samples: list[list[tuple[float, float]]] = [[] for _ in contestants]
     for contestant, taken in zip(contestants, samples, strict=True):
         log(f"warming up {contestant.name}")
-        trial = _timed(contestant.run, 1, clocks)  # compiles and fills caches
+        trial = _timed(contestant.run, 1, clocks)  # compile and fill caches
         if trial[0] < max(budget_s, _COMPILING_S):
             trial = _timed(contestant.run, 1, clocks)
         calls.append(max(1, round(_LEAST_S / max(trial[0], 1e-7))))
         fit = int(budget_s / max(trial[0], _LEAST_S))
         turns.append(min(rounds, fit) if fit > 1 else 0)
-        if fit < 2:  # the trial run is reported
+        if fit < 2:  # report the trial run
             taken.append(trial)
     for number in range(rounds):
         for position in range(len(contestants)):
@@ -157,7 +157,7 @@ def compare(
 ) -> list[Result]:
     """One row per rival: its time, ours, and the ratio of the two.
 
-    A missing rival has a row, too, with `ratio` None and the reason as its note.
+    A missing rival also has a row, with `ratio` None and the reason as its note.
     """
     present = [rival for rival in rivals if isinstance(rival, Contestant)]
     taken = timings(

@@ -1,12 +1,12 @@
-"""Average precision after verdicts on labeled clips: what `accept` and `reject` gain.
+"""Measure how much relevance feedback (`accept`, `reject`) improves average precision.
 
     python benchmarks/verdicts.py LIBRARY [LABELS.csv ...] [--method dtw-clip]
 
-Every labeled clip is a query once. Verdicts are taken in two ways: the first n clips of the
-ranked list are judged, right or wrong; or the first n wrong ones are rejected. The precision
-counts judged clips, accepted ones first and rejected ones last; "rest" leaves them out of list and
-truth, before and after. With several libraries, the constant of the method is chosen without each
-of them.
+Every labeled clip is used as a query once. Feedback is given in two ways: the first n clips of the
+ranked list are judged correct or wrong; or the first n wrong clips are rejected. The precision
+includes judged clips, accepted ones first and rejected ones last; "rest" excludes them from the
+list and the truth, before and after. With several libraries, the constant of the method is chosen
+without the library that it is tested on.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ class LabeledClips:
 
 @dataclass(frozen=True)
 class Gain:
-    """Mean average precision before and after, with judged clips and without them."""
+    """Mean average precision before and after feedback, with judged clips and without them."""
 
     before: float
     after: float
@@ -50,12 +50,12 @@ class Gain:
 
     @property
     def share(self) -> float:
-        """Part of what was missing that was gained."""
+        """Gain as a share of the possible gain."""
         return (self.after - self.before) / max(1.0 - self.before, 1e-9)
 
 
 def labeled_clips(library: ml.Library, labels: dict[str, str], method: str) -> LabeledClips:
-    """Distances of the clips of a library that have a label."""
+    """Distances of the labeled clips of a library."""
     measure = clip_measure(method)
     table = clip_table(library.store, measure)
     chosen = np.array([k for k, name in enumerate(table.names) if name in labels])
@@ -67,7 +67,7 @@ def labeled_clips(library: ml.Library, labels: dict[str, str], method: str) -> L
 
 
 def gain(clips: LabeledClips, count: int, way: str, contrast: float = CONTRAST) -> Gain:
-    """The gain of `count` verdicts, mean over the clips with at least two of their label."""
+    """The gain of `count` judgments, averaged over clips whose label occurs at least twice."""
     rows = []
     for q in range(len(clips.labels)):
         others = np.flatnonzero(np.arange(len(clips.labels)) != q)
@@ -92,10 +92,10 @@ def gain(clips: LabeledClips, count: int, way: str, contrast: float = CONTRAST) 
 
 
 def chosen_without(sets: Sequence[LabeledClips], left_out: int) -> float:
-    """The constant with the highest mean over the other sets, three verdicts in both ways."""
-    others = [one for k, one in enumerate(sets) if k != left_out]
+    """The constant with the highest mean over the other sets, with three judgments in both ways."""
+    others = [clips for k, clips in enumerate(sets) if k != left_out]
     scores = {
-        value: np.mean([gain(one, 3, way, value).after for one in others for way in WAYS])
+        value: np.mean([gain(clips, 3, way, value).after for clips in others for way in WAYS])
         for value in CONTRASTS
     }
     return max(scores, key=lambda value: (round(float(scores[value]), 4), -value))
@@ -111,7 +111,7 @@ def _labels(library: ml.Library, path: str | None) -> dict[str, str]:
 
 
 def main(words: Sequence[str] | None = None) -> None:
-    """Print the table of one or several libraries."""
+    """Print the table for one or several libraries."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("given", nargs="+", metavar="LIBRARY [LABELS.csv]")
     parser.add_argument("--method", default="dtw-clip")
@@ -126,11 +126,11 @@ def main(words: Sequence[str] | None = None) -> None:
         contrast = chosen_without(sets, number) if len(sets) > 1 else CONTRAST
         for way in WAYS:
             for count in (1, 3, 10):
-                found = gain(clips, count, way, contrast)
+                gained = gain(clips, count, way, contrast)
                 print(
                     f"{clips.name:12s} contrast {contrast:4.2f} {way:5s} {count:2d}: "
-                    f"{found.before:.3f} -> {found.after:.3f}, share {found.share:5.2f}; rest "
-                    f"{found.rest_before:.3f} -> {found.rest_after:.3f}",
+                    f"{gained.before:.3f} -> {gained.after:.3f}, share {gained.share:5.2f}; rest "
+                    f"{gained.rest_before:.3f} -> {gained.rest_after:.3f}",
                     flush=True,
                 )
 

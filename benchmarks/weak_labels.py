@@ -2,17 +2,18 @@
 
     python benchmarks/weak_labels.py cmu.loom cmu30-metadata.csv
 
-Descriptions are weak labels: one line for a whole take, most of which may show something else,
-and a take may show an action that its description does not mention. Therefore:
+Descriptions are weak labels: they are one line for a whole take, most of which may show something
+else, and a take may show an action that its description does not mention. Therefore:
 
-- The query is the two seconds of a take in which wrists, ankles and head move most: there the
-  action is most likely.
+- The query is the two seconds of a take in which wrists, ankles and head move most, because the
+  action is most likely there.
 - A take is relevant if a word of its description starts with one of the words of the action
-  (`ACTIONS`; "kick" also finds "kicking").
-- Duplicate takes and the take of the query are excluded. Each take counts once, at its best
+  (`ACTIONS`; "kick" also matches "kicking").
+- Duplicate takes and the take of the query are excluded. Each take counts once, with its best
   match.
-- Reported: precision among the first 20 takes, also relative to the best possible value, since
-  most actions have fewer than 20 relevant takes. Chance level: share of relevant takes.
+- The result is the precision among the first 20 takes, also relative to the best possible value,
+  since most actions have fewer than 20 relevant takes. The chance level is the share of relevant
+  takes.
 """
 
 from __future__ import annotations
@@ -69,30 +70,33 @@ def main() -> None:
     without = [name for name in lib.names if name not in words]
     chance = np.mean([(len(right) - 1) / (len(once) - 1) for *_, right in queries])
     print(f"{len(queries)} queries, {len(once)} takes; chance {chance:.3f}\n")
-    print(f"| | precision at {FIRST} | of the possible | CPU s per query |\n|---|---:|---:|---:|")
+    print(
+        f"| | precision at {FIRST} | relative to the best possible | CPU s per query "
+        "|\n|---|---:|---:|---:|"
+    )
     for method, options in METHODS.items():
         began = time.process_time()
-        found = [_precision(lib, query, without, options) for query in queries]
+        scores = [_precision(lib, query, without, options) for query in queries]
         spent = (time.process_time() - began) / len(queries)
-        mean, share = np.mean(found, axis=0)
+        mean, share = np.mean(scores, axis=0)
         print(f"| {method} | {mean:.2f} | {share:.2f} | {spent:.2f} |", flush=True)
         each: dict[str, list[float]] = {}
-        for (action, *_), (_, part) in zip(queries, found, strict=True):
+        for (action, *_), (_, part) in zip(queries, scores, strict=True):
             each.setdefault(action, []).append(part)
         shares = ", ".join(f"{action} {np.mean(parts):.2f}" for action, parts in each.items())
         print(f"<!-- {shares} -->", flush=True)
 
 
 def _queries(lib, words, each, rng):
-    """Action, take, start frame, end frame and relevant takes."""
-    found = []
+    """Action, take, start frame, end frame and relevant takes of each query."""
+    queries = []
     for action, its_words in ACTIONS.items():
         pattern = re.compile("|".join(rf"\b{re.escape(word)}" for word in its_words))
         right = [name for name, text in words.items() if pattern.search(text)]
         long = [name for name in right if lib[name].duration >= 1.25 * SECONDS]
         for name in rng.choice(long, min(each, len(long)), replace=False).tolist():
-            found.append((action, name, *_liveliest(lib, name), right))
-    return found
+            queries.append((action, name, *_liveliest(lib, name), right))
+    return queries
 
 
 def _liveliest(lib, name):

@@ -1,7 +1,7 @@
-"""``python -m benchmarks web``: building and searching the match web of ten minutes at 60 Hz.
+"""``python -m benchmarks web``: build and search the match web of ten minutes at 60 Hz.
 
-The amount of data of Kovar & Gleicher (2004): 37,000 frames, here half of them from the built-in
-corpus and half captured. Their figures, from a 1.3 GHz Athlon, are given for orientation.
+The amount of data is that of Kovar & Gleicher (2004): 37,000 frames, here half of them from the
+built-in corpus and half captured. Their figures, from a 1.3 GHz Athlon, are given for reference.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ _THRESHOLDS = (0.06, 0.08, 0.1, 0.12, 0.15)  # meters
 
 
 def run(settings: Settings, log: Log) -> dict[str, Any]:
-    """Results, and a description of the data."""
+    """Return the results and a description of the data."""
     with tempfile.TemporaryDirectory() as scratch:
         motions, source, credit = _motions(settings, Path(scratch), log)
         rows = _grid_rows(motions, settings, log)
@@ -65,10 +65,10 @@ def _motions(settings: Settings, scratch: Path, log: Log) -> tuple[list[Motion],
     from motionloom.formats import load
 
     rng = np.random.default_rng(settings.seed)
-    log("making motions")
-    found = takes(replace(settings, files=200), scratch / "files", log=log)
+    log("generating motions")
+    chosen = takes(replace(settings, files=200), scratch / "files", log=log)
     captured: list[Motion] = []
-    for path in rng.permutation(np.array([str(path) for path in found.paths])):
+    for path in rng.permutation(np.array([str(path) for path in chosen.paths])):
         motion = load(path)
         if isinstance(motion, Motion) and 2.0 < motion.duration < _LONGEST_S:
             _take(captured, motion.resample(RATE), FRAMES / 2)
@@ -81,7 +81,7 @@ def _motions(settings: Settings, scratch: Path, log: Log) -> tuple[list[Motion],
         _take(made, demo.clip(name, performer=number % 4, fps=RATE), FRAMES / 2)
     both = [*made, *captured]
     order = rng.permutation(len(both))
-    return [both[n] for n in order], f"built-in, {found.source}", found.credit
+    return [both[n] for n in order], f"built-in, {chosen.source}", chosen.credit
 
 
 def _take(motions: list[Motion], motion: Motion, most: float) -> None:
@@ -114,7 +114,7 @@ def _grid_rows(motions: Sequence[Motion], settings: Settings, log: Log) -> list[
     return compare(
         f"distance matrix of {len(a)} x {len(b)} frames, point clouds of 11 poses",
         Contestant(
-            "motionloom", partial(matrix.block, out=room), f"results differ by {gap:.0e} m at most"
+            "motionloom", partial(matrix.block, out=room), f"results differ by at most {gap:.0e} m"
         ),
         rivals,
         rounds=settings.rounds,
@@ -165,7 +165,7 @@ def _built(place: Path) -> _Built:
 
     library = Library(place)
     some = library.names[:2]
-    WebStore(library.store, "pc1").build(only=some, workers=1)  # compiles or loads the kernels
+    WebStore(library.store, "pc1").build(only=some, workers=1)  # compile or load the kernels
     store = WebStore(library.store)
     store.build(only=some, workers=1)
     wall, cpu = CLOCKS.wall(), CLOCKS.cpu()
@@ -196,7 +196,7 @@ def _search_rows(library: Library, settings: Settings, log: Log) -> list[Result]
         queries.append(f"{entries[n].name}:{start}-{start + length}")
     library.search(queries[0], method="web")  # opens the webs
     single = [_timed_search(library, query) for query in queries]
-    wall, cpu = (median(one[n] for one in single) for n in (0, 1))
+    wall, cpu = (median(timed[n] for timed in single) for n in (0, 1))
     rows = [
         Result(
             f"a query of {_QUERY_S:g} s, without query expansion",
@@ -205,16 +205,17 @@ def _search_rows(library: Library, settings: Settings, log: Log) -> list[Result]
             0.024,
             0.024 / wall,
             f"median of {len(single)} queries at 0.1 m, {1e3 * cpu:.1f} ms of one core; "
-            f"{np.mean([one[2] for one in single]):.0f} matches each",
+            f"{np.mean([timed[2] for timed in single]):.0f} matches each",
             cpu,
             rounds=len(single),
         )
     ]
-    found = _family_of_a_hundred(library, queries)
-    if found is not None:
-        members, threshold, query = found
+    family = _family_of_a_hundred(library, queries)
+    if family is not None:
+        members, threshold, query = family
         options: dict[str, Any] = {"method": "web", "max": 100, "max_distance": threshold}
-        # A family is found in a fraction of a second: one run says more of the machine.
+        # A family is found in a fraction of a second, so a single run would mostly reflect the
+        # machine.
         (own,) = timings(
             [Contestant("family", partial(library.family, query, **options))],
             rounds=settings.rounds,
@@ -223,7 +224,7 @@ def _search_rows(library: Library, settings: Settings, log: Log) -> list[Result]
         )
         rows.append(
             Result(
-                "query expansion until nothing new is found",
+                "query expansion until no new member is found",
                 own.wall_s,
                 f"{_PAPER}: 100 matches",
                 2.4,
@@ -242,12 +243,12 @@ def _timed_search(library: Library, query: str) -> tuple[float, float, int]:
     options: dict[str, Any] = {"method": "web", "max": None, "max_distance": 0.1}
     library.search(query, **options)
     wall, cpu = time.perf_counter(), time.process_time()
-    found = library.search(query, **options)
-    return time.perf_counter() - wall, time.process_time() - cpu, len(found)
+    matches = library.search(query, **options)
+    return time.perf_counter() - wall, time.process_time() - cpu, len(matches)
 
 
 def _family_of_a_hundred(library: Library, queries: Sequence[str]):
-    """Members, maximum distance and query of the first family with 100 members."""
+    """Number of members, maximum distance and query of the first family with 100 members."""
     best = None
     for query in queries[:8]:
         for threshold in _THRESHOLDS:

@@ -1,8 +1,9 @@
 """``python -m benchmarks whole_web --frames 1e6``: the web of near cells of a whole library.
 
-The library is copied, its web is built by two processes, and random segments are searched in it.
-What they should find is told by the web of all cells of their takes, which are built for that with
-all others. Memory is sampled: see `benchmarks.scale`. `--data` is a folder of files, or a library.
+The library is copied, two processes build its web, and random segments are searched in it. The
+expected matches come from the webs of all cells of their takes with all others, which are built for
+this purpose. Memory is sampled as in `benchmarks.scale`. `--data` is a folder of files, or a
+library.
 """
 
 from __future__ import annotations
@@ -34,13 +35,13 @@ PACKAGES = ()
 FRAMES = 20_000
 WORKERS = 2
 QUERIES = 10
-_SHORTEST_S = 0.9  # motions that are searched for are longer
-_COLUMN_FRAMES = 80_000  # of one task of the web of all cells
-_REPORTS = 50  # lines about the progress of a build
+_SHORTEST_S = 0.9  # searched motions are longer than this
+_COLUMN_FRAMES = 80_000  # cells of one task of the web of all cells
+_REPORTS = 50  # number of progress lines of a build
 
 
 def run(settings: Settings, log: Log) -> dict[str, Any]:
-    """Results, and a description of the data."""
+    """Return the results and a description of the data."""
     rng = np.random.default_rng(settings.seed)
     memory = Memory()
     with _copy(settings, log) as whole, memory.sampled():
@@ -71,7 +72,7 @@ def _copy(settings: Settings, log: Log) -> Iterator[WholeLibrary]:
 
 @contextmanager
 def _source(settings: Settings, log: Log) -> Iterator[WholeLibrary]:
-    """The library itself; one that is made of files lasts as long as the ``with`` block."""
+    """The library itself; a library built from files lasts as long as the ``with`` block."""
     if settings.data is not None and (settings.data / "catalogue.sqlite").exists():
         library = Library(settings.data)
         yield WholeLibrary(library, f"library {settings.data.name}", "")
@@ -82,7 +83,7 @@ def _source(settings: Settings, log: Log) -> Iterator[WholeLibrary]:
 
 
 def _chosen(library: Library, frames: int, rng: np.random.Generator) -> list[str]:
-    """Random motions up to a number of frames, in their order; all if there are no more."""
+    """Random motions up to a number of frames, in their original order."""
     entries = library.entries()
     chosen, total = [], 0
     for k in rng.permutation(len(entries)):
@@ -111,12 +112,12 @@ def _build_row(library: Library, names: list[str], memory: Memory, log: Log) -> 
     log(f"building {left.pairs:,} pairs, {left.cells:.3g} cells")
     memory.stage("before")
     report = store.build(only=names, workers=WORKERS, progress=progress)
-    held = memory.stage("build")
+    memory_bytes = memory.stage("build")
     wall, cpu = CLOCKS.wall() - wall, CLOCKS.cpu() - cpu
     note = (
         f"{report.pairs:,} pairs, {report.built:,} built, {left.cells:.3g} cells; {cpu:.0f} s of "
         f"processor time, {1e9 * cpu / left.cells:.1f} ns per cell; {report.bytes / 1e6:.1f} MB on "
-        f"disk, {held / 1e9:.2f} GB of memory, {WORKERS} processes"
+        f"disk, {memory_bytes / 1e9:.2f} GB of memory, {WORKERS} processes"
     )
     return Result("build of the web of near cells", wall, "", None, None, note, cpu, rounds=1)
 
@@ -124,32 +125,33 @@ def _build_row(library: Library, names: list[str], memory: Memory, log: Log) -> 
 def _search_rows(
     library: Library, names: list[str], rng: np.random.Generator, memory: Memory, log: Log
 ) -> list[Result]:
-    """Searches of the web of near cells, and the same of that of all cells for comparison."""
+    """Searches of the web of near cells, and the same searches of the web of all cells."""
     entries = [entry for entry in map(library.store.entry, names) if entry.seconds > _SHORTEST_S]
     queries = [random_query(entries, rng) for _ in range(QUERIES)]
     near = [_search(library, query, names, "near") for query in queries]
-    held = memory.stage("searches")
+    memory_bytes = memory.stage("searches")
     again = [_search(library, query, names, "near")[1] for query in queries]
     wall, cpu = CLOCKS.wall(), CLOCKS.cpu()
     takes = sorted({query.rpartition(":")[0] for query in queries})
     _build_rows_of(library, takes, names, log)
     counts, each = Counts(), []
-    for query, (found, _) in zip(queries, near, strict=True):
+    for query, (matches, _) in zip(queries, near, strict=True):
         own = Counts()
         for match in _search(library, query, names, "all")[0]:
-            own.add(match, found)
-            counts.add(match, found)
-        each.append(f"{own.found} of {own.matches}")
+            own.add(match, matches)
+            counts.add(match, matches)
+        each.append(f"{own.matched} of {own.matches}")
         log(f"{query}: {own.text}")
     seconds = sorted(seconds for _, seconds in near)
     searched = Result(
         "a query of 0.8 to 3 s", seconds[len(seconds) // 2], "", None, None,
-        f"median of {QUERIES}; {seconds[-1]:.2f} s the slowest; the second time "
-        f"{sorted(again)[QUERIES // 2]:.3f} s; {held / 1e9:.2f} GB of memory", rounds=QUERIES,
+        f"median of {QUERIES}; slowest {seconds[-1]:.2f} s; second time "
+        f"{sorted(again)[QUERIES // 2]:.3f} s; {memory_bytes / 1e9:.2f} GB of memory",
+        rounds=QUERIES,
     )  # fmt: skip
     compared = Result(
         f"recall up to {NEAR_MATCHES:g} m", CLOCKS.wall() - wall, "", None, None,
-        f"{counts.text}; by query: {', '.join(each)}; time: webs of all cells of "
+        f"{counts.text}; by query: {', '.join(each)}; time of the webs of all cells of "
         f"{len(takes)} takes", CLOCKS.cpu() - cpu, rounds=1,
     )  # fmt: skip
     return [searched, compared]
@@ -158,7 +160,7 @@ def _search_rows(
 def _search(library: Library, query: str, names: list[str], cells: Any) -> tuple[list, float]:
     """Matches up to the limit of near webs, and seconds."""
     began = CLOCKS.wall()
-    found = library.search(
+    matches = library.search(
         query,
         max=None,
         max_distance=NEAR_MATCHES,
@@ -166,7 +168,7 @@ def _search(library: Library, query: str, names: list[str], cells: Any) -> tuple
         only=names,
         method=ml.MatchWeb(cells=cells),
     )
-    return list(found), CLOCKS.wall() - began
+    return list(matches), CLOCKS.wall() - began
 
 
 def _build_rows_of(library: Library, takes: list[str], names: list[str], log: Log) -> None:
@@ -175,7 +177,7 @@ def _build_rows_of(library: Library, takes: list[str], names: list[str], log: Lo
     store.folder.mkdir(parents=True, exist_ok=True)
     work, _ = store.planned(only=names)
     entries = [library.store.entry(name) for name in names]
-    first = {}  # of motions with the same frames the first stands for all, and one more for a pair
+    first = {}  # the first of several identical motions represents all of them, plus one for a pair
     for name, key in web_keys(entries).items():
         first[key] = name
     tasks, done = [], set()
@@ -198,8 +200,8 @@ def _build_rows_of(library: Library, takes: list[str], names: list[str], log: Lo
         done.add(own)
     log(f"webs of all cells of {len(takes)} takes: {len(tasks)} tasks")
     with parallel.executor(WORKERS, tasks=len(tasks)) as pool:
-        for number, one in enumerate(parallel.completed(work, tasks, pool)):
-            if one.error is not None:
-                raise one.error
-            store.files.commit(one.result or ())
+        for number, built in enumerate(parallel.completed(work, tasks, pool)):
+            if built.error is not None:
+                raise built.error
+            store.files.commit(built.result or ())
             log(f"{number + 1} of {len(tasks)}")

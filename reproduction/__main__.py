@@ -1,4 +1,4 @@
-"""``python -m reproduction [PAPER ...]``: tables and figures of the papers, made again."""
+"""``python -m reproduction [PAPER ...]``: recompute the tables and figures of the papers."""
 
 from __future__ import annotations
 
@@ -18,35 +18,41 @@ from reproduction import PAPERS, run
 def main(
     papers: Annotated[
         list[str] | None,
-        Argument(f"Papers: {', '.join(PAPERS)} [all]; or page: only write the page anew."),
+        Argument(
+            f"Papers to reproduce: {', '.join(PAPERS)} [all]; or page, which runs nothing and "
+            "rewrites the pages of the documentation."
+        ),
     ] = None,
     only: Annotated[
-        str, Option("Run only the parts whose name contains this.", metavar="TEXT")
+        str, Option("Run only the parts whose name contains this string.", metavar="TEXT")
     ] = "",
     write: Annotated[
         bool,
-        Option("Write results, pictures and docs/papers.md.", "--write"),
+        Option("Write results, pictures and docs/evidence/papers.", "--write"),
     ] = False,
-    jobs: Annotated[int, Option("Papers at a time.", min=1)] = os.cpu_count() or 1,
+    jobs: Annotated[int, Option("Number of papers to run in parallel.", min=1)] = os.cpu_count()
+    or 1,
     json: Annotated[bool, JSON] = False,
 ) -> None:
-    """Make tables and figures of the papers again, and compare them with the papers' own.
+    """Recompute the tables and figures of the papers and compare them with the published ones.
 
-    Without captured data (MOTIONLOOM_DATA) only statements that can be tested on the built-in
-    corpus are tested.
+    Without captured data (MOTIONLOOM_DATA), only the statements that the built-in corpus can test
+    are tested.
     """
-    from reproduction.page import PAGE, RESULTS, write_page
+    from reproduction.page import PAGE, RESULTS, write_pages
 
     if papers == ["page"]:
-        write_page()
-        remark(f"{PAGE} written from {RESULTS}")
+        write_pages()
+        remark(f"wrote {PAGE} from the results in {RESULTS}")
         return
     names = papers or list(PAPERS)
     for name in names:
         if name not in PAPERS:
             raise InvalidInput(f"paper must be one of {', '.join(PAPERS)}; got {name!r}")
     if write and only:
-        raise InvalidInput("--write needs all parts of a paper; leave out --only")
+        raise InvalidInput(
+            "--write requires all parts of a paper and cannot be combined with --only"
+        )
     if jobs == 1 or len(names) == 1:
         reports = [run(name, only, write) for name in names]
     else:
@@ -54,8 +60,8 @@ def main(
             running = [pool.submit(run, name, only, write) for name in names]
             reports = [each.result() for each in running]
     if write:
-        write_page()
-        remark(f"results written to {PAGE}")
+        write_pages()
+        remark(f"wrote {PAGE}")
     if json:
         print_json(reports[0] if len(reports) == 1 else reports)
     else:

@@ -1,4 +1,4 @@
-"""Claims of a paper: what it says, what was measured here, and the rule that decides."""
+"""Claims of a paper: its statement, the figures measured here, and a rule that decides."""
 
 from __future__ import annotations
 
@@ -11,32 +11,38 @@ from typing import Any
 from motionloom.errors import InvalidInput
 from reproduction.data import Data
 
-__all__ = ["Claim", "Data", "Paper", "not_made", "report"]
+__all__ = ["Claim", "Data", "Paper", "not_tested", "report"]
 
-HOLDS, FAILS, NOT_MADE = "holds", "does not hold", "not made again"
+HOLDS, FAILS, NOT_TESTED = "holds", "does not hold", "not tested"
 Number = float | int
 Table = tuple[Sequence[str], Sequence[Sequence[object]]]
 
 
 @dataclass(frozen=True)
 class Paper:
-    """A paper, and the pages of the docs on what was taken from it.
+    """A paper, and the pages of the documentation about its methods.
 
     Attributes
     ----------
     key : str
         Its name on the command line: ``kg04``.
+    slug : str
+        Name of its page in ``docs/evidence/papers``, without the suffix.
     name : str
         Authors and year.
     title : str
-        Title and where it appeared.
+        Title and venue.
+    summary : str
+        The contribution of the paper and how well it can be reproduced, in a few sentences.
     pages : tuple of str
-        File names in ``docs``.
+        Paths in ``docs`` of pages about its methods.
     """
 
     key: str
+    slug: str
     name: str
     title: str
+    summary: str
     pages: tuple[str, ...] = ()
 
 
@@ -49,7 +55,7 @@ class Claim:
     place : str
         Table, figure or section of the paper.
     statement : str
-        What the paper says, in one sentence.
+        The statement, in one sentence.
     paper : str or mapping of str to number
         The paper's figures; empty where it gives none.
     ours : mapping of str to number
@@ -58,15 +64,15 @@ class Claim:
         A Python expression over the names in `ours`, and over ``paper_NAME`` for the numbers in
         `paper`. The claim holds if it is true.
     data : str
-        What was measured on.
+        The data used.
     note : str
-        One more sentence, where it is needed.
+        Definitions and caveats that a reader needs to judge the figures.
     table : (header, rows), optional
-        Figures in detail.
+        Detailed figures.
     picture : str, optional
         File name in ``docs/pictures``.
     reason : str
-        Why the claim was not tested; then there are no figures and no rule.
+        Why the claim was not tested. Such a claim has no figures and no rule.
 
     Examples
     --------
@@ -89,15 +95,17 @@ class Claim:
 
     def __post_init__(self) -> None:
         if bool(self.reason) == bool(self.rule):
-            raise InvalidInput(f"{self.place}: a claim has a rule, or a reason why it was not made")
+            raise InvalidInput(
+                f"{self.place}: a claim needs either a rule or a reason why it was not tested"
+            )
         if self.rule:
             _ = self.outcome
 
     @property
     def outcome(self) -> str:
-        """``holds``, ``does not hold`` or ``not made again``."""
+        """``holds``, ``does not hold`` or ``not tested``."""
         if self.reason:
-            return NOT_MADE
+            return NOT_TESTED
         names: dict[str, Any] = {"min": min, "max": max, "abs": abs}
         names |= {name: _plain(value) for name, value in self.ours.items()}
         if not isinstance(self.paper, str):
@@ -108,7 +116,7 @@ class Claim:
             raise InvalidInput(f"{self.place}: rule {self.rule!r}: {error}") from None
 
     def as_json(self) -> dict[str, Any]:
-        """Plain data, for a report."""
+        """The claim as JSON-serializable data."""
         return {
             "place": self.place,
             "statement": self.statement,
@@ -125,7 +133,7 @@ class Claim:
         }
 
 
-def not_made(place: str, statement: str, reason: str) -> Claim:
+def not_tested(place: str, statement: str, reason: str) -> Claim:
     """A claim that was not tested, with the reason."""
     return Claim(place=place, statement=statement, reason=reason)
 
@@ -134,7 +142,7 @@ Part = Callable[[Data], Iterator[Claim]]
 
 
 def report(module: ModuleType, data: Data, *, only: str = "") -> dict[str, Any]:
-    """Run the parts of a paper.
+    """Run the parts of a paper and collect their claims.
 
     Parameters
     ----------
@@ -142,18 +150,19 @@ def report(module: ModuleType, data: Data, *, only: str = "") -> dict[str, Any]:
         A module of this folder with ``PAPER`` and ``PARTS``.
     data : Data
     only : str
-        Run only the parts whose name contains this text.
+        Run only the parts whose name contains this string.
 
     Returns
     -------
     report : dict
-        ``{name, authors, title, pages, seconds, claims: [...]}``; seconds are of one processor.
+        ``{name, slug, authors, title, summary, pages, seconds, claims: [...]}``. Seconds are
+        processor time, by part.
     """
     paper: Paper = module.PAPER
     parts: Sequence[Part] = [part for part in module.PARTS if only in part.__name__]
     if not parts:
-        known = ", ".join(part.__name__ for part in module.PARTS)
-        raise InvalidInput(f"{paper.key} has no part {only!r}; it has {known}")
+        names = ", ".join(part.__name__ for part in module.PARTS)
+        raise InvalidInput(f"{paper.key} has no part named like {only!r}. Its parts: {names}")
     claims, seconds = [], {}
     for part in parts:
         data.log(f"{paper.key}: {part.__name__}")
@@ -162,8 +171,10 @@ def report(module: ModuleType, data: Data, *, only: str = "") -> dict[str, Any]:
         seconds[part.__name__] = round(time.process_time() - start, 1)
     return {
         "name": paper.key,
+        "slug": paper.slug,
         "authors": paper.name,
         "title": paper.title,
+        "summary": paper.summary,
         "pages": list(paper.pages),
         "seconds": seconds,
         "claims": claims,
@@ -171,5 +182,5 @@ def report(module: ModuleType, data: Data, *, only: str = "") -> dict[str, Any]:
 
 
 def _plain(value: Any) -> Any:
-    """A NumPy number as a Python number, other values as they are."""
+    """Convert a NumPy number to a Python number; return other values unchanged."""
     return value.item() if hasattr(value, "item") else value

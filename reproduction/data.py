@@ -1,4 +1,4 @@
-"""Data that the papers are reproduced on: the built-in corpus, and captured data if it is found."""
+"""Data for the reproduction: the built-in corpus, and captured data if it is available."""
 
 from __future__ import annotations
 
@@ -22,18 +22,17 @@ PICTURES = Path(__file__).parents[1] / "docs" / "pictures"
 
 @dataclass
 class Data:
-    """Libraries to measure on; each is built when it is first asked for, and kept in the cache.
+    """Libraries to measure on. Each one is built on first use and cached.
 
     Parameters
     ----------
     write : bool
-        Whether pictures go to the docs; else to a temporary folder.
+        Save pictures in the documentation. If False, they go to a temporary folder.
 
     Attributes
     ----------
     folder : Path or None
-        The folder of the captured data: ``MOTIONLOOM_DATA``, or ``shared/data`` beside the
-        checkout.
+        Folder of the captured data: ``MOTIONLOOM_DATA``, or ``shared/data`` next to the checkout.
     """
 
     write: bool = False
@@ -51,7 +50,7 @@ class Data:
             scratch = tempfile.mkdtemp(dir=place.parent)
             try:
                 demo.write(scratch).rename(place)
-            except OSError:  # another process was first
+            except OSError:  # another process created it first
                 shutil.rmtree(scratch)
         return place
 
@@ -64,7 +63,7 @@ class Data:
     @cached_property
     def cmu(self) -> Library | None:
         """All CMU takes at 30 Hz."""
-        # The library of the benchmarks: features and index are computed once for both.
+        # The benchmarks use the same library, so features and indexes are computed only once.
         return self._captured("cmu30.tar.xz", CACHE.parent / "bench" / "cmu30.loom")
 
     @cached_property
@@ -81,16 +80,16 @@ class Data:
 
     @cached_property
     def scratch(self) -> Path:
-        """A temporary folder."""
+        """A temporary folder, removed at exit."""
         self._scratch = tempfile.TemporaryDirectory()
         return Path(self._scratch.name)
 
     def figure(self, name: str) -> Path:
-        """Where to save a picture of the docs."""
+        """Path where a picture should be saved."""
         return (PICTURES if self.write else self.scratch) / name
 
     def log(self, text: str) -> None:
-        """Tell what is being done, on stderr."""
+        """Print a progress message to stderr."""
         print(text, file=sys.stderr, flush=True)
 
     def _captured(
@@ -109,7 +108,7 @@ class Data:
 def _library(
     place: Path, files: Path, labels: Path | None, columns: tuple[str, ...] | None = None
 ) -> Library:
-    """A library of all files in a folder, imported once."""
+    """A library of all files in a folder; files are imported only once."""
     place.parent.mkdir(parents=True, exist_ok=True)
     library = Library.create(place, exist_ok=True)
     if len(library) < sum(1 for _ in files.rglob("*.bvh")):

@@ -1,4 +1,4 @@
-"""Kovar & Gleicher 2004: match webs, searches, parameterized motions."""
+"""Kovar & Gleicher 2004: match webs, search and parameterized motions."""
 
 from __future__ import annotations
 
@@ -28,10 +28,25 @@ from reproduction.claims import Claim, Data, Paper
 from reproduction.kg04_search import WHO, cases, searchable
 
 PAPER = Paper(
-    "kg04",
-    "Kovar & Gleicher 2004",
-    "Automated extraction and parameterization of motions in large data sets. SIGGRAPH.",
-    pages=("web.md", "family.md", "parametric.md"),
+    key="kg04",
+    slug="kovar-gleicher-2004",
+    name="Kovar & Gleicher 2004",
+    title="Automated extraction and parameterization of motions in large data sets. SIGGRAPH.",
+    summary=(
+        "The paper finds all motions that are logically similar to an example and turns them "
+        "into a parameterized motion. A match web stores every pair of segments that can be "
+        "aligned; query expansion collects similar motions in a match graph; sampling makes "
+        "the parameters accurate. Most statements about parameterization and speed hold. "
+        "Three kinds do not: with the settings of the paper, a single threshold separates "
+        "fewer queries than it reports; some motions of our corpus have too little variation "
+        "for a thousand samples; and its rule removes fewer redundant examples here than it "
+        "does in the paper."
+    ),
+    pages=(
+        "explanation/match-webs.md",
+        "explanation/families.md",
+        "explanation/parametric-motion.md",
+    ),
 )
 WALKS = ("walk", "walk_slow", "walk_fast", "walk_left", "walk_right")
 KICKS = ("front_low", "front_mid", "front_high", "inside_mid", "outside_mid", "side_mid")
@@ -49,24 +64,26 @@ def _matrix(library: Library, a: str, b: str) -> Array:
 
 
 def figure_4(data: Data) -> Iterator[Claim]:
-    """Cells of optimal time alignments that are one-dimensional minima: walk cycles, kicks."""
+    """Share of one-dimensional minima among aligned cells, for walk cycles and kicks."""
     library = data.corpus
     cycles = [_cycle(library, f"{name}_{WHO}") for name in WALKS]
     kicks = [f"kick_{name}_right_{WHO}" for name in KICKS]
-    # Cycles begin at the same phase: the start of the other is that of the nearest alignment.
+    # Walk cycles must begin at the same phase, so the second is shifted to where it aligns best.
     walks = [_same_phase(library, a, b) for a, b in combinations(cycles, 2)]
     kicked = [(a, b) for a, b in combinations(kicks, 2)]
     shares = {}
     for action, pairs in (("walk", walks), ("kick", kicked)):
-        found = [_on_minima(_matrix(library, a, b)) for a, b in pairs]
-        shares[action] = np.mean(found, axis=0)
+        samples = [_on_minima(_matrix(library, a, b)) for a, b in pairs]
+        shares[action] = np.mean(samples, axis=0)
     name = "papers-kg04-minima.png"
     _draw_minima(library, walks[0], kicked[1], data.figure(name))
     data_text = f"built-in corpus, performer {WHO[1:]}: {len(walks)} and {len(kicked)} pairs"
     yield Claim(
         place="Figure 4",
-        statement="Nearly every cell of the time alignment of two walk cycles is a minimum of its "
-        "row or column.",
+        statement=(
+            "Nearly every cell of the time alignment of two walk cycles is a minimum of its "
+            "row or column."
+        ),
         ours={"share": round(float(shares["walk"][0]), 3)},
         rule="share >= 0.9",
         data=data_text,
@@ -74,7 +91,7 @@ def figure_4(data: Data) -> Iterator[Claim]:
     )
     yield Claim(
         place="Figure 4",
-        statement="Of two kicks, about 60 % of the cells are minima, the rest are close to one.",
+        statement="For two kicks, about 60 % of the cells are minima, the rest are close to one.",
         paper={"share": 0.6},
         ours={"share": round(float(shares["kick"][0]), 3),
               "within_a_cell": round(float(shares["kick"][1]), 3)},
@@ -83,18 +100,20 @@ def figure_4(data: Data) -> Iterator[Claim]:
     )  # fmt: skip
     yield Claim(
         place="Figure 4",
-        statement="The average distance of corresponding frames of the kicks is about 5 times that "
-        "of the walk cycles.",
+        statement=(
+            "Corresponding frames of the kicks are on average about 5 times as far from each "
+            "other as those of the walk cycles."
+        ),
         paper={"ratio": 5.0},
         ours={"ratio": round(float(shares["kick"][2] / shares["walk"][2]), 1)},
         rule="2.5 <= ratio <= 10",
         data=data_text,
-        note="Of squared distances, which are the paper's. About 5 is taken as 2.5 to 10.",
+        note='Squared distances, as in the paper. "About 5" is read as 2.5 to 10.',
     )
 
 
 def _same_phase(library: Library, a: str, b: str) -> tuple[str, str]:
-    """The segment b of a walk moved to the phase of the segment a."""
+    """Shift segment `b` of a walk to the phase of segment `a`."""
     name = b.partition(":")[0]
     hit = library.search(
         a, only=name, max=1, method=ml.Dtw(features="pc11", weights="equal", rank="distance")
@@ -103,9 +122,9 @@ def _same_phase(library: Library, a: str, b: str) -> tuple[str, str]:
 
 
 def _on_minima(matrix: Array) -> tuple[float, float, float]:
-    """Share of cells of the alignment on a minimum, within a cell of one; mean square."""
-    found = align_in_region(matrix**2)
-    path = found.path if found is not None else warp(matrix**2).path
+    """Shares of aligned cells on a minimum and within a cell of one, and the mean square."""
+    alignment = align_in_region(matrix**2)
+    path = alignment.path if alignment is not None else warp(matrix**2).path
     minima = matrix_minima(matrix, edges=True) > 0
     near = minima.copy()
     near[1:] |= minima[:-1]
@@ -122,15 +141,15 @@ def _draw_minima(library: Library, walks, kicks, path: Path) -> None:
     figure, axes = plt.subplots(2, 3, figsize=(10.0, 6.4), layout="constrained")
     for row, (title, pair) in zip(axes, (("walk", walks), ("kick", kicks)), strict=True):
         matrix = _matrix(library, *pair)
-        found = align_in_region(matrix**2)
+        alignment = align_in_region(matrix**2)
         minima = matrix_minima(matrix, edges=True)
         for each, what in zip(row, ("time alignment", "minima", "valid region"), strict=True):
             each.imshow(matrix, cmap="gray", origin="lower")
             each.set_title(f"{title}: {what}", fontsize=9)
             each.set_xticks([])
             each.set_yticks([])
-        if found is not None:
-            row[0].plot(found.path[:, 1], found.path[:, 0], color="magenta", lw=2.0)
+        if alignment is not None:
+            row[0].plot(alignment.path[:, 1], alignment.path[:, 0], color="magenta", lw=2.0)
         row[1].imshow(np.where(minima > 0, 1.0, np.nan), cmap="spring_r", origin="lower", vmin=0)
         region = valid_region(matrix, minima=minima)
         layer = np.full((*matrix.shape, 4), np.nan)
@@ -142,7 +161,7 @@ def _draw_minima(library: Library, walks, kicks, path: Path) -> None:
 
 
 def figure_5(data: Data) -> Iterator[Claim]:
-    """The valid region, and which pairs of motions have a time alignment in it."""
+    """The valid region, and the pairs of motions that have a time alignment within it."""
     library = data.corpus
     takes = {"strikes and strikes": ("take_strikes_p0", "take_strikes_p2"),
              "kick and walk": (f"kick_front_mid_right_{WHO}", f"walk_{WHO}")}  # fmt: skip
@@ -158,16 +177,17 @@ def figure_5(data: Data) -> Iterator[Claim]:
     different = [_is_clear(library, a, b) for a in kicks for b in others]
     yield Claim(
         place="Figure 5",
-        statement="A time alignment in the valid region exists for similar motions, and fails for "
-        "dissimilar ones (criterion 2).",
+        statement=("Similar motions have a time alignment within the valid region; dissimilar "
+            "motions do not (criterion 2)."),
         ours={"kick_pairs": round(float(np.mean(same)), 3),
               "other_pairs": round(float(np.mean(different)), 3)},
         rule="kick_pairs > other_pairs",
         data=f"built-in corpus, performer {WHO[1:]}: {len(same)} and {len(different)} pairs",
-        note="Share of pairs of whole clips with an alignment from first frames to last. Below: "
-        "share of a matrix that is valid, alpha 15 % of the square (the paper's) or of the root.",
+        note=("Share of pairs of whole clips that have an alignment from their first frames to "
+            "their last. The table shows which share of a matrix is valid if alpha is 15 % "
+            "of the squared distance (as in the paper) or of its root."),
         table=(
-            ("matrix", "of the square", "of the root"),
+            ("matrix", "of squared distances", "of distances"),
             [(name, *values) for name, values in shares.items()],
         ),
     )  # fmt: skip
@@ -178,7 +198,7 @@ def _is_clear(library: Library, a: str, b: str) -> bool:
 
 
 def figure_7(data: Data) -> Iterator[Claim]:
-    """A web built at 10 Hz and refined, beside one built at the full rate."""
+    """A web built at 10 Hz and refined, compared with one built at the full rate."""
     names = [f"kick_front_mid_right_{WHO}", f"kick_side_mid_right_{WHO}", f"walk_{WHO}"]
     frames = [prepared_frames(data.corpus[name].resample(_FIGURE_7_RATE)) for name in names]
     limits = WebLimits.of(WebOptions.kg04())
@@ -194,12 +214,17 @@ def figure_7(data: Data) -> Iterator[Claim]:
     _draw_web(data, names[:2], data.figure(name))
     yield Claim(
         place="Figures 7 and 8",
-        statement="A match web built at a low resolution can be refined at a higher one.",
+        statement=(
+            "A match web that was built at a low resolution can be refined at a higher one."
+        ),
         ours={"covered": round(float(np.mean(covered)), 3), "chains": len(covered)},
         rule="covered >= 0.9",
         data=f"built-in corpus, performer {WHO[1:]} at 30 Hz: two kicks and a walk",
-        note="Share of the cells of chains of at least half a second and below 0.1 m, built at 30 "
-        "Hz, that lie within two frames of the refined web.",
+        note=(
+            "Share of cells that lie within two frames of the refined web. The cells are "
+            "those of chains of at least half a second and below 0.1 m, in a web built at 30 "
+            "Hz."
+        ),
         picture=name,
     )
 
@@ -231,7 +256,9 @@ def figure_10(data: Data) -> Iterator[Claim]:
     library, acts = searchable(data.corpus_files, data.scratch)
     case = next(case for case in cases(acts) if case.name == "kick")
     tried = kg04_search.outcomes(data.corpus_files, data.scratch, "kick", "paper", True)
-    best = max((one for one in tried if not one.wrong), key=lambda one: one.found)
+    best = max(
+        (outcome for outcome in tried if not outcome.wrong), key=lambda outcome: outcome.right
+    )
     family = best.family
     gaps = dict(
         zip((node.motion for node in family.nodes), family.distance_to_query(), strict=True)
@@ -241,8 +268,8 @@ def figure_10(data: Data) -> Iterator[Claim]:
     name = "papers-kg04-graph.png"
     clips = [library[n.motion][n.start_frame : n.end_frame] for n in family.nodes]
     write_match_graph(family, clips, data.figure(name))
-    middle = {kind: round(float(np.median(found)), 3) if found else 99.0
-              for kind, found in kinds.items()}  # fmt: skip
+    middle = {kind: round(float(np.median(distances)), 3) if distances else 99.0
+              for kind, distances in kinds.items()}  # fmt: skip
     yield Claim(
         place="Figure 10",
         statement="The match graph of a front kick leads from front kicks to standing side kicks "
@@ -251,7 +278,8 @@ def figure_10(data: Data) -> Iterator[Claim]:
             node.tier for node in family.nodes), "threshold_m": best.threshold},
         rule="front < side and front < leap < 99 and largest_tier > 1",
         data=f"built-in corpus, performer {WHO[1:]}, query {case.query}",
-        note="Median distance to the query in the graph, in meters; 99 where none was found.",
+        note=("Median distance to the query in the graph, in meters; 99 if there is no match "
+            "of that kind."),
         picture=name,
     )  # fmt: skip
 

@@ -1,4 +1,4 @@
-"""Kovar & Gleicher 2004, sections 4.4 and 5: redundant examples, speed, cartwheels, scores."""
+"""Kovar & Gleicher 2004, sections 4.4 and 5: redundant examples, speed, cartwheels and scores."""
 
 from __future__ import annotations
 
@@ -12,51 +12,56 @@ from benchmarks.table_one import random_targets
 from motionloom.blending import Blend, Registration, register
 from motionloom.library import Library, ParametricMotion
 from motionloom.parametric.parametric_motion import parametrize
-from reproduction.claims import Claim, Data, not_made
+from reproduction.claims import Claim, Data, not_tested
 from reproduction.kg04_eight import CORPUS, eight_motions, settings, valid
 
 QUARTER_INCH = 0.00635
 CMU_WALK, CMU_SUBJECTS = "35_01:23-60", ("07", "08", "12", "16", "35")
-SCORES = "Abstract properties like mood are parameters too, without sampling."
+SCORES = "Abstract properties such as mood can also be parameters, without sampling."
 RULES = {
-    "interpolated": "Equations 2 and 3 with k = 12, examples tried in turn.",
-    "refined": "Refined shares of the 12 nearest examples.",
+    "interpolated": "Equations 2 and 3 with k = 12; the examples are tried one after another.",
+    "refined": "Refined weights of the 12 nearest examples.",
 }
 
 
 def redundant_examples(data: Data) -> Iterator[Claim]:
-    """How many walks stay, by the paper's rule and by ours."""
+    """Number of walks that remain, by the rule of the paper and by ours."""
     statement = (
-        "Of 96 walks, 46 stay when those are dropped whose final root position interpolating "
-        "nearby ones reproduces within a quarter of an inch."
+        "46 of 96 walks remain after removing those whose final root position can be "
+        "reproduced within a quarter of an inch by interpolating nearby walks."
     )
     walks = {CORPUS: next(m.alone.registration for m in eight_motions(data.corpus.path)
                           if m.row.name == "walk")}  # fmt: skip
     if data.cmu is not None:
         walks["CMU"] = _cmu_walks(data.cmu)
     else:
-        yield not_made("Section 4.4", statement, "needs CMU")
+        yield not_tested("Section 4.4", statement, "needs CMU")
     for name, registration in walks.items():
-        found = {rule: _without_redundant(registration, rule) for rule in RULES}
-        words = f"{name}, {len(registration)} walks by their final root position"
+        reduced = {rule: _without_redundant(registration, rule) for rule in RULES}
+        words = f"{name}, {len(registration)} walks, parameterized by their final root position"
         for rule, note in RULES.items():
-            kept, missed = len(found[rule].examples), _unreached(registration, found[rule])
+            kept, missed = len(reduced[rule].examples), _unreached(registration, reduced[rule])
             yield Claim(
                 place="Section 4.4",
                 statement=statement
                 if rule == "interpolated"
-                else "The same by our rule: any blend of nearby examples that reproduces it.",
+                else (
+                    "The same with our rule: an example is removed if any blend of nearby "
+                    "examples reproduces it."
+                ),
                 paper={"examples": 96, "kept": 46},
                 ours={"examples": len(registration), "kept": kept, "dropped_not_reached": missed},
                 rule="kept / examples <= 1.1 * paper_kept / paper_examples",
                 data=words,
-                note=f"{note} Dropped ones that the others, sampled and refined, then miss by more "
-                "than the tolerance are counted.",
+                note=(
+                    f"{note} `dropped_not_reached` counts removed examples that the remaining "
+                    "ones, sampled and refined, miss by more than the tolerance."
+                ),
             )
 
 
 def speed(data: Data) -> Iterator[Claim]:
-    """Seconds of one processor core, of interleaved runs."""
+    """Processor time in seconds, measured in interleaved runs."""
     walk = next(m.ours for m in eight_motions(data.corpus.path) if m.row.name == "walk")
     kept = list(range(46))
     fewer = parametrize(walk.registration.only(kept), list(walk.parameters), settings(seed=1))
@@ -73,14 +78,14 @@ def speed(data: Data) -> Iterator[Claim]:
     )
     yield Claim(
         place="Section 4.4",
-        statement="To include all 46 examples in a blend takes an order of magnitude longer.",
+        statement="Using all 46 examples in a blend takes an order of magnitude longer.",
         paper={"times": 10},
         ours={"times": round(all_of_them / ours, 1),
               "times_averaging": round(all_poses / poses, 1),
               "examples_in_a_blend": round(float(np.mean([np.count_nonzero(w) for w in near])), 1)},
         rule="times >= paper_times",
         data=f"{CORPUS}, 46 walks, 10 targets",
-        note="The average of the poses alone is the part that grows with the number of examples.",
+        note="Only the average of the poses grows with the number of examples.",
     )  # fmt: skip
     slowest = 0.0
     for made in eight_motions(data.corpus.path):
@@ -94,12 +99,12 @@ def speed(data: Data) -> Iterator[Claim]:
         paper="all",
         ours={"slowest_seconds_per_second": round(slowest, 3)},
         rule="slowest_seconds_per_second < 1",
-        data=f"{CORPUS}, 5 targets a motion, refined",
+        data=f"{CORPUS}, 5 targets per motion, refined",
     )
 
 
 def cartwheels(data: Data) -> Iterator[Claim]:
-    """From a few cartwheels to a parameterized one: web, search, samples."""
+    """From a few cartwheels to a parameterized cartwheel: web, search and samples."""
     lib = Library.create(data.scratch / "cartwheels.loom")
     for name in data.corpus.select(label="cartwheel"):
         lib.add_motion(data.corpus[name], labels=["cartwheel"], name=name)
@@ -113,7 +118,9 @@ def cartwheels(data: Data) -> Iterator[Claim]:
     spent = time.process_time() - start
     yield Claim(
         place="Section 4.4",
-        statement="From 34 s of cartwheels, web, search and samples take less than thirty seconds.",
+        statement=(
+            "For 34 s of cartwheels, web, search and samples take less than thirty seconds."
+        ),
         paper={"data_s": 34, "most_s": 30},
         ours={
             "data_s": round(sum(lib[name].duration for name in lib.names), 1),
@@ -122,23 +129,26 @@ def cartwheels(data: Data) -> Iterator[Claim]:
         },
         rule="seconds < paper_most_s and examples >= 2",
         data=f"{CORPUS}, {len(lib)} cartwheels",
-        note="Seconds of one processor core, kernels compiled before.",
+        note="Seconds of one processor core, with compiled kernels.",
     )
 
 
 def scores(data: Data) -> Iterator[Claim]:
-    """A score per example, instead of a measured parameter: vigor and age of walks."""
+    """Scores as parameters instead of measurements: vigor and age of walks."""
     vigor = {"walk_slow": 0.0, "walk": 0.5, "walk_fast": 1.0}
     given = {f"{name}_p{n}": score for name, score in vigor.items() for n in range(4)}
-    note = "Slow walks are scored 0, usual ones 0.5, fast ones 1."
+    note = "Slow walks are scored 0, normal ones 0.5, fast ones 1."
     yield _scored(data.corpus, "walk_p0:9-40", given, CORPUS, "low_m_s < high_m_s", note)
     if data.bandai is None:
-        yield not_made("Section 5", SCORES, "needs the Bandai-Namco data set")
+        yield not_tested("Section 5", SCORES, "needs the Bandai-Namco data set")
         return
     ages = {"youthful": 0.0, "normal": 0.5, "elderly": 1.0}
     styles = {name: data.bandai.labels[name] for name in data.bandai.select(label="walk")}
-    given = {n: ages[style] for n, found in styles.items() for style in found if style in ages}
-    query, note = "walk_normal_001:30-66", "Youthful is scored 0, normal 0.5, elderly 1."
+    given = {n: ages[style] for n, names in styles.items() for style in names if style in ages}
+    query, note = (
+        "walk_normal_001:30-66",
+        ("Youthful walks are scored 0, normal ones 0.5, elderly ones 1."),
+    )
     yield _scored(data.bandai, query, given, "Bandai-Namco", "high_m_s < low_m_s", note)
 
 
@@ -150,8 +160,8 @@ def _scored(
     )
     motion = library.parametrize(family, by=given, examples=ml.ExampleRules(drop_unmatched=True))
     asked = np.linspace(0.1, 0.9, 9)
-    found = [motion.reach([score], tolerance=0.01) for score in asked]
-    paces = [_pace(each.motion) for each in found]
+    results = [motion.reach([score], tolerance=0.01) for score in asked]
+    paces = [_pace(each.motion) for each in results]
     return Claim(
         place="Section 5",
         statement=SCORES,
@@ -159,15 +169,18 @@ def _scored(
         ours={
             "examples": len(motion.examples),
             "asked": len(asked),
-            "met": sum(each.within_tolerance for each in found),
-            "valid": sum(valid(each.weights, 0.0) for each in found),
+            "met": sum(each.within_tolerance for each in results),
+            "valid": sum(valid(each.weights, 0.0) for each in results),
             "low_m_s": round(float(np.mean(paces[:3])), 2),
             "high_m_s": round(float(np.mean(paces[-3:])), 2),
         },
         rule=f"met == asked and valid == asked and {rule}",
         data=f"{data}, {len(motion.examples)} walk cycles",
-        note=f"{note} Scores from 0.1 to 0.9 are asked for; the speeds are those of the three "
-        "lowest and the three highest. They follow, though nothing but the scores says so.",
+        note=(
+            f"{note} Nine motions with scores from 0.1 to 0.9 are requested; the speeds are "
+            "the means of the three lowest and the three highest scores. The speeds follow "
+            "the scores, although the speed is not a parameter."
+        ),
     )
 
 
@@ -175,7 +188,7 @@ def _cmu_walks(library: Library) -> Registration:
     only = [name for name in library.names if name.split("_")[0] in CMU_SUBJECTS]
     family = library.family(
         CMU_WALK, only=only, max=95, expansion=ml.Expansion(join_distance=0.06)
-    )  # and the query: 96
+    )  # 96 with the query
     return register(library, family, drop_unmatched=True)
 
 
@@ -185,11 +198,13 @@ def _without_redundant(registration: Registration, rule: str) -> ParametricMotio
 
 
 def _unreached(registration: Registration, motion: ParametricMotion) -> int:
-    """Dropped examples whose parameters the motion misses by more than a quarter of an inch."""
+    """Number of removed examples that the motion misses by more than a quarter of an inch."""
     whole = parametrize(registration, "final_root_position", settings(samples=0))
     dropped = [n for n, name in enumerate(whole.examples) if name not in motion.examples]
     wanted = whole.space.examples[dropped]
-    return sum(not motion.reach(one, tolerance=QUARTER_INCH).within_tolerance for one in wanted)
+    return sum(
+        not motion.reach(target, tolerance=QUARTER_INCH).within_tolerance for target in wanted
+    )
 
 
 def _pace(motion) -> float:
@@ -198,7 +213,7 @@ def _pace(motion) -> float:
 
 
 def _cpu(*runs: Callable[[], object], rounds: int = 5) -> list[float]:
-    """Least seconds of one processor core of each, interleaved."""
+    """Shortest processor time of each call, in seconds; the calls are interleaved."""
     best = [np.inf] * len(runs)
     for _ in range(rounds):
         for n, run in enumerate(runs):

@@ -1,7 +1,8 @@
-"""The eight parameterized motions of Kovar & Gleicher 2004, made once for all parts.
+"""The eight parameterized motions of Kovar & Gleicher 2004, built once for all parts.
 
-*The paper's way* is ``ParametrizeSettings.kg04``: examples nearest to a random point, interpolated
-weights. Ours also blends the examples around a point, and refines.
+The method of the paper is ``ParametrizeSettings.kg04``: it blends the examples nearest to a random
+point and interpolates the weights. Ours also blends the examples around a point, and refines the
+weights.
 """
 
 from __future__ import annotations
@@ -27,7 +28,7 @@ CORPUS = "built-in corpus"
 
 @dataclass(frozen=True)
 class Made:
-    """A parametric motion by the paper's way and by ours, and the time to sample it."""
+    """A parametric motion built by the method of the paper and by ours, and the sampling time."""
 
     row: Row
     paper: ParametricMotion
@@ -38,7 +39,7 @@ class Made:
 
 @cache
 def eight_motions(corpus: Path) -> tuple[Made, ...]:
-    """The eight motions of table 1, made once for all parts."""
+    """The eight motions of table 1, built once for all parts."""
     library = Library(corpus)
     return tuple(_made(library, row) for row in ROWS)
 
@@ -57,21 +58,21 @@ def _made(library: Library, row: Row) -> Made:
 
 
 def settings(**options) -> ParametrizeSettings:
-    """Settings with the seed of all parts."""
+    """Settings with the random seed that all parts share."""
     return ParametrizeSettings.of({"seed": 1, **options})
 
 
 def kept(motion: ParametricMotion) -> int:
-    """Number of samples besides the examples."""
+    """Number of samples, without the examples."""
     return len(motion.accessible) - len(motion.examples)
 
 
 def valid(row: Array, delta: float) -> bool:
-    """Whether weights sum to 1 and lie between -delta and 1 + delta."""
+    """Return whether the weights sum to 1 and lie between -delta and 1 + delta."""
     inside = np.all((row >= -delta - 1e-9) & (row <= 1.0 + delta + 1e-9))
     return bool(inside and abs(row.sum() - 1.0) < 1e-9)
 
 
 def percentiles(errors: Array) -> str:
-    """Median and 95th percentile in centimeters."""
+    """Median and 95th percentile, in centimeters."""
     return f"{100 * np.median(errors):.2f} / {100 * np.percentile(errors, 95):.2f}"

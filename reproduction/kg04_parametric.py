@@ -1,7 +1,7 @@
-"""Kovar & Gleicher 2004, section 4: parameterized motions, of the built-in corpus and of CMU.
+"""Kovar & Gleicher 2004, section 4: parameterized motions on the built-in corpus and on CMU.
 
-The parts of `reproduction.kg04` about parameterization: Table 1, Figure 14, sampling, accuracy,
-redundant examples, speed.
+Parts of `reproduction.kg04` about parameterization: Table 1, Figure 14, sampling, accuracy,
+redundant examples and speed.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ RADII = "The radii of the families were chosen on this corpus."
 
 
 def table_1(data: Data) -> Iterator[Claim]:
-    """The eight parameterized motions: how many examples, samples, their time and space."""
+    """The eight parameterized motions: number of examples and samples, time and space."""
     eight = eight_motions(data.corpus.path)
     rows = [
         (
@@ -43,10 +43,11 @@ def table_1(data: Data) -> Iterator[Claim]:
         ours={"motions": len(whole)},
         rule="motions == paper_motions",
         data=CORPUS,
-        note=f"Step up is by the height of the heel (the ankle joint) on the platform. {RADII}",
+        note=('"Step up" is parameterized by the height of the heel (the ankle joint) on the '
+            f"platform. {RADII}"),
         table=(
-            ("motion", "parameter", "examples in the paper", "examples", "samples, paper's way",
-             "blends tried", "samples, ours"),
+            ("motion", "parameter", "examples in the paper", "examples",
+             "samples, method of the paper", "blends tried", "samples, our method"),
             rows,
         ),
     )  # fmt: skip
@@ -58,9 +59,12 @@ def table_1(data: Data) -> Iterator[Claim]:
         ours={"motions": 8, "with_1000": len(full), "fewest": min(kept(m.paper) for m in eight)},
         rule="with_1000 == motions",
         data=CORPUS,
-        note="The others stop when 100 blends in a row lie within half an inch of another sample: "
+        note=(
+            "Sampling stops early when 100 blends in a row lie within half an inch of "
+            "another sample: "
+        )
         + "; ".join(f"{m.row.name} {_range(m.paper)}" for m in eight if m not in full)
-        + ". The paper may count samples before it eliminates redundant ones.",
+        + ". The paper may count samples before it removes redundant ones.",
     )
     seconds = [1000 * made.seconds / made.paper.space.tried for made in eight]
     yield Claim(
@@ -70,58 +74,71 @@ def table_1(data: Data) -> Iterator[Claim]:
         ours={"least_s": round(min(seconds), 2), "most_s": round(max(seconds), 2)},
         rule="most_s <= paper_most_s",
         data=CORPUS,
-        note="Seconds of one processor core for a thousand blends and their parameters, kept or "
-        "not. Until a thousand are kept, at least half an inch apart, it takes longer: 4.2 to 13 s "
-        "in a first run, by which the statement does not hold.",
+        note=(
+            "Seconds of one processor core for a thousand blends and their parameters, "
+            "whether or not they become samples. Collecting a thousand samples that differ "
+            "by at least half an inch takes longer: 4.2 to 13 s in a first run, and by that "
+            "measure the statement does not hold."
+        ),
     )
     shares = [_storage(made.paper) for made in eight]
     yield Claim(
         place="Section 4.4",
-        statement="Samples take little space: 8.2 % of the example motions at most, 3.2 % on "
-        "average.",
+        statement=(
+            "Samples need little space: at most 8.2 % of the example motions, 3.2 % on average."
+        ),
         paper={"most": 0.082, "mean": 0.032},
         ours={"most": round(max(shares), 3), "mean": round(float(np.mean(shares)), 3)},
         rule="most <= paper_most and mean <= paper_mean",
         data=CORPUS,
-        note="Parameters and weights as 4-byte numbers, members as 2-byte ones, beside rotations "
-        "and root of the examples as 4-byte numbers at 30 frames a second.",
+        note=(
+            "Parameters and weights are stored as 4-byte numbers and members as 2-byte "
+            "numbers. They are compared with the rotations and root positions of the "
+            "examples as 4-byte numbers at 30 frames per second."
+        ),
     )
 
 
 def sections_4_2_and_4_3(data: Data) -> Iterator[Claim]:
-    """Distances from random targets within reach, not themselves samples or examples."""
+    """Distances to random targets within reach that are neither samples nor examples."""
     eight = eight_motions(data.corpus.path)
     errors = {made.row.name: _errors(made, seed=11) for made in eight}
     table = (
-        ("motion", "examples alone", "paper's way", "samples around too", "refined",
-         "cardinal functions"),
-        [(name, *(percentiles(each) for each in found.values()))
-         for name, found in errors.items()],
+        ("motion", "examples alone", "method of the paper", "with samples around each point",
+         "refined", "cardinal functions"),
+        [(name, *(percentiles(each) for each in distances.values()))
+         for name, distances in errors.items()],
     )  # fmt: skip
-    better = [name for name, found in errors.items()
-              if np.median(found["paper"]) < np.median(found["alone"])]  # fmt: skip
+    better = [name for name, distances in errors.items()
+              if np.median(distances["paper"]) < np.median(distances["alone"])]  # fmt: skip
     yield Claim(
         place="Section 4.2, Figure 2",
-        statement="With samples a target is met more accurately than by interpolating the examples "
-        "alone.",
+        statement=(
+            "Samples make it possible to meet a target more accurately than interpolating "
+            "the examples alone."
+        ),
         paper="all",
         ours={"motions": len(errors), "more_accurate": len(better)},
         rule="more_accurate == motions",
-        data=f"{CORPUS}, {TARGETS} random targets a motion",
-        note="Distance in cm, median / 95th percentile. Targets are random blends of neighboring "
-        "examples; none is an example.",
+        data=f"{CORPUS}, {TARGETS} random targets per motion",
+        note=(
+            "Distance in cm, median / 95th percentile. Targets are random blends of "
+            "neighboring examples; none of them is an example."
+        ),
         table=table,
     )
     for name, words, note in (
-        ("paper", "", "By interpolation alone, as in the paper."),
+        ("paper", "", "Interpolation alone, as in the paper."),
         (
             "refined",
             " (refined weights)",
-            "Ours. The 48 samples that a refinement uses were chosen on other targets of these "
-            "motions.",
+            (
+                "Our extension. The number of samples that a refinement uses (48) was chosen on "
+                "other targets of these motions."
+            ),
         ),
     ):
-        within = [float(np.mean(found[name] <= HALF_INCH)) for found in errors.values()]
+        within = [float(np.mean(distances[name] <= HALF_INCH)) for distances in errors.values()]
         yield Claim(
             place="Section 4.4",
             statement=f"Targets within reach are met within visual tolerance{words}.",
@@ -132,14 +149,16 @@ def sections_4_2_and_4_3(data: Data) -> Iterator[Claim]:
                 "worst_share_within": round(min(within), 2),
             },
             rule="motions_95_percent_within == motions",
-            data=f"{CORPUS}, {TARGETS} random targets a motion",
-            note=f"The paper gives no figure: half an inch, below which it holds two samples for "
-            f"the same. {note}",
+            data=f"{CORPUS}, {TARGETS} random targets per motion",
+            note=(
+                "The paper gives no figure. We use half an inch, the distance below which it "
+                f"considers two samples equal. {note}"
+            ),
         )
 
 
 def weights(data: Data) -> Iterator[Claim]:
-    """Weights for targets anywhere: in the bounding box of the examples, and far outside."""
+    """Weights for arbitrary targets, within the bounding box of the examples and far outside."""
     random = np.random.default_rng(3)
     counts = {"targets": 0, "valid": 0, "valid_refined": 0}
     above, most, cardinal = -1000, 0, 0.0
@@ -159,18 +178,22 @@ def weights(data: Data) -> Iterator[Claim]:
             shares.append(used / bound)
     yield Claim(
         place="Section 4.3",
-        statement="Whatever is asked for, blend weights are valid; radial basis functions give "
-        "large negative ones.",
+        statement=(
+            "Blend weights are valid for any target, whereas radial basis functions give "
+            "large negative weights."
+        ),
         paper="all",
         ours={**counts, "least_cardinal_weight": round(cardinal, 2)},
         rule="valid == targets and valid_refined == targets and least_cardinal_weight < -0.1",
-        data=f"{CORPUS}, targets in three times the range of the examples",
-        note="Valid: every weight between -0.1 and 1.1, summing to 1. Refined weights are convex "
-        "combinations of the weights of samples, too.",
+        data=f"{CORPUS}, targets within three times the range of the examples",
+        note=(
+            "Valid weights lie between -0.1 and 1.1 and sum to 1. Refined weights are also "
+            "convex combinations of the weights of samples."
+        ),
     )
     yield Claim(
         place="Section 4.3",
-        statement="At most k (d + 1) weights are not zero, in practice fewer.",
+        statement="At most k (d + 1) weights are nonzero; in practice fewer.",
         paper="k = 12",
         ours={
             "most": most,
@@ -183,7 +206,7 @@ def weights(data: Data) -> Iterator[Claim]:
 
 
 def figure_14(data: Data) -> Iterator[Claim]:
-    """Samples fill the accessible region: fresh blends lie near one."""
+    """Samples fill the accessible region: new blends lie near a sample."""
     made = {each.row.name: each for each in eight_motions(data.corpus.path)}
     shown = [made[name].paper for name in ("kick", "reach", "walk")]
     near, rows = [], []
@@ -203,9 +226,11 @@ def figure_14(data: Data) -> Iterator[Claim]:
         paper="picture",
         ours={"least_share_within_an_inch": round(min(near), 2)},
         rule="least_share_within_an_inch >= 0.95",
-        data=f"{CORPUS}, {TARGETS} random blends a motion",
-        note="Red: examples, gray: samples. The share of fresh blends of neighboring examples "
-        "that lie within an inch of a sample.",
+        data=f"{CORPUS}, {TARGETS} random blends per motion",
+        note=(
+            "Red: examples; gray: samples. The figure is the share of new blends of "
+            "neighboring examples that lie within an inch of a sample."
+        ),
         table=(
             ("motion", "examples", "samples", "nearest example, cm", "nearest sample, cm"),
             rows,
@@ -218,7 +243,7 @@ PARTS = (table_1, sections_4_2_and_4_3, weights, figure_14, *applications.PARTS)
 
 
 def _errors(made: Made, seed: int) -> dict[str, Array]:
-    """Distances from targets that the paper's samples surround, by each way."""
+    """Distances to targets that the samples of the paper surround, for each method."""
     targets = random_targets(made.paper, TARGETS, seed)
     ways: dict[str, Callable[[Array], float]] = {
         "alone": lambda t: made.alone.reach(t, refine=False).error,
@@ -231,13 +256,13 @@ def _errors(made: Made, seed: int) -> dict[str, Array]:
 
 
 def _range(motion: ParametricMotion) -> str:
-    """Number of samples, and the range of the parameters of the examples."""
+    """Number of samples, and the parameter range of the examples."""
     size = np.linalg.norm(np.ptp(motion.space.examples, axis=0))
     return f"{kept(motion)} in {100 * size:.0f} cm"
 
 
 def _storage(motion: ParametricMotion) -> float:
-    """Space of the samples by that of the examples."""
+    """Size of the samples relative to the size of the examples."""
     numbers = motion.accessible.size + motion.space.weights.size
     clips = motion.registration.clips
     frames = int(clips.offsets[-1]) * (4 * len(motion.registration.skeleton) + 3)
@@ -245,7 +270,7 @@ def _storage(motion: ParametricMotion) -> float:
 
 
 def _draw_accessible(motions: list[ParametricMotion], path: Path) -> None:
-    """Examples and samples of each: side view of kick and reach, walk from above."""
+    """Plot examples and samples: kick and reach from the side, walk from above."""
     from matplotlib.figure import Figure
 
     figure = Figure(figsize=(12.0, 4.2), layout="constrained")

@@ -1,9 +1,9 @@
 """Kim, Park & Shin 2003 on the built-in dances and on CMU takes.
 
-The paper's motions are not published. Its make-up motions are made again: one cycle of a walk,
-repeated, with regular and with perturbed beats; and built-in dances of the length and tempo of the
-paper's, whose beats are known. Beats are found in three ways: literally as in the paper
-(`BeatSettings.kp03`), by the paper's candidates but midway between them, and by the defaults.
+The motions of the paper are not published. Its synthetic motions are rebuilt: one cycle of a walk,
+repeated, with regular and with perturbed beats. Built-in dances with known beats have the length
+and tempo of the dances in the paper. Beats are found in three ways: exactly as in the paper
+(`BeatSettings.kp03`), midway between the candidates of the paper, and with the defaults.
 """
 
 from __future__ import annotations
@@ -37,20 +37,34 @@ from motionloom.motion import Motion
 from motionloom.motion.feet.contacts import SIDES, landings
 from motionloom.motion.rotations import quaternions as rot
 from motionloom.plots.pages.page import FAINT, TEXT
-from reproduction.claims import Claim, Data, Paper, Part, not_made
+from reproduction.claims import Claim, Data, Paper, Part, not_tested
 
 PAPER = Paper(
-    "kp03",
-    "Kim, Park & Shin 2003",
-    "Rhythmic-motion synthesis based on motion-beat analysis. SIGGRAPH.",
-    pages=("beats.md", "dance.md", "crowds.md"),
+    key="kp03",
+    slug="kim-park-shin-2003",
+    name="Kim, Park & Shin 2003",
+    title="Rhythmic-motion synthesis based on motion-beat analysis. SIGGRAPH.",
+    summary=(
+        "The paper finds the beats of a motion, cuts the motion into movements at these "
+        "beats, and recombines the movements so that they follow the beats of music, for one "
+        "dancer and for crowds. Synthesis, steering and crowds mostly hold up. Beat detection"
+        " as the paper describes it does not: its zero crossings of the angular acceleration "
+        "lie half a beat from the changes of direction, and captured motions need a more "
+        "robust estimate of the period."
+    ),
+    pages=(
+        "explanation/motion-beats.md",
+        "explanation/movement-graphs.md",
+        "explanation/dancing.md",
+        "explanation/crowds.md",
+    ),
 )
 Array = NDArray[np.float64]
 
 WAYS: Mapping[str, tuple[str, BeatSettings]] = {
-    "paper": ("the paper's way", BeatSettings.kp03()),
+    "paper": ("the method of the paper", BeatSettings.kp03()),
     "midway": (
-        "the paper's candidates, midway",
+        "midpoints of the paper's candidates",
         BeatSettings.kp03(midway=True),
     ),
     "ours": ("the defaults", BeatSettings()),
@@ -70,16 +84,16 @@ SALSA = tuple(f"{who}_{take:02}" for who in (60, 61) for take in range(1, 16))
 
 
 def figure_1(data: Data) -> Iterator[Claim]:
-    """Spread of the candidates of the joints about a beat."""
+    """Spread of the candidates of the joints around a beat."""
     motion, _ = beat_study("dance", seconds=23.8)
-    found = beats(motion, WAYS["paper"][1])
-    phases = _phases(found)
-    joints = found.candidates.signals // 3
+    detected = beats(motion, WAYS["paper"][1])
+    phases = _phases(detected)
+    joints = detected.candidates.signals // 3
     means = [float(np.angle(np.mean(np.exp(1j * phases[joints == j])))) for j in np.unique(joints)]
-    spread = np.ptp(np.sort(means)) / (2.0 * np.pi) * found.period * _RATE
+    spread = np.ptp(np.sort(means)) / (2.0 * np.pi) * detected.period * _RATE
     yield Claim(
         place="Figure 1",
-        statement="The joints differ in phase, so that their candidate beats are spread.",
+        statement="The joints differ in phase, so their candidate beats are spread out.",
         ours={"spread_frames": float(spread)},
         rule="spread_frames > 1",
         data="built-in dance of 714 frames",
@@ -88,12 +102,12 @@ def figure_1(data: Data) -> Iterator[Claim]:
 
 
 def figures_2_and_3(data: Data) -> Iterator[Claim]:
-    """Dominant period of the candidates of one joint, and of all, by the periodogram alone."""
+    """Dominant period of the candidates of one joint and of all joints, from the periodogram."""
     studies = [(kind, *_study(kind, who)) for kind in _KINDS for who in range(4)]
     right = 0
     for kind, motion, _ in studies:
-        found = beats(motion, BeatSettings.kp03())
-        right += abs(found.period / _PERIODS[kind] - 1.0) <= 0.02
+        detected = beats(motion, BeatSettings.kp03())
+        right += abs(detected.period / _PERIODS[kind] - 1.0) <= 0.02
     _draw_periods(data, studies[8][1])
     yield Claim(
         place="Figures 2 and 3",
@@ -102,12 +116,12 @@ def figures_2_and_3(data: Data) -> Iterator[Claim]:
         ours={"within_2_percent": right, "motions": len(studies)},
         rule="within_2_percent == motions",
         data="12 built-in motions with known beats, 4 performers",
-        note="Periods of 0.28 to 1.5 s; no other knowledge.",
+        note="Periods of 0.28 to 1.5 s, without prior knowledge.",
         picture="papers-kp03-periods.png",
     )
-    place, statement = "Section 3.2", "The same, on captured gaits and dances."
+    place, statement = "Section 3.2", "The same holds for captured gaits and dances."
     if data.cmu is None or data.folder is None:
-        yield not_made(place, statement, _NEEDS)
+        yield not_tested(place, statement, _NEEDS)
         return
     rows, good, best = [], 0, 0
     for name, step in measured_steps(data).items():
@@ -126,9 +140,12 @@ def figures_2_and_3(data: Data) -> Iterator[Claim]:
         ours={"paper_way": good, "defaults": best, "takes": len(rows)},
         rule="paper_way == takes",
         data="5 CMU takes with steps measured from the feet",
-        note="Within 2 % of the step, of half or of twice of it; joints of the paper's body, "
-        "without fingers and toes. The defaults weigh candidates and add self-similarity.",
-        table=(("take", "step (s)", "the paper's way", "defaults"), rows),
+        note=(
+            "A period counts if it is within 2 % of the step, or of half or twice the step. "
+            "Joints of the body in the paper, without fingers and toes. The defaults weight "
+            "the candidates and add self-similarity."
+        ),
+        table=(("take", "step (s)", "method of the paper", "defaults"), rows),
     )
 
 
@@ -137,8 +154,8 @@ def figure_4(data: Data) -> Iterator[Claim]:
     shares = []
     for kind in _KINDS:
         for who in range(4):
-            found = beats(_study(kind, who)[0], BeatSettings.kp03())
-            shares.append(float(np.mean(np.abs(_phases(found)) < np.pi / 2.0)))
+            detected = beats(_study(kind, who)[0], BeatSettings.kp03())
+            shares.append(float(np.mean(np.abs(_phases(detected)) < np.pi / 2.0)))
     yield Claim(
         place="Figure 4",
         statement="Most candidate beats cluster around the reference beats.",
@@ -150,32 +167,32 @@ def figure_4(data: Data) -> Iterator[Claim]:
 
 
 def figure_6(data: Data) -> Iterator[Claim]:
-    """Errors of beats where they are known, in frames, extra beats counted."""
+    """Beat errors in frames for motions with known beats; extra beats are counted."""
     studies = _figure_6_motions(data)
     rows, scores = [], {}
     for kind, motions in studies.items():
         for way, (title, options) in WAYS.items():
-            errors, matched, known, extra = [], 0, 0, 0
+            errors, matched, expected, extra = [], 0, 0, 0
             for motion, truth, free_phase in motions:
-                found = beats(motion, options).times
+                detected = beats(motion, options).times
                 if free_phase:
-                    found = found - _constant(found, truth)
-                score = beat_score(truth, found, fps=_RATE)
-                errors.append(_errors(found, truth))
-                matched, known, extra = (
-                    matched + score.matched, known + score.known, extra + score.extra
+                    detected = detected - _constant(detected, truth)
+                score = beat_score(truth, detected, fps=_RATE)
+                errors.append(_errors(detected, truth))
+                matched, expected, extra = (
+                    matched + score.matched, expected + score.known, extra + score.extra
                 )  # fmt: skip
             off = np.concatenate(errors)
             scores[kind, way] = {
                 "mean": float(np.abs(off).mean()), "variance": float(off.var()),
-                "within": matched / known, "extra": extra,
+                "within": matched / expected, "extra": extra,
             }  # fmt: skip
             rows.append((
                 kind, title, f"{np.abs(off).mean():.2f}", f"{off.var():.2f}",
-                f"{100 * matched / known:.0f} %", extra,
+                f"{100 * matched / expected:.0f} %", extra,
             ))  # fmt: skip
     _draw_figure_6(data)
-    table = (("motion", "way", "mean error", "variance", "within one frame", "extra beats"), rows)
+    table = (("motion", "method", "mean error", "variance", "within one frame", "extra beats"), rows)
     facts: dict[str, tuple[str, str, str | dict[str, float]]] = {
         "walk": ("Figure 6a", "regular beats of a repeated walk are found without error", "0"),
         "perturbed walk": (
@@ -194,7 +211,7 @@ def figure_6(data: Data) -> Iterator[Claim]:
         for way in ("midway", "ours"):
             yield Claim(
                 place=place,
-                statement=f"By {WAYS[way][0]}: {what}.",
+                statement=f"With {WAYS[way][0]}: {what}.",
                 paper=theirs,
                 ours=scores[kind, way],
                 rule="mean < 0.5 and within == 1" if exact else "within == 1 and extra == 0",
@@ -213,8 +230,11 @@ def figure_6(data: Data) -> Iterator[Claim]:
         },
         rule="within_literally > 0.5",
         data=_MOTIONS["dance"],
-        note="A swing is fastest where its acceleration changes sign, half a beat from where it "
-        "turns. Midway between the crossings, the same candidates give the beats.",
+        note=(
+            "A swing is fastest where its acceleration changes sign, half a beat away from "
+            "where it turns. Midway between the zero crossings, the same candidates give the "
+            "beats."
+        ),
     )
 
 
@@ -222,7 +242,7 @@ def figure_6(data: Data) -> Iterator[Claim]:
 
 
 def section_4(data: Data) -> Iterator[Claim]:
-    """Sets of the size of the paper's, grouped by k-medoids and by subtractive clustering."""
+    """Data sets of the size in the paper, grouped by k-medoids and subtractive clustering."""
     sets = {
         "synchronization": ([beat_study("dance", seconds=39.6)[0],
                              beat_study("dance", seconds=42.9, period=13 / 30, seed=1)[0]],
@@ -233,11 +253,11 @@ def section_4(data: Data) -> Iterator[Claim]:
     }  # fmt: skip
     for name, (takes, mirror, theirs) in sets.items():
         given = _learned(takes, meter=4, mirror=mirror, groups=theirs["nodes"])
-        found = _learned(takes, meter=4, mirror=mirror)
+        steps = _learned(takes, meter=4, mirror=mirror)
         members = len(given.movements) / theirs["nodes"]
         yield Claim(
             place=f"Section 6.2, {name}",
-            statement="The takes are cut into so many movements, so many per node.",
+            statement="Cutting the takes gives this number of movements, in total and per node.",
             paper=theirs,
             ours={
                 "movements": len(given.movements), "per_node": members,
@@ -245,37 +265,39 @@ def section_4(data: Data) -> Iterator[Claim]:
             },
             rule="abs(movements - paper_movements) <= 0.1 * paper_movements "
             "and abs(per_node - paper_per_node) <= 0.2",
-            data=f"{len(takes)} built-in dances of the paper's length and tempo",
-            note="The number of nodes is given, as the paper's; dead ends are removed.",
+            data=f"{len(takes)} built-in dances with the length and tempo given in the paper",
+            note="The number of nodes is set to that of the paper; dead ends are removed.",
         )  # fmt: skip
         yield Claim(
             place=f"Section 4.1, {name}",
             statement="Subtractive clustering finds about as many groups as the paper has nodes.",
             paper={"nodes": theirs["nodes"]},
-            ours={"nodes": len(found.graph)},
+            ours={"nodes": len(steps.graph)},
             rule="0.5 * paper_nodes <= nodes <= 2 * paper_nodes",
             data=f"{len(takes)} built-in dances",
-            note="The paper gives neither the radius nor the joint weights; the built-in dances "
-            "have few different bars.",
+            note=(
+                "The paper gives neither the radius nor the joint weights, and the built-in "
+                "dances have few different bars."
+            ),
         )
-    _draw_graph(data, found)
+    _draw_graph(data, steps)
     yield Claim(
         place="Figure 5",
-        statement="Every node of the movement transition graph leads on.",
-        ours={"nodes": len(found.graph), "dead_ends": len(found.graph.dead_ends)},
+        statement="Every node of the movement transition graph has a successor.",
+        ours={"nodes": len(steps.graph), "dead_ends": len(steps.graph.dead_ends)},
         rule="dead_ends == 0",
-        data="the set of interactive choreography",
+        data="the data set for interactive choreography",
         picture="papers-kp03-graph.png",
     )
     yield from _weights(data)
 
 
 def _weights(data: Data) -> Iterator[Claim]:
-    """Share of the joints that Lee et al. (2002) do not weigh, in equation (13)."""
+    """Share in equation (13) of the joints to which Lee et al. (2002) give no weight."""
     place = "Equations 13 and 14"
-    statement = "The difference of postures needs weights of the joints."
+    statement = "The posture difference needs joint weights."
     if data.cmu is None:
-        yield not_made(place, statement, _NEEDS)
+        yield not_tested(place, statement, _NEEDS)
         return
     steps = _learned([data.cmu[name] for name in SALSA[:4]], meter=4)
     joints = joint_shares(steps)
@@ -288,16 +310,19 @@ def _weights(data: Data) -> Iterator[Claim]:
         ours={"share_of_others": float(joints[~heavy].sum()), "largest_of_one": largest},
         rule="share_of_others > 0.1",
         data="4 CMU salsas",
-        note="Shares of the posture difference with equal weights. Others: the joints that Lee et "
-        "al. 2002, whose measure it is, do not weigh; the largest of one is a thumb.",
+        note=(
+            "Shares of the posture difference with equal weights. `share_of_others` is that "
+            "of the joints to which Lee et al. 2002, who introduced the measure, give no "
+            "weight. The joint with the largest share is a thumb."
+        ),
     )
 
 
 def joint_shares(steps: Choreography) -> Array:
-    """Share of each joint in the posture difference of movements with equal weights, (J,)."""
+    """Share of each joint in the posture difference of movements with equal weights, shape (J,)."""
     motion = [movement.motion for movement in steps.movements]
     at = np.arange(steps.meter + 1) * steps.beat_frames
-    poses = np.stack([one.rotations[at].astype(np.float64) for one in motion])
+    poses = np.stack([pose.rotations[at].astype(np.float64) for pose in motion])
     total = np.zeros(poses.shape[2])
     for k in range(len(poses) - 1):
         dots = np.abs(np.einsum("bjc,nbjc->nbj", poses[k], poses[k + 1 :]))
@@ -309,7 +334,7 @@ def joint_shares(steps: Choreography) -> Array:
 
 
 def figure_7(data: Data) -> Iterator[Claim]:
-    """Beats of dances, found again in the motion, against those of the music."""
+    """Beats detected in synthesized dances, compared with those of the music."""
     song = _song()
     sets = {"built-in dances": [demo.clip("dance_groove", seed=s) for s in (0, 1)]}
     if data.cmu is not None:
@@ -328,26 +353,27 @@ def figure_7(data: Data) -> Iterator[Claim]:
         paper, aligned, free = (drawn[name, way][1] for way in _SYNCED)
         yield Claim(
             place="Figure 7",
-            statement="A synchronized dance is on the beat of the music, the same path without "
-            "timewarping is not.",
+            statement=("A synchronized dance is on the beat of the music; the same path without "
+                "timewarping is not."),
             ours={
                 "paper_way": paper.f_measure, "corrected": aligned.f_measure,
                 "not_aligned": free.f_measure,
             },
             rule="paper_way >= 0.9 and not_aligned < 0.5",
             data=f"{name}, 40 s with a change of tempo",
-            note="F-measure at one frame, extra beats counted; corrected: the beats found in the "
-            "finished dance shift its clock, which the paper does not do.",
-            table=(("takes", "way", "beats within one frame", "extra beats"), rows)
+            note=("F-measure with a tolerance of one frame; extra beats are counted. For "
+                "`corrected`, the clock is shifted by the beats detected in the finished "
+                "dance, which the paper does not do."),
+            table=(("takes", "method", "beats within one frame", "extra beats"), rows)
             if name == "built-in dances" else None,
             picture="papers-kp03-synced.png" if name == "built-in dances" else None,
         )  # fmt: skip
     if data.cmu is None:
-        yield not_made("Figure 7", "The same on captured dances.", _NEEDS)
+        yield not_tested("Figure 7", "The same holds for captured dances.", _NEEDS)
 
 
 def section_5(data: Data) -> Iterator[Claim]:
-    """Speed and direction of steered dances, at three tempos."""
+    """Speed and direction of steered dances at three tempos."""
     sets = {
         "built-in groove": (_learned([demo.clip("dance_groove", seed=s) for s in (0, 1)], meter=4),
                             (0.1, 0.2, 0.3)),
@@ -375,13 +401,13 @@ def section_5(data: Data) -> Iterator[Claim]:
                 "largest_degrees": max(way_off),
             },
             rule="largest_error_of_speed <= 0.2 and largest_degrees <= 15",
-            data=f"{name}, 60, 90 and 120 beats a minute, two directions",
-            table=(("beats a minute", "asked (m/s)", "obtained", "degrees off"), rows),
+            data=f"{name}, 60, 90 and 120 beats per minute, two directions",
+            table=(("beats per minute", "requested (m/s)", "obtained", "error (degrees)"), rows),
         )  # fmt: skip
 
 
 def section_6_2_rate(data: Data) -> Iterator[Claim]:
-    """Frames of one character per second of one processor."""
+    """Frames of one character per second of processor time."""
     song = Music(np.arange(0.25, 130.0, 0.5), 4, np.arange(0, 259, 4), 130.0)
     steps = _learned([demo.clip("dance_groove", seed=s) for s in (0, 1)], meter=4)
     steps.player(MusicClock(song)).read(30)
@@ -390,11 +416,11 @@ def section_6_2_rate(data: Data) -> Iterator[Claim]:
     rate = 3000.0 / (time.process_time() - started)
     yield Claim(
         place="Section 6.2",
-        statement="Motion of one character is generated at more than 2000 Hz.",
+        statement="The motion of one character is generated at more than 2000 Hz.",
         paper={"hertz": 2000},
         ours={"hertz": float(round(rate, -2))},
         rule="hertz > paper_hertz",
-        data="built-in dances, one core of today; a Pentium 4 in the paper",
+        data="built-in dances, one core of a current processor; the paper used a Pentium 4",
     )
 
 
@@ -402,7 +428,7 @@ def section_6_2_rate(data: Data) -> Iterator[Claim]:
 
 
 def section_8(data: Data) -> Iterator[Claim]:
-    """What the paper leaves to future work: meter, phrases, music-driven choice."""
+    """Future work of the paper: meter, phrases, and choice of movements by the music."""
     right, seen = 0, 0
     for meter in range(2, 9):
         for seed in range(3):
@@ -414,7 +440,7 @@ def section_8(data: Data) -> Iterator[Claim]:
         statement="The meter of a movement can be recognized (future work of the paper).",
         ours={"recognized": right, "motions": seen},
         rule="recognized == motions",
-        data="21 motions of random poses, bars of 2 to 8 beats repeated",
+        data="21 motions of random poses, repeated bars of 2 to 8 beats",
     )
     yield from _phrases(data)
     yield from _dynamics(data)
@@ -422,9 +448,11 @@ def section_8(data: Data) -> Iterator[Claim]:
 
 def _phrases(data: Data) -> Iterator[Claim]:
     place = "Section 8"
-    statement = "Phrases of movements say more about the next one than one movement."
+    statement = (
+        "A phrase of movements predicts the next movement better than a single movement does."
+    )
     if data.cmu is None:
-        yield not_made(place, statement, _NEEDS)
+        yield not_tested(place, statement, _NEEDS)
         return
     steps = _learned([data.cmu[name] for name in SALSA], meter=4, groups=8)
     sequences = steps.node_sequences
@@ -434,20 +462,22 @@ def _phrases(data: Data) -> Iterator[Claim]:
         statement=statement,
         ours={f"bits_{order}": value for order, value in bits.items()},
         rule="min(bits_2, bits_3) < bits_1",
-        data=f"30 CMU salsas, {sum(map(len, sequences))} movements in {len(steps.graph)} nodes, "
-        "each sequence left out in turn",
-        note="Information of the next node given the last one, two or three.",
+        data=(
+            f"30 CMU salsas, {sum(map(len, sequences))} movements in {len(steps.graph)} "
+            "nodes, leave-one-sequence-out"
+        ),
+        note="Information of the next node in bits, given the last one, two or three nodes.",
     )
 
 
 def held_out_bits(sequences: Sequence[Sequence[int]], nodes: int, order: int) -> float:
-    """Mean information of a node given up to `order` before it, each sequence left out in turn."""
+    """Mean information of a node given up to `order` preceding nodes, leave-one-sequence-out."""
     total, count = 0.0, 0
     for left_out, sequence in enumerate(sequences):
-        others = [one for k, one in enumerate(sequences) if k != left_out]
+        others = [sequence for k, sequence in enumerate(sequences) if k != left_out]
         steps = np.full((nodes, nodes), 0.5)
-        for one in others:
-            np.add.at(steps, (one[:-1], one[1:]), 1.0)
+        for sequence in others:
+            np.add.at(steps, (sequence[:-1], sequence[1:]), 1.0)
         steps /= steps.sum(axis=1, keepdims=True)
         total += Phrases.of(others, steps, order).cost([sequence]) * (len(sequence) - 1)
         count += len(sequence) - 1
@@ -461,7 +491,7 @@ def _dynamics(data: Data) -> Iterator[Claim]:
     tune = write_tune(data.scratch / "loud.mid", bars=40, tempo_bpm=112.0, loudness=loud.tolist())
     song = load_music(tune)
     unclocked = DanceSettings.of({"corrections": 0})
-    found = {
+    correlations = {
         f"dynamics_{amount}": float(np.mean([
             loudness_and_energy(steps.dance_to(song, unclocked, seed=s, dynamics=amount), song)
             for s in range(3)
@@ -470,16 +500,16 @@ def _dynamics(data: Data) -> Iterator[Claim]:
     }  # fmt: skip
     yield Claim(
         place="Section 8",
-        statement="Movements can be chosen by the music: loud bars, energetic movements.",
-        ours=found,
+        statement="Movements can be chosen by the music: energetic movements in loud bars.",
+        ours=correlations,
         rule="dynamics_1 > 0.5 and abs(dynamics_0) < 0.3",
         data="built-in dances, a tune of 40 loud and soft bars, 3 seeds",
-        note="Correlation of the loudness of a bar with the energy of the motion in it.",
+        note="Correlation between the loudness of a bar and the energy of the motion during it.",
     )
 
 
 def loudness_and_energy(made: Dance, song: Music) -> float:
-    """Correlation of the loudness of the bars with the mean squared speed of joints in them."""
+    """Correlation between the loudness of the bars and the mean squared joint speed in them."""
     motion = made.motions[0]
     speeds = np.sum(np.diff(motion.positions(), axis=0) ** 2, axis=2).mean(axis=1)
     edges = np.rint(song.beats[song.downbeats] * motion.fps).astype(int)
@@ -494,12 +524,12 @@ _KINDS = ("regular", "perturbed", "dance")
 _PERIODS = {"regular": 0.5, "perturbed": 0.5, "dance": 0.4}
 _MOTIONS = {
     "walk": "cycles of a built-in and a CMU walk, 900 frames, 15 per beat",
-    "perturbed walk": "the same, every beat off by up to 15 %",
+    "perturbed walk": "the same, every beat displaced by up to 15 %",
     "dance": "8 built-in dances of 714 frames, 12 per beat, 4 performers",
 }
 _PHASE_NOTE = (
-    "Beats of a walk are landings of the feet; a constant phase from them is removed. The first or "
-    "the last beat has half of its candidates."
+    "The beats of a walk are the landings of the feet; a constant phase offset is removed. "
+    "The first or the last beat has only half of its candidates."
 )
 _SYNCED: dict[str, dict[str, Any]] = {
     "aligned, as in the paper": {"corrections": 0},
@@ -534,9 +564,9 @@ def _figure_6_motions(data: Data) -> dict[str, list[tuple[Motion, Array, bool]]]
 def walk_study(
     walk: Motion, *, jitter: float = 0.0, seed: int = 0, beats: int = 60, period: float = 0.5
 ) -> tuple[Motion, Array]:
-    """One cycle of a walk, repeated, with a landing on every beat; the motion and its beats.
+    """Repeat one cycle of a walk with a landing on every beat; return the motion and its beats.
 
-    Every beat is displaced by up to `jitter` of the period.
+    Every beat is displaced by up to `jitter` times the period.
     """
     contacts = walk.contacts()
     down = {side: landings(contacts.standing(side)) for side in SIDES}
@@ -579,7 +609,7 @@ def barred(meter: int, *, bars: int = 8, period: float = 0.5, seed: int = 0) -> 
 
 
 def measured_steps(data: Data) -> dict[str, float]:
-    """Take to seconds per step, measured from the feet."""
+    """Seconds per step by take, measured from the feet."""
     import csv
 
     assert data.folder is not None
@@ -598,27 +628,27 @@ def _simple(ratio: float) -> bool:
     return any(abs(ratio / level - 1.0) <= 0.02 for level in (0.5, 1.0, 2.0))
 
 
-def _phases(found: Beats) -> Array:
-    """Phase of every candidate relative to the reference beats, radians."""
-    k = np.interp(found.candidates.times, found.reference, np.arange(len(found.reference)))
+def _phases(detected: Beats) -> Array:
+    """Phase of every candidate relative to the reference beats, in radians."""
+    k = np.interp(detected.candidates.times, detected.reference, np.arange(len(detected.reference)))
     return np.asarray(2.0 * np.pi * (k - np.rint(k)))
 
 
-def _errors(found: Array, truth: Array) -> Array:
-    """Signed error of the nearest beat to each known one, frames."""
+def _errors(detected: Array, truth: Array) -> Array:
+    """Signed error of the beat nearest to each known beat, in frames."""
     truth = np.asarray(truth)
-    return _RATE * (found[np.abs(found[None] - truth[:, None]).argmin(axis=1)] - truth)
+    return _RATE * (detected[np.abs(detected[None] - truth[:, None]).argmin(axis=1)] - truth)
 
 
-def _constant(found: Array, truth: Array) -> float:
-    """Constant phase of beats relative to known ones, seconds, by the circular mean."""
+def _constant(detected: Array, truth: Array) -> float:
+    """Constant phase of beats relative to known beats, in seconds, by the circular mean."""
     gap = float(np.median(np.diff(truth)))
-    off = found[np.abs(found[None] - truth[:, None]).argmin(axis=1)] - truth
+    off = detected[np.abs(detected[None] - truth[:, None]).argmin(axis=1)] - truth
     return float(np.angle(np.mean(np.exp(2j * np.pi * off / gap))) * gap / (2.0 * np.pi))
 
 
 def _range(steps: Choreography, tempo: float) -> tuple[float, float, float]:
-    """Slowest, middle and fastest speed of the movements at a tempo, m/s."""
+    """Slowest, median and fastest speed of the movements at a tempo, in m/s."""
     lengths = np.concatenate([np.hypot(*node.travel[:, :2].T) for node in steps.dance_nodes])
     least, most = (float(x) * tempo / 60.0 / steps.meter for x in (lengths.min(), lengths.max()))
     return least, 0.5 * (least + most), most
@@ -646,20 +676,20 @@ def _song() -> Music:
 
 
 def _draw_periods(data: Data, motion: Motion) -> None:
-    """Figures 2 and 3: cosines of one joint and of all, reference beats, and their spectra."""
+    """Figures 2 and 3: cosines of one joint and of all joints, reference beats, and spectra."""
     from matplotlib.figure import Figure
 
     every = beats(motion, BeatSettings.kp03())
     joint = motion.skeleton.joint(motion.skeleton.roles["left_elbow"])
     mine = every.candidates.signals == 3 * joint
-    one = replace(
+    elbow = replace(
         every.candidates, times=every.candidates.times[mine], sizes=every.candidates.sizes[mine],
         weights=every.candidates.weights[mine], signals=every.candidates.signals[mine],
     )  # fmt: skip
     sheet = Figure(figsize=(11.0, 4.0), layout="constrained")
     panels = sheet.subplots(2, 2, width_ratios=(3.0, 1.0))
     for row, (name, candidates) in enumerate(
-        {"left elbow": one, "all joints": every.candidates}.items()
+        {"left elbow": elbow, "all joints": every.candidates}.items()
     ):
         signal = superposed(candidates)
         at = np.arange(len(signal)) / 60.0
@@ -696,9 +726,9 @@ def _draw_figure_6(data: Data) -> None:
     panels = sheet.subplots(2, 3, sharey=True)
     for column, (name, (motion, truth, free)) in enumerate(shown.items()):
         for row, way in enumerate(("midway", "ours")):
-            found = beats(motion, WAYS[way][1]).times
-            found = found - (_constant(found, np.array(truth)) if free else 0.0)
-            off = _errors(found, np.array(truth))
+            detected = beats(motion, WAYS[way][1]).times
+            detected = detected - (_constant(detected, np.array(truth)) if free else 0.0)
+            off = _errors(detected, np.array(truth))
             axes = panels[row][column]
             axes.bar(np.arange(1, len(off) + 1), off, color=BLUE)
             axes.axhline(0.0, color=TEXT, lw=0.8)
@@ -728,8 +758,8 @@ def _draw_synced(data: Data, synced: Dance, free: Dance) -> None:
     sheet = Figure(figsize=(9.0, 2.6), layout="constrained")
     axes = sheet.subplots()
     for made, color, name in ((free, GOLD, "not aligned"), (synced, BLUE, "aligned")):
-        found = made.found_beats()
-        off = _errors(found, song.beats)
+        detected = made.found_beats()
+        off = _errors(detected, song.beats)
         axes.plot(song.beats, off, "o-", ms=3.5, lw=0.8, color=color, label=name)
     axes.axhline(0.0, color=TEXT, lw=0.6)
     axes.set_xlabel("seconds", size=8, color=TEXT)
@@ -740,7 +770,7 @@ def _draw_synced(data: Data, synced: Dance, free: Dance) -> None:
 
 
 def _crowds() -> tuple[Part, ...]:
-    """Parts on crowds, Figures 8 to 11: a module of their own."""
+    """Parts about crowds, Figures 8 to 11, from a separate module."""
     if find_spec("reproduction.kp03_crowds") is None:
         return ()
     return tuple(import_module("reproduction.kp03_crowds").PARTS)

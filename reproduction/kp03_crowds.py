@@ -1,9 +1,9 @@
 """Kim, Park & Shin 2003, Figures 8 to 11: a steered dancer, a waltzing couple, a ballroom, a march.
 
-The paper's motions are not published. Its waltz and its march are made again from the takes of the
-built-in crowds and from captured couples and walks of CMU. Settings are those of the paper
-(presets ``kp03``); where it gives none, they were chosen on waltz takes of seeds 0 to 4 and on CMU
-walks of subjects 7, 8, 16 and 69, which are left out here unless a note says so.
+The motions of the paper are not published. Its waltz and its march are rebuilt from the takes of
+the built-in crowds, and from captured couples and walks of CMU. Settings are those of the paper
+(presets ``kp03``). Where the paper gives none, they were chosen on waltz takes with seeds 0 to 4
+and on CMU walks of subjects 7, 8, 16 and 69, which are excluded here unless a note says otherwise.
 """
 
 from __future__ import annotations
@@ -42,14 +42,14 @@ from motionloom.motion import Motion
 from motionloom.motion.feet.contacts import landings
 from motionloom.motion.retargeting.retarget import conformed
 from motionloom.plots.figures.top_view import COLORS, OUTLINE, write_top_view
-from reproduction.claims import Claim, Data, not_made
+from reproduction.claims import Claim, Data, not_tested
 
-FloorPath = NDArray[np.complex128]  # z + ix per frame
+FloorPath = NDArray[np.complex128]  # z + ix of each frame
 
 WALTZ = "built-in traveling waltz, seeds 5 to 9, 30 bars each"
 _NEEDS = "needs CMU"
 _SEEDS = range(5, 10)
-_TRIED = ("7", "8", "16", "69")  # subjects on whose walks settings were tried
+_TRIED = ("7", "8", "16", "69")  # subjects whose walks were used to choose settings
 # Takes of subject 91 that CMU describes as march, walk, slow, quick, straight or figure of eight.
 _PLAIN_91 = (1, 2, 3, 4, 10, 17, 19, 22, 27, 29, 31, 34, 36, 57, 62)
 _NO_WALK = ("run", "jump", "stair", "uneven", "sit", "carry", "hop", "jog")
@@ -67,8 +67,10 @@ def figure_8(data: Data) -> Iterator[Claim]:
     frames = sum(len(lib[name]) for name in names)
     yield Claim(
         place=place,
-        statement="Three dances and their mirror images give a graph whose nodes hold several "
-        "movements.",
+        statement=(
+            "Three dances and their mirror images give a graph whose nodes contain several "
+            "movements."
+        ),
         paper={"movements": 108, "nodes": 34, "per_node": 3.2},
         ours={
             "movements": len(steps.movements),
@@ -89,7 +91,7 @@ def figure_8(data: Data) -> Iterator[Claim]:
             "mean_distance_not_steered_m": float(np.abs(away - pointer).mean()),
         },
         rule="mean_distance_m < 0.5 * mean_distance_not_steered_m",
-        data="the same, a pointer on a curve of 4 by 3 m for 60 s",
+        data="the same, with a pointer on a curve of 4 by 3 m for 60 s",
         picture="papers-kp03-pointer.png",
     )
     yield Claim(
@@ -99,12 +101,15 @@ def figure_8(data: Data) -> Iterator[Claim]:
         ours={"rate_hz": rate},
         rule="rate_hz > paper_rate_hz",
         data="the same, frames read one by one, processor time",
-        note="The paper's computer is a Pentium 4 of 2.2 GHz; ours is an interpreted language.",
+        note=(
+            "The paper used a Pentium 4 at 2.2 GHz; our implementation runs in an "
+            "interpreted language."
+        ),
     )
 
 
 def _chase(steps: Choreography, *, steered: bool = True) -> tuple[FloorPath, FloorPath, float]:
-    """Paths (T,) of dancer and pointer, ``z + ix``, and frames a second."""
+    """Paths of dancer and pointer as ``z + ix``, shape (T,), and frames per second."""
     player = steps.player(60.0 / steps.period, seed=1)
     fps, count = steps.fps, int(60.0 * steps.fps)
     seconds = np.arange(count) / fps
@@ -139,7 +144,7 @@ def _waltz(seed: int) -> Choreography:
 
 
 def figure_9(data: Data) -> Iterator[Claim]:
-    """Graphs of waltzes of five seeds; a couple that is asked for speed, direction and facing."""
+    """Graphs of waltzes with five seeds, and a couple steered by speed, direction and facing."""
     place = "Section 6.2, Figure 9"
     graphs = [_waltz(seed) for seed in _SEEDS]
     sizes = [len(group) for steps in graphs for group in steps.graph.members]
@@ -151,7 +156,9 @@ def figure_9(data: Data) -> Iterator[Claim]:
     )
     yield Claim(
         place=place,
-        statement="30 movements of a couple form five nodes of variations of one prototype each.",
+        statement=(
+            "30 movements of a couple form five nodes; each contains variations of one prototype."
+        ),
         paper={"movements": 30, "nodes": 5, "per_node": 6},
         ours={
             "movements": len(graphs[0].movements),
@@ -163,35 +170,42 @@ def figure_9(data: Data) -> Iterator[Claim]:
         },
         rule="nodes_of_one_foot == nodes_in_total",
         data=WALTZ,
-        note="The number of nodes is given; the rule asks that all bars of a node begin with the "
-        "same foot.",
+        note=(
+            "The number of nodes is given. The rule requires that all bars of a node begin "
+            "with the same foot."
+        ),
         picture="papers-kp03-waltz.png",
     )
     _draw_waltz(data, graphs[0])
     changing = [_changing(steps, foot) for steps, foot in zip(graphs, feet, strict=True)]
     yield Claim(
         place=place,
-        statement="Movements with a step to the left are mostly followed by those with a step to "
-        "the right, and vice versa.",
+        statement=(
+            "Movements with a step to the left are mostly followed by movements with a step "
+            "to the right, and vice versa."
+        ),
         ours={"least_probability": min(changing), "mean_probability": float(np.mean(changing))},
         rule="least_probability > 0.5",
         data=WALTZ,
     )
     ahead = [node.travel[:, 1] for steps in graphs for node in steps.dance_nodes]
-    wrong = sum(int(((one > 0) != (np.median(one) > 0)).sum()) for one in ahead)
+    wrong = sum(int(((travel > 0) != (np.median(travel) > 0)).sum()) for travel in ahead)
     yield Claim(
         place=place,
         statement="Movements with a backward step are rarely used for moving forward.",
         ours={"bars_against_their_node": wrong / sum(map(len, ahead))},
         rule="bars_against_their_node < 0.25",
         data=WALTZ,
-        note="Bars that travel back in a node that mostly travels ahead, or the other way round.",
+        note=(
+            "Share of bars that travel backward in a node that mostly travels forward, or "
+            "vice versa."
+        ),
     )
     yield from _couple_obeys(place)
 
 
 def _leads(steps: Choreography) -> NDArray[np.int64]:
-    """Foot of every bar of a built-in waltz, in which bars alternate."""
+    """Foot that begins each bar of a built-in waltz, in which bars alternate."""
     starts = [movement.beats[0] for movement in steps.movements]
     return np.argsort(np.argsort(starts)) % 2
 
@@ -203,7 +217,7 @@ def _changing(steps: Choreography, feet: NDArray[np.int64]) -> float:
 
 
 def _couple_obeys(place: str) -> Iterator[Claim]:
-    """A couple that is asked for three controls at once, and for two of them."""
+    """A couple controlled by three values at once, and by two of them."""
     rows, off = [], defaultdict(list)
     for facing in (None, 0.0, 0.5 * np.pi, np.pi):
         errors = [_led(speed, way, facing)
@@ -226,9 +240,9 @@ def _couple_obeys(place: str) -> Iterator[Claim]:
         },
         rule="speed_error_mps < 0.1 and direction_error_degrees < 30 and facing_error_degrees < 30",
         data="built-in traveling waltz, seed 5; speeds 0.1 to 0.3 m/s, four directions, 24 s each",
-        note="Facing is asked relative to the direction of travel; without, the error is that of "
-        "facing ahead.",
-        table=(("facing asked, degrees", "speed error, m/s", "direction error, degrees",
+        note=("Facing is relative to the direction of travel. If no facing is requested, the "
+            "error is that of facing forward."),
+        table=(("requested facing, degrees", "speed error, m/s", "direction error, degrees",
                 "facing error, degrees"), rows),
     )  # fmt: skip
 
@@ -246,7 +260,7 @@ def _led(speed: float, direction: float, facing: float | None) -> tuple[float, f
     way = made.root[-1].astype(float) - made.root[begin]
     got = np.hypot(way[0], way[2]) / (18.0 - 1.0 / fps)
     turn = _off(np.arctan2(way[0], way[2]) - direction)
-    # Bars turn the body to and fro: headings are averaged over two bars.
+    # The body turns back and forth within a bar, so headings are averaged over two bars.
     spin = np.exp(1j * motion.headings()[begin:])
     bars = int(4.0 * fps)
     mean = np.array([spin[k : k + bars].mean() for k in range(0, len(spin) - bars, bars // 2)])
@@ -258,12 +272,12 @@ def _led(speed: float, direction: float, facing: float | None) -> tuple[float, f
 
 
 def _off(angle):
-    """Degrees in [-180, 180)."""
+    """Wrap an angle to [-180, 180) degrees."""
     return np.rad2deg((angle + np.pi) % (2.0 * np.pi) - np.pi)
 
 
 def _draw_waltz(data: Data, steps: Choreography) -> None:
-    """Paths of the leader in the bars of each node, and where the feet land."""
+    """Plot paths of the leader in the bars of each node, and where the feet land."""
     figure = Figure((11.0, 3.0))
     panels = figure.subplots(1, len(steps.graph), sharex=True, sharey=True)
     for axes, group, row in zip(panels, steps.graph.members, steps.graph.transitions, strict=True):
@@ -288,13 +302,14 @@ def _draw_waltz(data: Data, steps: Choreography) -> None:
 
 
 def figure_10(data: Data) -> Iterator[Claim]:
-    """20 couples in a room with two columns: the built-in waltz, and captured salsa of CMU."""
+    """20 couples in a room with two columns: the built-in waltz, and captured salsa from CMU."""
     place = "Section 6.2, Figure 10"
     columns = ((-2.5, 0.0, 0.4), (2.5, 0.0, 0.4))
     settings = BallroomSettings.kp03(
         couples=20, columns=columns, tempo_bpm=90.0, seconds=60.0, seed=5
     )
-    ballroom(BallroomSettings(couples=2, tempo_bpm=90.0, seconds=3.0), _waltz(5))  # compiled
+    # compile the kernels first
+    ballroom(BallroomSettings(couples=2, tempo_bpm=90.0, seconds=3.0), _waltz(5))
     made, rate = _timed(settings, _waltz(5))
     write_top_view(made.motions, data.figure("papers-kp03-ballroom.png"),
                    radius=settings.floor.disc_radius, room=settings.floor.room,
@@ -302,7 +317,7 @@ def figure_10(data: Data) -> Iterator[Claim]:
     around = np.unwrap(np.arctan2(made.centers[..., 0], made.centers[..., 1]), axis=1)
     yield Claim(
         place=place,
-        statement="20 couples waltz around a room with columns, without colliding.",
+        statement="20 couples waltz around a room with columns without colliding.",
         ours={
             "least_gap_m": made.clearance(),
             "couples_going_round": int((around[:, -1] - around[:, 0] > 0.5).sum()),
@@ -318,17 +333,17 @@ def figure_10(data: Data) -> Iterator[Claim]:
         paper={"frames_a_second": 46},
         ours={"frames_a_second": rate},
         rule="frames_a_second >= paper_frames_a_second",
-        data="the same, processor time of one core, without drawing",
-        note="The paper's figure includes drawing, on a Pentium 4 of 2.2 GHz.",
+        data="the same, processor time of one core, without rendering",
+        note="The figure of the paper includes rendering, on a Pentium 4 at 2.2 GHz.",
     )
     rows = []
     errors = {}
     for facing in (None, 0.0):
         values = []
         for seed in (6, 7):
-            one = BallroomSettings(couples=20, tempo_bpm=90.0, seconds=30.0, seed=seed,
+            room = BallroomSettings(couples=20, tempo_bpm=90.0, seconds=30.0, seed=seed,
                                    floor=Ballfloor(facing=facing))  # fmt: skip
-            values.append(_facing_error(ballroom(one, _waltz(seed))))
+            values.append(_facing_error(ballroom(room, _waltz(seed))))
         errors[facing] = float(np.mean(values))
     yield Claim(
         place=place,
@@ -336,7 +351,7 @@ def figure_10(data: Data) -> Iterator[Claim]:
         ours={"facing_error_degrees": errors[0.0], "without_facing_degrees": errors[None]},
         rule="facing_error_degrees < 30 and facing_error_degrees < without_facing_degrees",
         data="built-in traveling waltz, seeds 6 and 7, 20 couples, 30 s each",
-        note="Mean angle between where a leader faces and where the couple travels.",
+        note="Mean angle between the direction that a leader faces and the direction of travel.",
     )
     for between, phase in (("", 0.0), (", between beats", None)):
         for graph in ("learned", "built-in"):
@@ -353,7 +368,7 @@ def figure_10(data: Data) -> Iterator[Claim]:
                              movements=CrowdMovements(library="corpus"))  # fmt: skip
     rows.append(("waltz of the corpus, learned", *_quality(small, steps)))
     if data.cmu is None:
-        yield not_made(place, "The same with captured couples.", _NEEDS)
+        yield not_tested(place, "The same holds for captured couples.", _NEEDS)
     else:
         pairs = [(data.cmu[f"60_{k:02d}"], data.cmu[f"61_{k:02d}"]) for k in range(1, 16)]
         for label, options in (
@@ -366,20 +381,23 @@ def figure_10(data: Data) -> Iterator[Claim]:
                                    floor=Ballfloor(room=(22.0, 16.0), radius=radius),
                                    movements=CrowdMovements(library="cmu"))  # fmt: skip
             rows.append((label, *_quality(own, steps)))
-    header = ("movements and graph", "movements", "nodes", "least gap, m", "foot slide, mm",
+    header = ("movements and graph", "movements", "nodes", "smallest gap, m", "foot slide, mm",
               "floor penetration, mm",
-              "seam acceleration", "beats landed on")  # fmt: skip
+              "seam acceleration", "beats with a footfall")  # fmt: skip
     seams = {str(row[0]): float(str(row[6])) for row in rows}
     yield Claim(
         place=place,
-        statement="A learned graph of five nodes serves a ballroom.",
+        statement="A learned graph of five nodes is good enough for a ballroom.",
         ours={"seams_learned": seams["waltz, learned"], "seams_built_in": seams["waltz, built-in"]},
         rule="seams_learned <= 1.1 * seams_built_in",
         data="built-in traveling waltz, seed 5" + "; CMU 60 and 61, salsa" * (len(rows) > 2),
-        note="Seam accelerations are relative to those of the takes. Transitions of the waltz are "
-        "on the beat, as in the paper, unless the table says between beats; those of other takes "
-        "are where they are smoothest. Figures of salsa differ too much to be blended in 5 nodes; "
-        "by default they are a node each.",
+        note=(
+            "Seam accelerations are relative to those of the takes. Transitions of the waltz "
+            'are on the beat, as in the paper, unless the table says "between beats"; '
+            "transitions of other takes are where they are smoothest. The figures of a salsa "
+            "differ too much to be blended in 5 nodes; by default each of them becomes a "
+            "node."
+        ),
         table=(header, rows),
     )
 
@@ -403,7 +421,7 @@ def _quality(settings: BallroomSettings, steps: Choreography) -> tuple[object, .
 
 
 def _facing_error(made: Ballroom) -> float:
-    """Mean angle, degrees, from the way of two seconds to the heading of the leader."""
+    """Mean angle in degrees between the travel over two seconds and the heading of the leader."""
     off = []
     for agent, center in zip(made.motions, made.centers, strict=True):
         way = center[60:] - center[:-60]
@@ -416,10 +434,10 @@ def _facing_error(made: Ballroom) -> float:
 
 
 def figure_11(data: Data) -> Iterator[Claim]:
-    """Strides of CMU performers in two nodes; 40 soldiers on a street with two corners."""
+    """Strides of CMU performers in two nodes, and 40 soldiers on a street with two corners."""
     place = "Section 6.2, Figure 11"
     if data.cmu is None or data.folder is None:
-        yield not_made(place, "Strides of marches form two nodes of 22.", _NEEDS)
+        yield not_tested(place, "Strides of marches form two nodes of 22 strides each.", _NEEDS)
         yield from _marching(place, data, {"built-in marches": _built_in_marches()}, note="")
         return
     walks = _walks(data.cmu, data.folder)
@@ -429,9 +447,9 @@ def figure_11(data: Data) -> Iterator[Claim]:
     strides, small, pure = _two_nodes([data.corpus[name] for name in own])
     rows.append(("built-in corpus", strides, f"{small:.0%}", f"{pure:.0%}"))
     for subject, names in walks.items():
-        found = _two_nodes([data.cmu[name] for name in names[:20]])
-        if found[0] >= 20:
-            strides, small, pure = found
+        groups = _two_nodes([data.cmu[name] for name in names[:20]])
+        if groups[0] >= 20:
+            strides, small, pure = groups
             rows.append((subject, strides, f"{small:.0%}", f"{pure:.0%}"))
             shares.append(small)
             purities.append(pure)
@@ -446,16 +464,21 @@ def figure_11(data: Data) -> Iterator[Claim]:
             "performers": len(purities),
         },
         rule="median_share_of_smaller_node >= 0.4 and median_share_of_one_foot > 0.95",
-        data="CMU walks of all performers with 8 or more walks; subjects 7, 8, 16, 69 left out",
-        note="The two nodes are the strides that begin with the left and with the right foot. The "
-        "paper does not say what its nodes are; 44 strides of 32 frames exceed its 1299 frames.",
+        data="CMU walks of all performers with 8 or more walks, except subjects 7, 8, 16 and 69",
+        note=(
+            "The two nodes are the strides that begin with the left and with the right foot. "
+            "The paper does not describe its nodes; 44 strides of 32 frames would exceed its "
+            "1299 frames."
+        ),
         table=(("performer", "strides", "smaller node", "strides on the foot of their node"), rows),
     )
     yield _motion_beats(place, data.cmu, walks)
     takes = {"CMU 143": walks["143"], "CMU 104": walks["104"],
              "CMU 91": [f"91_{k:02d}" for k in _PLAIN_91]}  # fmt: skip
     marches = {
-        f"{name}{between}": marching_steps([data.cmu[one] for one in names], transition_phase=phase)
+        f"{name}{between}": marching_steps(
+            [data.cmu[take] for take in names], transition_phase=phase
+        )
         for between, phase in (("", 0.0), (", between beats", None))
         for name, names in takes.items()
     }
@@ -470,21 +493,21 @@ def _built_in_marches() -> Choreography:
 
 
 def _walks(cmu: Library, folder: Path) -> dict[str, list[str]]:
-    """Names of plain walks by subject, of subjects with at least eight."""
-    found: dict[str, list[str]] = defaultdict(list)
+    """Names of plain walks by subject, for subjects with at least eight."""
+    walks: dict[str, list[str]] = defaultdict(list)
     with open(folder / "cmu30-metadata.csv", newline="", encoding="utf-8") as file:
         for row in csv.DictReader(file):
             text = row["description"].lower()
             usable = "walk" in text and not any(word in text for word in _NO_WALK)
             if usable and not row["duplicate_of"] and row["subject"] not in _TRIED:
-                found[row["subject"]].append(row["file"])
-    known = set(cmu.names)
-    found = {key: [name for name in names if name in known] for key, names in found.items()}
-    return {key: names for key, names in found.items() if len(names) >= 8}
+                walks[row["subject"]].append(row["file"])
+    available = set(cmu.names)
+    walks = {key: [name for name in names if name in available] for key, names in walks.items()}
+    return {key: names for key, names in walks.items() if len(names) >= 8}
 
 
 def _two_nodes(walks: list[Motion]) -> tuple[int, float, float]:
-    """Strides, share of the smaller of two groups, share of strides on the foot of their group."""
+    """Number of strides, share of the smaller group, and share on the foot of their group."""
     cuts = []
     for walk in walks:
         walk = conformed(walk, walks[0].skeleton, walks[0].fps)
@@ -502,7 +525,7 @@ def _agreement(a: NDArray[np.bool_], b: NDArray[np.bool_]) -> float:
 
 
 def _motion_beats(place: str, cmu: Library, walks: dict[str, list[str]]) -> Claim:
-    """The same by motion beats instead of footfalls."""
+    """The same with motion beats instead of footfalls."""
     rows = []
     for subject in ("35", "39"):
         takes = [cmu[name] for name in walks[subject][:20]]
@@ -513,8 +536,8 @@ def _motion_beats(place: str, cmu: Library, walks: dict[str, list[str]]) -> Clai
         node = np.zeros(len(steps.movements), int)
         for number, group in enumerate(steps.graph.members):
             node[list(group)] = number
-        motions = {(one.name, mirrored): one.mirror() if mirrored else one
-                   for one in takes for mirrored in (False, True)}  # fmt: skip
+        motions = {(take.name, mirrored): take.mirror() if mirrored else take
+                   for take in takes for mirrored in (False, True)}  # fmt: skip
         left = []
         for movement in steps.movements:
             contacts = motions[movement.source[0], movement.mirrored].contacts()
@@ -525,7 +548,7 @@ def _motion_beats(place: str, cmu: Library, walks: dict[str, list[str]]) -> Clai
                      _agreement(np.array(left), node == 1)))  # fmt: skip
     return Claim(
         place=place,
-        statement="Cut at every second motion beat, strides form two nodes, too.",
+        statement="Strides that are cut at every second motion beat also form two nodes.",
         ours={"least_share_of_one_foot": min(row[3] for row in rows)},
         rule="least_share_of_one_foot > 0.95",
         data="CMU 35 and 39, plain walks straight ahead",
@@ -535,7 +558,7 @@ def _motion_beats(place: str, cmu: Library, walks: dict[str, list[str]]) -> Clai
 
 
 def _marching(place: str, data: Data, every: dict[str, Choreography], note: str) -> Iterator[Claim]:
-    """40 soldiers in formation; figures are those of the first choreography, all in the table."""
+    """40 soldiers in formation; claims use the first choreography, the table has all."""
     rows: list[tuple[object, ...]] = []
     for name, steps in every.items():
         made, rate = _marched(steps)
@@ -557,8 +580,10 @@ def _marching(place: str, data: Data, every: dict[str, Choreography], note: str)
     _draw_march(data, first, second + 5.0)
     yield Claim(
         place=place,
-        statement="40 soldiers march in formation around corners: outer files are faster than "
-        "inner ones.",
+        statement=(
+            "40 soldiers march in formation around corners; outer files are faster than "
+            "inner files."
+        ),
         ours={
             "movements": len(first.choreography.movements),
             "nodes": len(first.choreography.graph),
@@ -578,11 +603,12 @@ def _marching(place: str, data: Data, every: dict[str, Choreography], note: str)
         ours={"beats_landed_on": first_beats, "left_feet_in_step": first.left_feet_in_step()},
         rule="beats_landed_on >= 0.95 and left_feet_in_step >= 0.95",
         data=name,
-        note="A beat counts if a foot lands within one frame (33 ms) of it, a left heel if it "
-        "lands within one frame of the others. Transitions are on the beat, as in the paper; where "
-        f"the table says so, they are where they are smoothest, as by default. {note}".strip(),
-        table=(("strides", "movements", "nodes", "beats a minute", "speed, m/s",
-                "misplacement, cm", "beats landed on", "left heels in step"), rows),
+        note=("A beat counts if a foot lands within one frame (33 ms) of it, and a left heel "
+            "counts if it lands within one frame of the others. Transitions are on the beat, "
+            'as in the paper; in rows marked "between beats", they are where they are '
+            f"smoothest, which is the default here. {note}").strip(),
+        table=(("strides", "movements", "nodes", "beats per minute", "speed, m/s",
+                "misplacement, cm", "beats with a footfall", "left heels in step"), rows),
     )  # fmt: skip
     yield Claim(
         place=place,
@@ -590,12 +616,12 @@ def _marching(place: str, data: Data, every: dict[str, Choreography], note: str)
         paper={"frames_a_second": 50},
         ours={"frames_a_second": first_rate},
         rule="frames_a_second >= paper_frames_a_second",
-        data=f"{name}, processor time of one core, without drawing",
+        data=f"{name}, processor time of one core, without rendering",
     )
 
 
 def _draw_march(data: Data, made: March, seconds: float) -> None:
-    """Soldiers from above with their way of the last three seconds, in the first corner."""
+    """Soldiers seen from above in the first corner, with their paths of the last three seconds."""
     fps = made.motions[0][0].fps
     now = min(int(seconds * fps), made.centers.shape[1] - 1)
     figure = Figure((6.0, 6.0))
@@ -615,7 +641,7 @@ def _draw_march(data: Data, made: March, seconds: float) -> None:
 
 
 def _marched(steps: Choreography) -> tuple[March, float]:
-    """40 soldiers on a street that suits the strides, and frames a second."""
+    """40 soldiers on a street that fits their strides, and the number of frames per second."""
     settings = MarchSettings.kp03(points=STREET, ranks=10, files=4, seconds=40.0,
                                   tempo_bpm=60.0 / steps.period, library="own")  # fmt: skip
     settings = fitted_march(settings, steps, fit_speed=True, fit_street=True)

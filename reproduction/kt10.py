@@ -11,10 +11,26 @@ from reproduction import kt10_reconstruction as reconstruction
 from reproduction.claims import Paper
 
 PAPER = Paper(
-    "kt10",
-    "Krüger, Tautges, Weber & Zinke 2010",
-    "Fast local and global similarity searches in large motion capture databases. SCA.",
-    pages=("features.md", "search.md", "study.md", "fat-graphs.md", "reconstruct.md"),
+    key="kt10",
+    slug="krueger-2010",
+    name="Krüger, Tautges, Weber & Zinke 2010",
+    title="Fast local and global similarity searches in large motion capture databases. SCA.",
+    summary=(
+        "The paper searches motion capture by nearest neighbors in low-dimensional feature "
+        "sets. The lazy neighborhood graph joins neighbors of consecutive frames into "
+        "matches; the same neighbors serve fat graphs and whole-body reconstruction from six "
+        "markers. The small feature sets, the speed and the reconstruction hold up. The graph"
+        " does not find most of the matches of exact DTW in a large database, and removing "
+        "the whole root transform retrieves less than removing only heading and floor "
+        "position."
+    ),
+    pages=(
+        "explanation/features.md",
+        "explanation/search.md",
+        "evidence/distances.md",
+        "explanation/fat-graphs.md",
+        "explanation/reconstruction.md",
+    ),
 )
 PARTS = (
     poses.figure_1,

@@ -1,4 +1,4 @@
-"""Krüger et al. 2010, figure 2 and section 3.3: how far feature sets and distances agree."""
+"""Krüger et al. 2010, figure 2 and section 3.3: agreement of feature sets and distances."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ from motionloom.features import FeatureSet, feature_set, frame_distance
 from motionloom.features.feature_table import LibraryFeatures, principal_components
 from motionloom.library import Library
 from motionloom.search.index.neighbors import open_index
-from reproduction.claims import Claim, Data, not_made
+from reproduction.claims import Claim, Data, not_tested
 from reproduction.kt10_poses import NEEDS_CMU, SETS, WINDOWS, random_frames
 
-VERY_HIGH, HIGH, RATHER_HIGH = 0.9, 0.8, 0.7  # our reading of the paper's words
+VERY_HIGH, HIGH, RATHER_HIGH = 0.9, 0.8, 0.7  # our thresholds for the words that the paper uses
 LARGE = "Section 3.3, large database"
 CLOUDS = ("pc1", "pc11")
 MEASURES = (*SETS, *CLOUDS, "quat", "euler", "wb")
@@ -24,13 +24,13 @@ Correlations = dict[str, Callable[[str, str], float]]  # by `normalize`
 
 
 def figure_2(data: Data) -> Iterator[Claim]:
-    """Rank correlations on 76 clips and on all of CMU: of frames, and of clips compared by DTW.
+    """Rank correlations on 76 clips and on all of CMU, for frames and for clips compared by DTW.
 
-    Sets are normalized as in the paper; the note of a claim says how it stands if only heading
-    and place are removed, as by default here and in the point clouds.
+    Feature sets are normalized as in the paper. The note of a claim reports its outcome if only the
+    heading and the position on the floor are removed, as in our defaults and in point clouds.
     """
     if data.clips is None or data.cmu is None:
-        yield not_made("Figure 2", "Distance measures agree on near neighbors.", NEEDS_CMU)
+        yield not_tested("Figure 2", "Distance measures agree on near neighbors.", NEEDS_CMU)
         return
     from motionloom.plots.pages.evaluation_report import write_rank_correlations
 
@@ -52,7 +52,7 @@ def figure_2(data: Data) -> Iterator[Claim]:
     yield from _agreements(LARGE, large, place, ("e15x3", "e30x3"))
     yield _claim(
         LARGE,
-        "Windows agree highly with `pc11`, single frames rather highly with `pc1`.",
+        "Windows agree highly with `pc11`; single frames agree rather highly with `pc1`.",
         lambda key: (
             {f"{name}_pc11": large[key](name, "pc11") for name in WINDOWS}
             | {f"{name}_pc1": large[key](name, "pc1") for name in ("e15", "e30", "e39")}
@@ -60,11 +60,12 @@ def figure_2(data: Data) -> Iterator[Claim]:
         f"min(e15x3_pc11, e15x5_pc11, e30x3_pc11) >= {HIGH} "
         f"and min(e15_pc1, e30_pc1, e39_pc1) >= {RATHER_HIGH}",
         place,
-        "Point clouds keep height and tilt of the pelvis.",
+        "Point clouds keep the height and tilt of the pelvis.",
     )
     yield _claim(
         LARGE,
-        "Correlations with `pca16`, and of single frames with windows, are lower than on 76 clips.",
+        "Correlations with `pca16`, and correlations of single frames with windows, are "
+        "lower than on 76 clips.",
         lambda key: {
             f"{a}_{b}_{what}": of[key](a, b)
             for a, b in (("e15", "pca16"), ("e15", "e15x3"), ("e30", "e30x3"))
@@ -79,16 +80,16 @@ def figure_2(data: Data) -> Iterator[Claim]:
 def _agreements(
     where: str, of: Correlations, place: str, also: tuple[str, str], picture: str | None = None
 ) -> Iterator[Claim]:
-    """What the paper says of the small database and again of the large one."""
+    """Statements that the paper makes about both the small and the large database."""
     very = (("e30", "e39"), ("e15x3", "e15x5"), also)
     named = ", ".join(f"`{a}` and `{b}`" for a, b in very)
     yield _claim(
         where,
-        f"Very highly correlated are {named}.",
+        f"The following pairs are very highly correlated: {named}.",
         lambda key: {f"{a}_{b}": of[key](a, b) for a, b in very},
         " and ".join(f"{a}_{b} >= {VERY_HIGH}" for a, b in very),
         place,
-        f"Very high is taken as {VERY_HIGH}, high as {HIGH}, rather high as {RATHER_HIGH}.",
+        f'We read "very high" as {VERY_HIGH}, "high" as {HIGH} and "rather high" as {RATHER_HIGH}.',
         picture,
     )
     yield _claim(
@@ -101,7 +102,7 @@ def _agreements(
 
 
 def _small_database(poses: Correlations, segments: Correlations, place: str) -> Iterator[Claim]:
-    """What the paper says of the small database alone, and of segments."""
+    """Statements that the paper makes about the small database only, and about segments."""
     pairs = (("e15", "e15x3"), ("e15", "e15x5"), ("e30", "e30x3"))
     yield _claim(
         "Figure 2",
@@ -129,7 +130,7 @@ def _small_database(poses: Correlations, segments: Correlations, place: str) -> 
     )
     yield _claim(
         "Figure 2",
-        "Distances of Euler angles rank quaternions better than the other way round.",
+        "Distances of Euler angles rank quaternions better than the reverse.",
         lambda key: {
             "euler_quat": poses[key]("euler", "quat"), "quat_euler": poses[key]("quat", "euler")
         },
@@ -138,30 +139,31 @@ def _small_database(poses: Correlations, segments: Correlations, place: str) -> 
     )  # fmt: skip
     yield _claim(
         "Figure 2",
-        "Eight components lose much: others agree less with `pca8` than with `pca16`.",
+        "Eight components lose a lot of information: other measures agree less with `pca8` "
+        "than with `pca16`.",
         lambda key: {
             name: float(np.mean([poses[key](o, name) for o in ("e15", "e30", "e39", "pc1")]))
             for name in ("pca8", "pca16")
         },
         "pca16 - pca8 >= 0.1",
         place,
-        "Strong loss is taken as a tenth.",
+        'We read "a lot" as a difference of 0.1.',
     )
     larger = ("e30", "e39", *CLOUDS)
     yield _claim(
         "Section 3.3",
-        "`e15` agrees more with larger sets and with point clouds than `pca16` does.",
+        "`e15` agrees better with larger sets and with point clouds than `pca16` does.",
         lambda key: {
             f"{name}_{o}": poses[key](name, o) for o in larger for name in ("e15", "pca16")
         },
         " and ".join(f"e15_{o} > pca16_{o}" for o in larger),
         place,
-        "Components are fitted on all of CMU, of 17 joints.",
+        "Components are fitted on 17 joints and all of CMU.",
     )
     both = (("e15", "e15x3"), ("e30", "e30x3"))
     yield _claim(
         "Section 3.3",
-        "On segments, single frames and windows agree more than on frames.",
+        "Single frames and windows agree better on segments than on frames.",
         lambda key: (
             {f"{a}_poses": poses[key](a, b) for a, b in both}
             | {f"{a}_segments": segments[key](a, b) for a, b in both}
@@ -172,18 +174,18 @@ def _small_database(poses: Correlations, segments: Correlations, place: str) -> 
     others = [name for name in MEASURES if name != "wb"]
     yield _claim(
         "Section 3.3",
-        "On segments, `wb` agrees more with almost all other measures than on frames.",
+        "`wb` agrees better with almost all other measures on segments than on frames.",
         lambda key: {
             "higher": sum(segments[key]("wb", o) > poses[key]("wb", o) for o in others),
             "measures": len(others),
         },
         "higher >= 0.8 * measures",
         place,
-        "Almost all is taken as four fifths.",
+        'We read "almost all" as four fifths.',
     )
     yield _claim(
         "Section 3.3",
-        "On segments, the correlations of principal components are lower than on frames.",
+        "Correlations of principal components are lower on segments than on frames.",
         lambda key: {
             what: float(np.mean([of[key](o, p) for o in ("e15", "e30", "pc1") for p in SETS[:3]]))
             for what, of in (("poses", poses), ("segments", segments))
@@ -194,19 +196,19 @@ def _small_database(poses: Correlations, segments: Correlations, place: str) -> 
 
 
 def _large(data: Data, normalize: str) -> Callable[[str, str], float]:
-    """Correlations on all of CMU: neighbors by the index, all measures on those."""
+    """Correlations on all of CMU; the index finds the neighbors, and all measures rank them."""
     assert data.cmu is not None
     tables = {name: data.cmu.features(name, normalize=normalize) for name in SETS}
     frames = random_frames(tables["e30x3"], 48, seed=5)
     near = {
         name: open_index(data.cmu.store, table, "bucket")
         .nearest(np.ascontiguousarray(table.rows[frames]), table.rows, k=257)[1]
-        .reshape(-1, 257)[:, 1:]  # the first is the frame itself, or its equal
+        .reshape(-1, 257)[:, 1:]  # the first neighbor is the frame itself or an identical one
         for name, table in tables.items()
     }
     wanted = np.unique(np.concatenate([frames, *(each.ravel() for each in near.values())]))
     clouds = {name: _prepared(data.cmu, tables["e15"], wanted, name) for name in CLOUDS}
-    found = np.empty((len(SETS), len(SETS) + len(CLOUDS)))
+    correlations = np.empty((len(SETS), len(SETS) + len(CLOUDS)))
 
     def distances(name: str, by: str) -> NDArray:
         if name in SETS:
@@ -223,12 +225,12 @@ def _large(data: Data, normalize: str) -> Callable[[str, str], float]:
 
     for number, by in enumerate(SETS):
         matrices = [distances(name, by) for name in (*SETS, *CLOUDS)]
-        found[number] = mean_correlations(matrices, 256)[number]
-    return _named((*SETS, *CLOUDS), found)
+        correlations[number] = mean_correlations(matrices, 256)[number]
+    return _named((*SETS, *CLOUDS), correlations)
 
 
 def _fitted(name: str, normalize: str, library: Library) -> FeatureSet:
-    """A feature set; its principal components are those of the library."""
+    """A feature set; principal components are those of the library."""
     chosen = feature_set(name, normalize=normalize)
     if chosen.components is None:
         return chosen
@@ -236,7 +238,7 @@ def _fitted(name: str, normalize: str, library: Library) -> FeatureSet:
 
 
 def _named(names: Sequence[str], matrix: NDArray) -> Callable[[str, str], float]:
-    """Correlation by the names of two measures; the first chooses the neighbors."""
+    """Correlations by the names of two measures; the first one selects the neighbors."""
     at = {name: number for number, name in enumerate(names)}
     return lambda a, b: float(matrix[at[a], at[b]])
 
@@ -250,7 +252,7 @@ def _claim(
     note: str = "",
     picture: str | None = None,
 ) -> Claim:
-    """A claim on the paper's normalization, with a note on ours."""
+    """A claim about the normalization of the paper, with a note about ours."""
     full, heading = (
         Claim(
             place=place,
@@ -262,17 +264,17 @@ def _claim(
         )
         for key in ("full", "heading")
     )
-    told = ", ".join(f"{name} {value:g}" for name, value in heading.ours.items())
-    beside = f"With `heading`: {heading.outcome} ({told})."
+    figures = ", ".join(f"{name} {value:g}" for name, value in heading.ours.items())
+    heading_note = f"With `heading`: {heading.outcome} ({figures})."
     if heading.ours == full.ours:
-        beside = ""
-    return replace(full, note=" ".join(filter(None, [note, beside])))
+        heading_note = ""
+    return replace(full, note=" ".join(filter(None, [note, heading_note])))
 
 
 def _prepared(
     library: Library, features: LibraryFeatures, rows: NDArray[np.int64], name: str
 ) -> NDArray:
-    """Frames of a library, given by rows of its features in order, prepared by a measure."""
+    """Prepare frames of a library for a measure; frames are given by their sorted row numbers."""
     measure = frame_distance(name)
     motion_of = np.searchsorted(features.starts, rows, side="right") - 1
     parts = []

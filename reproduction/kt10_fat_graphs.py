@@ -15,20 +15,20 @@ from motionloom.features.feature_sets import BODY_ROLES
 from motionloom.motion import Motion
 from motionloom.ragged import Ragged
 from motionloom.search.index.bucket_index import BucketIndex
-from reproduction.claims import Claim, Data, not_made
+from reproduction.claims import Claim, Data, not_tested
 from reproduction.kt10_poses import NEEDS_CMU
 
-RADIUS = 0.07  # meters; the default of fat graphs
+RADIUS = 0.07  # in meters, the default of fat graphs
 SUBJECTS = ("07", "16", "35")
-# As many poses of as many joints as `pc11`; turned by heading, not by the best angle.
+# The same number of poses and joints as `pc11`, but rotated by heading, not by the best angle.
 CLOUD = FeatureSet("cloud", ("hips", *BODY_ROLES), samples=11, window_seconds=1.0 / 3.0)
 
 
 def section_5_3_base_poses(data: Data) -> Iterator[Claim]:
-    """Base poses by the index against all distances, on the walks and runs of three subjects."""
-    statement = "The base poses found by the index are those of the quadratic construction."
+    """Base poses from the index and from all distances, on walks and runs of three subjects."""
+    statement = "The base poses found with the index are those of the quadratic construction."
     if data.cmu is None:
-        yield not_made("Section 5.3", statement, NEEDS_CMU)
+        yield not_tested("Section 5.3", statement, NEEDS_CMU)
         return
     measure = feature_set("e15", normalize="paper")
     radius = RADIUS / measure.scale
@@ -38,14 +38,14 @@ def section_5_3_base_poses(data: Data) -> Iterator[Claim]:
         names = [name for name in data.cmu.names if name.startswith(f"{subject}_")]
         table = Ragged.from_rows(measure.prepare(data.cmu[name]) for name in names)
         counts, expected = _quadratic(table.values, radius, most=8)
-        found, limited = (
+        base_poses, limited = (
             base_poses(table, radius=radius, apart=0, k=k, most=8, least=1).rows
             for k in (None, 256)
         )
         ours["subjects"] += 1
         ours["poses"] += len(expected)
-        ours["same"] += int(np.sum(found == expected))
-        ours["first"] += int(found[0] == expected[0])
+        ours["same"] += int(np.sum(base_poses == expected))
+        ours["first"] += int(base_poses[0] == expected[0])
         ours["first_limited"] += int(limited[0] == expected[0])
         full = float(np.mean(counts >= 256))
         rows.append([subject, f"{len(table.values):,}", f"{full:.2f}", int(counts.max())])
@@ -55,13 +55,23 @@ def section_5_3_base_poses(data: Data) -> Iterator[Claim]:
         ours=ours,
         rule="same == poses",
         data=f"CMU subjects {', '.join(SUBJECTS)}, all takes; `e15`, radius {RADIUS} m",
-        note="`first_limited`: first base poses that are right with at most 256 neighbors.",
-        table=(["subject", "frames", "share with 256 neighbors or more", "most neighbors"], rows),
+        note=(
+            "`first_limited` counts first base poses that are correct with at most 256 neighbors."
+        ),
+        table=(
+            [
+                "subject",
+                "frames",
+                "share with at least 256 neighbors",
+                ("largest number of neighbors"),
+            ],
+            rows,
+        ),
     )
 
 
 def _quadratic(rows: NDArray, radius: float, most: int) -> tuple[NDArray, NDArray]:
-    """Neighbors of every frame, and base poses, by all distances."""
+    """Neighbors of every frame and base poses, computed from all distances."""
     from scipy.spatial.distance import cdist
 
     near = cdist(rows, rows) <= radius
@@ -75,9 +85,9 @@ def _quadratic(rows: NDArray, radius: float, most: int) -> tuple[NDArray, NDArra
 
 def section_5_3_time(data: Data) -> Iterator[Claim]:
     """Processor time to count the neighbors of all frames of random walks."""
-    statement = "Base poses take O(n log n) instead of O(n^2)."
+    statement = "Finding base poses takes O(n log n) instead of O(n^2)."
     if data.cmu is None or data.folder is None:
-        yield not_made("Section 5.3", statement, NEEDS_CMU)
+        yield not_tested("Section 5.3", statement, NEEDS_CMU)
         return
     features = data.cmu.features("e15", normalize="paper")
     names = np.random.default_rng(8).permutation(_walks(data))
@@ -93,9 +103,9 @@ def section_5_3_time(data: Data) -> Iterator[Claim]:
             ("all", lambda: index.counts(rows, rows, radius=radius)),  # noqa: B023
         ):
             start = time.process_time()
-            found = act()
+            counts = act()
             spent[name].append(time.process_time() - start)
-        mean.append(float(np.mean(found)))
+        mean.append(float(np.mean(counts)))
     power = {
         key: float(np.polyfit(np.log(sizes), np.log(each), 1)[0]) for key, each in spent.items()
     }
@@ -107,11 +117,13 @@ def section_5_3_time(data: Data) -> Iterator[Claim]:
             "all_exponent": round(power["all"], 2),
         },
         rule="limited_exponent <= 1.3",
-        data=f"CMU takes called walks, in random order; `e15`, radius {RADIUS} m",
-        note="Exponents of n. With a fixed radius every frame has more neighbors in a larger "
-        "database, and each must be visited.",
+        data=f"CMU takes described as walks, in random order; `e15`, radius {RADIUS} m",
+        note=(
+            "Exponents of n. With a fixed radius, every frame has more neighbors in a larger "
+            "database, and each of them must be visited."
+        ),
         table=(
-            ["frames", "neighbors, mean", "256 nearest listed, s", "all counted, s"],
+            ["frames", "mean number of neighbors", "listing 256 nearest, s", "counting all, s"],
             [
                 [f"{n:,}", f"{m:.0f}", f"{a:.2f}", f"{b:.2f}"]
                 for n, m, a, b in zip(sizes, mean, *spent.values(), strict=True)
@@ -121,8 +133,10 @@ def section_5_3_time(data: Data) -> Iterator[Claim]:
 
 
 def section_5_3_motion(data: Data) -> Iterator[Claim]:
-    """Characters steered through fat graphs with base poses by `e15` and by point clouds."""
-    statement = "Motions of the fast fat graph are as good as those of the original construction."
+    """Steer characters through fat graphs with base poses from `e15` and from point clouds."""
+    statement = (
+        "Motions from the fast fat graph are as good as those from the original construction."
+    )
     sets: dict[str, Sequence[Motion]] = {
         "built-in walks": [
             data.corpus[name] for name in data.corpus.names if name.startswith("walk_")
@@ -153,10 +167,11 @@ def section_5_3_motion(data: Data) -> Iterator[Claim]:
         rule="e15_slide <= 1.25 * cloud_slide and e15_seams <= 1.25 * cloud_seams "
         "and e15_heading <= 1.5 * cloud_heading and e15_speed <= 1.5 * cloud_speed",
         data=", ".join(sets),
-        note="`cloud`: windows of 11 poses of 18 joints, turned by heading; `e15x3` is the default "
-        "here. As good: slide and acceleration at most a quarter more, deviations at most a half.",
+        note=("`cloud`: windows of 11 poses of 18 joints, rotated by heading. `e15x3` is the "
+            'default here. We read "as good" as at most a quarter more slide and '
+            "acceleration, and at most half more deviation."),
         table=(
-            ["motions", "compared by", "base poses", "heading off, degrees", "speed off, m/s",
+            ["motions", "compared with", "base poses", "heading error, degrees", "speed error, m/s",
              "foot slide, cm", "acceleration at seams"],
             rows,
         ),
@@ -164,10 +179,11 @@ def section_5_3_motion(data: Data) -> Iterator[Claim]:
 
 
 def steered(graph: FatGraph, seed: int = 0) -> tuple[float, float, float, float]:
-    """Deviation of heading (degrees) and speed (m/s), foot slide (cm), acceleration at seams.
+    """Errors of heading (degrees) and speed (m/s), foot slide (cm) and acceleration at seams.
 
-    Another direction, up to 115 degrees away, and another speed every 8 s, twelve times; the last
-    2.5 s of each are measured. Slide and acceleration: a minute, with new controls every 3 s.
+    The direction changes by up to 115 degrees, and the speed changes, every 8 s, twelve times; the
+    last 2.5 s of each interval are measured. Slide and acceleration are measured over a minute in
+    which the controls change every 3 s.
     """
     rng = np.random.default_rng(seed)
     speeds = [edge.parametric.space.examples[:, 1] for edge in graph.edges]
@@ -196,7 +212,7 @@ def steered(graph: FatGraph, seed: int = 0) -> tuple[float, float, float, float]
 
 
 def _walks(data: Data) -> list[str]:
-    """CMU takes described as walks, repeats left out."""
+    """CMU takes described as walks, without repeated takes."""
     assert data.folder is not None and data.cmu is not None
     with open(data.folder / "cmu30-metadata.csv", encoding="utf-8", newline="") as file:
         rows = list(csv.DictReader(file))

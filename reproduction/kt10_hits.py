@@ -1,4 +1,4 @@
-"""Krüger et al. 2010, figure 3 and table 2: what the lazy graph finds, by feature set."""
+"""Krüger et al. 2010, figure 3 and table 2: matches of the lazy graph by feature set."""
 
 from __future__ import annotations
 
@@ -19,22 +19,22 @@ from motionloom.motion import Motion
 from motionloom.search.candidates import Alignments, Candidate, Limits
 from motionloom.search.index.bucket_index import BucketIndex
 from motionloom.search.subsequence.lazy_graph import lazy_matches
-from reproduction.claims import Claim, Data, not_made
+from reproduction.claims import Claim, Data, not_tested
 from reproduction.kt10_matching import PAPER_GRAPH, overlap
 from reproduction.kt10_poses import NEEDS_CMU
 
 # --- figure 3 ---------------------------------------------------------------------------------
 
 GRID_SETS = ("e15", "e30", "e15x3", "e30x3")
-GRID_K = 20  # of 93 frames; ours
+GRID_K = 20  # for 93 frames; our choice
 GRID_MOTION, GRID_QUERY = "69_31", ("69_32", 30, 62)
 
 
 def figure_3(data: Data) -> Iterator[Claim]:
-    """Two steps of a left turn aligned with six: sparse grids, paths, and DTW of point clouds."""
-    statement = "With any feature set the segments of DTW on point clouds are found."
+    """Align two steps of a left turn with six: sparse grids, paths, and DTW of point clouds."""
+    statement = "Every feature set finds the segments that DTW finds on point clouds."
     if data.cmu is None:
-        yield not_made("Figure 3", statement, NEEDS_CMU)
+        yield not_tested("Figure 3", statement, NEEDS_CMU)
         return
     motion, (take, first, last) = data.cmu[GRID_MOTION], GRID_QUERY
     query = data.cmu[take][first:last]
@@ -43,7 +43,7 @@ def figure_3(data: Data) -> Iterator[Claim]:
     starts = np.array([0, len(motion)])
     alignments = Alignments(lambda low, high: cloud[:, low:high], starts, len(query), "classic")
     exact = alignments.best(costs[-1], limits=Limits(max_matches=2))
-    grids, found, opposite = {}, {}, {}
+    grids, matches_of, opposite = {}, {}, {}
     for name in GRID_SETS:
         measure = feature_set(name, normalize="paper")
         rows = measure.prepare(motion)
@@ -51,11 +51,13 @@ def figure_3(data: Data) -> Iterator[Claim]:
         matches = lazy_matches(*near, np.array([0, len(rows)]), **PAPER_GRAPH)
         grid = np.full((len(query), len(rows)), np.nan)
         grid[np.repeat(np.arange(len(query)), np.diff(near[0])), near[1]] = near[2]
-        grids[name], found[name] = grid, matches
+        grids[name], matches_of[name] = grid, matches
         opposite[name] = _opposite(query, motion, np.isfinite(grid))
-    _draw_grids(grids, found, cloud, exact, data)
+    _draw_grids(grids, matches_of, cloud, exact, data)
     best = {
-        name: min(max((overlap(one, f) for f in found[name]), default=0.0) for one in exact)
+        name: min(
+            max((overlap(segment, f) for f in matches_of[name]), default=0.0) for segment in exact
+        )
         for name in GRID_SETS
     }
     place = f"CMU, two steps of {take} in {GRID_MOTION}, smooth left turns, k = {GRID_K}"
@@ -65,31 +67,36 @@ def figure_3(data: Data) -> Iterator[Claim]:
         ours={name: round(value, 2) for name, value in best.items()},
         rule="min(e15, e30, e15x3, e30x3) >= 0.5",
         data=place,
-        note="Intersection over union of a match with each of the best two segments of DTW on "
-        "`pc1`, the smaller of the two; a half counts as the same. Takes, k and rule were changed "
-        "after a first try.",
+        note=(
+            "The smaller of two overlaps (intersection over union): those of a match with "
+            "each of the two best segments of DTW on `pc1`. An overlap of at least one half "
+            "counts as the same segment. Takes, k and rule were changed after a first "
+            "attempt."
+        ),
         picture="papers-kt10-grids.png",
     )
     yield Claim(
         place="Figure 3",
-        statement="Single frames do not tell forward from backward, windows do.",
+        statement="Single frames do not distinguish forward from backward motion; windows do.",
         ours={name: round(value, 3) for name, value in opposite.items()},
         rule="e15 >= 2 * e15x3 and e30 >= 2 * e30x3",
         data=place,
-        note="Share of the near cells whose poses move in opposite directions; the last of four "
-        "measures tried.",
+        note=(
+            "Share of near cells whose poses move in opposite directions. Three other "
+            "measures were tried before this one."
+        ),
     )
 
 
 def _opposite(query: Motion, motion: Motion, near: NDArray[np.bool_]) -> float:
-    """Share of the cells in which the velocities of wrists, ankles and head oppose each other."""
+    """Share of cells in which wrists, ankles and head move in opposite directions."""
     measure = feature_set("e15", normalize="paper")
     a, b = (np.gradient(measure.prepare(each), axis=0) for each in (query, motion))
     return float(((a @ b.T) < 0.0)[near].mean())
 
 
 def _draw_grids(
-    grids: dict, found: dict, cloud: NDArray, exact: list[Candidate], data: Data
+    grids: dict, matches_of: dict, cloud: NDArray, exact: list[Candidate], data: Data
 ) -> None:
     import matplotlib.pyplot as plt
 
@@ -97,7 +104,7 @@ def _draw_grids(
     for axes, (name, grid) in zip(panels, grids.items(), strict=False):
         axes.set_facecolor("#bcd3ee")
         axes.imshow(grid, origin="lower", cmap="gray", aspect="auto", interpolation="nearest")
-        for match in found[name]:
+        for match in matches_of[name]:
             axes.plot(match.path[:, 1], match.path[:, 0], color="#d0342c", lw=1.6)
         axes.set_title(name, loc="left", fontsize=10)
     panels[-1].imshow(cloud, origin="lower", cmap="gray", aspect="auto")
@@ -116,7 +123,7 @@ def _draw_grids(
 # --- table 2 ----------------------------------------------------------------------------------
 
 HIT_SETS = ("e15", "pca8", "pca16", "e30", "e15x3", "e30x3")
-HIT_K = {"corpus": 1024, "take": 256}  # of 41,704 frames, of some 1,200; ours
+HIT_K = {"corpus": 1024, "take": 256}  # for 41,704 frames, and for about 1,200; our choice
 CORPUS_QUERIES = {
     "kick to the side, right leg": ("kick_side_mid_right_p0", lambda row: row["leg"] == "right"
                                     and abs(row["azimuth"]) > 0.9),
@@ -125,11 +132,12 @@ CORPUS_QUERIES = {
 
 
 def table_2(data: Data) -> Iterator[Claim]:
-    """Right and wrong hits of the paper's graph by feature set, judged by labels.
+    """Correct and wrong matches of the graph of the paper by feature set, judged by labels.
 
-    Captured takes: six labeled actions, each searched in its own take. Built-in corpus: a kick to
-    the side and a punch, searched in everything. Hits overlap a true occurrence by half of what
-    the two cover; optional occurrences count neither way.
+    In captured takes, six labeled actions are each searched in their own take. In the built-in
+    corpus, a kick to the side and a punch are searched in all motions. A match is correct if its
+    intersection with a true occurrence is at least half of their union; optional occurrences are
+    ignored.
     """
     hits: dict[str, dict[str, tuple[set, int]]] = {}
     for title, (name, right) in CORPUS_QUERIES.items():
@@ -150,22 +158,24 @@ def table_2(data: Data) -> Iterator[Claim]:
     counts = {s: sum(len(by_set[s][0]) for by_set in hits.values()) for s in HIT_SETS}
     wrong = {s: sum(by_set[s][1] for by_set in hits.values()) for s in HIT_SETS}
     place = f"{len(hits)} queries: " + ("corpus and CMU takes" if len(hits) > 2 else "corpus")
-    note = f"k is ours: {HIT_K['corpus']} in the corpus, {HIT_K['take']} in a take."
+    note = f"k is our choice: {HIT_K['corpus']} in the corpus, {HIT_K['take']} in a take."
     larger = ("e30", "e15x3", "e30x3")
     yield Claim(
         place="Table 2",
-        statement="`e15` finds the same or almost the same as larger sets.",
-        paper="per query 3 to 10 right hits; larger sets -2 to +3 of 5 to 9",
+        statement="`e15` finds the same matches as larger sets, or almost the same.",
+        paper="3 to 10 correct matches per query; larger sets find -2 to +3 of 5 to 9",
         ours={"e15": counts["e15"]} | {s: counts[s] for s in larger},
         rule="max(abs(e30 - e15), abs(e15x3 - e15), abs(e30x3 - e15)) <= 0.2 * e15",
         data=place,
-        note=f"Almost is taken as a fifth of the right hits. {note} With one radius for all sets "
-        "instead, tried first, it does not hold (31 to 57).",
-        table=(["query", "hits (not by `e15`)", *HIT_SETS], rows),
+        note=(
+            f'We read "almost" as a fifth of the correct matches. {note} With a single radius '
+            "for all sets, which was tried first, the statement does not hold (31 to 57)."
+        ),
+        table=(["query", "matches (not found by `e15`)", *HIT_SETS], rows),
     )
     yield Claim(
         place="Table 2",
-        statement="`pca16` finds much the same; `pca8` finds fewer.",
+        statement="`pca16` finds about the same; `pca8` finds fewer.",
         paper={"e15": 20, "pca8": 13, "pca16": 19},
         ours={s: counts[s] for s in ("e15", "pca8", "pca16")},
         rule="abs(pca16 - e15) <= 0.2 * e15 and pca8 < pca16 and pca8 < e15",
@@ -176,7 +186,7 @@ def table_2(data: Data) -> Iterator[Claim]:
     ]
     yield Claim(
         place="Table 2",
-        statement="Sometimes larger sets find more than `e15`, sometimes fewer.",
+        statement="Larger sets sometimes find more than `e15` and sometimes fewer.",
         paper={"more": 4, "fewer": 2},
         ours={
             "more": sum(d > 0 for d in differences),
@@ -188,12 +198,12 @@ def table_2(data: Data) -> Iterator[Claim]:
     )
     yield Claim(
         place="Table 2",
-        statement="`e15` finds nothing wrong.",
+        statement="`e15` has no wrong matches.",
         paper={"wrong": 0, "right": 20},
         ours={"wrong": wrong["e15"], "right": counts["e15"]},
         rule="wrong <= 0.05 * right",
         data=place,
-        note="Up to one wrong hit in twenty counts as nothing.",
+        note="We accept one wrong match in twenty.",
     )
 
 
@@ -202,26 +212,26 @@ def _hits(
     true: Sequence[tuple[float, float]],
     optional: Sequence[tuple[float, float]] = (),
 ) -> tuple[set[int], int]:
-    """Numbers of the true ranges that are hit, and the number of wrong ranges."""
+    """Indices of the true ranges that are matched, and the number of wrong matches."""
 
     def shared(a: tuple[float, float], b: tuple[float, float]) -> float:
         return max(0.0, min(a[1], b[1]) - max(a[0], b[0])) / (max(a[1], b[1]) - min(a[0], b[0]))
 
     right, wrong = set(), 0
-    for one in ranges:
-        hit = {n for n, other in enumerate(true) if shared(one, other) >= 0.5}
+    for matched in ranges:
+        hit = {n for n, other in enumerate(true) if shared(matched, other) >= 0.5}
         right |= hit
-        wrong += not hit and not any(shared(one, other) >= 0.5 for other in optional)
+        wrong += not hit and not any(shared(matched, other) >= 0.5 for other in optional)
     return right, wrong
 
 
 def _take_hits(library: Library, task: Task, features: str) -> tuple[set[int], int]:
     query = f"{task.motion}:{round(task.start * 30)}-{round(task.end * 30)}"
-    found = library.search(
+    matches = library.search(
         query,
         ml.SearchSettings.kt10(features=features, only=task.motion, k=HIT_K["take"], max=None),
     )
-    return _hits([(hit.start, hit.end) for hit in found], task.occurrences, task.optional)
+    return _hits([(hit.start, hit.end) for hit in matches], task.occurrences, task.optional)
 
 
 def _corpus_hits(
@@ -231,9 +241,9 @@ def _corpus_hits(
     with open(data.corpus_files / "truth.csv", encoding="utf-8", newline="") as file:
         rows = list(csv.DictReader(file))
     options = {"k": HIT_K["corpus"], "max": None} | options
-    found = library.search(name, ml.SearchSettings.kt10(features=features, **options))
+    matches = library.search(name, ml.SearchSettings.kt10(features=features, **options))
     hits, wrong = set(), 0
-    for hit in found:
+    for hit in matches:
         same, other = _hits(
             [(hit.start_frame, hit.end_frame)],
             [
@@ -253,19 +263,25 @@ def _corpus_hits(
 
 
 def section_5_1(data: Data) -> Iterator[Claim]:
-    """Matches as queries of further rounds, on kicks of the right leg in the built-in corpus."""
+    """Use matches as queries of further rounds, on right-leg kicks of the built-in corpus."""
     name, right = "kick_front_mid_right_p0", lambda row: row["leg"] == "right"
-    rows, found = [], {}
+    rows, counts = [], {}
     for tiers in (1, 2, 3):
         hits, wrong = _corpus_hits(data, name, right, tiers=tiers, max_distance=0.08, max=100)
-        found[f"right_{tiers}"], found[f"wrong_{tiers}"] = len(hits), wrong
+        counts[f"right_{tiers}"], counts[f"wrong_{tiers}"] = len(hits), wrong
         rows.append([tiers, len(hits), wrong])
     yield Claim(
         place="Section 5.1",
-        statement="With matches as new queries, motions are found that are logically similar.",
-        ours=found,
+        statement="Using matches as new queries finds logically similar motions.",
+        ours=counts,
         rule="right_3 > right_1 and wrong_3 <= 0.1 * right_3",
-        data="built-in corpus; a front kick, kicks of the right leg in any direction are right",
-        note="Matches within 0.08 m, 100 at most: ours. One wrong hit in ten is accepted.",
+        data=(
+            "built-in corpus; the query is a front kick, and kicks of the right leg in any "
+            "direction are correct"
+        ),
+        note=(
+            "At most 100 matches within 0.08 m, which is our choice. We accept one wrong "
+            "match in ten."
+        ),
         table=(["rounds", "right", "wrong"], rows),
     )

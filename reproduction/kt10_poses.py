@@ -17,13 +17,13 @@ from motionloom.features.feature_table import LibraryFeatures
 from motionloom.library import Library
 from motionloom.search.index.bucket_index import BucketIndex
 from motionloom.search.index.neighbors import open_index
-from reproduction.claims import Claim, Data, not_made
+from reproduction.claims import Claim, Data, not_tested
 
-SETS = ("pca8", "pca16", "pca25", "e15", "e30", "e39", "e15x3", "e15x5", "e30x3")  # of table 1
+SETS = ("pca8", "pca16", "pca25", "e15", "e30", "e39", "e15x3", "e15x5", "e30x3")  # as in table 1
 SINGLE, WINDOWS = SETS[:6], SETS[6:]
 NEEDS_CMU = "needs the CMU database"
 
-# Milliseconds for 16 and 256 nearest neighbors among the 1,038,388 frames of CMU, in the order
+# Milliseconds for the 16 and 256 nearest neighbors among the 1,038,388 frames of CMU, in the order
 # of SETS, and for 256 among the 380,813 frames of HDM05.
 PAPER_16 = (0.25, 2.15, 5.37, 1.65, 6.37, 8.71, 20.62, 37.08, 55.59)
 PAPER_256 = (1.35, 8.97, 18.10, 7.36, 24.12, 31.68, 60.23, 96.55, 136.29)
@@ -45,7 +45,7 @@ POSES = (
 
 
 def processor_ms(act: Callable[[], object], *, rounds: int = 3) -> float:
-    """Least processor time of some rounds, in milliseconds."""
+    """Shortest processor time of several rounds, in milliseconds."""
     least = np.inf
     for _ in range(rounds):
         start = time.process_time()
@@ -55,19 +55,19 @@ def processor_ms(act: Callable[[], object], *, rounds: int = 3) -> float:
 
 
 def random_frames(features: LibraryFeatures, count: int, seed: int) -> NDArray[np.int64]:
-    """Numbers of random feature vectors without missing values."""
-    found = np.random.default_rng(seed).integers(0, len(features), 2 * count)
-    return found[np.isfinite(features.rows[found]).all(axis=1)][:count]
+    """Indices of random feature vectors without missing values."""
+    drawn = np.random.default_rng(seed).integers(0, len(features), 2 * count)
+    return drawn[np.isfinite(features.rows[drawn]).all(axis=1)][:count]
 
 
 # --- figure 1 ---------------------------------------------------------------------------------
 
 
 def figure_1(data: Data) -> Iterator[Claim]:
-    """The 256 nearest neighbors of nine poses, and the time to find each."""
+    """Find the 256 nearest neighbors of nine poses, and measure the time for each."""
     statement = "The 256 nearest neighbors of a pose are found in a few milliseconds."
     if data.cmu is None:
-        yield not_made("Figure 1", statement, NEEDS_CMU)
+        yield not_tested("Figure 1", statement, NEEDS_CMU)
         return
     features = data.cmu.features("e15", normalize="paper")
     index = open_index(data.cmu.store, features, "bucket")
@@ -86,7 +86,10 @@ def figure_1(data: Data) -> Iterator[Claim]:
         ours={"largest_ms": round(max(times), 2), "mean_ms": round(float(np.mean(times)), 2)},
         rule="largest_ms <= 10",
         data=f'CMU, {len(features):,} frames; 9 poses, `e15`, `normalize="paper"`',
-        note="A few is taken as ten. Above each pose: the distance of its last neighbor.",
+        note=(
+            'We read "a few" as ten. The number above each pose is the distance of its 256th '
+            "neighbor."
+        ),
         picture="papers-kt10-neighbors.png",
     )
 
@@ -105,7 +108,7 @@ def _draw_neighbors(library: Library, features: LibraryFeatures, near: list, dat
     figure, panels = plt.subplots(1, len(POSES), figsize=(14, 2.6), sharey=True)
     ends = cache(lambda name: seen(name, ENDS, slice(None)))
     for axes, (name, frame), (rows, gaps) in zip(panels, POSES, near, strict=True):
-        for row, gap in zip(rows[::-1], gaps[::-1], strict=True):  # nearest on top
+        for row, gap in zip(rows[::-1], gaps[::-1], strict=True):  # draw the nearest ones last
             motion, at = features.locate(int(row))
             dots = ends(motion)[min(int(at), len(ends(motion)) - 1)]
             faded = 0.05 + 0.4 * (1.0 - gap / gaps[-1])
@@ -126,19 +129,19 @@ def _draw_neighbors(library: Library, features: LibraryFeatures, near: list, dat
 
 
 def section_3_2(data: Data) -> Iterator[Claim]:
-    """Position and orientation of the root removed, against heading and place on the floor.
+    """Removing the whole root transform, compared with removing only heading and floor position.
 
-    Neither has anything to fit. Clips: every clip is compared with the clips of other performers
-    (CMU) or other styles (Bandai) by DTW, and average precision says how far clips of its class
-    come first. Exercises: labels of a tenth of a second, and the nearest 16 frames of each frame
-    in the takes of the other performer.
+    Neither of the two has parameters to fit. Clips: each clip is compared by DTW with the clips of
+    other performers (CMU) or other styles (Bandai); the figure is the average precision of ranking
+    clips of the same class first. Exercises: labels cover a tenth of a second, and the 16 nearest
+    frames of each frame are searched in the takes of the other performer.
     """
     statement = (
-        "Removing position and orientation of the root is the standard technique; here: it finds "
-        "no less than removing heading and place alone."
+        "Removing the position and orientation of the root is the standard technique. Here: "
+        "retrieval is at least as good as when only heading and floor position are removed."
     )
     if data.cmu is None or data.clips is None or data.bandai is None:
-        yield not_made("Section 3.2", statement, NEEDS_CMU)
+        yield not_tested("Section 3.2", statement, NEEDS_CMU)
         return
     rows = []
     for what, figures in (
@@ -158,8 +161,8 @@ def section_3_2(data: Data) -> Iterator[Claim]:
         rule="full_clips >= heading_clips and full_bandai >= heading_bandai "
         "and full_exercises >= heading_exercises",
         data="115 CMU clips, 280 Bandai clips, 3 labeled CMU takes",
-        note="Mean average precision of clips, share of right labels of exercises; `e15`, nothing "
-        "is fitted.",
+        note=("Mean average precision of clips, and share of correct labels of exercises; "
+            "`e15`, without fitting."),
         table=(["data", "heading", "paper"], rows),
     )  # fmt: skip
     heading, paper = (data.cmu.features("e15", normalize=each) for each in ("heading", "paper"))
@@ -174,12 +177,14 @@ def section_3_2(data: Data) -> Iterator[Claim]:
     )
     yield Claim(
         place="Section 3.2",
-        statement="Which way the root is removed makes no difference to the neighbors of a pose.",
+        statement="The neighbors of a pose do not depend on how the root is removed.",
         ours={"shared": round(shared, 2)},
         rule="shared >= 0.95",
         data=f"CMU, {len(heading):,} frames; 256 nearest of 200 random frames",
-        note="The statement is ours: `e15` keeps height and tilt of the pelvis by default, the "
-        "paper removes them.",
+        note=(
+            "This statement is ours. By default, `e15` keeps the height and tilt of the "
+            "pelvis; the paper removes them."
+        ),
     )
 
 
@@ -193,7 +198,7 @@ def _bandai_group(name: str) -> tuple[str, str]:
 
 
 def _clip_precision(library: Library, group: Callable) -> dict[str, float]:
-    """Mean average precision by `normalize`; class and set left out come from `group`."""
+    """Mean average precision by `normalize`; `group` gives the class and the set to exclude."""
     names = list(library.names)
     classes, sets = (np.array(each) for each in zip(*map(group, names), strict=True))
     motions = [library[name].resample(30.0) for name in names]
@@ -215,7 +220,7 @@ def _clip_precision(library: Library, group: Callable) -> dict[str, float]:
 
 
 def _exercise_precision(data: Data) -> dict[str, float]:
-    """Share of the 16 nearest frames, in takes of the other performer, with the same label."""
+    """Share of the 16 nearest frames with the same label, in takes of the other performer."""
     assert data.folder is not None and data.cmu is not None
     labels = {
         path.stem: np.array(path.read_text().split(), int)
@@ -228,8 +233,8 @@ def _exercise_precision(data: Data) -> dict[str, float]:
         for name, cells in labels.items():
             table = features.rows[features.motion_rows(name)]
             cell = np.minimum(np.arange(len(table)) // 3, len(cells) - 1)
-            known = cells[cell] > 0
-            rows[name], kinds[name] = np.ascontiguousarray(table[known]), cells[cell][known]
+            labeled = cells[cell] > 0
+            rows[name], kinds[name] = np.ascontiguousarray(table[labeled]), cells[cell][labeled]
         shares = []
         for query, of_query in kinds.items():
             others = [name for name in kinds if name.split("_")[0] != query.split("_")[0]]
@@ -251,13 +256,13 @@ def _overlap(first: NDArray, second: NDArray, k: int = 256) -> float:
 
 
 def table_1(data: Data) -> Iterator[Claim]:
-    """Processor time for the 16 and 256 nearest of random frames, nine feature sets.
+    """Processor time for the 16 and 256 nearest neighbors of random frames, for nine feature sets.
 
     The index is ours, not a kd-tree; the root is normalized as in the paper. The smaller database
-    are the first 380,813 frames of CMU, as many as HDM05 has.
+    is the first 380,813 frames of CMU, the size of HDM05.
     """
     if data.cmu is None:
-        yield not_made("Table 1", "Nearest neighbors are found in milliseconds.", NEEDS_CMU)
+        yield not_tested("Table 1", "Nearest neighbors are found in milliseconds.", NEEDS_CMU)
         return
     few, many, small = {}, {}, {}
     for name in SETS:
@@ -286,15 +291,15 @@ def table_1(data: Data) -> Iterator[Claim]:
             for name in SETS
         ],
     )
-    size = f"CMU, {len(features):,} frames; 64 random frames; our bucket index, one processor"
+    size = f"CMU, {len(features):,} frames; 64 random frames; our bucket index, one processor core"
     yield Claim(
         place="Table 1",
-        statement="Sets of single frames (15 to 39 dimensions) allow searches in milliseconds.",
+        statement="Sets of single frames (15 to 39 dimensions) can be searched in milliseconds.",
         paper={"largest_ms": max(PAPER_256[:6])},
         ours={"largest_ms": round(max(many[name] for name in SINGLE), 2)},
         rule="largest_ms <= paper_largest_ms",
         data=size,
-        note="Another machine and another index than in the paper: compare ratios, not times.",
+        note="The paper used another machine and another index: compare ratios, not times.",
         table=table,
     )
     windows = [many[f"{name}x3"] / many[name] for name in ("e15", "e30")]
@@ -305,14 +310,15 @@ def table_1(data: Data) -> Iterator[Claim]:
         ours={"e15": round(windows[0], 1), "e30": round(windows[1], 1)},
         rule="3 <= e15 <= 30 and 3 <= e30 <= 30",
         data=size,
-        note="About ten times is taken as three to thirty times.",
+        note='We read "about ten times" as three to thirty times.',
     )
     order = sorted(("e15", "e30", "e39", "e15x3", "e15x5", "e30x3"), key=many.__getitem__)
     growth = {name: many[name] / small[name] for name in SETS}
     frames_ratio = len(features) / SMALL
     yield Claim(
         place="Table 1",
-        statement="Sets of more dimensions take longer, of positions and of components.",
+        statement=("Sets with more dimensions take longer, for positions and for principal "
+            "components."),
         ours={
             "pca8": round(many["pca8"], 2), "pca16": round(many["pca16"], 2),
             "pca25": round(many["pca25"], 2), "e15": round(many["e15"], 2),
@@ -322,11 +328,13 @@ def table_1(data: Data) -> Iterator[Claim]:
         },
         rule="pca8 < pca16 < pca25 and e15 < e30 < e39 < e15x3 < e15x5 < e30x3",
         data=size,
-        note=f"From the fastest: {', '.join(order)}.",
+        note=f"Fastest first: {', '.join(order)}.",
     )  # fmt: skip
     yield Claim(
         place="Section 3.3",
-        statement="From 380,813 to a million frames the time grows less than the database.",
+        statement=(
+            "From 380,813 to a million frames, the time grows less than the size of the database."
+        ),
         paper={
             "least": round(min(np.divide(PAPER_256, PAPER_256_SMALL)), 2),
             "largest": round(max(np.divide(PAPER_256, PAPER_256_SMALL)), 2),
@@ -338,6 +346,8 @@ def table_1(data: Data) -> Iterator[Claim]:
         },
         rule="largest < frames",
         data=f"CMU, {SMALL:,} and {len(features):,} frames; 256 nearest; all nine sets",
-        note="The paper compares two databases, here one is part of the other. Its own ratio of "
-        "frames is 2.73; two of its sets grow more.",
+        note=(
+            "The paper compares two databases; here one is part of the other. In the paper, "
+            "the ratio of frames is 2.73, and two sets grow more than that."
+        ),
     )

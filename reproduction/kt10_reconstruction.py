@@ -1,8 +1,9 @@
 """Krüger et al. 2010, section 5.2: whole bodies from six markers, tables 3 and 4.
 
-Errors are in the world, without alignment, over distinct joints (`docs/reconstruct.md`). The
-smoothing of poses was chosen on 86_01, the rules for headings and slack on the takes of the
-performers in `_KNOWN`; the 20 takes of section 5.2 are of performers that chose nothing.
+Errors are in world space, without alignment, over distinct joints
+(docs/explanation/reconstruction.md). The smoothing of poses was chosen on 86_01, and the rules for
+headings and slack on takes of the performers in `_KNOWN`. The 20 takes of section 5.2 are by other
+performers.
 """
 
 from __future__ import annotations
@@ -27,12 +28,12 @@ from motionloom.library import Library
 from motionloom.reconstruction import ReconstructSettings, tracked
 from motionloom.reconstruction.control_signal import control_signal
 from motionloom.reconstruction.prior import Prior, _Table
-from reproduction.claims import Claim, Data, not_made
+from reproduction.claims import Claim, Data, not_tested
 
 _TAKE = "86_01"
 _CMU = "CMU at 30 Hz, 938,413 frames"
 _SEED, _COUNT = 22, 20
-# Subjects whose takes were used while the rules were chosen, or in the tables of release 0.1.
+# Subjects whose takes were used to choose the rules, or in the tables of release 0.1.
 _DEVELOPMENT = (
     "10 13 17 19 41 61 69 75 78 79 83 85 86 91 94 102 104 105 106 115 117 118 120 122 126 131 141"
 )
@@ -41,10 +42,10 @@ _FEATURES = ("e15", "pca8", "pca16", "pca25", "e30", "e39", "e15x3", "e15x5", "e
 
 
 def table_3(data: Data) -> Iterator[Claim]:
-    """86_01 from six joints with noise of 1 mm, without its performer and with the rest of 86."""
+    """Reconstruct 86_01 from six joints with 1 mm of noise, with and without collection 86."""
     place = "Table 3"
     if data.cmu is None:
-        yield not_made(place, "Errors of 2.06 cm (86_01) without the performer.", "needs CMU")
+        yield not_tested(place, "The error of 86_01 is 2.06 cm without the performer.", "needs CMU")
         return
     without = evaluate_reconstruction(
         data.cmu.store, _TAKE, ReconstructionTest(without_subject=True)
@@ -61,24 +62,32 @@ def table_3(data: Data) -> Iterator[Claim]:
     related = evaluate_reconstruction(data.cmu.store, _TAKE)
     yield Claim(
         place=place,
-        statement="The error of 86_01 falls if other takes of collection 86 are in the database.",
+        statement=(
+            "The error of 86_01 decreases if the database contains other takes of collection 86."
+        ),
         paper={"without_cm": 2.06, "with_cm": 1.30},
         ours={"without_cm": without.mean_cm, "with_cm": related.mean_cm},
         rule="with_cm < without_cm",
         data=_CMU,
-        note="Of the 14 other takes of 86 this copy of CMU has one, 86_09. "
-        "Smoothing was chosen on this take.",
+        note=(
+            "Our copy of CMU has one of the 14 other takes of collection 86, 86_09. "
+            "Smoothing was chosen on this take."
+        ),
     )
-    yield not_made(place, "86_08, 86_15 and the mean of collection 86.", "not in our copy of CMU")
-    yield not_made(place, "Takes of HDM05, and HDM05 as database.", "HDM05 is not at hand")
+    yield not_tested(
+        place, "Errors of 86_08, 86_15 and the mean of collection 86.", "not in our copy of CMU"
+    )
+    yield not_tested(
+        place, "Takes of HDM05, and HDM05 as the database.", "HDM05 is not available to us"
+    )
 
 
 def section_5_2(data: Data) -> Iterator[Claim]:
-    """20 seeded takes of 20 performers, each reconstructed without its performer."""
+    """Reconstruct 20 random takes of 20 performers, each without its performer."""
     place = "Section 5.2"
     statement = "Motions can be reconstructed reliably from six markers with a large database."
     if data.cmu is None:
-        yield not_made(place, statement, "needs CMU")
+        yield not_tested(place, statement, "needs CMU")
         return
     rows, errors, rivals = [], [], []
     for name in blind_takes(data.cmu):
@@ -93,8 +102,14 @@ def section_5_2(data: Data) -> Iterator[Claim]:
             (name, f"{error.mean_cm:.2f}", f"{error.max_cm:.2f}", f"{rival:.2f}",
              f"{rival / error.mean_cm:.2f}")
         )  # fmt: skip
-    header = ("take", "mean, cm", "worst frame, cm", "inverse kinematics, cm", "times nearer")
-    where = f"{_CMU}; {_COUNT} takes of {_COUNT} performers that chose no setting"
+    header = (
+        "take",
+        "mean, cm",
+        "worst frame, cm",
+        "inverse kinematics, cm",
+        ("improvement factor"),
+    )
+    where = f"{_CMU}; {_COUNT} takes of {_COUNT} performers who were not used to choose settings"
     yield Claim(
         place=place,
         statement=statement,
@@ -104,15 +119,19 @@ def section_5_2(data: Data) -> Iterator[Claim]:
         },
         rule="mean_cm <= 1.8 and worst_frame_cm <= 10",
         data=where,
-        note="The paper has no figure for reliable; these bounds were set before the takes were "
-        "drawn.",
+        note=(
+            'The paper does not quantify "reliably". These bounds were set before the takes '
+            "were drawn."
+        ),
         table=(header, rows),
     )
     nearer = [rival / error.mean_cm for rival, error in zip(rivals, errors, strict=True)]
     yield Claim(
         place=place,
-        statement="The database is what makes it work: inverse kinematics from the same markers "
-        "is at least twice as far off, on every take.",
+        statement=(
+            "The database makes the difference: inverse kinematics from the same markers has "
+            "at least twice the error on every take."
+        ),
         ours={
             "least_times": min(nearer),
             "mean_times": float(np.mean(nearer)),
@@ -121,24 +140,24 @@ def section_5_2(data: Data) -> Iterator[Claim]:
         },
         rule="takes_twice_as_near == takes",
         data=where,
-        note="Our question; the paper compares with nothing.",
+        note="Our question; the paper makes no such comparison.",
     )
 
 
 def table_4(data: Data) -> Iterator[Claim]:
-    """86_01 by feature set of the neighbor search, and with exact neighbors."""
+    """Reconstruct 86_01 with each feature set for the neighbor search, and with exact neighbors."""
     place = "Table 4"
     statement = "Reconstruction works about equally well with all nine feature sets."
     if data.cmu is None:
-        yield not_made(place, statement, "needs CMU")
+        yield not_tested(place, statement, "needs CMU")
         return
-    found = {}
+    errors = {}
     for features in _FEATURES:
         data.log(f"{_TAKE} by {features}")
-        found[features] = evaluate_reconstruction(
+        errors[features] = evaluate_reconstruction(
             data.cmu.store, _TAKE, ReconstructionTest(features=features)
         )
-    means = [error.mean_cm for error in found.values()]
+    means = [error.mean_cm for error in errors.values()]
     yield Claim(
         place=place,
         statement=statement,
@@ -146,44 +165,46 @@ def table_4(data: Data) -> Iterator[Claim]:
         ours={"least_cm": min(means), "greatest_cm": max(means)},
         rule="greatest_cm / least_cm <= paper_greatest_cm / paper_least_cm",
         data=f"{_CMU}; 86_01",
-        note="The paper's take, 86_03, is not in our copy of CMU: only the ratios are compared. "
-        "Smoothing was chosen on 86_01.",
+        note=(
+            "The take that the paper uses, 86_03, is not in our copy of CMU, so only ratios "
+            "are compared. Smoothing was chosen on 86_01."
+        ),
         table=(
             ("features", "mean, cm", "worst frame, cm"),
-            [(name, f"{e.mean_cm:.2f}", f"{e.max_cm:.2f}") for name, e in found.items()],
+            [(name, f"{e.mean_cm:.2f}", f"{e.max_cm:.2f}") for name, e in errors.items()],
         ),
     )
     with patch.dict(_Table.nearest.__kwdefaults__, epsilon=0.0):
         exact = evaluate_reconstruction(data.cmu.store, _TAKE)
     yield Claim(
         place="Section 5.2",
-        statement="Approximate neighbors (epsilon = 0.5) do not change the results notably.",
-        ours={"approximate_cm": found["e15"].mean_cm, "exact_cm": exact.mean_cm},
+        statement="Approximate neighbors (epsilon = 0.5) do not change the results noticeably.",
+        ours={"approximate_cm": errors["e15"].mean_cm, "exact_cm": exact.mean_cm},
         rule="abs(approximate_cm - exact_cm) <= 0.05 * exact_cm",
         data=f"{_CMU}; 86_01",
-        note="Notable is more than 5 %. Smoothing was chosen on this take.",
+        note='We read "noticeably" as more than 5 %. Smoothing was chosen on this take.',
     )
 
 
 def blind_takes(library: Library) -> tuple[str, ...]:
-    """Takes of performers that chose no setting, drawn by the seed."""
-    known = set(_DEVELOPMENT.split())
+    """Random takes of performers who were not used to choose settings."""
+    used = set(_DEVELOPMENT.split())
     for seed in _KNOWN_SEEDS:
-        known |= {subject_of(name) for name in varied_motions(library.store, _COUNT, seed=seed)}
+        used |= {subject_of(name) for name in varied_motions(library.store, _COUNT, seed=seed)}
     drawn = varied_motions(library.store, len(library.names), seed=_SEED)
     chosen: list[str] = []
     for name in drawn:
         performer = same_performer(library.store, name)
-        if not performer & known:
+        if not performer & used:
             chosen.append(name)
-            known |= performer
+            used |= performer
         if len(chosen) == _COUNT:
             break
     return tuple(chosen)
 
 
 def inverse_kinematics(library: Library, error: ReconstructionError) -> float:
-    """Mean error in centimeters of inverse kinematics from the same markers."""
+    """Mean error of inverse kinematics from the same markers, in centimeters."""
     motion = library[error.motion]
     signal = control_signal(tracked(motion, noise=NOISE, seed=_SEED))
     settings = ReconstructSettings(exclude=error.left_out)

@@ -1,4 +1,7 @@
-"""docs/papers.md, written from the results of all papers."""
+"""Pages of the documentation about the papers, written from the stored results.
+
+``docs/evidence/papers.md`` is the overview; each paper has a page in ``docs/evidence/papers``.
+"""
 
 from __future__ import annotations
 
@@ -12,25 +15,46 @@ from motionloom.files import atomic_write
 from motionloom.library import settings
 from motionloom.settings import Settings, presets_of
 from reproduction import PAPERS
-from reproduction.claims import FAILS, HOLDS, NOT_MADE
+from reproduction.claims import FAILS, HOLDS, NOT_TESTED
 from reproduction.data import CREDITS
 
 RESULTS = Path(__file__).parent / "results"
-PAGE = Path(__file__).parents[1] / "docs" / "papers.md"
+PAGE = Path(__file__).parents[1] / "docs" / "evidence" / "papers.md"
+PICTURE = "papers-kt10-neighbors.png"  # at the top of the overview
 
-_HEAD = """# The papers, reproduced
+_OVERVIEW = """# The papers, reproduced
 
 {picture}
 
-```text
+motionloom implements five papers. For each of them we list the statements that can be tested,
+measure the same quantities on open data, and let a rule decide whether the statement holds.
+[The five papers](../explanation/papers.md) explains the ideas and how they fit together.
+
+To reproduce all tables and figures from a clone of the repository, or those of one paper:
+
+```sh
 make papers
 python -m reproduction kg04 --json
 ```
 
-Every row is a statement of a paper. The second column holds what the paper says and its figures,
-the third what was measured here, and on what data. The rule is an expression over the names of
-these figures; the outcome is computed from it. A statement that was not tested is listed with the
-reason. This page and its pictures are written by `make papers` from `reproduction/results`.
+Without captured data (`MOTIONLOOM_DATA`), only the statements that the built-in corpus can test
+are tested.
+
+## Results
+
+{table}
+## How to read a page
+
+Each row of a paper's table is one statement:
+
+- *The paper says*: the statement in one sentence, and the paper's figures if it gives any.
+- *Measured here*: our figures, the data, and a note where one is needed.
+- *Rule*: a Python expression over the names of the figures; `paper_NAME` is a figure of the paper.
+- *Outcome*: computed from the rule. A statement that was not tested is listed with the reason.
+
+The rules were written once and do not change with the results: a statement that does not hold
+stays in the table. `make papers` writes these pages and their pictures from
+`reproduction/results`, and nothing else writes them.
 """
 
 
@@ -47,38 +71,61 @@ def kept(folder: Path = RESULTS) -> list[dict[str, Any]]:
     """Reports in `folder`, in the order of `PAPERS`."""
     paths = [path for name in PAPERS if (path := folder / f"{name}.json").exists()]
     if not paths:
-        raise InvalidInput(f"{folder} has no results; run: make papers")
+        raise InvalidInput(f"{folder} has no results. To compute them, run: make papers")
     return [json.loads(path.read_text(encoding="utf-8")) for path in paths]
 
 
-def write_page(page: Path = PAGE, folder: Path = RESULTS) -> None:
-    """Write the page from the reports in `folder`."""
+def write_pages(page: Path = PAGE, folder: Path = RESULTS) -> None:
+    """Write the overview to `page`, and the page of each paper to the folder next to it."""
+    reports = kept(folder)
+    page.with_suffix("").mkdir(parents=True, exist_ok=True)
     with atomic_write(page) as scratch:
-        scratch.write_text(markdown(kept(folder)), encoding="utf-8")
+        scratch.write_text(overview(reports), encoding="utf-8")
+    for report in reports:
+        with atomic_write(paper_page(report, page)) as scratch:
+            scratch.write_text(markdown(report), encoding="utf-8")
 
 
-def markdown(reports: list[dict[str, Any]]) -> str:
-    """The whole page."""
-    pictures = [_picture(claim) for report in reports for claim in report["claims"]]
-    first = next((each for each in pictures if "neighbors" in each), "")
+def paper_page(report: dict[str, Any], page: Path = PAGE) -> Path:
+    """Path of the page of one paper, given the path of the overview."""
+    return page.with_suffix("") / f"{report['slug']}.md"
+
+
+def overview(reports: list[dict[str, Any]]) -> str:
+    """Text of the overview: results by paper, presets and credits."""
+    claims = [claim for report in reports for claim in report["claims"]]
+    first = next((claim for claim in claims if claim["picture"] == PICTURE), None)
     rows = [
-        [f"[{report['authors']}](#{_anchor(report['authors'])})"]
-        + [str(_count(report, outcome)) for outcome in (HOLDS, FAILS, NOT_MADE)]
+        [f"[{report['authors']}](papers/{report['slug']}.md)", f"*{_title(report)}*"]
+        + [str(_count(report, outcome)) for outcome in (HOLDS, FAILS, NOT_TESTED)]
         + [f"{sum(report['seconds'].values()) / 60.0:.1f}"]
         for report in reports
     ]
-    head = ["paper", HOLDS, FAILS, NOT_MADE, "processor time (min)"]
-    blocks = [_HEAD.format(picture=first), _table(head, rows)]
-    blocks += [_section(report, first) for report in reports]
-    blocks.append(_presets())
+    head = ["paper", "title", HOLDS, FAILS, NOT_TESTED, "processor time (min)"]
+    picture = _picture(first, "../pictures") if first else ""
+    blocks = [_OVERVIEW.format(picture=picture, table=_table(head, rows)), _presets()]
     blocks.append("## Data\n\n" + "\n".join(f"- {credit}" for credit in CREDITS) + "\n")
     return "\n".join(blocks)
 
 
-def _section(report: dict[str, Any], shown: str) -> str:
-    title, _, place = report["title"].partition(". ")
-    links = ", ".join(f"[{_page_title(page)}]({page})" for page in report["pages"])
-    blocks = [f"## {report['authors']}\n", f"*{title}.* {place} Here: {links}.\n"]
+def markdown(report: dict[str, Any]) -> str:
+    """Text of the page of one paper."""
+    venue = report["title"].partition(". ")[2].rstrip(".")
+    links = ", ".join(f"[{_link_text(page)}](../../{page})" for page in report["pages"])
+    counts = ", ".join(
+        f"{_count(report, outcome)} {text}"
+        for outcome, text in ((HOLDS, "hold"), (FAILS, "do not hold"), (NOT_TESTED, "not tested"))
+        if _count(report, outcome)
+    )
+    blocks = [
+        f"# {report['authors']}\n",
+        f"*{_title(report)}.* {venue}.\n",
+        f"{report['summary']}\n",
+        f"**{len(report['claims'])} statements**: {counts}. "
+        "[The overview](../papers.md) explains how to read the table.\n",
+        f"See also: {links}.\n",
+        "## Statements\n",
+    ]
     rows = [
         [
             claim["place"],
@@ -89,11 +136,12 @@ def _section(report: dict[str, Any], shown: str) -> str:
         ]
         for claim in report["claims"]
     ]
-    blocks.append(_table(["in the paper", "the paper says", "here", "rule", "outcome"], rows))
+    blocks.append(_table(["place", "the paper says", "measured here", "rule", "outcome"], rows))
+    if any(claim["table"] or claim["picture"] for claim in report["claims"]):
+        blocks.append("## Figures and tables\n")
     for claim in report["claims"]:
-        picture = _picture(claim)
-        if picture and picture != shown:
-            blocks.append(picture + "\n")
+        if claim["picture"]:
+            blocks.append(_picture(claim, "../../pictures") + "\n")
         if claim["table"]:
             blocks.append(f"**{claim['place']}**: {claim['statement']}\n")
             header, cells = claim["table"]
@@ -102,7 +150,7 @@ def _section(report: dict[str, Any], shown: str) -> str:
 
 
 def _presets() -> str:
-    """Table of the settings that each paper's preset changes."""
+    """Table of the settings that each preset changes."""
     rows = []
     for name in sorted(settings.__all__):
         cls = getattr(settings, name)
@@ -113,14 +161,15 @@ def _presets() -> str:
             shown = ", ".join(f"`{key}={_changed(value)}`" for key, value in values.items())
             rows.append([f"`{name}`", f"`{preset}`", shown or "the defaults"])
     return (
-        "## Presets\n\nA preset sets what a paper says: `lib.search(query, "
-        "ml.SearchSettings.kt10())`, `motionloom search LIB QUERY --preset kt10`.\n\n"
-        + _table(["settings of", "preset", "values"], rows)
+        "## Presets\n\nA preset applies the settings of a paper: `lib.search(query, "
+        "ml.SearchSettings.kt10())` in Python, `motionloom search LIB QUERY --preset kt10` on the "
+        "command line. The table shows how each preset differs from the defaults.\n\n"
+        + _table(["settings", "preset", "values"], rows)
     )
 
 
 def _changed(value: object) -> str:
-    """A value of a preset; of a method or group what differs from its defaults."""
+    """A value of a preset; for a method or a group, the settings that differ from its defaults."""
     if not isinstance(value, Settings):
         return repr(value)
     inner = ", ".join(f"{key}={_changed(each)}" for key, each in value.changed().items())
@@ -149,7 +198,7 @@ def _figures(figures: str | dict[str, Any]) -> str:
 
 
 def _number(value: Any) -> str:
-    """Whole numbers with thousands separated, others with three digits."""
+    """Whole numbers with a thousands separator, other numbers with three digits."""
     if isinstance(value, bool) or not isinstance(value, int | float):
         return str(value)
     if float(value).is_integer() and abs(value) < 1e12:
@@ -165,18 +214,22 @@ def _count(report: dict[str, Any], outcome: str) -> int:
     return Counter(claim["outcome"] for claim in report["claims"])[outcome]
 
 
-def _picture(claim: dict[str, Any]) -> str:
-    if not claim["picture"]:
-        return ""
-    return f"![{claim['place']}: {claim['statement'].rstrip('.')}](pictures/{claim['picture']})"
+def _picture(claim: dict[str, Any], folder: str) -> str:
+    text = f"{claim['place']}: {claim['statement'].rstrip('.')}"
+    return f"![{text}]({folder}/{claim['picture']})"
 
 
-def _anchor(text: str) -> str:
-    kept = "".join(each for each in text.lower() if each.isalnum() or each in " -")
-    return "-".join(kept.split())
+def _title(report: dict[str, Any]) -> str:
+    return report["title"].partition(". ")[0]
 
 
-def _page_title(page: str) -> str:
-    """First heading of a page of the docs."""
-    with open(PAGE.parent / page, encoding="utf-8") as file:
-        return file.readline().lstrip("# ").strip()
+def _link_text(page: str) -> str:
+    """Link text for a page of the documentation, from its path.
+
+    Examples
+    --------
+    >>> _link_text("explanation/match-webs.md"), _link_text("guides/search.md")
+    ('match webs (explanation)', 'search (guide)')
+    """
+    folder, _, name = page.removesuffix(".md").partition("/")
+    return f"{name.replace('-', ' ')} ({folder.removesuffix('s')})"

@@ -52,7 +52,7 @@ class StudioServer:
     Parameters
     ----------
     library : Path or None
-        None: the page begins with a choice of libraries.
+        None: the page starts with a list of libraries.
     port : int
         0: any free one.
     *options : str

@@ -170,7 +170,7 @@ def test_the_rate_is_120_and_said_so(take):
     path = take(HEAD + block(1) + block(2))
     motion = ml.load(path)
     assert motion.fps == 120.0
-    assert any("no frame rate; 120 is taken" in text for text in motion.origin.warnings)
+    assert any("no frame rate; 120 fps is assumed" in text for text in motion.origin.warnings)
     answer = ml.load(path, fps=60)
     assert answer.fps == 60.0
     assert not any("frame rate" in text for text in answer.origin.warnings)
@@ -191,14 +191,16 @@ def test_missing_frames_are_interpolated_and_recorded(take):
     np.testing.assert_allclose(motion.root[:4], [[0, 0, 0], [1, 2, 3], [2, 4, 6], [3, 6, 9]])
     angles = np.degrees(rot.angle_between(motion.rotations[:4, 0], rot.IDENTITY))
     np.testing.assert_allclose(angles, [0, 20, 40, 60], atol=1e-3)
-    assert motion.repairs == ("2 missing frames filled in, up to 2 on end",)
+    assert motion.repairs == ("2 missing frames filled in, up to 2 in a row",)
     with pytest.raises(MotionFormatError, match="strict reading: 2 missing frames"):
         ml.load(take(amc + block(11)), strict=True)
 
 
 def test_long_gaps_are_refused(take):
     amc = HEAD + "".join(block(n) for n in range(1, 90)) + block(160)
-    with pytest.raises(MotionFormatError, match="70 frames are missing, up to 70 on end; up to 60"):
+    with pytest.raises(
+        MotionFormatError, match="70 frames are missing, up to 70 in a row; at most 60"
+    ):
         ml.load(take(amc))
     assert len(ml.load(take(amc), format=FormatOptions(max_gap=1.0))) == 160
     with pytest.raises(MotionFormatError, match="999999999998 frames are missing"):
@@ -211,14 +213,14 @@ def test_a_bone_missing_in_some_frames_is_filled_in(take):
     motion = ml.load(take(amc), unit=1.0)
     angles = np.degrees(rot.angle_between(motion.rotations[:, 2], rot.IDENTITY))
     np.testing.assert_allclose(angles, [0, 20, 40], atol=1e-3)
-    assert motion.repairs == ("bone 'shin' missing in 1 frames, filled in",)
+    assert motion.repairs == ("bone 'shin' was missing in 1 frames and was filled in",)
 
 
 def test_a_bone_that_never_moves_stays_at_rest(take):
     amc = HEAD + "1\nroot 0 0 0 0 0 0\nthigh 1 2 3\n"
     motion = ml.load(take(amc))
     np.testing.assert_array_equal(motion.rotations[0, 2], rot.IDENTITY)
-    assert motion.repairs == ("no frame moves shin: kept in the rest pose",)
+    assert motion.repairs == ("no frame moves shin; the rest pose is used",)
 
 
 @pytest.mark.parametrize(
@@ -233,31 +235,37 @@ def test_a_skeleton_that_is_ambiguous_must_be_given(take, tmp_path):
     path = take(HEAD + block(1), stem="05_01", skeleton="08")
     take(HEAD + block(1), stem="05_01", skeleton="09")
     with pytest.raises(
-        MotionFormatError, match=r"05_01.asf beside it; found 08.asf, 09.asf.*as skeleton"
+        MotionFormatError, match=r"05_01.asf in the same folder; found 08.asf, 09.asf.*skeleton"
     ):
         ml.load(path)
     assert len(ml.load(path, skeleton=tmp_path / "09.asf")) == 1
-    with pytest.raises(MotionFormatError, match="there is no skeleton"):
+    with pytest.raises(MotionFormatError, match="the skeleton .* does not exist"):
         ml.load(path, skeleton=tmp_path / "10.asf")
-    with pytest.raises(MotionFormatError, match="is a skeleton; read the .amc"):
+    with pytest.raises(MotionFormatError, match="is only a skeleton; read its .amc"):
         ml.load(tmp_path / "09.asf")
 
 
 @pytest.mark.parametrize(
     ("amc", "message"),
     [
-        (HEAD, r"amc: there are no frames"),
-        (HEAD + block(1) + block(1), r"amc:8: frame 1 after frame 1"),
-        (HEAD + block(2) + block(1), r"amc:8: frame 1 after frame 2: frame numbers must increase"),
+        (HEAD, r"amc: the file has no frames"),
+        (HEAD + block(1) + block(1), r"amc:8: frame 1 follows frame 1"),
+        (
+            HEAD + block(2) + block(1),
+            r"amc:8: frame 1 follows frame 2, but frame numbers must increase",
+        ),
         (HEAD + block(1) + "tail 1 2\n", r"amc:8: the skeleton has no bone called 'tail'"),
         (HEAD + block(1, thigh=(1, 2)), r"amc:6: bone 'thigh' needs 3 values.*found 2"),
         (HEAD + block(1) + "shin\n", r"amc:8: bone 'shin' needs 2 values, found none"),
-        (HEAD + block(1) + "shin 1 2\n", r"amc:8: bone 'shin' twice in one frame"),
+        (HEAD + block(1) + "shin 1 2\n", r"amc:8: bone 'shin' occurs twice in one frame"),
         (HEAD + block(1) + "foot 1\n", r"amc:8: bone 'foot' needs 0 values.*found 1"),
         (HEAD + block(1).replace("25", "nan"), r"amc:7: expected a number, found 'nan'"),
         (HEAD + block(1).replace("25", "-1.#IND"), r"amc:7: expected a number"),
         (HEAD + block(1).replace("25", "1e30"), r"amc:4: 1e\+30 in bone 'shin'"),
-        (HEAD + "root 1 2 3 4 5 6\n" + block(1), r"amc:4: a bone line before the first frame"),
+        (
+            HEAD + "root 1 2 3 4 5 6\n" + block(1),
+            r"amc:4: a line for a bone comes before the first frame",
+        ),
         (HEAD + block(1) + "1.5\nroot 1 2 3 4 5 6\n", r"amc:8: expected a frame number"),
         (HEAD + "1\nthigh 1 2 3\n", r"amc: no frame has a line for the root"),
     ],
@@ -276,13 +284,13 @@ def test_says_what_is_wrong_with_a_take(take, amc, message):
         ("direction 0 -1 0\n", "direction 0 -1\n", r"asf:19: expected 3 numbers for direction"),
         ("axis 10 20 30 ZXY", "axis 10 20 30 ZXX", r"asf:32: expected an order such as XYZ"),
         ("dof rz rx", "dof rz qx", r"asf:33: expected one of rx ry rz"),
-        ("dof rz rx", "dof rz rz", r"asf:33: a degree of freedom of 'shin' is named twice"),
+        ("dof rz rx", "dof rz rz", r"asf:33: a degree of freedom of 'shin' is listed twice"),
         ("thigh shin\n", "thigh shank\n", r"asf:47: no bone is called 'shank'"),
         ("shin foot\n", "foot shin\n", r"asf:48: 'shin' has two parents"),
         ("shin foot\n", "\n", r"asf:37: bone 'foot' is not connected to the root"),
-        ("name shin", "name thigh", r"asf:27: a second bone called 'thigh'"),
+        ("name shin", "name thigh", r"asf:27: two bones are called 'thigh'"),
         ("name shin", "", r"asf:27: a bone without a name"),
-        (":root", ":units\n:root", r"asf:10: a second section :units"),
+        (":root", ":units\n:root", r"asf:10: the section :units occurs twice"),
         (":version", "hello\n:version", r"asf:2: expected a section"),
     ],
 )
@@ -297,7 +305,9 @@ def test_repairs_of_the_skeleton_are_reported(take):
     asf = ASF.replace("direction 0 0 1", "direction 0 0 2")
     motion = ml.load(take(HEAD + block(1), asf), unit=1.0)
     np.testing.assert_allclose(motion.skeleton.end_offsets, [[0, 0, 2.5]])
-    assert motion.repairs == ("01.asf, line 37: directions that are not unit vectors, made so",)
+    assert motion.repairs == (
+        "01.asf, line 37: directions that were not unit vectors were normalized",
+    )
 
 
 def test_a_stretching_bone_is_refused(take):
@@ -311,7 +321,7 @@ def test_many_bones_in_many_empty_frames_are_refused(take):
     bone = "begin\nname b{0}\ndirection 0 1 0\nlength 1\naxis 0 0 0 XYZ\n{1}\nend\n"
     names = " ".join(f"b{k}" for k in range(1500))
     amc = HEAD + "".join(f"{n}\nroot 0 0 0 0 0 0\n" for n in range(1, 7001))
-    for dof, message in (("dof rx", "most bones are missing"), ("", "hardly any of which moves")):
+    for dof, message in (("dof rx", "most bones are missing"), ("", "almost none of them moves")):
         bones = "".join(bone.format(k, dof) for k in range(1500))
         asf = f":root\n:bonedata\n{bones}:hierarchy\nbegin\nroot {names}\nend\n"
         with pytest.raises(MotionFormatError, match=message):
@@ -324,7 +334,9 @@ def test_wrong_options_are_named(take):
         ml.load(path, fps=0)
     with pytest.raises(InvalidInput, match="max_gap must be zero or more"):
         ml.load(path, format=FormatOptions(max_gap=-1))
-    with pytest.raises(InvalidInput, match="Acclaim takes no option 'tpose'; it takes skeleton"):
+    with pytest.raises(
+        InvalidInput, match="Acclaim has no option 'tpose'; its options are skeleton"
+    ):
         ml.load(path, format=FormatOptions(tpose=True))
 
 

@@ -158,7 +158,7 @@ def test_the_command_writes_and_plans(lib, tmp_path):
     assert "jump up  take_" in shown
     with pytest.raises(InvalidInput, match="at least one phrase"):
         lib.act(" ")
-    assert "-o FILE, or give --plan" in ran("act", lib.path, "walk").stderr
+    assert "-o FILE, or use --plan" in ran("act", lib.path, "walk").stderr
 
 
 @pytest.mark.slow

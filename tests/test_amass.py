@@ -90,10 +90,10 @@ def test_names_of_the_rate(file):
     assert ml.load(file(**content, mocap_frame_rate=np.float32(59.94))).fps == 59.94
     assert ml.load(file(**content), fps=25).fps == 25.0
     with pytest.raises(
-        MotionFormatError, match=r"rate \(mocap_framerate\) is missing; give it as fps"
+        MotionFormatError, match=r"rate \(mocap_framerate\) is missing; set it with fps"
     ):
         ml.load(file(**content))
-    with pytest.raises(MotionFormatError, match="mocap_framerate must be one positive number"):
+    with pytest.raises(MotionFormatError, match="mocap_framerate must be a single positive number"):
         ml.load(file(**content, mocap_framerate=np.zeros(1)))
 
 
@@ -113,7 +113,7 @@ def test_y_up_by_option_and_doubt_by_default(file):
     content["poses"][:] = 0.0  # stands still
     content["trans"][:] = [0, 0.95, 0]
     path = file(**content)
-    assert any("is z up?" in text for text in ml.load(path).origin.warnings)
+    assert any("if z is not up" in text for text in ml.load(path).origin.warnings)
     motion = ml.load(path, up="y")
     assert motion.role_positions(["head"])[0, 0, 1] > 1.2
 
@@ -122,8 +122,8 @@ def test_without_trans_the_figure_stays(file):
     content = arrays()
     del content["trans"]
     motion = ml.load(file(**content))
-    assert motion.repairs == ("there is no trans; the figure stays in its place",)
-    with pytest.raises(MotionFormatError, match="strict reading: there is no trans"):
+    assert motion.repairs == ("the file has no trans; the figure stays in place",)
+    with pytest.raises(MotionFormatError, match="strict reading: the file has no trans"):
         ml.load(file(**content), strict=True)
 
 
@@ -132,7 +132,7 @@ def test_without_trans_the_figure_stays(file):
     [
         ({"poses": np.zeros((5, 100))}, r"poses must have shape \(T, N\) .* found \(5, 100\)"),
         ({"poses": np.zeros(72)}, "poses must have shape"),
-        ({"poses": np.zeros((0, 72)), "trans": np.zeros((0, 3))}, "there are no frames"),
+        ({"poses": np.zeros((0, 72)), "trans": np.zeros((0, 3))}, "the file has no frames"),
         ({"trans": np.zeros((4, 3))}, r"trans must have shape \(5, 3\), found \(4, 3\)"),
         ({"poses": np.full((5, 72), np.nan)}, "poses of frame 0 holds nan"),
         ({"trans": np.full((5, 3), 1e30)}, r"trans of frame 0 holds 1e\+30"),
@@ -151,7 +151,9 @@ def test_says_what_is_wrong(file, change, message):
 
 
 def test_a_shape_file_is_no_motion(file):
-    with pytest.raises(MotionFormatError, match="not a motion; the file holds betas, gender"):
+    with pytest.raises(
+        MotionFormatError, match="not a motion: the file has no poses, only betas, gender"
+    ):
         ml.load(file(betas=np.zeros(16), gender=np.array("male")))
 
 

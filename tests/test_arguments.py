@@ -92,20 +92,20 @@ def test_every_command_for_many_motions_finds_the_same(
 def test_no_command_writes_over_what_it_reads(place, tmp_path, words):
     file = tmp_path / "walk.bvh"
     file.write_bytes((place / "walk.1.bvh").read_bytes())
-    with pytest.raises(InvalidInput, match="would overwrite what is read; give another output"):
+    with pytest.raises(InvalidInput, match="would overwrite an input file; choose another output"):
         run(*(file if word == "FILE" else word for word in words))
     assert file.read_bytes() == (place / "walk.1.bvh").read_bytes()
 
 
 def test_two_sources_never_become_one_file(tmp_path):
-    with pytest.raises(InvalidInput, match=r"a\.bvh and a\.amc would both become .*a\.glb"):
+    with pytest.raises(InvalidInput, match=r"a\.bvh and a\.amc would both be written to .*a\.glb"):
         check_targets([("a.bvh", tmp_path / "a.glb"), ("a.amc", tmp_path / "a.glb")])
 
 
 @pytest.mark.parametrize(
     ("text", "options", "message"),
     [
-        ("LIB", {}, "takes.loom is a library; name one motion in it, as in .*takes.loom:NAME"),
+        ("LIB", {}, "takes.loom is a library; name one of its motions, as in .*takes.loom:NAME"),
         ("LIB:nobody", {}, "no motion 'nobody'"),
         ("LIB:walk.1", {"unit": "cm"}, "--unit: how a file is read; walk.1 was read when"),
         ("nowhere.loom", {}, "nowhere.loom: no such library"),

@@ -74,7 +74,7 @@ def test_slow_contestants_run_in_fewer_rounds_but_at_least_in_one():
     assert endless.rounds == 1
 
 
-def test_the_time_it_takes_to_compile_never_counts():
+def test_compilation_time_is_not_counted():
     stage = Stage()
     (timing,) = timings([stage.contestant("a", 40.0, 15.0)], budget_s=20.0, clocks=stage.clocks)
     assert (timing.wall_s, timing.rounds) == (15.0, 1)
@@ -85,7 +85,7 @@ def test_rounds_must_be_positive():
         timings([], rounds=0)
 
 
-def test_the_ratio_says_how_many_times_faster_ours_is():
+def test_the_ratio_is_how_many_times_faster_ours_is():
     stage = Stage()
     rows = compare(
         "reading",
@@ -145,7 +145,7 @@ def test_a_cached_rival_can_be_imported_but_comes_last_on_the_path(cache):
     assert rivals.absence(package, "load") is None
 
 
-def test_an_installation_appears_whole_or_not_at_all(cache, monkeypatch):
+def test_an_installation_is_complete_or_absent(cache, monkeypatch):
     def half_done(name, target):
         (target / "half.py").write_text("")
         return "no matching distribution" if name == "bad" else None
@@ -157,7 +157,7 @@ def test_an_installation_appears_whole_or_not_at_all(cache, monkeypatch):
     assert [path.name for path in cache.iterdir()] == ["good"]
     assert len(said) == 2
     rivals.install([Package("good", "good")], log=said.append)
-    assert len(said) == 2, "what is there is not installed again"
+    assert len(said) == 2, "installed packages are not installed again"
 
 
 # --- the parts of `load` ----------------------------------------------------------------
@@ -165,7 +165,7 @@ def test_an_installation_appears_whole_or_not_at_all(cache, monkeypatch):
 
 @pytest.mark.parametrize("way", [by_components, by_matrices])
 @pytest.mark.parametrize("frames", [1, 40])
-def test_the_numpy_rivals_are_right_and_leave_their_input_alone(rng, way, frames):
+def test_the_numpy_rivals_are_correct_and_do_not_change_their_input(rng, way, frames):
     parents = [-1, 0, 1, 1, 0]
     turns = rng.normal(size=(frames, 5, 4))
     turns /= np.linalg.norm(turns, axis=-1, keepdims=True)
@@ -225,9 +225,9 @@ def test_without_any_data_the_built_in_corpus_is_written_and_used(folder, tmp_pa
     monkeypatch.delenv("MOTIONLOOM_DATA", raising=False)
     monkeypatch.setattr(where, "data_folder", lambda: None)
     monkeypatch.setattr(demo, "write", lambda place: shutil.copytree(folder, place))
-    found = takes(Settings(), tmp_path / "scratch", log=print)
-    assert found.source == "the built-in corpus"
-    assert [path.name for path in found.paths] == ["take_3.bvh", "take_30.bvh"]
+    chosen = takes(Settings(), tmp_path / "scratch", log=print)
+    assert chosen.source == "the built-in corpus"
+    assert [path.name for path in chosen.paths] == ["take_3.bvh", "take_30.bvh"]
 
 
 def test_the_cmu_archive_is_unpacked_once_and_credited(folder, cache, monkeypatch):
@@ -238,9 +238,9 @@ def test_the_cmu_archive_is_unpacked_once_and_credited(folder, cache, monkeypatc
     monkeypatch.setenv("MOTIONLOOM_DATA", str(data))
     said = []
     for _ in range(2):
-        found = takes(Settings(), folder, log=said.append)
-        assert [path.name for path in found.paths] == ["take_3.bvh", "take_30.bvh"]
-        assert "mocap.cs.cmu.edu" in found.credit
+        chosen = takes(Settings(), folder, log=said.append)
+        assert [path.name for path in chosen.paths] == ["take_3.bvh", "take_30.bvh"]
+        assert "mocap.cs.cmu.edu" in chosen.credit
     assert len(said) == 1
 
 
@@ -283,7 +283,7 @@ REPORT = {
 }  # fmt: skip
 
 
-def test_markdown_holds_command_date_machine_credit_and_every_row():
+def test_markdown_contains_command_date_machine_credit_and_every_row():
     text = report.markdown(REPORT)
     assert "`python -m benchmarks load` on 2026-01-01: 2 files." in text
     assert "Z80" in text and "Thanks." in text
@@ -291,7 +291,7 @@ def test_markdown_holds_command_date_machine_credit_and_every_row():
     assert "| reading | 2.00 ms | b | - | - | - | not installed |" in text
 
 
-def test_only_the_section_of_the_bench_is_rewritten(tmp_path):
+def test_only_the_section_of_the_benchmark_is_rewritten(tmp_path):
     page = tmp_path / "page.md"
     page.write_text("# Head\n<!-- bench load -->\nold\n<!-- end load -->\ntail\n")
     report.write_section(page, "load", "new\n")
@@ -301,7 +301,7 @@ def test_only_the_section_of_the_bench_is_rewritten(tmp_path):
         report.write_section(page, "blend", "new\n")
 
 
-def test_the_page_is_written_from_what_was_kept(tmp_path):
+def test_the_page_is_written_from_stored_reports(tmp_path):
     page = tmp_path / "page.md"
     page.write_text(
         "<!-- bench load -->\n<!-- end load -->\n<!-- bench all -->\n<!-- end all -->\n"
@@ -313,12 +313,14 @@ def test_the_page_is_written_from_what_was_kept(tmp_path):
     text = page.read_text()
     assert "| reading | 2.00 ms | a | 50.0 ms |" in text
     assert "| `python -m benchmarks load` | reading BVH and forward kinematics | 90.0 s |" in text
-    assert "Together: 2 min" in text
+    assert "All benchmarks together take 2 min." in text
 
 
 @pytest.mark.parametrize("content", ["no JSON", "{}", '{"results": []}', "[]"])
-def test_what_is_no_report_is_refused(tmp_path, content):
-    with pytest.raises(InvalidInput, match="has no reports; run: python -m benchmarks all"):
+def test_a_file_that_is_not_a_report_is_refused(tmp_path, content):
+    with pytest.raises(
+        InvalidInput, match=r"has no reports\. To create them, run: python -m benchmarks all"
+    ):
         kept(tmp_path)
     (tmp_path / "load.json").write_text(content)
     with pytest.raises(InvalidInput, match=r"load\.json is not a report of python -m benchmarks"):
@@ -327,54 +329,77 @@ def test_what_is_no_report_is_refused(tmp_path, content):
         CliRunner().invoke(app, ["page"], catch_exceptions=False)
 
 
-def test_all_benches_run_and_one_that_fails_stops_no_other(tmp_path, monkeypatch):
+def test_a_failing_benchmark_does_not_stop_the_others(tmp_path, monkeypatch):
     def measured(name, options):
         if name == "dtw":
-            raise MotionloomError("the measuring process ended with code 1")
+            raise MotionloomError("the benchmark process exited with code 1")
         return {**REPORT, "name": name, "seconds": 1.0, "rounds": options["rounds"]}
 
     monkeypatch.setattr("benchmarks.__main__.measured", measured)
     done = CliRunner().invoke(app, ["all", "--results", str(tmp_path)])
-    assert done.exit_code == 1 and "not measured: dtw" in done.stderr
+    assert done.exit_code == 1 and "could not be measured: dtw" in done.stderr
     reports = kept(tmp_path)
-    assert [one["name"] for one in reports] == sorted(set(BENCHMARKS) - {"dtw"})
-    assert {one["name"]: one["rounds"] for one in reports}["load"] == 7
-    assert all("--rounds" not in one["command"] for one in reports)
+    assert [each["name"] for each in reports] == sorted(set(BENCHMARKS) - {"dtw"})
+    assert {each["name"]: each["rounds"] for each in reports}["load"] == 7
+    assert all("--rounds" not in each["command"] for each in reports)
 
 
-def test_figures_on_the_page_stand_in_generated_sections_alone():
-    page = (Path(__file__).parents[1] / "docs" / "benchmarks.md").read_text(encoding="utf-8")
+def test_sections_can_be_in_pages_of_the_folder(tmp_path):
+    page = tmp_path / "page.md"
+    page.write_text("# Head\n<!-- bench all -->\n<!-- end all -->\n")
+    (tmp_path / "page").mkdir()
+    other = tmp_path / "page" / "library.md"
+    other.write_text("<!-- bench load -->\nold\n<!-- end load -->\n")
+    report.write_pages(page, [{**REPORT, "seconds": 90.0}])
+    assert "| reading | 2.00 ms | a | 50.0 ms |" in other.read_text()
+    assert "old" not in other.read_text()
+    assert "`python -m benchmarks load`" in page.read_text()
+    page.write_text(page.read_text() + "<!-- bench load -->\n<!-- end load -->\n")
+    with pytest.raises(InvalidInput, match="once each"):
+        report.write_section(page, "load", "new\n")
+
+
+def test_figures_are_only_in_generated_sections():
+    page = Path(__file__).parents[1] / "docs" / "evidence" / "benchmarks.md"
+    pages = "".join(path.read_text(encoding="utf-8") for path in report.pages(page))
     for name in [*BENCHMARKS, "all"]:
-        assert page.count(f"<!-- bench {name} -->") == page.count(f"<!-- end {name} -->") == 1
-    prose = re.sub(r"<!-- bench (\w+) -->.*?<!-- end \1 -->", "", page, flags=re.DOTALL)
+        assert pages.count(f"<!-- bench {name} -->") == pages.count(f"<!-- end {name} -->") == 1
+    prose = re.sub(r"<!-- bench (\w+) -->.*?<!-- end \1 -->", "", pages, flags=re.DOTALL)
     typed = re.findall(r"\d[\d.,]* ?(?:ns|µs|ms|s|min|MB|GB|%|cm|times)\b.*", prose)
     assert not typed
 
 
-def test_an_unknown_bench_lists_the_benches_there_are():
+def test_the_tables_show_the_stored_results():
+    page = Path(__file__).parents[1] / "docs" / "evidence" / "benchmarks.md"
+    pages = "".join(path.read_text(encoding="utf-8") for path in report.pages(page))
+    for each in kept(Path(__file__).parents[1] / "benchmarks" / "results"):
+        assert report.markdown(each) in pages, f"{each['name']} is out of date"
+
+
+def test_an_unknown_name_lists_all_benchmarks():
     with pytest.raises(InvalidInput, match="unknown benchmark 'lod'; .* dtw, .*knn, lazy, load"):
         benchmark_module("lod")
 
 
 @pytest.mark.parametrize("name", BENCHMARKS)
-def test_every_bench_says_what_it_does_and_names_its_rivals(name):
+def test_every_benchmark_has_a_summary_and_names_its_rivals(name):
     module = benchmark_module(name)
     assert module.SUMMARY
     assert all(isinstance(package, Package) for package in module.PACKAGES)
     assert callable(module.run)
 
 
-def test_the_command_prints_json_alone(folder, cache):
+def test_the_command_prints_only_json(folder, cache):
     done = CliRunner().invoke(
         app, ["load", "--data", str(folder), "--files", "2", "--rounds", "1", "--json"]
     )
     assert done.exit_code == 0, done.output
-    found = json.loads(done.stdout)
-    assert found["name"] == "load"
-    assert found["command"] == f"python -m benchmarks load --data {folder} --files 2 --rounds 1"
-    assert {"cpu", "cores", "python", "numpy", "numba", "date"} <= found["machine"].keys()
-    assert "2 files" in found["data"] and "33 frames" in found["data"]
-    rows = found["results"]
+    result = json.loads(done.stdout)
+    assert result["name"] == "load"
+    assert result["command"] == f"python -m benchmarks load --data {folder} --files 2 --rounds 1"
+    assert {"cpu", "cores", "python", "numpy", "numba", "date"} <= result["machine"].keys()
+    assert "2 files" in result["data"] and "33 frames" in result["data"]
+    rows = result["results"]
     keys = {"what", "ours_s", "rival", "rival_s", "ratio", "note"}
     assert all(keys <= row.keys() for row in rows)
     reading = {row["rival"]: row for row in rows if row["what"] == "file to joint positions"}

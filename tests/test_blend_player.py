@@ -93,7 +93,7 @@ def test_weights_that_mean_nothing_are_refused(kicks, weights, message):
 
 
 def test_a_place_that_is_none_is_refused(kicks):
-    with pytest.raises(InvalidInput, match="place must be x, z, yaw, three finite numbers"):
+    with pytest.raises(InvalidInput, match="place must be three finite numbers"):
         BlendPlayer(kicks, [1.0, 0.0, 0.0, 0.0], place=(1.0, 2.0))
 
 

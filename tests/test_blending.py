@@ -281,5 +281,5 @@ def test_points_that_are_no_frames_are_refused(families):
 
 
 def test_says_what_is_wrong_with_a_window(families):
-    with pytest.raises(InvalidInput, match="within the blend's 73 frames; got 70 to 90"):
+    with pytest.raises(InvalidInput, match="within the 73 frames of the blend; got 70 to 90"):
         families("kick").window([1.0, 0.0, 0.0, 0.0], 70, 90)

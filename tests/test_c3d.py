@@ -124,7 +124,7 @@ def test_negative_residuals_and_bad_numbers_are_gaps(file):
     markers = ml.load_markers(file(c3d_bytes(points, LABELS, residuals=residuals)))
     gaps = np.argwhere(~markers.present).tolist()
     assert gaps == [[2, 1], [3, 0], [4, 3]]
-    assert markers.repairs == ("1 points farther than 100 km away, read as gaps",)
+    assert markers.repairs == ("1 points farther than 100 km away were read as gaps",)
 
 
 def test_points_at_the_origin_can_be_gaps(file):
@@ -133,7 +133,7 @@ def test_points_at_the_origin_can_be_gaps(file):
     path = file(c3d_bytes(points, LABELS))
     markers = ml.load_markers(path)
     assert markers.present.all()
-    assert any("2 points lie at exactly (0, 0, 0)" in text for text in markers.origin.warnings)
+    assert any("2 points are at exactly (0, 0, 0)" in text for text in markers.origin.warnings)
     assert np.argwhere(~ml.load_markers(path, zero_gaps=True).present).tolist() == [[1, 2], [2, 2]]
 
 
@@ -192,7 +192,7 @@ def test_subjects_and_unlabeled_points(file):
     two = ml.load_markers(path)
     assert two.labels == ("Anna:LFHD", "Bob:LFHD", "Bob:LTOE")
     np.testing.assert_array_equal(two["LTOE"], two["Bob:LTOE"])
-    with pytest.raises(InvalidInput, match="'LFHD' could be any of Anna:LFHD, Bob:LFHD"):
+    with pytest.raises(InvalidInput, match="'LFHD' is ambiguous; it matches Anna:LFHD, Bob:LFHD"):
         two["LFHD"]
     with pytest.raises(InvalidInput, match="no marker is labeled 'RTOE'; the labels are: Anna"):
         two["RTOE"]
@@ -200,7 +200,7 @@ def test_subjects_and_unlabeled_points(file):
     with pytest.raises(MotionFormatError, match="no subject is called 'Eve'; there is 'Anna', 'B"):
         ml.load_markers(path, subject="Eve")
     path = file(c3d_bytes(POINTS, ["*1", "*2", "*3", "*4"]))
-    with pytest.raises(MotionFormatError, match="all 4 points .*set unlabeled"):
+    with pytest.raises(MotionFormatError, match="none of the 4 points .*set unlabeled"):
         ml.load_markers(path)
 
 
@@ -209,7 +209,7 @@ def test_missing_and_repeated_labels_are_repaired(file):
     assert markers.labels == ("A", "A_2", "*2", "*3")
     assert markers.repairs == (
         "2 labels for 4 points; the others are unnamed",
-        "a second marker 'A', labeled 'A_2'",
+        "a duplicate marker 'A' was labeled 'A_2'",
     )
     with pytest.raises(MotionFormatError, match="strict reading: 2 labels for 4 points"):
         ml.load_markers(file(c3d_bytes(POINTS, ["A", "A"])), strict=True)
@@ -241,7 +241,7 @@ def test_head_above_feet_tells_up(file, up):
     assert markers["LFHD"][0, 1] - markers["LTOE"][0, 1] == pytest.approx(1.675, abs=1e-5)
     nameless = ml.load_markers(file(c3d_bytes(turned.tolist(), list("abcd"))))
     assert nameless.origin.up == "z"
-    assert any("up axis taken as z" in text for text in nameless.origin.warnings)
+    assert any("up axis is assumed to be z" in text for text in nameless.origin.warnings)
 
 
 def test_markers_are_cut_and_resampled(file):
@@ -317,11 +317,11 @@ def walk_bytes(**options):
 @pytest.mark.parametrize(
     ("place", "value", "repair"),
     [
-        (2, 9, "the header counts 9 points; read are 5 (POINT:USED)"),
-        (4, 2, "the header counts 2 analog values per frame; the file has 6"),
-        (4, 0, "the header counts 0 analog values per frame; the file has 6"),
-        (8, 90, "the header announces 90 frames, POINT:FRAMES 60; read are 60"),
-        (8, 20, "the header announces 20 frames, POINT:FRAMES 60; read are 60"),
+        (2, 9, "the header states 9 points; 5 were read (POINT:USED)"),
+        (4, 2, "the header states 2 analog values per frame; the file has 6"),
+        (4, 0, "the header states 0 analog values per frame; the file has 6"),
+        (8, 90, "the header states 90 frames and POINT:FRAMES 60; 60 were read"),
+        (8, 20, "the header states 20 frames and POINT:FRAMES 60; 60 were read"),
     ],
 )
 def test_a_wrong_header_is_found_by_the_size_and_the_data(file, integers, place, value, repair):
@@ -335,8 +335,8 @@ def test_a_wrong_header_is_found_by_the_size_and_the_data(file, integers, place,
 @pytest.mark.parametrize(
     ("name", "value", "repair"),
     [
-        (b"USED", 3, "POINT:USED counts 3 points; read are 5 (header)"),
-        (b"FRAMES", 71, "the header announces 60 frames, POINT:FRAMES 71; read are 60"),
+        (b"USED", 3, "POINT:USED states 3 points; 5 were read (header)"),
+        (b"FRAMES", 71, "the header states 60 frames and POINT:FRAMES 71; 60 were read"),
         (b"DATA_START", 3, ""),
     ],
 )
@@ -354,7 +354,9 @@ def test_the_sign_of_the_scale_is_decided_by_the_data(file, integers):
     markers = ml.load_markers(file(data[:12] + scale + data[16:]))
     np.testing.assert_allclose(markers.positions, WALKED, atol=6e-5)
     kind = "integers" if integers else "floating point"
-    assert f"header and POINT:SCALE differ; read as {kind}" in "; ".join(markers.repairs)
+    assert f"header and POINT:SCALE differ; the data were read as {kind}" in "; ".join(
+        markers.repairs
+    )
 
 
 def test_the_scale_of_integers_is_that_of_a_body(file):
@@ -363,7 +365,7 @@ def test_the_scale_of_integers_is_that_of_a_body(file):
     small = data[:place] + struct.pack("<f", 0.02) + data[place + 4 :]
     markers = ml.load_markers(file(small))
     np.testing.assert_allclose(markers.positions, WALKED, atol=6e-5)
-    assert "POINT:SCALE is 0.02, that of the header 0.1; used is the header" in markers.repairs
+    assert "POINT:SCALE is 0.02, but the header says 0.1; using the header" in markers.repairs
 
 
 def test_of_three_rates_two_agree(file):
@@ -372,7 +374,7 @@ def test_of_three_rates_two_agree(file):
     wrong = data[:place] + struct.pack("<f", 50.0) + data[place + 4 :]
     markers = ml.load_markers(file(wrong))
     assert markers.fps == 100.0  # the header's, and that of the analog data
-    assert "POINT:RATE is 50, that of the header 100 fps; used is the header" in markers.repairs
+    assert "POINT:RATE is 50 fps, but the header says 100; using the header" in markers.repairs
     assert ml.load_markers(file(wrong), fps=50).fps == 50.0
 
 
@@ -399,21 +401,24 @@ def test_markers_that_stand_on_the_floor_correct_the_sign_of_up(screen, up):
     ("data", "message"),
     [
         (b"", "not a C3D file"),
-        (b"x" * 5000, "its second byte must be 50"),
+        (b"x" * 5000, "the second byte must be 0x50"),
         (patched(0, b"\xff"), "should start in block 255"),
         (patched(0, b"\x01"), "should start in block 1"),
         (patched(512 + 3, b"\x00"), "processor type must be 84 .*got 0"),
-        (c3d_bytes([[]] * 6, []), "holds no points"),
+        (c3d_bytes([[]] * 6, []), "has no points"),
         (
             restated(patched(16, b"\xff\xff"), b"DATA_START", 0xFFFF),
             "the data should start at byte 33553408",
         ),
         (
             restated(patched(8, b"\xf0\x00"), b"FRAMES", 240),
-            "240 frames are announced, the file has room for 8.*partial",
+            "240 frames are stated, but the file has room for 8.*partial",
         ),
         (patched(6, b"\x09\x00", frames_told=0), "first frame 9, last frame 0: no frames"),
-        (c3d_bytes(POINTS, LABELS, rate=float("nan")), "the frame rate is missing; give it as fps"),
+        (
+            c3d_bytes(POINTS, LABELS, rate=float("nan")),
+            "the frame rate is missing; set it with fps",
+        ),
         (c3d_bytes(POINTS, LABELS, integers=True, scale=float("inf")), "POINT:SCALE is inf"),
     ],
 )
@@ -428,7 +433,7 @@ def test_whole_frames_of_a_cut_file(file):
     data = c3d_bytes(POINTS, LABELS)
     markers = ml.load_markers(file(data[:-300]), partial=True, fps=50)
     assert 0 < len(markers) < 6
-    assert "frames are announced" in markers.repairs[0]
+    assert "frames are stated" in markers.repairs[0]
     np.testing.assert_allclose(markers.positions, UPRIGHT[: len(markers)], atol=1e-6)
 
 
@@ -436,7 +441,9 @@ def test_a_failed_write_leaves_nothing(tmp_path):
     markers = ml.Markers(["x" * 250 + str(k) for k in range(1000)], np.zeros((1, 1000, 3)), 60.0)
     with pytest.raises(InvalidInput, match="exceed the 255 blocks"):
         markers.save(tmp_path / "a.c3d")
-    with pytest.raises(InvalidInput, match="a C3D file is in m, dm, cm, mm; got 'inch'"):
+    with pytest.raises(
+        InvalidInput, match="the unit of a C3D file must be one of m, dm, cm, mm; got 'inch'"
+    ):
         ml.Markers(["a"], np.zeros((1, 1, 3)), 60.0).save(tmp_path / "a.c3d", unit="inch")
     with pytest.raises(InvalidInput, match="at least one frame"):
         ml.Markers(["a"], np.zeros((0, 1, 3)), 60.0).save(tmp_path / "a.c3d")

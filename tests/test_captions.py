@@ -136,7 +136,7 @@ def test_captions_are_compared_with_labels(tmp_path):
     assert "| bandai | walk | 2 | walk or march | 0.50 | 0.50 |" in page.read_text()
     for wrong, message in (
         (["--sets", "odd"], "captions are scored on exercises, cmu-groups, cmu-kinds, bandai"),
-        ([*options, "-o", "page.txt"], "the output is a page"),
+        ([*options, "-o", "page.txt"], "the output must be a .md file"),
         (["--sets", "exercises", "--keep", tmp_path], "give the folder of it with --data"),
     ):
         done = ran("evaluate-captions", *wrong)

@@ -187,7 +187,7 @@ def test_says_what_is_wrong():
     walk = ml.demo.clip("walk")
     with pytest.raises(InvalidInput, match="ease must be a positive time in seconds; got 0"):
         walk.clean_feet(ease=0)
-    with pytest.raises(InvalidInput, match="got contacts of 20"):
+    with pytest.raises(InvalidInput, match="contacts must cover 138 frames; got 20"):
         walk.clean_feet(contacts=walk[:20].contacts())
 
 

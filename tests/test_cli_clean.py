@@ -75,11 +75,11 @@ def test_thresholds_reach_the_detector(takes, tmp_path):
 
 
 def test_wrong_input_is_reported(takes, tmp_path):
-    with pytest.raises(InvalidInput, match="would overwrite what is read"):
+    with pytest.raises(InvalidInput, match="would overwrite an input file"):
         run(takes / "walk.bvh", "-o", takes / "walk.bvh")
-    with pytest.raises(InvalidInput, match="so the output must be one too"):
+    with pytest.raises(InvalidInput, match="so the output must also be a folder"):
         run(takes, "-o", tmp_path / "x.bvh")
-    with pytest.raises(InvalidInput, match="would overwrite what is read"):
+    with pytest.raises(InvalidInput, match="would overwrite an input file"):
         run(takes, "-o", takes)
     (tmp_path / "empty").mkdir()
     with pytest.raises(InvalidInput, match="no motion files"):

@@ -148,10 +148,10 @@ def test_walks_of_a_library_and_of_files_march(tmp_path, library):
             ["ballroom", "--takes", "walk_0+walk_1"],
             "were not danced|at least 4 in hold",
         ),
-        (["ballroom", "--takes", "a+b+c"], "a couple is written LEADER.FOLLOWER"),
+        (["ballroom", "--takes", "a+b+c"], "a couple must be written LEADER.FOLLOWER"),
         (["march", "--takes", "walk_9"], "no motion 'walk_9'"),
-        (["march", "--takes", "waltz_leader_p0+walk_0"], "soldiers march alone"),
-        (["march", "a.toml", "b.toml"], "LIB comes first, then the crowd description; got a.toml"),
+        (["march", "--takes", "waltz_leader_p0+walk_0"], "each soldier needs a single take"),
+        (["march", "a.toml", "b.toml"], "LIB must come before the crowd description; got a.toml"),
     ],
 )
 def test_a_library_that_gives_too_little_is_reported(tmp_path, library, words, message):

@@ -123,7 +123,7 @@ def test_transitions_of_a_file_are_imported(place, tmp_path):
     assert "0: walk" in text
     file.write_text(file.read_text().replace("Transitions: ", "Transitions: 9", 1))
     text = run("graph", place, "import", file, "--label", "walk").output
-    assert "transitions are announced" in text
+    assert "the header announces" in text
     assert "needs a FILE" in run("graph", place, "import", code=2)
     assert "needs a FILE" in run("graph", place, "info", file, code=2)
     gone = run("graph", place, "import", tmp_path / "gone.mogra", code=2)
@@ -156,7 +156,7 @@ def test_weights_are_learned_from_tags_and_used(place, tmp_path):
     )  # two motions: none can be left out
     text = run(*words, "-o", tmp_path / "other.json", "--learn-method", "tang")
     assert "12 weights from 30 tagged pairs" in text.output
-    assert "too few motions are tagged" in text.output
+    assert "too few tagged motions" in text.output
     built = run("graph", place, "build", "--label", "walk", "--distance", weights, "--json")
     assert json.loads(built.stdout)["transitions"] > 0
 
@@ -172,10 +172,13 @@ def test_weights_are_learned_from_tags_and_used(place, tmp_path):
         (("graph", "LIB", "build", "--label", "swim"), "no motion is labeled 'swim'"),
         (("graph", "LIB", "build", "--only", "kick", "--max-distance", "1e-9"), "no transitions"),
         (("graph", "LIB", "learn", "-o", "x.json"), "needs --tags FILE"),
-        (("walk", "LIB", "-o", "x.bvh"), "needs its duration"),
+        (("walk", "LIB", "-o", "x.bvh"), "needs a duration"),
         (("walk", "LIB", "-o", "x.doc", "--seconds", "3"), "cannot write motion to x.doc"),
         (("walk", "LIB", "-o", "x.bvh", "--goal", "1"), "goal must be X,Z"),
-        (("walk", "LIB", "-o", "x.bvh", "--goal", "1,2"), "to a goal needs its duration: --sec"),
+        (
+            ("walk", "LIB", "-o", "x.bvh", "--goal", "1,2"),
+            "to a goal needs a duration, such as --sec",
+        ),
         (("walk", "LIB", "-o", "x.bvh", "--timeline", "a", "--timeline", "b"), "LABEL:SECONDS"),
         (("walk", "LIB", "-o", "x.bvh", "--timeline", "a:b"), "LABEL:SECONDS"),
         (("walk", "LIB", "-o", "x.bvh", "--seconds", "3", "--start", "swim:3"), "no motion"),

@@ -29,7 +29,7 @@ def test_whole_words_come_before_parts_of_words(lib):
 
 
 def test_a_text_without_words_is_refused(lib):
-    with pytest.raises(InvalidInput, match="text must have at least one word"):
+    with pytest.raises(InvalidInput, match="text must contain at least one word"):
         lib.find("  ")
 
 

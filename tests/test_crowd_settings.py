@@ -59,7 +59,7 @@ BALLROOMS = [
     ({"music": "no.mid", "tempo_bpm": None}, "no.mid: there is no such music file"),
     ({"music": "x.txt", "tempo_bpm": None}, "x.txt: music is read from .mid"),
     ({"music": "", "tempo_bpm": None}, "music must be the name of a file"),
-    ({"music": "song.mid"}, "song.mid has its own tempo: give music or tempo_bpm, not both"),
+    ({"music": "song.mid"}, "song.mid already has a tempo: give music or tempo_bpm, not both"),
     ({"takes": 3}, "takes must be a list of names; got 3"),
     ({"label": ["waltz"]}, "label selects takes of a library"),
     ({"library": 4}, "library must be a string; got 4"),

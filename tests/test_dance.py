@@ -173,7 +173,7 @@ def test_a_running_clock_changes_its_tempo_smoothly_and_is_read_in_order():
     steps = np.diff(np.concatenate([first, then])) * 30.0 * 60.0
     assert steps[0] == pytest.approx(100.0) and steps[-1] == pytest.approx(150.0, abs=0.1)
     assert np.abs(np.diff(steps)).max() < 15.0
-    with pytest.raises(InvalidInput, match="consecutive; 150 is next"):
+    with pytest.raises(InvalidInput, match="consecutive; expected 150"):
         clock.beats_at(7, 1, 30.0)
 
 
@@ -261,9 +261,11 @@ def test_the_kind_of_dance_chooses_among_kept_choreographies(lib, tmp_path):
         done = run("dance", lib.path, tune, "-o", tmp_path / "d.bvh", "--kind", kind)
         assert done.exit_code == 0 and f"movements of {meter} beats" in done.output
     done = run("dance", lib.path, tune, "-o", tmp_path / "d.bvh", "--kind", "tango")
-    assert "no choreography for tango; there are: groove (4 beats), waltz" in str(done.exception)
+    assert "no choreography for tango; available choreographies: groove (4 beats), waltz" in str(
+        done.exception
+    )
     done = run("dance", lib.path, tune, "-o", tmp_path / "d.bvh", "--kind", "a", "--label", "b")
-    assert "leave out --takes, --label, --graph" in str(done.exception)
+    assert "cannot be combined with --takes, --label or --graph" in str(done.exception)
 
 
 def test_wrong_input_is_one_line(lib, tmp_path, capsys):
@@ -274,7 +276,7 @@ def test_wrong_input_is_one_line(lib, tmp_path, capsys):
     for arguments, message in [
         (("tune", "-o", tmp_path / "dance.doc"), "a dance is written to"),
         ((tmp_path / "song.txt", "-o", tmp_path / "dance.bvh"), "music is read from"),
-        ((tmp_path / "song.mid", "-o", tmp_path / "dance.bvh"), "no such music file; give a"),
+        ((tmp_path / "song.mid", "-o", tmp_path / "dance.bvh"), "no such music file; name a"),
         (
             ("tune", "-o", tmp_path / "d.bvh", "--follow", tmp_path / "path.csv"),
             "seconds",

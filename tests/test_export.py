@@ -92,7 +92,7 @@ def test_the_card_lists_its_tables_and_cannot_be_changed_by_labels(tmp_path):
 def test_nothing_is_overwritten_and_nothing_is_left_half_written(takes, tmp_path, monkeypatch):
     (tmp_path / "full").mkdir()
     (tmp_path / "full" / "thesis.txt").write_text("mine")
-    with pytest.raises(InvalidInput, match="full is not empty; name a new folder"):
+    with pytest.raises(InvalidInput, match="full is not empty; choose a new folder"):
         takes.export(tmp_path / "full")
     with pytest.raises(InvalidInput, match="no motion can be written as 'doc'; choose one of bvh,"):
         takes.export(tmp_path / "out", to="doc")
@@ -110,4 +110,4 @@ def test_the_command(takes, tmp_path):
     answer = ran("export", takes.path, tmp_path / "data", "--parquet", "--label", "kick", "--json")
     assert json.loads(answer.stdout) == {"folder": str(tmp_path / "data"), "motions": 1}
     again = ran("export", takes.path, tmp_path / "data")
-    assert again.returncode == 2 and "is not empty; name a new folder" in again.stderr
+    assert again.returncode == 2 and "is not empty; choose a new folder" in again.stderr

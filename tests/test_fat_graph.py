@@ -200,7 +200,7 @@ def test_wrong_goals_are_named(graph):
         player.steer(speed=-1)
     with pytest.raises(InvalidInput, match="no control 'mood'"):
         player.steer(mood="good")
-    with pytest.raises(InvalidInput, match="base poses are 0 to"):
+    with pytest.raises(InvalidInput, match="start must be a base pose, 0 to"):
         graph.player(start=99)
 
 
@@ -213,10 +213,10 @@ def test_speeds_within_reach_are_obeyed_and_others_are_warned_of(graph):
         gone = np.linalg.norm(hips[-1] - hips[0]) / ((len(hips) - 1) / walk.fps)
         assert gone == pytest.approx(speed, abs=0.15)
         assert walk.quality.speeds_m_s == graph.speeds
-        assert not any("asked for" in text for text in walk.quality.warnings)
+        assert not any("was requested" in text for text in walk.quality.warnings)
     beyond = graph.walk(1.0, speed=fast + 1.0)
     assert any(
-        f"keep {slow:.2f} to {fast:.2f} m/s: add faster" in w for w in beyond.quality.warnings
+        f"allow {slow:.2f} to {fast:.2f} m/s. Add faster" in w for w in beyond.quality.warnings
     )
 
 
@@ -249,7 +249,9 @@ def test_a_walk_is_steered_by_time(graph):
     first, last = hips[60] - hips[30], hips[-1] - hips[-45]
     assert abs(np.arctan2(first[0], first[2])) < 0.3
     assert abs(np.arctan2(last[0], last[2]) - np.pi / 2) < 0.3
-    with pytest.raises(InvalidInput, match="steering must be within the 2 s of the walk; got 3 s"):
+    with pytest.raises(
+        InvalidInput, match="changes of steering must lie within the 2 s of the walk; got 3 s"
+    ):
         graph.walk(2.0, steering=[(3.0, 0.0, None)])
 
 
@@ -274,7 +276,7 @@ def test_the_command_describes_the_graph_and_writes_walks(tmp_path, walks):
     steer = ["--speed", "3", "--seconds", "2", "--steer", "1:90"]
     done = json.loads(run("-o", str(out), *steer, "--json").stdout)
     assert done["frames"] == 60 and len(ml.load(out)) == 60 and done["sources"]
-    assert any("a speed of 3.00 m/s was asked for" in text for text in done["quality"]["warnings"])
+    assert any("a speed of 3.00 m/s was requested" in text for text in done["quality"]["warnings"])
     with pytest.raises(InvalidInput, match=r"--steer must be SECOND:DEGREES or .* got 1"):
         CliRunner().invoke(
             app, ["fat-graph", str(lib.path), "-o", str(out), "--steer", "1"],

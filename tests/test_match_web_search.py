@@ -126,7 +126,9 @@ def test_a_motion_that_was_added_is_found_once_its_webs_are_built(tmp_path):
     WebStore(lib.store).build(workers=1)
     assert len(lib.search(QUERY, method="web")) == 1
     lib.add_motion(ml.demo.clip("kick_front_mid_right_p1"))
-    with pytest.raises(LibraryError, match="has no web with 1 of 2 motions .* build it with"):
+    with pytest.raises(
+        LibraryError, match="has no web with 1 of 2 motions .* Build it in advance with"
+    ):
         lib.search(QUERY, method="web", max_distance=0.2)
     WebStore(lib.store).build(workers=1)
     assert len(lib.search(QUERY, method="web", max_distance=0.2)) == 2

@@ -300,7 +300,7 @@ def test_a_label_leads_there_and_stays(graph):
     assert shares["turn"] > shares["walk"]
     with pytest.raises(InvalidInput, match="no motion of the graph has the label 'fly'"):
         player.steer(label="fly")
-    with pytest.raises(InvalidInput, match="label must be a text; got"):
+    with pytest.raises(InvalidInput, match="label must be a string; got"):
         player.steer(label=["turn"])
     with pytest.raises(InvalidInput, match="no control 'speed'"):
         player.steer(speed=2)
@@ -347,7 +347,7 @@ def test_straight_walks_are_bent_along_a_path(walks):
 def test_a_route_that_cannot_be_walked_is_reported(walks):
     still = replace(walks[0], root=walks[0].root * np.float32([0.0, 1.0, 0.0]))
     graph = motion_graph([still])
-    with pytest.raises(InvalidInput, match="no route through the graph reaches the goal"):
+    with pytest.raises(InvalidInput, match="no route through the graph follows the path"):
         graph.walk(path=[(0.0, 0.0), (0.0, 8.0)])
 
 
@@ -389,13 +389,13 @@ def test_it_begins_and_ends_with_the_poses_that_were_requested(graph):
         ({"path": [[0, 0], [1]]}, r"path must have shape \(n, 2\)"),
         ({"path": [[0, 0], [0, 0.01]]}, "path must be longer"),
         ({"path": [[0, 0], [0, np.nan]]}, "path must be finite"),
-        ({"path": [[0, 0], [0, 5]], "seconds": 3.0}, "seconds cannot be given with a path"),
-        ({"path": [[0, 0], [0, 5]], "goal": (1, 1)}, "only one of them"),
-        ({"goal": (1, 1)}, "needs its duration"),
+        ({"path": [[0, 0], [0, 5]], "seconds": 3.0}, "a walk along a path cannot have seconds"),
+        ({"path": [[0, 0], [0, 5]], "goal": (1, 1)}, "only one of a path, a goal and an end pose"),
+        ({"goal": (1, 1)}, "needs a duration"),
         ({"goal": (1,), "seconds": 3.0}, "goal must be x, z"),
         ({"goal": "there", "seconds": 3.0}, "goal must be X,Z"),
         ({"goal": (1, 1), "seconds": -3.0}, "seconds must be positive; got -3"),
-        ({"end": ("walk_p0", 60), "labels": [("walk", 2.0)]}, "to an end pose takes no labels"),
+        ({"end": ("walk_p0", 60), "labels": [("walk", 2.0)]}, "to an end pose cannot have labels"),
         ({"end": ("walk_p0", 60), "start": ("walk_left_p0", 10**9)}, "walk_left_p0 has frames"),
         ({"end": ("walk_p0", 1)}, "no transition leads to frame 1 of walk_p0; choose a later"),
         ({"labels": [("fly", 2.0)]}, "no motion of the graph has the label 'fly'"),
@@ -403,12 +403,12 @@ def test_it_begins_and_ends_with_the_poses_that_were_requested(graph):
         ({"labels": ["walk"]}, "a timeline must be LABEL:SECONDS"),
         ({"labels": []}, "at least one pair"),
         ({"start": ("fly", 3), "seconds": 3.0}, "has no motion 'fly'"),
-        ({"start": "walk_p0", "seconds": 3.0}, "a frame of a graph must be NAME:FRAME"),
-        ({"start": "walk_p0:²", "seconds": 3.0}, "a frame of a graph must be NAME:FRAME"),
-        ({"start": "walk_p0:" + 5000 * "9", "seconds": 3.0}, "must be NAME:FRAME"),
-        ({"start": 7, "seconds": 3.0}, "a frame of a graph must be a name and a frame"),
+        ({"start": "walk_p0", "seconds": 3.0}, "a frame of a graph must be written NAME:FRAME"),
+        ({"start": "walk_p0:²", "seconds": 3.0}, "a frame of a graph must be written NAME:FRAME"),
+        ({"start": "walk_p0:" + 5000 * "9", "seconds": 3.0}, "must be written NAME:FRAME"),
+        ({"start": 7, "seconds": 3.0}, "a frame of a graph must be \\(name, frame\\)"),
         ({"start": ("walk_p0", 10**6), "seconds": 3.0}, "walk_p0 has frames 0 to"),
-        ({}, r"needs its duration, seconds"),
+        ({}, r"needs a duration; set seconds"),
         ({"seconds": -1.0}, "seconds must be positive"),
     ],
 )
@@ -497,7 +497,9 @@ def test_frames_are_blended_as_in_the_dissertation(walks, tmp_path):
 def test_the_published_sample_is_read(tmp_path):
     """It announces eight transitions and has six."""
     (tmp_path / "sample.mogra").write_text(FIGURE_4_12)
-    with pytest.warns(UserWarning, match="sample.mogra:1: 8 transitions are announced, 6 follow"):
+    with pytest.warns(
+        UserWarning, match="sample.mogra:1: the header announces 8 transitions, but 6"
+    ):
         rows = read_mogra(tmp_path / "sample.mogra", [600, 3600, 3600])
     assert {pair: len(lines) for pair, lines in rows.items()} == {(0, 1): 6, (1, 2): 4}
     there, back = window_centers(rows[0, 1][:1], 30, "kr14")
@@ -521,14 +523,14 @@ def test_a_transition_file_is_read_as_written(tmp_path):
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("", "no transitions: the file is empty"),
+        ("", "the file has no transitions"),
         ("hello\n", ":1: expected 'Transitions: COUNT MOTION MOTION'; got 'hello'"),
         ("Transitions: 1 0 1\n3 4 5\n", ":2: expected two frames; got '3 4 5'"),
         ("3 4\n", ":1: expected 'Transitions:"),
         ("Transitions: 1 0\n3 4\n", ":1: expected Transitions: COUNT MOTION MOTION"),
         ("Transitions: 1 0 1\n3 x\n", ":2: expected two frames; got '3 x'"),
         ("Transitions: 1 0 1\n3 -4\n", ":2: expected two frames"),
-        ("Transitions: 1 0 7\n3 4\n", ":1: motion 7 is named; there are 2"),
+        ("Transitions: 1 0 7\n3 4\n", ":1: motion 7 does not exist; there are 2"),
         ("Transitions: 1 0 1\n3 90\n", ":2: frame 90 is beyond the end of motion 1"),
         ("Transitions: 99999999999999999999 0 1\n", ":1: expected"),
         (f"Transitions: 1 0 1\n{5000 * '9'} 4\n", ":2: expected two frames"),
@@ -559,8 +561,8 @@ def test_a_graph_without_a_cycle_is_refused(walks, tmp_path):
         (0, {}, "at least one motion; got none"),
         (1, {"max_distance": 1e-9}, "no transitions were found among 1 motions"),
         (2, {"per_minute": -1.0}, "per_minute must be greater than 0"),
-        (2, {"window": "kr14"}, "window kr14 needs match_feet off"),
-        (2, {"window": "directed"}, "window directed is for transitions of a file"),
+        (2, {"window": "kr14"}, "window kr14 requires match_feet off"),
+        (2, {"window": "directed"}, "window directed only applies to transitions from a file"),
         (2, {"blend_seconds": 0.0}, "blend_seconds must be greater than 0"),
         (2, {"distance": "magic"}, "no distance is called 'magic'"),
     ],
@@ -693,5 +695,5 @@ def test_a_path_of_twenty_meters_is_followed_with_captured_walks(cmu30):
 
 def test_a_graph_without_transitions_cannot_be_played(graph, monkeypatch):
     monkeypatch.setattr(type(graph), "__len__", lambda self: 0)
-    with pytest.raises(InvalidInput, match="the motion graph has no transitions; build it again"):
+    with pytest.raises(InvalidInput, match="the motion graph has no transitions; rebuild it"):
         graph.player(1)

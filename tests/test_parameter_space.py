@@ -56,14 +56,14 @@ def test_a_full_space_ends_the_sampling():
     space = sampled_space(corners, lambda weights: weights @ corners, samples=500, seed=1)
     assert 2 < len(space) < 20
     assert space.shortfall.startswith(f"{len(space) - 2} of 500 samples: the space is full")
-    assert f"of {space.tried} blends lay within 0.0127 (spacing)" in space.shortfall
+    assert f"of {space.tried} blends were within 0.0127 (spacing)" in space.shortfall
 
 
 def test_no_reason_is_given_where_all_samples_are_kept(kicks):
     _, _, space = kicks
     assert space.shortfall == "" and space.tried >= 600
     alone = sampled_space([[1.0]], lambda weights: np.array([1.0]), samples=5)
-    assert "there is one example" in alone.shortfall
+    assert "there is only one example" in alone.shortfall
 
 
 def test_the_nearest_are_sampled_as_in_the_paper(kicks):
@@ -199,7 +199,7 @@ def test_targets_and_options_that_mean_nothing_are_refused(kicks):
         space.weights_for([1.0, 2.0])
     with pytest.raises(InvalidInput, match="a target must be 3 finite numbers"):
         space.weights_for([1.0, 2.0, np.nan])
-    with pytest.raises(InvalidInput, match=r"delta must lie in 0\.\.1"):
+    with pytest.raises(InvalidInput, match=r"delta must be between 0 and 1"):
         sampled_space(examples, measure, delta=-0.1)
     with pytest.raises(InvalidInput, match="samples and spacing must not be negative"):
         sampled_space(examples, measure, samples=-1)

@@ -108,11 +108,11 @@ def test_functions_and_several_at_once_will_do(walk):
 @pytest.mark.parametrize(
     ("by", "message"),
     [
-        ([], "by must hold at least one parameter"),
+        ([], "by must contain at least one parameter"),
         (3, "by must be a parameter"),
         (lambda motion: "far", "must return numbers"),
-        (lambda motion: np.zeros((2, 2)), "one number or a row"),
-        (lambda motion: [], "one number or a row"),
+        (lambda motion: np.zeros((2, 2)), "a number or a row"),
+        (lambda motion: [], "a number or a row"),
     ],
 )
 def test_what_cannot_steer_is_refused(by, message, walk):
@@ -143,7 +143,9 @@ def test_the_center_of_mass_needs_a_body():
         ["Hips", "Spine", "Head"], [-1, 0, 1], [[0, 0, 0], [0, 0.5, 0], [0, 0.3, 0]]
     )
     still = ml.Motion(stick, np.tile([1.0, 0, 0, 0], (2, 3, 1)), np.zeros((2, 3)), 30)
-    with pytest.raises(RoleError, match="center of mass needs the joints of trunk, arms and legs"):
+    with pytest.raises(
+        RoleError, match="center of mass needs the joints of the trunk, arms and legs"
+    ):
         centers(still)
 
 
@@ -213,11 +215,11 @@ def test_the_curvature_of_a_circle_is_one_over_its_radius():
     ("make", "message"),
     [
         (lambda: at("hips", "tallest(hips)"), "frame must be a number, or one of highest, lowest"),
-        (lambda: at("hips", "highest"), "with a joint, as highest"),
-        (lambda: mean("speed(hips)"), r"mean must be of position\(JOINT\), height\(JOINT\)"),
+        (lambda: at("hips", "highest"), "with a joint, such as highest"),
+        (lambda: mean("speed(hips)"), r"mean must measure position\(JOINT\), height\(JOINT\)"),
         (lambda: mean("center_of_mass(hips)"), "or center_of_mass; got"),
-        (lambda: mean("height(hips)", 9, 9), "over frames START-END, or all; got 9-9"),
-        (lambda: mean("height(hips)", 9), "over frames START-END, or all; got 9-None"),
+        (lambda: mean("height(hips)", 9, 9), "with START before END, or neither; got 9-9"),
+        (lambda: mean("height(hips)", 9), "with START before END, or neither; got 9-None"),
     ],
 )
 def test_parameters_that_cannot_be_made_are_refused(make, message):
@@ -286,7 +288,7 @@ def test_scores_are_read_from_a_file(tmp_path, walk):
     [
         ("motion\nwalk\n", "need a header"),
         ("motion,mood\n", "a line per motion"),
-        ("motion,age\nwalk,3\n", "there is no column mood, only age"),
+        ("motion,age\nwalk,3\n", "there is no column mood; the columns are age"),
         ("motion,mood\nwalk,3\nwalk,4\n", "styles.csv:3: walk is scored twice"),
         ("motion,mood\nwalk,\n", "must be finite numbers; got ''"),
         ("motion,mood\nwalk,nan\n", "must be finite numbers; got 'nan'"),
@@ -305,8 +307,8 @@ def test_files_of_scores_that_are_wrong_are_refused(tmp_path, text, message):
         ({}, "at least one example"),
         ({"walk": "happy"}, "score of walk must be a finite number or a row; got 'happy'"),
         ({"walk": np.nan}, "must be a finite number"),
-        ({"walk": 1.0, "run": (1.0, 2.0)}, "as many numbers for every example"),
-        ({"walk": 1.0, "mood": {"run": 2.0}}, "got both"),
+        ({"walk": 1.0, "run": (1.0, 2.0)}, "same number of values for every example"),
+        ({"walk": 1.0, "mood": {"run": 2.0}}, "by name, not both"),
         ({"mood": {"a": 1}, "age": {"b": 1}}, "there is none for b"),
     ],
 )
@@ -321,7 +323,7 @@ def test_a_file_that_is_not_there_is_reported(tmp_path, walk):
 
 
 def test_scores_are_not_measured(walk):
-    with pytest.raises(InvalidInput, match="given per example and cannot be measured"):
+    with pytest.raises(InvalidInput, match="a score per example and cannot be measured"):
         scores({"walk": 1.0})(walk)
     with pytest.raises(InvalidInput, match="score for every example; there is none for run"):
         scores({"walk": 1.0}).scores.of([("walk:0-9", "walk"), ("run:0-9", "run")])
@@ -342,9 +344,9 @@ def test_a_function_of_a_module_is_known_by_reference(tmp_path, monkeypatch, wal
     for text, message in (
         ("gaits:pace", "gaits:pace cannot be imported: AttributeError"),
         ("broken_gaits:pace", "broken_gaits:pace cannot be imported: ModuleNotFoundError"),
-        ("gaits:limit", "must be a function that gaits defines"),
-        ("gaits:other", "must be a function that gaits defines"),
-        ("os:system", "functions of the standard library are no parameters"),
+        ("gaits:limit", "must be a function defined in gaits"),
+        ("gaits:other", "must be a function defined in gaits"),
+        ("os:system", "functions of the standard library cannot be parameters"),
     ):
         with pytest.raises(InvalidInput, match=message):
             as_parameters(text, walk)

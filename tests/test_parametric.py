@@ -212,7 +212,9 @@ def test_a_function_without_a_module_must_be_given_again(kicks, tmp_path):
     save_parametric(
         lib.store, parametrize(kicks, seconds, ParametrizeSettings(samples=3, spacing=1e-4)), "long"
     )
-    with pytest.raises(InvalidInput, match="seconds, a function, which a library cannot save"):
+    with pytest.raises(
+        InvalidInput, match="the function seconds as a parameter. The library could not save"
+    ):
         open_parametric(lib.store, "long")
     with pytest.raises(InvalidInput, match="by must have"):
         open_parametric(lib.store, "long", by="right_ankle@33")
@@ -235,11 +237,16 @@ def test_a_function_of_a_module_is_imported_again(lib, tmp_path, monkeypatch):
     source.write_text("def seconds(motion):\n    return motion.root[0]\n")
     importlib.invalidate_caches()
     shutil.rmtree(tmp_path / "__pycache__", ignore_errors=True)
-    with pytest.raises(InvalidInput, match="a function of 1 numbers; kick_measures:seconds"):
+    with pytest.raises(
+        InvalidInput,
+        match="expects 1 numbers from the parameter seconds, but kick_measures:seconds",
+    ):
         lib.parametric["long"]
     monkeypatch.delitem(sys.modules, "kick_measures")
     source.unlink()
-    with pytest.raises(InvalidInput, match="seconds, a function that is not what it was"):
+    with pytest.raises(
+        InvalidInput, match="the function seconds as a parameter, which has changed"
+    ):
         lib.parametric["long"]
     del lib.parametric["long"]
 
@@ -249,7 +256,7 @@ def test_scores_per_example_need_no_samples_and_are_stored(lib, tmp_path):
     moods = dict(zip(names, (0.1, 0.9, 0.4, 0.6), strict=True))
     made = lib.parametrize(names, by={"mood": moods}, name="mood")
     assert made.axes == ("mood",) and len(made.accessible) == 4
-    assert made.space.shortfall == "0 samples: scores are interpolated from the examples"
+    assert made.space.shortfall == "0 samples: scores are interpolated directly from the examples"
     again = ml.Library(lib.path).parametric["mood"]
     for wanted in (0.1, 0.25, 0.5, 0.77):
         found = again.reach([wanted], tolerance=1e-3)
@@ -301,7 +308,7 @@ def test_fewer_samples_are_explained_on_the_command_line(lib, tmp_path):
         "-o", tmp_path / "low.json",
     )  # fmt: skip
     assert made.exit_code == 0, made.stderr
-    assert "of 400 samples: the space is full, the last 100 of" in made.stdout
+    assert "of 400 samples: the space is full. The last 100 of" in made.stdout
     about = json.loads((tmp_path / "low.json").read_text())
     assert about["tried"] >= 100 and "within 0.02 (spacing)" in about["shortfall"]
     assert ml.Library(lib.path).parametric["low"].space.shortfall == about["shortfall"]
@@ -332,7 +339,7 @@ def test_targets_that_mean_nothing_are_refused(kick, target, options, message):
 
 
 def test_parameters_that_do_not_fit_the_query_are_refused(kicks):
-    with pytest.raises(InvalidInput, match="measured at a frame of the query kick_front_mid"):
+    with pytest.raises(InvalidInput, match="measured at a frame of the query, kick_front_mid"):
         parametrize(kicks, "right_ankle@5000")
     with pytest.raises(InvalidInput, match="must be finite on every motion"):
         parametrize(kicks, lambda motion: [np.nan, 1.0])
@@ -387,7 +394,7 @@ def test_from_a_query_to_a_kick_on_the_command_line(lib, tmp_path):
         ),
         (
             ("parametrize", "LIB", "kick_front_mid_right_p0", "--by", "turn", "-o", "a.txt"),
-            "described in a .json file",
+            "must be a .json file",
         ),
         (
             (

@@ -79,7 +79,7 @@ def test_long_plays_are_read_in_blocks_of_bounded_size(player):
 
 
 def test_an_unknown_control_is_refused_by_name(player):
-    with pytest.raises(InvalidInput, match="no control 'tempo'; ClipPlayer has: aside"):
+    with pytest.raises(InvalidInput, match="ClipPlayer has no control 'tempo'; its controls are: aside"):
         player.steer(tempo=2)
 
 
@@ -88,7 +88,7 @@ def test_an_unknown_control_is_refused_by_name(player):
     [
         (None, None, "either seconds or frames"),
         (1.0, 3, "either seconds or frames"),
-        (0.0, None, "at least one frame to play; got 0.0 seconds"),
+        (0.0, None, "at least one frame; got 0.0 seconds"),
         (float("nan"), None, "got nan seconds"),
         (float("inf"), None, "got inf seconds"),
         (None, -3, "got -3 frames"),

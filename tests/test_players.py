@@ -58,7 +58,7 @@ def kinds() -> dict[str, Kind]:
         "graph": Kind(GraphPlayer, lambda: graph.player(3), {"transition": True},
                       {"automatic": False, "label": "swim"}, "no motion .* has the label 'swim'"),
         "route": Kind(GraphPlayer, lambda: GraphPlayer(graph, route=route), {},
-                      {"transition": True}, "follows a route takes no controls"),
+                      {"transition": True}, "follows a route has no controls"),
         "fat graph": Kind(FatPlayer, lambda: fat.player(speed=1.2), {"direction": 1.0},
                           {"direction": 1.0, "speed": -1.0}, "speed must be .* not negative"),
         "matching": Kind(MatchingPlayer, lambda: matched.player(velocity=(0.0, 1.2)),
@@ -156,7 +156,9 @@ def test_controls_that_are_refused_change_nothing(kind):
 def test_an_unknown_control_and_a_negative_count_are_refused_in_words(kind):
     player = kind.make()
     known = ", ".join(player.controls) or "none"
-    with pytest.raises(InvalidInput, match=f"no control 'dive'; {kind.type.__name__} has: {known}"):
+    with pytest.raises(
+        InvalidInput, match=f"{kind.type.__name__} has no control 'dive'; its controls are: {known}"
+    ):
         player.steer(dive=1)
     with pytest.raises(InvalidInput, match="count must be zero or more; got -1"):
         player.read(-1)

@@ -62,9 +62,9 @@ def test_the_command_draws_and_tells(kicks, tmp_path):
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        (["kick_front_mid_right_p0", "kick_side_high_right_p1"], "needs a file"),
+        (["kick_front_mid_right_p0", "kick_side_high_right_p1"], "needs an output file"),
         (["build", "-o", "x.png"], "are for the web of two motions"),
-        (["draw"], "takes the word build, or the names of two motions"),
+        (["draw"], "expects the word build or the names of two motions"),
         (["kick_front_mid_right_p0", "nobody", "-o", "x.png"], "no motion 'nobody'"),
         (
             ["kick_front_mid_right_p0", "kick_side_high_right_p1", "-o", "x.gif"],

@@ -216,11 +216,11 @@ def test_a_library_of_the_users_own_is_one_more_set(sets, tmp_path):
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        ([], "evaluate needs a library, or labeled sets (--sets)"),
+        ([], "evaluate needs a library or labeled sets (--sets)"),
         (["--sets", "odd"], "no labeled set is called 'odd'; there are corpus, cmu-groups"),
         (["--sets", "cmu-groups"], "is needed; give the folder of it with --data"),
         (["--sets", "bandai", "--data", "."], "bandai.tar.xz is needed; there is none in ."),
-        (["--sets", "corpus", "-o", "report"], "with --sets the output is a page"),
+        (["--sets", "corpus", "-o", "report"], "with --sets, the output must be a .md file"),
         (["--sets", "corpus", "--methods", "odd"], "no measure of clips is called 'odd'"),
     ],
 )

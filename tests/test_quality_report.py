@@ -144,7 +144,7 @@ def test_one_short_line_tells_the_main_figures_and_details_tell_all():
     assert report.details() == [
         "feet slide 0.4 cm per contact, floor penetration 0.1 cm, "
         "worst seam 1.20 at 2.00 s (a to b)",
-        "speeds 0.6 to 1.4 m/s can be had",
+        "available speeds 0.6 to 1.4 m/s",
         "path 0.10 m off on average, 0.20 m at worst, 11.0 m walked for 10.0 m, end 0.05 m off",
         "61 of 62 beats within a frame, 50 of 60 foot landings on a beat, coherence 0.90",
         "takes a 3.0 s; unused: 3 cut off",

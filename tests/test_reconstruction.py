@@ -615,7 +615,7 @@ def test_the_take_itself_and_what_repeats_it_are_left_out(lib, tmp_path):
     assert repeats(library.store, library["A_walk"]) == ("A_walk", "B_again")
     error = evaluate_reconstruction(library.store, "A_walk")
     assert error.left_out == ("A_walk", "B_again")
-    with pytest.raises(InvalidInput, match="leave no motion"):
+    with pytest.raises(InvalidInput, match="select no motions"):
         library.remove("B_again")
         evaluate_reconstruction(library.store, "A_walk", ReconstructionTest(without_subject=True))
 
@@ -663,7 +663,7 @@ def test_the_commands_write_a_body_and_measure_it(lib, walk, tmp_path):
     assert "roles must be ROLE=LABEL" in str(run.exception)
     for words, message in (
         ([lib.path], "Missing argument 'MARKERS'"),
-        ([markers, lib.path], f"LIB comes first: motionloom reconstruct {lib.path} {markers}"),
+        ([markers, lib.path], f"LIB must come first: motionloom reconstruct {lib.path} {markers}"),
     ):
         run = CliRunner().invoke(app, ["reconstruct", *map(str, words), "-o", str(body)])
         assert message in str(run.exception) + run.output

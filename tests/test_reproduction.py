@@ -1,4 +1,4 @@
-"""Reproduction of the papers: rules decide outcomes, the page is what the results say."""
+"""Reproduction of the papers: rules decide outcomes, and the pages show the results."""
 
 import importlib
 import re
@@ -11,9 +11,9 @@ import pytest
 
 from motionloom.errors import InvalidInput
 from reproduction import PAPERS
-from reproduction.claims import Claim, Paper, not_made, report
+from reproduction.claims import Claim, Paper, not_tested, report
 from reproduction.data import Data
-from reproduction.page import PAGE, RESULTS, keep, kept, markdown
+from reproduction.page import PAGE, RESULTS, keep, kept, markdown, overview, paper_page
 
 ROOT = Path(__file__).parents[1]
 MADE = [
@@ -37,7 +37,7 @@ def test_the_outcome_is_computed_from_the_figures():
     assert claim().outcome == "holds"
     assert claim(ours={"emd": 0.8, "dtw": 0.82}).outcome == "does not hold"
     assert claim(rule="emd >= paper_emd and abs(emd - dtw) < 0.05").outcome == "holds"
-    assert not_made("Figure 12", "A film.", "no such data").outcome == "not made again"
+    assert not_tested("Figure 12", "A film.", "no such data").outcome == "not tested"
 
 
 @pytest.mark.parametrize("rule", ["emd > jrd", "emd >", "open('x')", "__import__('os')"])
@@ -47,9 +47,9 @@ def test_a_rule_over_anything_but_the_figures_is_refused(rule):
 
 
 def test_a_claim_needs_a_rule_or_a_reason():
-    with pytest.raises(InvalidInput, match="a rule, or a reason"):
+    with pytest.raises(InvalidInput, match="either a rule or a reason"):
         claim(rule="")
-    with pytest.raises(InvalidInput, match="a rule, or a reason"):
+    with pytest.raises(InvalidInput, match="either a rule or a reason"):
         claim(reason="no data")
 
 
@@ -60,11 +60,16 @@ def paper_module():
     def figures(data):
         data.figure("a.png").write_text("x")
         yield claim(ours={"emd": 0.1, "dtw": 0.82}, picture="a.png", note="Small.")
-        yield not_made("Figure 12", "A film.", "needs CMU")
+        yield not_tested("Figure 12", "A film.", "needs CMU")
 
     return types.SimpleNamespace(
         PAPER=Paper(
-            "kg04", "Kovar & Gleicher 2004", "Motions in data sets. SIGGRAPH.", ("web.md",)
+            key="kg04",
+            slug="kovar-gleicher-2004",
+            name="Kovar & Gleicher 2004",
+            title="Motions in data sets. SIGGRAPH.",
+            summary="It finds similar motions.",
+            pages=("explanation/match-webs.md",),
         ),
         PARTS=(tables, figures),
     )
@@ -73,30 +78,42 @@ def paper_module():
 def test_parts_are_run_and_chosen_by_name(capsys):
     made = report(paper_module(), Data())
     assert [each["outcome"] for each in made["claims"]] == [
-        "holds", "does not hold", "not made again",
+        "holds", "does not hold", "not tested",
     ]  # fmt: skip
     assert set(made["seconds"]) == {"tables", "figures"}
     assert len(report(paper_module(), Data(), only="tab")["claims"]) == 1
-    with pytest.raises(InvalidInput, match="kg04 has no part 'x'; it has tables, figures"):
+    with pytest.raises(
+        InvalidInput, match=r"kg04 has no part named like 'x'\. Its parts: tables, figures"
+    ):
         report(paper_module(), Data(), only="x")
     assert "kg04: tables" in capsys.readouterr().err
 
 
-def test_the_page_shows_every_figure_rule_and_reason(tmp_path):
+def test_the_pages_show_every_figure_rule_and_reason(tmp_path):
     keep(report(paper_module(), Data()), tmp_path)
-    page = markdown(kept(tmp_path))
-    assert "| [Kovar & Gleicher 2004](#kovar-gleicher-2004) | 1 | 1 | 1 |" in page
+    (result,) = kept(tmp_path)
+    first = overview([result])
+    assert (
+        "| [Kovar & Gleicher 2004](papers/kovar-gleicher-2004.md) | *Motions in data sets* |"
+        in (first)
+    )
+    assert "| 1 | 1 | 1 |" in first
+    page = markdown(result)
+    assert "# Kovar & Gleicher 2004" in page
+    assert "It finds similar motions." in page
+    assert "**3 statements**: 1 hold, 1 do not hold, 1 not tested." in page
+    assert "[match webs (explanation)](../../explanation/match-webs.md)" in page
     assert "`emd` 0.85, `dtw` 0.82<br>115 clips | `emd > dtw` | holds |" in page
     assert "<br>Small. | `emd > dtw` | **does not hold** |" in page
-    assert "not made again<br>needs CMU |" in page
+    assert "not tested<br>needs CMU |" in page
     assert "| dtw\\|x | 1,234,567 |" in page
-    assert "](pictures/a.png)" in page
+    assert "](../../pictures/a.png)" in page
     with pytest.raises(InvalidInput, match="make papers"):
         kept(tmp_path / "nothing")
 
 
 @pytest.mark.parametrize("name", MADE)
-def test_a_paper_has_parts_that_say_what_they_measure(name):
+def test_every_part_of_a_paper_has_a_docstring(name):
     module = importlib.import_module(PAPERS[name])
     assert module.PAPER.key == name
     names = [part.__name__ for part in module.PARTS]
@@ -106,22 +123,24 @@ def test_a_paper_has_parts_that_say_what_they_measure(name):
 
 
 @pytest.mark.skipif(not list(RESULTS.glob("*.json")), reason="no results yet")
-def test_the_page_in_the_docs_is_written_from_the_results():
-    text = PAGE.read_text(encoding="utf-8")
-    assert text == markdown(kept()), "docs/papers.md is out of date: make papers"
-    for picture in re.findall(r"\]\((pictures/[^)]+)\)", text):
-        assert (PAGE.parent / picture).exists(), picture
-    for each in kept():
+def test_the_pages_in_the_docs_are_written_from_the_results():
+    results = kept()
+    expected = {PAGE: overview(results)} | {paper_page(each): markdown(each) for each in results}
+    for path, text in expected.items():
+        assert path.read_text(encoding="utf-8") == text, f"{path} is out of date: make papers"
+        for picture in re.findall(r"\]\(([./]*pictures/[^)]+)\)", text):
+            assert (path.parent / picture).exists(), picture
+    for each in results:
         for row in each["claims"]:
             again = Claim(**{key: row[key] for key in row if key not in ("outcome", "table")})
             assert again.outcome == row["outcome"]
 
 
-def test_several_papers_run_in_processes_of_their_own():
-    """Also by ``python -m``, whose main module other processes do not import."""
+def test_several_papers_run_in_separate_processes():
+    """This also holds for ``python -m``, whose main module worker processes do not import."""
     command = [sys.executable, "-m", "reproduction", "tz07", "kr14", "--jobs", "2"]
     done = subprocess.run(
         [*command, "--only", "no such part"], capture_output=True, text=True, cwd=ROOT
     )
     assert done.returncode == 2
-    assert done.stderr.startswith("reproduction: tz07 has no part 'no such part'; it has ")
+    assert done.stderr.startswith("reproduction: tz07 has no part named like 'no such part'. Its ")

@@ -424,9 +424,9 @@ def test_feet_are_needed_only_to_be_planted(walk):
     [
         (
             {"importance": {"left_foot": 1.0}},
-            "importance is given for left_hand or right_hand; got",
+            "importance keys must be left_hand or right_hand; got",
         ),
-        ({"importance": {"left_hand": 1.5}}, "left_hand must lie in 0 to 1"),
+        ({"importance": {"left_hand": 1.5}}, "left_hand must lie between 0 and 1"),
         ({"importance": {"left_hand": [0.0, 1.0]}}, "one number or one per frame"),
     ],
 )
@@ -438,7 +438,7 @@ def test_says_what_is_wrong_with_an_importance(walk, options, message):
 def test_other_wrong_input_is_reported(walk):
     with pytest.raises(InvalidInput, match="without frames"):
         walk[:0].retarget(walk.skeleton)
-    with pytest.raises(InvalidInput, match="got contacts of 10"):
+    with pytest.raises(InvalidInput, match="got 10"):
         walk.retarget(walk.skeleton, contacts=walk[:10].contacts())
     with pytest.raises(InvalidInput, match="the legs of the target skeleton have no length"):
         walk.retarget(walk.skeleton.scaled(0.0))

@@ -348,9 +348,13 @@ def test_an_end_site_can_be_mapped():
 
 def test_a_mapped_joint_that_does_not_exist_is_named():
     skeleton, _ = rig("cmu")
-    with pytest.raises(RoleError, match="left_knee is mapped to 'LeftLge', .* near: LeftLeg"):
+    with pytest.raises(
+        RoleError, match="left_knee is mapped to 'LeftLge', .* similar names: LeftLeg"
+    ):
         skeleton.with_roles({"left_knee": "LeftLge"})
-    with pytest.raises(RoleError, match="'Qqq', which is not in the skeleton; it has: Hips"):
+    with pytest.raises(
+        RoleError, match="'Qqq', which is not in the skeleton; its points are: Hips"
+    ):
         skeleton.with_roles({"left_knee": "Qqq"})
 
 
@@ -389,7 +393,7 @@ def test_toml_maps_may_hold_comments_and_a_table(tmp_path):
         ("a.toml", "hips = ", r"a.toml: Invalid value"),
         ("a.yaml", "hips: x", r"a.yaml: a role map must end in .json or .toml"),
         ("a.json", None, r"a.json: cannot read the role map: No such file"),
-        ("a.json", b"\xff\xfe{}", r"a.json: a role map must be text in UTF-8"),
+        ("a.json", b"\xff\xfe{}", r"a.json: a role map must be UTF-8 text"),
     ],
 )
 def test_bad_role_maps_are_refused(tmp_path, name, text, message):

@@ -103,7 +103,7 @@ def test_poses_of_another_program_are_found_and_kept(client, library):
     [
         ({"root": "not base64"}, "root must be float32 numbers in base64"),
         ({"root": floats(np.zeros(4))}, "root must have 12 bytes per frame; got 16"),
-        ({"root": floats(np.zeros((2, 3)))}, "must have the same frames"),
+        ({"root": floats(np.zeros((2, 3)))}, "must have the same number of frames"),
         ({"root": "", "rotations": ""}, "at least one; got 0 and 0"),
         ({"root": floats(np.full((40, 3), np.nan))}, "root must be finite"),
         ({"rotations": floats(np.zeros((40, 21, 4)))}, "must be unit quaternions"),
@@ -139,7 +139,7 @@ def test_wrong_armatures_are_refused(client, library, changes, message):
     ("changes", "message"),
     [
         ({"character": 1}, "character must be less than 1, the number of characters; got 1"),
-        ({"aim": [0.0, 1.0, 0.5]}, "only a parametric motion can be aimed"),
+        ({"aim": [0.0, 1.0, 0.5]}, "aim is only available for parametric motions"),
         ({"fps": 5000.0}, "less than or equal to 1000"),
     ],
 )
@@ -153,7 +153,9 @@ def test_large_answers_are_refused(client, library, monkeypatch):
     monkeypatch.setattr("motionloom.studio.routes.stage.armatures._MAX_ROTATIONS", 21 * 29)
     request = {"subject": SEGMENT, "skeleton": armature(library["walk"].skeleton)}
     answer = client.post("/api/subjects/retarget", json=request)
-    assert "at most 29 frames are brought to an armature of 21 joints" in answer.json()["error"]
+    assert (
+        "at most 29 frames can be retargeted to an armature of 21 joints" in answer.json()["error"]
+    )
 
 
 def test_a_parametric_motion_is_aimed_on_an_armature(client, library):
@@ -183,4 +185,4 @@ def test_a_parametric_motion_is_aimed_on_an_armature(client, library):
         "/api/subjects/retarget",
         json={**request, "subject": {**subject, "name": "turning"}, "aim": [0.0, 1.0, 0.0]},
     )
-    assert "turning cannot be aimed: it is parametrized by turn;" in answer.json()["error"]
+    assert "turning cannot be aimed, because it is parametrized by turn;" in answer.json()["error"]

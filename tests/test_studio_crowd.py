@@ -107,7 +107,7 @@ def test_another_seed_is_another_crowd(client):
     ("settings", "words"),
     [
         ({"couples": 40, "floor": {"room": [5, 5]}}, "do not fit into the room"),
-        ({"music": "/etc/passwd.mid"}, "music of a request is tune or none"),
+        ({"music": "/etc/passwd.mid"}, "music in a request must be tune or null"),
         ({"movements": {"library": "/etc"}}, "library cannot be set in a request"),
         ({"movements": {"takes": ["/etc/a.bvh"]}}, "takes cannot be set in a request"),
     ],
@@ -139,4 +139,4 @@ def test_a_crowd_too_large_for_the_page_has_a_line_for_the_terminal(client):
 
 def test_a_crowd_that_is_not_open_is_reported(client):
     answer = client.get("/api/crowds/0123")
-    assert answer.json()["error"] == "this crowd is not open; make it again"
+    assert answer.json()["error"] == "this crowd is no longer available; create it again"

@@ -193,7 +193,7 @@ def test_bad_starts_are_answered_in_words(client, message, words):
 @pytest.mark.parametrize(
     ("path", "body", "words"),
     [
-        ("walk", {"graph": GRAPH}, "a walk needs seconds or a path"),
+        ("walk", {"graph": GRAPH}, "a walk needs a duration or a path"),
         ("walk", {"graph": GRAPH, "settings": {"path": "/etc/a.csv"}}, "path cannot be set"),
         ("walk", {"graph": GRAPH, "path": [[0, 0]]}, "at least two floor positions"),
         ("edits", {"action": "remove", "transition": "walk"}, "NAME:FRAME,NAME:FRAME"),

@@ -136,9 +136,9 @@ def test_a_server_that_others_may_use_opens_nothing_else(tmp_path):
         assert known == {"allowed": False, "folder": "", "libraries": []}
         for path, body in (("libraries", {"name": "b"}), ("libraries/open", {"id": "0"})):
             answer = client.post(f"/api/{path}", json=body)
-            assert answer.status_code == 422 and "shows one library" in answer.json()["error"]
+            assert answer.status_code == 422 and "shows only one library" in answer.json()["error"]
     for options in ({"host": "0.0.0.0"}, {"token": False}, {"names": ("studio.example.org",)}):
-        with pytest.raises(InvalidInput, match="LIB is needed where others can connect"):
+        with pytest.raises(InvalidInput, match="LIB is required if others can connect"):
             serve(port=0, open_browser=False, **options)
 
 

@@ -55,7 +55,7 @@ def test_a_request_that_is_refused_changes_nothing(client):
     [
         ("hello", None, "a live request must be JSON"),
         ("[1]", None, "a live request must be a JSON object"),
-        ('{"id": 3, "kind": "fly"}', 3, "no live request 'fly'; known: dance/read, "),
+        ('{"id": 3, "kind": "fly"}', 3, "no live request 'fly'; choose one of dance/read,  "),
         (
             '{"id": "' + "a" * (1 << 20) + '"}',
             None,
@@ -77,7 +77,9 @@ def test_a_window_has_only_so_many_players(client):
     held = BrowserWindow(client.app.state.studio)
     for _ in range(64):
         held.add(object())
-    with pytest.raises(InvalidInput, match="64 players are running in this window; close some"):
+    with pytest.raises(
+        InvalidInput, match="64 players are running in this window. Close some of them first"
+    ):
         held.add(object())
     held.remove(1)
     assert held.add(object()) == 65

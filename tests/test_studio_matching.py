@@ -170,7 +170,7 @@ def test_what_was_played_is_kept_for_a_time_only(monkeypatch):
     monkeypatch.setattr(matching, "_RECORDED_SECONDS", 2.0)
     walk = ml.demo.clip("walk")
     held = matching.Recording(walk.skeleton, walk.fps)
-    with pytest.raises(ml.errors.InvalidInput, match="nothing was played yet"):
+    with pytest.raises(ml.errors.InvalidInput, match="there are no recorded frames yet"):
         held.motion()
     for start in range(0, 100, 10):
         rows = slice(start, start + 10)
@@ -185,7 +185,7 @@ def test_what_was_played_is_kept_for_a_time_only(monkeypatch):
 def test_a_recording_that_is_gone_is_named(client):
     subject = {"kind": "played", "id": "gone"}
     answer = client.post("/api/subjects/file", json={"subject": subject, "suffix": "bvh"})
-    assert answer.status_code == 422 and "play it again" in answer.json()["error"]
+    assert answer.status_code == 422 and "record it again" in answer.json()["error"]
 
 
 @pytest.mark.slow

@@ -125,7 +125,7 @@ def test_no_page_elsewhere_gets_leave_to_ask(server):
 )
 def test_what_a_plain_form_can_send_is_not_taken(server, kind):
     status, _, body = ask(server, "/api/uploads", "POST", b'{"a": 1}', Content_Type=kind)
-    assert (status, body) == (403, b"forms are not answered; send application/json")
+    assert (status, body) == (403, b"forms are not accepted; send application/json")
 
 
 def test_the_live_line_has_the_same_access_check(server):
@@ -172,7 +172,7 @@ def test_beyond_this_machine_every_request_needs_the_token(open_server):
     for path in ("/", "/api/library", "/openapi.json", "/assets/x.js"):
         status, _, body = ask(open_server, path)
         assert status == 403
-        assert b"a token is needed" in body
+        assert b"a token is required" in body
     for path in (f"/api/library?token={token[:-1]}", "/api/library?token="):
         assert ask(open_server, path)[0] == 403
     assert ask(open_server, f"/api/library?token={token}")[0] == 200
@@ -216,8 +216,8 @@ def test_a_port_in_use_is_reported(server, library):
 @pytest.mark.parametrize(
     ("options", "words"),
     [
-        ({"token": ""}, "token must be letters, digits"),
-        ({"token": "a b"}, "token must be letters, digits"),
+        ({"token": ""}, "token must consist of letters, digits"),
+        ({"token": "a b"}, "token must consist of letters, digits"),
         ({"host": "no.such.host.invalid"}, "cannot listen on no.such.host.invalid:8765: .*--host"),
         ({"port": 70_000}, "cannot listen on 127.0.0.1:70000: .*0-65535"),
     ],

@@ -102,7 +102,7 @@ def test_a_job_tells_how_far_it_is_and_how_it_ended():
     ("error", "words"),
     [
         (InvalidInput("no such take"), "no such take"),
-        (KeyError("x"), "an error of motionloom, please report it (KeyError: 'x')"),
+        (KeyError("x"), "internal error of motionloom; please report it (KeyError: 'x')"),
     ],
 )
 def test_a_job_that_fails_says_why(error, words):

@@ -43,16 +43,16 @@ def test_a_segment_is_kept_as_a_take(client, library):
     )
     again = client.post("/api/subjects/keep", json=request)
     assert again.status_code == 422
-    assert "stroll is a take of this library; choose another name" in again.json()["error"]
+    assert "stroll already exists in this library; choose another name" in again.json()["error"]
 
 
 @pytest.mark.parametrize(
     ("subject", "message"),
     [
-        ({**SEGMENT, "end_frame": 9999}, "the range must lie within the motion's"),
+        ({**SEGMENT, "end_frame": 9999}, "the range must be within the motion's"),
         ({**SEGMENT, "start_frame": 40}, "got 40 to 40"),
         ({**SEGMENT, "motion": "nothing"}, "nothing"),
-        ({"kind": "crowd", "id": "none"}, "this crowd is not open"),
+        ({"kind": "crowd", "id": "none"}, "this crowd is no longer available"),
         ({"kind": "song"}, "kind"),
     ],
 )

@@ -118,12 +118,12 @@ def test_a_bad_file_is_reported_in_the_readers_words(client, library):
 @pytest.mark.parametrize(
     ("name", "words"),
     [
-        ("notes.txt", "one of .bvh, .amc, .npz, .glb, .gltf, .vrma, .fbx expected"),
+        ("notes.txt", "the suffix must be one of .bvh, .amc, .npz, .glb, .gltf, .vrma, .fbx"),
         ("walk", "one of .bvh"),
-        ("walk.usda", "USD files may refer to other files"),
+        ("walk.usda", "USD files can refer to other files"),
         ("walk.c3d", "one of .bvh"),
-        (".hidden.bvh", "hidden files and names ending in"),
-        ("skeleton.asf", "contains no motion by itself; send its folder"),
+        (".hidden.bvh", "hidden files and names that end in"),
+        ("skeleton.asf", "does not contain a complete motion; upload its folder"),
         ("a" * 300 + ".bvh", "too long for a file name"),
         ("a%5Cb.bvh", "not a valid file name"),
         ("a%00.bvh", "not a valid file name"),
@@ -217,7 +217,7 @@ def test_a_batch_that_is_given_up_is_gone(client, library, files):
         client.delete(f"/api/uploads/{batch}"),
     ):
         assert answer.status_code == 404
-        assert "begin one first" in answer.json()["error"]
+        assert "start one first" in answer.json()["error"]
 
 
 def test_a_name_comes_once_in_a_batch(client, files):
@@ -225,14 +225,15 @@ def test_a_name_comes_once_in_a_batch(client, files):
     address = f"/api/uploads/{batch}/files/a.bvh"
     assert client.put(address, content=files["walk"]).status_code == 200
     assert (
-        client.put(address, content=b"other").json()["error"] == "a.bvh: sent twice in one import"
+        client.put(address, content=b"other").json()["error"]
+        == "a.bvh: uploaded twice in one import"
     )
 
 
 def test_an_empty_batch_is_not_imported(client):
     batch = client.post("/api/uploads").json()["id"]
     answer = client.post(f"/api/uploads/{batch}/import", json={})
-    assert "nothing to import" in answer.json()["error"]
+    assert "does not contain any motion files" in answer.json()["error"]
 
 
 def test_sizes_and_numbers_are_bounded(client, library, monkeypatch):
@@ -252,7 +253,7 @@ def test_sizes_and_numbers_are_bounded(client, library, monkeypatch):
         assert client.put(f"{address}{number}.bvh", content=b"").status_code == 200
     assert "at most 3 files" in client.put(address + "z.bvh", content=b"").text
     assert client.post("/api/uploads").status_code == 200
-    assert "2 imports are under way" in client.post("/api/uploads").json()["error"]
+    assert "2 imports are in progress" in client.post("/api/uploads").json()["error"]
 
 
 def test_a_large_file_is_refused_by_its_header(client, library):
@@ -330,7 +331,7 @@ def test_links_are_not_followed(client, library, files, tmp_path):
     elsewhere.mkdir()
     (library.path / "incoming").symlink_to(elsewhere)
     answer = client.put("/api/uploads/walk.bvh", content=files["walk"])
-    assert "is a link; remove it" in answer.json()["error"]
+    assert "is a symbolic link; delete it" in answer.json()["error"]
     assert list(elsewhere.iterdir()) == []
     (library.path / "incoming").unlink()
     # A link in the very folder of a batch, planted by somebody with rights on the library.
@@ -372,7 +373,7 @@ def test_a_full_disk_is_reported(library, monkeypatch):
     monkeypatch.setattr(os, "fdopen", opened)
     with place.begin().open("a.bvh") as file:
         monkeypatch.undo()
-        with pytest.raises(InvalidInput, match="a.bvh: no room left on the disk"):
+        with pytest.raises(InvalidInput, match="a.bvh: the disk of the library is full"):
             file.write(b"x")
     place.close()
 

@@ -66,7 +66,7 @@ def test_unknown_words_are_named_with_what_is_spelled_like_them(client):
 @pytest.mark.parametrize(
     ("body", "said"),
     [
-        ({"text": " "}, "text must have at least one word"),
+        ({"text": " "}, "text must contain at least one word"),
         ({"text": "kick " * 500}, "text must have at most"),
         ({"text": "kick", "settings": {"max": 0}}, "max must be at least 1"),
         ({"text": "kick", "settings": {"label": ["nowhere"]}}, "nowhere"),

@@ -194,11 +194,16 @@ def test_a_request_is_received_whole_in_some_time_and_space(client, monkeypatch)
 
     with monkeypatch.context() as less:
         less.setattr(limits, "BODY_SECONDS", 0.01)
-        with pytest.raises(HTTPException, match="408: a request must be whole after 0.01 s"):
+        with pytest.raises(
+            HTTPException, match="408: a request must arrive completely within 0.01 s"
+        ):
             asyncio.run(wait())
     monkeypatch.setattr(limits, "RECEIVED", 5)
     answer = client.post("/api/find", json={"text": "walk"})
-    assert answer.status_code == 503 and "too much is being received" in answer.json()["error"]
+    assert (
+        answer.status_code == 503
+        and "the server is receiving too much data" in answer.json()["error"]
+    )
     monkeypatch.setattr(limits, "RECEIVED", 50)
     for _ in range(9):  # what was received is counted down again
         assert client.post("/api/find", json={"text": ""}).status_code == 422
@@ -294,7 +299,9 @@ def test_without_a_token_nothing_is_answered(library, tmp_path, monkeypatch):
 def test_no_token_is_for_this_machine_only(library):
     from motionloom.studio import serve
 
-    with pytest.raises(InvalidInput, match="other machines can connect: a token is needed"):
+    with pytest.raises(
+        InvalidInput, match="a token is required, because other machines can connect"
+    ):
         serve(library.path, host="0.0.0.0", token=False)
 
 

@@ -131,7 +131,7 @@ def test_distances_match_the_definition(rng):
 def test_a_path_that_cannot_be_walked_says_why(straight):
     still = replace(straight.motions[0], root=straight.motions[0].root * np.float32([0, 1, 0]))
     with pytest.raises(
-        InvalidInput, match=r"its motion does not go 8.0 m, or.*Add walking motions"
+        InvalidInput, match=r"its motion does not cover 8.0 m or.*Add walking motions"
     ):
         motion_graph([still]).walk(path=[(0.0, 0.0), (0.0, 8.0)])
 
@@ -168,14 +168,14 @@ def test_workers_find_mirrored_motions_by_number(tmp_path):
 
 def test_a_goal_out_of_reach_in_time_is_told_with_the_time_it_takes(straight):
     said = " ".join(straight.walk(goal=(0.0, 60.0), seconds=4.0).quality.warnings)
-    assert "the goal is 60.0 m away" in said and "give more seconds than 4" in said
+    assert "the goal is 60.0 m away" in said and "Set seconds to more than 4" in said
     said = " ".join(straight.walk(goal=(0.0, 4.0), seconds=4.0).quality.warnings)
     assert "give more than" not in said
 
 
 @pytest.mark.parametrize(
     ("rows", "message"),
-    [(None, "no such file; a path is a CSV file"), ("", "at least two rows.*are none"),
+    [(None, "no such file. A path is a CSV file"), ("", "at least two rows.*are none"),
      ("x,z\n1,2\n", "at least two rows.*is one")],
 )  # fmt: skip
 def test_files_of_paths_are_checked(straight, tmp_path, rows, message):

@@ -1,8 +1,8 @@
 """Packages of the rivals, installed on request outside the environment.
 
-Each package has a separate folder in the user's cache, without its dependencies (the ones
-installed here are used), and these folders come last on the import path. A rival can therefore
-not replace what motionloom uses, and all of them run in one process.
+Each package has its own folder in the user's cache, without dependencies (the ones installed here
+are used), and these folders come last on the import path. A rival can therefore not replace a
+package that motionloom uses, and all rivals run in one process.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ def cache_folder() -> Path:
 
 
 def label(package: Package) -> str:
-    """Name and version, as in ``pybvh 0.9.0``; the name alone if it is not installed."""
+    """Name and version, as in ``pybvh 0.9.0``; only the name if it is not installed."""
     try:
         return f"{package.name} {importlib.metadata.version(package.name)}"
     except importlib.metadata.PackageNotFoundError:
@@ -48,12 +48,12 @@ def open_cache(packages: Iterable[Package]) -> None:
     for package in packages:
         folder = str(cache_folder() / package.name)
         if Path(folder).is_dir() and folder not in sys.path:
-            sys.path.append(folder)  # last: installed packages take precedence
+            sys.path.append(folder)  # last, so that installed packages take precedence
     importlib.invalidate_caches()
 
 
 def absence(package: Package, bench: str) -> Missing | None:
-    """Why `package` cannot be used, or None if it can be imported."""
+    """Return the reason why `package` cannot be used, or None if it can be imported."""
     try:
         importlib.import_module(package.module)
     except ModuleNotFoundError as error:
@@ -68,9 +68,9 @@ def absence(package: Package, bench: str) -> Missing | None:
 
 
 def install(packages: Iterable[Package], *, log: Log) -> dict[str, str]:
-    """Install missing packages; returns name -> reason for those that failed.
+    """Install missing packages; return the reason by name for those that failed.
 
-    A package appears in the cache complete or not at all.
+    A package appears in the cache completely or not at all.
     """
     failures = {}
     for package in packages:
@@ -92,7 +92,7 @@ def install(packages: Iterable[Package], *, log: Log) -> dict[str, str]:
 
 
 def pip_install(name: str, target: Path) -> str | None:
-    """Install with pip, or uv if there is no pip; returns the error, None on success."""
+    """Install with pip, or with uv if there is no pip; return the error, or None on success."""
     arguments = ["install", "--quiet", "--no-deps", "--target", str(target), name]
     if importlib.util.find_spec("pip"):
         command = [sys.executable, "-m", "pip", "--disable-pip-version-check", *arguments]
@@ -104,4 +104,4 @@ def pip_install(name: str, target: Path) -> str | None:
     if done.returncode == 0:
         return None
     lines = (done.stderr or done.stdout).strip().splitlines()
-    return lines[-1] if lines else f"the installer ended with code {done.returncode}"
+    return lines[-1] if lines else f"the installer exited with code {done.returncode}"

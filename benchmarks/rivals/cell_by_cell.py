@@ -1,6 +1,6 @@
-"""Point-cloud distance matrix, one cell at a time in Numba.
+"""Point-cloud distance matrix, computed one cell at a time in Numba.
 
-The straightforward version, against which `motionloom.features.matrix` is measured.
+This is the straightforward version that `motionloom.features.matrix` is compared with.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from motionloom.motion import Motion
 
 
 def cell_by_cell(a: Motion, b: Motion, distance: PointCloud) -> np.ndarray:
-    """Distances in meters (M, N) between the windows of two motions."""
+    """Distances in meters between the windows of two motions, shape (M, N)."""
     weights = np.repeat(distance.weights, len(distance.roles)) / len(distance.roles)
     return _cells(windows(a, distance), windows(b, distance), weights)
 
@@ -25,8 +25,8 @@ def windows(motion: Motion, distance: PointCloud) -> np.ndarray:
     """Clouds of all frames, shape (T, samples * P, 3)."""
     half = distance.samples // 2
     times = np.arange(-half, half + 1) * distance.step_seconds
-    found = window_samples(distance.places(motion), times, motion.fps)
-    return found.reshape(len(motion), -1, 3)
+    samples = window_samples(distance.places(motion), times, motion.fps)
+    return samples.reshape(len(motion), -1, 3)
 
 
 @nb.njit(cache=True)

@@ -1,7 +1,7 @@
 """Reconstruction without a library: inverse kinematics from the same six markers.
 
-Damped least squares with joint limits, warm-started from the previous frame: of all poses that
-reach the markers, the one nearest to the previous pose and to the rest pose. The initial heading
+Damped least squares with joint limits, starting from the previous frame. Among all poses that reach
+the markers, it finds the one nearest to the previous pose and to the rest pose. The initial heading
 comes from the left and right markers.
 """
 
@@ -16,8 +16,8 @@ from motionloom.reconstruction.control_signal import ControlSignal
 from motionloom.reconstruction.local_model import LocalModel
 from motionloom.reconstruction.pose_solver import Body, Expectation, map_pose
 
-# Both tuned for the rival's mean error on 20 CMU takes, in the ranges 0.2 to 0.8 and 0.15 to 1;
-# single takes may have another optimum (86_01: 0.8, 4.0 cm instead of 4.6).
+# Both were tuned for the mean error of this rival on 20 CMU takes, in the ranges 0.2 to 0.8 and
+# 0.15 to 1. Single takes may have another optimum (86_01: 0.8, 4.0 cm instead of 4.6).
 _REST_SPREAD = 0.4  # radians from the rest pose
 _STEP_SPREAD = 0.4  # radians from the previous pose
 _MARKER_SPREAD = 0.001
@@ -29,13 +29,13 @@ def marker_ik(
     joints: NDArray[np.int64],
     limits: tuple[NDArray[np.float64], NDArray[np.float64]],
 ) -> Motion:
-    """Motion that reaches the markers in all frames."""
+    """Return a motion that reaches the markers in all frames."""
     body = Body.of(skeleton, joints, skeleton.points(signal.roles), limits)
     rest = body.rest[joints]
     size = 3 * len(joints)
-    one = np.zeros((size, 1))
-    one[0] = 1.0
-    model = LocalModel(rest, one, np.array([_REST_SPREAD**2]), _REST_SPREAD**2)
+    unit = np.zeros((size, 1))
+    unit[0] = 1.0
+    model = LocalModel(rest, unit, np.array([_REST_SPREAD**2]), _REST_SPREAD**2)
     seen = signal.filled()
     at = {role: m for m, role in enumerate(signal.roles)}
     across = seen[0, at["left_wrist"]] - seen[0, at["right_wrist"]]

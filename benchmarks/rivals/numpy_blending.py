@@ -1,6 +1,6 @@
 """Pose blending in plain NumPy.
 
-Vectorized over frames, examples and joints at once: four gathered rows per frame and example
+It is vectorized over frames, examples and joints at once: four gathered rows per frame and example
 with their Catmull-Rom weights, one weighted sum, one normalization.
 """
 

@@ -1,7 +1,7 @@
 """Forward kinematics in plain NumPy.
 
-Two versions, both vectorized over frames with a loop over joints. `by_matrices` is the usual one:
-rotation matrices and ``@``. `by_components` is the fastest we know: every component of a
+Both versions are vectorized over frames and loop over joints. `by_matrices` is the usual one, with
+rotation matrices and ``@``. `by_components` is the fastest version we know: every component of a
 quaternion is one row of frames, so each line below is one pass over contiguous memory.
 """
 
@@ -27,7 +27,7 @@ def by_matrices(rotations: Floats, root: Floats, parents: list[int], offsets: Fl
 
 def by_components(rotations: Floats, root: Floats, parents: list[int], offsets: Floats) -> Floats:
     """World positions (T, J, 3) from local rotations (T, J, 4) ``wxyz``, by components."""
-    turn = rotations.transpose(1, 2, 0).copy()  # (J, 4, T); local first, then global
+    turn = rotations.transpose(1, 2, 0).copy()  # (J, 4, T); first local, then global rotations
     place = np.empty((turn.shape[0], 3, turn.shape[2]), rotations.dtype)
     place[0] = root.T
     for joint, parent in enumerate(parents):

@@ -1,8 +1,8 @@
-"""BVH readers of other libraries, each in its fastest documented way.
+"""BVH readers of other libraries, each used in its fastest documented way.
 
-A reader turns a file into an object of its library (`parse`) and into world positions of the
-joints in the unit of the file (`positions`). Where forward kinematics can be called separately,
-`kinematics` prepares a file and returns the call.
+A reader converts a file to an object of its library (`parse`) and to world positions of the joints
+in the unit of the file (`positions`). If forward kinematics can be called separately, `kinematics`
+prepares a file and returns the call.
 
 ``python -m benchmarks.rivals.readers NAME FILE`` reads one file in a new process, to measure the
 time to the first result.
@@ -27,7 +27,7 @@ OURS = "motionloom"
 
 @dataclass(frozen=True)
 class Reader:
-    """A library's functions from a file to joint positions (T, J, 3)."""
+    """Functions of a library that convert a file to joint positions (T, J, 3)."""
 
     parse: Callable[[Path], Any]
     positions: Callable[[Path], NDArray[np.floating]]
@@ -47,7 +47,7 @@ def _pybvh() -> Reader:
     pybvh = import_module("pybvh")
 
     def parse(path: Path):
-        return pybvh.read_bvh_file(path, world_up="+y")  # skips its guess at the axis
+        return pybvh.read_bvh_file(path, world_up="+y")  # skip the guess of the axis
 
     def kinematics(path: Path):
         take = parse(path)
@@ -78,7 +78,7 @@ def _pymotion() -> Reader:
         parse,
         lambda path: kinematics(path)()[0],
         kinematics,
-        kinematics_note="its `fk`, quicker than its `fk_quat`; float64",
+        kinematics_note="its `fk`, which is faster than its `fk_quat`; float64",
     )
 
 
@@ -100,8 +100,8 @@ def _fairmotion() -> Reader:
     return Reader(
         parse,
         lambda path: parse(path).positions(local=False),
-        parse_note="makes local matrices as it reads",
-        positions_note="installed without its pinned torch 1.4, which reading does not use",
+        parse_note="computes local matrices while reading",
+        positions_note="installed without its pinned torch 1.4, which is not used for reading",
     )
 
 

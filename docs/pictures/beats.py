@@ -1,4 +1,4 @@
-"""Draws beats.png and movements.png for the docs: ``python docs/pictures/beats.py``."""
+"""Draw beats.png and movements.png: ``python docs/pictures/beats.py``."""
 
 from pathlib import Path
 

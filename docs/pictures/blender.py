@@ -1,4 +1,4 @@
-"""The picture of docs/blender.md: a kick of the extension, aimed at a ball, rendered by Blender.
+"""Render blender.png: a kick aimed at a ball with the extension, rendered by Blender.
 
 MOTIONLOOM_BLENDER=/path/to/python/with/bpy python docs/pictures/blender.py
 """
@@ -23,7 +23,7 @@ TOKEN = "the-token-of-this-picture"
 
 
 def main() -> None:
-    """Start a studio of some kicks, and let Blender do the rest."""
+    """Start a studio with some kicks, and run the rest of this script in Blender."""
     sys.path[:0] = [str(ROOT), str(ROOT / "tests")]
     import numpy as np
     from PIL import Image
@@ -35,7 +35,9 @@ def main() -> None:
 
     python = os.environ.get("MOTIONLOOM_BLENDER", "").split(os.pathsep)[0]
     if not python:
-        print("docs/pictures/blender.py: set MOTIONLOOM_BLENDER to a Python that has bpy")
+        print(
+            "docs/pictures/blender.py: set MOTIONLOOM_BLENDER to a Python interpreter that has bpy"
+        )
         return
     with tempfile.TemporaryDirectory() as folder:
         lib = corpus_library(Path(folder) / "takes.loom", KICKS)
@@ -67,7 +69,7 @@ def main() -> None:
 
 
 def render(task: dict) -> None:
-    """In Blender: install the extension, aim two kicks, render them with Cycles."""
+    """Run in Blender: install the extension, aim two kicks, render them with Cycles."""
     import math
 
     import bpy
@@ -111,7 +113,7 @@ def render(task: dict) -> None:
         scene.motionloom.parametric, scene.motionloom.target = "kick", empty
         bpy.ops.motionloom.aim()
         print(bpy.context.window_manager.motionloom.status)
-        # The foot is at the target in one frame; ghosts show the way there.
+        # The foot reaches the target in one frame only; ghosts show the way there.
         first, last = (round(f) for f in figure.animation_data.action.frame_range)
 
         def away(frame, figure=figure, empty=empty):

@@ -1,4 +1,4 @@
-"""Draws blending.png, blends of kicks and of walks: ``python docs/pictures/blending.py``."""
+"""Draw blending.png, blends of kicks and of walks: ``python docs/pictures/blending.py``."""
 
 from pathlib import Path
 
@@ -13,7 +13,7 @@ KINDS = ("front_mid", "outside_mid", "side_mid")
 
 
 def kicks():
-    """Blends from a front kick to a side kick, and the frames of their hits."""
+    """Blends from a front kick to a side kick, and the frames in which they hit."""
     blend = Blend(register([ml.demo.clip(f"kick_{kind}_right") for kind in KINDS]))
     hit = ml.demo.annotated(f"kick_{KINDS[0]}_right").truth.parameters["hit_frame"]
     steps = [(1, 0, 0), (0.5, 0.5, 0), (0, 1, 0), (0, 0.5, 0.5), (0, 0, 1)]
@@ -21,7 +21,7 @@ def kicks():
 
 
 def walks():
-    """Blends of walks to the left, ahead and to the right, two strides each."""
+    """Blends of walks to the left, straight ahead and to the right, two strides each."""
     clips = []
     for name in ("walk", "walk_left_tight", "walk_right_tight"):
         motion = ml.demo.clip(name)

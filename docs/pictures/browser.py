@@ -1,7 +1,7 @@
-"""Draws player.png, sheet.png and doctor.png: ``python docs/pictures/browser.py``.
+"""Draw player.png, sheet.png and doctor.png: ``python docs/pictures/browser.py``.
 
-Screenshots of HTML pages, which need Chromium: the command ``chromium`` or ``google-chrome``, or
-the one in the variable BROWSER.
+These are screenshots of HTML pages, which need Chromium: the command ``chromium`` or
+``google-chrome``, or the one that the variable BROWSER names.
 """
 
 import os
@@ -46,7 +46,7 @@ def main():
 
 
 def shoot(browser, page, name, size, colors=96):
-    """Screenshot of a page, `size` in pixels, with a small palette."""
+    """Take a screenshot of a page, `size` in pixels, with a small palette."""
     with tempfile.TemporaryDirectory() as profile:
         subprocess.run(
             [browser, "--headless", "--no-sandbox", "--disable-gpu", "--no-first-run",

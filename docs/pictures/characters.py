@@ -1,4 +1,4 @@
-"""Draws characters.png for the docs, the neutral body from four sides in five poses."""
+"""Draw characters.png, the neutral body from four sides in five poses."""
 
 from pathlib import Path
 
@@ -12,7 +12,7 @@ from motionloom.character import body_mesh
 from motionloom.plots.figures.drawing import shaded_triangles
 
 HERE = Path(__file__).parent
-# Clip of the built-in corpus, and its frame as a share of the clip.
+# Clip of the built-in corpus, and the frame as a share of the clip.
 POSES = [
     ("walk_p0", 0.35),
     ("kick_front_high_right_p1", 0.5),

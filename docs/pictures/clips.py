@@ -1,4 +1,4 @@
-"""Draws clips.png for the docs: ``python docs/pictures/clips.py LIBRARY LABELS.csv``."""
+"""Draw clips.png: ``python docs/pictures/clips.py LIBRARY LABELS.csv``."""
 
 import sys
 from pathlib import Path
@@ -12,12 +12,12 @@ METHODS = ["dtw-clip", "emd", "dtw", "scaling", "dtw-e15", "dtw-pc11", "dtw-jrd"
 
 
 def main(library: str, labels: str) -> None:
-    found = ml.Library(library).evaluate(labels=labels, methods=METHODS)
+    scores = ml.Library(library).evaluate(labels=labels, methods=METHODS)
     figure = Figure(figsize=(13.2, 4.4), layout="constrained")
     left, middle, right = figure.subplots(1, 3)
-    draw_similarity(left, found, "emd")
-    draw_similarity(middle, found, "dtw-clip")
-    draw_precision_recall(right, found)
+    draw_similarity(left, scores, "emd")
+    draw_similarity(middle, scores, "dtw-clip")
+    draw_precision_recall(right, scores)
     figure.savefig(Path(__file__).with_suffix(".png"), dpi=80)
 
 

@@ -1,8 +1,8 @@
-"""Draws cluster.png for the docs: ``python docs/pictures/cluster.py``.
+"""Draw cluster.png: ``python docs/pictures/cluster.py``.
 
 Top: three workers on this machine build a match web of the built-in corpus, and one of them is
-killed; each bar is a task on its worker. Bottom: cost by size of the library; lines from the
-constants in docs/cluster.md, dots measured.
+killed; each bar is a task on its worker. Bottom: cost by size of the library; the lines come from
+the constants in docs/explanation/clusters.md, the dots are measured.
 """
 
 import os
@@ -25,14 +25,14 @@ BARS = ("#30638e", "#edae49", "#4f772d", "#8d6b94", "#b5838d")
 
 
 def timed(task, work):
-    """Run a task; returns process, start and end."""
+    """Run a task; return its process, start and end."""
     begun = time.time()
     work(task)
     return os.getpid(), begun, time.time()
 
 
 def build_with_killed_worker():
-    """Bars (worker, start, end) of a build, killed worker and its time, start of the build."""
+    """Bars (worker, start, end) of a build, the killed worker and its time, and the start."""
     with tempfile.TemporaryDirectory() as scratch:
         library = ml.Library.create(Path(scratch) / "takes.loom")
         frames = 0

@@ -1,4 +1,4 @@
-"""Draws the drawings of docs/concepts: ``python docs/pictures/concepts.py [NAME...]``.
+"""Draw the pictures of the explanation pages: ``python docs/pictures/concepts.py [NAME...]``.
 
 concepts-families.png, concepts-fast-search.png, concepts-motion-beats.png,
 concepts-whole-clips.png and concepts-motion-graphs.png. Distances, beats, curves and transport are
@@ -33,13 +33,13 @@ def families():
     grid.imshow(matrix.T, origin="lower", cmap="Grays_r", vmax=np.quantile(matrix, 0.8))
     rows, columns = np.nonzero(matrix_minima(matrix))
     grid.plot(rows, columns, ".", color=BLUE, ms=2.2)
-    found = align_in_region(
+    alignment = align_in_region(
         matrix, valid_region(matrix), start=(10, 10), end=(len(a) - 8, len(b) - 8)
     )
-    if found is not None:
-        grid.plot(*np.asarray(found.path).T, color=RED, lw=2)
-    grid.set(xlabel="frame of a kick", ylabel="frame of another")
-    title(grid, "1  every frame against every frame:\na valley of minima is the same action")
+    if alignment is not None:
+        grid.plot(*np.asarray(alignment.path).T, color=RED, lw=2)
+    grid.set(xlabel="frame of a kick", ylabel="frame of another kick")
+    title(grid, "1  compare every frame with every frame:\na valley of minima is the same action")
 
     rng = np.random.default_rng(4)
     angle = np.linspace(0.25 * np.pi, 1.15 * np.pi, 13)
@@ -49,8 +49,8 @@ def families():
     for n, (place, near) in enumerate(zip(kicks, 0.62 * np.ones(13), strict=True)):
         if n % 3 == 0:
             steps.add_patch(Circle(place, near, fill=False, ec=BLUE, lw=1, ls=":"))
-    for one, other in zip(kicks[:-1], kicks[1:], strict=True):
-        steps.plot(*np.array([one, other]).T, color=BLUE, lw=1)
+    for current, other in zip(kicks[:-1], kicks[1:], strict=True):
+        steps.plot(*np.array([current, other]).T, color=BLUE, lw=1)
     steps.plot(*kicks.T, "o", color=BLUE, ms=7)
     steps.plot(*kicks[0], "o", color=RED, ms=9)
     steps.add_patch(Circle(kicks[0], 2.1, fill=False, ec=RED, lw=1, ls="--"))
@@ -59,14 +59,14 @@ def families():
     steps.annotate("leaping kicks", kicks[-1], (-8, -16), textcoords="offset points", color=BLUE)
     steps.set(xlim=(-2.9, 3.8), ylim=(-1.5, 3.8), aspect="equal")
     bare(steps)
-    title(steps, "2  many small steps reach what one\nlarge step reaches only with walks")
+    title(steps, "2  many small steps reach kicks that one\nlarge step reaches only with walks")
 
     examples = np.array(
         [[0.1, 0.2], [0.35, 0.85], [0.75, 0.95], [0.95, 0.4], [0.6, 0.1], [0.5, 0.5]]
     )
     blends = [
-        examples[one].T @ rng.dirichlet(np.ones(3))
-        for one in Delaunay(examples).simplices
+        examples[current].T @ rng.dirichlet(np.ones(3))
+        for current in Delaunay(examples).simplices
         for _ in range(38)
     ]
     aim.plot(*np.array(blends).T, ".", color="#c9ced6", ms=5, label="sampled blends")
@@ -108,7 +108,7 @@ def fast_search():
         - motion.role_positions(["hips"])
         for motion in (a[12:60:2], b[:90:2])
     ]
-    q, d = (one.reshape(len(one), -1) for one in rows)
+    q, d = (table.reshape(len(table), -1) for table in rows)
     _, neighbors = cKDTree(d).query(q, k=7)
     for i, row in enumerate(neighbors):
         lazy.plot(np.full(len(row), i), row, "o", color=GRAY, ms=2.8)
@@ -119,7 +119,7 @@ def fast_search():
     path = _cheapest(q, d, neighbors)
     lazy.plot(*path.T, color=RED, lw=2)
     lazy.set(xlabel="frame of the query", ylabel="frame of the library")
-    title(lazy, "2  neighbors of every query frame,\njoined where time goes on; cheapest path")
+    title(lazy, "2  neighbors of every query frame,\njoined in order of time; shortest path")
 
     for n, (name, performer) in enumerate(
         (("walk", 0), ("walk", 1), ("walk_fast", 2), ("walk_slow", 3))
@@ -133,7 +133,7 @@ def fast_search():
     body.plot(*seen.T, "o", color=RED, ms=7)
     body.set(aspect="equal", xlim=(-0.75, 0.75))
     bare(body)
-    title(body, "3  six markers choose poses (gray);\ntheir mean and spread fill in the rest")
+    title(body, "3  six markers select poses (gray);\ntheir mean and spread fill in the rest")
 
     hubs = np.array([[0.15, 0.5], [0.85, 0.5]])
     for start, end, many in ((0, 1, 7), (1, 0, 6)):
@@ -155,7 +155,7 @@ def fast_search():
         fat.add_patch(Circle(place, 0.12, fc="white", ec=DARK, lw=1.5, zorder=3))
         fat.annotate(text, place, ha="center", va="center", fontsize=7, zorder=4)
     fat.annotate(
-        "slow ... fast, left ... right:\nblended by what is asked",
+        "slow ... fast, left ... right:\nblended as requested",
         (0.5, 0.08),
         ha="center",
         fontsize=8,
@@ -183,7 +183,7 @@ def motion_beats():
     for time in candidates.times[candidates.times < seconds[-1]]:
         top.plot([time, time], [-4.1, -3.85], color=GRAY, lw=0.7)
     top.set(xlim=(0, seconds[-1]), xticks=[], yticks=[], ylabel="joints")
-    title(top, "1  every moment at which a joint turns back is a candidate (ticks)")
+    title(top, "1  every moment at which a joint changes direction is a candidate (ticks)")
     shown = beats.times[beats.times < seconds[-1]]
     within = seconds[(seconds >= shown[0]) & (seconds <= shown[-1])]
     phase = np.interp(within, beats.times, np.arange(len(beats.times)))
@@ -209,9 +209,9 @@ def motion_beats():
             "ABC"[n % 3], (0.5 * (shown[first] + shown[first + 4]), 0.5), ha="center", va="center"
         )
     bars.set(xlim=(0, seconds[-1]), ylim=(0, 1), yticks=[], xlabel="seconds")
-    title(bars, "3  four beats are a movement; those that look alike are one kind")
+    title(bars, "3  four beats are a movement; similar movements form a group")
     places = {"A": (0.2, 0.75), "B": (0.8, 0.72), "C": (0.5, 0.2)}
-    for one, other, likely in (
+    for node, other, likely in (
         ("A", "B", 0.7),
         ("B", "C", 0.8),
         ("C", "A", 0.6),
@@ -220,7 +220,7 @@ def motion_beats():
     ):
         graph.add_patch(
             FancyArrowPatch(
-                places[one],
+                places[node],
                 places[other],
                 connectionstyle="arc3,rad=0.16",
                 arrowstyle="-|>",
@@ -238,7 +238,7 @@ def motion_beats():
     bare(graph)
     title(
         graph,
-        "4  which kind follows which: a dance is a\nwalk on this graph, by the clock of the music",
+        "4  which group follows which: a dance is a\nwalk on this graph, timed by the music",
     )
     return figure
 
@@ -255,7 +255,10 @@ def whole_clips():
     axes[0].plot(curves[0], color=BLUE, lw=1)
     _heap(axes[0], curves[0], corners[0], BLUE, 0.0)
     axes[0].set(xlabel="frame of 128", ylabel="angle of the right hip, degrees")
-    title(axes[0], "1  a curve becomes a few corners;\nsize: frames that a corner stands for")
+    title(
+        axes[0],
+        "1  a curve becomes a few corners;\nsize: number of frames that a corner represents",
+    )
     for axis, n, text in ((axes[1], 1, "another kick"), (axes[2], 2, "a walk")):
         shift = -75.0
         axis.plot(curves[0], color=BLUE, lw=0.8, alpha=0.6)
@@ -295,7 +298,7 @@ def motion_graphs():
             pose.plot(*ends.T, color=RED, lw=1.1, ls=":")
     pose.set(aspect="equal", xlim=(-1.15, 1.25))
     bare(pose)
-    title(pose, "1  distances between joints are the same\nwherever a pose stands and faces")
+    title(pose, "1  distances between joints do not depend\non the position and heading of a pose")
     clips = [ml.demo.clip(name) for name in ("walk", "walk_left")]
     matrix = distance_matrix(*clips, "jrd")
     error.imshow(matrix.T, origin="lower", cmap="Grays_r", aspect="auto")
@@ -316,7 +319,7 @@ def motion_graphs():
         xlabel="frame of a walk",
         ylabel="frame of a turn",
     )
-    title(error, "2  the error function: the least of each\nsector, kept (red) below a threshold")
+    title(error, "2  the error function: the minimum of each\nsector, kept (red) below a threshold")
     rng = np.random.default_rng(3)
     heights, lengths = (0.85, 0.55, 0.2), (0.95, 0.8, 0.45)
     for n, (height, length) in enumerate(zip(heights, lengths, strict=True)):
@@ -353,9 +356,7 @@ def motion_graphs():
         )
     graph.set(xlim=(0, 1.05), ylim=(0, 1))
     bare(graph)
-    title(
-        graph, "3  clips and transitions (red) are a graph; what\ncannot be left again is taken out"
-    )
+    title(graph, "3  clips and transitions (red) form a graph;\ndead ends are removed")
     return figure
 
 
@@ -396,10 +397,10 @@ def _boxes(axis, points, low, high, query, radius, depth=0):
 
 
 def _cheapest(q, d, neighbors):
-    """Cheapest path through the lazy graph: frames (N, 2)."""
+    """Shortest path through the lazy graph, as frames (N, 2)."""
     cost, before = {}, {}
     for i, row in enumerate(neighbors):
-        for j in sorted(int(one) for one in row):
+        for j in sorted(int(cell) for cell in row):
             own = float(np.linalg.norm(q[i] - d[j]))
             options = [
                 (cost[i - di, j - dj], (i - di, j - dj))
@@ -409,9 +410,9 @@ def _cheapest(q, d, neighbors):
             if i == 0:
                 options.append((0.0, None))
             if options:
-                least, before[i, j] = min(options, key=lambda one: one[0])
+                least, before[i, j] = min(options, key=lambda cell: cell[0])
                 cost[i, j] = least + own
-    here = min((one for one in cost if one[0] == len(neighbors) - 1), key=cost.get)
+    here = min((cell for cell in cost if cell[0] == len(neighbors) - 1), key=cost.get)
     path = []
     while here is not None:
         path.append(here)
@@ -420,7 +421,7 @@ def _cheapest(q, d, neighbors):
 
 
 def _from_the_side(motion, frame, roles):
-    """Places (N, 2) of roles seen from the side, relative to the hips on the floor."""
+    """Positions (N, 2) of roles seen from the side, relative to the hips on the floor."""
     shown = motion[frame : frame + 1].starting_at_origin() if len(motion) > 1 else motion
     places = shown.role_positions(roles)[0]
     return np.column_stack([places[:, 2] + 0.35 * places[:, 0], places[:, 1]])
@@ -437,7 +438,7 @@ def _figure(axis, motion, frame, ink, alpha, *, lw, aside=0.0):
 
 
 def _hip_angle(motion):
-    """Flexion of the right hip in degrees, in 128 frames."""
+    """Flexion of the right hip in degrees, over 128 frames."""
     hip, knee = motion.role_positions(["right_hip", "right_knee"]).transpose(1, 0, 2)
     facing = motion.headings()
     thigh = knee - hip
@@ -447,7 +448,7 @@ def _hip_angle(motion):
 
 
 def _simplified(curve, threshold, first=0, last=None):
-    """Corners of a curve by Douglas and Peucker's method."""
+    """Corners of a curve by the Douglas-Peucker method."""
     last = len(curve) - 1 if last is None else last
     line = np.interp(np.arange(first, last + 1), [first, last], curve[[first, last]])
     off = np.abs(curve[first : last + 1] - line)
@@ -472,10 +473,10 @@ def _heap(axis, curve, corners, ink, shift):
     axis.scatter(corners, curve[corners] + shift, s=sizes, color=ink, alpha=0.75, zorder=3)
 
 
-def _transport(one, ones, other, others):
-    """Least work per unit of mass from the corners of one curve to those of another; flows."""
-    a, b = _masses(ones), _masses(others)
-    apart = np.hypot(one[ones][:, None] - other[others], np.subtract.outer(ones, others))
+def _transport(source, supply, other, others):
+    """Least work per unit of mass between the corners of two curves, and the flows."""
+    a, b = _masses(supply), _masses(others)
+    apart = np.hypot(source[supply][:, None] - other[others], np.subtract.outer(supply, others))
     equal = np.vstack(
         [np.kron(np.eye(len(a)), np.ones(len(b))), np.kron(np.ones(len(a)), np.eye(len(b)))]
     )

@@ -1,4 +1,4 @@
-"""Draws crowds.png for the docs: ``python docs/pictures/crowds.py``."""
+"""Draw crowds.png: ``python docs/pictures/crowds.py``."""
 
 import tempfile
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""Draws dance.png for the docs: ``python docs/pictures/dance.py``."""
+"""Draw dance.png: ``python docs/pictures/dance.py``."""
 
 from pathlib import Path
 
@@ -29,8 +29,8 @@ def main():
         (True, "#12946f", "on the beat"),
     ):
         motion = steps.dance_to(song, seed=3, synced=synced).motions[0]
-        found = ml.beats(motion).times
-        off = [found[np.abs(found - beat).argmin()] - beat for beat in beats]
+        detected = ml.beats(motion).times
+        off = [detected[np.abs(detected - beat).argmin()] - beat for beat in beats]
         axes.plot(beats, np.array(off) * motion.fps, "o-", ms=4, lw=0.8, color=color, label=name)
     axes.axvline(first[-1], color=FAINT, lw=0.8, ls=":")
     axes.text(first[-1] + 0.2, 7.5, "112 → 128 beats per minute", size=8, color=FAINT)

@@ -1,7 +1,7 @@
-"""Draws dance-seams.png for the docs: ``python docs/pictures/dance_seams.py CMU BANDAI``.
+"""Draw dance-seams.png: ``python docs/pictures/dance_seams.py CMU BANDAI``.
 
 CMU is a folder with one folder per subject (``005/05_01.bvh``), BANDAI a folder with clips of the
-Bandai-Namco data set. Each row is the second around the worst seam of a dance.
+Bandai-Namco data set. Each row shows the second around the worst seam of a dance.
 """
 
 import sys
@@ -28,9 +28,9 @@ DANCES = {
 
 
 def worst_second(files):
-    """Ratio of the worst seam of some dances, the motion around it and takes that meet."""
+    """Ratio of the worst seam of several dances, the motion around it, and its takes."""
     steps = Choreography.from_takes([ml.load(file) for file in sorted(files)])
-    song, found = steps.music("tune"), []
+    song, windows = steps.music("tune"), []
     for seed in SEEDS:
         motion = steps.dance_to(song, seed=seed, seconds=30.0).motions[0]
         ratios = seam_accelerations(motion) / steps.accelerations[0]
@@ -39,8 +39,10 @@ def worst_second(files):
                  if half <= s < len(motion) - half]  # fmt: skip
         k = max(inner, key=lambda n: ratios[n])
         seam = motion.provenance.seams[k]
-        found.append((float(ratios.max()), float(ratios[k]), motion[seam - half : seam + half + 1]))
-    return max(found, key=lambda row: row[1])
+        windows.append(
+            (float(ratios.max()), float(ratios[k]), motion[seam - half : seam + half + 1])
+        )
+    return max(windows, key=lambda row: row[1])
 
 
 def main(cmu, bandai):

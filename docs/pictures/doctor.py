@@ -1,6 +1,6 @@
-"""Draws convert.png: ``python docs/pictures/doctor.py``.
+"""Draw convert.png: ``python docs/pictures/doctor.py``.
 
-Also has the page that doctor.png shows, for browser.py.
+This module also contains the page that doctor.png shows, for browser.py.
 """
 
 from dataclasses import replace

@@ -1,4 +1,4 @@
-"""Draws evaluation.png from what ``evaluate --json`` printed: ``evaluation.py RESULTS.json``."""
+"""Draw evaluation.png from the output of ``evaluate --json``: ``evaluation.py RESULTS.json``."""
 
 import json
 import sys
@@ -14,10 +14,13 @@ def main(results: str) -> None:
     figure = Figure(figsize=(10.0, 4.0), layout="constrained")
     axes = figure.subplots()
     for m, method in enumerate(methods):
-        held = [each["methods"][method] for each in judged["sets"].values()]
-        at = np.arange(len(held)) + 0.09 * (m - (len(methods) - 1) / 2)
-        score = np.array([one["score"] for one in held])
-        spans = [score - [one["low"] for one in held], [one["high"] for one in held] - score]
+        scored = [each["methods"][method] for each in judged["sets"].values()]
+        at = np.arange(len(scored)) + 0.09 * (m - (len(methods) - 1) / 2)
+        score = np.array([result["score"] for result in scored])
+        spans = [
+            score - [result["low"] for result in scored],
+            [result["high"] for result in scored] - score,
+        ]
         axes.errorbar(
             at, score, np.abs(spans), fmt="o", markersize=7 if m == 0 else 4, elinewidth=1,
             color=f"C{m}", label=f"{method} ({judged['mean'][method]:.2f})",

@@ -1,4 +1,4 @@
-"""Draws family.png for the docs: ``python docs/pictures/family.py``."""
+"""Draw family.png: ``python docs/pictures/family.py``."""
 
 import tempfile
 from pathlib import Path

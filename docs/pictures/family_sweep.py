@@ -1,4 +1,4 @@
-"""Draws family_sweep.png for the docs: ``python docs/pictures/family_sweep.py``."""
+"""Draw family_sweep.png: ``python docs/pictures/family_sweep.py``."""
 
 import tempfile
 from pathlib import Path
@@ -11,7 +11,7 @@ HERE = Path(__file__).parent
 
 
 def main() -> None:
-    """Sizes of the family of a kick among kicks, punches and walks of two performers."""
+    """Sizes of the family of a kick, among kicks, punches and walks of two performers."""
     with tempfile.TemporaryDirectory() as folder:
         lib = ml.Library.create(Path(folder) / "takes.loom")
         for name in ml.demo.names():

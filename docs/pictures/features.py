@@ -1,4 +1,4 @@
-"""Draws features.png for the docs: ``python docs/pictures/features.py``."""
+"""Draw features.png: ``python docs/pictures/features.py``."""
 
 from pathlib import Path
 

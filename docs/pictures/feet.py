@@ -1,4 +1,4 @@
-"""Draws feet.png, retargeting.png and rest-poses.png for the docs: ``docs/pictures/feet.py``."""
+"""Draw feet.png, retargeting.png and rest-poses.png: ``python docs/pictures/feet.py``."""
 
 from dataclasses import replace
 from pathlib import Path
@@ -94,7 +94,7 @@ def draw_retargeting():
 
 
 def bones_along_x(skeleton):
-    """The same body with joint axes that follow the bones, so that its zero pose is a line."""
+    """The same body with joint axes along the bones, so that its zero pose is a line."""
     children = {int(p): point for point, p in reversed(list(enumerate(skeleton.point_parents)))}
     axes = np.tile(rot.IDENTITY, (len(skeleton), 1))
     for joint in range(len(skeleton)):
@@ -108,7 +108,7 @@ def bones_along_x(skeleton):
 
 
 def draw_figure(axes, motion, frame, x):
-    """Front view of one frame at `x`."""
+    """Draw the front view of one frame at `x`."""
     place = motion.positions(end_sites=True)[frame]
     place = place - place[motion.skeleton.point("hips")] * [1.0, 0.0, 0.0]
     for point, parent in enumerate(motion.skeleton.point_parents):

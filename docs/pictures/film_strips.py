@@ -1,4 +1,4 @@
-"""Draws walk.png, kick.png, bodies.png and kick.gif: ``python docs/pictures/film_strips.py``."""
+"""Draw walk.png, kick.png, bodies.png and kick.gif: ``python docs/pictures/film_strips.py``."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""Draws dance-floor.png and fat-graphs.png for the docs: ``python docs/pictures/from_above.py``."""
+"""Draw dance-floor.png and fat-graphs.png: ``python docs/pictures/from_above.py``."""
 
 import tempfile
 from pathlib import Path
@@ -26,7 +26,7 @@ def main():
 
 
 def draw_floor(folder):
-    """Twelve dancers for a minute."""
+    """Draw twelve dancers over a minute."""
     lib = ml.Library.create(f"{folder}/dances.loom")
     for performer in range(4):
         for seed in (0, 1):
@@ -43,7 +43,7 @@ def draw_floor(folder):
 
 
 def draw_fat_walk(folder):
-    """One walk, steered in four directions and speeds."""
+    """Draw one walk, steered in four directions and at four speeds."""
     lib = ml.Library.create(f"{folder}/walks.loom")
     for name in WALKS:
         for performer in (0, 1):

@@ -1,4 +1,4 @@
-"""Makes the six loops of the README, one per job: ``python docs/pictures/jobs.py [NAME...]``.
+"""Draw the six loops of the README, one per job: ``python docs/pictures/jobs.py [NAME...]``.
 
 jobs-find.gif, jobs-say.gif, jobs-kick.gif, jobs-walk.gif, jobs-dance.gif, jobs-play.gif: motions of
 the built-in corpus on the neutral body, all of one size and style.
@@ -30,9 +30,9 @@ WALKS = ("walk", "walk_slow", "walk_left", "walk_right", "walk_left_tight", "wal
 
 @dataclass(frozen=True)
 class View:
-    """An orthographic camera at any tilt, with what the strokes of the package need."""
+    """An orthographic camera at any tilt, with the attributes that strokes need."""
 
-    direction: float = 0.0  # of travel, radians about +Y from +Z
+    direction: float = 0.0  # direction of travel, in radians about +Y from +Z
     aside: float = 32.0  # degrees from the right of the image toward the viewer
     down: float = 12.0  # degrees
 
@@ -56,18 +56,18 @@ class View:
 
 @dataclass
 class Stage:
-    """Bodies on a floor: one picture at a time."""
+    """Bodies on a floor, drawn one picture at a time."""
 
     view: View
     meters: float  # width of the picture
-    raised: float = 0.85  # height in meters of the middle of the picture, above the floor
+    raised: float = 0.85  # height of the middle of the picture above the floor, in meters
     figures: dict = field(default_factory=dict)
 
     def draw(self, motions, frame, center, *, floor=(), balls=(), pale=()):
-        """Picture of all `motions` at `frame`, seen around the floor point `center` (3,).
+        """Draw all `motions` at `frame`, seen around the floor point `center` (3,).
 
-        `floor`: lines on it, each (points (N, 3), color, meters wide). `balls`: (place, filled).
-        `pale`: numbers of the motions that are drawn half transparent.
+        `floor` lists lines on it, each (points (N, 3), color, width in meters). `balls` lists
+        (position, filled). `pale` lists the indices of motions that are half transparent.
         """
         size = (WIDTH * SMOOTH, HEIGHT * SMOOTH)
         scale = size[0] / self.meters
@@ -93,8 +93,8 @@ class Stage:
             shade = seen.colors if n not in pale else 0.45 * seen.colors + 0.55 * 0.93
             inks = np.rint(255 * shade).astype(int)
             corners = place(seen.corners).reshape(len(inks), 6).tolist()
-            for corner, one in zip(corners, inks, strict=True):
-                pen.polygon(corner, fill=tuple(one), outline=tuple(one))
+            for corner, color in zip(corners, inks, strict=True):
+                pen.polygon(corner, fill=tuple(color), outline=tuple(color))
         for where, filled in balls:
             at, r = place(self.view.project(where)[:2]), 7 * SMOOTH
             pen.ellipse([*(at - r), *(at + r)], fill=GREEN if filled else None, outline=GREEN,
@@ -102,7 +102,7 @@ class Stage:
         return image.reduce(SMOOTH)
 
     def figure(self, motion):
-        """Stick figure (for floor and shadow) and body of a motion, made once."""
+        """Stick figure (for floor and shadow) and body of a motion, cached."""
         if id(motion) not in self.figures:
             self.figures[id(motion)] = (
                 stick_figure(motion),
@@ -113,19 +113,19 @@ class Stage:
 
 
 def find():
-    """A kick and the three nearest kicks of other performers, in step with it."""
+    """A kick and the three nearest kicks of other performers, synchronized with it."""
     with tempfile.TemporaryDirectory() as folder:
         lib = ml.Library.create(f"{folder}/takes.loom")
         for performer in range(4):
             lib.add_motion(ml.demo.clip("take_strikes", performer=performer))
         hits = lib.search("take_strikes_p0:225-300", max=30)
-        best = {hit.motion: hit for hit in reversed(hits)}  # the nearest of each take
+        best = {hit.motion: hit for hit in reversed(hits)}  # the nearest match of each take
         shown = sorted(best.values(), key=lambda hit: hit.distance)
         frames = np.arange(0, 75, 30 / FPS)
         motions = []
         for n, hit in enumerate(shown):
             clip = lib[hit.motion][hit.start_frame : hit.end_frame]
-            clip = clip.resample(clip.fps * 75 / len(clip))[:75]  # in step with the query
+            clip = clip.resample(clip.fps * 75 / len(clip))[:75]  # synchronized with the query
             turned = clip.transform(yaw=-clip.headings()[0])
             x, _, z = turned.root[0]
             motions.append(turned.transform(shift=(1.1 * (n - 1.5) - x, 0.0, -z)))
@@ -143,7 +143,7 @@ def find():
 
 
 def say():
-    """A script in words, acted."""
+    """A script, acted."""
     script = "walk 2 s, punch with the left hand, jump up, sit down"
     with tempfile.TemporaryDirectory() as folder:
         lib = ml.Library.create(f"{folder}/takes.loom")
@@ -185,27 +185,27 @@ def kick():
             "kick_front_mid_right_p0:0-70", expansion=ml.Expansion(join_distance=0.2)
         )
         motion = lib.parametrize(family, by=ml.at("right_ankle", frame=33), samples=400)
-        found = [motion.reach(_nearest(motion.accessible, target)) for target in targets]
+        results = [motion.reach(_nearest(motion.accessible, target)) for target in targets]
     stage = Stage(View(aside=40.0), 2.9, 0.92)
-    for n, one in enumerate(found):
-        part = one.motion[8:54].resample(FPS)
-        hit = (one.frames[0] - 8) / one.motion.fps
+    for n, result in enumerate(results):
+        part = result.motion[8:54].resample(FPS)
+        hit = (result.frames[0] - 8) / result.motion.fps
         for frame in range(len(part)):
             met = frame / FPS >= hit - 0.5 / FPS
             center = np.array([-0.1, 0.0, 0.25])
-            picture = stage.draw([part], frame, center, balls=[(one.target, met)])
+            picture = stage.draw([part], frame, center, balls=[(result.target, met)])
             pen = ImageDraw.Draw(picture)
-            where = ",".join(f"{x:.2f}" for x in one.target)
+            where = ",".join(f"{x:.2f}" for x in result.target)
             _write(pen, (10, 8), f"--at {where}", 13)
-            _write(pen, (10, 26), f"{100 * one.error:.1f} cm off" if met else "", 13, GREEN)
-            for dot in range(len(found)):
+            _write(pen, (10, 26), f"{100 * result.error:.1f} cm off" if met else "", 13, GREEN)
+            for dot in range(len(results)):
                 pen.ellipse([WIDTH - 60 + 12 * dot, 12, WIDTH - 54 + 12 * dot, 18],
                             fill=GREEN if dot < n + met else None, outline=FAINT)  # fmt: skip
             yield picture
 
 
 def walk():
-    """Along a path drawn on the floor."""
+    """A walk along a path drawn on the floor."""
     graph = motion_graph([ml.demo.clip(name) for name in WALKS])
     s = np.linspace(0.0, 1.0, 200)
     path = np.stack([1.1 * np.sin(2 * np.pi * s), 5.6 * s], axis=1)
@@ -223,7 +223,7 @@ def walk():
 
 
 def dance():
-    """To a tune, its beats passing below."""
+    """A dance to a tune, with its beats passing below."""
     with tempfile.TemporaryDirectory() as folder:
         lib = ml.Library.create(f"{folder}/dances.loom")
         for seed in (0, 1, 2):
@@ -293,7 +293,7 @@ def play():
 
 
 def _joined(parts):
-    """Consecutive recordings of one player as one motion."""
+    """Join consecutive recordings of one player into one motion."""
     return replace(
         parts[0],
         rotations=np.concatenate([part.rotations for part in parts]),
@@ -309,7 +309,7 @@ def _head(tail, tip):
 
 
 def _followed(motion, seconds=0.8):
-    """Floor points (T, 3) that a camera looks at: the smoothed path."""
+    """Floor points (T, 3) at which a camera looks: the smoothed path."""
     return gaussian_smooth(motion.root * [1.0, 0.0, 1.0], seconds * motion.fps)
 
 
@@ -336,10 +336,10 @@ def save(pictures, path):
         together.paste(picture, (0, n * HEIGHT))
     drawn = together.quantize(COLORS, method=Image.Quantize.MAXCOVERAGE).getpalette()
     fixed = [ink.PAPER, ink.FLOOR, ink.GRID, ink.SHADOW, ink.PATH_COLOR, TEXT, FAINT, GREEN, RED]
-    exact = np.rint(255 * np.array([ink.rgb(one) for one in fixed])).astype(int).ravel().tolist()
+    exact = np.rint(255 * np.array([ink.rgb(each) for each in fixed])).astype(int).ravel().tolist()
     colors = Image.new("P", (1, 1))
     colors.putpalette(exact + drawn[: 3 * COLORS])
-    shots = [one.quantize(palette=colors, dither=Image.Dither.NONE) for one in pictures]
+    shots = [each.quantize(palette=colors, dither=Image.Dither.NONE) for each in pictures]
     shots[0].save(
         path,
         save_all=True,

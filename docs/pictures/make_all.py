@@ -1,4 +1,4 @@
-"""Make all pictures of the docs: ``make pictures``, or ``python docs/pictures/make_all.py``.
+"""Draw all pictures of the documentation: ``make pictures``, or ``docs/pictures/make_all.py``.
 
 Runs every script of this folder; scripts that need captured data are skipped with a message.
 """
@@ -11,7 +11,7 @@ from pathlib import Path
 HERE = Path(__file__).parent
 WITH_DATA = {
     "blender.py": "Blender: MOTIONLOOM_BLENDER=/path/to/python/with/bpy blender.py",
-    "evaluation.py": "results of the protocol: evaluation.py RESULTS.json (evaluate --json)",
+    "evaluation.py": "results of the evaluation: evaluation.py RESULTS.json (evaluate --json)",
     "clips.py": "a library of labeled clips and their table: clips.py LIBRARY LABELS.csv",
     "dance_seams.py": "captured dances: dance_seams.py CMU BANDAI",
     "scale.py": "reports of python -m benchmarks scale: scale.py RESULTS",
@@ -24,7 +24,7 @@ def main():
     scripts = sorted(set(HERE.glob("*.py")) - {Path(__file__)})
     for script in scripts:
         if script.name in WITH_DATA:
-            print(f"{script.name}: skipped, it needs {WITH_DATA[script.name]}")
+            print(f"{script.name}: skipped because it needs {WITH_DATA[script.name]}")
             continue
         print(script.name, flush=True)
         done = subprocess.run(

@@ -1,4 +1,4 @@
-"""Motion matching: what the built-in walks and jogs cover, and the courses from above."""
+"""Motion matching: coverage of the built-in walks and jogs, and the courses seen from above."""
 
 from pathlib import Path
 

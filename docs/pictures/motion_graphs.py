@@ -1,4 +1,4 @@
-"""Draws motion-graphs.png for the docs: ``python docs/pictures/motion_graphs.py``."""
+"""Draw motion-graphs.png: ``python docs/pictures/motion_graphs.py``."""
 
 from pathlib import Path
 
@@ -32,7 +32,7 @@ def main():
 
 
 def draw_path(walk, path, target):
-    """Top view: the path, the trajectory of the hips, and all footprints."""
+    """Draw a top view: the path, the trajectory of the hips, and all footprints."""
     figure = Figure(figsize=(9.0, 3.2), layout="constrained")
     axes = figure.subplots()
     axes.plot(path[:, 1], path[:, 0], color="#c9ced6", linewidth=6, label="path")

@@ -1,6 +1,6 @@
-"""Draws notebook.png, the stage in a notebook cell: ``python docs/pictures/notebook.py``.
+"""Draw notebook.png, the stage in a notebook cell: ``python docs/pictures/notebook.py``.
 
-Needs Chromium and the built page. The widget runs in a page that plays the part of the notebook.
+This needs Chromium and the built page. The widget runs in a page that imitates a notebook.
 """
 
 import base64

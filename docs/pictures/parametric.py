@@ -1,4 +1,4 @@
-"""Draws parametric.png and table_one.png for the docs: ``python docs/pictures/parametric.py``."""
+"""Draw parametric.png and table_one.png: ``python docs/pictures/parametric.py``."""
 
 from pathlib import Path
 
@@ -20,25 +20,25 @@ def main():
             if row.name == "kick":
                 region(motion)
             target = random_targets(motion, 1, seed=4)[0]
-            found = motion.reach(target)
+            result = motion.reach(target)
             values = ", ".join(f"{value:.2f}" for value in target)
-            title = f"{row.name}, {row.by}: target {values}, error {1000 * found.error:.0f} mm"
-            strips.append((title, found.motion))
+            title = f"{row.name}, {row.by}: target {values}, error {1000 * result.error:.0f} mm"
+            strips.append((title, result.motion))
     path = write_match_strip(strips, HERE / "table_one.png", frames=9)
     Image.open(path).quantize(48).save(path, optimize=True)
 
 
 def region(kick):
     targets = random_targets(kick, 3, seed=7)
-    found = [kick.reach(target) for target in targets]
+    results = [kick.reach(target) for target in targets]
     write_parameter_space(
         HERE / "parametric.png",
         axes=kick.axes,
         examples=kick.space.examples,
         samples=kick.accessible,
         targets=targets,
-        reached=np.array([one.reached for one in found]),
-        poses=[one.motion[one.frames[0]] for one in found],
+        reached=np.array([result.reached for result in results]),
+        poses=[result.motion[result.frames[0]] for result in results],
         dpi=90,
     )
 

@@ -1,7 +1,7 @@
-"""Draws quality.png: ``python docs/pictures/quality.py``.
+"""Draw quality.png: ``python docs/pictures/quality.py``.
 
-The worst second of a walk and a kick played one after the other without a transition, and of a
-walk on a motion graph.
+It shows the worst second of a walk followed by a kick without a transition, and that of a walk on a
+motion graph.
 """
 
 import tempfile
@@ -21,7 +21,7 @@ WALKS = ("walk", "walk_fast", "walk_left", "walk_right")
 
 
 def joined():
-    """A walk of 2 s, then the rest of a kick from the same place on."""
+    """A walk of 2 s, followed by the rest of a kick at the same place."""
     walk, kick = ml.demo.clip("walk")[:60], ml.demo.clip("kick_front_high_right")[25:]
     there = walk.root[-1] - kick.starting_at_origin().root[0]
     kick = kick.starting_at_origin().transform(shift=(there[0], 0.0, there[2]))

@@ -1,4 +1,4 @@
-"""Draws reconstruct.png for the docs: ``python docs/pictures/reconstruct.py``."""
+"""Draw reconstruct.png: ``python docs/pictures/reconstruct.py``."""
 
 import tempfile
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""Draws search.png for the docs: ``python docs/pictures/search.py``."""
+"""Draw search.png: ``python docs/pictures/search.py``."""
 
 import tempfile
 from pathlib import Path

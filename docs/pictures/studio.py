@@ -1,9 +1,9 @@
-"""Screenshots of the studio: ``python docs/pictures/studio.py [LIBRARY] [VIEW...]``.
+"""Take screenshots of the studio: ``python docs/pictures/studio.py [LIBRARY] [VIEW...]``.
 
-Makes studio-library.png, studio-stage.png and one studio-VIEW.png for every other view, dark and
+Draws studio-library.png, studio-stage.png and one studio-VIEW.png for every other view, dark and
 1440 pixels wide, in a headless Chromium with the built-in corpus, or with LIBRARY, which must
-contain it. All views together in light colors make studio-light.png, and on a phone, 390 pixels
-wide, studio-phone.png. `PICTURES` lists the functions, one per view.
+contain it. studio-light.png shows all views in light colors, and studio-phone.png shows them on a
+phone, 390 pixels wide. `PICTURES` lists the functions, one per view.
 """
 
 import io
@@ -28,14 +28,14 @@ from motionloom.formats import gltf
 HERE = Path(__file__).parent
 COMMAND = [sys.executable, "-c", "from motionloom.cli import main; main()"]
 FLAGS = ["--no-sandbox", "--use-angle=swiftshader", "--enable-unsafe-swiftshader"]
-COLORS = 256  # of the palette; keeps a picture near 100 kB
+COLORS = 256  # size of the palette; keeps a picture near 100 kB
 WIDE, NARROW = (1440, 900), (390, 844)
 
 
 def library(page):
     go(page, "#/library?take=dance_groove_p0&range=150-270")
     on_stage(page, 1)
-    page.wait_for_timeout(4000)  # beats and thumbnails are loaded
+    page.wait_for_timeout(4000)  # wait for beats and thumbnails
     freeze(page, 6.3)
 
 
@@ -79,7 +79,7 @@ def search(page):
     cards.nth(4).click()
     page.locator("loom-search-view #query").scroll_into_view_if_needed()
     on_stage(page, 2)
-    page.wait_for_timeout(1500)  # all characters and the camera are in place
+    page.wait_for_timeout(1500)  # wait for all characters and the camera
     freeze(page, 0.83)
     view = "document.querySelector('loom-app').renderRoot.querySelector('loom-search-view')"
     figures = f"{view}.renderRoot.querySelectorAll('loom-figure')"
@@ -100,7 +100,7 @@ def family(page):
 def grid(page):
     go(page, "#/grid?a=kick_front_high_right_p0:10-60&b=take_strikes_p0&at=25,260")
     on_stage(page, 2)
-    page.wait_for_timeout(3000)  # chains and bridges are drawn
+    page.wait_for_timeout(3000)  # wait for chains and bridges
     page.mouse.move(1270, 400)
 
 
@@ -113,7 +113,7 @@ def parametric(page):
     go(page, "#/parametric?name=kick&target=-0.3,0.84,0.72")
     on_stage(page, 1)
     view = "document.querySelector('loom-app').renderRoot.querySelector('loom-parametric-view')"
-    page.evaluate(  # to a target between the examples
+    page.evaluate(  # move to a target between the examples
         f"""() => {{ const far = (at) => Math.hypot(...[-0.3, 0.84, 0.72].map(
             (value, axis) => {view}.accessible[3 * at + axis] - value));
         const all = Array.from({{ length: {view}.accessible.length / 3 }}, (_, at) => at);
@@ -162,7 +162,7 @@ def movements(page):
 def crowd(page):
     go(page, "#/crowd?kind=ballroom&seed=3")
     on_stage(page, 40)
-    page.wait_for_function("() => studio.stage.clock.playing")  # once the music is loaded
+    page.wait_for_function("() => studio.stage.clock.playing")  # wait until the music is loaded
     page.evaluate("studio.stage.set({ body: true, follow: false })")
     freeze(page, 9.0)
     turn(page, (6.3, 4.6, 9.4), (0.0, 0.2, 0.6))
@@ -175,7 +175,7 @@ def words(page):
     rows.first.click()
     on_stage(page, 1)
     page.evaluate("studio.stage.set({ body: true })")
-    page.wait_for_timeout(2500)  # captions, figures and the body are there
+    page.wait_for_timeout(2500)  # wait for captions, figures and the body
     freeze(page, 1.1)
     page.evaluate("studio.stage.home()")
 
@@ -197,7 +197,8 @@ def controller(page):
     view = "document.querySelector('loom-app').renderRoot.querySelector('loom-controller-view')"
     page.locator("loom-controller-view #play").click()
     page.wait_for_function(f"() => {view}.pilot?.moments.length > 0")
-    page.evaluate("studio.stage.set({ body: false })")  # software draws bones more often
+    # the software renderer draws bones more often
+    page.evaluate("studio.stage.set({ body: false })")
     page.keyboard.down("w")
     page.wait_for_function(f"() => Math.hypot(...{view}.pilot.shown.state.velocity) > 0.9")
     page.keyboard.down("d")
@@ -224,7 +225,7 @@ def character(page):
 
 
 def dressed_character(path):
-    """A character with clothes of three colors: stands for a user's own."""
+    """A character with clothes of three colors, in place of a character of a user."""
     motion = ml.demo.clip("walk", performer=2)[:1]
     body = body_mesh(motion.skeleton, example=motion)
     skeleton = motion.skeleton
@@ -298,7 +299,7 @@ def freeze(page, seconds):
 
 
 def photograph(page, name):
-    """The picture of a view; returns it in light colors, and on a phone in dark and light ones."""
+    """Take the picture of a view; return it in light colors, and on a phone in dark and light."""
     page.set_viewport_size({"width": WIDE[0], "height": WIDE[1]})
     page.emulate_media(color_scheme="dark")
     PICTURES[name](page)
@@ -317,7 +318,7 @@ def photograph(page, name):
 
 
 def shot(page):
-    """The page as it is seen now."""
+    """Screenshot of the current page."""
     return Image.open(io.BytesIO(page.screenshot())).convert("RGB")
 
 
@@ -328,7 +329,7 @@ def keep(picture, file):
 
 
 def sheet(pictures, columns, width):
-    """Many pictures of one size in rows, each `width` pixels wide."""
+    """Arrange pictures of one size in rows, each `width` pixels wide."""
     height = round(width * pictures[0].height / pictures[0].width)
     rows = -(-len(pictures) // columns)
     page = Image.new("RGB", (columns * (width + 8) - 8, rows * (height + 8) - 8), "#808890")
@@ -339,8 +340,8 @@ def sheet(pictures, columns, width):
 
 
 def main(*given):
-    places = [Path(one) for one in given if one not in PICTURES]
-    names = [one for one in given if one in PICTURES] or list(PICTURES)
+    places = [Path(name) for name in given if name not in PICTURES]
+    names = [name for name in given if name in PICTURES] or list(PICTURES)
     with tempfile.TemporaryDirectory() as folder:
         corpus = places[0] if places else corpus_library(Path(folder))
         server = subprocess.Popen(
@@ -358,15 +359,16 @@ def main(*given):
                 taken = [photograph(page, name) for name in names]
                 browser.close()
             if names == list(PICTURES):
-                keep(sheet([one[0] for one in taken], 3, 480), HERE / "studio-light.png")
-                phones = [one[1 + k % 2] for k, one in enumerate(taken)]  # dark and light in turn
+                keep(sheet([shots[0] for shots in taken], 3, 480), HERE / "studio-light.png")
+                # alternate dark and light
+                phones = [shots[1 + k % 2] for k, shots in enumerate(taken)]
                 keep(sheet(phones, 6, 240), HERE / "studio-phone.png")
         finally:
             server.terminate()
 
 
 def corpus_library(folder):
-    """The built-in corpus as a library."""
+    """A library of the built-in corpus."""
     library = ml.Library.create(folder / "corpus.loom", fps=30.0)
     for name in ml.demo.names():
         made = ml.demo.annotated(name)

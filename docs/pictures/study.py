@@ -1,6 +1,6 @@
-"""Draws study.png for the docs: ``python docs/pictures/study.py LIBRARY``.
+"""Draw study.png: ``python docs/pictures/study.py LIBRARY``.
 
-The picture in the docs is of hand-cut clips of the CMU database.
+The picture in the documentation shows hand-cut clips of the CMU database.
 """
 
 import sys

@@ -1,10 +1,11 @@
-"""Follows the first tutorial and keeps its pictures: ``python docs/pictures/tutorial.py``.
+"""Follow the tutorial on aiming and save its pictures: ``python docs/pictures/tutorial.py``.
 
-The commands are read from the page itself, docs/tutorials/kick.md, and run in an empty folder.
+The commands are read from the page itself, docs/tutorials/aim.md, and run in the demo's folder.
 """
 
 import os
 import re
+import shlex
 import tempfile
 from pathlib import Path
 
@@ -14,7 +15,7 @@ from PIL import Image
 from motionloom.cli import app
 
 HERE = Path(__file__).parent
-PAGE = HERE.parent / "tutorials" / "kick.md"
+PAGE = HERE.parent / "tutorials" / "aim.md"
 BLOCK = re.compile(r"^```(python|console)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 KEPT = {"look.png": 1400, "region.png": 1200, "kick_here.png": 1400}
 NAMES = {"look.png": "tutorial_look.png", "region.png": "tutorial_region.png",
@@ -24,6 +25,8 @@ NAMES = {"look.png": "tutorial_look.png", "region.png": "tutorial_region.png",
 def main():
     with tempfile.TemporaryDirectory() as folder:
         os.chdir(folder)
+        run("demo demo")
+        os.chdir("demo")
         follow(PAGE.read_text(encoding="utf-8"))
         for name, width in KEPT.items():
             with Image.open(name) as drawn:
@@ -41,8 +44,14 @@ def follow(page):
             exec(code, names)
             continue
         for line in code.splitlines():
-            done = CliRunner().invoke(app, line.removeprefix("$ motionloom ").split())
-            assert done.exit_code == 0, f"{line}\n{done.output}"
+            if line.startswith("$ motionloom "):
+                run(line.removeprefix("$ motionloom "))
+
+
+def run(line):
+    """Run one motionloom command."""
+    done = CliRunner().invoke(app, shlex.split(line, comments=True))
+    assert done.exit_code == 0, f"{line}\n{done.output}"
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""Draws web.png for the docs: ``python docs/pictures/web.py``."""
+"""Draw web.png: ``python docs/pictures/web.py``."""
 
 import tempfile
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""Draws words.png, an acted script with its phrases: ``python docs/pictures/words.py``."""
+"""Draw words.png, an acted script with its phrases: ``python docs/pictures/words.py``."""
 
 import tempfile
 from pathlib import Path
@@ -11,7 +11,7 @@ from motionloom.plots import write_strip
 HERE = Path(__file__).parent
 SCRIPT = "walk 2 s, punch with the left hand while walking 3 s, jump up, sit down"
 CLIPS = ("walk", "punch_mid_left", "jump_up", "sit_stand", "take_locomotion")
-POSES, PER_ROW = 3, 2  # of each phrase, phrases
+POSES, PER_ROW = 3, 2  # figures of each phrase, phrases
 HEIGHT, GAP, BELOW = 300, 26, 74
 
 
@@ -41,7 +41,7 @@ def _cropped(drawn):
 
 
 def _in_rows(parts):
-    """Phrases in rows, each with its text and segments below it."""
+    """Phrases in rows, each with its words and segments below it."""
     rows = [parts[n : n + PER_ROW] for n in range(0, len(parts), PER_ROW)]
     width = max(sum(part.width + GAP for _, part in row) for row in rows) + GAP
     tall = HEIGHT + GAP + BELOW

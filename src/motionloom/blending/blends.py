@@ -1,16 +1,16 @@
 """Weighted blends of registered motions, as a whole or frame by frame.
 
-Time advances at the weighted mean of the examples' speeds; poses are averaged after each example
-is moved to a common position and heading; the path on the floor bends by the weighted mean of
-their turns and steps; heights are averaged separately. Foot contacts are those of the examples,
-by weight, and the feet are locked in them at the end (`motionloom.motion.feet`).
+Time advances at the weighted mean of the examples' speeds. Poses are averaged after each example
+is moved to a common position and heading. The path on the floor follows the weighted mean of the
+examples' turns and steps, and heights are averaged separately. Foot contacts are merged by weight,
+and a foot lock holds the feet in place during them (`motionloom.motion.feet`).
 
-Only examples with nonzero weight cost time. A blend of one example alone is that example, moved
-to the start of the query, with its feet as captured.
+Only examples with nonzero weight cost time. If a single example has all the weight, the blend is
+that example, moved to the start of the query, with its feet as captured.
 
-`BlendPlayer` accumulates time and path frame by frame, so weights may change in any frame without
-a jump. They follow their targets like a critically damped spring; a mean of two sets of valid
-weights is valid, too.
+`BlendPlayer` accumulates time and path frame by frame, so weights may change at any frame without
+a jump. They follow their targets like a critically damped spring. The mean of two valid sets of
+weights is also valid.
 """
 
 from __future__ import annotations
@@ -39,12 +39,12 @@ from motionloom.motion.smoothing import critically_damped_spring
 
 
 class Blend:
-    """Blends of the examples of a registration.
+    """Weighted blends of the examples in a registration.
 
     Parameters
     ----------
     registration : Registration
-        From `motionloom.blending.register`; N examples.
+        N examples, as returned by `motionloom.blending.register`.
     keys : sequence of float
         Points of the registration curve (frames of the query) that fall on whole frames of every
         blend: between them, time is scaled by less than half a frame.
@@ -79,14 +79,14 @@ class Blend:
     def __call__(
         self, weights: ArrayLike, *, lock_feet: bool = True, name: str = "blend"
     ) -> Motion:
-        """The whole blend.
+        """Return the whole blend as a motion.
 
         Parameters
         ----------
         weights : array_like, shape (N,)
             Sum to 1; slightly negative weights extrapolate.
         lock_feet : bool
-            Hold feet in contact in place; else the averaged poses are returned.
+            Hold feet that are in contact in place. If False, return the averaged poses unchanged.
         name : str
 
         Returns
@@ -122,18 +122,18 @@ class Blend:
     def window(
         self, weights: ArrayLike, start_frame: int, end_frame: int, *, name: str = "blend"
     ) -> Motion:
-        """Frames ``[start_frame, end_frame)`` of a blend, without foot lock."""
+        """Return frames ``[start_frame, end_frame)`` of a blend, without foot lock."""
         track = self._track(weights)
         frames = self._frames(track)
         if not 0 <= start_frame < end_frame <= frames:
             raise InvalidInput(
-                f"a window must lie within the blend's {frames} frames; got {start_frame} to "
+                f"a window must lie within the {frames} frames of the blend; got {start_frame} to "
                 f"{end_frame}"
             )
         return self._motion(track, start_frame, end_frame, name)
 
     def frame(self, point: float, weights: ArrayLike) -> Pose:
-        """The pose at one point of the registration curve, without foot lock.
+        """Return the pose at one point of the registration curve, without foot lock.
 
         Parameters
         ----------
@@ -154,11 +154,11 @@ class Blend:
         return self._mixed(self._track(weights), at)
 
     def frames(self, weights: ArrayLike) -> int:
-        """How many frames a blend has: the weighted mean of its examples, rounded."""
+        """Number of frames of a blend: the weighted mean of its examples' lengths, rounded."""
         return self._frames(self._track(weights))
 
     def points(self, weights: ArrayLike) -> NDArray[np.float64]:
-        """Point of the registration curve, a frame of the query, of every frame of a blend."""
+        """Point of the registration curve (a frame of the query) for every frame of a blend."""
         track = self._track(weights)
         return self._points(track, 0, self._frames(track))
 
@@ -168,7 +168,7 @@ class Blend:
         return float(np.interp(track.moments(np.array([point]))[0], *self._clock(track)))
 
     def contacts(self, weights: ArrayLike) -> FootContacts:
-        """When the feet of a blend stand."""
+        """Foot contacts of a blend."""
         track = self._track(weights)
         return self._contacts(track, self._frames(track))
 
@@ -181,7 +181,7 @@ class Blend:
         return max(round(track.time[-1]), 1) + 1
 
     def _clock(self, track: Track) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        """Moments of the track and the frames they fall on: both ends, and keys between them."""
+        """Times on the track and the frames they fall on: both ends, and the keys between them."""
         last = self._frames(track) - 1
         moments, frames = [0.0], [0.0]
         for moment in track.moments(self._keys):
@@ -234,7 +234,7 @@ class Blend:
 
 
 def _grounds(contacts: FootContacts) -> NDArray[np.float64]:
-    """Height (T, 2) at which each ball stands: constant in contacts, linear in between."""
+    """Floor height (T, 2) under each ball of the foot: constant in contacts, linear in between."""
     heights = np.full((contacts.frames, 2), np.nan)
     for k, side in enumerate(SIDES):
         plants = contacts.plants.get(f"{side}_ball", ())
@@ -246,12 +246,12 @@ def _grounds(contacts: FootContacts) -> NDArray[np.float64]:
 
 Array = NDArray[np.float64]
 
-EASE = 0.25  # seconds in which most of a change of weights is made
-_GONE = 1e-4  # a weight this small whose target is zero is zero
+EASE = 0.25  # seconds that most of a change of weights takes
+_GONE = 1e-4  # smaller weights whose target is zero are set to zero
 
 
 class _Frame(NamedTuple):
-    """One frame: pose, foot contacts, and the examples' numbers, weights and frames."""
+    """One frame: pose, foot contacts, and the indices, weights and frames of the examples."""
 
     rotations: NDArray[np.float32]
     root: NDArray[np.float32]
@@ -262,7 +262,7 @@ class _Frame(NamedTuple):
 
 
 class BlendPlayer(Player):
-    """Plays a blend once, from its first frame to its last.
+    """Player of a blend that runs once, from the first frame to the last.
 
     Parameters
     ----------
@@ -271,11 +271,11 @@ class BlendPlayer(Player):
     weights : array_like, shape (N,)
         Sum to 1.
     ease : float
-        Seconds in which most of a change of weights is made.
+        Time that most of a change of weights takes, in seconds.
     lock_feet : bool
-        Hold feet in contact in place.
+        Hold feet that are in contact in place.
     place : array_like, shape (3,)
-        Planar transform ``x, z, yaw`` of the first frame. Default: where the query begins.
+        Planar transform ``x, z, yaw`` of the first frame. Default: that of the query's first frame.
 
     Examples
     --------
@@ -316,18 +316,18 @@ class BlendPlayer(Player):
         start = registration.curve.transforms[0, 0] if place is None else place
         start = np.asarray(start, np.float64)
         if start.shape != (3,) or not np.isfinite(start).all():
-            raise InvalidInput(f"place must be x, z, yaw, three finite numbers; got {place!r}")
+            raise InvalidInput(f"place must be three finite numbers (x, z, yaw); got {place!r}")
         self._place = PlanarTransform.from_array(start)
         self._point: float | None = 0.0
         self._frame = 0
 
     def quality(self, motion: Motion) -> QualityReport:
-        """Quality of frames recorded, relative to the examples."""
+        """Quality of recorded frames, compared with the examples."""
         return self.registration.quality(motion)
 
     @property
     def weights(self) -> Array:
-        """Current blend weights, shape (N,), while they change toward the ones last set."""
+        """Current blend weights, shape (N,), which move toward the weights set last."""
         return self._weights.copy()
 
     def _read(self, count: int) -> FrameBlock:
@@ -346,7 +346,7 @@ class BlendPlayer(Player):
         self._wanted = self.registration.checked_weights(controls["weights"])
 
     def _step(self) -> _Frame | None:
-        """The next frame; None after the last."""
+        """Return the next frame, or None after the last."""
         if self._point is None:
             return None
         curve = self.registration.curve
@@ -376,7 +376,7 @@ class BlendPlayer(Player):
         return made
 
     def _follow(self) -> None:
-        """Advance the weights by a frame, like a critically damped spring toward their targets."""
+        """Advance the weights by one frame, like critically damped springs to their targets."""
         away, self._change = critically_damped_spring(
             self._weights - self._wanted, self._change, self._rate, 1.0
         )
@@ -407,7 +407,7 @@ def blend(
     lock_feet: bool = True,
     name: str = "blend",
 ) -> Motion:
-    """Blend motions: register them in time and on the floor, and average them.
+    """Blend motions: register them in time and on the floor, then average them.
 
     Parameters
     ----------
@@ -419,7 +419,7 @@ def blend(
     distance : str or FrameDistance
         Frame distance of the time alignment.
     lock_feet : bool
-        Hold feet in contact in place.
+        Hold feet that are in contact in place.
     name : str
         Name of the result.
 

@@ -1,16 +1,17 @@
-"""Matching of foot contacts between examples, and the contacts of a blend.
+"""Match foot contacts between examples, and merge them into the contacts of a blend.
 
 Two plants (contacts of a foot part) that overlap in registered time match. A plant of a blend
-begins and ends at the weighted mean of its examples' plants. For an example without a
-counterpart, the corresponding times of the others are used; the blend has the plant if the
-examples with it weigh more than half. Two plants of one example at one position match as one; a
-long gap between them is a lift, as of heels in a high reach, and lifts are matched like plants.
+begins and ends at the weighted mean of its examples' plants. For an example without a counterpart,
+the corresponding times of the other examples are used. The blend has the plant if the examples
+that have it carry more than half of the weight. Two plants of one example at the same position are
+matched as one. A long gap between them is a lift, such as that of the heels in a high reach; lifts
+are matched like plants.
 
-Feet cannot be matched if, at corresponding times, one example stands on the left foot alone and
-the other on the right foot alone; if a foot has a long contact in one and none in the other; or
-if a foot makes a step in one and stays in place in the other. Blending a walk that starts on the
-left foot with one that starts on the right gives neither ("the wrong foot", Kovar & Gleicher
-2004).
+Feet cannot be matched in three cases: at corresponding times, one example stands on the left foot
+only and the other on the right foot only; a foot has a long contact in one example and none in the
+other; or a foot takes a step in one example and stays in place in the other. A blend of a walk
+that starts on the left foot with one that starts on the right foot resembles neither ("the wrong
+foot", Kovar & Gleicher 2004).
 """
 
 from __future__ import annotations
@@ -28,11 +29,11 @@ from motionloom.motion.segment import intervals
 
 _SAME = 0.3  # share of the shorter of two matching plants that must overlap
 _LONG = 0.2  # seconds: only longer contacts make examples unmatched
-_LIFT = 0.1  # seconds: a shorter gap between two plants at one position is no lift
-_COVERED = 0.2  # share of a long contact in which the other's foot is in contact, too
-_STEP = 0.15  # meters between two plants of a foot that are a step apart
-_SAME_POSITION = 0.06  # meters between two plants that are one with a gap
-_SHORTEST = 0.05  # seconds: shorter plants of a blend are left out
+_LIFT = 0.1  # seconds: a shorter gap between two plants at one position does not count as a lift
+_COVERED = 0.2  # share of a long contact during which the other example's foot is also in contact
+_STEP = 0.15  # meters: plants of a foot that are at least this far from each other are a step
+_SAME_POSITION = 0.06  # meters: closer plants count as one plant with a gap
+_SHORTEST = 0.05  # seconds: shorter plants of a blend are dropped
 
 
 class _Span(NamedTuple):
@@ -46,19 +47,20 @@ class _Span(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class MatchedContacts:
-    """M matched plants and lifts of N examples.
+    """Matched plants and lifts: M of them, in N examples.
 
     Attributes
     ----------
     parts : ndarray of int, shape (M,)
         Index into `motionloom.motion.feet.contacts.FOOT_PARTS`.
     lifts : ndarray of bool, shape (M,)
-        Whether it is a lift.
+        True for a lift, False for a plant.
     spans : ndarray, shape (M, N, 2)
-        First and last frame of each plant in each example; last frame before and first frame after
-        a lift.
+        First and last frame of each plant in each example. For a lift: the last frame before it
+        and the first frame after it.
     present : ndarray of bool, shape (M, N)
-        Whether the example has the plant or lift; else `spans` are where it would be.
+        True where the example has the plant or lift. Elsewhere, `spans` holds the frames where it
+        would be.
     heights : ndarray, shape (M, N)
         Height of the part above the floor, in meters.
     floors : ndarray, shape (N,)
@@ -72,7 +74,7 @@ class MatchedContacts:
     floors: NDArray[np.float64]
 
     def only(self, numbers: Sequence[int]) -> MatchedContacts:
-        """Contacts of some of the examples, in that order."""
+        """Return the contacts of the examples `numbers`, in that order."""
         return MatchedContacts(
             self.parts,
             self.lifts,
@@ -91,20 +93,20 @@ class MatchedContacts:
         clock: tuple[NDArray[np.float64], NDArray[np.float64]],
         fps: float,
     ) -> FootContacts:
-        """Contacts of a blend.
+        """Return the contacts of a blend.
 
         Parameters
         ----------
         active, weights : ndarray, shape (n,)
-            Numbers and weights of the examples.
+            Indices and weights of the examples.
         frames : int
-            Frames of the blend.
+            Number of frames of the blend.
         clock : tuple of ndarray
             Weighted frames of the examples, and the corresponding frames of the blend.
         fps : float
         """
         has = self.present[:, active] @ weights
-        # Heights of the examples with the plant; spans of all.
+        # Heights come from the examples that have the plant; spans come from all.
         mean = (self.present[:, active] * self.heights[:, active]) @ weights
         spans = np.interp(np.einsum("mnc,n->mc", self.spans[:, active], weights), *clock)
         first = np.maximum(np.ceil(spans[:, 0] - 1e-3), 0).astype(np.int64)
@@ -125,9 +127,9 @@ class MatchedContacts:
     def standing(
         self, active: NDArray[np.int64], weights: NDArray[np.float64], times: NDArray[np.float64]
     ) -> NDArray[np.bool_]:
-        """Contacts (4,) of a blend while its examples are at frames `times` (n,).
+        """Return the contacts (4,) of a blend while its examples are at frames `times` (n,).
 
-        In the order of `motionloom.motion.feet.contacts.FOOT_PARTS`.
+        The order is that of `motionloom.motion.feet.contacts.FOOT_PARTS`.
         """
         now = float(times @ weights)
         spans = np.einsum("mnc,n->mc", self.spans[:, active], weights)
@@ -142,7 +144,7 @@ PlantPositions = Sequence[dict[str, NDArray[np.float64]]]
 
 
 def plant_positions(motion: Motion, contacts: FootContacts) -> dict[str, NDArray[np.float64]]:
-    """Floor positions ``x, z`` of each plant of each foot part, (P, 2) each."""
+    """Floor positions ``x, z`` of the plants, one array (P, 2) per foot part."""
     positions = {}
     for part, plants in contacts.plants.items():
         path = part_path(motion, part)[:, [0, 2]] if plants else np.empty((0, 2))
@@ -167,7 +169,7 @@ def matched_contacts(
     times : ndarray, shape (K, N)
         Corresponding frames; columns are strictly increasing.
     order : sequence of int
-        The examples, in the order of comparison.
+        The examples, in the order in which they are compared.
     """
     parts, raised, spans, present, heights = [], [], [], [], []
     moments = np.arange(len(times), dtype=np.float64)
@@ -224,8 +226,8 @@ def unmatched_feet(
     Returns
     -------
     unmatched : dict
-        Example to the side (``"left"``, ``"right"``) of a contact without counterpart and the
-        frame of the first example in its middle.
+        Maps the index of an example to the side (``"left"``, ``"right"``) of a contact without
+        counterpart and the frame of the first example at the middle of that contact.
     """
     unmatched: dict[int, tuple[str, float]] = {}
     stands = {side: _standing(contacts, times, side) for side in SIDES}
@@ -238,21 +240,23 @@ def unmatched_feet(
                 for run in intervals(mask)
                 if other[slice(*run)].mean() < _COVERED
             ]
-            # One example stands on this foot alone, the other on the other foot alone.
+            # One example stands only on this foot, the other only on the other foot.
             crossed = here & ~there & ~stands[other_side][0] & stands[other_side][n]
             for start, end in (*runs, *intervals(crossed)):
                 lasting = np.ptp(times[[start, end - 1]][:, [0, n]], axis=0) + 1.0
                 if lasting.min() >= _LONG * contacts[0].fps:
                     unmatched.setdefault(n, (side, float(times[(start + end) // 2, 0])))
-            for one, mask in ((0, there), (n, here)):
-                for start, end in _steps(contacts[one], positions[one], times[:, one], side):
+            for number, mask in ((0, there), (n, here)):
+                for start, end in _steps(
+                    contacts[number], positions[number], times[:, number], side
+                ):
                     if mask[start:end].all():
                         unmatched.setdefault(n, (side, float(times[(start + end) // 2, 0])))
     return unmatched
 
 
 def _steps(contacts, positions, times, side) -> list[tuple[int, int]]:
-    """Intervals between two plants of a ball that are a step apart."""
+    """Intervals between two plants of the ball of a foot that are a step apart."""
     part = f"{side}_ball"
     plants = contacts.plants.get(part, ())
     steps = []
@@ -265,7 +269,7 @@ def _steps(contacts, positions, times, side) -> list[tuple[int, int]]:
 
 
 def _standing(contacts, times, side) -> list[NDArray[np.bool_]]:
-    """Whether the foot of each example is in contact at each of the K times."""
+    """For each example: True at those of the K times at which the foot is in contact."""
     masks = []
     for n, contact in enumerate(contacts):
         rows = np.clip(np.rint(times[:, n]).astype(int), 0, contact.frames - 1)
@@ -276,7 +280,7 @@ def _standing(contacts, times, side) -> list[NDArray[np.bool_]]:
 def _sort_in(groups: list[dict[int, _Span]], n: int, span: _Span) -> _Span | None:
     """Add a plant of example `n` to the group it overlaps most, or to a new one.
 
-    Returns the previous plant of the example if the two were joined.
+    Return the previous plant of the example if the two were joined.
     """
     best, most = None, 0.0
     for group in groups:
@@ -289,7 +293,7 @@ def _sort_in(groups: list[dict[int, _Span]], n: int, span: _Span) -> _Span | Non
             best, most = group, shared
     if best is None:
         groups.append({n: span})
-    elif n in best:  # two plants with a gap match one: they are joined
+    elif n in best:  # two plants with a gap between them match one plant: join them
         old = best[n]
         ends = min(old.low, span.low), max(old.high, span.high)
         best[n] = _Span(
@@ -314,7 +318,7 @@ def _lifted(
 
 
 def _apart(plants: list[tuple[int, int, float]]) -> tuple[Plant, ...]:
-    """Plants of one part in order of time; overlaps are cut in the middle."""
+    """Plants of one foot part in order of time, with overlaps cut in the middle."""
     kept: list[tuple[int, int, float]] = []
     for start, end, height in plants:
         if kept and start < kept[-1][1]:

@@ -1,8 +1,8 @@
-"""Examples of a blend: segments of a library, with one skeleton and one frame rate.
+"""Examples of a blend: segments of a library, converted to one skeleton and one frame rate.
 
-A family has members of many performers; blending needs one skeleton, that of the query. Foot
-contacts and corresponding frames are found together with some frames before and after a segment,
-without which contacts and minima of distances at its ends cannot be detected.
+The members of a family come from many performers, but blending needs one skeleton: that of the
+query. Some frames before and after each segment are kept, because foot contacts and minima of the
+frame distance at the ends of a segment cannot be detected without them.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from motionloom.motion.kinematics.root_carrier import body_skeleton, hips_as_roo
 from motionloom.motion.retargeting.retarget import on_skeleton
 from motionloom.search.match_graph.members import Family
 
-_MARGIN = 0.5  # seconds around a segment, to detect contacts and minima at its ends
+_MARGIN = 0.5  # seconds kept around a segment, to detect contacts and minima at its ends
 
 
 @dataclass(frozen=True, eq=False)
@@ -30,15 +30,15 @@ class Example:
     Attributes
     ----------
     motion : Motion
-        With the skeleton and frame rate of all examples.
+        The segment, with the skeleton and frame rate shared by all examples.
     contacts : FootContacts
-        Of its frames; without plants if the skeleton has no feet.
+        Contacts of its frames; empty if the skeleton has no feet.
     source : str
-        Name of the motion that it is cut from.
+        Name of the motion that the segment is cut from.
     start_frame, end_frame : int
         Frames of that motion, as stored.
     around : Motion, optional
-        The segment with up to half a second before and after it; not stored.
+        The segment with up to half a second before and after it. It is not stored.
     lead : int
         Frames of `around` before the segment.
     """
@@ -60,12 +60,12 @@ class Example:
         return f"{self.source}:{self.start_frame}-{self.end_frame}"
 
     def played(self, first: float, last: float, start: int, end: int, weight: float) -> Source:
-        """Provenance of frames of a result that play part of this segment.
+        """Return the provenance of result frames that play part of this segment.
 
         Parameters
         ----------
         first, last : float
-            Frames of this segment; the last one is included.
+            First and last frame of this segment that is played, both included.
         start, end : int
             Frames ``[start, end)`` of the result.
         weight : float
@@ -74,7 +74,7 @@ class Example:
         return Source(self.source, low, high, start, end, float(weight))
 
     def source_frame(self, frame: float) -> float:
-        """Frame of the motion that it is cut from, as stored, for a frame of this segment."""
+        """Convert a frame of this segment to a frame of the stored motion it is cut from."""
         steps = max(len(self.motion) - 1, 1)
         return self.start_frame + frame * (self.end_frame - 1 - self.start_frame) / steps
 
@@ -87,7 +87,7 @@ def family_examples(
     skeleton: Skeleton | None = None,
     fps: float | None = None,
 ) -> list[Example]:
-    """The members of a family, node 0 first.
+    """Return the members of a family as examples, node 0 first.
 
     Parameters
     ----------
@@ -95,7 +95,7 @@ def family_examples(
         Motions by name.
     family : Family
     query : Motion, optional
-        The whole motion that node 0 is cut from, if it is not among `motions`.
+        The whole motion that node 0 is cut from, if `motions` does not contain it.
     skeleton : Skeleton, optional
         Default: that of the query.
     fps : float, optional
@@ -114,7 +114,7 @@ def family_examples(
 
 
 def clip_examples(clips: Sequence[Motion], *, fps: float | None = None) -> list[Example]:
-    """Whole motions as examples, with the skeleton and frame rate of the first."""
+    """Return whole motions as examples, with the skeleton and frame rate of the first."""
     if not clips:
         raise InvalidInput("motions must not be empty")
     clips = [hips_as_root(clip) for clip in clips]
@@ -128,11 +128,9 @@ def clip_examples(clips: Sequence[Motion], *, fps: float | None = None) -> list[
 def example(
     whole: Motion, name: str, start: int, end: int, skeleton: Skeleton, fps: float
 ) -> Example:
-    """Frames ``[start, end)`` of a motion called `name`, with `skeleton` and `fps`."""
+    """Return frames ``[start, end)`` of the motion `name`, converted to `skeleton` and `fps`."""
     if not 0 <= start < end <= len(whole):
-        raise InvalidInput(
-            f"{name}:{start}-{end} is not a segment of {name}, which has {len(whole)} frames"
-        )
+        raise InvalidInput(f"{name}:{start}-{end} is outside {name}, which has {len(whole)} frames")
     margin = round(_MARGIN * whole.fps)
     early, late = max(start - margin, 0), min(end + margin, len(whole))
     around, skeleton = hips_as_root(whole[early:late]), body_skeleton(skeleton)
@@ -149,8 +147,8 @@ def example(
     motion = head[:count]
     if not (np.isfinite(motion.rotations).all() and np.isfinite(motion.root).all()):
         raise InvalidInput(
-            f"{name}:{start}-{end} has values that are not finite; repair it first (motionloom "
-            "clean), or leave it out"
+            f"{name}:{start}-{end} has values that are not finite. Repair it first (motionloom "
+            "clean), or exclude it"
         )
     before = around[: start - early].resample(fps) if start > early else None
     lead = 0 if before is None else len(before)
@@ -179,13 +177,16 @@ def _motion(motions: Motions, name: str) -> Motion:
         return motions[name]
     except KeyError:
         raise InvalidInput(
-            f"the family's motion {name!r} is not among the motions given; "
-            "pass the library it was found in (or a query, for the query itself)"
+            f"the motions do not contain {name!r}, which is a member of the family. Pass the "
+            "library the family was found in. If it is the query's motion, set query"
         ) from None
 
 
 def conform(motions: Sequence[Motion]) -> list[Motion]:
-    """Motions with the skeleton and frame rate of the first, the hips as root, and unique names."""
+    """Convert motions to the skeleton and frame rate of the first, with the hips as root.
+
+    Raises `InvalidInput` if two motions share a name.
+    """
     if not motions:
         raise InvalidInput("a motion graph needs at least one motion; got none")
     first = hips_as_root(motions[0])
@@ -196,9 +197,7 @@ def conform(motions: Sequence[Motion]) -> list[Motion]:
             motion = motion.resample(first.fps)
         name = motion.name or f"motion_{number}"
         if name in names:
-            raise InvalidInput(
-                f"motions of a graph must have different names; {name!r} occurs twice"
-            )
+            raise InvalidInput(f"motions of a graph must have unique names; {name!r} occurs twice")
         names.add(name)
         ready.append(motion if name == motion.name else replace(motion, name=name))
     return ready

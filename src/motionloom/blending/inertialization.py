@@ -1,9 +1,9 @@
 """Inertialization: fading the offset at a seam between two motions.
 
-At the seam the next motion starts at once. The offsets in pose and velocity between the last
-motion and the next are added to it, and decay like a critically damped spring. Nothing needs to
-be known beforehand, neither the next motion nor the time of the seam, and the state is one pair
-of numbers per coordinate.
+The next motion starts immediately at the seam. The offsets in pose and velocity between the
+previous motion and the next are added to it and decay like a critically damped spring. Neither the
+next motion nor the time of the seam needs to be known in advance, and the state is one pair of
+numbers per coordinate.
 """
 
 from __future__ import annotations
@@ -17,16 +17,17 @@ from motionloom.motion.smoothing import critically_damped_spring
 
 Array = NDArray[np.float64]
 
-FADE = 11.0  # 1/s: a tenth of the offset is left after 0.35 s
+FADE = 11.0  # 1/s: a tenth of the offset remains after 0.35 s
 
 
 class Inertializer:
-    """Offsets added to the poses of a character after a seam.
+    """Offsets that are added to the poses of a character after a seam and fade out.
 
     Parameters
     ----------
     joints : int
-        J. The joints of several characters may be handled as one; the root then has all theirs.
+        J. Several characters may be handled together: J then counts all of their joints, and the
+        root array holds the root positions of all characters.
     fps : float
     fade : float
         Rate of decay, per second.
@@ -56,15 +57,15 @@ class Inertializer:
         *,
         fade: ArrayLike | None = None,
     ) -> None:
-        """Start another motion with the next frame.
+        """Switch to another motion at the next frame.
 
         Parameters
         ----------
         rotations : ndarray, shape (3, J, 4)
-            Its first three frames, as they will be given to `apply`.
+            First three frames of the new motion, as they will be passed to `apply`.
         root : ndarray, shape (3, 3), or (3, 3 C) for C characters
         fade : float, or array_like of shape (C,), optional
-            Another rate of decay from now on, per second; one per character.
+            New rate of decay from now on, per second; one per character.
         """
         if fade is not None:
             self._fades = np.atleast_1d(np.asarray(fade, np.float64))
@@ -72,7 +73,7 @@ class Inertializer:
             return
         before, places = self._last
         new, path = rotations.astype(np.float64), root.astype(np.float64)
-        # Steps across the seam, extrapolated from the last motion and back from the next.
+        # Steps across the seam, extrapolated forward from the last motion and back from the next.
         step, own = led_on(*turning(before)), led_on(*turning(new)[::-1])
         self._turns = rot.log(
             rot.multiply(rot.multiply(rot.exp(step), before[-1]), rot.inverse(new[0]))
@@ -84,14 +85,14 @@ class Inertializer:
         self._age = 0
 
     def rebase(self, shift: ArrayLike) -> None:
-        """Move what was played by (3,): the root of all frames to come is moved as much."""
+        """Move the frames played so far by `shift` (3,), like the root of all later frames."""
         if self._last is not None:
             self._last = (self._last[0], self._last[1] + np.asarray(shift, np.float64))
 
     def apply(
         self, rotations: NDArray[np.float32], root: NDArray[np.float32]
     ) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
-        """The next frames (n, J, 4) and (n, 3), with the remaining offsets added."""
+        """Return the next frames (n, J, 4) and (n, 3) with the remaining offsets added."""
         turned = np.array(rotations, np.float32, order="C")
         moved = np.array(root, np.float32, order="C")
         if not len(turned):
@@ -102,7 +103,7 @@ class Inertializer:
                 float(self._age) * self._dt, self._dt, self._fades,
             )  # fmt: skip
             self._age += len(turned)
-            if self._age * self._dt * self._fades.min() > 20.0:  # 2e-9 of the offset is left
+            if self._age * self._dt * self._fades.min() > 20.0:  # 2e-9 of the offset remains
                 self._age = None
         self._remember(turned, moved)
         return turned, moved
@@ -124,7 +125,7 @@ def turning(rotations: Array) -> Array:
 
 
 def led_on(before: Array, last: Array) -> Array:
-    """The step after two steps, if their change continues by half."""
+    """Extrapolate the step after two steps: their change continues at half its size."""
     return last + 0.5 * (last - before)
 
 
@@ -132,11 +133,12 @@ def led_on(before: Array, last: Array) -> Array:
 def _fade_out(q, root, turns, spins, shift, drift, start, dt, fades):
     """Add the remaining offsets at times start, start + dt, ..., in place.
 
-    Rotations (n, J, 4) and root (n, 3 C) of C characters side by side; offsets of rotations `turns`
-    and their velocities `spins` (J, 3), of the root `shift` and `drift` (3 C,); `fades` (C,).
+    `q` (n, J, 4) and `root` (n, 3 C) hold the rotations and roots of C characters side by side.
+    `turns` and `spins` (J, 3) are the offsets of the rotations and their velocities; `shift` and
+    `drift` (3 C,) are those of the root; `fades` has shape (C,).
     """
-    # The offset at every time comes from the state at the seam in closed form, not from the frame
-    # before: blocks of any size give the same frames.
+    # The offset at every time is computed in closed form from the state at the seam, not from the
+    # previous frame, so that blocks of any size give the same frames.
     characters = len(fades)
     for n in range(q.shape[0]):
         t = start + n * dt
@@ -149,9 +151,9 @@ def _fade_out(q, root, turns, spins, shift, drift, start, dt, fades):
             y = critically_damped_spring(turns[j, 1], spins[j, 1], fade, t)[0]
             z = critically_damped_spring(turns[j, 2], spins[j, 2], fade, t)[0]
             angle = np.sqrt(x * x + y * y + z * z)
-            if angle < 1e-9:  # less than float32 can show
+            if angle < 1e-9:  # smaller than float32 can represent
                 continue
-            # The quaternion of the rotation vector, multiplied to q from the left.
+            # Multiply q from the left by the quaternion of the rotation vector.
             s = np.sin(0.5 * angle) / angle
             w, x, y, z = np.cos(0.5 * angle), s * x, s * y, s * z
             a, b, c, d = q[n, j, 0], q[n, j, 1], q[n, j, 2], q[n, j, 3]

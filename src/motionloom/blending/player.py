@@ -1,7 +1,7 @@
-"""Players: motion that is generated while it is played.
+"""Players, which generate motion while it is played.
 
-One protocol for parametric motions, motion graphs, fat graphs, dances and crowds. A player
-yields frames and takes controls between them; its memory does not grow with time.
+Parametric motions, motion graphs, fat graphs, dances and crowds share one protocol. A player
+yields frames and accepts new controls between them. Its memory does not grow with time.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ class Pose(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class FrameBlock:
-    """n consecutive frames of a player.
+    """Consecutive frames of a player, n of them.
 
     Attributes
     ----------
@@ -50,11 +50,11 @@ class FrameBlock:
     contacts : ndarray of bool, shape (n, 4)
         Foot contacts in the order of `motionloom.motion.feet.contacts.FOOT_PARTS`.
     start : int
-        Number of the first frame, counted from the player's first.
+        Index of the first frame, counted from the first frame that the player generated.
     sources : tuple of Source
-        Provenance; `start` and `end` are counted likewise.
+        Provenance; `start` and `end` are counted in the same way.
     seams : tuple of int
-        Middles of transitions, counted likewise.
+        Middle frames of transitions, counted in the same way.
 
     Examples
     --------
@@ -82,7 +82,7 @@ class FrameBlock:
 
     @classmethod
     def joined(cls, parts: Sequence[FrameBlock]) -> FrameBlock:
-        """One block from several consecutive ones, at least one."""
+        """Join one or more consecutive blocks into one."""
         parts = [part for part in parts if len(part)] or parts[:1]
         if len(parts) == 1:
             return parts[0]
@@ -96,12 +96,12 @@ class FrameBlock:
         )
 
     def tail(self, frames: int) -> FrameBlock:
-        """The last `frames` frames, or all if there are no more."""
+        """Return the last `frames` frames, or all if the block is shorter."""
         end = self.start + len(self)
         return self.cut(max(end - frames, self.start), end)
 
     def cut(self, start: int, end: int) -> FrameBlock:
-        """Frames `[start, end)` of those that it has, counted like its own `start`."""
+        """Return the frames within `[start, end)`, counted like the block's `start`."""
         first = max(start, self.start)
         last = max(min(end, self.start + len(self)), first)
         rows = slice(first - self.start, last - self.start)
@@ -116,7 +116,7 @@ class FrameBlock:
         )
 
     def to_motion(self, skeleton: Skeleton, fps: float, name: str = "") -> Motion:
-        """The frames as a motion, with provenance counted from its first frame."""
+        """Return the frames as a motion; its provenance counts from its first frame."""
         sources = merged(source.moved(-self.start) for source in self.sources)
         made_of = Provenance(sources, tuple(seam - self.start for seam in self.seams))
         return Motion(
@@ -130,15 +130,15 @@ class FrameBlock:
 
 
 class Steered:
-    """Controls by name, which change between frames.
+    """Base class of players whose named controls can change between frames.
 
-    A subclass has the names of its `controls` and, if there are any, `_steer`.
+    A subclass lists the names of its controls in `controls` and, if it has any, defines `_steer`.
     """
 
     controls: ClassVar[tuple[str, ...]] = ()
 
     def steer(self, **controls: Any) -> None:
-        """Change the controls from the next frame on.
+        """Change controls, starting with the next frame.
 
         Raises
         ------
@@ -148,18 +148,20 @@ class Steered:
         for name in controls:
             if name not in self.controls:
                 names = ", ".join(self.controls) or "none"
-                raise InvalidInput(f"no control {name!r}; {type(self).__name__} has: {names}")
+                raise InvalidInput(
+                    f"{type(self).__name__} has no control {name!r}; its controls are: {names}"
+                )
         if controls:
             self._steer(**controls)
 
     def _steer(self, **controls: Any) -> None:
-        """Apply controls, at least one, whose names were checked: all of them, or raise."""
+        """Apply one or more controls whose names are valid: all of them, or raise."""
 
 
 class Player(Steered, ABC):
-    """Frames one after the other, steered in between.
+    """Base class of everything that generates frames one after the other.
 
-    A subclass has `skeleton`, `fps`, the names of its `controls`, `_read`, and, if it has controls,
+    A subclass defines `skeleton`, `fps`, `_read`, the names of its `controls`, and, if it has any,
     `_steer`.
 
     Examples
@@ -177,7 +179,7 @@ class Player(Steered, ABC):
     fps: float
 
     def read(self, count: int) -> FrameBlock:
-        """The next `count` frames; fewer only at the end of the motion."""
+        """Return the next `count` frames; fewer only at the end of the motion."""
         if count < 0:
             raise InvalidInput(f"count must be zero or more; got {count}")
         return self._read(count)
@@ -187,15 +189,15 @@ class Player(Steered, ABC):
         """`read` with a checked count, which may be zero."""
 
     def frames(self) -> Iterator[Pose]:
-        """Poses one by one; `steer` may be called between them."""
+        """Yield poses one by one; `steer` may be called between them."""
         while True:
-            one = self.read(1)
-            if not len(one):
+            block = self.read(1)
+            if not len(block):
                 return
-            yield Pose(one.rotations[0], one.root[0])
+            yield Pose(block.rotations[0], block.root[0])
 
     def blocks(self, frames: int | None = None) -> Iterator[FrameBlock]:
-        """The next `frames` frames in blocks of bounded size; None: until the motion ends."""
+        """Yield the next `frames` frames in blocks of bounded size; None means to the end."""
         left = frames
         while left is None or left > 0:
             block = self.read(_BLOCK if left is None else min(_BLOCK, left))
@@ -207,12 +209,12 @@ class Player(Steered, ABC):
     def record(
         self, *, seconds: float | None = None, frames: int | None = None, name: str = ""
     ) -> Motion:
-        """The next frames as a motion, with its provenance and quality.
+        """Return the next frames as a motion with provenance and quality.
 
         Parameters
         ----------
         seconds, frames : optional
-            Duration; one of the two.
+            Duration; give one of the two.
         name : str
         """
         count = frame_count(seconds, frames, self.fps)
@@ -222,16 +224,16 @@ class Player(Steered, ABC):
         return played.to_motion(self.skeleton, self.fps, name).with_quality(self.quality)
 
     def quality(self, motion: Motion) -> QualityReport:
-        """Quality of frames recorded; a player that knows its sources compares with them."""
+        """Quality of recorded frames; a player that knows its sources compares with them."""
         return quality_report(motion)
 
 
 class ScenePlayer(Steered, ABC):
-    """Frames of several characters together: what `Player` is for one.
+    """Base class of players of several characters; `Player` is for a single character.
 
-    A subclass has `skeletons` and `names`, one per character, `fps`, `_read` and controls like a
-    `Player`. All crowds (ballrooms, marches, dance floors) are such players; every character of a
-    recorded scene is a motion with its own provenance and quality.
+    A subclass defines `skeletons` and `names`, one per character, and `fps`, `_read` and controls
+    like a `Player`. All crowds (ballrooms, marches, dance floors) are scene players. Every
+    character of a recorded scene is a motion with its own provenance and quality.
 
     Examples
     --------
@@ -251,7 +253,7 @@ class ScenePlayer(Steered, ABC):
     fps: float
 
     def read(self, count: int) -> tuple[FrameBlock, ...]:
-        """The next `count` frames of every character; fewer only at the end."""
+        """Return the next `count` frames of every character; fewer only at the end."""
         if count < 0:
             raise InvalidInput(f"count must be zero or more; got {count}")
         return self._read(count)
@@ -261,7 +263,7 @@ class ScenePlayer(Steered, ABC):
         """`read` with a checked count, which may be zero."""
 
     def record(self, *, seconds: float | None = None, frames: int | None = None) -> Scene:
-        """The next frames as a scene; seconds or frames."""
+        """Return the next frames as a scene; give either `seconds` or `frames`."""
         played = self.read(frame_count(seconds, frames, self.fps))
         motions = [
             block.to_motion(skeleton, self.fps, name).with_quality(partial(self.quality, n))
@@ -272,12 +274,12 @@ class ScenePlayer(Steered, ABC):
         return Scene(motions, self.names)
 
     def quality(self, character: int, motion: Motion) -> QualityReport:
-        """Quality of recorded frames of a character, by its number."""
+        """Quality of the recorded frames of the character with index `character`."""
         return quality_report(motion)
 
 
 def frame_count(seconds: float | None, frames: int | None, fps: float) -> int:
-    """Number of frames of a duration in seconds or in frames; one of the two must be given.
+    """Return the number of frames of a duration in seconds or in frames; give one of the two.
 
     Examples
     --------
@@ -289,5 +291,5 @@ def frame_count(seconds: float | None, frames: int | None, fps: float) -> int:
     count = frames if seconds is None else seconds * fps
     if count is None or not np.isfinite(count) or round(count) < 1:
         given = f"{frames} frames" if seconds is None else f"{seconds} seconds"
-        raise InvalidInput(f"there must be at least one frame to play; got {given}")
+        raise InvalidInput(f"the duration must be at least one frame; got {given}")
     return round(count)

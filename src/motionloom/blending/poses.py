@@ -1,15 +1,16 @@
-"""Averages of poses: N motions at once, at times between their frames.
+"""Weighted averages of the poses of N motions, also at times between frames.
 
-An averaged rotation is the normalized weighted sum of unit quaternions. That is the point of the
-sphere with the least weighted squared distance to all of them; for two it lies on the great arc
-between them, and for nearby rotations it differs from the other averages in use (the eigenvector
+An averaged rotation is the normalized weighted sum of unit quaternions: the point on the sphere
+with the smallest weighted squared distance to all of them. For two rotations it lies on the great
+arc between them. For nearby rotations it differs from other common averages (the eigenvector
 average of Markley et al. 2007, the iterated logarithms of Buss & Fillmore 2001) only in the third
-order. Unlike those it costs nothing, takes the slightly negative weights of extrapolation, and is
-smooth in the weights.
+order. Unlike those, it costs almost nothing, accepts the slightly negative weights of
+extrapolation, and is smooth in the weights.
 
-A quaternion and its negative are one rotation, so signs are chosen first, once for whole clips:
-along each clip consecutive frames lie in one hemisphere, and each clip's joints are flipped as a
-whole toward those of the first. The average is then smooth in time and in the weights.
+A quaternion and its negative are the same rotation. Signs are therefore chosen first, once for
+whole clips: consecutive frames of a clip lie in one hemisphere, and the joints of each clip are
+flipped as a whole toward those of the first clip. The average is then smooth in time and in the
+weights.
 
 Between frames, clips are interpolated by cubic curves (Catmull & Rom 1974), so that slow playback
 does not jerk at every frame.
@@ -33,14 +34,14 @@ from motionloom.ragged import offsets_of
 
 @dataclass(frozen=True, eq=False)
 class ClipPoses:
-    """Motions with one skeleton and frame rate, laid out for averaging.
+    """Motions that share a skeleton and a frame rate, laid out for averaging.
 
     Attributes
     ----------
     skeleton : Skeleton
     fps : float
     rotations : ndarray of float32, shape (F, J, 4)
-        Frames of all clips, concatenated; signs chosen.
+        Frames of all clips, concatenated, with consistent signs.
     root : ndarray of float32, shape (F, 3)
     offsets : ndarray of int64, shape (N + 1,)
         Clip n has rows ``offsets[n]`` to ``offsets[n + 1]``.
@@ -61,15 +62,15 @@ class ClipPoses:
 
     @classmethod
     def of(cls, motions: Sequence[Motion]) -> ClipPoses:
-        """ClipPoses of motions that share skeleton and frame rate.
+        """Build from motions that share a skeleton and a frame rate.
 
         Raises
         ------
         InvalidInput
-            If there are none, one has no frames, or skeletons or frame rates differ.
+            If there are no motions, a motion has no frames, or skeletons or frame rates differ.
         """
         if not motions:
-            raise InvalidInput("motions must hold at least one motion; got none")
+            raise InvalidInput("motions must contain at least one motion; got none")
         first = motions[0]
         for n, motion in enumerate(motions):
             if not len(motion):
@@ -89,7 +90,7 @@ class ClipPoses:
             first.fps,
             np.concatenate([rot.unroll(motion.rotations) for motion in motions]),
             np.concatenate([motion.root for motion in motions]),
-            offsets_of([len(one) for one in motions]),
+            offsets_of([len(motion) for motion in motions]),
         )
 
     def __len__(self) -> int:
@@ -101,7 +102,7 @@ class ClipPoses:
         return np.diff(self.offsets)
 
     def only(self, numbers: Sequence[int]) -> ClipPoses:
-        """Some of the clips, in that order."""
+        """Return the clips `numbers`, in that order."""
         rows = [np.arange(self.offsets[n], self.offsets[n + 1]) for n in numbers]
         every = np.concatenate(rows)
         return ClipPoses(
@@ -109,18 +110,18 @@ class ClipPoses:
             self.fps,
             self.rotations[every],
             self.root[every],
-            offsets_of([len(one) for one in rows]),
+            offsets_of([len(clip_rows) for clip_rows in rows]),
         )
 
     def in_one_hemisphere(self, times: ArrayLike, turns: ArrayLike | None = None) -> ClipPoses:
-        """Every clip's joints flipped toward those of the first clip.
+        """Flip the joints of every clip toward those of the first clip.
 
         Parameters
         ----------
         times : array_like, shape (T, N)
             Corresponding frames.
         turns : array_like, shape (T, N), optional
-            Yaw by which each clip will be turned there.
+            Yaw by which each clip will be turned at those frames.
         """
         times = np.asarray(times, np.float64)
         turns = np.zeros_like(times) if turns is None else np.asarray(turns, np.float64)
@@ -147,17 +148,17 @@ def blend_poses(
     transforms: ArrayLike | None = None,
     place: ArrayLike | None = None,
 ) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
-    """Weighted averages of poses of several clips.
+    """Return weighted averages of poses of several clips.
 
     Parameters
     ----------
     clips : ClipPoses
     active : array_like of int, shape (n,)
-        The clips that are averaged; others cost nothing.
+        Indices of the clips to average; other clips cost nothing.
     weights : array_like, shape (n,) or (T, n)
         Sum to 1.
     times : array_like, shape (T, n)
-        Frame of each clip, also between frames; clamped to its ends.
+        Frame of each clip, possibly fractional; clamped to its ends.
     transforms : array_like, shape (T, n, 3), optional
         Planar transforms ``x, z, yaw`` that are undone before averaging. Default: none.
     place : array_like, shape (T, 3), optional
@@ -203,13 +204,13 @@ def blend_poses(
 def blend_kernel(rotations, root, offsets, active, weights, times, transforms, place, out_q, out_p):
     """Kernel of `blend_poses`: no checks, fills `out_q` (T, J, 4) and `out_p` (T, 3).
 
-    All clips after one another, rotations (F, J, 4) and root (F, 3) in float32, clip n in rows
-    ``offsets[n]`` to ``offsets[n + 1]``; active (n,), weights and times (T, n), transforms
-    (T, n, 3), place (T, 3).
+    Rotations (F, J, 4) and root (F, 3) hold all clips one after another in float32; clip n has
+    rows ``offsets[n]`` to ``offsets[n + 1]``. The other shapes: active (n,), weights and times
+    (T, n), transforms (T, n, 3), place (T, 3).
     """
-    # The inner loop runs over all joints of one row, contiguous and in float32: it is the whole
-    # cost of a blend, and compilers turn it into vector instructions. Only the root, whose
-    # transform is undone, is summed in float64.
+    # The inner loop runs over all joints of one row, which are contiguous and in float32. It is
+    # almost the whole cost of a blend, and compilers turn it into vector instructions. Only the
+    # root, whose transform is undone, is summed in float64.
     joints = rotations.shape[1]
     width = 4 * joints
     flat = rotations.reshape(rotations.shape[0], width)
@@ -227,7 +228,7 @@ def blend_kernel(rotations, root, offsets, active, weights, times, transforms, p
                 continue
             clip = active[i]
             _cubic(times[t, i], offsets[clip], offsets[clip + 1], rows, taps)
-            # The root separately: its planar transform is undone.
+            # The root is handled separately, because its planar transform is undone.
             q0, q1, q2, q3 = 0.0, 0.0, 0.0, 0.0
             x, y, z = 0.0, 0.0, 0.0
             for k in range(4):
@@ -274,7 +275,7 @@ def blend_kernel(rotations, root, offsets, active, weights, times, transforms, p
                 scale = np.float32(1.0 / np.sqrt(size))
                 for k in range(4):
                     total[a + k] *= scale
-            else:  # opposite rotations of equal weight: take the first frame
+            else:  # opposite rotations of equal weight cancel: take the first frame
                 for k in range(4):
                     total[a + k] = flat[offsets[active[0]], a + k]
 
@@ -286,7 +287,7 @@ def _cubic(time, start, end, rows, taps):
     whole = int(time)
     f = time - whole
     row = start + whole
-    if f < 1e-9:  # on a frame: exactly its pose, and a quarter of the work
+    if f < 1e-9:  # on a frame: use exactly its pose, for a quarter of the work
         rows[:] = row
         taps[:] = 0.0
         taps[0] = 1.0
@@ -309,7 +310,7 @@ def slerp_poses(a, b, shares):
             dot = 0.0
             for c in range(4):
                 dot += a[t, j, c] * b[t, j, c]
-            sign = 1.0 if dot >= 0.0 else -1.0  # q and -q are one rotation: the shorter arc
+            sign = 1.0 if dot >= 0.0 else -1.0  # q and -q are one rotation: shorter arc
             angle = np.arccos(min(abs(dot), 1.0))
             sine = np.sin(angle)
             if sine < 1e-4:  # chord and arc differ by less than rounding

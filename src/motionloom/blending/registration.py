@@ -1,15 +1,15 @@
-"""Registration: corresponding frames of all members of a family.
+"""Registration: find the corresponding frames of all members of a family.
 
-Motions that differ much have no obvious time correspondence: of two reaches to opposite sides the
-frames at the apex differ most, and an alignment of the two avoids matching them. So distant
-motions are registered by way of those in between (Kovar & Gleicher 2004, section 4.1). The
-cheapest path from the query to every member of the match graph is found (Dijkstra 1959); along
-each of its edges, which join similar motions only, a time alignment is computed by dynamic
-programming in the valid region of their distance matrix, and a strictly increasing timewarp is
-fitted to it. The composition of the timewarps along the path gives the frame of every member for
-every frame of the query: the registration curve.
+Very different motions have no obvious time correspondence. Two reaches to opposite sides differ
+most at the apex, and a direct alignment of the two avoids matching those frames. Distant motions
+are therefore registered by way of the motions between them (Kovar & Gleicher 2004, section 4.1).
+Dijkstra's algorithm (1959) finds the shortest path from the query to every member of the match
+graph. The edges of these paths connect only similar motions. Along each edge, dynamic programming
+in the valid region of the distance matrix computes a time alignment, and a strictly increasing
+timewarp is fitted to it. The composition of the timewarps along a path gives the frame of the
+member for every frame of the query: the registration curve.
 
-Along the same edges members are aligned on the floor, and foot contacts are matched.
+Members are aligned on the floor along the same edges, and their foot contacts are matched.
 
 References
 ----------
@@ -61,25 +61,26 @@ _SUM = 1e-6  # tolerance of the sum of weights
 
 @dataclass(frozen=True, eq=False)
 class Registration:
-    """N examples, and their corresponding frames.
+    """Examples and their corresponding frames, N examples in all.
 
     Attributes
     ----------
     examples : tuple of Example
-        The query first.
+        The examples, the query first.
     parents : tuple of int
-        The example by way of which each is registered; -1 for the query.
+        Index of the example through which each example is registered; -1 for the query.
     curve : RegistrationCurve
         Times and planar transforms of all examples; its points are the frames of the query.
     clips : ClipPoses
         Poses of all examples, ready for averaging.
     contacts : MatchedContacts
     left_out : tuple of str
-        Examples left out because their foot contacts cannot be matched, or they are unclear.
+        Examples that were dropped, because their foot contacts cannot be matched or because they
+        are unclear.
     unclear : tuple of str
-        Examples without a time alignment in the valid region of their distances to the example
-        by way of which they are registered: their frames do not correspond clearly. They have the
-        cheapest alignment, or are in `left_out`, too.
+        Examples without a time alignment in the valid region of the distances to their parent:
+        their frames do not correspond clearly. They are either aligned at the lowest cost or also
+        listed in `left_out`.
 
     Examples
     --------
@@ -117,18 +118,18 @@ class Registration:
 
     @cached_property
     def statistics(self) -> SourceStatistics:
-        """What is usual in the examples, with which blends are compared."""
+        """Statistics of the examples, the baseline for the quality of blends."""
         motions = (example.motion for example in self.examples)
         return SourceStatistics.of(motions, whole_takes=False)
 
     def quality(self, motion: Motion) -> QualityReport:
-        """Quality of a blend, relative to the examples."""
+        """Quality of a blend, compared with the examples."""
         offered = dict.fromkeys((example.source for example in self.examples), "weight zero")
         takes = TakesUsed.of(motion.sources, motion.fps, offered)
         return quality_report(motion, usual=self.statistics).with_parts(takes=takes)
 
     def checked_weights(self, weights: ArrayLike) -> Array:
-        """Blend weights as an array (N,).
+        """Return blend weights as an array (N,), after checking them.
 
         Raises
         ------
@@ -147,12 +148,12 @@ class Registration:
             )
         with np.errstate(invalid="ignore"):  # inf - inf
             total = float(given.sum())
-        if not abs(total - 1.0) <= _SUM:  # NaN, too
+        if not abs(total - 1.0) <= _SUM:  # also catches NaN
             raise InvalidInput(f"weights must be finite and sum to 1; they sum to {total:g}")
         return given
 
     def frames_at(self, point: float) -> Array:
-        """Frame (N,) of each example that corresponds to frame `point` of the query.
+        """Return the frame (N,) of each example that corresponds to frame `point` of the query.
 
         Examples
         --------
@@ -166,10 +167,10 @@ class Registration:
         return track.states(np.array([point]))[0][0]
 
     def only(self, numbers: Sequence[int]) -> Registration:
-        """The registration of some of the examples; the first must be the query."""
+        """Return the registration of the examples `numbers`; the first must be the query, 0."""
         chosen = list(numbers)
         if not chosen or chosen[0] != 0 or len(set(chosen)) < len(chosen):
-            raise InvalidInput(f"examples to keep must begin with 0, the query; got {chosen}")
+            raise InvalidInput(f"numbers must start with 0, the query; got {chosen}")
         number = {n: k for k, n in enumerate(chosen)}
         return Registration(
             tuple(self.examples[n] for n in chosen),
@@ -182,10 +183,10 @@ class Registration:
         )
 
     def keyed(self, points: Sequence[float]) -> Registration:
-        """The registration with whole frames of every example at some points of the curve.
+        """Return a registration whose `points` fall on whole frames of every example.
 
-        A parameter measured at one frame, the apex of a kick, is then measured on a captured
-        frame of every example. Times change by half a frame at most.
+        A parameter that is measured at one frame, such as the apex of a kick, is then measured on
+        a captured frame of every example. Times change by at most half a frame.
         """
         curve, last = self.curve, len(self.curve) - 1
         keys = np.array([0.0, *sorted(point for point in points if 0.0 < point < last), last])
@@ -198,14 +199,14 @@ class Registration:
         slopes = np.gradient(shifts, axis=0)
         times = curve.times + shifts
         if np.any(np.diff(times, axis=0) <= 0.0):
-            return self  # two keys within a frame or two: unchanged
+            return self  # two keys within a frame or two: keep the times unchanged
         moved = RegistrationCurve.through(
             times, np.maximum(curve.speeds + slopes, 1e-3), curve.transforms
         )
         return replace(self, curve=moved)
 
     def placed(self, number: int) -> Motion:
-        """Example `number`, moved to the start of the query like a blend of it alone."""
+        """Return example `number`, moved to the start of the query as blends are."""
         places = PlanarTransform.from_array(self.curve.transforms[0, [0, number]])
         return (places[0] @ places[1].inverse()).apply_to_motion(self.examples[number].motion)
 
@@ -222,8 +223,8 @@ def register(
     Parameters
     ----------
     motions : Library, mapping, or sequence of Motion
-        The family's motions by name. Without a family: the motions themselves, the query first;
-        each is then registered by way of the nearest.
+        The motions of the family by name. Without a family: the motions themselves, the query
+        first; each is then registered through its nearest neighbor.
     family : Family, optional
         From `Library.family`.
     settings : BlendSettings, optional
@@ -235,7 +236,7 @@ def register(
     Raises
     ------
     InvalidInput
-        If there are less than two examples, one is too short, or feet cannot be matched.
+        If there are fewer than two examples, an example is too short, or feet cannot be matched.
 
     Examples
     --------
@@ -258,13 +259,13 @@ def register(
         )
     else:
         if not isinstance(motions, Sequence):
-            raise InvalidInput("motions must be a sequence where no family is given")
+            raise InvalidInput("without a family, motions must be a sequence")
         _at_least_two(len(motions), "the sequence of motions")
         clips = list(motions) if skeleton is None else [m.retarget(skeleton) for m in motions]
         examples = clip_examples(clips, fps=fps)
     measure = frame_distance(given.distance)
     prepared = [measure.prepare(example.around or example.motion) for example in examples]
-    # Without a family, examples are whole motions with nothing around them.
+    # Without a family, examples are whole motions, so there are no frames around them.
     edges = list(family.edges) if family is not None else _nearest_tree(measure, prepared)
     squares = family is not None and family.squares
     parents = _tree(len(examples), edges, examples, squares)
@@ -277,8 +278,8 @@ def register(
         else None
         for n, parent in enumerate(parents)
     ]
-    warps = [None if one is None else one[0] for one in aligned]
-    unclear = {n for n, one in enumerate(aligned) if one is not None and not one[1]}
+    warps = [None if edge is None else edge[0] for edge in aligned]
+    unclear = {n for n, edge in enumerate(aligned) if edge is not None and not edge[1]}
     order = _outwards(parents)
     times, speeds = _times(examples, parents, order, warps)
     unmatched = unmatched_feet(
@@ -291,7 +292,7 @@ def register(
     transforms = _transforms(examples, parents, order, times)
     dropped = set(unmatched) | (unclear if given.drop_unclear else set())
     kept = [n for n in range(len(examples)) if n not in dropped]
-    _at_least_two(len(kept), "the family without examples that were left out")
+    _at_least_two(len(kept), "the family without its dropped examples")
     whole = _registered(examples, parents, order, times, speeds, transforms, kept)
     return replace(
         whole,
@@ -312,7 +313,7 @@ def _registered(examples, parents, order, times, speeds, transforms, kept) -> Re
     clips = ClipPoses.of([example.motion for example in chosen])
     return Registration(
         tuple(chosen),
-        # An example whose parent was left out keeps its times, which refer to the query.
+        # An example whose parent was dropped keeps its times, which refer to the query.
         tuple(number.get(parents[n], 0) if n else -1 for n in kept),
         curve,
         clips.in_one_hemisphere(curve.times, -places[..., 2]),
@@ -326,9 +327,10 @@ def _registered(examples, parents, order, times, speeds, transforms, kept) -> Re
 
 
 def _edge_warp(matrix: Array, a: Example, b: Example, fps: float) -> tuple[Timewarp, bool]:
-    """The timewarp of two examples from the matrix of all their frames, and whether it is clear.
+    """Return the timewarp of two examples, and whether it is clear.
 
-    Where no time alignment lies in the valid region, the cheapest of all is taken.
+    `matrix` holds the distances of all their frames. If no time alignment lies in the valid
+    region, the one with the lowest cost is used.
     """
     leads = a.lead, b.lead
     ends = a.lead + len(a) - 1, b.lead + len(b) - 1
@@ -344,7 +346,7 @@ def _edge_warp(matrix: Array, a: Example, b: Example, fps: float) -> tuple[Timew
 
 
 def _times(examples, parents, order, warps) -> tuple[Array, Array]:
-    """Corresponding frames (K, N) along the tree, and their speeds."""
+    """Return the corresponding frames (K, N) along the tree, and their speeds."""
     points = np.arange(len(examples[0]), dtype=np.float64)
     times, speeds = np.empty((2, len(points), len(examples)))
     chained: dict[int, Timewarp] = {}
@@ -360,7 +362,7 @@ def _times(examples, parents, order, warps) -> tuple[Array, Array]:
 
 
 def _transforms(examples, parents, order, times) -> dict[int, PlanarTransform]:
-    """For every example the planar transforms (K) to the query, along the tree."""
+    """Return the K planar transforms to the query for every example, along the tree."""
     transforms = {0: PlanarTransform.identity(len(times))}
     for n in order:
         parent = parents[n]
@@ -373,21 +375,21 @@ def _transforms(examples, parents, order, times) -> dict[int, PlanarTransform]:
 def _tree(
     count: int, edges: Sequence[Edge], examples: Sequence[Example], squares: bool
 ) -> tuple[int, ...]:
-    """Parent of each example on the cheapest paths from the query."""
+    """Return the parent of each example on the shortest paths from the query."""
     gaps, before = cheapest_paths(count, edges, squares)
     lost = np.flatnonzero(~np.isfinite(gaps))
     if len(lost):
         raise InvalidInput(
-            f"{examples[lost[0]].text} cannot be registered: no edges of the family lead "
-            "from it to the query"
+            f"{examples[lost[0]].text} cannot be registered: no path of edges connects it to the "
+            "query"
         )
     return tuple(int(before[n]) if n else -1 for n in range(count))
 
 
 def _nearest_tree(measure: FrameDistance, prepared: Sequence) -> list[Edge]:
-    """Edges of the minimum spanning tree over the costs of all alignments.
+    """Return the minimum spanning tree over the costs of all pairwise alignments.
 
-    Between any two motions its path has the smallest largest step.
+    The path in this tree between any two motions minimizes the largest step.
     """
     from scipy.sparse.csgraph import minimum_spanning_tree
 
@@ -407,7 +409,7 @@ def _nearest_tree(measure: FrameDistance, prepared: Sequence) -> list[Edge]:
 
 
 def _outwards(parents: Sequence[int]) -> list[int]:
-    """Examples, parents before children."""
+    """Order the examples so that parents come before children."""
     order, rest = [0], set(range(1, len(parents)))
     while rest:
         ready = sorted(n for n in rest if parents[n] not in rest)
@@ -420,7 +422,7 @@ def _at_least_two(count: int, what: str) -> None:
     if count < 2:
         raise InvalidInput(
             f"a blend needs at least two examples; {what} has {count}. Use a larger "
-            "join_distance, or another method"
+            "join_distance or another search method"
         )
 
 
@@ -431,6 +433,6 @@ def _wrong_foot(examples: Sequence[Example], unmatched: dict[int, tuple[str, flo
     ]
     shown = ", ".join(rows[:5]) + (f" and {len(rows) - 5} more" if len(rows) > 5 else "")
     return (
-        f"{len(rows)} of {len(examples)} examples cannot be blended with {examples[0].text}: foot "
-        f"contacts do not match: {shown}. Set drop_unmatched to drop them"
+        f"{len(rows)} of {len(examples)} examples cannot be blended with {examples[0].text}, "
+        f"because their foot contacts do not match: {shown}. Set drop_unmatched to drop them"
     )

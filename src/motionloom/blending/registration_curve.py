@@ -1,18 +1,18 @@
-"""The registration curve of a family: corresponding times and planar transforms.
+"""Registration curve of a family: corresponding times and planar transforms.
 
-At every point `u` of the curve there is a frame of each example, ``t_1(u) .. t_N(u)``, and a
-planar transform of each, ``G_1(u) .. G_N(u)``: with these undone, the examples have the same
-position and heading. Between the knots ``u = 0, 1, 2, ...`` times are strictly increasing cubics
-and transforms are linear.
+Every point `u` of the curve gives a frame of each example, ``t_1(u) .. t_N(u)``, and a planar
+transform of each, ``G_1(u) .. G_N(u)``. Once these transforms are undone, the examples have the
+same position and heading. Between the knots ``u = 0, 1, 2, ...`` times are strictly increasing
+cubics and transforms are linear.
 
-For weights `w`, time passes at the weighted mean of the examples' speeds, so that the blend at
-`u` is at its frame ``w_1 t_1(u) + ... + w_N t_N(u)``, and the blend's own transform moves by the
-weighted mean of the examples' twists: a walk to the left and a walk ahead become a walk along a
-bent path, not a sheared one.
+For weights `w`, time passes at the weighted mean of the examples' speeds, so the blend is at its
+frame ``w_1 t_1(u) + ... + w_N t_N(u)`` at point `u`. The transform of the blend moves by the
+weighted mean of the examples' twists. A walk to the left and a walk straight ahead thus become a
+walk along a bent path, not along a sheared one.
 
-The transforms of two similar motions bring their poses closest at each time. Feet in contact in
-both count most, so that a blend's feet stay in place; legs and trunk count more than arms. The
-transforms are smoothed in time.
+The transforms of two similar motions bring their poses closest at each time. Feet that are in
+contact in both motions have the highest weight, so that the feet of a blend stay in place; legs
+and trunk have more weight than arms. The transforms are smoothed in time.
 
 References
 ----------
@@ -36,7 +36,7 @@ from motionloom.motion.smoothing import gaussian_smooth
 
 Array = NDArray[np.float64]
 
-_SLOWEST = 0.1  # least speed of a blend's time; only extrapolation comes near it
+_SLOWEST = 0.1  # minimum speed of time in a blend; only extrapolation comes near it
 
 
 @dataclass(frozen=True, eq=False)
@@ -62,9 +62,9 @@ class RegistrationCurve:
 
     @classmethod
     def through(cls, times: Array, speeds: Array, transforms: Array) -> RegistrationCurve:
-        """The curve through `times` (K, N) with planar transforms (K, N, 3)."""
+        """Fit the curve through `times` (K, N) with planar transforms (K, N, 3)."""
         steps = np.diff(times, axis=0)
-        # Slopes up to three times those of the chords keep a cubic monotone.
+        # A cubic stays monotone if its slopes are at most three times those of the chords.
         most = 3.0 * np.minimum(
             np.concatenate([steps[:1], steps]), np.concatenate([steps, steps[-1:]])
         )
@@ -81,7 +81,7 @@ class RegistrationCurve:
         return len(self.times)
 
     def only(self, numbers: Sequence[int]) -> RegistrationCurve:
-        """The curve of some of the examples, in that order."""
+        """Return the curve of the examples `numbers`, in that order."""
         parts = (self.times, self.speeds, self.transforms, self.twists)
         return RegistrationCurve(*(np.ascontiguousarray(part[:, numbers]) for part in parts))
 
@@ -107,7 +107,7 @@ class RegistrationCurve:
 
 @dataclass(frozen=True, eq=False)
 class Track:
-    """Time (K,), its speed (K,) and transform (K, 3) of one blend at the knots of a curve."""
+    """Time (K,), speed of time (K,) and transform (K, 3) of one blend at the knots of a curve."""
 
     curve: RegistrationCurve
     active: NDArray[np.int64]
@@ -139,8 +139,8 @@ class Track:
 def _blended(times, speeds, transforms, twists, active, weights, time, speed, place):
     """Kernel of `RegistrationCurve.track`; fills time (K,), speed (K,) and place (K, 3).
 
-    Of N examples at K knots: times and speeds (K, N), transforms (K, N, 3), twists (K - 1, N, 3);
-    active and weights (n,).
+    Inputs for N examples at K knots: times and speeds (K, N), transforms (K, N, 3), twists
+    (K - 1, N, 3); active and weights (n,).
     """
     for k in range(len(time)):
         t, s = 0.0, 0.0
@@ -148,8 +148,9 @@ def _blended(times, speeds, transforms, twists, active, weights, time, speed, pl
             t += weights[i] * times[k, active[i]]
             s += weights[i] * speeds[k, active[i]]
         time[k], speed[k] = t, s
-    # Negative weights may turn time back. It is kept rising, and slopes are limited to three times
-    # the nearer chord (Fritsch and Carlson 1980), so that the cubics between knots rise, too.
+    # Negative weights may make time run backward. Times are therefore forced to increase, and
+    # slopes are limited to three times the nearer chord (Fritsch and Carlson 1980), so that the
+    # cubics between knots also increase.
     for k in range(1, len(time)):
         time[k] = max(time[k], time[k - 1] + _SLOWEST)
     for k in range(len(time)):
@@ -164,7 +165,7 @@ def _blended(times, speeds, transforms, twists, active, weights, time, speed, pl
             x += weights[i] * twists[k, active[i], 0]
             z += weights[i] * twists[k, active[i], 1]
             yaw += weights[i] * twists[k, active[i], 2]
-        # Along an arc: the chord is shorter by a sinc factor and turned by half.
+        # Move along an arc: the chord is shorter by a sinc factor and turned by half the angle.
         half = 0.5 * yaw
         chord = np.sin(half) / half if abs(half) > 1e-6 else 1.0 - half * half / 6.0
         angle = place[k, 2] + half
@@ -183,10 +184,10 @@ def _cubic(a, b, da, db, f):
 
 @kernel(error_model="numpy")
 def _points(time, speed, moments):
-    """Points of a curve (F,) at which the time (K,) with slopes `speed` (K,) is at `moments` (F,).
+    """Return the points (F,) at which time (K,) with slopes `speed` (K,) equals `moments` (F,).
 
-    Newton's method, by bisection wherever a step leaves the bracket or the slope vanishes. Moments
-    mostly rise, so the interval of the last one is where the search for the next begins.
+    Uses Newton's method, with bisection wherever a step leaves the bracket or the slope vanishes.
+    Moments mostly increase, so each search starts in the interval of the previous moment.
     """
     out = np.empty(len(moments))
     k, last = 0, len(time) - 2
@@ -228,7 +229,7 @@ def _moments(time, speed, points):
 
 @kernel(error_model="numpy")
 def _states(times, speeds, transforms, active, knots, points, out_times, out_transforms, out_place):
-    """Kernel of `Track.states`: examples as in `_blended`, transform of the blend `knots` (K, 3).
+    """Kernel of `Track.states`: examples as in `_blended`; `knots` (K, 3) transform the blend.
 
     Fills times (F, n), transforms (F, n, 3) and place (F, 3) at `points` (F,).
     """
@@ -250,7 +251,7 @@ def _states(times, speeds, transforms, active, knots, points, out_times, out_tra
 
 
 _SMOOTHING = 0.1  # seconds
-_HELD = 20.0  # joints that a foot part in contact in both counts as
+_HELD = 20.0  # weight of a foot part that is in contact in both, in joints
 _ARM = 0.2
 _ARM_PARTS = ("shoulder", "elbow", "wrist", "hand")
 
@@ -258,19 +259,19 @@ _ARM_PARTS = ("shoulder", "elbow", "wrist", "hand")
 def edge_transforms(
     onto: Example, other: Example, times_onto: Array, times_other: Array
 ) -> PlanarTransform:
-    """Planar transforms that take `other` to `onto`.
+    """Return the planar transforms that move `other` onto `onto`.
 
     Parameters
     ----------
     onto, other : Example
-        With one skeleton.
+        Two examples with the same skeleton.
     times_onto, times_other : ndarray, shape (K,)
         Corresponding frames.
 
     Returns
     -------
     transforms : PlanarTransform, shape (K,)
-        Yaw without jumps.
+        The yaw has no jumps.
     """
     places = [
         at_times(example.motion.positions(end_sites=True).astype(np.float64), times)
@@ -278,7 +279,8 @@ def edge_transforms(
     ]
     weights = _weights(onto, other, times_onto, times_other)
     raw = PlanarTransform.aligning(places[0], places[1], weights)
-    # Smooth at the body, not at the origin: far from it, translation and rotation mix.
+    # Smooth around the body, not around the origin: far from the body, translation and rotation
+    # mix.
     roots = [place[:, 0] for place in places]
     offset = raw.apply(roots[1]) - roots[0]
     width = _SMOOTHING * onto.motion.fps
@@ -290,7 +292,7 @@ def edge_transforms(
 
 
 def at_times(values: Array, times: Array) -> Array:
-    """Values (T, ...) interpolated linearly at times (K,): (K, ...)."""
+    """Interpolate values (T, ...) linearly at times (K,); the result has shape (K, ...)."""
     times = np.clip(times, 0.0, len(values) - 1.0)
     before = np.minimum(times.astype(np.intp), max(len(values) - 2, 0))
     after = np.minimum(before + 1, len(values) - 1)

@@ -10,23 +10,23 @@ from motionloom.settings import Settings, setting
 
 @dataclass(frozen=True, kw_only=True)
 class ExampleChoice(Settings):
-    """Which examples of a blend are dropped."""
+    """Settings that choose which examples of a blend are dropped."""
 
     drop_unmatched: bool = setting(
         False,
-        "Drop examples whose foot contacts do not match the query's, and list them, instead of "
-        "raising.",
+        "Drop examples whose foot contacts do not match those of the query, and list them, "
+        "instead of raising an error.",
     )
     drop_unclear: bool = setting(
         False,
-        "Drop examples without a time alignment in the valid region, and list them. By default "
-        "they get the cheapest alignment.",
+        "Drop examples without a time alignment in the valid region, and list them. By default, "
+        "the alignment with the lowest cost is used.",
     )
 
 
 @dataclass(frozen=True, kw_only=True)
 class BlendSettings(ExampleChoice):
-    """How the members of a family are registered; see `motionloom.Library.blend`.
+    """Settings of the registration of a family; see `motionloom.Library.blend`.
 
     Examples
     --------

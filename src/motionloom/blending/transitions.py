@@ -1,15 +1,15 @@
-"""Transitions: from one motion into another, over a window of frames.
+"""Transitions from one motion into another over a window of frames.
 
-Both windows are aligned by the planar transform that brings their point clouds closest. A weight
-eases from the first to the second; rotations follow the great arc between them.
+The planar transform that brings the point clouds of both windows closest aligns them. A weight
+eases from the first motion to the second, and rotations follow the great arc between them.
 
-The feet decide the path of the root. A foot in contact in both windows should stay in place: it
-counts most in the alignment, and root positions are blended. Where no foot is held, blended
-positions would drag the body from one path to the other; then velocities are blended, and the
-second motion continues from there.
+The feet determine the path of the root. A foot that is in contact in both windows should stay in
+place: it has the highest weight in the alignment, and root positions are blended. If no foot is in
+contact in both, blended positions would drag the body from one path to the other. In that case
+velocities are blended, and the second motion continues from the resulting position.
 
-Transitions are plain arrays in the first motion's coordinates: computed once, stored, and
-transformed as a whole each time they are played.
+Transitions are plain arrays in the coordinates of the first motion. They are computed once,
+stored, and transformed as a whole each time they are played.
 
 References
 ----------
@@ -33,7 +33,7 @@ from motionloom.motion.kinematics.forward import joint_positions
 from motionloom.motion.rotations.planar_transform import PlanarTransform
 from motionloom.motion.smoothing import smooth_step
 
-_HELD = 20.0  # joints that a foot part in contact in both windows counts as
+_HELD = 20.0  # weight of a foot part that is in contact in both windows, in joints
 
 
 class Window(NamedTuple):
@@ -62,19 +62,19 @@ class Window(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Transition:
-    """The frames of a transition, and the transform of the second motion.
+    """Frames of a transition, and the transform of the second motion after it.
 
     Attributes
     ----------
     rotations : ndarray of float32, shape (k, J, 4)
     root : ndarray of float32, shape (k, 3)
-        In the coordinates of the first motion.
+        Root positions in the coordinates of the first motion.
     contacts : ndarray of bool, shape (k, 4)
-        Those of the first motion, then those of the second.
+        Contacts of the first motion, then those of the second.
     shares : ndarray, shape (k,)
         Weight of the second motion in each frame; the last is 1.
     transform : PlanarTransform
-        Of the second motion after the transition.
+        Transform of the second motion after the transition.
 
     Examples
     --------
@@ -97,24 +97,24 @@ class Transition:
 
     @property
     def seam(self) -> int:
-        """First frame that is more of the second motion than of the first."""
+        """First frame in which the second motion has more weight than the first."""
         return int(np.argmax(self.shares >= 0.5))
 
 
 def transition(skeleton: Skeleton, a: Window, b: Window) -> Transition:
-    """Frames that lead from motion `a` into motion `b`.
+    """Return frames that lead from motion `a` into motion `b`.
 
     Parameters
     ----------
     skeleton : Skeleton
         J joints, of both motions.
     a, b : Window
-        The frames to blend, equally many, in order.
+        The frames to blend, in order. Both windows have the same length.
 
     Returns
     -------
     transition : Transition
-        As many frames; the last is that of `b`, transformed.
+        A transition of the same length; its last frame is that of `b`, transformed.
 
     Raises
     ------
@@ -135,8 +135,8 @@ def transition(skeleton: Skeleton, a: Window, b: Window) -> Transition:
     frames = len(a.rotations)
     if frames < 1 or len(b.rotations) != frames:
         raise InvalidInput(
-            f"windows must be equally long and not empty; got {frames} and {len(b.rotations)} "
-            "frames"
+            f"windows must have the same length and not be empty; got {frames} and "
+            f"{len(b.rotations)} frames"
         )
     both = _standing(a, frames) & _standing(b, frames)
     transform = aligning_transform(skeleton, a, b)
@@ -156,9 +156,10 @@ def transition(skeleton: Skeleton, a: Window, b: Window) -> Transition:
 
 
 def aligning_transform(skeleton: Skeleton, a: Window, b: Window) -> PlanarTransform:
-    """The planar transform that brings window `b` closest to `a`.
+    """Return the planar transform that brings window `b` closest to `a`.
 
-    All joints count equally, but foot parts in contact in both windows count much more.
+    All joints have the same weight, except that foot parts in contact in both windows have a much
+    higher one.
     """
     places = [
         joint_positions(w.rotations, w.root, skeleton.parents, skeleton.offsets) for w in (a, b)
@@ -174,7 +175,7 @@ def aligning_transform(skeleton: Skeleton, a: Window, b: Window) -> PlanarTransf
 
 
 def ease_weights(frames: int) -> NDArray[np.float64]:
-    """Weight (frames,) of the second motion: rises smoothly to 1 in the last frame.
+    """Return weights (frames,) of the second motion that rise smoothly to 1 in the last frame.
 
     Examples
     --------
@@ -186,7 +187,10 @@ def ease_weights(frames: int) -> NDArray[np.float64]:
 
 
 def _by_velocities(first, second, mixed, shares, transform):
-    """Root path (k, 3) with blended velocities, heights of `mixed`; and the transform after it."""
+    """Return a root path (k, 3) with blended velocities and the transform that follows it.
+
+    Heights are those of `mixed`.
+    """
     share = 0.5 * (shares[1:] + shares[:-1])[:, None]
     steps = (1.0 - share) * np.diff(first, axis=0) + share * np.diff(second, axis=0)
     root = first[0] + np.concatenate([np.zeros((1, 3)), np.cumsum(steps, axis=0)])

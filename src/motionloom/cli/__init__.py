@@ -1,9 +1,10 @@
-"""The command line: commands by job; each parses, calls the library and prints.
+"""The command line: one module per command, grouped by job.
 
-Every command that yields data takes ``--json`` and then prints nothing else on standard
-output. Progress and remarks go to standard error. A wrong input ends with one clear line
-and exit code 2. Only the module of the command that runs is imported, and command modules import
-the heavy parts inside their functions, so that a command starts at once.
+A command parses its arguments, calls the library and prints the result. Every command that prints
+data accepts ``--json``; standard output then contains JSON and nothing else. Progress and remarks
+go to standard error. Invalid input ends with a one-line message and exit code 2. To start quickly,
+only the module of the command that runs is imported, and command modules import heavy dependencies
+inside their functions.
 """
 
 from __future__ import annotations
@@ -22,13 +23,13 @@ import click
 from motionloom.cli.terminal import PlainOutput, did_you_mean, plain_text
 from motionloom.errors import MotionloomError
 
-# Job -> what it is for, and its commands: module (with the function, if it has another name than
-# the command) and one line about it.
+# Job -> (purpose, commands). Each command has its module, with the name of the function if it
+# differs from that of the command, and a one-line description.
 JOBS: Mapping[str, tuple[str, Mapping[str, tuple[str, str]]]] = {
     "library": (
         "here are my files",
         {
-            "info": ("library.info", "Show what a file or library contains."),
+            "info": ("library.info", "Show the contents of a file or library."),
             "doctor": ("library.doctor", "Check files: unit, axes, rate, sides, floor."),
             "clean": ("library.clean", "Remove foot skate."),
             "convert": ("library.convert", "Convert to another format, program or character."),
@@ -40,24 +41,27 @@ JOBS: Mapping[str, tuple[str, Mapping[str, tuple[str, str]]]] = {
             "reconstruct": ("library.reconstruct", "Reconstruct a body from a few markers."),
             "undo": ("library.upkeep", "Undo the latest change of a library."),
             "verify": ("library.upkeep", "Check and repair a library."),
-            "trust": ("library.upkeep", "Trust what a folder or library names outside."),
+            "trust": (
+                "library.upkeep",
+                "Trust outside code and addresses.",
+            ),
         },
     ),
     "find": (
         "everything like this, everything called that",
         {
-            "search": ("find.search", "Find what resembles a segment of motion."),
-            "family": ("find.search", "Find also what resembles the matches."),
+            "search": ("find.search", "Find motion similar to a segment."),
+            "family": ("find.search", "Find similar motion, and motion like the matches."),
             "find": ("find.words", "Find motions by words."),
             "clusters": ("find.words", "Group similar takes."),
-            "web": ("find.web", "Compare all motions in advance, for fast searches."),
+            "web": ("find.web", "Precompute comparisons for fast searches."),
         },
     ),
     "aim": (
         "a kick that lands here",
         {
             "parametrize": ("aim", "Learn a parametric motion from similar motions."),
-            "synthesize": ("aim", "Synthesize the motion that reaches a target."),
+            "synthesize": ("aim", "Synthesize a motion that reaches a target."),
         },
     ),
     "walk": (
@@ -65,27 +69,27 @@ JOBS: Mapping[str, tuple[str, Mapping[str, tuple[str, str]]]] = {
         {
             "graph": ("walk.graph", "Build, edit and draw a motion graph."),
             "walk": ("walk.walk", "Synthesize a walk through a motion graph."),
-            "fat-graph": ("walk.fat_graph", "Synthesize a walk by direction and speed."),
+            "fat-graph": ("walk.fat_graph", "Synthesize a walk steered by direction and speed."),
         },
     ),
     "play": (
         "let me steer it",
-        {"match": ("play", "Make a character that responds, by motion matching.")},
+        {"match": ("play", "Drive a responsive character by motion matching.")},
     ),
     "dance": (
         "on the beat of this song",
         {
             "beats": ("dance.beats", "Find the beats of a motion."),
-            "movements": ("dance.movements", "Learn which movements may follow which."),
-            "dance": ("dance.dance", "Dance to music."),
-            "ballroom": ("dance.crowd", "Let couples dance around a room."),
-            "march": ("dance.crowd", "Let soldiers march in formation."),
-            "dancefloor": ("dance.crowd", "Let characters dance next to each other."),
+            "movements": ("dance.movements", "Learn which movements can follow each other."),
+            "dance": ("dance.dance", "Synthesize a dance to music."),
+            "ballroom": ("dance.crowd", "Synthesize couples dancing around a room."),
+            "march": ("dance.crowd", "Synthesize soldiers marching in formation."),
+            "dancefloor": ("dance.crowd", "Synthesize dancers next to each other."),
         },
     ),
     "script": (
         "walk 3 s, sit down, wave",
-        {"act": ("script", "Act a script in words.")},
+        {"act": ("script", "Turn a written script into a motion.")},
     ),
     "evaluate": (
         "how good are the methods",
@@ -93,7 +97,7 @@ JOBS: Mapping[str, tuple[str, Mapping[str, tuple[str, str]]]] = {
             "evaluate": ("evaluate.measures", "Compare clip measures on labeled clips."),
             "evaluate-reconstruct": ("evaluate.reconstruction", "Measure reconstruction errors."),
             "evaluate-captions": ("evaluate.words", "Compare captions with labels."),
-            "evaluate-sentences": ("evaluate.words", "Score finding by sentences."),
+            "evaluate-sentences": ("evaluate.words", "Score text search with sentences."),
             "study": ("evaluate.measures", "Compare feature sets and frame distances."),
         },
     ),
@@ -101,9 +105,12 @@ JOBS: Mapping[str, tuple[str, Mapping[str, tuple[str, str]]]] = {
         "and everything else",
         {
             "studio": ("tools.studio", "Open the studio in a browser."),
-            "demo": ("tools.demo", "Take a tour on built-in motions."),
+            "demo": ("tools.demo", "Take a tour with built-in motions."),
             "cluster": ("tools.cluster", "Run a Dask cluster on this machine."),
-            "warm-up": ("tools.demo", "Compile everything now, for a quick first start."),
+            "warm-up": (
+                "tools.demo",
+                "Compile everything in advance.",
+            ),
         },
     ),
 }
@@ -111,27 +118,27 @@ COMMANDS = {name: place for _, commands in JOBS.values() for name, (place, _) in
 
 
 class Commands(click.Group):
-    """The commands by job; each is imported when it is called."""
+    """The command group. Each command is imported when it is called."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         """Names of all commands, by job."""
         return list(COMMANDS)
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        """A command, made from its function."""
+        """Build a command from its function."""
         if cmd_name not in COMMANDS:
             return None
         if cmd_name not in self.commands:
             from motionloom.cli.command import command
 
             module, _, function = COMMANDS[cmd_name].partition(":")
-            found = import_module(f"motionloom.cli.{module}")
-            made = command(cmd_name, getattr(found, function or cmd_name.replace("-", "_")))
+            loaded = import_module(f"motionloom.cli.{module}")
+            made = command(cmd_name, getattr(loaded, function or cmd_name.replace("-", "_")))
             self.add_command(made)
         return self.commands[cmd_name]
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """Write the jobs, and one line per command; imports none of them."""
+        """Write the jobs and one line per command, without importing any of them."""
         formatter.write_paragraph()
         for job, (purpose, commands) in JOBS.items():
             formatter.write(f"{job}: {purpose}\n")
@@ -149,7 +156,7 @@ def _print_version(ctx: click.Context, _: click.Parameter, wanted: bool) -> None
 
 app = Commands(
     "motionloom",
-    help="Find, cut, blend, recombine and set to music what is in a folder of motion capture.",
+    help="Find, cut, blend and recombine the motions in a folder, and set them to music.",
     no_args_is_help=True,
     context_settings={"help_option_names": ["-h", "--help"]},
     params=[
@@ -166,9 +173,9 @@ app = Commands(
 
 
 def main() -> None:
-    """Entry point: run a command; errors raised on purpose become one line and code 2."""
-    # Collecting the modules of Numba and SciPy as garbage, above all when the interpreter ends,
-    # is a third of the processor time of a search. Files are closed before that.
+    """Run a command. Errors that motionloom raises end with a one-line message and exit code 2."""
+    # Garbage collection of the Numba and SciPy modules, mostly when the interpreter exits, takes a
+    # third of the processor time of a search. All files are closed by then.
     gc.set_threshold(300_000, 10, 10)
     atexit.register(gc.freeze)
     try:
@@ -179,17 +186,18 @@ def main() -> None:
         sys.exit(code)
     except click.Abort:  # Ctrl-C
         print(
-            "interrupted; nothing is half-written, run the same command to go on", file=sys.stderr
+            "interrupted; no file is incomplete. Run the same command again to continue",
+            file=sys.stderr,
         )
         sys.exit(130)
     except click.UsageError as error:  # a wrong option, a missing argument
         command = error.ctx.command_path if error.ctx is not None else "motionloom"
         _fail(f"{_usage(error)}; see {command} --help")
-    except BrokenPipeError:  # the reader of our output has left: `motionloom ... | head`
+    except BrokenPipeError:  # the reader closed the pipe: `motionloom ... | head`
         sys.stderr.close()
         sys.exit(1)
     except OSError as error:
-        _fail(_told(error))
+        _fail(_system_error(error))
     except ValueError as error:
         if not isinstance(error, MotionloomError):
             raise
@@ -197,10 +205,10 @@ def main() -> None:
 
 
 def _usage(error: click.UsageError) -> str:
-    """What is wrong with a command line, and the word that may have been meant."""
+    """Describe a mistake on the command line and suggest a similar word."""
     if isinstance(error, click.NoSuchOption):
-        known = [option for each in error.ctx.command.params for option in each.opts]  # type: ignore[union-attr]
-        near = did_you_mean(error.option_name, known)
+        options = [option for each in error.ctx.command.params for option in each.opts]  # type: ignore[union-attr]
+        near = did_you_mean(error.option_name, options)
         return f"No such option: {error.option_name}{near}".removesuffix("?")
     said = error.format_message().rstrip(".")
     if said.startswith("No such command"):
@@ -208,8 +216,8 @@ def _usage(error: click.UsageError) -> str:
     return said.removesuffix("?")
 
 
-def _told(error: OSError) -> str:
-    """What the system refused, and the name that may have been meant."""
+def _system_error(error: OSError) -> str:
+    """Describe an error of the operating system and suggest a similar file name."""
     said = error.strerror or str(error)
     if not error.filename:
         return said
@@ -217,7 +225,7 @@ def _told(error: OSError) -> str:
     if isinstance(error, FileNotFoundError) and place.parent.is_dir():
         said += did_you_mean(place.name, os.listdir(place.parent))
     elif isinstance(error, FileExistsError | NotADirectoryError):
-        said += "; a file is where a folder is needed"
+        said += "; expected a folder, found a file"
     return f"{place}: {said}"
 
 

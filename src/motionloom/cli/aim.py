@@ -20,19 +20,19 @@ if TYPE_CHECKING:
 
 
 BY = (
-    "Parameter, such as right_ankle@33 or lowest(hips); may be repeated. "
-    "JOINT@FRAME, final_root_position, lowest(JOINT), highest(JOINT), average_speed, "
-    "average_curvature, turn; height(JOINT), joint_speed(JOINT), angular_velocity(JOINT), "
-    "curvature(JOINT) or center_of_mass with @FRAME or @highest(JOINT) (lowest, fastest, "
-    "farthest); minimum(...), maximum(...) or mean(...) of one of these, or of position(JOINT), "
-    "with @START-END for some frames; scores FILE.csv or FILE.csv:COLUMN,...; MODULE:FUNCTION"
+    "Parameter, such as right_ankle@33 or lowest(hips); may be repeated. JOINT@FRAME, "
+    "final_root_position, lowest(JOINT), highest(JOINT), average_speed, average_curvature, turn; "
+    "height(JOINT), joint_speed(JOINT), angular_velocity(JOINT), curvature(JOINT) or "
+    "center_of_mass with @FRAME or @highest(JOINT) (lowest, fastest, farthest); minimum(...), "
+    "maximum(...) or mean(...) of one of these, or of position(JOINT), with @START-END for some "
+    "frames; scores FILE.csv or FILE.csv:COLUMN,...; MODULE:FUNCTION"
 )
 
 
 def parametrize(
     library: Annotated[Path, LIB],
     query: Annotated[
-        str, Argument("NAME:START-END in frames, or seconds with an s.", metavar="QUERY")
+        str, Argument("NAME:START-END, in frames or, with an s, in seconds.", metavar="QUERY")
     ],
     by: Annotated[
         list[str],
@@ -48,28 +48,33 @@ def parametrize(
     ],
     name: Annotated[
         str | None,
-        Option("Name in the library. [that of --output, or of the query's motion]"),
+        Option("Name in the library. [the name of --output, or of the query's motion]"),
     ] = None,
     output: Annotated[
         Path | None,
-        Option("Write a description (.json).", "-o --output", metavar="FILE"),
+        Option(
+            "Write a description of the parametric motion (.json).", "-o --output", metavar="FILE"
+        ),
     ] = None,
     whole: Annotated[
         bool,
-        Option("No search: examples are whole motions, QUERY (a NAME) and those chosen."),
+        Option(
+            "Skip the search: the examples are QUERY (a NAME) and the chosen motions, each as a "
+            "whole."
+        ),
     ] = False,
     picture: Annotated[
         Path | None,
-        Option("Draw the parameters in reach (.png, .svg, .pdf).", metavar="FILE"),
+        Option("Draw the reachable parameters (.png, .svg, .pdf).", metavar="FILE"),
     ] = None,
     json: Annotated[bool, JSON] = False,
 ) -> None:
-    """Learn a parametric motion from everything similar to the query, and store it by name."""
+    """Learn a parametric motion from motion similar to the query, and save it by name."""
     lib = open_library(library)
     if picture is not None:
         check_picture(picture)
     if output is not None and output.suffix.lower() != ".json":
-        raise InvalidInput(f"{output}: a parametric motion is described in a .json file")
+        raise InvalidInput(f"{output}: the description of a parametric motion must be a .json file")
     name = name or (output.stem if output is not None else query.split(":")[0])
     family = None if whole else lib.family(query, examples)
     with progress("blends", settings.samples, quiet=json) as advance:
@@ -97,12 +102,12 @@ def parametrize(
     for left in registration.left_out:
         is_unclear = left in registration.unclear
         reason = "no clear time alignment" if is_unclear else "foot contacts do not match"
-        print(f"  left out, {reason}: {left}")
-    unclear = [one for one in registration.unclear if one not in registration.left_out]
+        print(f"  excluded, {reason}: {left}")
+    unclear = [example for example in registration.unclear if example not in registration.left_out]
     if unclear:
         more = f" and {len(unclear) - 3} more" if len(unclear) > 3 else ""
         named = ", ".join(unclear[:3]) + more
-        print(f"  no clear time alignment (--drop-unclear leaves them out): {named}")
+        print(f"  no clear time alignment (--drop-unclear excludes them): {named}")
     for axis, a, b in zip(motion.axes, low, high, strict=True):
         print(f"  {axis}: {a:.3f} to {b:.3f}")
     middle = ",".join(f"{value:.2f}" for value in motion.space.examples.mean(axis=0))
@@ -112,17 +117,17 @@ def parametrize(
 def synthesize(
     library: Annotated[Path, LIB],
     name: Annotated[str, Argument("Name of the parametric motion.", metavar="NAME")],
-    at: Annotated[str, Option("Target: one number for each parameter.", metavar="X,Y,...")],
+    at: Annotated[str, Option("Target, one number per parameter.", metavar="X,Y,...")],
     output: Annotated[
         Path,
-        Option("In any format that can be written.", "--output -o", metavar="FILE"),
+        Option("Output file, in any writable format.", "--output -o", metavar="FILE"),
     ],
     settings: SynthesisSettings,
     by: Annotated[
         list[str] | None,
         Option(
-            "Functions again, if they cannot be imported as they were stored; one for each "
-            "parameter.",
+            "Function that computes a parameter, if the saved one cannot be imported; repeat for "
+            "each parameter.",
             metavar="MODULE:FUNCTION",
         ),
     ] = None,
@@ -130,57 +135,58 @@ def synthesize(
     details: Annotated[bool, DETAILS] = False,
     json: Annotated[bool, JSON] = False,
 ) -> None:
-    """Synthesize the motion that reaches a target, or comes as near to it as it can."""
+    """Synthesize a motion that reaches a target, or comes as close to it as possible."""
     from motionloom.formats import check_output
 
-    check_output(output)  # before the work
+    check_output(output)  # before the slow work
     if inspect is not None:
         check_picture(inspect)
     motion = open_library(library).parametric.load(name, by=by)
-    found = motion.reach(_numbers(at, motion), settings)
-    path = found.motion.save(output)
-    draw_worst([found.motion], inspect)
+    result = motion.reach(_numbers(at, motion), settings)
+    path = result.motion.save(output)
+    draw_worst([result.motion], inspect)
     weights = {
         example: round(float(weight), 6)
-        for example, weight in zip(motion.examples, found.weights, strict=True)
+        for example, weight in zip(motion.examples, result.weights, strict=True)
         if weight != 0.0
     }
-    frames = [frame for frame in found.frames if frame is not None]
+    frames = [frame for frame in result.frames if frame is not None]
     if json:
         print_json(
             {
-                "target": found.target.tolist(),
-                "reached": found.reached.tolist(),
-                "error": found.error,
+                "target": result.target.tolist(),
+                "reached": result.reached.tolist(),
+                "error": result.error,
                 "weights": weights,
                 "file": str(path),
                 "frame": frames[0] if frames else None,
-                "frames": len(found.motion),
-                "fps": found.motion.fps,
-                "quality": found.motion.quality.to_json() if found.motion.quality else None,
-                "sources": [source.as_dict() for source in found.motion.sources],
+                "frames": len(result.motion),
+                "fps": result.motion.fps,
+                "quality": result.motion.quality.to_json() if result.motion.quality else None,
+                "sources": [source.as_dict() for source in result.motion.sources],
             }
         )
         return
     reached = ", ".join(
-        f"{axis} {value:.3f}" for axis, value in zip(motion.axes, found.reached, strict=True)
+        f"{axis} {value:.3f}" for axis, value in zip(motion.axes, result.reached, strict=True)
     )
     when = f" at frame {frames[0]}" if frames else ""
-    print(f"{path}: {reached}{when}, {_error_text(found.error, motion.axes)} off")
-    print_quality(found.motion.quality, details=details)
-    if found.error > settings.tolerance:
+    print(f"{path}: {reached}{when}, {_error_text(result.error, motion.axes)} off")
+    print_quality(result.motion.quality, details=details)
+    if result.error > settings.tolerance:
         low, high = motion.accessible.min(axis=0), motion.accessible.max(axis=0)
         reach = ", ".join(
             f"{axis} {a:.2f} to {b:.2f}" for axis, a, b in zip(motion.axes, low, high, strict=True)
         )
         remark(
-            f"the target is out of reach by {_error_text(found.error, motion.axes)}; in reach are "
-            f"parts of {reach} (motionloom parametrize --picture draws them)"
+            f"the target is out of reach: the closest motion misses it by "
+            f"{_error_text(result.error, motion.axes)}. Reachable values lie within {reach} "
+            f"(motionloom parametrize --picture draws the reachable region)"
         )
 
 
 def _error_text(error: float, axes: Sequence[str]) -> str:
-    """The error with its unit, in centimeters if all parameters are lengths."""
+    """Format the error with its unit: centimeters if all parameters are lengths."""
     units = {axis.rpartition("(")[2].rstrip(")") if "(" in axis else "m" for axis in axes}
     named = all("(" in axis or axis in ("x", "y", "z") for axis in axes)
     if not named or len(units) > 1:
@@ -190,7 +196,7 @@ def _error_text(error: float, axes: Sequence[str]) -> str:
 
 
 def draw_accessible(motion: ParametricMotion, path: Path) -> None:
-    """Draw the parameters in reach, around the query at its key frame."""
+    """Draw the reachable parameters around the query at its key frame."""
     from motionloom.plots.parametric import write_parameter_space
 
     first = motion.reach(motion.space.examples[0], refine=False)
@@ -201,7 +207,7 @@ def draw_accessible(motion: ParametricMotion, path: Path) -> None:
         examples=motion.space.examples,
         samples=motion.accessible,
         poses=[first.motion[frames[0] if frames else -1]],
-        title=f"{motion.name}, by {', '.join(one.text for one in motion.parameters)}",
+        title=f"{motion.name}, by {', '.join(parameter.text for parameter in motion.parameters)}",
     )
 
 

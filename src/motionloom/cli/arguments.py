@@ -23,16 +23,16 @@ _DEFAULTS = LoadSettings()
 
 
 def motion_from(text: str, settings: LoadSettings = _DEFAULTS) -> Motion:
-    """The motion, or the segment of a motion, that `text` names."""
+    """Return the motion, or the segment of a motion, that `text` names."""
     return segment_from(text, settings)[0]
 
 
 def segment_from(text: str, settings: LoadSettings = _DEFAULTS) -> tuple[Motion, int]:
-    """The motion or segment that `text` names, and its first frame in the whole motion."""
+    """Return the motion or segment that `text` names, and its first frame in the whole motion."""
     from motionloom.motion import Segment
     from motionloom.motion.segment import split_segment
 
-    if Path(text).exists():  # a file name may look like one with a range
+    if Path(text).exists():  # a file name may look like a name with a range
         return _whole(text, settings), 0
     motion = _whole(split_segment(text)[0], settings)
     segment = Segment.parse(text, motion)
@@ -40,7 +40,7 @@ def segment_from(text: str, settings: LoadSettings = _DEFAULTS) -> tuple[Motion,
 
 
 def is_library(place: str | Path) -> bool:
-    """Whether there is a library at `place`."""
+    """Return whether there is a library at `place`."""
     if not Path(place).is_dir():
         return False
     from motionloom.library import is_library
@@ -51,18 +51,18 @@ def is_library(place: str | Path) -> bool:
 def motions_in(
     place: Path, *, exclude: Path | None = None
 ) -> tuple[list[tuple[str, str]], list[dict[str, str]]]:
-    """All motions of a library, or of a folder and its subfolders.
+    """List all motions of a library, or of a folder and its subfolders.
 
     Parameters
     ----------
     place : Path
     exclude : Path, optional
-        A folder inside `place` to skip: the output of an earlier run.
+        Folder inside `place` to skip, such as the output of an earlier run.
 
     Returns
     -------
     motions : list of (str, str)
-        An argument of `motion_from`, and the path below `place` without suffix.
+        An argument for `motion_from`, and the path relative to `place` without suffix.
     failed : list of dict
         Unreadable folders: ``file`` and ``reason``.
     """
@@ -83,29 +83,33 @@ def motions_in(
 
 
 def print_failure(failure: Mapping[str, str]) -> None:
-    """Say why a file was not read; `failure` has ``file`` and ``reason``."""
+    """Print why a file was not read; `failure` has the keys ``file`` and ``reason``."""
     file, reason = failure["file"], failure["reason"]
     remark(f"motionloom: {reason}" if file in reason else f"motionloom: {file}: {reason}")
 
 
 def print_left_out_files(folders: Iterable[str]) -> None:
-    """Say which files of motion capture in these folders are not read, and what to do."""
+    """List the motion capture files in these folders that motionloom does not read."""
     from motionloom.library import left_out, left_out_lines
 
-    for line in left_out_lines(left_out([one for one in folders if not is_library(one)])):
-        remark(f"left out {line}")
+    for line in left_out_lines(left_out([folder for folder in folders if not is_library(folder)])):
+        remark(f"skipped {line}")
 
 
 def check_targets(jobs: Iterable[tuple[str, Path]]) -> None:
-    """Raise if a target is a source, or of two sources; `jobs`: source, target."""
+    """Raise if a target would overwrite a source or another target.
+
+    `jobs` has pairs (source, target).
+    """
     sources: dict[Path, str] = {}
     for source, target in jobs:
         if target in sources:
             raise InvalidInput(
-                f"{sources[target]} and {source} would both become {target}; do them one by one"
+                f"{sources[target]} and {source} would both be written to {target}; convert "
+                f"them one at a time"
             )
         if Path(source).exists() and target.exists() and target.samefile(source):
-            raise InvalidInput(f"{target} would overwrite what is read; give another output")
+            raise InvalidInput(f"{target} would overwrite an input file; choose another output")
         sources[target] = source
 
 
@@ -132,19 +136,20 @@ def _whole(text: str, settings: LoadSettings) -> Motion:
         )
     if Path(text).is_dir():
         if is_library(text):
-            raise InvalidInput(f"{text} is a library; name one motion in it, as in {text}:NAME")
+            raise InvalidInput(f"{text} is a library; name one of its motions, as in {text}:NAME")
         raise InvalidInput(
-            f"{text} is a folder; name one file in it, as in {Path(text, 'TAKE.bvh')}"
+            f"{text} is a folder; name one of its files, as in {Path(text, 'TAKE.bvh')}"
         )
     if not Path(text).exists() and ":" in text:
         raise InvalidInput(
-            f"{text}: no such file; frames are written {place}:START-END, seconds {place}:1.5s-4s"
+            f"{text}: no such file. Write a range of frames as {place}:START-END, or of seconds "
+            f"as {place}:1.5s-4s"
         )
     if not Path(text).exists() and not is_motion_file(Path(text)):
         raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), text)
     if is_marker_file(Path(text)) and Path(text).is_file():
         raise InvalidInput(
-            f"{text} holds markers without a skeleton; this needs a motion (motionloom reconstruct "
-            "makes one)"
+            f"{text} contains markers without a skeleton, but this command needs a motion. "
+            f"Create one with motionloom reconstruct"
         )
     return load(text, **settings.changed())

@@ -1,6 +1,6 @@
-"""A command of the terminal, made from a function.
+"""Commands of the terminal, built from functions.
 
-The parameters of the function say what can be typed::
+The parameters of the function define the arguments and options::
 
     def search(
         library: Annotated[Path, LIB],
@@ -10,10 +10,11 @@ The parameters of the function say what can be typed::
         sheet: Annotated[Path | None, Option("Write a contact sheet.", metavar="FILE")] = None,
     ) -> None:
 
-A parameter annotated with a settings class becomes one option per field, the options of methods and
-groups included. Only what was typed is passed to `Settings.of`, so it wins over a preset also where
-it equals a default. `Annotated[SearchSettings, Fields(...)]` leaves fields out or changes what the
-short help shows; ``Annotated[dict, GraphSettings]`` receives just what was typed, by field.
+A parameter annotated with a settings class becomes one option per field, including the fields of
+its methods and groups. Only options that the user typed are passed to `Settings.of`, so that they
+override a preset even if they equal a default. `Annotated[SearchSettings, Fields(...)]` drops
+fields or selects those of the short help; a parameter ``Annotated[dict, GraphSettings]`` receives
+only the typed options, as a dictionary by field.
 """
 
 from __future__ import annotations
@@ -41,7 +42,7 @@ from motionloom.settings import (
 
 @dataclass(frozen=True)
 class Argument:
-    """A word without a name: what it is, and how the usage line calls it."""
+    """A positional argument: its help text, and its name in the usage line."""
 
     help: str = ""
     metavar: str = ""
@@ -49,22 +50,22 @@ class Argument:
 
 @dataclass(frozen=True)
 class Option:
-    """An option of one command; those of verbs come from their settings.
+    """An option of one command that is not a field of its settings.
 
     Attributes
     ----------
     help : str
-        One sentence: what it does.
+        Description, in one sentence.
     names : str
-        Names with spaces between, such as ``"-o --output"``. Default: that of the parameter.
+        Names separated by spaces, such as ``"-o --output"``. Default: the name of the parameter.
     metavar : str
         Placeholder for the value.
     min, max : float, optional
         Inclusive limits.
     envvar : str, optional
-        Environment variable with the value.
+        Environment variable that provides the value.
     expert : bool
-        Whether only the complete help shows it.
+        Show the option only in the complete help.
     """
 
     help: str
@@ -78,18 +79,18 @@ class Option:
 
 @dataclass(frozen=True)
 class Fields:
-    """Which fields of a settings class a command has.
+    """The fields of a settings class that a command accepts.
 
     Attributes
     ----------
     show : tuple of str
-        Fields of groups that the short help shows as well.
+        Fields of groups that the short help also shows.
     hide : tuple of str
-        Fields that the short help leaves out.
+        Fields that only the complete help shows.
     without : tuple of str
-        Fields that the command does not have.
+        Fields that the command does not accept.
     preset : bool
-        Whether ``--preset`` is for this class, too.
+        True if ``--preset`` also applies to this class.
     """
 
     show: tuple[str, ...] = ()
@@ -100,9 +101,9 @@ class Fields:
 
 @dataclass(frozen=True)
 class Row:
-    """One option in the help: the section that it belongs to, and whether the short help has it.
+    """One option in the help: its section, and whether the short help shows it.
 
-    `method` is the option that chooses a method and the method that has this one, if it is its.
+    For an option of a method, `method` is the option that selects the method, and the method.
     """
 
     parameter: click.Parameter
@@ -115,7 +116,7 @@ class Row:
 
 @dataclass(frozen=True)
 class Flat:
-    """One flat option of a settings class: of the class, of a group, or of a method."""
+    """One option of a settings class: of the class itself, of a group, or of a method."""
 
     name: str
     cls: type[Settings]
@@ -126,14 +127,14 @@ class Flat:
 
 @dataclass(frozen=True)
 class Part:
-    """A parameter of a command that takes settings."""
+    """A parameter of a command that receives settings."""
 
     cls: type[Settings]
     fields: Fields
     only_typed: bool
 
     def options(self) -> Iterator[Flat]:
-        """Every flat option, in the order of the fields."""
+        """All options, in the order of the fields."""
         for each in fields(self.cls):
             _, about = described(self.cls)[each.name]
             if each.name in self.fields.without or not about.command:
@@ -149,7 +150,7 @@ class Part:
                     yield Flat(f.name, type(group), getattr(group, f.name), group=heading)
 
     def values(self, words: dict[str, Any], preset: str | None) -> Any:
-        """Settings of what was typed, or what was typed alone; `words` by flat name."""
+        """Settings from the typed options, or the typed options alone."""
         own = {flat.name: words[flat.name] for flat in self.options() if flat.name in words}
         takes_preset = self.fields.preset and preset in presets_of(self.cls)
         start = self.cls.from_preset(preset) if preset and takes_preset else self.cls()
@@ -159,15 +160,15 @@ class Part:
         return self.cls.of(typed, start=start)
 
     def _class_of(self, name: str, start: Settings, words: dict[str, Any]) -> type[Settings]:
-        """The class that has an option: of the methods, that of the chosen one if it has it."""
-        found = [flat for flat in self.options() if flat.name == name]
+        """Class that defines an option; the class of the selected method has priority."""
+        candidates = [flat for flat in self.options() if flat.name == name]
         for each in fields(self.cls):
             methods = described(self.cls)[each.name][1].methods
             chosen = methods.get(words.get(each.name, ""), type(getattr(start, each.name)))
-            for flat in found:
+            for flat in candidates:
                 if flat.method is not None and flat.cls is chosen:
                     return flat.cls
-        return found[0].cls
+        return candidates[0].cls
 
 
 class Command(click.Command):
@@ -177,7 +178,7 @@ class Command(click.Command):
     parts: dict[str, Part]
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        """Print the help if it is asked for; it depends on the method that is typed with it."""
+        """Print the help if requested; a method on the same command line adds its options."""
         typed = args[: args.index("--")] if "--" in args else args
         if any(word in ("-h", "--help", "--help-all") for word in typed):
             from motionloom.cli.help import command_help
@@ -191,7 +192,7 @@ class Command(click.Command):
 
 
 def command(name: str, function: Callable[..., None]) -> Command:
-    """The command of a function."""
+    """Build the command of a function."""
     rows: dict[str, Row] = {}
     parts: dict[str, Part] = {}
     listed: list[Row] = []
@@ -245,19 +246,19 @@ _FIELD = "field__"
 
 
 def option_name(name: str, about: Setting) -> str:
-    """The option of a field, such as ``--max-distance``."""
+    """Name of the option of a field, such as ``--max-distance``."""
     return about.option or f"--{name.replace('_', '-')}"
 
 
 def settings_of(cls: type[Settings], typed: Mapping[str, Any]) -> Any:
-    """The settings of a parameter that receives just what was typed."""
+    """Build settings from the typed options of a parameter."""
     options = dict(typed)
     preset = options.pop("preset", None)
     return cls.of(options) if preset is None else cls.from_preset(preset, **options)
 
 
 def _typed(option: str, words: list[str]) -> str | None:
-    """The value of an option in a command line that may not be complete; None without it."""
+    """Value of an option on a possibly incomplete command line, or None."""
     for word, following in zip(words, [*words[1:], ""], strict=True):
         if word == option:
             return following
@@ -267,7 +268,7 @@ def _typed(option: str, words: list[str]) -> str | None:
 
 
 def _part(kind: Any, details: list[Any]) -> Part | None:
-    """The settings that a parameter takes; None if it takes something else."""
+    """Settings that a parameter receives, or None if it receives something else."""
     chosen = next((each for each in details if isinstance(each, Fields)), Fields())
     inner = [each for each in details if isinstance(each, type) and issubclass(each, Settings)]
     if inner:
@@ -278,7 +279,7 @@ def _part(kind: Any, details: list[Any]) -> Part | None:
 
 
 def _rows(part: Part) -> Iterator[Row]:
-    """Rows of the help for the options of a settings class."""
+    """Help rows for the options of a settings class."""
     for flat in part.options():
         kind, about = described(flat.cls)[flat.name]
         if not about.command or flat.name in part.fields.without:
@@ -298,7 +299,7 @@ def _rows(part: Part) -> Iterator[Row]:
 
 
 def _field_option(name: str, kind: Any, about: Setting) -> click.Option:
-    """The option of a field; its value stays text, which `parsed_value` reads."""
+    """Option of a field. Its value stays a string, which `parsed_value` parses."""
     shown, members = option_name(name, about), _members(kind)
     if bool in members and str not in members:
         return click.Option([f"{shown}/{_opposite(shown)}", f"{_FIELD}{name}"], default=None)
@@ -309,7 +310,7 @@ def _field_option(name: str, kind: Any, about: Setting) -> click.Option:
 
 
 def _metavar(members: tuple[Any, ...]) -> str:
-    """Placeholder for a value of some types."""
+    """Placeholder for a value of these types."""
     if any(get_origin(each) is tuple for each in members):
         return "LEAST,MOST"
     if int in members:
@@ -318,7 +319,7 @@ def _metavar(members: tuple[Any, ...]) -> str:
 
 
 def _members(kind: Any) -> tuple[Any, ...]:
-    """Types of a union; the type itself otherwise."""
+    """Types of a union, or the type itself."""
     return get_args(kind) if get_origin(kind) in (Union, UnionType) else (kind,)
 
 
@@ -333,7 +334,7 @@ def _preset_row(names: tuple[str, ...]) -> Row:
 
 
 def _own_row(parameter: inspect.Parameter, kind: Any, about: Argument | Option) -> Row:
-    """The argument or option of a parameter that is no setting."""
+    """Argument or option of a parameter that is not a setting."""
     default = parameter.default
     required = default is inspect.Parameter.empty
     plain = next(each for each in _members(kind) if each is not type(None))
@@ -381,12 +382,12 @@ def _click_type(plain: Any, low: float | None, high: float | None) -> Any:
 
 
 def _plain(value: Any) -> Any:
-    """Repeated values as a list, None where there are none."""
+    """Convert repeated values to a list, and an empty tuple to None."""
     return (list(value) or None) if isinstance(value, tuple) else value
 
 
 def _value(cls: type[Settings], name: str, given: Any) -> Any:
-    """The value of a field from what was typed."""
+    """Parse the typed value of a field."""
     about = described(cls)[name][1]
     if isinstance(given, bool) or about.methods:
         return given

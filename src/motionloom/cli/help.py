@@ -1,7 +1,7 @@
-"""The help of commands: what most people need on one screen, everything on request.
+"""Help of commands: the usual options on one screen, all options on request.
 
-``motionloom search --help`` has the usual options, ``--method lazy --help`` adds those of a method,
-and ``--help-all`` shows all, by group and method.
+``motionloom search --help`` shows the usual options, ``--method lazy --help`` adds those of a
+method, and ``--help-all`` shows all of them by group and method.
 """
 
 from __future__ import annotations
@@ -19,8 +19,11 @@ if TYPE_CHECKING:
     from motionloom.cli.command import Command, Row
 
 WIDTH = 80
-_COLUMN = 27  # where sentences begin, at most
-_LEAST, _LONG = 40, 104  # letters of a sentence that the short help cuts, and of what is left
+_COLUMN = 27  # maximum column where descriptions begin
+_LEAST, _LONG = (
+    40,
+    104,
+)  # length from which the short help cuts a sentence, and minimum length of the rest
 
 
 def command_help(
@@ -33,9 +36,9 @@ def command_help(
     path : str
         The command as it is typed.
     chosen : mapping
-        The method that was typed for each option that chooses one; None for none.
+        The typed method for each option that selects a method, or None.
     complete : bool
-        Whether all options are shown.
+        Show all options.
     """
     arguments = [row for row in command.rows if isinstance(row.parameter, click.Argument)]
     options = [row for row in command.rows if isinstance(row.parameter, click.Option)]
@@ -61,7 +64,7 @@ def command_help(
 
 
 def _more(options: Iterable[Row]) -> list[tuple[str, str]]:
-    """How to see the other options."""
+    """Lines that explain how to see the other options."""
     methods: dict[str, dict[str, None]] = {}
     shown = {name for row in options if row.short for name in row.parameter.opts}
     for row in options:
@@ -76,18 +79,18 @@ def _more(options: Iterable[Row]) -> list[tuple[str, str]]:
 
 
 def _paragraphs(text: str, complete: bool) -> list[str]:
-    """Paragraphs of a docstring; the short help has the first two."""
-    found = [" ".join(part.split()) for part in re.split(r"\n\s*\n", text)]
-    return found if complete else found[:2]
+    """Paragraphs of a docstring; the short help shows the first two."""
+    paragraphs = [" ".join(part.split()) for part in re.split(r"\n\s*\n", text)]
+    return paragraphs if complete else paragraphs[:2]
 
 
 def _word(argument: click.Parameter) -> str:
-    """An argument in the usage line."""
+    """Argument in the usage line."""
     return str(argument.metavar) if argument.required else f"[{argument.metavar}]"
 
 
 def _names(row: Row) -> str:
-    """Names of an option, and its placeholder."""
+    """Names of an option and its placeholder."""
     option = row.parameter
     names = ", ".join(sorted(option.opts, key=len))
     if getattr(option, "is_flag", False):
@@ -96,7 +99,7 @@ def _names(row: Row) -> str:
 
 
 def _sentence(row: Row, complete: bool) -> str:
-    """What an option does, and its default; in the short help, briefly."""
+    """Help text of an option and its default; shortened in the short help."""
     sentence, _, given = row.help.partition(" [")
     if not complete:
         sentence = re.split(r"(?<=\.) (?=[A-Z])", sentence)[0]
@@ -107,9 +110,9 @@ def _sentence(row: Row, complete: bool) -> str:
 
 
 def _cut(sentence: str) -> str:
-    """The first clause of a long sentence that is worth reading alone."""
+    """First clause of a long sentence, if it makes sense alone."""
     for separators in (":;", ":;,"):
-        ends = [found.start() for found in re.finditer(f"[{separators}] ", sentence)]
+        ends = [separator.start() for separator in re.finditer(f"[{separators}] ", sentence)]
         worth = [end for end in ends if _LEAST <= end <= _LONG]
         if worth:
             return f"{sentence[: worth[0]]}."
@@ -117,7 +120,7 @@ def _cut(sentence: str) -> str:
 
 
 def _shown(value: Any) -> str:
-    """A default as the help shows it; nothing for None, False and no values."""
+    """Default as the help shows it; empty for None, False and empty values."""
     if value is None or value is False or value == ():
         return ""
     if value is True:
@@ -130,7 +133,7 @@ def _shown(value: Any) -> str:
 
 
 def _columns(rows: list[tuple[str, str]]) -> str:
-    """Rows of a name and a sentence; the name has its own line if it is long."""
+    """Rows of a name and a sentence; a long name gets a separate line."""
     width = 2 + max((len(name) for name, _ in rows if len(name) <= _COLUMN - 4), default=0) + 2
     lines = []
     for name, text in rows:

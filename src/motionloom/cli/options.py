@@ -1,6 +1,6 @@
 """Arguments and options that several commands share.
 
-Options of verbs come from their settings, see `motionloom.cli.command`.
+Most options come from settings classes, see `motionloom.cli.command`.
 """
 
 from __future__ import annotations
@@ -18,13 +18,13 @@ if TYPE_CHECKING:
 
 LIB = Argument("The library.", metavar="LIB")
 JSON = Option("Print JSON.")
-WORKERS = Option("Processes to use. [one per core]", min=1, expert=True)
+WORKERS = Option("Number of processes. [one per core]", min=1, expert=True)
 
 INSPECT = Option(
     "Draw the worst second of the motion (.png, .svg, .pdf).", metavar="FILE", expert=True
 )
 
-EXPORT = Option("Write each result to this folder, cut to its frames.", metavar="DIR")
+EXPORT = Option("Write each result, cut to its frames, to this folder.", metavar="DIR")
 TO = Option("Format of exported clips: bvh, fbx, glb, ...", metavar="SUFFIX", expert=True)
 
 DETAILS = Option("Print every figure of the quality report.", expert=True)
@@ -33,7 +33,7 @@ PICTURES = (".png", ".svg", ".pdf")
 
 
 def open_library(path: Path) -> Library:
-    """The library at a path; imported here, so that the help of a command loads nothing."""
+    """Open the library at a path. The import is inside so that command help stays fast."""
     from motionloom.library import Library
 
     return Library(path)
@@ -47,7 +47,7 @@ def export_clips(
     *,
     quiet: bool,
 ) -> None:
-    """Write each match to a file in the folder, if there is one."""
+    """Write each match to a file in `folder`, unless `folder` is None."""
     if folder is None:
         return
     with progress("exporting", len(matches), quiet=quiet) as advance:
@@ -60,14 +60,14 @@ def listed(text: str) -> list[str]: ...
 @overload
 def listed(text: None) -> None: ...
 def listed(text: str | None) -> list[str] | None:
-    """Names of ``NAME,NAME,...``; None where there is no text."""
+    """Split ``NAME,NAME,...`` into names; None stays None."""
     if text is None:
         return None
     return [name.strip() for name in text.split(",") if name.strip()]
 
 
 def check_picture(path: Path) -> None:
-    """Raise `InvalidInput` if the suffix is not one of a picture."""
+    """Raise `InvalidInput` if the suffix is not a picture format."""
     if path.suffix.lower() not in PICTURES:
-        known = ", ".join(PICTURES)
-        raise InvalidInput(f"cannot draw to {path}: the suffix must be one of {known}")
+        suffixes = ", ".join(PICTURES)
+        raise InvalidInput(f"cannot draw to {path}: the suffix must be one of {suffixes}")

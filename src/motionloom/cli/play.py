@@ -1,4 +1,4 @@
-"""``motionloom match``: a character that responds, by motion matching."""
+"""``motionloom match``: responsive characters by motion matching."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def match(
     pose: Annotated[
         list[str] | None,
         Option(
-            "fill: a pose of a file or of a take, and when; may be repeated, without FILE.",
+            "fill: a pose of a file or take, and its time, instead of FILE; may be repeated.",
             metavar="FILE[:FRAME]@SECOND",
             expert=True,
         ),
@@ -49,37 +49,38 @@ def match(
     output: Annotated[
         Path | None,
         Option(
-            "walk, fill: any format that can be written; coverage: .html; export: a folder.",
+            "Output. walk, fill: a motion file; coverage: .html; export: a folder.",
             "-o --output",
             metavar="PATH",
         ),
     ] = None,
     course: Annotated[
-        str | None, Option("courses: run only these.", metavar="NAME,...", expert=True)
+        str | None,
+        Option("courses: run only these steering courses.", metavar="NAME,...", expert=True),
     ] = None,
     to: Annotated[
         str,
         Option(
-            "export: files for engines, or the database of a program.",
+            "export: file format for engines, or the database format of a program.",
             "--to",
             metavar="glb|fbx|orangeduck|unity",
         ),
     ] = "glb",
     prune: Annotated[
-        bool, Option("Leave out takes that are never worth playing.", expert=True)
+        bool, Option("Exclude takes that motion matching would never play.", expert=True)
     ] = False,
     inspect: Annotated[Path | None, INSPECT] = None,
     json: Annotated[bool, JSON] = False,
 ) -> None:
-    """Make a character that responds: a motion matching database of a library's takes.
+    """Drive a responsive character by motion matching on a library's takes.
 
     `build` builds the database, `walk` follows a direction or a path, `export` writes files for
-    engines, `coverage` a page about what the takes cover.
+    engines, and `coverage` writes a report on the speeds and turns that the takes cover.
 
-    All actions but `build` build the database if need be; it is stored in the library. `courses`
-    measures how well the character is steered: a circle, a figure eight, a zigzag, stops, a sprint,
-    turns. `fill` replaces frames of a file (--gap), so that the motion passes through the frames
-    beside them, or makes a motion through some poses (--pose).
+    The database is stored in the library; the other actions build it if necessary. `courses`
+    measures how well the character follows steering courses: a circle, a figure eight, a zigzag,
+    stops, a sprint, turns. `fill` replaces frames of a file (--gap) with motion that connects the
+    frames before and after, or synthesizes a motion through given poses (--pose).
     """
     from motionloom.formats import check_output
 
@@ -87,13 +88,13 @@ def match(
         raise InvalidInput(f"action must be one of {', '.join(_ACTIONS)}; got {action!r}")
     if (action == "fill") != (file is not None or bool(pose)) or (file and pose):
         raise InvalidInput(
-            "match fill needs a FILE and --gap, or --pose at least twice; no other action takes "
-            "these"
+            "match fill needs a FILE and --gap, or at least two --pose options; other actions do "
+            "not accept these"
         )
     if action in ("walk", "fill"):
         if output is None:
             raise InvalidInput(f"match {action} needs -o FILE")
-        check_output(output)  # before the work
+        check_output(output)  # before the slow work
     if action == "coverage" and (output is None or output.suffix.lower() != ".html"):
         raise InvalidInput("match coverage needs -o FILE.html")
     if action == "export":
@@ -106,7 +107,7 @@ def match(
     lib = open_library(library)
     database = lib.motion_matching(settings)
     if prune and (spare := database.coverage().spare):
-        remark(f"left out, never worth playing: {', '.join(spare)}")
+        remark(f"excluded, never played: {', '.join(spare)}")
         kept = tuple(name for name in database.takes if name not in spare)
         database = lib.motion_matching(settings, only=kept, exclude=None)
     if action == "build":
@@ -142,9 +143,12 @@ def _print_info(database: MatchingDatabase, json: bool) -> None:
     times = [f"{name} {frames / database.fps:.1f} s" for name, frames in info["tags"].items()]
     print(f"tags: {', '.join(times) or 'none'}")
     if info["made"]:
-        remark("no take stands still: standing, starting and stopping are made from the steps")
+        remark(
+            "no take contains standing still; standing, starting and stopping are synthesized "
+            "from steps"
+        )
     for name, why in info["skipped"].items():
-        remark(f"{name} left out: {why}")
+        remark(f"excluded {name}: {why}")
 
 
 def _walk(
@@ -212,13 +216,13 @@ def _filled(database: MatchingDatabase, file: Path, gaps: list[str]) -> Motion:
     from motionloom.formats import load
 
     motion = load(file)
-    known = np.ones(len(motion), bool)
+    kept = np.ones(len(motion), bool)
     for text in gaps:
         first, last = _gap(text, len(motion))
-        known[first : last + 1] = False
-    if known.all():
+        kept[first : last + 1] = False
+    if kept.all():
         raise InvalidInput("match fill needs --gap FIRST-LAST, the frames to replace")
-    return database.fill_gaps(motion, known)
+    return database.fill_gaps(motion, kept)
 
 
 def _through(lib: Library, database: MatchingDatabase, poses: list[str]) -> Motion:

@@ -1,4 +1,4 @@
-"""``motionloom act``: a script in words becomes a motion."""
+"""``motionloom act``: turn a written script into a motion."""
 
 from __future__ import annotations
 
@@ -19,25 +19,26 @@ if TYPE_CHECKING:
 
 def act(
     library: Annotated[Path, LIB],
-    script: Annotated[str, Argument("Phrases, as in 'walk 3 s, sit down'.", metavar="SCRIPT")],
+    script: Annotated[str, Argument("Phrases, such as 'walk 3 s, sit down'.", metavar="SCRIPT")],
     output: Annotated[
         Path | None,
-        Option("In any format that can be written.", "-o --output", metavar="FILE"),
+        Option("Output file, in any writable format.", "-o --output", metavar="FILE"),
     ] = None,
     plan: Annotated[
-        bool, Option("Print which segments would be used, and stop.", "--plan")
+        bool, Option("Print the segments that would be used, without writing a motion.", "--plan")
     ] = False,
     json: Annotated[bool, JSON] = False,
 ) -> None:
-    """Act a script: each phrase is found in the library, and all are joined into one motion.
+    """Turn a written script into a motion: find each phrase in the library and join the segments.
 
-    Durations (3 s), repetitions (twice) and "wave while walking" are understood. A phrase may be
-    a segment, take:30-90, so that a printed plan can be changed and acted.
+    Phrases can contain durations (3 s), repetitions (twice) and simultaneous actions (wave while
+    walking). A phrase can also be a segment, take:30-90, so that you can edit a printed plan and
+    use it as a script.
     """
     from motionloom.formats import check_output
 
     if output is None and not plan:
-        raise InvalidInput("name the file to write with -o FILE, or give --plan")
+        raise InvalidInput("name the output file with -o FILE, or use --plan")
     if output is not None:
         check_output(output)
     lib = open_library(library)

@@ -1,4 +1,4 @@
-"""What commands share: JSON on standard output, progress on standard error."""
+"""Output of commands: JSON on standard output, progress on standard error."""
 
 from __future__ import annotations
 
@@ -19,18 +19,18 @@ if TYPE_CHECKING:
 
 _FIRST_LINE_SECONDS = 10.0
 _LINE_SECONDS = 300.0
-_SHORT = 14  # letters of a cell of a table: numbers and the like, which are not folded
+_SHORT = 14  # maximum length of table cells that are not folded, such as numbers
 
 
 class Advance(Protocol):
-    """Call it with the number of steps done."""
+    """Function to call with the number of completed steps."""
 
     def __call__(self, steps: int = 1) -> None:  # noqa: D102
         ...
 
 
 def print_json(value: Any) -> None:
-    """One JSON document on standard output; NaN and infinity become null."""
+    """Print one JSON document on standard output; NaN and infinity become null."""
     print(json.dumps(_plain(value), ensure_ascii=False, indent=2, allow_nan=False))
 
 
@@ -38,16 +38,16 @@ _STYLES = {"bold": "1", "dim": "2", "green": "32"}
 
 
 def styled(text: str, style: str) -> str:
-    """Text in bold, dim or green on a terminal, plain elsewhere and where NO_COLOR is set."""
+    """Style text as bold, dim or green on a terminal, unless NO_COLOR is set."""
     if not sys.stdout.isatty() or os.environ.get("NO_COLOR"):
         return text
     return f"\x1b[{_STYLES[style]}m{text}\x1b[0m"
 
 
 def print_table(table: Any) -> None:
-    """A Rich table on standard output, complete: long cells are folded, never cut off.
+    """Print a Rich table on standard output. Long cells are folded, never cut off.
 
-    Where standard output is no terminal, rows are as wide as they need to be.
+    If standard output is not a terminal, rows are as wide as necessary.
     """
     from rich.console import Console
 
@@ -61,9 +61,9 @@ def print_table(table: Any) -> None:
 
 
 def print_columns(rows: Sequence[Sequence[str]], right: Collection[int] = ()) -> None:
-    """A table without lines on standard output; columns in `right` are aligned on the right.
+    """Print a table without lines on standard output; columns in `right` are right-aligned.
 
-    Lighter than Rich, which takes longer to import than a small file takes to read.
+    This avoids Rich, which takes longer to import than it takes to read a small file.
     """
     widths = [max(map(_width, column)) for column in zip(*rows, strict=True)]
     for row in rows:
@@ -77,17 +77,17 @@ def print_columns(rows: Sequence[Sequence[str]], right: Collection[int] = ()) ->
 
 
 def _width(text: str) -> int:
-    """Columns that a text takes on a terminal: colors take none."""
+    """Width of a string on a terminal; color codes have no width."""
     return len(re.sub(r"\x1b\[\d+m", "", text))
 
 
 def remark(text: str) -> None:
-    """A line for people, on standard error, so that standard output stays data."""
+    """Print a remark on standard error, so that standard output contains only data."""
     print(plain_text(text), file=sys.stderr)
 
 
-def did_you_mean(word: str, known: Iterable[str]) -> str:
-    """The end of a message about a word that is not known: similar ones, if there are any.
+def did_you_mean(word: str, words: Iterable[str]) -> str:
+    """End of a message about an unknown word: similar words, if there are any.
 
     Examples
     --------
@@ -96,21 +96,21 @@ def did_you_mean(word: str, known: Iterable[str]) -> str:
     """
     import difflib
 
-    near = difflib.get_close_matches(word, list(known), n=3, cutoff=0.7)
+    near = difflib.get_close_matches(word, list(words), n=3, cutoff=0.7)
     return f"; did you mean {', '.join(near)}?" if near else ""
 
 
 def plain_text(text: str) -> str:
-    """A text without control characters, which a terminal would obey; colors remain.
+    """Escape control characters, which a terminal would execute; colors are preserved.
 
-    Names of files and motions may contain them.
+    Names of files and motions may contain such characters.
 
     Examples
     --------
     >>> len(plain_text("walk" + chr(27) + "]0;title" + chr(7)))
     20
     """
-    return _CONTROL.sub(lambda found: found[1] or _escaped(found[0]), text)
+    return _CONTROL.sub(lambda match: match[1] or _escaped(match[0]), text)
 
 
 def _escaped(character: str) -> str:
@@ -129,12 +129,12 @@ class PlainOutput:
         self._stream = stream
 
     def write(self, text: str) -> int:
-        """Write a text without control characters."""
+        """Write a string with control characters escaped."""
         self._stream.write(plain_text(text))
         return len(text)
 
     def writelines(self, lines: Iterable[str]) -> None:
-        """Write several texts."""
+        """Write several strings."""
         for line in lines:
             self.write(line)
 
@@ -146,9 +146,9 @@ _CONTROL = re.compile("(\x1b\\[[0-9;]*m)|[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u20
 
 
 def print_quality(report: QualityReport | None, *, details: bool = False) -> None:
-    """The quality report of a synthesized motion: one line, and a line for each warning.
+    """Print the quality report of a synthesized motion: a summary and one line per warning.
 
-    With `details`, every figure on further lines.
+    With `details`, print every measurement on additional lines.
     """
     if report is None:
         return
@@ -160,7 +160,7 @@ def print_quality(report: QualityReport | None, *, details: bool = False) -> Non
 
 
 def draw_worst(motions: Sequence[Motion], file: Path | None) -> None:
-    """Draw the worst second of the motion whose worst frame is farthest beyond its limit."""
+    """Draw the worst second of the motion that exceeds its limit the most."""
     if file is None:
         return
     from motionloom.plots.figures.filmstrip import write_worst_second
@@ -174,23 +174,23 @@ def _severity(motion: Motion) -> float:
     return motion.quality.worst[0].severity if motion.quality is not None else 0.0
 
 
-def counted(number: int, one: str, many: str | None = None) -> str:
-    """So many things, in words.
+def counted(number: int, singular: str, plural: str | None = None) -> str:
+    """Format a count with its noun.
 
     Examples
     --------
     >>> counted(1, "match", "matches"), counted(2, "match", "matches"), counted(0, "clip")
     ('1 match', '2 matches', '0 clips')
     """
-    return f"{number} {one if number == 1 else many or one + 's'}"
+    return f"{number} {singular if number == 1 else plural or singular + 's'}"
 
 
 @contextmanager
 def progress(what: str, total: int, *, quiet: bool = False) -> Iterator[Advance]:
-    """A progress bar on standard error; yields a function that moves it on.
+    """Show a progress bar on standard error; yield a function that advances it.
 
-    Where standard error is no terminal but a file or a pipe, a line now and then instead: after
-    ten seconds, and after twice the time each time, at least every five minutes.
+    If standard error is a file or a pipe, print occasional lines instead: the first after ten
+    seconds, then at doubling intervals of up to five minutes.
     """
     if quiet:
         yield lambda steps=1: None
@@ -213,18 +213,20 @@ def progress(what: str, total: int, *, quiet: bool = False) -> Iterator[Advance]
 
 
 class _Lines:
-    """Progress for a log: few lines, each telling how much is left."""
+    """Progress for a log: a few lines, each with an estimate of the remaining time."""
 
     def __init__(self, what: str, total: int) -> None:
         self.what, self.total, self.done = what, total, 0
         self.begun = time.monotonic()
         self.due = _FIRST_LINE_SECONDS
-        self.first: tuple[float, int] | None = None  # when the first steps were done, how many
+        self.first: tuple[float, int] | None = None  # time after the first steps, and their number
 
     def __call__(self, steps: int = 1) -> None:
         self.done += steps
         passed = time.monotonic() - self.begun
-        if self.first is None:  # it took what starting and compiling took; the others will not
+        if (
+            self.first is None
+        ):  # the first steps include start-up and compilation; later ones do not
             self.first = (passed, self.done)
         if passed < self.due or self.done <= 0:
             return
@@ -239,7 +241,7 @@ class _Lines:
 
 
 def spelled_seconds(seconds: float) -> str:
-    """A time in words, no finer than anybody would say it.
+    """Format a duration with sensible precision.
 
     Examples
     --------
@@ -260,7 +262,7 @@ def spelled_seconds(seconds: float) -> str:
 
 
 def _plain(value: Any) -> Any:
-    """NumPy scalars and arrays to Python's own; non-finite numbers to None."""
+    """Convert NumPy scalars and arrays to Python objects, and non-finite numbers to None."""
     if isinstance(value, dict):
         return {str(key): _plain(item) for key, item in value.items()}
     if isinstance(value, (list, tuple)):

@@ -1,4 +1,4 @@
-"""Fat graphs: base poses, and motions between them that are steered continuously."""
+"""Fat graphs: base poses, and continuously steerable motions between them."""
 
 from typing import TYPE_CHECKING
 

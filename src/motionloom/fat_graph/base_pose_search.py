@@ -1,14 +1,14 @@
-"""Base poses: poses that motions pass through again and again.
+"""Find base poses, the poses that motions pass through most often.
 
-The pose with the most others within a radius is a base pose; so is the one with the most among
-the rest, and so on. Neighbors are counted by an index that visits only what lies near a frame,
-not all n frames [1]_. They are counted and not stored, so there is no limit to their number:
-with the paper's limit `k`, up to 80 % of the frames of captured walks have `k` neighbors, and
-which of them is a base pose is left to chance.
+The pose with the most neighbors within a radius is the first base pose. The next one is the pose
+with the most neighbors among the rest, and so on. An index counts neighbors and visits only rows
+near a frame, not all n frames [1]_. Neighbors are counted but not stored, so their number is not
+limited. With the limit `k` of the paper, up to 80 % of the frames of captured walks have `k`
+neighbors, and chance decides which of them is a base pose.
 
-Two rules are ours. Around every pass of a base pose a segment is excluded (`apart`), so that
-motions between base poses are long enough to be blended; and a base pose is passed several times
-(`least`).
+Two rules are our additions. A segment around every pass of a base pose is excluded (`apart`), so
+that motions between base poses are long enough to be blended. And motions must pass a base pose
+several times (`least`).
 
 References
 ----------
@@ -34,14 +34,14 @@ Ints = NDArray[np.int64]
 
 @dataclass(frozen=True, eq=False)
 class BasePoses:
-    """B base poses, and the frames at which motions pass them.
+    """Base poses, B of them, and the frames at which motions pass them.
 
     Attributes
     ----------
     rows : ndarray of int64, shape (B,)
-        Row of each base pose; the one with the most neighbors first.
+        Row of each base pose, the one with the most neighbors first.
     counts : ndarray of int64, shape (B,)
-        Number of neighbors of each, itself among them.
+        Number of neighbors of each base pose, including itself.
     passes : ndarray of int64, shape (P, 2)
         Row and base pose of each pass, in the order of rows.
 
@@ -77,25 +77,25 @@ def base_poses(
     rows : Ragged
         Feature vectors (n, D) of the frames of each motion.
     radius : float
-        Largest distance of neighbors, in the unit of the rows.
+        Maximum distance of neighbors, in the unit of the rows.
     apart : int
-        Least number of rows between a neighbor of one base pose and another base pose. With 0
-        only the neighbors themselves are no base poses.
+        Minimum number of rows between a neighbor of one base pose and another base pose. With 0,
+        only the neighbors themselves are excluded.
     k : int, optional
-        Neighbors that are counted, at most. Default: all. Of two poses with equally many, the
-        first is the base pose.
+        Maximum number of neighbors that are counted. Default: all. If two poses have the same
+        number of neighbors, the first becomes the base pose.
     most : int
-        At most this many base poses.
+        Maximum number of base poses.
     least : int
-        Least number of passes of a base pose.
+        Minimum number of passes of a base pose.
 
     Examples
     --------
     An oscillation is slowest at its turning points:
 
     >>> swing = np.cos(np.arange(120) * np.pi / 30)[:, None]
-    >>> found = base_poses(Ragged.from_rows([swing]), radius=0.05, apart=10, most=2, least=2)
-    >>> found.passes[:, 1].tolist()
+    >>> bases = base_poses(Ragged.from_rows([swing]), radius=0.05, apart=10, most=2, least=2)
+    >>> bases.passes[:, 1].tolist()
     [0, 1, 0, 1, 0]
     """
     table, bounds = np.ascontiguousarray(rows.values, np.float32), rows.offsets
@@ -127,7 +127,7 @@ def base_poses(
 
 
 def _all_passes(members: list[tuple[Ints, NDArray[np.float64]]], bounds: Ints, apart: int) -> Ints:
-    """Row and base pose of every pass; of two that are too near each other, the nearer pose's."""
+    """Row and base pose of every pass; if two passes are too close, the one nearer to its pose."""
     every = []
     for number, (near, away) in enumerate(members):
         visits, gaps = _visits(near, away, bounds, apart)
@@ -147,7 +147,7 @@ def _all_passes(members: list[tuple[Ints, NDArray[np.float64]]], bounds: Ints, a
 def _visits(
     near: Ints, away: NDArray[np.float64], bounds: Ints, apart: int
 ) -> tuple[Ints, NDArray[np.float64]]:
-    """Of rows near a pose, the nearest of each run of consecutive rows, and its distance."""
+    """Return the nearest row of each run of consecutive rows near a pose, and its distance."""
     order = np.argsort(near)
     near, away = near[order], away[order]
     motion = np.searchsorted(bounds, near, side="right")
@@ -158,7 +158,7 @@ def _visits(
 
 
 def _set_aside(free: NDArray[np.bool_], near: Ints, bounds: Ints, apart: int) -> None:
-    """Exclude rows within `apart` of these in the same motion."""
+    """Exclude rows of the same motion within `apart` of the rows `near`."""
     motion = np.searchsorted(bounds, near, side="right")
     low = np.maximum(near - apart, bounds[motion - 1])
     high = np.minimum(near + apart + 1, bounds[motion])
@@ -168,9 +168,9 @@ def _set_aside(free: NDArray[np.bool_], near: Ints, bounds: Ints, apart: int) ->
 
 def _check(table, radius, apart, k) -> None:
     if table.ndim != 2 or not len(table) or not np.all(np.isfinite(table)):
-        raise InvalidInput(f"rows must be a finite table, not empty; got shape {table.shape}")
+        raise InvalidInput(f"rows must be finite and not empty; got shape {table.shape}")
     if not (np.isfinite(radius) and radius > 0.0):
-        raise InvalidInput(f"radius must be above zero; got {radius}")
+        raise InvalidInput(f"radius must be positive; got {radius}")
     if apart < 0:
         raise InvalidInput(f"apart must not be negative; got {apart}")
     if k is not None and k < 1:

@@ -1,4 +1,4 @@
-"""Building a fat graph: base poses, clips between them, fat edges, dead ends removed."""
+"""Build a fat graph: find base poses and clips between them, form fat edges, drop dead ends."""
 
 from __future__ import annotations
 
@@ -27,17 +27,17 @@ from motionloom.ragged import Ragged
 
 Array = NDArray[np.float64]
 
-_APART = 0.3  # seconds between base poses, at least
-_LONGEST = 2.5  # seconds between base poses, at most
+_APART = 0.3  # minimum time between base poses, in seconds
+_LONGEST = 2.5  # maximum time between base poses, in seconds
 _DURATIONS = 1.4  # largest ratio of a clip's duration to the median of its edge
-_SAMPLES = 60  # samples of an edge
-_SPACING = 0.005  # radians and m/s between them
+_SAMPLES = 60  # number of samples of an edge
+_SPACING = 0.005  # minimum distance between samples, in radians and m/s
 _FAST = ("jog", "run")
-_PASSES = 1.5  # passes of base poses of a fast motion, on average, with which none are searched
-_FAST_RADIUS = 1.5  # of neighbors of fast poses, over that of all
-_BRIDGE_CLIPS = 5  # takes of each gait of which transitions are made, and transitions kept
-_ROUGHEST = 1.0  # acceleration of a transition, over the usual one of its takes
-_WAY = 0.3  # m/s: a slower body has no direction of travel
+_PASSES = 1.5  # mean passes per fast motion above which no further base poses are searched
+_FAST_RADIUS = 1.5  # radius of neighbors of fast poses, as a multiple of that of all
+_BRIDGE_CLIPS = 5  # takes of each gait that transitions are built from, and transitions kept
+_ROUGHEST = 1.0  # maximum acceleration of a transition, as a multiple of that of its takes
+_WAY = 0.3  # m/s: a slower body has no clear direction of travel
 
 
 def fat_graph(motions: Sequence[Motion], settings: FatGraphSettings | None = None) -> FatGraph:
@@ -46,15 +46,15 @@ def fat_graph(motions: Sequence[Motion], settings: FatGraphSettings | None = Non
     Parameters
     ----------
     motions : sequence of Motion
-        Walks, runs, turns, with any skeletons and frame rates; they are retargeted to the
+        Walks, runs and turns with any skeletons and frame rates. They are retargeted to the
         skeleton and resampled to the rate of the first.
     settings : FatGraphSettings, optional
-        Default: the defaults of `FatGraphSettings`.
+        Default: ``FatGraphSettings()``.
 
     Raises
     ------
     InvalidInput
-        If the motions come by no base pose often enough, or nothing leads back to one.
+        If the motions pass no pose often enough, or no route leads back to a base pose.
 
     Examples
     --------
@@ -80,7 +80,7 @@ def fat_graph(motions: Sequence[Motion], settings: FatGraphSettings | None = Non
     if not len(bases):
         raise InvalidInput(
             f"no pose occurs more than three times within {settings.radius:g} m in the "
-            f"{len(ready)} motions; add repetitive motions, such as walks, or raise radius"
+            f"{len(ready)} motions. Add repetitive motions, such as walks, or raise radius"
         )
     edges, removed = _fat_edges(ready, bases, rows, settings.examples, settings.seed)
     made: list[Motion] = []
@@ -90,7 +90,7 @@ def fat_graph(motions: Sequence[Motion], settings: FatGraphSettings | None = Non
     kept, connected = _connected(len(bases), edges)
     if not connected:
         raise InvalidInput(
-            f"no route leads from any of the {len(bases)} base poses back to it: a fat graph "
+            f"no route leads from any of the {len(bases)} base poses back to itself. A fat graph "
             "needs repetitive motions, such as walks, in several variations"
         )
     removed["base_poses"] = len(bases) - len(kept)
@@ -117,10 +117,10 @@ def _with_fast_poses(
     scale: float,
     apart: int,
 ) -> BasePoses:
-    """Base poses of all motions, and of those that jog or run, if they have few of their own.
+    """Find base poses of all motions, and of jogs and runs if those pass too few of them.
 
-    Where there are more walks, the most frequent poses are theirs. Fast poses are farther from each
-    other in time, so that neighbors of them may be farther away, too.
+    If most motions are walks, the most frequent poses are walking poses. Poses of fast motions
+    change more from frame to frame, so their neighbors may be farther away.
     """
     fast = [k for k, motion in enumerate(motions) if np.isin(gaits(motion), _FAST).mean() > 0.5]
     passed = np.isin(rows.row_of(bases.passes[:, 0]), fast) if len(bases) else np.zeros(0, bool)
@@ -156,10 +156,10 @@ def _bridges(
     edges: Sequence[FatEdge],
     settings: FatGraphSettings,
 ) -> tuple[list[Motion], list[FatEdge]]:
-    """Motions that lead from the largest component to others and back, and their edges."""
+    """Return motions that lead from the largest component to others and back, and their edges."""
     parts = _components(len(bases), edges)
     strides = {
-        k: one for k, motion in enumerate(motions) if (one := Strides.of(motion)) is not None
+        k: steps for k, motion in enumerate(motions) if (steps := Strides.of(motion)) is not None
     }
     made: list[Motion] = []
     bridges: list[FatEdge] = []
@@ -168,9 +168,9 @@ def _bridges(
             _bridge(motions, bases, rows, strides, ends, settings, len(made) + number)
             for number, ends in enumerate(((parts[0], part), (part, parts[0])))
         ]
-        if all(one is not None for one in both):
-            made += [motion for one in both if one is not None for motion in one[0]]
-            bridges += [one[1] for one in both if one is not None]
+        if all(bridge is not None for bridge in both):
+            made += [motion for bridge in both if bridge is not None for motion in bridge[0]]
+            bridges += [bridge[1] for bridge in both if bridge is not None]
     return made, bridges
 
 
@@ -183,12 +183,12 @@ def _bridge(
     settings: FatGraphSettings,
     number: int,
 ) -> tuple[list[Motion], FatEdge] | None:
-    """Transitions from a base pose of one component to one of another, as a fat edge."""
+    """Build transitions from a base pose of one component to one of another, as a fat edge."""
     best: list[list[tuple[int, int]]] = []
     poses: list[int] = []
     for part in ends:
         passes = {pose: _places(bases, rows, pose, strides) for pose in part}
-        pose = max(passes, key=lambda one: len({motion for motion, _ in passes[one]}))
+        pose = max(passes, key=lambda base: len({motion for motion, _ in passes[base]}))
         poses.append(int(pose))
         best.append(_distinct(passes[pose], _BRIDGE_CLIPS))
     usual = usual_acceleration([motions[k] for k in {place[0] for part in best for place in part}])
@@ -196,28 +196,28 @@ def _bridge(
     for a, start in best[0]:
         for b, end in best[1]:
             name = f"{motions[a].name} to {motions[b].name} (made {number})"
-            one = gait_transition(strides[a], start, strides[b], end, name=name)
-            made.append((float(joint_accelerations(one).max(initial=0.0)) / usual, one))
-    smooth = [one for rough, one in sorted(made, key=lambda pair: pair[0]) if rough < _ROUGHEST]
-    group = [(k, 0, len(one) - 1) for k, one in enumerate(smooth)]
+            change = gait_transition(strides[a], start, strides[b], end, name=name)
+            made.append((float(joint_accelerations(change).max(initial=0.0)) / usual, change))
+    smooth = [clip for rough, clip in sorted(made, key=lambda pair: pair[0]) if rough < _ROUGHEST]
+    group = [(k, 0, len(clip) - 1) for k, clip in enumerate(smooth)]
     edge = _fat_edge(smooth, group, poses[0], poses[1], _BRIDGE_CLIPS, settings.seed)
     if edge is None:
         return None
     used = {clip.motion for clip in edge[0].clips}
-    return [one for one in smooth if one.name in used], replace(edge[0], bridge=True)
+    return [clip for clip in smooth if clip.name in used], replace(edge[0], bridge=True)
 
 
 def _places(
     bases: BasePoses, rows: Ragged, pose: int, strides: Mapping[int, Strides]
 ) -> list[tuple[int, int]]:
-    """Motions and frames that pass a base pose and whose steps are known."""
+    """Return the motions and frames that pass a base pose, if their steps were detected."""
     passes = bases.passes[bases.passes[:, 1] == pose, 0]
     places = (_place(int(row), rows) for row in passes)
     return [place for place in places if place[0] in strides]
 
 
 def _distinct(places: Sequence[tuple[int, int]], count: int) -> list[tuple[int, int]]:
-    """One place of each motion, evenly chosen."""
+    """Return one place of each motion, chosen evenly."""
     own = list({motion: (motion, frame) for motion, frame in places}.values())
     chosen = np.unique(np.linspace(0, len(own) - 1, min(count, len(own))).round().astype(int))
     return [own[k] for k in chosen]
@@ -235,7 +235,7 @@ def _fat_edges(
     examples: int,
     seed: int,
 ) -> tuple[list[FatEdge], dict[str, int]]:
-    """All edges with two clips or more, and the number of clips left out."""
+    """Return all edges with two clips or more, and the number of dropped clips."""
     groups: dict[tuple[int, int], list[tuple[int, int, int]]] = {}
     for (row, pose), (next_row, target) in zip(bases.passes[:-1], bases.passes[1:], strict=True):
         (motion, first), (other, last) = _place(row, rows), _place(next_row, rows)
@@ -256,7 +256,7 @@ def _fat_edges(
 def _of_like_duration(
     clips: Sequence[tuple[int, int, int]],
 ) -> list[list[tuple[int, int, int]]]:
-    """Clips in groups of similar duration, the largest group first."""
+    """Group clips of similar duration, the largest group first."""
     left, groups = list(clips), []
     while left:
         lengths = np.array([last - first for _, first, last in left], np.float64)
@@ -278,7 +278,7 @@ def _fat_edge(
     examples: int,
     seed: int,
 ) -> tuple[FatEdge, int] | None:
-    """The edge of some clips, and how many did not match; None if there are too few."""
+    """Return the edge of some clips and how many did not match; None if there are too few."""
     if len(group) < 2:
         return None
     values = np.array([_turn_and_speed(motions[m][a : b + 1]) for m, a, b in group])
@@ -307,7 +307,7 @@ def _turn_and_speed(clip: Motion) -> Array:
 
 
 def _spread_out(values: Array, count: int) -> list[int]:
-    """Numbers of `count` rows far from each other, the central one first."""
+    """Return `count` row numbers far from each other, the central row first."""
     scaled = (values - values.mean(axis=0)) / np.maximum(values.std(axis=0), 1e-6)
     chosen = [int(np.argmin((scaled**2).sum(axis=1)))]
     gaps = np.linalg.norm(scaled - scaled[chosen[0]], axis=1)
@@ -319,7 +319,7 @@ def _spread_out(values: Array, count: int) -> list[int]:
 
 
 def _components(count: int, edges: Sequence[FatEdge]) -> list[list[int]]:
-    """Strongly connected components with an edge inside, that of the most clips first."""
+    """Strongly connected components with an edge inside, the one with the most clips first."""
     from scipy.sparse import csr_array
     from scipy.sparse.csgraph import connected_components
 
@@ -346,7 +346,7 @@ def _connected(count: int, edges: Sequence[FatEdge]) -> tuple[list[int], list[Fa
 
 
 def _offsets(motions: Sequence[Motion], bases: BasePoses, rows: Ragged) -> Array:
-    """Mean angle (B,) between heading and direction of travel, in each base pose."""
+    """Mean angle (B,) between heading and direction of travel in each base pose."""
     sums = np.zeros(len(bases), np.complex128)
     headings = [motion.headings() for motion in motions]
     half = max(round(0.5 * motions[0].fps), 1)

@@ -1,16 +1,16 @@
-"""Playback of a fat graph: endless motion with a given direction and speed.
+"""Playback of a fat graph: endless motion with steerable direction and speed.
 
-The player is on one fat edge at a time. Turn and speed on it may change in any frame: blend
+The player is on one fat edge at a time. Turn and speed on it may change at any frame: the blend
 weights follow their targets. An edge ends in a base pose, where the next edge begins; the offset
-between the two poses fades (`motionloom.blending.inertialization`). A turn that no blend reaches
-is helped by bending the path a little, as far as feet can follow. The next edge is chosen by the
-cost of keeping the wanted speed from there on, so that a route from standing to running is found
-if there is one. Controls of ``steer``:
+between the two poses fades (`motionloom.blending.inertialization`). If no blend turns enough, the
+path is bent a little, as far as the feet can follow. The next edge is chosen by the cost of
+keeping the requested speed from there on, so that a route from standing to running is found if
+there is one. The controls of ``steer`` are:
 
 ``direction``
-    Heading, radians from +Z toward +X; None: straight on.
+    Heading in radians from +Z toward +X; None means straight on.
 ``speed``
-    m/s; None: any.
+    Speed in m/s; None allows any speed.
 """
 
 from __future__ import annotations
@@ -36,11 +36,11 @@ if TYPE_CHECKING:
 
 Array = NDArray[np.float64]
 
-_FORESIGHT = 0.9  # discount of each further edge
-_LATE = 0.8  # after this share of an edge, new controls apply to the next
-_BEND = 0.35  # rad/s by which the path is bent at most, if no blend turns enough
-# Cost of another gait, in meters that the way may be off: without it, a speed between a walk and a
-# jog would be kept by changing from one to the other and back.
+_FORESIGHT = 0.9  # discount factor per edge
+_LATE = 0.8  # after this share of an edge, new controls apply to the next edge
+_BEND = 0.35  # rad/s: maximum bending of the path if no blend turns enough
+# Cost of changing the gait, in meters of deviation. Without it, the player would keep a speed
+# between a walk and a jog by changing from one to the other and back.
 _CHANGE_OF_GAIT = 1.0
 _SEEN = 3  # frames of the next edge that the seam needs
 
@@ -52,9 +52,9 @@ class FatPlayer(Player):
     ----------
     graph : FatGraph
     direction, speed : float or None
-        As in `steer`.
+        Initial controls, as in `steer`.
     start : int
-        Base pose to start with, at the origin and moving along +Z.
+        Base pose to start with. The player starts at the origin and moves along +Z.
 
     Examples
     --------
@@ -77,25 +77,27 @@ class FatPlayer(Player):
         start: int = 0,
     ) -> None:
         if not 0 <= start < len(graph.poses):
-            raise InvalidInput(f"base poses are 0 to {len(graph.poses) - 1}; got {start}")
+            raise InvalidInput(
+                f"start must be a base pose, 0 to {len(graph.poses) - 1}; got {start}"
+            )
         self.graph, self.skeleton, self.fps = graph, graph.skeleton, graph.fps
         self._clips = {str(clip): clip for edge in graph.edges for clip in edge.clips}
         self._controls = {
             "direction": _number(direction, "direction"),
             "speed": _number(speed, "speed"),
         }
-        self._asked = {} if speed is None else {float(speed): None}  # speeds, in order
+        self._asked = {} if speed is None else {float(speed): None}  # requested speeds, in order
         self._inertializer = Inertializer(len(self.skeleton), self.fps)
         self._foot_lock = StreamingFootLock(self.skeleton, self.fps)
         self._played = 0
         self._costs = self._costs_to_go()
         self._last: FrameBlock | None = None  # the last frame, before the foot lock
-        self._ready: FrameBlock | None = None  # frames of the edge already read
+        self._ready: FrameBlock | None = None  # frames of the edge that are already read
         self._facing = 0.0  # direction of travel at the start of the edge
         self._enter(start)
 
     def quality(self, motion: Motion) -> QualityReport:
-        """Quality of frames recorded, relative to the graph's motions and to speeds asked."""
+        """Quality of recorded frames, compared with the motions and the requested speeds."""
         return self.graph.quality(motion, self._asked)
 
     def _read(self, count: int) -> FrameBlock:
@@ -128,10 +130,10 @@ class FatPlayer(Player):
         if gone < _LATE:
             self._aim(gone)
 
-    # --- one edge after the other -------------------------------------------------------
+    # --- playing, edge by edge -------------------------------------------------------
 
     def _next(self, count: int) -> FrameBlock:
-        """Up to `count` frames of the edge, transformed; none at its end."""
+        """Return up to `count` transformed frames of the edge; none at its end."""
         part = self._ready
         if part is not None and len(part) > count:
             self._ready = _cut(part, count, len(part))
@@ -146,7 +148,7 @@ class FatPlayer(Player):
         return replace(part, start=self._played, sources=sources)
 
     def _enter(self, pose: int) -> None:
-        """Begin the best edge from a base pose."""
+        """Start the best edge from a base pose."""
         if self._last is not None:
             heading = float(self._pose(self._last).headings()[0])
             self._facing = heading + float(self.graph.offsets[pose])
@@ -167,15 +169,17 @@ class FatPlayer(Player):
             self._inertializer.seam(self._ready.rotations, self._ready.root)
 
     def _joining_transform(self, first: FrameBlock, pose: int) -> PlanarTransform:
-        """The planar transform that puts the first frame of an edge onto the last frame."""
+        """Return the transform that moves the first frame of an edge to the last frame played."""
         if self._last is not None:
-            a, b = (Window(one.rotations, one.root, one.contacts) for one in (self._last, first))
+            a, b = (
+                Window(block.rotations, block.root, block.contacts) for block in (self._last, first)
+            )
             return aligning_transform(self.skeleton, a, b)
         ahead = PlanarTransform(0.0, 0.0, -float(self.graph.offsets[pose]))
         return ahead @ PlanarTransform.to_origin(self._pose(first))
 
     def _moved(self, part: FrameBlock) -> FrameBlock:
-        """Frames of the blend, transformed and bent about the body."""
+        """Transform frames of the blend and bend them around the body."""
         transforms = np.empty((len(part), 3))
         for k, place in enumerate(part.root):
             x, _, z = self._transform.apply(place)
@@ -186,12 +190,12 @@ class FatPlayer(Player):
         rotations, root = whole.apply_to_poses(part.rotations, part.root)
         return replace(part, rotations=rotations, root=root)
 
-    def _pose(self, one: FrameBlock) -> Motion:
-        """The first frame of a block as a motion."""
-        return Motion(self.skeleton, one.rotations[:1], one.root[:1], self.fps)
+    def _pose(self, block: FrameBlock) -> Motion:
+        """Return the first frame of a block as a motion."""
+        return Motion(self.skeleton, block.rotations[:1], block.root[:1], self.fps)
 
     def _captured(self, source: Source) -> Source:
-        """A source in frames of the motion that its clip was cut from."""
+        """Convert a source to frames of the motion that its clip was cut from."""
         clip = self._clips[source.motion]
         return replace(
             source,
@@ -200,7 +204,7 @@ class FatPlayer(Player):
             end_frame=source.end_frame + clip.start_frame,
         )
 
-    # --- where to go --------------------------------------------------------------------
+    # --- choosing edges --------------------------------------------------------------------
 
     def _wanted_turn(self) -> float:
         direction = self._controls["direction"]
@@ -209,13 +213,13 @@ class FatPlayer(Player):
         return float(np.angle(np.exp(1j * (direction - self._facing))))
 
     def _aim(self, gone: float) -> None:
-        """Change the weights during an edge: the rest of it must make up the turn."""
+        """Change the weights during an edge, so that the rest of it completes the turn."""
         turned = self._turn + self._bend * self._edge.seconds * self.fps
         wanted = (self._wanted_turn() - gone * turned) / (1.0 - gone)
         self._blend.steer(weights=self._weights(wanted))
 
     def _weights(self, wanted: float) -> Array:
-        """Blend weights for a turn of the path and the wanted speed."""
+        """Blend weights for a turn of the path and the requested speed."""
         edge, offsets = self._edge, self.graph.offsets
         hips = wanted + float(offsets[edge.source] - offsets[edge.target])
         turn = float(np.clip(hips, *edge.turns))
@@ -237,14 +241,14 @@ class FatPlayer(Player):
         return min(edges, key=cost)
 
     def _cost(self, edge: FatEdge) -> float:
-        """Deviation from the wanted speed times duration; more examples cost less."""
+        """Deviation from the requested speed times duration; more examples cost less."""
         speed = self._controls["speed"]
         off = 0.0 if speed is None else abs(speed - float(np.clip(speed, *edge.speeds)))
         change = _CHANGE_OF_GAIT if edge.bridge else 0.0
         return (off + 0.1 / np.sqrt(edge.members)) * edge.seconds + change
 
     def _costs_to_go(self) -> Array:
-        """Cost (B,) of continuing from each base pose, by value iteration."""
+        """Cost (B,) of continuing from each base pose, computed by value iteration."""
         costs = np.zeros(len(self.graph.poses))
         own = [(edge.source, edge.target, self._cost(edge)) for edge in self.graph.edges]
         for _ in range(100):

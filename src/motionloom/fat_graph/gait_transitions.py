@@ -1,10 +1,10 @@
-"""Transitions between gaits that no take has: a walk that becomes a jog, and the other way round.
+"""Generated transitions between gaits: a walk that becomes a jog, and the reverse.
 
-Walks and jogs share no pose, so that a fat graph of both falls into two parts. But they share the
-order of the steps. The *phase* of a take counts strides: a whole number where the left foot lands,
-a half where the right one does. A transition plays a walk and a jog at the same phase for about one
-stride, and blends poses, speed and pace of the first into those of the second. It begins in a
-base pose of the one and ends in a base pose of the other.
+Walks and jogs share no pose, so a fat graph of both falls into two parts. However, they share the
+order of the steps. The *phase* of a take counts strides: it is a whole number when the left foot
+lands and a half when the right foot lands. A transition plays a walk and a jog at the same phase
+for about one stride, and blends poses, speed and pace of the first into those of the second. It
+starts in a base pose of one take and ends in a base pose of the other.
 """
 
 from __future__ import annotations
@@ -20,18 +20,18 @@ from motionloom.motion.smoothing import smooth_step
 
 Array = NDArray[np.float64]
 
-_SHORTEST = 0.8  # strides of a transition, at least
+_SHORTEST = 0.8  # minimum length of a transition, in strides
 
 
 @dataclass(frozen=True, eq=False)
 class Strides:
-    """A take by the phase of its steps.
+    """Take with the phase of its steps.
 
     Attributes
     ----------
     motion : Motion
     phase : ndarray, shape (T,)
-        Strides since some landing of the left foot; grows with time.
+        Number of strides since a landing of the left foot; increases with time.
 
     Examples
     --------
@@ -46,14 +46,18 @@ class Strides:
 
     @classmethod
     def of(cls, motion: Motion) -> Strides | None:
-        """The strides of a take; None if its feet do not land in turn, at least three times."""
+        """Detect the strides of a take; None if its feet alternate fewer than three times."""
         contacts = motion.contacts()
         landings = sorted(
             (int(frame), 0.5 * number)
             for number, side in enumerate(("left", "right"))
             for frame in np.flatnonzero(np.diff(contacts.standing(side).astype(np.int8)) > 0) + 1
         )
-        kept = [one for k, one in enumerate(landings) if k == 0 or one[1] != landings[k - 1][1]]
+        kept = [
+            landing
+            for k, landing in enumerate(landings)
+            if k == 0 or landing[1] != landings[k - 1][1]
+        ]
         if len(kept) < 3:
             return None
         frames = np.array([frame for frame, _ in kept], np.float64)
@@ -68,7 +72,7 @@ class Strides:
         return cls(motion, inside)
 
     def times(self, phase: Array) -> Array:
-        """Frames at some phases; a stride before or after where the take is too short."""
+        """Return the frames at given phases, shifted by whole strides if the take is too short."""
         low, high = float(self.phase[0]), float(self.phase[-1])
         inside = phase - np.maximum(np.ceil(phase - high), 0.0)
         inside = inside + np.maximum(np.ceil(low - inside), 0.0)
@@ -83,9 +87,10 @@ class Strides:
 def gait_transition(
     before: Strides, start: int, after: Strides, end: int, *, lead: float = 0.0, name: str = ""
 ) -> Motion:
-    """A motion from frame `start` of one take to frame `end` of another, in step with both.
+    """Build a motion from frame `start` of one take to frame `end` of another, in step with both.
 
-    With `lead`, so many strides of the first take come before it, and of the other one after it.
+    With `lead`, this number of strides of the first take is played before the transition, and of
+    the second take after it.
 
     Examples
     --------
@@ -108,8 +113,8 @@ def gait_transition(
     ])  # fmt: skip
     weight = np.asarray(smooth_step(np.clip(gone / strides, 0.0, 1.0)), np.float64)
     parts = [
-        _Sampled.of(one, one.times(phase), pace)
-        for one, phase, pace in (
+        _Sampled.of(take, take.times(phase), pace)
+        for take, phase, pace in (
             (before, first + gone, np.gradient(gone) / before.pace),
             (after, last - strides + gone, np.gradient(gone) / after.pace),
         )
@@ -133,7 +138,7 @@ def _frames(strides: float, *paces: float) -> int:
 
 
 def _progress(count: int, first: float, last: float) -> Array:
-    """From 0 to 1 in `count` frames, at a pace that changes smoothly from one to another."""
+    """Values from 0 to 1 in `count` frames, at a pace that changes smoothly."""
     share = np.asarray(smooth_step((np.arange(count - 1) + 0.5) / (count - 1)), np.float64)
     steps = (1.0 - share) * first + share * last
     return np.concatenate([[0.0], np.cumsum(steps)]) / steps.sum()
@@ -141,7 +146,7 @@ def _progress(count: int, first: float, last: float) -> Array:
 
 @dataclass(frozen=True, eq=False)
 class _Sampled:
-    """Poses of a take at n times, facing +Z, and how its root moves per frame of the result."""
+    """Poses of a take at n times, facing +Z, and the movement of its root per frame."""
 
     rotations: Array  # (n, J, 4)
     height: Array

@@ -1,6 +1,6 @@
-"""The fat graph: base poses, and fat edges between them.
+"""Fat graph: base poses and the fat edges between them.
 
-A fat edge is a family of registered clips from one base pose to another: one parametric motion
+A fat edge is a family of registered clips from one base pose to another. It is a parametric motion
 with the parameters turn and speed.
 """
 
@@ -31,12 +31,12 @@ if TYPE_CHECKING:
 
 Array = NDArray[np.float64]
 
-_SPEED_TOLERANCE = 0.05  # m/s by which a speed asked for may be beyond those that can be kept
+_SPEED_TOLERANCE = 0.05  # m/s: requested speeds this far outside the range are not reported
 
 
 @dataclass(frozen=True, eq=False)
 class FatEdge:
-    """Clips from one base pose to another, as one motion with the parameters turn and speed.
+    """Clips from one base pose to another, as a motion with the parameters turn and speed.
 
     Attributes
     ----------
@@ -45,11 +45,11 @@ class FatEdge:
     clips : tuple of Segment
         The examples that are blended.
     members : int
-        Number of clips found, of which the examples are some.
+        Number of clips found, including those that are not used as examples.
     parametric : ParametricMotion
-        By ``turn`` in radians and ``average_speed`` in m/s.
+        Motion with the parameters ``turn`` in radians and ``average_speed`` in m/s.
     bridge : bool
-        Whether its clips were made, to lead from one gait to another.
+        True if its clips were generated to connect two gaits.
 
     Examples
     --------
@@ -69,13 +69,13 @@ class FatEdge:
 
     @cached_property
     def turns(self) -> tuple[float, float]:
-        """Least and largest turn in reach, radians."""
+        """Minimum and maximum turn in reach, in radians."""
         turns = self.parametric.accessible[:, 0]
         return float(turns.min()), float(turns.max())
 
     @cached_property
     def speeds(self) -> tuple[float, float]:
-        """Least and largest speed in reach, m/s."""
+        """Minimum and maximum speed in reach, in m/s."""
         speeds = self.parametric.accessible[:, 1]
         return float(speeds.min()), float(speeds.max())
 
@@ -88,21 +88,21 @@ class FatEdge:
 
 @dataclass(frozen=True, eq=False)
 class FatGraph:
-    """Base poses and fat edges; built by `motionloom.fat_graph.fat_graph`.
+    """Base poses and fat edges, as built by `motionloom.fat_graph.fat_graph`.
 
     Attributes
     ----------
     motions : tuple of Motion
-        With one skeleton and frame rate.
+        Motions with one skeleton and frame rate.
     poses : tuple of (str, int)
         Motion and frame of each base pose.
     offsets : ndarray, shape (B,)
-        Angle from heading to direction of travel, to the left, in each base pose.
+        Angle from heading to direction of travel in each base pose; positive to the left.
     edges : tuple of FatEdge
     removed : dict
-        Number of base poses and clips left out, by reason.
+        Number of dropped base poses and clips, by reason.
     made : tuple of Motion
-        Transitions between gaits that no motion has.
+        Generated transitions between gaits.
 
     Examples
     --------
@@ -135,19 +135,20 @@ class FatGraph:
 
     @cached_property
     def speeds(self) -> tuple[float, float]:
-        """Least and largest speed that can be kept, m/s.
+        """Minimum and maximum speed that can be kept, in m/s.
 
-        A single short edge may be faster: these are the speeds of the slowest and of the fastest
-        round through the graph.
+        A single short edge may be faster. These are the speeds of the slowest and the fastest
+        cycle through the graph.
         """
         ranges = self.gait_speeds
         return min(slow for slow, _ in ranges), max(fast for _, fast in ranges)
 
     @cached_property
     def gait_speeds(self) -> tuple[tuple[float, float], ...]:
-        """Speeds that can be kept in each gait: least and largest, m/s; the slowest gait first.
+        """Minimum and maximum speed that can be kept in each gait, in m/s; the slowest gait first.
 
-        Gaits are the parts that only transitions made by `bridge` join; there is one without them.
+        Gaits are the parts of the graph that are connected only by the transitions of `bridge`.
+        Without such transitions, there is one gait.
         """
         parts: dict[int, set[int]] = {pose: {pose} for pose in range(len(self.poses))}
         own = [edge for edge in self.edges if not edge.bridge]
@@ -165,13 +166,13 @@ class FatGraph:
         return tuple(sorted(ranges))
 
     def _round_speed(self, edges: Sequence[FatEdge], end: int, sign: float) -> float:
-        """Largest mean of `sign` times one end of the speeds over a round, by bisection."""
+        """Largest mean of `sign` times one end of the speeds over a cycle, found by bisection."""
         ends = [(e.source, e.target, sign * e.speeds[end], e.seconds) for e in edges]
         low, high = min(speed for *_, speed, _ in ends), max(speed for *_, speed, _ in ends)
         while high - low > 1e-3:
             middle = 0.5 * (low + high)
             gains = np.zeros(len(self.poses))
-            for _ in range(len(self.poses) + 1):  # longer without end: a round gains
+            for _ in range(len(self.poses) + 1):  # still growing after these: a cycle
                 before = gains.copy()
                 for source, target, speed, seconds in ends:
                     gain = before[source] + (speed - middle) * seconds
@@ -180,11 +181,11 @@ class FatGraph:
         return float(low)
 
     def leaving(self, pose: int) -> list[int]:
-        """Numbers of the edges that leave a base pose; at least one."""
+        """Return the numbers of the edges that leave a base pose; there is at least one."""
         return [number for number, edge in enumerate(self.edges) if edge.source == pose]
 
     def info(self) -> dict[str, Any]:
-        """Figures of the graph as plain data."""
+        """Return the figures of the graph as plain data."""
         return {
             "motions": len(self.motions),
             "frames": sum(map(len, self.motions)),
@@ -211,14 +212,14 @@ class FatGraph:
     def player(
         self, *, direction: float | None = 0.0, speed: float | None = None, start: int = 0
     ) -> FatPlayer:
-        """Endless motion with a given direction and speed; see `FatPlayer`.
+        """Return a player of endless motion with a given direction and speed; see `FatPlayer`.
 
         Parameters
         ----------
         direction : float or None
-            Heading, radians; None: straight on.
+            Heading in radians; None means straight on.
         speed : float or None
-            m/s. None: the usual speed.
+            Speed in m/s; None means the usual speed.
         start : int
             Base pose to start with.
         """
@@ -234,7 +235,7 @@ class FatGraph:
         speed: float | None = None,
         steering: Sequence[tuple[float, float | None, float | None]] = (),
     ) -> Motion:
-        """A walk with given directions and speeds.
+        """Generate a walk with given directions and speeds.
 
         Parameters
         ----------
@@ -243,12 +244,12 @@ class FatGraph:
         direction, speed : float or None
             As in `player`.
         steering : sequence of (second, direction, speed)
-            Changes of both, in order of time; a speed of None stays what it was.
+            Changes of direction and speed, in order of time. With None, the speed does not change.
 
         Returns
         -------
         motion : Motion
-            Its quality tells the takes used, and warns of speeds that cannot be kept.
+            The walk. Its quality lists the takes used and warns about speeds that cannot be kept.
 
         Examples
         --------
@@ -265,7 +266,8 @@ class FatGraph:
             until = round(second * self.fps)
             if not 0 <= until < frames:
                 raise InvalidInput(
-                    f"steering must be within the {seconds:g} s of the walk; got {second:g} s"
+                    f"changes of steering must lie within the {seconds:g} s of the walk; got "
+                    f"{second:g} s"
                 )
             parts += player.blocks(until - at)
             at = until
@@ -277,16 +279,16 @@ class FatGraph:
         return whole.to_motion(self.skeleton, self.fps, "walk").with_quality(player.quality)
 
     def quality(self, motion: Motion, asked: Iterable[float] = ()) -> QualityReport:
-        """Quality of a motion made from this graph, relative to the graph's motions.
+        """Return the quality of a walk through this graph, compared with the motions of the graph.
 
         Parameters
         ----------
         motion : Motion
         asked : iterable of float
-            Speeds asked for, m/s; those that cannot be kept are warnings.
+            Requested speeds, in m/s. Speeds that cannot be kept become warnings.
         """
         report = quality_report(motion, usual=self.statistics)
-        names = [one.name for one in self.motions]
+        names = [motion.name for motion in self.motions]
         takes = TakesUsed.of(motion.sources, motion.fps, dict.fromkeys(names, "not needed"))
         warnings = [text for speed in asked if (text := self._beyond(speed)) is not None]
         return report.with_parts(takes=takes, speeds_m_s=self.speeds, warnings=warnings)
@@ -297,11 +299,11 @@ class FatGraph:
             return None
         kind = "slower" if speed < low else "faster"
         return (
-            f"a speed of {speed:.2f} m/s was asked for, but these takes keep {low:.2f} to "
-            f"{high:.2f} m/s: add {kind} takes, or ask for a speed within"
+            f"a speed of {speed:.2f} m/s was requested, but these takes allow {low:.2f} to "
+            f"{high:.2f} m/s. Add {kind} takes, or request a speed in this range"
         )
 
     @cached_property
     def statistics(self) -> SourceStatistics:
-        """What is usual in the motions, with which synthesized motion is compared."""
+        """Statistics of the motions, the baseline for the quality of generated motion."""
         return SourceStatistics.of(self.motions)

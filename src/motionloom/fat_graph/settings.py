@@ -12,7 +12,7 @@ from motionloom.settings import MotionChoice, preset, setting
 
 @dataclass(frozen=True, kw_only=True)
 class FatGraphSettings(MotionChoice):
-    """How a fat graph is built; see `motionloom.Library.fat_graph`.
+    """Settings for building a fat graph; see `motionloom.Library.fat_graph`.
 
     Examples
     --------
@@ -22,27 +22,29 @@ class FatGraphSettings(MotionChoice):
 
     radius: float = setting(
         0.07,
-        "Largest distance between neighboring poses, root mean square over joints.",
+        "Maximum distance between neighboring poses, root mean square over joints.",
         unit="m",
         above=0.0,
     )
-    features: str | Any = setting("e15x3", "Features by which poses are compared.")
+    features: str | Any = setting("e15x3", "Features used to compare poses.")
     normalize: Literal["heading", "full", "paper"] | None = setting(
         None,
-        "Remove heading and place of every pose, or position and whole rotation of the pelvis "
-        "(full and paper). [heading]",
+        "Remove the heading and position of every pose, or the position and full rotation of the "
+        "pelvis (full and paper). [heading]",
     )
-    poses: int = setting(8, "At most this many base poses.", least=1)
-    k: int | None = setting(None, "Neighbors of a frame that are counted, at most. [all]", least=1)
-    examples: int = setting(20, "Clips of a fat edge that are blended, at most.", least=2)
+    poses: int = setting(8, "Maximum number of base poses.", least=1)
+    k: int | None = setting(
+        None, "Maximum number of neighbors of a frame that are counted. [all]", least=1
+    )
+    examples: int = setting(20, "Maximum number of clips of a fat edge that are blended.", least=2)
     bridge: bool = setting(
-        True, "Make transitions between gaits that share no pose, such as walks and jogs."
+        True, "Generate transitions between gaits that share no pose, such as walks and jogs."
     )
     seed: int | Any = setting(0, "Random seed for sampling blends.", least=0)
 
     @preset
     def kt10(cls: Any) -> FatGraphSettings:
-        """Krüger et al. 2010."""
+        """Settings of Krüger et al. 2010."""
         return cls(features="e15", normalize="paper")
 
     def check(self) -> None:

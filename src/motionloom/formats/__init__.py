@@ -1,7 +1,7 @@
 """File formats: one module or package each, with ``read`` and ``write``.
 
-Units, axes, angles and names that differ from our conventions are converted here and nowhere
-else.
+Units, axes, angles and names that differ from motionloom's conventions are converted here and
+nowhere else.
 """
 
 from motionloom.formats.registry import (

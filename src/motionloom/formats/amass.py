@@ -1,13 +1,13 @@
-"""AMASS files: ``.npz`` with poses of SMPL, SMPL-H or SMPL-X.
+"""AMASS files: ``.npz`` archives with poses of SMPL, SMPL-H or SMPL-X.
 
-Rotations and root path come from the file; the skeleton is neutral, the body shape (``betas``)
-is not used. Nothing in the file is unpickled, and its unpacked size must be in proportion to its
-size on disk.
+Rotations and root path come from the file. The skeleton is neutral; the body shape (``betas``) is
+not used. Nothing in the file is unpickled, and its unpacked size must be in proportion to its size
+on disk.
 
-The neutral skeleton has the joint positions of an average adult in the models' rest pose (a
-T-pose facing +Z, y up, left at +X), in meters from the pelvis, rounded and made symmetric. The
-true positions follow from the body shape and the data of the models, which cannot be
-redistributed: lengths are accurate to a few centimeters only.
+The neutral skeleton has the joint positions of an average adult in the models' rest pose (a T-pose
+facing +Z, y up, left at +X), in meters from the pelvis, rounded and made symmetric. The true
+positions follow from the body shape and the data of the models, which cannot be redistributed.
+Lengths are therefore only accurate to a few centimeters.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ from motionloom.formats.inference import Unit, rotation_to_y_up, unit_from
 from motionloom.motion import Motion, Skeleton
 from motionloom.motion.rotations import quaternions as rot
 
-# Joint, parent, position from the pelvis; None: the mirror image of the left side.
+# Joint, parent, and position relative to the pelvis; None for the mirror image of the left side.
 _BODY = [
     ("pelvis", "", (0.0, 0.0, 0.0)),
     ("left_hip", "pelvis", (0.06, -0.09, -0.01)),
@@ -79,7 +79,7 @@ _FINGERS = {
     "ring": ((0.093, -0.003, -0.025), (0.029, -0.003, -0.003)),
     "thumb": ((0.035, -0.02, 0.03), (0.025, -0.006, 0.02)),
 }
-# End sites that the models do not have: they give feet and head their length.
+# End sites that the models do not have; they give feet and head a length.
 _TIPS = {
     "head": ("head_top", (0.0, 0.17, 0.02)),
     "left_foot": ("left_toe", (0.01, -0.02, 0.1)),
@@ -156,15 +156,15 @@ def _finger_rows(side: str) -> list[tuple[str, str, tuple[float, float, float] |
 
 
 _RATES = ("mocap_framerate", "mocap_frame_rate", "fps", "frame_rate")
-_ROOM = 16_000_000  # bytes that any file may unpack to
-_GROWTH = 200  # or, for larger files, per byte
+_ROOM = 16_000_000  # limit on unpacked bytes for any file
+_GROWTH = 200  # or, for larger files, limit per byte
 _LIMIT = 1e5  # radians or meters; larger values are errors
-# Raised by zipfile, its decompressors and the array header for damaged bytes.
+# Raised by zipfile, its decompressors and the array header parser for damaged bytes.
 _DAMAGE = (
     zipfile.BadZipFile, zlib.error, lzma.LZMAError, ValueError, EOFError, OSError,
     RuntimeError, TypeError, SyntaxError, OverflowError, KeyError, tokenize.TokenError,
 )  # fmt: skip
-# SMPL-X files may hold the parts of a pose instead.
+# SMPL-X files may store the parts of a pose separately.
 _PARTS = (("root_orient", 3), ("pose_body", 63), ("pose_jaw", 3), ("pose_eye", 6),
           ("pose_hand", 90))  # fmt: skip
 
@@ -180,8 +180,9 @@ def read(
 ) -> Motion:
     """Read one motion from an AMASS file; see `motionloom.load` for the options.
 
-    The file holds ``poses`` (T, 66, 72, 156 or 165), axis-angle, and ``trans`` (T, 3). By default
-    z is up, and `unit`, that of ``trans``, is meters. The motion has 22, 24, 52 or 55 joints.
+    The file contains ``poses`` (T, 66, 72, 156 or 165) in axis-angle form and ``trans`` (T, 3). By
+    default z is up, and `unit`, the unit of ``trans``, is meters. The motion has 22, 24, 52 or 55
+    joints.
     """
     repairs = started(path, up=up, fps=fps, strict=strict)
     path = repairs.path
@@ -191,7 +192,7 @@ def read(
         joints = poses.shape[1] // 3
         trans = archive.array("trans") if "trans" in archive else None
         if trans is None:
-            repairs.add("there is no trans; the figure stays in its place")
+            repairs.add("the file has no trans; the figure stays in place")
             trans = np.zeros((len(poses), 3))
         rate = _rate(archive, fps)
         has_shape = "betas" in archive
@@ -202,7 +203,7 @@ def read(
         if wild.any():
             frame = int(np.argwhere(wild)[0, 0])
             archive.refuse(f"{name} of frame {frame} holds {values[wild][0]:g}")
-    warnings = ["lengths are those of a neutral skeleton, to a few centimeters"]
+    warnings = ["bone lengths come from a neutral skeleton and are accurate to a few centimeters"]
     if has_shape:
         warnings[0] += "; the body shape (betas) is not used"
     turn = rotation_to_y_up(up or "z")
@@ -215,7 +216,7 @@ def read(
         head, *ankles = motion.role_positions(["head", "left_ankle", "right_ankle"])[..., 1].T
         if np.median(head - np.mean(ankles, axis=0)) < 0.5:  # meters; most captures stand
             warnings.append(
-                "the figure lies down most of the time: is z up? Else give the axis as up"
+                "the figure lies down most of the time: if z is not up, set the option up"
             )
     scale = Unit(meters, "AMASS is in meters" if unit is None else "given")
     origin = repairs.origin("amass", scale, up=up or "z", frame_time=1.0 / rate, warnings=warnings)
@@ -223,7 +224,7 @@ def read(
 
 
 class _Archive:
-    """Arrays of an ``.npz`` file by name; sizes are checked before unpacking."""
+    """The arrays of an ``.npz`` file by name; sizes are checked before unpacking."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
@@ -253,7 +254,7 @@ class _Archive:
         raise MotionFormatError(problem, path=self.path)
 
     def array(self, name: str) -> NDArray[np.float64]:
-        """A numeric array of the archive in double precision."""
+        """Return a numeric array of the archive in double precision."""
         info = self.members[name]
         if info.file_size > self.room:
             self.refuse(
@@ -293,14 +294,14 @@ def _poses(archive: _Archive) -> NDArray[np.float64]:
         poses = np.concatenate(parts, axis=1)
     else:
         names = ", ".join(sorted(archive.members)[:12]) or "nothing"
-        archive.refuse(f"there are no poses, so this is not a motion; the file holds {names}")
+        archive.refuse(f"not a motion: the file has no poses, only {names}")
     if poses.ndim == 3 and poses.shape[2] == 3:
         poses = poses.reshape(len(poses), -1)
     if poses.ndim != 2 or poses.shape[1] // 3 not in MODELS or poses.shape[1] % 3:
         sizes = ", ".join(f"{3 * count} ({name})" for count, (name, _) in MODELS.items())
         archive.refuse(f"poses must have shape (T, N) with N one of {sizes}; found {poses.shape}")
     if len(poses) == 0:
-        archive.refuse("there are no frames")
+        archive.refuse("the file has no frames")
     return poses
 
 
@@ -312,5 +313,5 @@ def _rate(archive: _Archive, fps: float | None) -> float:
             values = archive.array(name)
             if values.size == 1 and 1e-3 <= float(values.flat[0]) <= 1e6:
                 return float(values.flat[0])
-            archive.refuse(f"{name} must be one positive number; give the rate as fps")
-    archive.refuse("the frame rate (mocap_framerate) is missing; give it as fps")
+            archive.refuse(f"{name} must be a single positive number; set the rate with fps")
+    archive.refuse("the frame rate (mocap_framerate) is missing; set it with fps")

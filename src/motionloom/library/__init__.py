@@ -1,7 +1,7 @@
-"""`Library`: a store of motions with every verb as a method, and the types that verbs return.
+"""`Library`: a store of motions with a method for every task, and the types they return.
 
-The command line and the studio import from here and from `motionloom.library.settings`, and from
-nothing beneath.
+The command line and the studio import only from here and from `motionloom.library.settings`, never
+from lower layers.
 """
 
 from typing import TYPE_CHECKING

@@ -1,4 +1,4 @@
-"""Collections of what is known about single motions: labels, beats, captions."""
+"""Annotations of motions: labels, beats and captions."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 
 class LabelCollection(Mapping[str, tuple[str, ...]]):
-    """Labels of the motions of a library: a mapping from motion to its labels, each sorted.
+    """Labels of the motions in a library: a mapping from motion name to sorted labels.
 
     Examples
     --------
@@ -55,7 +55,7 @@ class LabelCollection(Mapping[str, tuple[str, ...]]):
         return len(self._store)
 
     def labeled(self) -> dict[str, tuple[str, ...]]:
-        """Labels of every motion that has any, read at once."""
+        """Labels of all labeled motions, read in one query."""
         return self._store.catalogue.labels()
 
     def counts(self) -> dict[str, int]:
@@ -63,7 +63,7 @@ class LabelCollection(Mapping[str, tuple[str, ...]]):
         return self._store.label_counts()
 
     def motions(self, label: str) -> tuple[str, ...]:
-        """Names of the motions with a label."""
+        """Names of the motions with this label."""
         return self._store.with_label(label)
 
     def segments(self, name: str) -> list[tuple[Segment, str]]:
@@ -79,24 +79,24 @@ class LabelCollection(Mapping[str, tuple[str, ...]]):
         self._store.label(place, *labels, remove=True)
 
     def read(self, path: str | Path) -> dict[str, int]:
-        r"""Add the labels of a file: CSV, ELAN or JSON as in BABEL.
+        r"""Add the labels of a CSV file, an ELAN file, or a JSON file in the format of BABEL.
 
         Parameters
         ----------
         path : str or Path
-            See `motionloom.text.label_files`. A motion is named as in the library, or by the end
-            of its name.
+            File to read; see `motionloom.text.label_files`. It refers to a motion by its name in
+            the library, or by the end of that name.
 
         Returns
         -------
         report : dict
-            ``labels``: labels added; ``motions``: to how many motions; ``unmatched``: rows whose
-            motion the library does not have.
+            ``labels``, the number of labels added; ``motions``, the number of motions that received
+            them; ``unmatched``, the number of rows whose motion is not in the library.
 
         Raises
         ------
         InvalidInput
-            If the file is damaged or no row names a motion; nothing is changed then.
+            If the file is damaged or no row matches a motion. The library is then unchanged.
 
         Examples
         --------
@@ -128,7 +128,7 @@ class LabelCollection(Mapping[str, tuple[str, ...]]):
                 parts.append((name, *self._frames(name, row), row.label))
         if not whole and not parts:
             raise InvalidInput(
-                f"{path}: none of its {len(rows)} labels names a motion of the library"
+                f"{path}: none of its {len(rows)} labels matches a motion of the library"
             )
         with store.change("label"):
             merged = {name: [*self[name], *labels] for name, labels in whole.items()}
@@ -149,7 +149,7 @@ class LabelCollection(Mapping[str, tuple[str, ...]]):
         only: str | Iterable[str] | None = None,
         exclude: str | Iterable[str] | None = None,
     ) -> int:
-        """Write the labels of motions and segments to a CSV, ELAN or BABEL-like JSON file.
+        """Write the labels of motions and segments to a CSV, ELAN or JSON (BABEL format) file.
 
         Returns
         -------
@@ -174,7 +174,7 @@ class LabelCollection(Mapping[str, tuple[str, ...]]):
         return len(rows)
 
     def _frames(self, name: str, row: LabelRow) -> tuple[int, int]:
-        """The frames ``[start, end)`` of a motion that a label is of."""
+        """Frames ``[start, end)`` of a motion that a label covers."""
         entry = self._store.entry(name)
         rate = 1.0 if row.in_frames else entry.fps
         start = round((row.start or 0.0) * rate)
@@ -188,7 +188,7 @@ class LabelCollection(Mapping[str, tuple[str, ...]]):
 
 
 class BeatCollection:
-    """Motion beats of the takes of a library: found, or set by hand and kept.
+    """Motion beats of the takes in a library, detected or set by hand.
 
     Examples
     --------
@@ -210,9 +210,9 @@ class BeatCollection:
     def of(
         self, take: str | Sequence[str], settings: BeatSettings | None = None, **options: Any
     ) -> Beats:
-        """Motion beats of a take, or of several that were danced together; see `motionloom.beats`.
+        """Return the beats of a take, or of several danced together; see `motionloom.beats`.
 
-        Tempo, first beat and partners that were `set` are used.
+        A tempo, first beat and partners saved with `set` are taken into account.
 
         Parameters
         ----------
@@ -227,14 +227,14 @@ class BeatCollection:
         return beats_of(motions, BeatSettings.given(settings, options))
 
     def is_rhythmic(self, take: str) -> bool:
-        """Whether a take has a rhythm; false for takes that are too short or have no feet."""
+        """Return whether a take has a rhythm; false if it is too short or has no feet."""
         try:
             return self[take].rhythmic
         except MotionloomError:
             return False
 
     def manual(self) -> dict[str, GivenBeats]:
-        """Beats, tempos and partners that were `set`, by take."""
+        """Beats, tempos and partners saved with `set`, by take."""
         from motionloom.dance.motion_beats.manual_beats import given_beats
 
         return given_beats(self._store)
@@ -247,25 +247,25 @@ class BeatCollection:
         first_beat: float | None = None,
         times: Sequence[float] | None = None,
     ) -> tuple[str, ...]:
-        """Keep tempo, first beat and partners of takes with the library, for all verbs.
+        """Save the tempo, first beat and partners of takes in the library, for all methods.
 
         Parameters
         ----------
         takes : str or sequence of str
-            Name of a take. Names in a list, or with ``+`` between them, are takes of one
-            performance: their beats are found together. Wildcards pair names that match alike:
-            ``"60_*+61_*"``.
+            Name of a take. Names in a list, or joined with ``+``, are takes of one performance,
+            whose beats are detected together. Wildcards pair corresponding names: ``"60_*+61_*"``.
         bpm : float, optional
-            Tempo, beats per minute. Default: found.
+            Tempo, in beats per minute. Default: detected.
         first_beat : float, optional
-            Time of the first beat, seconds. Default: found.
+            Time of the first beat, in seconds. Default: detected.
         times : sequence of float, optional
-            The beats themselves, seconds; they replace those that would be found. See `edit`.
+            All beat times, in seconds, instead of detected beats. See `edit`.
 
         Returns
         -------
         names : tuple of str
-            The takes that were changed. A single take without anything given is forgotten.
+            The takes that were changed. For a single take without any values, saved values are
+            deleted.
 
         Examples
         --------
@@ -285,14 +285,14 @@ class BeatCollection:
         )
         from motionloom.library.crowd_plan import expanded
 
-        BeatSettings(bpm=bpm, first_beat=first_beat)  # raises if they mean nothing
+        BeatSettings(bpm=bpm, first_beat=first_beat)  # raises if the values are invalid
         store, manual = self._store, self.manual()
         text = takes if isinstance(takes, str) else "+".join(takes)
         changed: list[str] = []
         for group in expanded(text, store.names):
             together = group.split("+")
             for name in together:
-                entry = store.entry(name)  # raises if there is none
+                entry = store.entry(name)  # raises if there is no such take
                 beats = () if times is None else checked_times(times, entry.frames / entry.fps)
                 partners = tuple(other for other in together if other != name)
                 _keep(manual, name, GivenBeats(bpm, first_beat, partners, beats))
@@ -310,25 +310,25 @@ class BeatCollection:
         add: Sequence[float] = (),
         remove: Sequence[int] = (),
     ) -> Beats:
-        """Move, add and remove single beats of a take, and keep them with the library.
+        """Move, add and remove single beats of a take, and save them in the library.
 
         Parameters
         ----------
         take : str
         times : sequence of float, optional
-            All beats, seconds, in place of the present ones; an empty one forgets what was set,
-            and beats are found again.
+            All beat times, in seconds, which replace the current ones. An empty sequence deletes
+            saved beats, so that beats are detected again.
         move : mapping of int to float, optional
-            Number of a beat, from 0, to its new time in seconds.
+            Index of a beat, from 0, to its new time in seconds.
         add : sequence of float
-            Times of new beats, seconds.
+            Times of new beats, in seconds.
         remove : sequence of int
-            Numbers of beats.
+            Indices of beats to remove.
 
         Returns
         -------
         beats : Beats
-            All beats after the change; tempo, first beat and partners that were set stay.
+            All beats after the change. A saved tempo, first beat and partners are kept.
 
         Examples
         --------
@@ -360,14 +360,14 @@ class BeatCollection:
 
 
 def _keep(manual: dict[str, GivenBeats], name: str, beats: GivenBeats) -> None:
-    """Put beats of a take into the table of all; nothing known means no row."""
+    """Store the beats of a take in the table of all takes, or delete its row if nothing is set."""
     manual.pop(name, None)
     if beats != type(beats)():
         manual[name] = beats
 
 
 class CaptionCollection:
-    """Events that motions show, found by rule, and words learned from labels.
+    """Captions of motions: events found by fixed rules, and words learned from labels.
 
     Examples
     --------
@@ -384,14 +384,14 @@ class CaptionCollection:
         Raises
         ------
         RoleError
-            If the skeleton lacks a joint of trunk, arms or legs.
+            If the skeleton lacks a joint of the trunk, arms or legs.
         """
         from motionloom.text.captions import captions
 
         return captions(self._store[name])
 
     def describe(self, *, workers: int | None = None, progress: Progress | None = None) -> int:
-        """Describe all motions and index their words, as `Library.find` does when needed.
+        """Describe all motions and index their words in advance; `Library.find` does so if needed.
 
         Returns
         -------
@@ -403,15 +403,15 @@ class CaptionCollection:
         return len(open_index(self._store, workers=workers, progress=progress))
 
     def words(self, name: str, max: int = 5) -> list[tuple[str, float]]:
-        """Words that similar motions are labeled with, each with its confidence.
+        """Predict words for a motion from the labels of similar motions, with confidences.
 
-        They are learned from the labels of the other motions of the library, and their confidence
-        is measured on motions that have labels: the share of such predictions that are right.
+        The words are learned from the labels of the other motions in the library. Their confidence
+        is the share of correct predictions, measured on labeled motions.
 
         Returns
         -------
         words : list of (str, float)
-            The most likely first; empty if too few motions have labels.
+            Most likely first; empty if too few motions have labels.
         """
         from motionloom.text.text_index import open_index
 

@@ -1,4 +1,4 @@
-"""Collections of what a library keeps: parametric motions, graphs, controllers, dances, webs."""
+"""Collections of saved results: parametric motions, graphs, controllers, choreographies, webs."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 
 class ParametricCollection(Mapping[str, "ParametricMotion"]):
-    """Stored parametric motions by name.
+    """Saved parametric motions by name.
 
     Examples
     --------
@@ -64,21 +64,21 @@ class ParametricCollection(Mapping[str, "ParametricMotion"]):
         return len(tuple(iter(self)))
 
     def load(self, name: str, *, by: Any = None) -> ParametricMotion:
-        """A parametric motion by name.
+        """Load a parametric motion by name.
 
         Parameters
         ----------
         name : str
         by : optional
-            The parameters again, if they are functions that cannot be imported. A function that a
-            module defines is stored by reference, scores with their numbers.
+            The parameters, if they are functions that cannot be imported. A function defined in a
+            module is saved by reference; scores are saved with their numbers.
         """
         from motionloom.parametric.artifact import open_parametric
 
         return open_parametric(self._store, name, by=by)
 
     def about(self) -> list[dict[str, Any]]:
-        """Rows with ``name``, parameters ``by`` and number of ``examples``; reads no motion."""
+        """Rows with ``name``, parameters ``by`` and number of ``examples``; no motion is read."""
         from motionloom.parametric.artifact import KIND
 
         rows = []
@@ -89,20 +89,21 @@ class ParametricCollection(Mapping[str, "ParametricMotion"]):
                 rows.append({"name": name, "by": by, "examples": len(about["examples"])})
             except (LookupError, TypeError):
                 raise LibraryError(
-                    f"{self._store.path}: the parametric motion {name!r} is damaged; build it again"
+                    f"{self._store.path}: the parametric motion {name!r} is damaged; rebuild it "
+                    f"with motionloom parametrize"
                 ) from None
         return rows
 
     @staticmethod
     def kinds() -> tuple[ParameterKind, ...]:
-        """Kinds of parameters that a parametric motion can have."""
+        """Available kinds of parameters for parametric motions."""
         from motionloom.parametric.parameter_text import parameter_kinds
 
         return parameter_kinds()
 
 
 class GraphCollection:
-    """Stored motion graphs, the settings used last, and edits of transitions."""
+    """Saved motion graphs, the settings of the last one, and edits of transitions."""
 
     def __init__(self, store: Store) -> None:
         self._store = store
@@ -114,7 +115,7 @@ class GraphCollection:
         workers: int | None = None,
         progress: Progress | None = None,
     ) -> EditedGraph:
-        """The motion graph of `settings`, with all transitions found and the state of each.
+        """Motion graph for `settings`, with all candidate transitions and their states.
 
         Examples
         --------
@@ -128,33 +129,33 @@ class GraphCollection:
         return library_graph(self._store, settings, workers=workers, progress=progress)
 
     def is_built(self, settings: GraphSettings) -> bool:
-        """Whether the graph of `settings` is stored, so that it need not be built."""
+        """Return whether the graph for `settings` is already built and saved."""
         from motionloom.motion_graph.artifact import is_built
 
         return is_built(self._store, settings)
 
     def motions(self, settings: GraphSettings) -> tuple[str, ...]:
-        """Names of the motions that `settings` choose."""
+        """Names of the motions that `settings` select."""
         from motionloom.motion_graph.artifact import graph_names
 
         return tuple(graph_names(self._store, settings))
 
     @property
     def settings(self) -> GraphSettings | None:
-        """Settings that `keep` stored last, or None."""
+        """Settings that `keep` saved last, or None."""
         from motionloom.motion_graph.artifact import graph_settings
 
         return graph_settings(self._store)
 
     def keep(self, settings: GraphSettings) -> None:
-        """Store the settings of a graph: commands without graph options use them."""
+        """Save the settings of a graph; commands without graph options use them."""
         from motionloom.motion_graph.artifact import save_graph_settings
 
         save_graph_settings(self._store, settings)
 
     @property
     def edits(self) -> Edits:
-        """Transitions that were removed or locked by hand."""
+        """Transitions removed or locked by hand."""
         from motionloom.motion_graph.edits import library_edits
 
         return library_edits(self._store)
@@ -162,13 +163,13 @@ class GraphCollection:
     def edit(
         self, action: Literal["remove", "lock", "restore"], transition: str | TransitionKey
     ) -> Edits:
-        """Remove, lock or restore a transition, in all motion graphs of the library.
+        """Remove, lock or restore a transition in all motion graphs of the library.
 
         Parameters
         ----------
         action : {"remove", "lock", "restore"}
-            Exclude it from every graph; include it in every graph that has both motions; or
-            undo an edit.
+            Exclude the transition from every graph, include it in every graph that has both
+            motions, or undo an edit.
         transition : str or TransitionKey
             ``NAME:FRAME,NAME:FRAME``.
 
@@ -180,7 +181,7 @@ class GraphCollection:
         Raises
         ------
         InvalidInput, LibraryError
-            If the library has no such motion, or the motion no such frame.
+            If the motion or the frame does not exist.
         """
         from motionloom.motion_graph.edits import TransitionKey, edit
 
@@ -199,26 +200,26 @@ class GraphCollection:
         max_weights: int | None = None,
         output: str | Path | None = None,
     ) -> LearnedWeights:
-        """Learn weights of joint pairs for the distance jrd from pairs of poses tagged by hand.
+        """Learn weights of joint pairs for the distance jrd from manually tagged pairs of poses.
 
         Parameters
         ----------
         tags : str or Path
             CSV file with rows ``NAME:FRAME, NAME:FRAME, 1`` (similar) or ``0`` (not).
         method : {"nnls", "tang"}
-            Non-negative least squares with an intercept, or absolute values of the least squares
-            without one, as Tang et al. (2008) and Kravcevich (2014) have it.
+            Non-negative least squares with an intercept, or the absolute values of a least-squares
+            solution without intercept, as in Tang et al. (2008) and Kravcevich (2014).
         max_weights : int, optional
-            Keep only the largest weights, at most this many.
+            Maximum number of weights to keep, largest first.
         output : str or Path, optional
             Write the weights to this file, for `Library.motion_graph(distance=FILE)`.
 
         Returns
         -------
         learned : LearnedWeights
-            ``weights`` (pair of roles to weight, the largest first), ``tagged`` (number of pairs of
-            poses), and ``auc`` and ``equal_auc``: how well these and equal weights order pairs of
-            poses whose motions were excluded.
+            ``weights`` (pair of roles to weight, largest first), ``tagged`` (number of tagged
+            pairs), and ``auc`` and ``equal_auc``: how well these weights and equal weights rank
+            pairs of poses from held-out motions.
         """
         from motionloom.features.joint_weights import learned_weights, read_tags, save_weights
 
@@ -229,7 +230,7 @@ class GraphCollection:
 
 
 class ControllerCollection:
-    """Stored motion-matching databases; `Library.motion_matching` builds and opens them."""
+    """Saved motion matching databases; `Library.motion_matching` builds and opens them."""
 
     def __init__(self, store: Store) -> None:
         self._store = store
@@ -240,14 +241,14 @@ class ControllerCollection:
         return sum(artifact.kind == KIND for artifact in self._store.artifacts.list())
 
     def is_built(self, settings: MatchingSettings) -> bool:
-        """Whether the database of `settings` is stored, so that it need not be built."""
+        """Return whether the database for `settings` is already built and saved."""
         from motionloom.motion_matching.artifact import is_built
 
         return is_built(self._store, settings)
 
 
 class ChoreographyCollection(MutableMapping[str, "Choreography"]):
-    """Stored choreographies by name.
+    """Saved choreographies by name.
 
     Examples
     --------
@@ -288,7 +289,7 @@ class ChoreographyCollection(MutableMapping[str, "Choreography"]):
         return len(tuple(iter(self)))
 
     def load(self, path: str | Path) -> Choreography:
-        """Read a choreography of takes of this library from a JSON file."""
+        """Read a choreography that uses takes of this library from a JSON file."""
         from motionloom.dance.choreography_file import load_choreography
 
         return load_choreography(path, self._store.__getitem__)
@@ -296,19 +297,19 @@ class ChoreographyCollection(MutableMapping[str, "Choreography"]):
     def for_music(
         self, music: Music | str | Path, *, kind: str | None = None, meter: int | None = None
     ) -> Choreography:
-        """The first choreography of a kind; without a kind, of the meter of the music.
+        """Return the first choreography of a kind, or with the meter of the music.
 
         Parameters
         ----------
         music : Music, the path of a music file, or "tune"
         kind : str, optional
         meter : int, optional
-            Beats per bar. Default: of the music.
+            Beats per bar. Default: that of the music.
 
         Raises
         ------
         InvalidInput
-            If no choreography fits.
+            If there is no such choreography.
         """
         from motionloom.dance.choreography import for_music
         from motionloom.dance.choreography_file import saved_choreographies
@@ -325,7 +326,7 @@ class ChoreographyCollection(MutableMapping[str, "Choreography"]):
 
 
 class WebCollection:
-    """Match webs of pairs of motions: built once, for searches at the speed of a slider.
+    """Match webs of pairs of motions, built once for interactive searches.
 
     Examples
     --------
@@ -348,14 +349,14 @@ class WebCollection:
         return self.of(a, b)
 
     def of(self, a: str, b: str, options: WebOptions | None = None) -> Web:
-        """The match web of two motions: rows are frames of `a`, columns of `b`.
+        """Match web of two motions: rows are frames of `a`, columns are frames of `b`.
 
         Parameters
         ----------
         a, b : str
             Names of the motions.
         options : WebOptions, optional
-            The options that it was built with.
+            Options that the web was built with.
         """
         from motionloom.search.match_web.store import WebStore
 
@@ -370,7 +371,7 @@ class WebCollection:
         progress: Progress | None = None,
         **options: Any,
     ) -> WebReport:
-        """Compare all pairs of motions and keep their match webs, for ``method="web"``.
+        """Compare all pairs of motions and save their match webs, for ``method="web"``.
 
         Pairs that are already built are skipped.
 
@@ -378,7 +379,7 @@ class WebCollection:
         ----------
         settings : WebSettings, optional
         workers : int, optional
-            Processes. Default: one per core, fewer for little work.
+            Number of processes. Default: one per core, fewer for small tasks.
         progress : callable, optional
             Called with the number of pairs done since the last call.
 
@@ -396,7 +397,7 @@ class WebCollection:
 
     @takes(WebSettings)
     def missing(self, settings: WebSettings | None = None, **options: Any) -> LeftToBuild:
-        """What `build` with these settings would still build.
+        """Estimate the work that `build` would still do with these settings.
 
         Parameters
         ----------

@@ -1,4 +1,4 @@
-"""Two segments of a library compared frame by frame: distance matrix, minima, match web, paths."""
+"""Frame-by-frame comparison of two segments: distance matrix, minima, match web, paths."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 
 class Comparison:
-    """Frames of one segment (rows) against those of another (columns); see `Library.compare`.
+    """Comparison of the frames of two segments (rows and columns); see `Library.compare`.
 
     Attributes
     ----------
@@ -40,7 +40,7 @@ class Comparison:
     shape : (int, int)
         Rows and columns of the segments.
     first_row, first_column : int
-        Where the segments begin in their takes, at `rate`.
+        First row and column of the segments in their takes, at `rate`.
     """
 
     def __init__(
@@ -71,22 +71,22 @@ class Comparison:
         return self._store.limits.alpha
 
     def matrix(self, rows: slice = slice(None)) -> NDArray[np.float64]:
-        """Distances of some rows to all columns, shape (M, N)."""
+        """Distances between the given rows and all columns, shape (M, N)."""
         return self._matrix.block(rows)
 
     def minima(self) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
-        """One-dimensional minima, and the valid region around them, both of shape (M, N)."""
+        """One-dimensional minima and the valid region around them, both of shape (M, N)."""
         matrix = self.matrix()
         minima = matrix_minima(matrix, edges=self._store.limits.edge_minima)
         return minima > 0, valid_region(matrix, alpha=self.alpha, minima=minima)
 
     def web(self, *, max_cells: int | None = None) -> Web:
-        """Match web of both whole takes: the saved one, or one built now.
+        """Match web of the two whole takes, saved or built now.
 
         Parameters
         ----------
         max_cells : int, optional
-            Raise `InvalidInput` instead of building a web of a larger matrix.
+            Raise `InvalidInput` instead of building the web of a larger matrix.
         """
         a, b = str(self.a.name), str(self.b.name)
         try:
@@ -97,8 +97,8 @@ class Comparison:
                 and len(self._whole_rows) * len(self._whole_columns) > max_cells
             ):
                 raise InvalidInput(
-                    f"the match web of {a} and {b} is too large to be built now; build it with "
-                    f"motionloom web {self._library.path} build"
+                    f"the match web of {a} and {b} is too large to build on request. Build it "
+                    f"in advance with motionloom web {self._library.path} build"
                 ) from None
             return motion_web(
                 self._whole_rows,
@@ -109,9 +109,9 @@ class Comparison:
             )
 
     def sequences(self, web: Web, *, max_distance: float) -> list[Candidate]:
-        """Match sequences of the rows among the columns, by `web`.
+        """Match sequences of the rows among the columns, found in `web`.
 
-        Rows count from the start of the row segment, columns from the start of the take.
+        Rows are counted from the start of the row segment, columns from the start of the take.
         """
         start, end = self.rows
         rules = self._store.limits
@@ -128,8 +128,8 @@ class Comparison:
             occupied=[(start, end)] if self.a.name == self.b.name else [],
         )
         low, high = self.first_column, self.first_column + self.shape[1]
-        found = web_matches(index, start, end, limits)
-        return [one for one in found if low <= one.start and one.end <= high]
+        matches = web_matches(index, start, end, limits)
+        return [match for match in matches if low <= match.start and match.end <= high]
 
     def dtw_matches(self, *, max: int = 20) -> list[Match]:
         """Matches of the rows among the columns by dynamic time warping, nearest first."""

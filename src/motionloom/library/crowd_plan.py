@@ -1,4 +1,4 @@
-"""Plans of crowds: settings with defaults, takes, and the choreography learned from them."""
+"""Plan of a crowd: settings with defaults, takes, and the choreography learned from them."""
 
 from __future__ import annotations
 
@@ -30,20 +30,20 @@ if TYPE_CHECKING:
 
 
 class CrowdPlan:
-    """A crowd to be made: `takes`, then `choreography`, then `run`.
+    """Plan of a crowd. Call `takes`, then `choreography`, then `run`.
 
     Parameters
     ----------
     kind : {"ballroom", "march"}
     given : mapping
-        Settings by name, also flat: options of groups by their own names. Those that are missing
-        come from the description, or are defaults.
+        Settings by name; fields of groups may be listed by their names alone. Missing settings come
+        from the description, or have their defaults.
     description : Path, optional
         A crowd description: a TOML or JSON file of settings.
     library : Store, optional
-        Where takes are looked up. Default: the library that the settings name.
+        Library with the takes. Default: the library named in the settings.
     read : callable, optional
-        Reads a take that is a file. Default: `motionloom.load`.
+        Function that reads a take from a file. Default: `motionloom.load`.
 
     Examples
     --------
@@ -65,14 +65,14 @@ class CrowdPlan:
         self._read = read or _read
         self.given = _merged(kind, given, description)
         defaults = {} if self._described else _defaults(kind, self.given)
-        # Any: a BallroomSettings or a MarchSettings, by kind.
+        # Any: BallroomSettings or MarchSettings, depending on the kind.
         self.settings: Any = settings_from(kind, defaults | self.given, description)
         self.names = list(self.settings.movements.takes)
         if self.settings.movements.library is not None:
             self._look_up()
 
     def takes(self) -> list[Any]:
-        """The takes to learn from, couples for a ballroom; none for the built-in ones."""
+        """Takes to learn from (couples for a ballroom); empty for the built-in takes."""
         if not self.settings.has_takes:
             return []
         return self._couples() if self.kind == "ballroom" else self._walks()
@@ -82,7 +82,7 @@ class CrowdPlan:
         takes: Sequence[Any] | None = None,
         progress: Callable[[int], None] | None = None,
     ) -> Choreography:
-        """The choreography learned from the takes, or the built-in waltz or march."""
+        """Choreography learned from the takes, or the built-in waltz or march."""
         settings, movements = self.settings, self.settings.movements
         graph: dict[str, Any] = {
             "graph": movements.graph,
@@ -113,7 +113,7 @@ class CrowdPlan:
         return marching_steps(takes, fps=settings.fps, progress=progress, **graph)
 
     def fitted(self, choreography: Choreography) -> Any:
-        """The settings with tempo, radius, speed and street that suit the choreography."""
+        """Settings with a tempo, radius, speed and street that suit the choreography."""
         settings = self.settings
         if self.settings.has_takes and not (self._described or self.given.keys() & _MUSIC):
             tempo = min(max(float(round(60.0 / choreography.period)), 40.0), 240.0)
@@ -134,7 +134,7 @@ class CrowdPlan:
     def run(
         self, choreography: Choreography, *, progress: Progress | None = None
     ) -> Ballroom | March:
-        """Make the crowd move; `progress` is called after every movement."""
+        """Synthesize the crowd; `progress` is called after every movement."""
         settings = self.fitted(choreography)
         if isinstance(settings, BallroomSettings):
             from motionloom.crowd.ballroom import ballroom
@@ -145,23 +145,25 @@ class CrowdPlan:
         return march(settings, choreography, progress=progress)
 
     def _look_up(self) -> None:
-        """Find the takes of the library that names and labels select."""
+        """Find the takes of the library selected by names and labels."""
         if self._library is None:
             self._library = Store(self.settings.movements.library or "")
         if not len(self._library):
             raise InvalidInput(f"{self._library.path}: the library is empty; import motions first")
-        known = list(self._library.names)
+        candidates = list(self._library.names)
         if self.settings.movements.label:
             from motionloom.search.filters import labeled
 
             labels = self.settings.movements.label
-            found = {n for label in labels for n in labeled(self._library, label)}
-            known = [name for name in known if name in found]
-        named = (name for text in self.settings.movements.takes for name in expanded(text, known))
-        self.names = list(dict.fromkeys(named)) if self.settings.movements.takes else known
+            labeled_takes = {n for label in labels for n in labeled(self._library, label)}
+            candidates = [name for name in candidates if name in labeled_takes]
+        named = (
+            name for text in self.settings.movements.takes for name in expanded(text, candidates)
+        )
+        self.names = list(dict.fromkeys(named)) if self.settings.movements.takes else candidates
 
     def _motion(self, name: str) -> Motion:
-        """A take, or a segment of one, by name or file."""
+        """Load a take, or a segment of one, by name or from a file."""
         if self._library is None:
             return self._read(name)
         from motionloom.motion.segment import Segment, split_segment
@@ -187,12 +189,14 @@ class CrowdPlan:
 
         if self.settings.movements.meter not in (None, METER):
             raise InvalidInput(
-                f"meter of a march must be {METER} beats, one stride; "
-                f"got {self.settings.movements.meter}"
+                f"the meter of a march must be {METER} beats, one stride; got "
+                f"{self.settings.movements.meter}"
             )
         for name in self.names:
             if "+" in name:
-                raise InvalidInput(f"soldiers march alone; {name!r} names several takes")
+                raise InvalidInput(
+                    f"each soldier needs a single take, but {name!r} names several takes"
+                )
         return [self._motion(name) for name in self.names]
 
 
@@ -200,10 +204,10 @@ _MUSIC = {"music", "tempo_bpm"}
 
 
 def _merged(kind: str, given: Mapping[str, Any], path: Path | None) -> dict[str, Any]:
-    """Settings of a crowd description, replaced by those that are given."""
+    """Settings of a crowd description, overridden by the given settings."""
     values = {} if path is None else file_values(path)
     if values.pop("kind", kind) != kind:
-        raise InvalidInput(f"{path}: describes another kind of crowd than a {kind}")
+        raise InvalidInput(f"{path}: does not describe a {kind}")
     if given.get("library") is not None:
         values.pop("takes", None)
     if "music" in given and "tempo_bpm" not in given:
@@ -214,7 +218,7 @@ def _merged(kind: str, given: Mapping[str, Any], path: Path | None) -> dict[str,
 
 
 def _defaults(kind: str, given: Mapping[str, Any]) -> dict[str, Any]:
-    """Settings of the default ballroom and march."""
+    """Default settings of a ballroom or march."""
     if kind == "ballroom":
         defaults: dict[str, Any] = {"tempo_bpm": DEFAULT_TEMPO}
     else:
@@ -227,12 +231,12 @@ def _defaults(kind: str, given: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _speed_is_free(given: Mapping[str, Any]) -> bool:
-    """Whether the speed of a march is not given, flat or in its formation."""
+    """Return whether the speed of a march is unset, both directly and in its formation."""
     return "speed" not in given and given.get("formation", Formation()).speed is None
 
 
 def expanded(text: str, names: Sequence[str]) -> list[str]:
-    """Names that match a pattern; ``60_*+61_*`` pairs names whose wildcards match alike.
+    """Names that match a pattern; ``60_*+61_*`` pairs names with the same wildcard text.
 
     Examples
     --------
@@ -245,20 +249,22 @@ def expanded(text: str, names: Sequence[str]) -> list[str]:
         return [text]
     first, *others = text.split("+")
     pattern = re.compile("(.*)".join(re.escape(piece) for piece in first.split("*")))
-    found = []
+    matches = []
     for name in names:
         match = pattern.fullmatch(name)
         if match is not None:
             parts = [name, *(_filled(other, match.groups()) for other in others)]
             if set(parts) <= set(names):
-                found.append("+".join(parts))
-    if not found:
-        raise InvalidInput(f"no take matches {text}; there are {', '.join(names[:8])} ...")
-    return found
+                matches.append("+".join(parts))
+    if not matches:
+        raise InvalidInput(
+            f"no take matches {text}; the first takes are {', '.join(names[:8])} ..."
+        )
+    return matches
 
 
 def _filled(pattern: str, pieces: Sequence[str]) -> str:
-    """A pattern with its wildcards replaced."""
+    """Replace the wildcards of a pattern."""
     for piece in pieces:
         pattern = pattern.replace("*", piece, 1)
     return pattern
@@ -267,7 +273,7 @@ def _filled(pattern: str, pieces: Sequence[str]) -> str:
 def _partners(text: str) -> list[str]:
     names = [name.strip() for name in text.split("+")]
     if len(names) > 2 or not all(names):
-        raise InvalidInput(f"a couple is written LEADER+FOLLOWER; got {text!r}")
+        raise InvalidInput(f"a couple must be written LEADER+FOLLOWER; got {text!r}")
     return names
 
 

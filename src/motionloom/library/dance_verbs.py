@@ -1,4 +1,4 @@
-"""Verbs of a library that dance: choreographies, and crowds."""
+"""Methods of a library for choreographies and crowds."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 class DanceVerbs:
-    """Verbs that dance."""
+    """Methods for choreographies and crowds."""
 
     store: Store
 
@@ -32,14 +32,14 @@ class DanceVerbs:
         progress: Callable[[int], None] | None = None,
         **options: Any,
     ) -> Choreography:
-        """Cut takes into movements at their beats, and learn which may follow which.
+        """Cut takes into movements at their beats, and learn which movements can follow each other.
 
         Parameters
         ----------
         settings : ChoreographySettings, optional
         takes : names, optional
-            Names in a list dance together. Default: all takes that `label`, `only` and
-            `exclude` select and that have a rhythm.
+            Takes in a nested list were danced together. Default: all rhythmic takes that `label`,
+            `only` and `exclude` select.
         progress : callable, optional
             Called with 1 for every analyzed take.
 
@@ -99,7 +99,7 @@ class DanceVerbs:
 
     @takes(MarchSettings)
     def march(self, *, progress: Callable[[int], None] | None = None, **options: Any) -> March:
-        """Let soldiers march along a street in formation, in step, with strides of this library.
+        """Let soldiers march in formation along a street, in step, with strides of this library.
 
         Parameters
         ----------
@@ -121,10 +121,10 @@ class DanceVerbs:
 
     @takes(DanceFloorSettings)
     def dance_floor(self, settings: DanceFloorSettings | None = None, **options: Any) -> DanceFloor:
-        """Let characters dance next to each other, each at random, without colliding.
+        """Let characters dance next to each other in random order, without colliding.
 
-        Without `label`, `only` or `exclude`, motions with a label that begins with ``dance`` are
-        used, or all if there are none.
+        Without `label`, `only` or `exclude`, it uses the motions with a label that begins with
+        ``dance``, or all motions if there are none.
 
         Parameters
         ----------
@@ -154,7 +154,7 @@ class DanceVerbs:
         return dance_floor(motions, given, beats_of=beats_in(store, store.__getitem__))
 
     def _crowd(self, kind: str, options: dict[str, Any], progress: Any) -> Any:
-        """The crowd of the options of a verb; everything else is chosen to suit the takes."""
+        """Synthesize a crowd from given options; the others are chosen to suit the takes."""
         from motionloom.library.crowd_plan import CrowdPlan
 
         given = {name: value for name, value in options.items() if value is not None}

@@ -1,4 +1,4 @@
-"""A library as a folder of motion files, or of Parquet tables as dataset hubs read them.
+"""Export of a library as motion files, or as Parquet tables for dataset hubs.
 
 ::
 
@@ -8,7 +8,7 @@
     FOLDER/labels/part-00000.parquet       one row per label of a motion or of a segment
     FOLDER/skeletons/part-00000.parquet    one row per skeleton: joints, parents, offsets, roles
 
-Frames are written motion by motion, so that memory does not grow with the library.
+Frames are written motion by motion, so memory use does not grow with the library.
 """
 
 from __future__ import annotations
@@ -37,17 +37,17 @@ if TYPE_CHECKING:
     from motionloom.store import Store
     from motionloom.text.text_search import TextMatch
 
-_ROWS_OF_A_FILE = 200_000  # frames: 100 to 200 MB for usual skeletons
+_ROWS_OF_A_FILE = 200_000  # frames; 100 to 200 MB with typical skeletons
 _TABLES = ("motions", "frames", "labels", "skeletons")
 
 
 def motion_suffix(suffix: str) -> str:
-    """A suffix that motions can be written with, without its dot, or raise InvalidInput."""
+    """Return a writable suffix without its dot, or raise InvalidInput."""
     suffix = suffix.lower().lstrip(".")
-    written = [name.lstrip(".") for name, one in FORMATS.items() if "motion" in one.writes]
+    written = [name.lstrip(".") for name, format_ in FORMATS.items() if "motion" in format_.writes]
     if suffix not in written:
         raise InvalidInput(
-            f"no motion can be written as {suffix!r}; choose one of {', '.join(written)}"
+            f"motions cannot be written as {suffix!r}; choose one of {', '.join(written)}"
         )
     return suffix
 
@@ -59,7 +59,7 @@ def write_clips(
     suffix: str,
     progress: Progress | None,
 ) -> list[Path]:
-    """Write each match to a file, cut to its frames; names begin with the rank."""
+    """Write each match to a file, cut to its frames; file names begin with the rank."""
     ending = motion_suffix(suffix)
     folder.mkdir(parents=True, exist_ok=True)
     files = []
@@ -85,7 +85,7 @@ def write_files(
     Raises
     ------
     InvalidInput
-        If the folder exists and is not empty, or no writer has the suffix.
+        If the folder exists and is not empty, or the format cannot be written.
     """
     suffix = motion_suffix(suffix)
     stems: set[str] = set()
@@ -95,7 +95,7 @@ def write_files(
             motion = library[name]
             stem = base = file_stem(name)
             number = 2
-            while stem.lower() in stems:  # two names may become one on disk
+            while stem.lower() in stems:  # two names may map to the same file name
                 stem, number = f"{base}_{number}", number + 1
             stems.add(stem.lower())
             motion.save(scratch / f"{stem}.{suffix}")
@@ -174,9 +174,9 @@ def _files(folder: Path) -> list[Path]:
 
 @contextmanager
 def _new_folder(folder: Path) -> Iterator[Path]:
-    """A folder beside `folder` that takes its place when everything is written."""
+    """Yield a temporary folder that replaces `folder` when everything is written."""
     if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
-        raise InvalidInput(f"{folder} is not empty; name a new folder")
+        raise InvalidInput(f"{folder} is not empty; choose a new folder")
     folder.parent.mkdir(parents=True, exist_ok=True)
     scratch = Path(tempfile.mkdtemp(prefix=f".{folder.name}-", dir=folder.parent))
     try:
@@ -190,7 +190,7 @@ def _new_folder(folder: Path) -> Iterator[Path]:
 
 
 class _Parts:
-    """Parquet files of limited size, written table by table."""
+    """Writer of Parquet files of limited size."""
 
     def __init__(self, arrow: Any, folder: Path) -> None:
         self._arrow, self._folder = arrow, folder
@@ -205,7 +205,7 @@ class _Parts:
             self._writer.close()
 
     def write(self, table: Any) -> None:
-        """Append a table; a new file is begun when the last one is full."""
+        """Append a table; start a new file when the current one is full."""
         if self._writer is not None and self._rows + len(table) > _ROWS_OF_A_FILE:
             self._writer.close()
             self._writer = None
@@ -218,7 +218,7 @@ class _Parts:
 
 
 def _frame_columns(arrow: Any, name: str, motion: Any) -> Any:
-    """One row per frame; lists are flat, (J * 4) and (J * 3) numbers."""
+    """Columns with one row per frame; lists are flat, with J * 4 and J * 3 numbers."""
 
     def lists(values: np.ndarray) -> Any:
         flat = np.ascontiguousarray(values, np.float32).reshape(len(values), -1)
@@ -251,15 +251,15 @@ def _label_row(name: str, start: int, end: int, fps: float, text: str) -> dict[s
 
 def _skeleton_rows(skeletons: dict[str, Any]) -> list[dict[str, Any]]:
     rows = []
-    for key, one in skeletons.items():
-        role_of = {joint: role for role, joint in one.roles.items()}
+    for key, skeleton in skeletons.items():
+        role_of = {joint: role for role, joint in skeleton.roles.items()}
         rows.append(
             {
                 "skeleton": key,
-                "joints": list(one.names),
-                "parents": [int(parent) for parent in one.parents],
-                "offsets": [float(value) for value in np.ravel(one.offsets)],
-                "roles": [role_of.get(joint, "") for joint in one.names],
+                "joints": list(skeleton.names),
+                "parents": [int(parent) for parent in skeleton.parents],
+                "offsets": [float(value) for value in np.ravel(skeleton.offsets)],
+                "roles": [role_of.get(joint, "") for joint in skeleton.names],
             }
         )
     return rows
@@ -298,7 +298,7 @@ def _skeleton_schema(arrow: Any) -> Any:
 def _card(
     title: str, motions: list[dict[str, Any]], frames: int, labels: list[dict[str, Any]], rigs: int
 ) -> str:
-    """The data card: a head that dataset hubs read, then what the tables hold."""
+    """Data card: metadata for dataset hubs, then a description of the tables."""
     configs = "".join(
         f"- config_name: {table}\n  data_files: {table}/*.parquet\n"
         + ("  default: true\n" if table == "frames" else "")
@@ -324,5 +324,5 @@ def _card(
 
 
 def _plain(text: str) -> str:
-    """Text that cannot change the structure of the card."""
+    """Escape text so that it cannot change the structure of the card."""
     return "".join(c if c.isalnum() or c in " -_.,'" else " " for c in text).strip() or "motions"

@@ -1,4 +1,4 @@
-"""Verbs of a library that find: by example, by words, by frame."""
+"""Methods of a library that search by example, by words or by frame."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 
 class FindVerbs:
-    """Verbs that find."""
+    """Methods that search."""
 
     store: Store
 
@@ -35,13 +35,13 @@ class FindVerbs:
     def search(
         self, query: AnyQuery, settings: SearchSettings | None = None, **options: Any
     ) -> Matches:
-        """Find everything in the library that resembles the query, nearest first.
+        """Find all motion in the library that is similar to the query, nearest first.
 
         Parameters
         ----------
         query : str, Path or Motion
-            ``NAME:START-END`` of the library in frames, or in seconds with an ``s``
-            (``86_01:12.5s-14s``); a motion; or a file. Of any frame rate and skeleton.
+            A segment of the library, ``NAME:START-END`` in frames, or in seconds with an ``s``
+            (``86_01:12.5s-14s``); a motion; or a file. Any frame rate and skeleton.
         settings : SearchSettings, optional
 
         Returns
@@ -52,7 +52,8 @@ class FindVerbs:
         Raises
         ------
         InvalidInput, LibraryError, RoleError
-            If the query is too short, does not exist, or lacks a joint; or an argument is invalid.
+            If the query is too short, does not exist or lacks a joint, or if an argument is
+            invalid.
 
         Examples
         --------
@@ -153,31 +154,31 @@ class FindVerbs:
         workers: int | None = None,
         progress: Progress | None = None,
     ) -> LibraryFeatures:
-        """Feature vectors of every frame, computed once and kept with the library.
+        """Return feature vectors of all frames, computed once and saved in the library.
 
         Parameters
         ----------
         features : str or FeatureSet
-            A name in `motionloom.features.FEATURES`, or a set.
+            A name in `motionloom.features.FEATURES`, or a feature set.
         normalize : {"heading", "full", "paper"}, optional
-            What is removed from every pose: heading and place on the floor (the default), or
-            the whole rotation and position of the pelvis (``"full"`` and ``"paper"``).
+            Part of every pose to remove: heading and floor position (the default), or the whole
+            rotation and position of the pelvis (``"full"`` and ``"paper"``).
         scale_free : bool, optional
-            Scale performers of all sizes to one.
+            Scale all performers to the same size.
         fps : float, optional
-            Frame rate of the features. Default: that of the library, or 30.
+            Frame rate of the features. Default: the rate of the library, or 30.
         basis : Basis or Library, optional
             Principal components, or the library to fit them on. Default: this one.
         workers : int, optional
-            Processes. Default: one per core, fewer for little work.
+            Number of processes. Default: one per core, fewer for small tasks.
         progress : callable, optional
             Called with the number of motions done since the last call.
 
         Returns
         -------
         features : LibraryFeatures
-            Memory-mapped. Motions whose skeletons lack a joint have no features; ``left_out``
-            names them.
+            Memory-mapped feature vectors. Motions whose skeletons lack a joint have no features;
+            ``left_out`` lists them.
 
         Examples
         --------
@@ -219,7 +220,7 @@ class FindVerbs:
         return Comparison(self.store, a, b, options or WebOptions())
 
     def clip(self, query: AnyQuery) -> Motion:
-        """The motion of a query: ``NAME``, ``NAME:START-END`` or a file, cut to its frames.
+        """Return the motion of a query: ``NAME``, ``NAME:START-END`` or a file, cut to its frames.
 
         Examples
         --------
@@ -241,15 +242,15 @@ class FindVerbs:
     ) -> TextMatches:
         """Find motions by describing them.
 
-        Motions whose name or labels contain every word come first. The others are ranked by
-        their names, labels and captions, and by words that were learned from the labels of
-        similar motions. Events in the order of the query ("kicks, then turns left", "waves while
-        walking") give the segment. The first call describes all motions, which takes a moment.
+        Motions whose name or labels contain every word come first. The others are ranked by their
+        names, labels and captions, and by words learned from the labels of similar motions. A
+        result covers the events of the query in their order ("kicks, then turns left", "waves while
+        walking"). The first call describes all motions, which takes a moment.
 
         Parameters
         ----------
         text : str
-            A description in English; upper and lower case are the same.
+            A description in English; case is ignored.
         settings : FindSettings, optional
         progress : callable, optional
             Called with the number of motions described since the last call.
@@ -258,8 +259,8 @@ class FindVerbs:
         -------
         findings : TextMatches
             A sequence of `TextMatch`, best first: ``motion``, ``start_frame``, ``end_frame``,
-            ``text``, ``words``; ``findings.motions`` are the names, ``findings.unknown`` the
-            words that nothing is known of.
+            ``text``, ``words``; ``findings.motions`` has the names, and ``findings.unknown`` the
+            words that were not understood.
 
         Raises
         ------
@@ -277,7 +278,7 @@ class FindVerbs:
 
         given = FindSettings.given(settings, options)
         if not text.strip():
-            raise InvalidInput("text must have at least one word; got none")
+            raise InvalidInput("text must contain at least one word")
         among = chosen_set(self.store, **motion_choice(given))
         index = open_index(self.store, workers=given.workers, progress=progress)
         literal = literal_matches(self.store, text)
@@ -291,10 +292,11 @@ class FindVerbs:
         progress: Progress | None = None,
         **options: Any,
     ) -> list[Cluster]:
-        """Put similar takes into clusters, and propose a name for each.
+        """Group similar takes into clusters, and propose a name for each.
 
-        For a first look at takes without labels: label a cluster at once, walk, dance or
-        parametrize it. Whole takes are compared; see `motionloom.text.clusters`.
+        Use it for a first look at takes without labels. You can label a whole cluster, or use it
+        for walks, dances and parametric motions. Whole takes are compared; see
+        `motionloom.text.clusters`.
 
         Parameters
         ----------
@@ -305,8 +307,8 @@ class FindVerbs:
         Returns
         -------
         clusters : list of Cluster
-            The largest first: ``name``, ``motions`` (the most typical first), ``kind``. Motions
-            without the joints of a body are in none.
+            Largest first, each with ``name``, ``motions`` (most typical first) and ``kind``.
+            Motions that lack body joints are not in any cluster.
 
         Raises
         ------

@@ -1,4 +1,4 @@
-"""Functions for the terminal and the page, on top of the verbs."""
+"""Functions that the command line and the studio share, in addition to `Library`."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 def segment_query(library: Library, text: str) -> Query:
-    """A segment of the library, ``NAME`` or ``NAME:START-END``, as a query; never a file.
+    """Return a segment of the library, ``NAME`` or ``NAME:START-END``, as a query; never a file.
 
     Examples
     --------
@@ -32,7 +32,7 @@ def segment_query(library: Library, text: str) -> Query:
 
 
 def family_sweep(library: Library, query: str | Query, settings: FamilySettings) -> LimitSweep:
-    """Sizes of the families of a query for all join distances, and the one proposed.
+    """Family size for every join distance, and the proposed join distance.
 
     Examples
     --------
@@ -48,9 +48,9 @@ def family_sweep(library: Library, query: str | Query, settings: FamilySettings)
 def prepare_search(
     library: Library, settings: FamilySettings, *, progress: Progress | None = None
 ) -> None:
-    """Compute and store what a search method reads: features, an index, or a clip table.
+    """Compute and save the data that a search method needs: features, an index, or a clip table.
 
-    A search does it when needed; this shows its progress, with 1 for every motion.
+    A search does the same if needed; call this first to report progress, with 1 per motion.
     """
     from motionloom.features import FEATURES
     from motionloom.search.clips.retrieval import clip_table
@@ -71,13 +71,13 @@ def prepare_search(
 def phrase_options(
     library: Library, script: str, *, workers: int | None = None, progress: Progress | None = None
 ) -> list[PhraseOptions]:
-    """Segments that each phrase of a script may be acted with, to choose from.
+    """Candidate segments for each phrase of a script.
 
     Returns
     -------
     options : list of PhraseOptions
-        ``phrase``, as written, its ``candidates``, best first, and what comes ``near`` where
-        there are none. The text of a candidate, ``take:30-90``, can stand for the phrase.
+        ``phrase`` as written, its ``candidates``, best first, and phrases that come ``near`` if
+        there are none. The text of a candidate, ``take:30-90``, can replace the phrase.
 
     Examples
     --------
@@ -99,7 +99,7 @@ def evaluate_sentences(
     *,
     progress: Progress | None = None,
 ) -> SentenceScores:
-    """Score finding by sentences: how often the take of a sentence is among the first ten.
+    """Score text search: how often the take of a sentence is among the first ten results.
 
     Parameters
     ----------
@@ -113,8 +113,8 @@ def evaluate_sentences(
     Returns
     -------
     scores : SentenceScores
-        ``motion``: from captions and learned words alone; ``with_labels``: also with the labels
-        of the takes; ``chance``.
+        Recall with captions and learned words (``motion``), with labels in addition
+        (``with_labels``), and at random (``chance``).
     """
     from motionloom.evaluation.captions import score_sentences
 

@@ -1,8 +1,7 @@
-"""`Library`: many motions on disk by name, with every verb as a method.
+"""`Library`: many motions on disk, by name, with a method for every task.
 
-The verbs are thin: documentation, settings, one call. What they work on is the *store* of the
-library (`motionloom.store`), which the algorithms take; what they keep is in collections
-(`motionloom.library.collections`).
+The methods are thin: documentation, settings, and one call. Algorithms work on the *store* of the
+library (`motionloom.store`); saved results are in collections (`motionloom.library.collections`).
 """
 
 from __future__ import annotations
@@ -52,12 +51,12 @@ def _decoded_web(data: bytes) -> Any:
 
 
 class LibraryStore(Store):
-    """The store of a library: decodes match webs, and renames beats with their motion."""
+    """Store of a library that can decode match webs and renames beats with their motion."""
 
     COLLECTIONS: ClassVar[Mapping[str, Callable[[bytes], Any]]] = {"web": _decoded_web}
 
     def rename(self, name: str, new: str) -> None:
-        """Give a motion another name; beats that were set by hand keep to it."""
+        """Rename a motion, including the beats set by hand."""
         from motionloom.dance.motion_beats.manual_beats import rename_given_beats
 
         with self.change("rename"):
@@ -71,7 +70,7 @@ class Library(FindVerbs, MotionVerbs, DanceVerbs):
     Parameters
     ----------
     path : str or Path
-        An existing library; `Library.create` makes one.
+        Folder of an existing library. Use `Library.create` for a new one.
 
     Examples
     --------
@@ -102,20 +101,20 @@ class Library(FindVerbs, MotionVerbs, DanceVerbs):
         Parameters
         ----------
         path : str or Path
-            The folder, by convention ``something.loom``. It may exist if it is empty.
+            Folder of the library, by convention ``something.loom``. It must be new or empty.
         fps : float, optional
-            Frame rate of the library: everything added is resampled to it. Default: every
-            motion keeps its own.
+            Frame rate of the library; added motions are resampled to it. Default: every motion
+            keeps its frame rate.
         store : str, optional
             Address of an object store for frames and artifacts, such as ``s3://bucket/prefix``.
-            Default: they are in the library's folder.
+            Default: the folder of the library.
         exist_ok : bool
             Open the library if it exists, instead of raising.
 
         Raises
         ------
         LibraryError
-            If `path` is a library, a file or a folder with other content; if the object store
+            If `path` is a library, a file or a folder with other contents, or if the object store
             cannot be reached or belongs to another library.
 
         Examples
@@ -130,14 +129,15 @@ class Library(FindVerbs, MotionVerbs, DanceVerbs):
 
     @classmethod
     def recover(cls, path: str | Path) -> int:
-        """Rebuild the catalogue of a library from its frame files, if it has no usable one.
+        """Rebuild a damaged or missing catalogue of a library from its frame files.
 
-        A damaged catalogue is moved to the trash first. Labels were only in it, and are lost.
+        A damaged catalogue is moved to the trash first. Labels are stored only in the catalogue, so
+        they are lost.
 
         Returns
         -------
         count : int
-            Number of motions that are listed again; 0 if the catalogue is usable.
+            Number of recovered motions; 0 if the catalogue is usable.
         """
         return LibraryStore.recover(path)
 
@@ -192,32 +192,32 @@ class Library(FindVerbs, MotionVerbs, DanceVerbs):
 
     @property
     def beats(self) -> BeatCollection:
-        """Motion beats of takes, found or set by hand: ``lib.beats["60_01"]``."""
+        """Motion beats of takes, detected or set by hand: ``lib.beats["60_01"]``."""
         return BeatCollection(self.store)
 
     @property
     def captions(self) -> CaptionCollection:
-        """Events that motions show, found by rule: ``lib.captions["86_01"]``."""
+        """Captions of motions, events found by fixed rules: ``lib.captions["86_01"]``."""
         return CaptionCollection(self.store)
 
     @property
     def parametric(self) -> ParametricCollection:
-        """Stored parametric motions: ``lib.parametric["kick"]``."""
+        """Saved parametric motions: ``lib.parametric["kick"]``."""
         return ParametricCollection(self.store)
 
     @property
     def graphs(self) -> GraphCollection:
-        """Stored motion graphs, and edits of their transitions."""
+        """Saved motion graphs, and edits of their transitions."""
         return GraphCollection(self.store)
 
     @property
     def controllers(self) -> ControllerCollection:
-        """Stored motion-matching databases."""
+        """Saved motion matching databases."""
         return ControllerCollection(self.store)
 
     @property
     def choreographies(self) -> ChoreographyCollection:
-        """Stored choreographies: ``lib.choreographies["waltz"]``."""
+        """Saved choreographies: ``lib.choreographies["waltz"]``."""
         return ChoreographyCollection(self.store)
 
     @property
@@ -227,7 +227,7 @@ class Library(FindVerbs, MotionVerbs, DanceVerbs):
 
     @property
     def artifacts(self) -> Artifacts:
-        """Everything that is derived from the motions and kept: features, webs, graphs, ..."""
+        """All saved data derived from the motions: features, webs, graphs and so on."""
         return self.store.artifacts
 
     # --- motions --------------------------------------------------------------------------
@@ -240,11 +240,11 @@ class Library(FindVerbs, MotionVerbs, DanceVerbs):
         progress: Progress | None = None,
         **options: Any,
     ) -> ImportReport:
-        """Import files, and all motion files in folders.
+        """Import motion files, and all motion files in folders.
 
-        Files that the library already has (same bytes, same options) are skipped, so an
-        interrupted import is resumed by calling it again. A file that has changed replaces its
-        motion. A file that cannot be read is reported, and the import continues.
+        Files that the library already contains (same bytes, same options) are skipped, so call it
+        again to resume an interrupted import. A changed file replaces its motion. Unreadable files
+        are reported, and the import continues.
 
         Parameters
         ----------
@@ -283,12 +283,12 @@ class Library(FindVerbs, MotionVerbs, DanceVerbs):
             Default: ``motion.name``.
         labels : iterable of str, optional
         replace : bool
-            Replace another motion of that name.
+            Replace an existing motion with the same name.
 
         Raises
         ------
         LibraryError
-            If another motion has that name and `replace` is false.
+            If the name exists and `replace` is false.
 
         Examples
         --------
@@ -302,13 +302,13 @@ class Library(FindVerbs, MotionVerbs, DanceVerbs):
         self.store.add_motion(motion, name=name, labels=labels, replace=replace)
 
     def remove(self, *names: str) -> None:
-        """Remove motions and their labels. `undo` brings them back, until the trash is emptied."""
+        """Remove motions and their labels. `undo` restores them until the trash is emptied."""
         self.store.remove(*names)
 
     def rename(self, name: str, new: str) -> None:
-        """Give a motion another name; its labels, and beats set by hand, stay with it.
+        """Rename a motion; its labels and the beats set by hand are kept.
 
-        Parametric motions, graphs and choreographies that were saved keep the old name.
+        Saved parametric motions, graphs and choreographies still refer to the old name.
         """
         self.store.rename(name, new)
 
@@ -320,19 +320,19 @@ class Library(FindVerbs, MotionVerbs, DanceVerbs):
         exclude: str | Iterable[str] | None = None,
         first: str | None = None,
     ) -> list[str]:
-        """Names of the motions chosen by label and name, in the order of the library.
+        """Select motions by label and name, in the order of the library.
 
         Parameters
         ----------
         label, only, exclude : str or several, optional
-            Only motions with one of these labels; only these motions; all but these.
+            Keep only motions with one of these labels; keep only these motions; drop these motions.
         first : str, optional
-            A motion that comes before the others, also if it is not chosen.
+            Motion to put first, even if it is not selected otherwise.
 
         Raises
         ------
         InvalidInput, LibraryError
-            If a label or a motion does not exist, or if no motion is left.
+            If a label or a motion does not exist, or if no motion remains.
 
         Examples
         --------
@@ -358,19 +358,19 @@ class Library(FindVerbs, MotionVerbs, DanceVerbs):
         exclude: str | Iterable[str] | None = None,
         progress: Progress | None = None,
     ) -> list[Path]:
-        """Write matches, cut to their frames, or whole motions with their labels.
+        """Export matches, cut to their frames, or whole motions with their labels.
 
         Parameters
         ----------
         folder : str or Path
-            For whole motions it must not exist, or be empty.
+            Output folder. For whole motions, it must be new or empty.
         matches : iterable of Match or TextMatch, optional
-            Results of `search` or `find`, in order of rank, which the file names begin with.
-            Default: the motions that `label`, `only` and `exclude` choose, with ``labels.csv``.
+            Results of `search` or `find`, in order of rank; file names begin with the rank.
+            Default: the motions that `label`, `only` and `exclude` select, with ``labels.csv``.
         to : str
-            Suffix of a format that motions can be written in: ``"bvh"``, ``"glb"``, ``"fbx"``, ...
-            For whole motions also ``"parquet"``: tables of frames, motions, labels and skeletons
-            with a data card, as dataset hubs read them.
+            Suffix of a writable format, such as ``"bvh"``, ``"glb"`` or ``"fbx"``. For whole
+            motions also ``"parquet"``: tables of frames, motions, labels and skeletons with a data
+            card, for dataset hubs.
         label, only, exclude : str or several, optional
             As in `select`.
         progress : callable, optional
@@ -383,7 +383,7 @@ class Library(FindVerbs, MotionVerbs, DanceVerbs):
         Raises
         ------
         InvalidInput
-            If no writer has the suffix, or the folder is not empty.
+            If the format cannot be written, or the folder is not empty.
 
         Examples
         --------
@@ -404,26 +404,27 @@ class Library(FindVerbs, MotionVerbs, DanceVerbs):
     # --- history --------------------------------------------------------------------------
 
     def undo(self) -> Change:
-        """Undo the latest change of the library; returns what was undone."""
+        """Undo the latest change of the library and return it."""
         return self.store.undo()
 
     def redo(self) -> Change:
-        """Repeat the change that was undone last; returns it."""
+        """Redo the change that was undone last and return it."""
         return self.store.redo()
 
     def history(self) -> list[Change]:
-        """Changes that can be undone or redone, the latest first."""
+        """Changes that can be undone or redone, latest first."""
         return self.store.history()
 
     def verify(self, *, repair: bool = False) -> VerifyReport:
-        """Read everything and compare it with its checksums: catalogue, frames, artifacts.
+        """Compare the whole library with its checksums: catalogue, frames and artifacts.
 
         Parameters
         ----------
         repair : bool
-            Repair what can be repaired: list frames that the catalogue has lost, restore entries
-            from the frame files, read damaged frames from their source again, remove artifacts
-            that can be rebuilt, add missing checksums. Nothing is deleted.
+            Repair what can be repaired: add frames that are missing in the catalogue, restore
+            entries from the frame files, read damaged frames from their source again, move damaged
+            artifacts that can be rebuilt to the trash, and add missing checksums. Nothing is
+            deleted.
         """
         return self.store.verify(repair=repair)
 
@@ -438,20 +439,20 @@ class Library(FindVerbs, MotionVerbs, DanceVerbs):
         progress: Progress | None = None,
         **options: Any,
     ) -> Evaluation:
-        """Retrieval quality of clip measures on the labeled motions of this library.
+        """Measure the retrieval quality of clip measures on the labeled motions of this library.
 
         Parameters
         ----------
         settings : EvaluateSettings, optional
         workers : int, optional
-            Processes. Default: one per core, fewer for little work.
+            Number of processes. Default: one per core, fewer for small tasks.
         progress : callable, optional
             Called with 1 after each method.
 
         Returns
         -------
         evaluation : Evaluation
-            ``methods[name].mean_average_precision`` and so on; ``best``; ``to_json()``.
+            Scores such as ``methods[name].mean_average_precision``; ``best``; ``to_json()``.
 
         Examples
         --------
@@ -472,13 +473,13 @@ class Library(FindVerbs, MotionVerbs, DanceVerbs):
         progress: Progress | None = None,
         **options: Any,
     ) -> Study:
-        """Rank correlations between feature sets and frame distances on this library.
+        """Compute rank correlations between feature sets and frame distances on this library.
 
         Parameters
         ----------
         settings : StudySettings, optional
         progress : callable, optional
-            Called with the number of steps done, ``2 * len(measures) + 1`` in all.
+            Called with the number of completed steps, ``2 * len(measures) + 1`` in total.
 
         Returns
         -------
@@ -498,15 +499,15 @@ class Library(FindVerbs, MotionVerbs, DanceVerbs):
 
 
 def trust_library(path: str | Path) -> list[str]:
-    """Trust what a library names outside of itself; returns one line for each.
+    """Trust everything a library refers to outside its folder; return one line for each.
 
-    These are the object store with its frames, the functions of parametric motions, and the files
-    of characters that motions were retargeted to.
+    This includes the object store with its frames, the functions of parametric motions, and the
+    character files that motions were retargeted to.
 
     Raises
     ------
     LibraryError, InvalidInput
-        If it names nothing, or the address is not one of an object store.
+        If the library does not refer to anything, or the address is not an object store.
     """
     from motionloom.parametric.artifact import function_key, named_functions
 
@@ -526,5 +527,5 @@ def trust_library(path: str | Path) -> list[str]:
         trust(character_key(character))
         trusted.append(f"character {character}")
     if not trusted:
-        raise LibraryError(f"{path}: this library names nothing outside of its own folder")
+        raise LibraryError(f"{path}: this library does not refer to anything outside its folder")
     return trusted

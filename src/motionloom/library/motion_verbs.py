@@ -1,4 +1,4 @@
-"""Verbs of a library that make motion: aim, walk, play, script, and whole bodies from markers."""
+"""Methods of a library that synthesize motion: aim, walk, play, script and reconstruction."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 
 class MotionVerbs:
-    """Verbs that make one motion from many."""
+    """Methods that synthesize a motion from many."""
 
     store: Store
 
@@ -43,13 +43,13 @@ class MotionVerbs:
         Parameters
         ----------
         family : Family or str
-            From `family`; or a query, whose family is searched first.
+            Result of `family`, or a query, whose family is then searched first.
         settings : BlendSettings, optional
 
         Returns
         -------
         blend : Blend
-            ``blend(weights)`` is a `Motion`; one weight per member, summing to 1.
+            Call ``blend(weights)`` for a `Motion`, with one weight per member; weights sum to 1.
 
         Examples
         --------
@@ -83,8 +83,8 @@ class MotionVerbs:
         Parameters
         ----------
         family : Family, str or several
-            From `family`; or a query, whose family is searched first; or names of motions,
-            each an example from start to end. The first is the query.
+            Result of `family`; a query, whose family is then searched first; or names of motions,
+            each used as a whole as an example. The first is the query.
         by : Parameter, str, callable, mapping, or several
             The parameters: `motionloom.at`, those of `motionloom.parameters`, their names
             (``right_ankle@33``, ``lowest(hips)``), any function of a motion or a reference to
@@ -92,14 +92,15 @@ class MotionVerbs:
             (``styles.csv``, ``styles.csv:mood,age``).
         settings : ParametrizeSettings, optional
         name : str, optional
-            Store it in the library under this name, as ``lib.parametric[name]``.
+            Save the result in the library under this name, as ``lib.parametric[name]``.
         progress : callable, optional
-            Called with the number of samples since the last call.
+            Called with the number of samples drawn since the last call.
 
         Returns
         -------
         motion : ParametricMotion
-            ``motion(target)`` is a `Motion`; ``motion.accessible`` are parameters in reach.
+            Call ``motion(target)`` for a `Motion`; ``motion.accessible`` has the reachable
+            parameters.
 
         Examples
         --------
@@ -139,7 +140,7 @@ class MotionVerbs:
         progress: Progress | None = None,
         **options: Any,
     ) -> MotionGraph:
-        """Build a motion graph: find transitions between motions, once, and store it.
+        """Find transitions between motions, and save the motion graph for later calls.
 
         Parameters
         ----------
@@ -150,8 +151,8 @@ class MotionVerbs:
         Returns
         -------
         graph : MotionGraph
-            Without dead ends; ``removed`` names what was dropped. Transitions that were removed
-            or locked by ``lib.graphs.edit`` stay so.
+            A graph without dead ends; ``removed`` lists the dropped parts. Transitions removed or
+            locked with ``lib.graphs.edit`` remain so.
 
         Examples
         --------
@@ -170,7 +171,7 @@ class MotionVerbs:
 
     @takes(FatGraphSettings)
     def fat_graph(self, settings: FatGraphSettings | None = None, **options: Any) -> FatGraph:
-        """Build a fat graph: base poses and, between them, motions steered by turn and speed.
+        """Build a fat graph: base poses, connected by motions that you steer by turn and speed.
 
         It works best with walks, runs and turns.
 
@@ -204,21 +205,21 @@ class MotionVerbs:
         progress: Progress | None = None,
         **options: Any,
     ) -> MatchingDatabase:
-        """Build a motion matching database, once, and store it.
+        """Build a motion matching database, and save it for later calls.
 
-        It works best with everything that walks, runs, turns, starts and stops.
+        It works best with takes of walking, running, turning, starting and stopping.
 
         Parameters
         ----------
         settings : MatchingSettings, optional
         progress : callable, optional
-            Called as ``progress(1)`` after every take, if the database has to be built.
+            Called with 1 after every take, if the database has to be built.
 
         Returns
         -------
         database : MatchingDatabase
-            ``database.player(...)`` is a character that follows controls, ``database.walk(...)`` a
-            motion.
+            ``database.player(...)`` returns a character that you can steer, ``database.walk(...)``
+            a motion.
 
         Examples
         --------
@@ -239,30 +240,30 @@ class MotionVerbs:
     def act(
         self, script: str, *, workers: int | None = None, progress: Progress | None = None
     ) -> ActedScript:
-        """Act a script: phrases in words, one after the other, become one motion.
+        """Turn a written script, a sequence of phrases, into a motion.
 
         Parameters
         ----------
         script : str
-            "walk forward 3 s, sit down, wave twice with the right hand, stand up". A phrase may
-            have a duration or a distance ("4 m") and a number of repetitions. "wave while walking"
-            takes a segment that shows both, or puts the arms of one on the legs of another;
-            ``take:30-90`` asks for these very frames.
+            Phrases, such as "walk forward 3 s, sit down, wave twice with the right hand, stand up".
+            A phrase may contain a duration or a distance ("4 m") and a number of repetitions. "wave
+            while walking" uses a segment that shows both, or combines the arms of one segment with
+            the legs of another; ``take:30-90`` uses exactly these frames.
         workers : int, optional
-            Processes that describe motions, the first time.
+            Number of processes that describe motions, on the first call.
         progress : callable, optional
             Called with the number of motions described since the last call.
 
         Returns
         -------
         acted : ActedScript
-            ``motion``, with its provenance and quality, and ``plan`` with the seconds of each
+            ``motion``, with its provenance and quality, and ``plan``, with the times of each
             phrase.
 
         Raises
         ------
         InvalidInput
-            If the script is empty, too long, or has a phrase that no motion shows.
+            If the script is empty or too long, or if no motion shows one of the phrases.
 
         Examples
         --------
@@ -285,13 +286,13 @@ class MotionVerbs:
         progress: Progress | None = None,
         **options: Any,
     ) -> Reconstruction:
-        """Reconstruct a whole body from a few markers, with the library's poses as prior.
+        """Reconstruct a whole body from a few markers, with the poses of the library as prior.
 
         Parameters
         ----------
         markers : Markers or Motion
-            At least three joints, best wrists, ankles, head and hips; gaps are NaN. Of a
-            motion, those six joints are used.
+            At least three joints, ideally wrists, ankles, head and hips; gaps are NaN. For a
+            motion, these six joints are used.
         settings : ReconstructSettings, optional
         progress : callable, optional
             Called with the number of frames done since the last call.
@@ -299,7 +300,7 @@ class MotionVerbs:
         Returns
         -------
         motion : Reconstruction
-            A `Motion` of the performer, with ``confidence`` per frame and ``lost`` markers.
+            A `Motion` of the performer, with ``confidence`` per frame and the ``lost`` markers.
 
         Raises
         ------

@@ -1,7 +1,7 @@
-"""One motion: skeleton, rotations, kinematics, joint roles, and what changes a motion.
+"""One motion: its skeleton, rotations, kinematics and joint roles, and the operations on it.
 
-Meters, seconds, radians; y up, right-handed, a character at rest faces +Z; quaternions
-``wxyz``.
+Units are meters, seconds and radians. The y axis points up, coordinates are right-handed, and a
+character at rest faces +Z. Quaternions are ``wxyz``.
 """
 
 from motionloom.motion.markers import Markers

@@ -22,15 +22,15 @@ class Markers(TimeSeries):
     Parameters
     ----------
     labels : sequence of str, length M
-        Unique; prefixed with the subject (``"Anna:LFHD"``) where a take has several subjects.
+        Unique; prefixed with the subject (``"Anna:LFHD"``) if a take has several subjects.
     positions : array_like, shape (T, M, 3)
-        Meters, y up; NaN where a marker was not seen. Double precision, so that values read
-        from a file are written back unchanged.
+        Meters, y up; NaN where a marker was not visible. Stored in double precision, so that
+        values read from a file are written back unchanged.
     fps : float
         Frames per second.
     name : str
     first_frame : int
-        Number of frame 0 in the source.
+        Frame number of frame 0 in the source file.
 
     Examples
     --------
@@ -74,7 +74,7 @@ class Markers(TimeSeries):
 
     @property
     def present(self) -> NDArray[np.bool_]:
-        """Whether each marker was seen in each frame, shape (T, M)."""
+        """Mask of the markers visible in each frame, shape (T, M)."""
         return ~np.isnan(self.positions).any(axis=-1)
 
     @overload
@@ -82,9 +82,9 @@ class Markers(TimeSeries):
     @overload
     def __getitem__(self, key: slice | int | list[str] | tuple[str, ...]) -> Markers: ...
     def __getitem__(self, key):
-        """Trajectory (T, 3) of one label; or markers cut by frame number, slice or list of labels.
+        """Trajectory (T, 3) of a label, or the markers selected by frame, slice or list of labels.
 
-        The subject may be omitted from a label where it is unambiguous.
+        The subject may be omitted from a label if the rest is unambiguous.
         """
         if isinstance(key, str):
             return self.positions[:, self._column(key)]
@@ -104,7 +104,7 @@ class Markers(TimeSeries):
         )
 
     def resample(self, fps: float) -> Markers:
-        """The same trajectories at another rate, linearly interpolated; gaps stay gaps."""
+        """Return the trajectories at another rate, linearly interpolated; gaps stay gaps."""
         fps = positive_rate(fps)
         if len(self) == 0 or abs(fps - self.fps) <= 1e-9 * fps:
             return replace(self, fps=fps)
@@ -121,7 +121,7 @@ class Markers(TimeSeries):
         up: str | None = None,
         decimals: int = 6,
     ) -> Path:
-        """Write to a file; the format follows the suffix (see `motionloom.formats.save`)."""
+        """Write to a file; the suffix selects the format (see `motionloom.formats.save`)."""
         from motionloom.formats import save
 
         return save(self, path, unit=unit, up=up, decimals=decimals)
@@ -134,6 +134,6 @@ class Markers(TimeSeries):
             return ends[0]
         if ends:
             several = ", ".join(self.labels[k] for k in ends)
-            raise InvalidInput(f"label {label!r} could be any of {several}")
+            raise InvalidInput(f"label {label!r} is ambiguous; it matches {several}")
         shown = ", ".join(self.labels[:40])
         raise InvalidInput(f"no marker is labeled {label!r}; the labels are: {shown}")

@@ -1,17 +1,17 @@
-"""Mirroring: left and right exchanged.
+"""Mirroring: exchanging left and right.
 
-Motions are mirrored in the plane x = 0. Corresponding left and right joints are found by role,
-and by name for the rest (fingers, twist bones). They need not have the same local axes, so global
-rotations are mirrored relative to the rest pose and converted back to local ones.
+Motions are mirrored in the plane x = 0. Corresponding left and right joints are found by role, and
+joints without a role (fingers, twist bones) by name. Their local axes may differ: global rotations
+are mirrored relative to the rest pose and converted back to local ones.
 
-The skeleton may be symmetric about another plane than x = 0: some exporters lay the bones along
-x and put left and right on z. With M the reflection of the world, R that of the skeleton, and W
-the rotation of a joint since rest, the mirrored joint has the rotation ``M W R`` of its
-counterpart: W reflected, then the half turn ``M R``.
+The skeleton may be symmetric about a plane other than x = 0: some exporters lay the bones along x
+and put left and right on z. With M the reflection of the world, R that of the skeleton, and W the
+rotation of a joint since rest, the mirrored joint has the rotation ``M W R`` of its counterpart: W
+reflected, then the half turn ``M R``.
 
-Some rigs have no rest pose that a body can take, and axes that are mirrored themselves (all of the
-right arm point back along the bone). There the offsets of the children tell how the axes of two
-counterparts correspond, and where they leave a choice, the mean rotation of the joint does.
+In some rigs, a body cannot take the rest pose, and the axes themselves are mirrored (all axes of
+the right arm point back along the bone). There the offsets of the children show how the axes of
+two counterparts correspond. If they leave a choice, the mean rotation of the joint decides.
 """
 
 from __future__ import annotations
@@ -37,13 +37,13 @@ _REFLECT = np.array([1.0, 1.0, -1.0, -1.0])  # reflection of a rotation in x = 0
 _MIRROR = np.array([-1.0, 1.0, 1.0])  # of a vector
 _HALF_TURN = np.array([[1.0, 0, 0, 0], [0, 0, 0, 1], [0, 0, 1, 0]])  # M R for R on x, y, z
 _TURNS = np.concatenate([_HALF_TURN, [[0.0, 1, 0, 0]]])  # and for R at a point
-_WRONG = 0.5  # error of the offsets, over their length, above which the rest pose tells nothing
+_WRONG = 0.5  # relative error of the offsets above which the rest pose is not usable
 
 Array = NDArray[np.float64]
 
 
 def mirror(motion: Motion) -> Motion:
-    """`motion` with left and right exchanged; see `Motion.mirror`.
+    """Return `motion` with left and right exchanged; see `Motion.mirror`.
 
     Raises
     ------
@@ -55,7 +55,7 @@ def mirror(motion: Motion) -> Motion:
     rest = global_rest_rotations(skeleton)
     axis = _symmetry_axis(skeleton, twin, rest)
     turned = motion.global_rotations().astype(np.float64)
-    # The mirrored joint has the reflected rotation of its counterpart, in its own axes.
+    # The mirrored joint has the reflected rotation of its counterpart, expressed in its own axes.
     axes = rot.multiply((rot.inverse(rest) * _REFLECT)[twin], rot.multiply(_HALF_TURN[axis], rest))
     axes = _fitting_axes(motion, twin, axes)
     mirrored = rot.multiply((turned * _REFLECT)[:, twin], axes)
@@ -79,7 +79,7 @@ def mirror(motion: Motion) -> Motion:
 
 
 def twin_joints(skeleton: Skeleton) -> NDArray[np.intp]:
-    """Index of each joint's counterpart on the other side, shape (J,); its own on the mid-line."""
+    """Index of each joint's counterpart, shape (J,); joints on the midline map to themselves."""
     twin = np.arange(len(skeleton))
     index = {name: joint for joint, name in enumerate(skeleton.names)}
     for role, name in skeleton.roles.items():
@@ -92,8 +92,8 @@ def twin_joints(skeleton: Skeleton) -> NDArray[np.intp]:
             twin[left], twin[right] = right, left
     if np.all(twin == np.arange(len(skeleton))):
         raise RoleError(
-            "cannot mirror: no left and right joints found among "
-            f"{', '.join(skeleton.names)}. Give the roles with a mapping file"
+            f"cannot mirror: no left and right joints found among {', '.join(skeleton.names)}. "
+            "Assign roles in a mapping file"
         )
     return twin
 
@@ -101,8 +101,8 @@ def twin_joints(skeleton: Skeleton) -> NDArray[np.intp]:
 def _named_twins(names: Sequence[str]) -> Iterator[tuple[int, int]]:
     """Pairs of joints (left, right) whose names differ only in the side.
 
-    Of several with the same name but for punctuation (``__Eye_L``, ``Eye_L``), the first left one
-    belongs to the first right one.
+    If several names are equal except for punctuation (``__Eye_L``, ``Eye_L``), the first left one
+    is paired with the first right one.
     """
     pairs: dict[str, tuple[list[int], list[int]]] = {}
     for joint, name in enumerate(names):
@@ -122,9 +122,9 @@ def _symmetry_axis(skeleton: Skeleton, twin: NDArray[np.intp], rest: NDArray[np.
 
 
 def _fitting_axes(motion: Motion, twin: NDArray[np.intp], axes: Array) -> Array:
-    """How the axes of each joint correspond to its counterpart's, (J, 4), from a first guess.
+    """Rotations (J, 4) from each joint's axes to its counterpart's, refined from a first guess.
 
-    The guess by the rest pose is kept if it takes the offsets of every joint's children to those
+    The guess from the rest pose is kept if it maps the offsets of every joint's children to those
     of its counterpart. Otherwise one of four correspondences is chosen for each joint.
     """
     skeleton, joints = motion.skeleton, range(len(motion.skeleton))
@@ -147,9 +147,9 @@ def _fitting_axes(motion: Motion, twin: NDArray[np.intp], axes: Array) -> Array:
 def _offset_error(
     skeleton: Skeleton, children: NDArray[np.intp], twin: NDArray[np.intp], turn: Array
 ) -> float:
-    """Distance of the turned and reflected offsets of children from those of their counterparts.
+    """Error of the rotated and reflected offsets of children against those of their counterparts.
 
-    Relative to their length; 0 without children.
+    The result is relative to the length of the offsets; 0 without children.
     """
     own, there = skeleton.offsets[children], skeleton.offsets[twin[children]]
     size = float(np.linalg.norm(own))
@@ -158,7 +158,7 @@ def _offset_error(
 
 
 def _mirrored_translations(skeleton, moved, twin, axes):
-    """Offsets of the counterpart, reflected, in the mirrored axes of the parent."""
+    """Reflected offsets of the counterpart in the mirrored axes of the parent."""
     out = moved.astype(np.float64)
     for joint in range(1, len(skeleton)):
         reflected = moved[:, twin[joint]].astype(np.float64) * _MIRROR

@@ -28,11 +28,11 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Origin:
-    """Source file of a motion, and what the reader inferred and repaired.
+    """Source file of a motion, and the facts that the reader inferred and the repairs it made.
 
-    `carrier` are the joints above the hips that the file has and the motion has not (see
-    `motionloom.motion.kinematics.root_carrier`). `character` is the file of the character that a
-    motion was retargeted to (see `motionloom.formats.own_character`).
+    `carrier` describes joints above the hips that the file has and the motion does not (see
+    `motionloom.motion.kinematics.root_carrier`). `character` is the file of the character to which
+    a motion was retargeted (see `motionloom.formats.own_character`).
 
     Examples
     --------
@@ -76,7 +76,7 @@ class TimeSeries(FrozenArrays):
         return self.origin.repairs
 
     def described(self, contents: str) -> str:
-        """One line for people: type, name, frames, rate, duration, `contents`."""
+        """Return one line of text: type, name, frames, rate, duration, `contents`."""
         name = f"{self.name!r}, " if self.name else ""
         return (
             f"{type(self).__name__}({name}{len(self)} frames at {self.fps:g} fps = "
@@ -93,19 +93,19 @@ class Motion(TimeSeries):
     skeleton : Skeleton
         J joints.
     rotations : array_like, shape (T, J, 4)
-        Local rotations, unit quaternions ``wxyz``; kept as float32.
+        Local rotations, unit quaternions ``wxyz``; stored as float32.
     root : array_like, shape (T, 3)
-        Path of the root joint in meters, y up; kept as float32.
+        Path of the root joint in meters, y up; stored as float32.
     fps : float
         Frames per second.
     name : str
         The stem of the file, or the name in a library.
     translations : array_like, shape (T, J, 3), optional
-        Offset of every joint in every frame, only where bones change their length.
+        Offset of every joint in every frame; only needed if bones change their length.
     origin : Origin
         The file it was read from.
     provenance : Provenance, optional
-        The captured frames it was synthesized from; None for captured motion.
+        The captured frames from which the motion was synthesized; None for captured motion.
 
     Examples
     --------
@@ -125,7 +125,7 @@ class Motion(TimeSeries):
     translations: NDArray[Any] | None = None
     origin: Origin = field(default_factory=Origin)
     provenance: Provenance | None = None
-    # Not an argument of the constructor, so `replace` drops it: it is that of these frames only.
+    # Not a constructor argument, because `replace` must drop it: it describes these frames only.
     _quality: QualityReport | Callable[[Motion], QualityReport] | None = field(
         default=None, init=False
     )
@@ -156,7 +156,7 @@ class Motion(TimeSeries):
 
     @property
     def sources(self) -> tuple[Source, ...]:
-        """Segments of captured motion it was synthesized from; empty for captured motion.
+        """Captured segments from which the motion was synthesized; empty for captured motion.
 
         Examples
         --------
@@ -171,9 +171,9 @@ class Motion(TimeSeries):
 
     @property
     def quality(self) -> QualityReport | None:
-        """Quality report of a synthesized motion, computed when it is first read.
+        """Quality report of a synthesized motion, computed on first access.
 
-        None for captured motion, and for motion that was changed since its synthesis; see
+        None for captured motion, and for motion that was edited after its synthesis; see
         `motionloom.motion.diagnostics.quality.quality_report`.
 
         Examples
@@ -191,7 +191,7 @@ class Motion(TimeSeries):
     def with_quality(
         self, quality: QualityReport | Callable[[Motion], QualityReport] | None
     ) -> Self:
-        """The same motion with a quality report, or with a function of the motion that makes it.
+        """Attach a quality report, or a function that computes it from the motion.
 
         Examples
         --------
@@ -207,7 +207,7 @@ class Motion(TimeSeries):
         return {**self.__dict__, "_quality": self.quality}
 
     def __getitem__(self, frames: slice | int) -> Motion:
-        """Frames of this motion as a motion; shares memory. One number gives one frame."""
+        """Frames of this motion as a motion that shares memory. A number selects one frame."""
         part = frame_slice(frames, len(self), "motion")
         moved = None if self.translations is None else self.translations[part]
         made_of, carrier = self.provenance, self.origin.carrier
@@ -298,7 +298,7 @@ class Motion(TimeSeries):
     def angular_velocities(self) -> NDArray[np.float64]:
         """Angular velocities of the local rotations in rad/s, shape (T, J, 3).
 
-        In the parent's frame, by central differences of rotation vectors.
+        They are in the parent's frame, computed by central differences of rotation vectors.
 
         Examples
         --------
@@ -319,9 +319,9 @@ class Motion(TimeSeries):
     def headings(self) -> NDArray[np.float64]:
         """Direction the body faces on the floor, shape (T,), radians about +Y, unwrapped.
 
-        Zero faces +Z, +pi/2 faces +X, to the character's left. Perpendicular to the line from
-        right to left hip and shoulder where the skeleton has these roles, otherwise from the
-        rotation of the root.
+        Zero faces +Z, and +pi/2 faces +X, to the character's left. The heading is perpendicular to
+        the line from the right to the left hip and shoulder. If the skeleton lacks these roles, it
+        follows the rotation of the root.
 
         Examples
         --------
@@ -337,7 +337,7 @@ class Motion(TimeSeries):
     # --- new motions from this one ------------------------------------------------------
 
     def transform(self, *, yaw: float = 0.0, shift: ArrayLike = (0.0, 0.0, 0.0)) -> Motion:
-        """Rotated by `yaw` radians about the vertical through the origin, then shifted (3,).
+        """Rotate by `yaw` radians about the vertical through the origin, then translate by `shift`.
 
         Examples
         --------
@@ -353,7 +353,7 @@ class Motion(TimeSeries):
         return replace(self, rotations=rotations, root=root)
 
     def without_heading(self) -> Motion:
-        """The same poses over the origin and facing +Z in every frame.
+        """Return the same poses, over the origin and facing +Z in every frame.
 
         Examples
         --------
@@ -371,7 +371,7 @@ class Motion(TimeSeries):
         return replace(self, rotations=rotations, root=root)
 
     def starting_at_origin(self) -> Motion:
-        """Transformed as a whole: the first frame is over the origin and faces +Z.
+        """Transform the whole motion so that the first frame is over the origin and faces +Z.
 
         Examples
         --------
@@ -388,10 +388,10 @@ class Motion(TimeSeries):
         return self.transform(yaw=turn, shift=(-start[0], 0.0, -start[2]))
 
     def resample(self, fps: float) -> Motion:
-        """The same motion at another frame rate.
+        """Return the motion at another frame rate.
 
-        Slerp for rotations, linear interpolation for positions; frame k is at ``k / fps``
-        seconds. The last frame is not later than that of the original.
+        Rotations are interpolated with slerp and positions linearly. Frame k is at ``k / fps``
+        seconds, and the last frame is not later than the last frame of the original.
 
         Examples
         --------
@@ -404,7 +404,7 @@ class Motion(TimeSeries):
         return resample(self, fps)
 
     def mirror(self) -> Motion:
-        """Left and right exchanged by roles, mirrored in the plane x = 0.
+        """Exchange left and right by roles, mirrored in the plane x = 0.
 
         Examples
         --------
@@ -436,7 +436,7 @@ class Motion(TimeSeries):
         return foot_contacts(self, **thresholds)
 
     def clean_feet(self, *, contacts: FootContacts | None = None, ease: float = 0.25) -> Motion:
-        """The same motion without foot skate: feet do not slide in contact.
+        """Return the motion without foot skate: feet in contact do not slide.
 
         `motionloom.motion.feet.clean.clean_feet` also returns a report.
 
@@ -458,7 +458,7 @@ class Motion(TimeSeries):
         keep_contacts: bool = True,
         contacts: FootContacts | None = None,
     ) -> Motion:
-        """The same motion on another skeleton, on that of another motion, or on a character.
+        """Transfer the motion to another skeleton, to the skeleton of a motion, or to a character.
 
         A character is the path of a skinned mesh in a glTF or FBX file; `save` then writes its
         meshes. See `motionloom.motion.retargeting.retarget.retarget` for the parameters.
@@ -491,11 +491,11 @@ class Motion(TimeSeries):
         return shown.with_quality(lambda _: moved.quality)  # type: ignore[arg-type, return-value]
 
     def __add__(self, other: Motion) -> Motion:
-        """Concatenation: `other` follows, without alignment."""
+        """Append `other` without alignment."""
         return concatenate([self, other])
 
     def rest_pose(self) -> Motion:
-        """One frame in the rest pose of the skeleton, standing at the origin.
+        """Return one frame in the rest pose of the skeleton, standing at the origin.
 
         Examples
         --------
@@ -512,7 +512,7 @@ class Motion(TimeSeries):
     # --- files and notebooks ------------------------------------------------------------
 
     def save(self, path: str | Path, settings: Any = None, **options: Any) -> Path:
-        """Write to a file; the format follows the suffix. Options are those of `motionloom.save`.
+        """Write to a file; the suffix selects the format. Options are those of `motionloom.save`.
 
         Examples
         --------
@@ -533,12 +533,12 @@ class Motion(TimeSeries):
 
 
 def concatenate(motions: Sequence[Motion]) -> Motion:
-    """Motions of the same skeleton and rate, one after the other, neither aligned nor blended.
+    """Concatenate motions of the same skeleton and rate, neither aligned nor blended.
 
     Raises
     ------
     InvalidInput
-        If there are none, or skeletons or rates differ.
+        If there are no motions, or if skeletons or rates differ.
 
     Examples
     --------
@@ -553,8 +553,8 @@ def concatenate(motions: Sequence[Motion]) -> Motion:
     for other in motions[1:]:
         if not other.skeleton.is_same_body(first.skeleton):
             raise InvalidInput(
-                f"motions to concatenate must share one skeleton; {other!r} has another than "
-                f"{first!r}. Retarget one onto the other first"
+                f"motions to concatenate must share one skeleton; {other!r} and {first!r} differ. "
+                f"Retarget one onto the other first"
             )
         if abs(other.fps - first.fps) > 1e-6 * first.fps:
             raise InvalidInput(

@@ -1,6 +1,6 @@
-"""Provenance: the captured frames that a synthesized motion is made of.
+"""Provenance: the captured frames that make up a synthesized motion.
 
-A blend has all its examples over its whole length, each with its weight; a random walk has one
+A blend lists all its examples over its whole length, each with its weight. A random walk lists one
 segment after the other.
 """
 
@@ -13,22 +13,23 @@ from typing import Any
 
 @dataclass(frozen=True)
 class Source:
-    """A segment of captured motion that appears in a synthesized one.
+    """A segment of captured motion that is part of a synthesized motion.
 
     Attributes
     ----------
     motion : str
         Name of the captured motion in its library.
     start_frame, end_frame : float
-        Frames ``[start_frame, end_frame)`` as stored; fractional after a time warp.
+        Frames ``[start_frame, end_frame)`` of the stored motion; fractional after a timewarp.
     start, end : int
         Frames ``[start, end)`` of the result.
     weight : float
-        Mean blend weight there.
+        Mean blend weight in these frames.
     part : str
-        The part of the body that it moves, as ``right arm``; empty for all of it.
+        The part of the body that the segment moves, such as ``right arm``; empty for the whole
+        body.
     mirrored : bool
-        Whether left and right were exchanged.
+        True if left and right were exchanged.
 
     Examples
     --------
@@ -48,7 +49,7 @@ class Source:
     mirrored: bool = False
 
     def cut(self, start: int, end: int) -> Source | None:
-        """The part in frames ``[start, end)`` of the result; None if there is none."""
+        """Return the part in frames ``[start, end)`` of the result; None if there is none."""
         first, last = max(start, self.start), min(end, self.end)
         if first >= last:
             return None
@@ -62,11 +63,11 @@ class Source:
         )
 
     def moved(self, frames: int) -> Source:
-        """The same, `frames` later in the result."""
+        """Return the same source, `frames` later in the result."""
         return replace(self, start=self.start + frames, end=self.end + frames)
 
     def as_dict(self) -> dict[str, Any]:
-        """The source as plain data."""
+        """Return the source as plain data."""
         return {
             "motion": self.motion,
             "start_frame": round(self.start_frame, 3),
@@ -81,13 +82,13 @@ class Source:
 
 @dataclass(frozen=True)
 class Provenance:
-    """Sources of a motion, and the frames at which one hands over to the next.
+    """Sources of a motion, and the frames at which one source is replaced by the next.
 
     Attributes
     ----------
     sources : tuple of Source
     seams : tuple of int
-        Frames of the result in the middle of each hand-over.
+        Frames of the result in the middle of each transition.
 
     Examples
     --------
@@ -103,7 +104,7 @@ class Provenance:
     seams: tuple[int, ...] = ()
 
     def cut(self, start: int, end: int, step: int = 1) -> Provenance:
-        """That of frames ``[start, end)``, every `step`-th, counted from `start` on."""
+        """Provenance of every `step`-th frame in ``[start, end)``, counted from `start`."""
         parts = (source.cut(start, end) for source in self.sources)
         kept = Provenance(
             tuple(part.moved(-start) for part in parts if part is not None),
@@ -112,7 +113,7 @@ class Provenance:
         return kept if step == 1 else kept.resampled(1.0 / step)
 
     def resampled(self, ratio: float) -> Provenance:
-        """That of the same motion with `ratio` times as many frames per second."""
+        """Return the provenance of the same motion with `ratio` times as many frames per second."""
         spread = []
         for source in self.sources:
             start = round(source.start * ratio)
@@ -130,14 +131,14 @@ class Provenance:
         return max(there, key=lambda source: source.weight).motion if there else ""
 
     def to_json(self) -> list[dict[str, Any]]:
-        """The sources as plain data."""
+        """Return the sources as plain data."""
         return [source.as_dict() for source in self.sources]
 
 
 def joined_provenance(parts: Sequence[tuple[Provenance | None, int]]) -> Provenance | None:
-    """That of motions played one after the other: pairs of provenance and length in frames.
+    """Join the provenance of consecutive motions, given as pairs of provenance and frame count.
 
-    None where no part has any.
+    Returns None if no part has provenance.
     """
     if all(provenance is None for provenance, _ in parts):
         return None
@@ -153,7 +154,7 @@ def joined_provenance(parts: Sequence[tuple[Provenance | None, int]]) -> Provena
 
 
 def merged(sources: Iterable[Source]) -> tuple[Source, ...]:
-    """Sources with those that go on where another ends made one.
+    """Merge sources that continue where another one ends.
 
     Examples
     --------

@@ -16,12 +16,12 @@ if TYPE_CHECKING:
 
 
 def resample(motion: Motion, fps: float) -> Motion:
-    """`motion` at `fps` frames per second; see `Motion.resample`."""
+    """Return `motion` at `fps` frames per second; see `Motion.resample`."""
     fps = positive_rate(fps)
     if abs(fps - motion.fps) <= 1e-9 * fps or len(motion) == 0:
         return replace(motion, fps=fps)
     before, after, share = frames_around(len(motion), motion.fps, fps)
-    between = np.flatnonzero(share)  # all other frames equal frames of the original
+    between = np.flatnonzero(share)  # all other frames coincide with frames of the original
     rotations, root = motion.rotations[before], motion.root[before]
     rotations[between] = rot.slerp(
         rotations[between], motion.rotations[after[between]], share[between, None]
@@ -47,7 +47,7 @@ def resample(motion: Motion, fps: float) -> Motion:
 
 
 def resampled_length(frames: int, fps: float, wanted_fps: float) -> int:
-    """Number of frames of `frames` at `fps` after resampling to `wanted_fps`.
+    """Number of frames that remain of `frames` at `fps` after resampling to `wanted_fps`.
 
     Examples
     --------
@@ -56,14 +56,14 @@ def resampled_length(frames: int, fps: float, wanted_fps: float) -> int:
     """
     if frames == 0:
         return 0
-    # A frame that misses the last one only by rounding still counts.
+    # A frame that misses the end only by rounding still counts.
     return int(np.floor((frames - 1) * wanted_fps / fps + 1e-6)) + 1
 
 
 def frames_around(
     frames: int, fps: float, wanted_fps: float
 ) -> tuple[NDArray[np.intp], NDArray[np.intp], NDArray[np.float64]]:
-    """Neighboring frames at `fps` of each frame at `wanted_fps`, and the weight between them.
+    """For each frame at `wanted_fps`, the neighboring frames at `fps` and the weight between them.
 
     Returns
     -------

@@ -18,10 +18,10 @@ class Scene:
     Parameters
     ----------
     motions : sequence of Motion
-        One per character, all of the same frame rate; skeletons and lengths may differ.
+        One per character, all with the same frame rate; skeletons and lengths may differ.
     names : sequence of str, optional
-        One per character, all different. Default: the names of the motions, numbered where
-        two are the same.
+        One per character, all different. Default: the names of the motions, numbered if two are
+        equal.
 
     Examples
     --------
@@ -62,7 +62,7 @@ class Scene:
         return iter(self.motions)
 
     def __getitem__(self, character: int | str) -> Motion:
-        """The motion of a character, by number or name."""
+        """Return the motion of a character, by number or name."""
         if isinstance(character, str):
             if character not in self.names:
                 names = ", ".join(self.names)
@@ -93,7 +93,7 @@ class Scene:
 
 
 def _different(names: Sequence[str]) -> tuple[str, ...]:
-    """`names`, each later one of several equal names with its number appended."""
+    """Return `names` with a number appended to repeated names."""
     seen: dict[str, int] = {}
     out: list[str] = []
     for name in names:

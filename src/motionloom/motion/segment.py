@@ -51,7 +51,7 @@ class Segment:
 
     @classmethod
     def parse(cls, text: str, motion: Motion) -> Segment:
-        """The segment that ``NAME:START-END`` or ``NAME`` describes.
+        """Parse a segment written as ``NAME:START-END`` or ``NAME``.
 
         Parameters
         ----------
@@ -63,7 +63,7 @@ class Segment:
         Raises
         ------
         InvalidInput
-            If the frames are not whole numbers or not within the motion.
+            If the frames are not whole numbers or lie outside the motion.
         """
         name, written = split_segment(text)
         if written is None:
@@ -94,17 +94,17 @@ class Segment:
         return self.end_frame / self._rate()
 
     def cut(self, motion: Motion) -> Motion:
-        """The frames of this segment, cut from the whole motion."""
+        """Cut the frames of this segment from the whole motion."""
         return motion[self.start_frame : self.end_frame]
 
     def _rate(self) -> float:
         if self.fps is None:
-            raise InvalidInput(f"{self}: the frame rate (fps) of the segment is not known")
+            raise InvalidInput(f"{self}: the frame rate (fps) of the segment is unknown")
         return self.fps
 
 
 def split_segment(text: str) -> tuple[str, tuple[str, str] | None]:
-    """Name and range as written, start and end; None if `text` is a name alone.
+    """Split a segment into its name and its start and end as written; None for a name alone.
 
     Examples
     --------
@@ -121,12 +121,14 @@ def _frame(text: str, written: str, fps: float) -> int:
     if written.endswith("s"):
         return round(float(written[:-1]) * fps)
     if "." in written:
-        raise InvalidInput(f"{text}: frames are whole numbers; write seconds with an s, 1.5s-3s")
+        raise InvalidInput(
+            f"{text}: frames must be whole numbers; to give seconds, append an s, as in 1.5s-3s"
+        )
     return int(written)
 
 
 def positive_rate(fps: float) -> float:
-    """`fps` as a float, if it is a rate; else `InvalidInput`.
+    """Return `fps` as a float; raise `InvalidInput` if it is not a positive rate.
 
     Examples
     --------
@@ -140,15 +142,15 @@ def positive_rate(fps: float) -> float:
 
 
 def frame_slice(key: Any, frames: int, whole: str) -> slice:
-    """A slice of `frames` frames, with a positive step, from a slice or a frame number.
+    """Convert a slice or a frame number to a slice of `frames` frames with a positive step.
 
     Parameters
     ----------
     key : int or slice
     frames : int
-        How many there are.
+        Total number of frames.
     whole : str
-        What is cut, for messages: ``"motion"``.
+        Name of the sliced object for error messages, such as ``"motion"``.
 
     Examples
     --------
@@ -170,7 +172,7 @@ def frame_slice(key: Any, frames: int, whole: str) -> slice:
 
 
 def intervals(mask: NDArray[np.bool_]) -> list[tuple[int, int]]:
-    """Half-open ranges in which a mask (T,) is true.
+    """Half-open ranges in which a mask (T,) is True.
 
     Examples
     --------

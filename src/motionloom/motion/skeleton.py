@@ -3,8 +3,8 @@
 Joints are numbered parents first. End sites (the tips a BVH file calls ``End Site``) have
 a position but no rotation. *Points* are both: first the joints, then the end sites.
 
-A `BodyTree` holds the tree as plain lists: it is queried many thousand times, and lists are faster
-than arrays of 31 numbers.
+A `BodyTree` stores the tree as plain lists: it is queried many thousands of times, and lists are
+faster than arrays of 31 numbers.
 """
 
 from __future__ import annotations
@@ -20,8 +20,10 @@ from numpy.typing import ArrayLike, NDArray
 from motionloom.errors import InvalidInput, RoleError
 from motionloom.motion.rotations import quaternions as rot
 
-_SAME_REST = np.cos(0.5 * np.radians(0.1))  # of half an angle: rest poses within 0.1 degrees
-_COINCIDENT = 1e-3  # of the longest reach of the skeleton: joints nearer than this coincide
+_SAME_REST = np.cos(
+    0.5 * np.radians(0.1)
+)  # of half an angle: rest poses that differ by at most 0.1 degrees are equal
+_COINCIDENT = 1e-3  # of the longest reach of the skeleton: joints closer than this coincide
 
 
 class FrozenArrays:
@@ -43,16 +45,16 @@ class Skeleton(FrozenArrays):
     names : sequence of str, length J
         Unique joint names.
     parents : array_like of int, shape (J,)
-        Index of each joint's parent, which comes before it; -1 for the one root.
+        Index of each joint's parent, which comes before it; -1 for the single root.
     offsets : array_like, shape (J, 3)
         Position of each joint in its parent's frame, in meters.
     end_names, end_parents, end_offsets : optional, length E, (E,), (E, 3)
         The end sites and the joints that carry them.
     rest : array_like, shape (J, 4), optional
-        Local rotations ``wxyz`` of the rest pose. Default: none (identity).
+        Local rotations ``wxyz`` of the rest pose. Default: identity.
     role_map : mapping, optional
-        Roles given by the user, role to point name; they override the roles found by name.
-        None or an empty name removes a role.
+        Roles given by the user, as a map from role to point name. They override the roles found by
+        name; None or an empty name removes a role.
 
     Examples
     --------
@@ -132,7 +134,7 @@ class Skeleton(FrozenArrays):
 
     @cached_property
     def key(self) -> str:
-        """Digest of names, tree, offsets, rest pose and given roles: equal for equal skeletons."""
+        """Digest of names, tree, offsets, rest pose and given roles; equal for equal skeletons."""
         import hashlib
 
         digest = hashlib.blake2b(digest_size=12)
@@ -149,11 +151,12 @@ class Skeleton(FrozenArrays):
         return digest.hexdigest()
 
     def is_same_body(self, other: Skeleton, *, tolerance: float = 0.001) -> bool:
-        """Whether two skeletons are one body, but for the rounding of the files they come from.
+        """Return whether two skeletons are the same body, apart from rounding in their files.
 
         Names, tree and given roles are equal, rest poses agree within a tenth of a degree, and no
-        point can be farther than `tolerance` meters from its counterpart in any pose with the
-        same rotations: the differences of all bones from the root to the point add up to less.
+        point can be farther than `tolerance` meters from its counterpart in any pose with the same
+        rotations: the differences of all bones from the root to the point add up to less than
+        that.
 
         Examples
         --------
@@ -191,13 +194,13 @@ class Skeleton(FrozenArrays):
 
     @cached_property
     def role_assignment(self):
-        """The roles with naming scheme, confidence and missing roles (`RoleAssignment`)."""
+        """Roles with their naming scheme, confidence and missing roles (`RoleAssignment`)."""
         from motionloom.motion.roles.assignment import assign_roles
 
         return assign_roles(self)
 
     def point(self, role: str) -> int:
-        """Index among the points (J + E) of the point with a role.
+        """Return the index among the points (J + E) of the point with a role.
 
         Raises
         ------
@@ -217,7 +220,7 @@ class Skeleton(FrozenArrays):
         return self.point_names.index(name or "")
 
     def points(self, roles: Sequence[str]) -> NDArray[np.intp]:
-        """Indices among the points of several roles, shape (len(roles),).
+        """Return the indices of the points with several roles, shape (len(roles),).
 
         Examples
         --------
@@ -230,7 +233,7 @@ class Skeleton(FrozenArrays):
         return np.array([names.index(self.roles[role]) for role in roles], dtype=np.intp)
 
     def with_roles(self, role_map: Mapping[str, str | None]) -> Skeleton:
-        """The same skeleton with roles given by the user, which override those found by name.
+        """Return the skeleton with roles given by the user, which override those found by name.
 
         Raises
         ------
@@ -244,11 +247,11 @@ class Skeleton(FrozenArrays):
         {'hips': 'Becken'}
         """
         given = replace(self, role_map=role_map)
-        _ = given.role_assignment  # a wrong mapping is reported here, not at first use
+        _ = given.role_assignment  # report a wrong mapping here and not on first use
         return given
 
     def scaled(self, factor: float) -> Skeleton:
-        """The same skeleton, all offsets multiplied by `factor`.
+        """Return the skeleton with all offsets multiplied by `factor`.
 
         Examples
         --------
@@ -260,7 +263,7 @@ class Skeleton(FrozenArrays):
         return replace(self, offsets=self.offsets * factor, end_offsets=self.end_offsets * factor)
 
     def joint(self, name: str) -> int:
-        """Index of the joint called `name`.
+        """Return the index of the joint called `name`.
 
         Examples
         --------
@@ -312,7 +315,7 @@ class BodyTree:
         self.near = _COINCIDENT * max(self.reach)
 
     def path_up(self, point: int) -> list[int]:
-        """`point` and its ancestors, the root last."""
+        """Return `point` and its ancestors, ending at the root."""
         path = []
         while point >= 0:
             path.append(point)
@@ -320,20 +323,20 @@ class BodyTree:
         return path
 
     def is_above(self, ancestor: int, point: int) -> bool:
-        """Whether `ancestor` is `point` or one of its ancestors."""
+        """Return whether `ancestor` is `point` or one of its ancestors."""
         while point > ancestor and point >= 0:
             point = self.parents[point]
         return point == ancestor
 
     def meeting(self, a: int, b: int) -> int:
-        """The deepest joint that is above both points."""
+        """Return the deepest joint above both points."""
         above = set(self.path_up(a))
         while b not in above:
             b = self.parents[b]
         return b
 
     def between(self, top: int, bottom: int) -> list[int]:
-        """Points on the path from `top` (excluded) down to `bottom` (included)."""
+        """Return the points on the path from `top` (exclusive) down to `bottom` (inclusive)."""
         meet = self.meeting(top, bottom)
         path = []
         while bottom != meet:
@@ -342,23 +345,23 @@ class BodyTree:
         return path[::-1]
 
     def length(self, a: int, b: int) -> float:
-        """Length along the bones from one point to another."""
+        """Return the length along the bones from one point to another."""
         meet = self.meeting(a, b)
         return self.reach[a] + self.reach[b] - 2.0 * self.reach[meet]
 
     def apart(self, a: int, b: int) -> bool:
-        """Whether two points of one chain are at different positions."""
+        """Return whether two points of one chain are at different positions."""
         return self.length(a, b) > self.near
 
     def below(self, point: int) -> list[int]:
-        """All descendants of `point`, nearest generations first."""
+        """Return all descendants of `point`, nearest generation first."""
         points = list(self.children[point])
         for child in points:
             points.extend(self.children[child])
         return points
 
     def rest_positions(self) -> NDArray[np.float64]:
-        """Positions (P, 3) of all points in the rest pose, the root at the origin."""
+        """Positions (P, 3) of all points in the rest pose, with the root at the origin."""
         skeleton = self.skeleton
         offsets = skeleton.point_offsets
         places = np.zeros_like(offsets)
@@ -373,5 +376,5 @@ class BodyTree:
         return places
 
     def is_end_site(self, point: int) -> bool:
-        """Whether the point is an end site rather than a joint."""
+        """Return whether the point is an end site and not a joint."""
         return point >= self.joints

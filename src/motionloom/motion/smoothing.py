@@ -1,9 +1,9 @@
-"""Curves along time: filters and slopes, smooth steps, fading corrections, damped springs.
+"""Curves over time: filters, derivatives, smooth steps, fading corrections and damped springs.
 
-The filters equal those of SciPy, without the time that its import takes. Edits of a motion are
-known in some frames (where a foot stands, where a hand touches) and must fade in the frames
-around them. The curve of least bending passes through the known values with their slope, so the
-edited motion stays smooth.
+The filters give the same results as SciPy's without the cost of importing SciPy. Edits of a motion
+are known in some frames (where a foot stands, where a hand touches) and must fade in the frames
+around them. The curve of least bending passes through the known values with their slope and keeps
+the edited motion smooth.
 """
 
 from __future__ import annotations
@@ -18,20 +18,20 @@ _FIXED = 1e7  # weight of a known row against the bending of the curve
 
 
 def gaussian_smooth(values: ArrayLike, width: float) -> NDArray:
-    """Values (T, ...) smoothed along the first axis; beyond the ends, the first and last go on.
+    """Smooth values (T, ...) along the first axis; the first and last value continue past the ends.
 
     Parameters
     ----------
     values : array_like, shape (T, ...)
         Real or complex.
     width : float
-        Standard deviation of the Gaussian in samples; it is cut off at four of them.
+        Standard deviation of the Gaussian in samples; it is truncated at four standard deviations.
 
     Returns
     -------
     smoothed : ndarray, shape (T, ...)
-        The same as ``scipy.ndimage.gaussian_filter1d(values, width, axis=0, mode="nearest")``,
-        whose import takes longer than smoothing a take.
+        Equal to ``scipy.ndimage.gaussian_filter1d(values, width, axis=0, mode="nearest")``, whose
+        import takes longer than smoothing a take.
 
     Examples
     --------
@@ -48,7 +48,7 @@ def gaussian_smooth(values: ArrayLike, width: float) -> NDArray:
     wide = np.concatenate([np.repeat(x[:1], radius, 0), x, np.repeat(x[-1:], radius, 0)])
     wide = wide.astype(np.result_type(x, np.float64), copy=False)
     smoothed = wide[radius : radius + len(x)] * weights[radius]
-    for step in range(radius):  # the outermost pair first, in the order of SciPy
+    for step in range(radius):  # the outermost pair first, in the same order as SciPy
         mirrored = 2 * radius - step
         smoothed += (wide[step : step + len(x)] + wide[mirrored : mirrored + len(x)]) * weights[
             step
@@ -59,9 +59,9 @@ def gaussian_smooth(values: ArrayLike, width: float) -> NDArray:
 def running_maximum(
     values: ArrayLike, size: int, *, beyond: float | None = None
 ) -> NDArray[np.float64]:
-    """Largest of the `size` values around each, an odd number; values have shape (T,).
+    """Maximum of the `size` values around each value (T,); `size` must be odd.
 
-    Beyond the ends the first and last go on, or all are `beyond`.
+    Past the ends, the first and last value continue, or all values are `beyond`.
 
     Examples
     --------
@@ -120,14 +120,14 @@ def smooth_step(share: Array) -> Array:
 
 
 def ease_corrections(corrections: Array, reach: float) -> Array:
-    """The curve of least bending through the known rows, zero at a distance from them.
+    """Curve of least bending through the known rows that is zero far away from them.
 
     Parameters
     ----------
     corrections : ndarray, shape (T, D)
         NaN in unknown rows.
     reach : float
-        Distance in frames from any known row beyond which the curve is zero.
+        Distance in frames from the nearest known row beyond which the curve is zero.
 
     Returns
     -------
@@ -155,14 +155,15 @@ def ease_corrections(corrections: Array, reach: float) -> Array:
     values = np.where(given[:, None], np.nan_to_num(corrections), 0.0)
     if frames < 3 or fixed.all():
         return values
-    # Squared second differences make a matrix of five diagonals; known rows weigh heavily.
+    # Squared second differences give a matrix with five diagonals; known rows have a high weight.
     band = np.zeros((3, frames))
     for k, c in enumerate((1.0, -2.0, 1.0)):
         for j, d in enumerate((1.0, -2.0, 1.0)):
             if j >= k:
                 band[2 - (j - k), j : j + frames - 2] += c * d
     band[2] += np.where(fixed, _FIXED, 1e-9)
-    # Zero slope at both ends of the motion, or the curve would run away beyond the last contact.
+    # Zero slope at both ends of the motion keeps the curve from running away after the last
+    # contact.
     for a in (0, frames - 2):
         band[2, a : a + 2] += 1.0
         band[1, a + 1] -= 1.0
@@ -172,7 +173,7 @@ def ease_corrections(corrections: Array, reach: float) -> Array:
 
 @kernel
 def critically_damped_spring(away, speed, rate, time):
-    """Critically damped spring: offset and velocity after some time.
+    """Offset and velocity of a critically damped spring after some time.
 
     Parameters
     ----------

@@ -1,16 +1,16 @@
-"""Motion graphs as artifacts of a library: SQLite tables.
+"""Motion graphs stored as artifacts of a library, in SQLite tables.
 
 ::
 
     takes.loom/derived/motion-graph.OPTIONS.CONTENT/graph.sqlite
 
 ==================  =================================================================
-``meta``            distance, threshold, blend, what was removed
-``motions``         number, name and frames of each motion
-``nodes``           frames of motions at which a transition leaves or arrives
-``edges``           from node to node: ``blend`` (a transition: frames that are alike, error,
+``meta``            distance, threshold, blend, removed transitions and motions ``motions`` number,
+name and frames of each motion ``nodes``           frames of motions at which a transition departs
+or arrives ``edges``           from node to node: ``blend`` (a transition: its similar frames,
+error,
                     mean error, planar transform, acceleration) or ``play``
-``prunings``        candidates left after each condition, for each pair of motions
+``prunings``        candidates that remain after each condition, for each pair of motions
 ==================  =================================================================
 """
 
@@ -74,27 +74,27 @@ def library_graph(
     workers: int | None = None,
     progress: Progress | None = None,
 ) -> EditedGraph:
-    """The motion graph of some motions of a library, built once and stored with it.
+    """Return the motion graph of some motions of a library, built once and stored with it.
 
     Parameters
     ----------
     library : Store
     settings : GraphSettings
-        The motions and how transitions are found. The skeleton and the frame rate of the first
-        motion are those of the graph.
+        Motions of the graph, and how transitions are found. The graph has the skeleton and the
+        frame rate of the first motion.
     workers : int, optional
-        Processes. Default: one per core, or none for little work.
+        Number of worker processes. Default: one per core, or none for small jobs.
     progress : callable, optional
         Called with the number of pairs of motions compared since the last call.
 
     Returns
     -------
     graph : EditedGraph
-        With the edits of the library (`motionloom.motion_graph.edits`) applied.
+        The graph with the edits of the library (`motionloom.motion_graph.edits`) applied.
     """
     names = graph_names(library, settings)
     if not names:
-        raise InvalidInput("a motion graph needs at least one motion; none were chosen")
+        raise InvalidInput("a motion graph needs at least one motion; none are selected")
     distance = settings.frame_distance()
     motions = conform([library[name] for name in names])
     labels = {name: library.labels(name) for name in names}
@@ -106,7 +106,9 @@ def library_graph(
     if settings.mirror:
         motions = [*motions, *(mirrored(motion) for motion in motions)]
         if len({motion.name for motion in motions}) < len(motions):
-            raise InvalidInput("mirror: some motions end in _mirrored already; leave them out")
+            raise InvalidInput(
+                "mirror: the names of some motions already end in _mirrored; exclude those motions"
+            )
         labels |= {f"{name}_mirrored": value for name, value in labels.items()}
         segments |= {f"{name}_mirrored": value for name, value in segments.items()}
 
@@ -140,7 +142,7 @@ def library_graph(
 
 
 def _labeled_segments(library: Store, name: str, fps: float) -> tuple[tuple[int, int, str], ...]:
-    """Labeled segments of a motion, in frames of the graph."""
+    """Labeled segments of a motion, counted in frames of the graph."""
     scale = fps / library.entry(name).fps
     return tuple(
         (round(part.start_frame * scale), round(part.end_frame * scale), label)
@@ -149,15 +151,16 @@ def _labeled_segments(library: Store, name: str, fps: float) -> tuple[tuple[int,
 
 
 def is_built(library: Store, settings: GraphSettings) -> bool:
-    """Whether a library holds the graph of these settings, so that it need not be built."""
+    """Return whether the library already has a graph with these settings."""
     names = graph_names(library, settings)
     return not library.artifacts.stale(_KIND, _key(names, settings.frame_distance(), settings))
 
 
 def graph_names(library: Store, settings: GraphSettings) -> list[str]:
-    """Names of the motions that the settings choose.
+    """Return the names of the motions that the settings select.
 
-    In the library's order; with transitions of a file, in the order of `only`.
+    They are in the order of the library or, if transitions are read from a file, in the order of
+    `only`.
     """
     names = chosen_names(
         library, label=settings.label, only=settings.only, exclude=settings.exclude
@@ -168,7 +171,7 @@ def graph_names(library: Store, settings: GraphSettings) -> list[str]:
 
 
 def _key(names: Sequence[str], distance: FrameDistance, settings: GraphSettings) -> dict[str, Any]:
-    """What a graph depends on besides the motions themselves."""
+    """Everything that a graph depends on except the motions themselves."""
     more: dict[str, Any] = {}
     if settings.rules.window is not None:
         more["window"] = settings.rules.window
@@ -202,7 +205,7 @@ def _key(names: Sequence[str], distance: FrameDistance, settings: GraphSettings)
 
 
 def write_graph(graph: MotionGraph, path: str | Path) -> None:
-    """Write a graph's tables to a new SQLite file."""
+    """Write the tables of a graph to a new SQLite file."""
     transitions = graph.transitions
     nodes = nodes_of(transitions.leave, transitions.enter)
     count = len(transitions)
@@ -252,7 +255,7 @@ def read_graph(
     labels: dict[str, tuple],
     segments: dict[str, tuple] | None = None,
 ) -> MotionGraph:
-    """A graph from its tables and the motions it was made of, which may be more than it has."""
+    """Read a graph from its tables; `motions` may contain more motions than the graph has."""
     if not Path(path).is_file():
         raise FileNotFoundError(path)
     query = (
@@ -261,12 +264,12 @@ def read_graph(
         "JOIN nodes b ON b.number = e.target WHERE e.kind = 'blend' ORDER BY e.number"
     )
     try:
-        # Immutable: no journal beside it is looked at.
+        # Immutable: SQLite does not look for a journal next to the file.
         place = f"{Path(path).absolute().as_uri()}?mode=ro&immutable=1"
         with closing(sqlite3.connect(place, uri=True)) as db:
             check_plain_schema(db)
             meta = {key: parse_json(value) for key, value in db.execute("SELECT * FROM meta")}
-            held = db.execute("SELECT name FROM motions ORDER BY number").fetchall()
+            names = db.execute("SELECT name FROM motions ORDER BY number").fetchall()
             rows = np.array(db.execute(query).fetchall(), np.float64).reshape(-1, 10)
             prunings = {
                 (a, b): Pruning(*counts)
@@ -283,7 +286,7 @@ def read_graph(
             int(meta["blend"]),
         )
         by_name = {motion.name: motion for motion in motions}
-        chosen = tuple(by_name[name] for (name,) in held)
+        chosen = tuple(by_name[name] for (name,) in names)
         _check_transitions(transitions, [len(motion) for motion in chosen])
         return MotionGraph(
             chosen,
@@ -308,28 +311,28 @@ def read_graph(
 
 
 def _check_transitions(transitions: Transitions, lengths: Sequence[int]) -> None:
-    """Raise `ValueError` unless all transitions are within the motions: kernels rely on it."""
+    """Raise `ValueError` unless all transitions are within the motions, as kernels require."""
     numbers = (transitions.errors, transitions.means, transitions.transforms)
     if not all(np.isfinite(values).all() for values in numbers):
-        raise ValueError("transitions with values that are not finite")
+        raise ValueError("a transition has values that are not finite")
     if not 0 <= transitions.blend <= max(lengths, default=0):
-        raise ValueError(f"a blend of {transitions.blend} frames")
+        raise ValueError(f"transitions blend {transitions.blend} frames")
     size = np.array([*lengths, 0], np.int64)
     for place in (transitions.source, transitions.target, transitions.leave, transitions.enter):
         motion, frame = place[:, 0], place[:, 1]
         if ((motion < 0) | (motion >= len(lengths))).any():
-            raise ValueError("a transition of a motion that is not there")
+            raise ValueError("a transition refers to a motion that does not exist")
         if ((frame < 0) | (frame >= size[motion])).any():
-            raise ValueError("a transition beyond the end of a motion")
+            raise ValueError("a transition goes beyond the end of a motion")
 
 
 def save_graph_settings(library: Store, settings: GraphSettings) -> None:
-    """Save settings of the library's latest motion graph, the default of later commands."""
+    """Save the settings of the latest motion graph as the default of later commands."""
     library.artifacts.save(*GRAPH_SETTINGS, settings.to_json())
 
 
 def graph_settings(library: Store) -> GraphSettings | None:
-    """Settings of the library's latest motion graph; None if there is none."""
+    """Return the settings of the latest motion graph of the library, or None."""
     kind, name = GRAPH_SETTINGS
     if name not in library.artifacts.names(kind):
         return None

@@ -1,4 +1,4 @@
-"""Building a motion graph: motions conformed, transitions found, dead ends removed."""
+"""Build a motion graph: conform the motions, find transitions, remove dead ends."""
 
 from __future__ import annotations
 
@@ -38,23 +38,23 @@ def motion_graph(
     Parameters
     ----------
     motions : sequence of Motion
-        With any skeletons and frame rates; they are retargeted to the skeleton and resampled
-        to the rate of the first.
+        Motions with any skeletons and frame rates. They are retargeted to the skeleton and
+        resampled to the rate of the first.
     settings : TransitionSettings, optional
-        How transitions are found. Default: the defaults of `TransitionSettings`.
+        How transitions are found. Default: ``TransitionSettings()``.
     labels : mapping of str to tuple of str, optional
         Labels of the motions, by name.
     stored : LibraryMotions, optional
-        Where worker processes find the same motions; without it all work is done here.
+        Where worker processes find the same motions. Without it, all work is done in this process.
     workers : int, optional
-        Processes. Default: one per core, or none for little work.
+        Number of worker processes. Default: one per core, or none for small jobs.
     progress : callable, optional
         Called with the number of pairs of motions compared since the last call.
 
     Raises
     ------
     InvalidInput
-        If no transitions are found, or none of them lead back to where they came from.
+        If no transitions are found, or they form no cycle.
 
     Examples
     --------
@@ -79,18 +79,18 @@ def connected(
     distance: str,
     labels: Mapping[str, tuple[str, ...]],
 ) -> MotionGraph:
-    """The graph of the transitions found, without dead ends and unreachable parts."""
+    """Return the graph of the transitions, without dead ends and unreachable parts."""
     transitions = report.transitions
     if not len(transitions):
         raise InvalidInput(
             f"no transitions were found among {len(motions)} motions at threshold "
-            f"{report.threshold:g}; raise max_distance or per_minute, add more similar motions, or "
+            f"{report.threshold:g}. Raise max_distance or per_minute, add more similar motions, or "
             "allow any foot contacts (match_feet off)"
         )
     kept = endless(transitions.leave, transitions.enter)
     abrupt = 0
     while kept.any() and report.smooth is not None:
-        # The remaining motions may be calmer than the whole set.
+        # The remaining motions may have lower accelerations than the whole set.
         used = np.unique(transitions.source[kept, 0])
         limit = report.smooth * usual_acceleration([motions[number] for number in used])
         rough = transitions.accelerations > limit
@@ -101,7 +101,7 @@ def connected(
         kept = endless(transitions.leave, transitions.enter)
     if not kept.any():
         raise InvalidInput(
-            f"the {len(report.transitions)} transitions found have no cycle: every route ends. "
+            f"the {len(report.transitions)} transitions found form no cycle, so every route ends. "
             "Raise max_distance or per_minute, or add longer motions"
         )
     left = transitions.select(kept)
@@ -131,22 +131,22 @@ def connected(
 
 
 def _reason(motion: int, transitions: Transitions, report: TransitionReport) -> str:
-    """Why a motion is not part of the graph."""
+    """Return the reason why a motion is not part of the graph."""
     others = transitions.source[:, 0] != transitions.target[:, 0]
     leads_there = bool(np.any(others & (transitions.target[:, 0] == motion)))
     leads_away = bool(np.any(others & (transitions.source[:, 0] == motion)))
     if leads_there and leads_away:
-        return "it leads only to other motions that are cut off, or back too early"
+        return "it leads only to motions that are also cut off, or returns too early"
     if leads_there or leads_away:
-        return f"transitions lead only {'to' if leads_there else 'away from'} it"
+        return f"transitions only lead {'to' if leads_there else 'away from'} it"
     similar = sum(
         counts.below_threshold
         for pair, counts in report.prunings.items()
         if motion in pair and pair[0] != pair[1]
     )
     if similar:
-        return "transitions would be too abrupt, or with other feet in contact"
-    return "no poses similar enough to those of another motion"
+        return "transitions would be too abrupt, or different feet would be in contact"
+    return "its poses are not similar enough to those of another motion"
 
 
 def _idle_frames(motions: Sequence[Motion], transitions: Transitions) -> int:

@@ -1,15 +1,15 @@
-"""Strongly connected components of a motion graph, and bridges that join them.
+"""Strongly connected components of a motion graph, and bridges between them.
 
-Nodes are frames of motions: a *departure*, the first frame of a motion that is blended away, and an
-*arrival*, the first frame that belongs to the target motion alone. Playing leads from each node of
-a motion to the next; a transition leads from its departure to its arrival. In a strongly connected
-component every node can be reached from every other, so playback never ends.
+Nodes are frames of motions. A *departure* is the first frame of a motion that is blended with the
+target; an *arrival* is the first frame that belongs only to the target motion. Playback leads from
+each node of a motion to the next, and a transition leads from its departure to its arrival. In a
+strongly connected component, every node can be reached from every other, so playback never ends.
 
-Only the largest component is kept. *Bridges* join others that would be cut off. Walks and runs have
-no frames that are similar for the time of a blend, and other feet in contact, so that a graph of
-both falls apart and only the larger part is kept. People change from one to the other within a
-step. A bridge does so at the most similar poses there are, if the steps alternate and no joint
-moves more abruptly than in other transitions.
+Only the largest component is kept. *Bridges* connect other components that would be cut off. Walks
+and runs have no frames that stay similar for the duration of a blend, and different feet are in
+contact. A graph of both therefore falls apart, and only the larger part would be kept. People
+change from a walk to a run within a step. A bridge does the same at the most similar poses, if the
+steps alternate and no joint moves more abruptly than in other transitions.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ class Nodes:
     motion, frame : ndarray of int64, shape (2 n,)
         First all departures, then all arrivals.
     edges : ndarray of int64, shape (E, 2)
-        The first n are the transitions, the others lead along a motion.
+        The first n edges are the transitions; the others lead along a motion.
     """
 
     motion: Ints
@@ -48,7 +48,7 @@ class Nodes:
 
 
 def nodes_of(leave: Ints, enter: Ints) -> Nodes:
-    """Nodes and edges of transitions.
+    """Return the nodes and edges of transitions.
 
     Parameters
     ----------
@@ -65,7 +65,7 @@ def nodes_of(leave: Ints, enter: Ints) -> Nodes:
     count = len(leave)
     place = np.concatenate([leave, enter]).reshape(-1, 2)
     departs = np.arange(2 * count) < count
-    # At one frame, an arrival comes before a departure: the motion can still be left.
+    # At the same frame, an arrival comes before a departure: the motion can still be left.
     order = np.lexsort((departs, place[:, 1], place[:, 0]))
     along = place[order[1:], 0] == place[order[:-1], 0]
     play = np.stack([order[:-1], order[1:]], axis=1)[along]
@@ -74,13 +74,13 @@ def nodes_of(leave: Ints, enter: Ints) -> Nodes:
 
 
 def endless(leave: Ints, enter: Ints) -> NDArray[np.bool_]:
-    """Mask (n,) of the transitions in the largest strongly connected component.
+    """Return the mask (n,) of the transitions in the largest strongly connected component.
 
-    The largest is the one with the most transitions; without a cycle the mask is all false.
+    The largest component has the most transitions. Without a cycle, the mask is all False.
 
     Examples
     --------
-    The second transition leads to a motion that nothing leaves:
+    The second transition leads to a motion that no transition leaves:
 
     >>> endless(np.array([[0, 30], [0, 20]]), np.array([[0, 12], [1, 0]]))
     array([ True, False])
@@ -89,10 +89,9 @@ def endless(leave: Ints, enter: Ints) -> NDArray[np.bool_]:
 
 
 def components(leave: Ints, enter: Ints) -> Ints:
-    """Number (n,) of the strongly connected component of each transition, the largest first.
+    """Number (n,) of the strongly connected component of each transition; 0 is the largest.
 
-    -1 for transitions from one component to another. Of equal components the one found first is
-    the larger.
+    Transitions from one component to another get -1. Ties are broken in the order of discovery.
 
     Examples
     --------
@@ -116,8 +115,8 @@ def components(leave: Ints, enter: Ints) -> Ints:
     return np.where(inside, rank[part[:count]], -1)
 
 
-_EACH_WAY = 4  # bridges to a part, and back
-_TRIED = 100  # candidates of each way, the most similar first
+_EACH_WAY = 4  # bridges to a part, and the same number back
+_TRIED = 100  # candidates tried in each direction, the most similar first
 
 
 def bridges(
@@ -127,7 +126,7 @@ def bridges(
     made: Transitions,
     make: Callable[..., Transitions],
 ) -> list[Transitions]:
-    """Transitions to and from the parts of a graph that are not connected with the largest.
+    """Find transitions to and from the parts of a graph that the largest part does not reach.
 
     Parameters
     ----------
@@ -135,11 +134,11 @@ def bridges(
         Frames of each motion.
     foot_supports : sequence of FootSupport
     candidates : mapping of (int, int) to TransitionCandidates
-        For each pair of motions, before feet are compared.
+        Candidates of each pair of motions, before feet are compared.
     made : Transitions
-        Those found.
+        Transitions found so far.
     make : callable
-        Of a pair of motions, frames (n, 2), errors and means: the transitions that are smooth.
+        Takes a pair of motions, frames (n, 2), errors and means; returns the smooth transitions.
     """
     part = components(made.leave, made.enter)
     joining: list[Transitions] = []
@@ -156,21 +155,21 @@ def bridges(
 
 
 def _first_arrivals(count: int, made: Transitions, mask: NDArray[np.bool_]) -> Ints:
-    """First frame of each motion that can be reached within a part of the graph."""
+    """Return the first frame of each motion that can be reached within a part of the graph."""
     first = np.full(count, np.iinfo(np.int64).max)
     np.minimum.at(first, made.enter[mask, 0], made.enter[mask, 1])
     return first
 
 
 def _last_departures(count: int, made: Transitions, mask: NDArray[np.bool_]) -> Ints:
-    """Last frame of each motion at which a transition within a part of the graph leaves it."""
+    """Return the last departure from each motion within a part of the graph."""
     last = np.full(count, -1, np.int64)
     np.maximum.at(last, made.leave[mask, 0], made.leave[mask, 1])
     return last
 
 
 def _rows(candidates, lengths, foot_supports, blend: int, before: Ints, after: Ints) -> list[tuple]:
-    """Error, mean, pair and frames of the candidates from one part to another, nearest first."""
+    """Candidates from one part to another (error, mean, pair, frames), most similar first."""
     rows = []
     for (a, b), pair in candidates.items():
         for (p, q), frames in (((a, b), pair.frames), ((b, a), pair.frames[:, ::-1])):
@@ -187,9 +186,9 @@ def _rows(candidates, lengths, foot_supports, blend: int, before: Ints, after: I
 def _made(rows: list[tuple], make: Callable[..., Transitions]) -> list[Transitions]:
     made: list[Transitions] = []
     for error, mean, p, q, i, j in rows:
-        one = make((p, q), np.array([[i, j]]), np.array([error]), np.array([mean]))
-        if len(one):
-            made.append(one)
+        bridge = make((p, q), np.array([[i, j]]), np.array([error]), np.array([mean]))
+        if len(bridge):
+            made.append(bridge)
         if len(made) == _EACH_WAY:
             break
     return made

@@ -1,9 +1,9 @@
 """Edits of motion graphs: transitions removed or locked by hand.
 
-No distance measures what looks right. A *removed* transition is in no graph of the library,
-however it is built; a *locked* one is in every graph with its two motions, whatever the
-threshold. Dead ends are removed afterwards. Edits are stored with the library by names and
-frames, so they apply to graphs that are built again.
+No distance fully measures how good a transition looks. A *removed* transition is in no graph of
+the library, however it is built; a *locked* one is in every graph with its two motions, whatever
+the threshold. Dead ends are removed afterward. The library stores edits by names and frames, so
+they also apply to graphs that are rebuilt.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ _WRITTEN = re.compile(r"^\s*(.+):(\d+)\s*,\s*(.+):(\d+)\s*$")
 
 @dataclass(frozen=True, order=True)
 class TransitionKey:
-    """A directed transition, identified by the motion and frame that it leaves and enters."""
+    """Key of a directed transition: the motion and frame that it leaves, and those it enters."""
 
     source: str
     source_frame: int
@@ -53,7 +53,7 @@ class TransitionKey:
 
     @classmethod
     def of(cls, text: str) -> TransitionKey:
-        """The transition that a text describes.
+        """Parse a transition from ``NAME:FRAME,NAME:FRAME``.
 
         >>> TransitionKey.of("walk_p0:30,walk_p1:42").target
         'walk_p1'
@@ -66,7 +66,7 @@ class TransitionKey:
 
 @dataclass(frozen=True)
 class Edits:
-    """Transitions that are removed, and those that are locked.
+    """Transitions that are removed or locked by hand.
 
     Examples
     --------
@@ -84,7 +84,7 @@ class Edits:
         return bool(self.removed or self.locked)
 
     def after(self, action: str, key: TransitionKey) -> Edits:
-        """These edits and one more: ``remove``, ``lock``, or ``restore`` to undo either."""
+        """Return these edits plus another: ``remove``, ``lock``, or ``restore`` to undo either."""
         if action not in ACTIONS:
             raise InvalidInput(f"action must be one of {', '.join(ACTIONS)}; got {action!r}")
         removed, locked = self.removed - {key}, self.locked - {key}
@@ -97,14 +97,14 @@ class Edits:
 
 @dataclass(frozen=True, eq=False)
 class EditedGraph:
-    """A motion graph with the edits of its library, and all transitions, also those not played.
+    """Motion graph with the edits of its library, and all transitions, including unused ones.
 
     Attributes
     ----------
     graph : MotionGraph
         The playable graph.
     motions : tuple of Motion
-        All motions that were chosen.
+        All motions that were selected.
     transitions : Transitions
         All n transitions, found or locked; their motions are numbered as in `motions`.
     states : ndarray of uint8, shape (n,)
@@ -119,12 +119,12 @@ class EditedGraph:
     states: NDArray[np.uint8]
 
     def key(self, number: int) -> TransitionKey:
-        """Motions and frames of a transition."""
+        """Return the motions and frames of a transition."""
         (a, i), (b, j) = self.transitions.source[number], self.transitions.target[number]
         return TransitionKey(self.motions[a].name, int(i), self.motions[b].name, int(j))
 
     def transition_clip(self, key: str, *, seconds: float = 1.0) -> tuple[Motion, int]:
-        """A transition as a motion, and the frame in the middle of its blend.
+        """Return a transition as a motion, and the frame in the middle of its blend.
 
         Parameters
         ----------
@@ -140,7 +140,7 @@ class EditedGraph:
         number = next((n for n in range(len(self.transitions)) if self.key(n) == wanted), None)
         if number is None:
             raise InvalidInput(
-                f"the graph has no transition {wanted.text}; it may have been built anew"
+                f"the graph has no transition {wanted.text}; it may have been rebuilt since"
             )
         graph, blend = self.full_graph, self.transitions.blend
         (a, leave), (b, enter) = graph.transitions.leave[number], graph.transitions.enter[number]
@@ -155,12 +155,12 @@ class EditedGraph:
 
     @cached_property
     def full_graph(self) -> MotionGraph:
-        """A graph with all transitions, dead ends included: to show one of them, not to walk in."""
+        """Graph with all transitions, including dead ends; for displaying them, not for walks."""
         return replace(self.graph, motions=self.motions, transitions=self.transitions)
 
 
 def library_edits(library: Store) -> Edits:
-    """The edits stored in a library.
+    """Return the edits stored in a library.
 
     Examples
     --------
@@ -180,21 +180,21 @@ def library_edits(library: Store) -> Edits:
         )
     except (KeyError, TypeError, ValueError) as error:
         raise LibraryError(
-            f"{library.path}: edits of its motion graphs are damaged: {error}"
+            f"{library.path}: the edits of its motion graphs are damaged: {error}"
         ) from None
 
 
 def edit(library: Store, action: str, transition: TransitionKey | str) -> Edits:
-    """Store one more edit in a library; see `Edits.after`.
+    """Add an edit to a library; see `Edits.after`.
 
-    Concurrent edits wait for one another, and none is lost.
+    Concurrent edits wait for each other, and none is lost.
     """
     key = TransitionKey.of(transition) if isinstance(transition, str) else transition
     with library.change(f"{action} transition {key}"):
         edits = library_edits(library).after(action, key)
         about = {
-            "removed": [_row(one) for one in sorted(edits.removed)],
-            "locked": [_row(one) for one in sorted(edits.locked)],
+            "removed": [_row(transition) for transition in sorted(edits.removed)],
+            "locked": [_row(transition) for transition in sorted(edits.locked)],
         }
         library.artifacts.save(KIND, _NAME, about)
     return edits
@@ -208,11 +208,11 @@ def with_edits(
     Parameters
     ----------
     graph : MotionGraph
-        As it was built.
+        The graph as it was built.
     edits : Edits
         Edits of other motions are ignored.
     motions : sequence of Motion
-        All motions that the graph was built of, with one skeleton and frame rate.
+        All motions that the graph was built from, with one skeleton and frame rate.
     distance : FrameDistance
         Measures locked transitions that were not found.
 
@@ -223,11 +223,11 @@ def with_edits(
     """
     number = {motion.name: k for k, motion in enumerate(motions)}
     numbers = np.array([number[name] for name in graph.names], np.int64)
-    found = graph.transitions
-    source, target = found.source.copy(), found.target.copy()
+    built = graph.transitions
+    source, target = built.source.copy(), built.target.copy()
     source[:, 0], target[:, 0] = numbers[source[:, 0]], numbers[target[:, 0]]
-    every = replace(found, source=source, target=target)
-    mine = [{_key(one, number) for one in keys} for keys in (edits.removed, edits.locked)]
+    every = replace(built, source=source, target=target)
+    mine = [{_key(key, number) for key in keys} for keys in (edits.removed, edits.locked)]
     removed, locked = (keys - {None} for keys in mine)
     added = locked - set(_keys(every))
     if added:
@@ -242,8 +242,8 @@ def with_edits(
         made = connected(motions, left, graph.distance, graph.labels)
     except InvalidInput:
         raise InvalidInput(
-            f"{int(out.sum())} of {len(out)} transitions were removed by hand, and the others "
-            "have no cycle: every route ends. Restore some of them"
+            f"{int(out.sum())} of {len(out)} transitions were removed by hand, and the others form "
+            "no cycle, so every route ends. Restore some of them"
         ) from None
     there = replace(
         graph.removed,
@@ -278,12 +278,12 @@ def _keys(transitions: Transitions) -> list[tuple[int, int, int, int]]:
 
 
 def _at(motions: Sequence[Motion], keys, distance: FrameDistance, blend: int) -> Transitions:
-    """Transitions of the keys, in one direction, except those too near an end of a motion."""
+    """Return the transitions of `keys`, except those too close to an end of a motion."""
     rows: dict[tuple[int, int], list[tuple[int, int]]] = {}
     for a, i, b, j in sorted(keys):
         rows.setdefault((a, b), []).append((i, j))
     frames = {pair: np.array(pairs, np.int64) for pair, pairs in rows.items()}
     made = transitions_at(motions, distance, frames, blend).transitions
     number = {key: k for k, key in reversed(list(enumerate(_keys(made))))}
-    # Computed in both directions, and twice for a motion with itself: keep each key once.
+    # They are computed in both directions, and twice for a motion with itself: keep each key once.
     return made.select(np.array(sorted(number[key] for key in keys & set(number)), np.int64))

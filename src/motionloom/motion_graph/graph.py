@@ -1,4 +1,4 @@
-"""The motion graph: motions, and transitions between them.
+"""Motion graph: motions and the transitions between them.
 
 References
 ----------
@@ -51,7 +51,7 @@ MotionFrame = tuple[str, int]
 
 @dataclass(frozen=True)
 class Removed:
-    """What a graph leaves out of the transitions and motions found.
+    """Transitions and motions that are not part of a graph.
 
     Attributes
     ----------
@@ -60,13 +60,14 @@ class Removed:
     motions : tuple of str
         Motions that cannot be reached or left.
     foot_support, abrupt : int
-        Candidates with other feet in contact; transitions with too large accelerations.
+        Number of candidates with different feet in contact, and of transitions whose accelerations
+        are too large.
     frames : int
         Frames of the remaining motions that are never played.
     by_hand : int
         Transitions removed by ``lib.graphs.edit``.
     reasons : mapping of str to str
-        Why each of `motions` was cut off.
+        Reason why each of `motions` was cut off.
 
     Examples
     --------
@@ -84,7 +85,7 @@ class Removed:
     reasons: Mapping[str, str] = field(default_factory=dict)
 
     def as_dict(self) -> dict[str, Any]:
-        """The fields as plain data."""
+        """Return the fields as plain data."""
         return {
             "transitions": self.transitions,
             "motions": list(self.motions),
@@ -98,7 +99,7 @@ class Removed:
 
 @dataclass(frozen=True, eq=False)
 class MotionGraph:
-    """Motions with one skeleton and frame rate, and transitions without dead ends.
+    """Motions with one skeleton and frame rate, connected by transitions without dead ends.
 
     Built by `Library.motion_graph` or `motion_graph(motions)`.
 
@@ -106,18 +107,18 @@ class MotionGraph:
     ----------
     motions : tuple of Motion
     transitions : Transitions
-        Directed; each can be reached from every other.
+        Directed transitions; each can be reached from every other.
     distance : str
         Name of the frame distance.
     threshold : float
-        Largest frame distance at a transition.
+        Maximum frame distance at a transition.
     removed : Removed
     prunings : dict
-        For each pair of motions, the number of candidates that each condition left.
+        For each pair of motions, the number of candidates that remain after each condition.
     labels : mapping of str to tuple of str
-        Labels of the motions by name, also of those that are cut off.
+        Labels of the motions by name, including motions that are cut off.
     segments : mapping of str to tuple of (int, int, str)
-        First frame, last frame (not included) and label of each labeled segment, by name.
+        First frame, last frame (excluded) and label of each labeled segment, by name.
 
     Examples
     --------
@@ -135,7 +136,7 @@ class MotionGraph:
     labels: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     segments: Mapping[str, tuple[tuple[int, int, str], ...]] = field(default_factory=dict)
 
-    # --- what it is ---------------------------------------------------------------------
+    # --- properties ---------------------------------------------------------------------
 
     def __len__(self) -> int:
         return len(self.transitions)
@@ -163,7 +164,7 @@ class MotionGraph:
 
     @property
     def frames(self) -> int:
-        """Frames of all motions together."""
+        """Total number of frames of all motions."""
         return sum(map(len, self.motions))
 
     @cached_property
@@ -177,10 +178,10 @@ class MotionGraph:
         return tuple(gaits(motion) for motion in self.motions)
 
     def label_frames(self, label: str) -> tuple[NDArray[np.bool_], ...]:
-        """For each motion, the frames at which a label holds, (frames,) each.
+        """Return a mask (frames,) for each motion: True at the frames to which a label applies.
 
-        Labels of segments hold in their frames, labels of takes that name a gait where the take
-        has that gait, other labels of takes everywhere.
+        The label of a segment applies to its frames. The label of a take applies to all its frames
+        or, if it names a gait, to the frames with that gait.
         """
         if label not in self._label_frames:
             self._label_frames[label] = label_frames(self, label)
@@ -191,7 +192,7 @@ class MotionGraph:
         return {}
 
     def info(self) -> dict[str, Any]:
-        """Figures of the graph as plain data."""
+        """Return the figures of the graph as plain data."""
         nodes = nodes_of(self.transitions.leave, self.transitions.enter)
         minutes = self.frames / self.fps / 60.0
         return {
@@ -209,11 +210,11 @@ class MotionGraph:
             "names": list(self.names),
         }
 
-    # --- where it can go ----------------------------------------------------------------
+    # --- transitions ----------------------------------------------------------------
 
     @cached_property
     def _departures(self) -> tuple[tuple[NDArray[np.int64], NDArray[np.int64]], ...]:
-        """For each motion the frames at which it can be left, ascending, and their transitions."""
+        """Sorted departure frames of each motion, and their transitions."""
         motion, frame = self.transitions.leave.T
         departures = []
         for number in range(len(self.motions)):
@@ -225,14 +226,14 @@ class MotionGraph:
     def departures(
         self, motion: int, start: int, end: int | None = None
     ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        """Frames in ``[start, end)`` at which a motion can be left, and their transitions."""
+        """Return the departures from a motion in ``[start, end)``, and their transitions."""
         frames, which = self._departures[motion]
         first = np.searchsorted(frames, start)
         last = len(frames) if end is None else np.searchsorted(frames, end)
         return frames[first:last], which[first:last]
 
     def locate(self, place: MotionFrame | str) -> tuple[int, int]:
-        """Number of a motion and frame, from ``(name, frame)`` or ``"NAME:FRAME"``.
+        """Convert ``(name, frame)`` or ``"NAME:FRAME"`` to a motion number and a frame.
 
         Raises
         ------
@@ -252,7 +253,7 @@ class MotionGraph:
 
     @cached_property
     def transition_frames(self):
-        """Function of a transition number: its frames, computed once and cached."""
+        """Function that returns the frames of a transition by number, computed once and cached."""
 
         @lru_cache(maxsize=_REMEMBERED)
         def made(number: int) -> Transition:
@@ -266,7 +267,7 @@ class MotionGraph:
 
         return made
 
-    # --- motion from it -----------------------------------------------------------------
+    # --- players and walks -----------------------------------------------------------------
 
     def player(
         self,
@@ -276,18 +277,18 @@ class MotionGraph:
         automatic: bool = True,
         lock_feet: bool = True,
     ) -> GraphPlayer:
-        """Endless motion, frame by frame; see `motionloom.motion_graph.walks.graph_player`.
+        """Return a player of endless motion; see `motionloom.motion_graph.walks.graph_player`.
 
         Parameters
         ----------
         seed : int or Generator
         start : (name, frame) or "NAME:FRAME", optional
-            Default: drawn at random.
+            Default: a random frame.
         automatic : bool
-            Whether transitions are taken at random; else only on ``steer(transition=True)`` and
+            Take transitions at random. If False, take them only on ``steer(transition=True)`` and
             before a dead end.
         lock_feet : bool
-            Whether feet in contact are held in place.
+            Hold feet that are in contact in place.
         """
         from motionloom.motion_graph.walks.graph_player import GraphPlayer
 
@@ -301,19 +302,19 @@ class MotionGraph:
         progress: Progress | None = None,
         **options: Any,
     ) -> Motion:
-        """New motion: at random, along a path, to a goal, or by labels.
+        """Generate a motion: at random, along a path, to a goal, or by labels.
 
         Parameters
         ----------
         settings : WalkSettings, optional
         progress : callable, optional
-            Called with the number of branches examined since the last call while a route is
-            searched; an exception raised by it stops the search.
+            Called during the route search with the number of branches examined since the last
+            call. An exception raised by it stops the search.
 
         Returns
         -------
         motion : Motion
-            With its provenance.
+            The motion with its provenance.
 
         Examples
         --------
@@ -330,13 +331,13 @@ class MotionGraph:
     def walk_player(
         self, settings: WalkSettings, *, progress: Progress | None = None
     ) -> tuple[GraphPlayer, int]:
-        """A player that performs a walk, and the number of its frames."""
+        """Return a player that performs a walk, and the number of its frames."""
         from motionloom.motion_graph.walks.graph_player import GraphPlayer
         from motionloom.motion_graph.walks.routes import plan
 
         if settings.random:
             if settings.seconds is None:
-                raise InvalidInput("a walk without a goal needs its duration, seconds")
+                raise InvalidInput("a walk without a goal needs a duration; set seconds")
             player = self.player(settings.seed, start=settings.start, lock_feet=settings.lock_feet)
             return player, frame_count(settings.seconds, None, self.fps)
         route = plan(self, settings, progress=progress)
@@ -351,8 +352,9 @@ class MotionGraph:
         Parameters
         ----------
         path : str or Path
-            ``.mogra``, the text format of other programs (see `motionloom.motion_graph.mogra`),
-            or ``.json`` with all figures of `info` and a list of transitions.
+            A ``.mogra`` file, the text format of other programs (see
+            `motionloom.motion_graph.mogra`), or a ``.json`` file with all figures of `info` and a
+            list of transitions.
         """
         from motionloom.motion_graph.mogra import write_mogra
 
@@ -377,17 +379,17 @@ class MotionGraph:
 
     @cached_property
     def statistics(self) -> SourceStatistics:
-        """What is usual in the motions, with which walks are compared."""
+        """Statistics of the motions, the baseline for the quality of walks."""
         return SourceStatistics.of(self.motions)
 
     @cached_property
     def speeds(self) -> tuple[float, float]:
-        """Least and largest speed of the motions while they move, m/s."""
+        """Minimum and maximum speed of the motions while they move, in m/s."""
         return moving_speeds(self.motions)
 
     @property
     def unused(self) -> dict[str, str]:
-        """Reason for each motion that walks cannot, or need not, use."""
+        """Motions that walks cannot use or do not need, with the reason for each."""
         return {
             **dict.fromkeys(self.names, "not needed"),
             **{name: self._cut_off(name) for name in self.removed.motions},
@@ -400,13 +402,13 @@ class MotionGraph:
     def quality(
         self, motion: Motion, goals: WalkSettings | None = None, notes: Sequence[str] = ()
     ) -> QualityReport:
-        """Quality of a motion made from this graph, relative to the graph's motions.
+        """Return the quality of a walk through this graph, compared with the motions of the graph.
 
         Parameters
         ----------
         motion : Motion
         goals : WalkSettings, optional
-            The path or goal of the walk, with which its way is compared.
+            The path or goal that the walk is compared with.
         notes : sequence of str
             Further warnings.
         """
@@ -419,12 +421,12 @@ def _named_frame(place: MotionFrame | str) -> tuple[str, int]:
     if isinstance(place, str):
         name, _, number = place.rpartition(":")
         if not name or not _FRAME.fullmatch(number):
-            raise InvalidInput(f"a frame of a graph must be NAME:FRAME; got {place!r}")
+            raise InvalidInput(f"a frame of a graph must be written NAME:FRAME; got {place!r}")
         return name, int(number)
     try:
         name, frame = place
         return str(name), int(frame)
     except (TypeError, ValueError):
         raise InvalidInput(
-            f"a frame of a graph must be a name and a frame, or NAME:FRAME; got {place!r}"
+            f"a frame of a graph must be (name, frame) or NAME:FRAME; got {place!r}"
         ) from None

@@ -1,4 +1,4 @@
-"""Transition files: ``.mogra``, a text format shared with other motion graph programs.
+"""Transition files: ``.mogra``, a plain-text format shared with other motion graph programs.
 
 ::
 
@@ -7,23 +7,23 @@
     199 365
 
 A header for each pair of motions A and B gives the number of transitions and the two motions,
-counted from 0; each line below it holds a frame i of A and a frame j of B. Kravcevich (2014)
+counted from 0. Each line below it contains a frame i of A and a frame j of B. Kravcevich (2014)
 blends A_i to A_(i+k-1) with B_(j-k+1) to B_j (section 4.6), and also B_j to B_(j+k-1) with
-A_(i-k+1) to A_i (section 4.8). Files are read and written so, as *windows*:
+A_(i-k+1) to A_i (section 4.8). The *window* determines the meaning of the two frames:
 
 ``kr14``
-    As in the dissertation: the first frame of A and the last frame of B that are blended, and the
-    transition back. The default of reading.
+    As in the dissertation: i is the first blended frame of A and j the last blended frame of B.
+    The transition back is added. This is the default when reading.
 ``directed``
-    The same frames without the transitions back: this is what `write_mogra` writes, one line for
-    each transition of a graph, in its own direction. Programs that follow the dissertation blend
-    the same frames; those that also follow section 4.8 add transitions back, which blend other
+    The same frames without the transitions back. `write_mogra` writes this format, with one line
+    for each directed transition of a graph. Programs that follow the dissertation blend the same
+    frames. Programs that also follow section 4.8 add transitions back, which blend different
     frames than the graph does.
 ``centered``
-    The middle of the frames that are blended, and the transition back with the same frames.
+    i and j are the middles of the blended frames. The transition back uses the same frames.
 
-The number of a header may be wrong: the sample in the dissertation (Figure 4.12) announces eight
-transitions and has six. A warning says so.
+The number in a header may be wrong: the sample in the dissertation (Figure 4.12) announces eight
+transitions but contains six. The reader issues a warning in this case.
 
 References
 ----------
@@ -50,7 +50,7 @@ from motionloom.motion_graph.graph import MotionGraph
 from motionloom.motion_graph.transitions.transitions import transitions_at
 
 _HEAD = "Transitions:"
-_DIGITS = 15  # longer numbers are no frame numbers
+_DIGITS = 15  # longer numbers cannot be frame numbers
 
 TransitionCandidates = dict[tuple[int, int], NDArray[np.int64]]
 
@@ -58,17 +58,17 @@ TransitionCandidates = dict[tuple[int, int], NDArray[np.int64]]
 def write_mogra(
     graph: MotionGraph, path: str | Path, *, window: Literal["directed", "centered"] = "directed"
 ) -> None:
-    """Write the transitions of a graph; motions are numbered as in ``graph.names``.
+    """Write the transitions of a graph to a file; motions are numbered as in ``graph.names``.
 
-    Each line is written once. Where the graph has the transition back with the same line, as graphs
-    built with ``window="kr14"`` do, that is not written: the program that reads the file adds it.
+    Each line is written once. If the transition back has the same line, as in graphs built with
+    ``window="kr14"``, it is not written: the program that reads the file adds it.
 
     Parameters
     ----------
     graph : MotionGraph
     path : str or Path
     window : {"directed", "centered"}
-        See the module.
+        Meaning of the frames; see the module docstring.
     """
     transitions = graph.transitions
     blend = transitions.blend
@@ -83,7 +83,7 @@ def write_mogra(
             line, back = (a, b, i, j), (b, a, j, i)
         if back not in lines:
             lines[line] = None
-    if window == "centered":  # the smaller motion first
+    if window == "centered":  # the lower motion number first
         lines = {min((a, b, i, j), (b, a, j, i)): None for a, b, i, j in lines}
     with atomic_write(path) as scratch, scratch.open("w", encoding="ascii", newline="\n") as file:
         for pair in sorted({line[:2] for line in lines}):
@@ -93,7 +93,7 @@ def write_mogra(
 
 
 def read_mogra(path: str | Path, lengths: Sequence[int] | None = None) -> TransitionCandidates:
-    """Pairs of frames, by pair of motions.
+    """Read the pairs of frames of a transition file, by pair of motions.
 
     Parameters
     ----------
@@ -108,12 +108,12 @@ def read_mogra(path: str | Path, lengths: Sequence[int] | None = None) -> Transi
     Warns
     -----
     UserWarning
-        If a header announces another number of transitions than follow.
+        If a header announces a different number of transitions than follow it.
 
     Raises
     ------
     MotionFormatError
-        If the file is not such a file, or names a motion or frame that does not exist.
+        If the file is not a transition file, or refers to a motion or frame that does not exist.
     """
     try:
         text = read_regular_text(path, encoding="ascii")
@@ -131,7 +131,8 @@ def read_mogra(path: str | Path, lengths: Sequence[int] | None = None) -> Transi
             for motion in (a, b):
                 if lengths is not None and motion >= len(lengths):
                     raise MotionFormatError(
-                        f"motion {motion} is named; there are {len(lengths)}, counted from 0",
+                        f"motion {motion} does not exist; there are {len(lengths)} motions, "
+                        "counted from 0",
                         path=path,
                         line=number,
                     )
@@ -157,7 +158,7 @@ def read_mogra(path: str | Path, lengths: Sequence[int] | None = None) -> Transi
         count += 1
     _compare(path, head, announced, count)
     if not candidates:
-        raise MotionFormatError("no transitions: the file is empty", path=path)
+        raise MotionFormatError("the file has no transitions", path=path)
     return {key: np.array(rows, np.int64).reshape(-1, 2) for key, rows in candidates.items()}
 
 
@@ -171,28 +172,28 @@ def graph_from_mogra(
     window: Literal["kr14", "directed", "centered"] = "kr14",
     labels: Mapping[str, tuple[str, ...]] | None = None,
 ) -> MotionGraph:
-    """The motion graph of a transition file.
+    """Build the motion graph of a transition file.
 
     Parameters
     ----------
     path : str or Path
     motions : sequence of Motion
-        Numbered as in the file; conformed to one skeleton and frame rate.
+        Motions, numbered as in the file; they are conformed to one skeleton and frame rate.
     distance : str or FrameDistance
-        Measures the error of each transition.
+        Frame distance that measures the error of each transition.
     blend_seconds : float
         Duration of a transition.
     smooth : float, optional
-        Largest relative acceleration of a transition; see `TransitionSettings`. Default: no limit.
+        Maximum relative acceleration of a transition; see `TransitionSettings`. Default: no limit.
     window : {"kr14", "directed", "centered"}
-        What the frames of the file are; see the module.
+        Meaning of the frames in the file; see the module docstring.
     labels : mapping of str to tuple of str, optional
         Labels of the motions, by name.
 
     Raises
     ------
     MotionFormatError, InvalidInput
-        If the file is invalid, or its transitions have no cycle.
+        If the file is invalid, or its transitions form no cycle.
     """
     if not blend_seconds > 0.0:
         raise InvalidInput(f"blend_seconds must be positive; got {blend_seconds}")
@@ -223,5 +224,6 @@ def _numbers(path, number: int, words: list[str], expected: str, count: int) -> 
 def _compare(path, head: int, announced: int, count: int) -> None:
     if announced != count:
         warnings.warn(
-            f"{path}:{head}: {announced} transitions are announced, {count} follow", stacklevel=3
+            f"{path}:{head}: the header announces {announced} transitions, but {count} follow",
+            stacklevel=3,
         )

@@ -1,4 +1,4 @@
-"""Settings of motion graphs: how transitions are found, and how a walk is planned."""
+"""Settings for finding the transitions of a motion graph and for planning walks."""
 
 from __future__ import annotations
 
@@ -18,57 +18,62 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, kw_only=True)
 class Sectors(Settings):
-    """The least error in every sector of the error function, pruned by three conditions."""
+    """Settings of the search for the smallest error in every sector of the error function."""
 
     NAME: ClassVar[str] = "sectors"
 
     sector_seconds: float = setting(
-        0.5, "Side of a sector; at least the blend.", unit="s", above=0.0
+        0.5, "Side length of a sector; at least the duration of a blend.", unit="s", above=0.0
     )
 
 
 @dataclass(frozen=True, kw_only=True)
 class Minima(Settings):
-    """Every local minimum of the error function (Kovar, Gleicher & Pighin 2002)."""
+    """Settings of the search for local minima of the error function (Kovar et al. 2002)."""
 
     NAME: ClassVar[str] = "minima"
 
 
 @dataclass(frozen=True, kw_only=True)
 class TransitionRules(Settings):
-    """Which transition candidates are used, and how they are blended."""
+    """Rules for accepting and blending transition candidates."""
 
     blend_seconds: float = setting(
         0.4, "Duration of a transition.", unit="s", above=0.0, option="--blend"
     )
     apart_seconds: float = setting(
-        0.6, "Least time between two frames of one motion.", unit="s", least=0.0, expert=True
+        0.6,
+        "Minimum time between the two frames of a transition within one motion.",
+        unit="s",
+        least=0.0,
+        expert=True,
     )
     match_feet: bool = setting(
         True, "Require the same feet to be in contact on both sides of a transition."
     )
     connect: float = setting(
         3.0,
-        "Relax the frame distance up to this factor for motions that would be cut off; 1: never. A "
-        "maximum distance that is given is never relaxed.",
+        "Relax the maximum frame distance up to this factor for motions that would be cut off; 1 "
+        "turns this off. An explicit max_distance is never relaxed.",
         expert=True,
     )
     smooth: float | None = setting(
         1.2,
-        "Largest acceleration of a transition, relative to the 99.9th percentile of the motions.",
+        "Maximum acceleration of a transition, relative to the 99.9th percentile of the motions.",
         above=0.0,
         expert=True,
     )
     bridge: bool = setting(
         False,
-        "Join parts that would be cut off, such as walks and runs, at their most similar poses, if "
-        "steps alternate and accelerations stay within the limit.",
+        "Connect parts that would be cut off, such as walks and runs, at their most similar poses, "
+        "if steps alternate and accelerations stay within the limit.",
     )
     window: Literal["centered", "kr14", "directed"] | None = setting(
         None,
-        "Frames that are blended at a transition (i, j): those around i and j (centered), or k "
-        "frames from i on and the k frames up to j, as in Kravcevich 2014 (kr14). Of a .mogra file "
-        "also directed: like kr14, without the transitions back. [centered; of a file kr14]",
+        "Frames that are blended at a transition (i, j): those around i and j (centered), or the "
+        "k frames starting at i and the k frames up to j, as in Kravcevich 2014 (kr14). A .mogra "
+        "file can also be directed: like kr14, without the transitions back. [centered; kr14 for "
+        "a file]",
         expert=True,
     )
 
@@ -85,7 +90,7 @@ def _check_finite(name: str, value: float | None) -> None:
 
 @dataclass(frozen=True, kw_only=True)
 class TransitionSettings(Settings):
-    """How transitions between motions are found.
+    """Settings for finding transitions between motions.
 
     Examples
     --------
@@ -95,34 +100,37 @@ class TransitionSettings(Settings):
 
     distance: str | Any = setting(
         "jrd",
-        "Frame distance: jrd, pc11, ...; or a file with weights of joint pairs for jrd, as `learn` "
-        "writes it.",
+        "Frame distance (jrd, pc11, ...), or a file with weights of joint pairs for jrd, as "
+        "written by `learn`.",
     )
     method: Sectors | Minima = setting(
         Sectors(),
-        "Transition candidates: sectors (least error of each sector) or minima (local).",
+        "Transition candidates: the smallest error of each sector (sectors), or local minima "
+        "(minima).",
         methods={"sectors": Sectors, "minima": Minima},
     )
     max_distance: float | None = setting(
         None,
-        "Largest frame distance at a transition, in the unit of the distance. [by per-minute]",
+        "Maximum frame distance at a transition, in the unit of the distance. [set by per-minute]",
         above=0.0,
     )
     per_minute: float = setting(
         60.0,
-        "Transitions per minute of motion, counting both directions as one; sets the largest "
-        "frame distance if none is given.",
+        "Transitions per minute of motion, counting both directions as one. Sets the maximum "
+        "frame distance unless max-distance is given.",
         above=0.0,
     )
-    rules: TransitionRules = setting(TransitionRules(), "Which candidates are used, and the blend.")
+    rules: TransitionRules = setting(
+        TransitionRules(), "Rules for accepting and blending candidates."
+    )
 
     @property
     def sector_seconds(self) -> float:
-        """Side of a sector; minima are only counted by sectors."""
+        """Side length of a sector; for minima, sectors are only used for counting."""
         return getattr(self.method, "sector_seconds", Sectors().sector_seconds)
 
     def frame_distance(self) -> FrameDistance:
-        """The frame distance itself, read from its file if `distance` names one."""
+        """Return the frame distance, read from a file if `distance` names one."""
         if isinstance(self.distance, Path) or str(self.distance).endswith(".json"):
             from motionloom.features.joint_weights import load_weights
 
@@ -139,7 +147,7 @@ class TransitionSettings(Settings):
 
 @dataclass(frozen=True, kw_only=True)
 class GraphSettings(TransitionSettings, MotionChoice):
-    """Which motions a graph is built of, and how; see `motionloom.Library.motion_graph`.
+    """Settings for building a motion graph; see `motionloom.Library.motion_graph`.
 
     Examples
     --------
@@ -149,17 +157,17 @@ class GraphSettings(TransitionSettings, MotionChoice):
 
     transitions: str | Any = setting(
         None,
-        "Take the transitions of this .mogra file; none are searched. Its motions are numbered in "
-        "the order of `only`, or in that of the library.",
+        "Read the transitions from this .mogra file instead of searching for them. Its motions are "
+        "numbered in the order of `only`, or in that of the library.",
         metavar="FILE",
     )
     mirror: bool = setting(
-        False, "Also use each motion mirrored, left and right exchanged: turns to both sides."
+        False, "Also use a mirrored copy of each motion, so that turns go to both sides."
     )
 
     @preset
     def kr14(cls: Any) -> GraphSettings:
-        """Kravcevich 2014, section 5.3: sectors of 50 by 50 frames, k = 30, threshold 15, 30 Hz."""
+        """Kravcevich 2014, section 5.3: sectors of 50 x 50 frames, k = 30, threshold 15, 30 Hz."""
         return cls(
             method=Sectors(sector_seconds=50.0 / 30.0),
             max_distance=15.0,
@@ -170,40 +178,42 @@ class GraphSettings(TransitionSettings, MotionChoice):
         )  # fmt: skip
 
     def check(self) -> None:
-        """Check the numbers, and that a file of transitions is used alone."""
+        """Check the numbers, and that mirror is off if transitions come from a file."""
         super().check()
         if self.mirror and self.transitions is not None:
-            raise InvalidInput("transitions of a file do not know mirrored motions: mirror is off")
+            raise InvalidInput(
+                "a transition file cannot refer to mirrored motions; turn mirror off"
+            )
 
 
 @dataclass(frozen=True, kw_only=True)
 class WalkSettings(Settings):
-    """What a walk through a motion graph does; see `motionloom.motion_graph.MotionGraph.walk`."""
+    """Settings of a walk through a motion graph; see `MotionGraph.walk`."""
 
     seconds: float | None = setting(
         None,
-        "Duration. A walk along a path, or to an end pose alone, is as long as it takes.",
+        "Duration. Walks along a path, or only to an end pose, take as long as they need.",
         unit="s",
     )
     seed: int | Any = setting(0, "Random seed; another seed gives another walk.", least=0)
     start: str | Any = setting(None, "First pose.", metavar="NAME:FRAME")
     end: str | Any = setting(None, "Last pose.", metavar="NAME:FRAME")
     path: str | Any = setting(
-        None, "Walk along a path: a CSV file with x and z in meters per row.", metavar="FILE"
+        None, "Walk along this path: a CSV file with x and z in meters per row.", metavar="FILE"
     )
     goal: str | Any = setting(
-        None, "Position, and heading if given, in the last frame.", metavar="X,Z[,DEGREES]"
+        None, "Position and optional heading in the last frame.", metavar="X,Z[,DEGREES]"
     )
     labels: tuple[str, ...] | Any = setting(
         None,
-        "Perform motions with this label for this time: walk:4,jog:3; may be repeated.",
+        "Labels to perform and their durations in seconds, as in walk:4,jog:3; may be repeated.",
         metavar="LABEL[:SECONDS],...",
         option="--timeline",
     )
     lock_feet: bool = setting(True, "Hold feet that are in contact in place.", command=False)
 
     def check(self) -> None:
-        """Check that the duration is positive and that texts can be read."""
+        """Check that the duration is positive and that strings can be parsed."""
         if self.seconds is not None and not 0.0 < self.seconds < float("inf"):
             raise InvalidInput(f"seconds must be positive; got {self.seconds:g}")
         self.floor_path()
@@ -211,34 +221,34 @@ class WalkSettings(Settings):
         self.timeline()
 
     def floor_path(self) -> Any:
-        """The path as rows of x and z, read from its file if `path` names one."""
+        """Return the path as rows of x and z, read from a file if `path` names one."""
         return _path_file(self.path) if isinstance(self.path, str | Path) else self.path
 
     def goal_values(self) -> Any:
-        """The goal as numbers x, z and, if given, heading in radians."""
+        """Return the goal as x, z and, if given, the heading in radians."""
         return _goal_text(self.goal) if isinstance(self.goal, str) else self.goal
 
     def timeline(self) -> Any:
-        """The labels as pairs of label and seconds."""
+        """Return the labels as pairs of label and seconds."""
         if self.labels is None:
             return None
         labels = [self.labels] if isinstance(self.labels, str) else list(self.labels)
-        labels = [part for one in labels for part in _timeline_parts(one)]
+        labels = [part for item in labels for part in _timeline_parts(item)]
         alone = self.seconds if len(labels) == 1 else None
-        return [_label_text(one, alone) if isinstance(one, str) else one for one in labels]
+        return [_label_text(item, alone) if isinstance(item, str) else item for item in labels]
 
     @property
     def random(self) -> bool:
-        """Whether the walk has no goal: transitions are drawn at random."""
-        return all(one is None for one in (self.end, self.path, self.goal, self.labels))
+        """True if the walk has no goal, so that transitions are drawn at random."""
+        return all(goal is None for goal in (self.end, self.path, self.goal, self.labels))
 
 
 def _path_file(file: str | Path) -> list[tuple[float, float]]:
-    """Rows of x and z of a CSV file; a header line and further columns are ignored."""
+    """Read rows of x and z from a CSV file; a header line and extra columns are ignored."""
     rows: list[tuple[float, float]] = []
     if not Path(file).is_file():
         raise InvalidInput(
-            f"{file}: no such file; a path is a CSV file with x and z in meters per row"
+            f"{file}: no such file. A path is a CSV file with x and z in meters per row"
         )
     for number, row in csv_rows(file):
         if not row:
@@ -261,7 +271,7 @@ def _path_file(file: str | Path) -> list[tuple[float, float]]:
 
 
 def _goal_text(text: str) -> tuple[float, ...]:
-    """The goal that ``X,Z`` or ``X,Z,DEGREES`` describes, heading in radians."""
+    """Parse ``X,Z`` or ``X,Z,DEGREES``; the heading is returned in radians."""
     try:
         values = [float(part) for part in text.split(",")]
     except ValueError:
@@ -272,14 +282,14 @@ def _goal_text(text: str) -> tuple[float, ...]:
 
 
 def _timeline_parts(given: Any) -> list[Any]:
-    """The parts of ``walk:4,jog:3``; anything else alone, as labels may hold commas."""
+    """Split ``walk:4,jog:3`` into its parts; leave other strings whole: labels may have commas."""
     parts = given.split(",") if isinstance(given, str) else []
     timed = len(parts) > 1 and all(re.fullmatch(r"\s*[^:]+:[\d.]+s?\s*", part) for part in parts)
     return [part.strip() for part in parts] if timed else [given]
 
 
 def _label_text(text: str, seconds: float | None) -> tuple[str, float]:
-    """Label and duration of ``LABEL:SECONDS``, or of ``LABEL`` for the whole walk."""
+    """Parse ``LABEL:SECONDS``, or ``LABEL`` for the whole walk, to label and duration."""
     name, colon, length = text.rpartition(":")
     if not colon and seconds is not None:
         return text, seconds

@@ -1,4 +1,4 @@
-"""Motion matching: a character that responds, from a folder of takes."""
+"""Motion matching: a responsive character built from a folder of takes."""
 
 from typing import TYPE_CHECKING
 

@@ -1,4 +1,4 @@
-"""Matching databases as artifacts of a library.
+"""Matching databases stored as artifacts of a library.
 
 ::
 
@@ -39,14 +39,14 @@ if TYPE_CHECKING:
 
 KIND = "motion-matching"
 _FORMAT = 11
-_FASTEST = 1e6  # frames per second, and m/s^2
-_MOST = {"rotations": 2.0, "root": 1e6, "places": 1e6, "features": 1e6}  # of a number, either sign
+_FASTEST = 1e6  # largest valid value of frames per second and of m/s^2
+_MOST = {"rotations": 2.0, "root": 1e6, "places": 1e6, "features": 1e6}  # largest absolute values
 
 
 def library_database(
     library: Store, settings: MatchingSettings, *, progress: Progress | None = None
 ) -> MatchingDatabase:
-    """The database of the takes that the settings choose, built once and stored."""
+    """Return the database of the takes that the settings select, built once and stored."""
     names = chosen_names(library, **motion_choice(settings))
 
     def build(folder: Path, previous: Folder | None) -> None:
@@ -64,13 +64,13 @@ def library_database(
 
 
 def is_built(library: Store, settings: MatchingSettings) -> bool:
-    """Whether a library holds the database of these settings, so that it need not be built."""
+    """Return whether the library already has a database with these settings."""
     names = chosen_names(library, **motion_choice(settings))
     return not library.artifacts.stale(KIND, _key(library, names, settings))
 
 
 def _key(library: Store, names: list[str], settings: MatchingSettings) -> dict[str, Any]:
-    """Everything a database depends on besides the motions themselves."""
+    """Everything that a database depends on except the motions themselves."""
     chosen = set(names)
     segmented = [name for name in library.names_with_segments() if name in chosen]
     return {
@@ -120,7 +120,7 @@ def save_database(database: MatchingDatabase, folder: Path) -> None:
 
 
 def open_database(folder: Folder, settings: MatchingSettings) -> MatchingDatabase:
-    """Open what `save_database` wrote; arrays are memory-mapped and their shapes checked.
+    """Open a saved database; arrays are memory-mapped, and their shapes are checked.
 
     Raises
     ------
@@ -130,10 +130,10 @@ def open_database(folder: Folder, settings: MatchingSettings) -> MatchingDatabas
     try:
         about = parse_json(read_regular(folder / "about.json"), finite=True)
         if about["format"] != _FORMAT:
-            raise ValueError(f"format {about['format']}, expected {_FORMAT}")
+            raise ValueError(f"expected format {_FORMAT}, got {about['format']}")
         fps, acceleration = float(about["fps"]), float(about["acceleration"])
         if not (0.0 < fps < _FASTEST and 0.0 <= acceleration < _FASTEST):
-            raise ValueError(f"{fps:g} frames per second, {acceleration:g} m/s^2")
+            raise ValueError(f"invalid values: {fps:g} frames per second, {acceleration:g} m/s^2")
         ranges = tuple(_range(*part) for part in about["ranges"])
         skeleton = _skeleton(about["skeleton"])
         arrays = {name: open_array(folder / f"{name}.npy") for name in ARRAYS}
@@ -141,7 +141,7 @@ def open_database(folder: Folder, settings: MatchingSettings) -> MatchingDatabas
         _check_arrays(arrays, ranges, count, len(skeleton))
         index = BucketIndex.open(folder / "index")
         if len(index.center) != COUNT or index.rows.max(initial=-1) >= count:
-            raise ValueError(f"index of {len(index.center)} features, expected {COUNT}")
+            raise ValueError(f"expected an index of {COUNT} features, got {len(index.center)}")
         labels = {
             label: tuple(_span(a, b, count) for a, b in parts)
             for label, parts in about["labels"].items()
@@ -159,13 +159,13 @@ def open_database(folder: Folder, settings: MatchingSettings) -> MatchingDatabas
 
 def _range(name: object, start: object, stop: object, mirrored: object) -> Range:
     if not isinstance(name, str) or type(start) is not int or type(stop) is not int:
-        raise ValueError(f"a range of {name!r}, {start!r}, {stop!r}")
+        raise ValueError(f"invalid range {name!r}, {start!r}, {stop!r}")
     return Range(name, start, stop, bool(mirrored))
 
 
 def _span(start: object, end: object, count: int) -> tuple[int, int]:
     if type(start) is not int or type(end) is not int or not 0 <= start <= end <= count:
-        raise ValueError(f"a label of the frames {start!r} to {end!r} of {count}")
+        raise ValueError(f"a label has frames {start!r} to {end!r}, but there are {count}")
     return start, end
 
 
@@ -185,22 +185,22 @@ def _skeleton(stored: dict[str, Any]) -> Skeleton:
 def _check_arrays(
     arrays: Mapping[str, NDArray], ranges: Sequence[Range], count: int, joints: int
 ) -> None:
-    """Every array has a row for each frame, and ranges follow each other."""
+    """Check that every array has a row for each frame, and that ranges are consecutive."""
     ends = [0, *(part.stop for part in ranges)]
     if [part.start for part in ranges] != ends[:-1] or any(a >= b for a, b in pairwise(ends)):
-        raise ValueError("ranges do not follow each other")
+        raise ValueError("ranges are not consecutive")
     for name, (dtype, tail) in ARRAYS.items():
         shape = (count, *(joints if size == "joints" else size for size in tail))
         if arrays[name].dtype != dtype or arrays[name].shape != shape:
             kind = f"{arrays[name].dtype} of {arrays[name].shape}"
-            raise ValueError(f"{name}: expected {np.dtype(dtype)} of {shape}, found {kind}")
+            raise ValueError(f"{name}: expected {np.dtype(dtype)} of {shape}, got {kind}")
     for name, most in _MOST.items():
-        low, high = arrays[name].min(), arrays[name].max()  # NaN if there is one
+        low, high = arrays[name].min(), arrays[name].max()  # NaN if the array contains any
         if not (low >= -most and high <= most):
-            raise ValueError(f"{name}: expected numbers to {most:g}, found {low:g} to {high:g}")
+            raise ValueError(f"{name}: expected numbers up to {most:g}, got {low:g} to {high:g}")
     directions = arrays["features"][:, GROUPS["trajectory directions"][0]].reshape(count, -1, 2)
     if np.abs(np.square(directions).sum(axis=2) - 1.0).max() > 0.1:
-        raise ValueError("features: expected directions of length 1")
+        raise ValueError("features: directions must have length 1")
     gaits = arrays["gaits"]
     if gaits.min() < 0 or gaits.max() > len(GAITS):
-        raise ValueError(f"gaits: expected 0 to {len(GAITS)}, found {gaits.min()} to {gaits.max()}")
+        raise ValueError(f"gaits: expected 0 to {len(GAITS)}, got {gaits.min()} to {gaits.max()}")

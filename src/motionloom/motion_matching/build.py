@@ -1,4 +1,4 @@
-"""Building a matching database: takes on one skeleton, mirrored, with features and index."""
+"""Build a matching database: retarget and mirror takes, compute features, build an index."""
 
 from __future__ import annotations
 
@@ -39,9 +39,9 @@ from motionloom.motion_matching.settings import MatchingSettings
 from motionloom.parallel import Progress
 from motionloom.search.index.bucket_index import BucketIndex
 
-_LEAST_SECONDS = 0.7  # shorter takes lead nowhere
-_STANDS = 0.2  # m/s of the root: slower frames that were made, and have no gait, stand
-_LOCOMOTION = 0.5  # m/s: takes that are all slower do not move
+_LEAST_SECONDS = 0.7  # shorter takes are useless
+_STANDS = 0.2  # m/s of the root: slower generated frames without a gait count as standing
+_LOCOMOTION = 0.5  # m/s: if all takes are slower, none moves
 
 
 def matching_database(
@@ -56,10 +56,10 @@ def matching_database(
     Parameters
     ----------
     motions : sequence of Motion
-        The skeleton of the first is that of the character.
+        Takes. The character has the skeleton of the first.
     settings : MatchingSettings
     labels : mapping, optional
-        For each motion by name, first and last frame (not included) and label.
+        Segments of each motion by name: first frame, last frame (excluded) and label.
     progress : callable, optional
         Called as ``progress(1)`` after every motion.
 
@@ -71,7 +71,7 @@ def matching_database(
         If no motion is long enough, or none moves over the floor.
     """
     if not motions:
-        raise InvalidInput("motion matching needs at least one motion; none were chosen")
+        raise InvalidInput("motion matching needs at least one motion; none are selected")
     for motion in motions:
         check_roles(motion)
     rate = float(settings.fps or motions[0].fps)
@@ -84,7 +84,7 @@ def matching_database(
     if not long:
         raise InvalidInput(
             f"motion matching needs takes of at least {_LEAST_SECONDS} s; the longest of "
-            f"{len(motions)} has {max(motion.duration for motion in motions):.2f} s"
+            f"{len(motions)} lasts {max(motion.duration for motion in motions):.2f} s"
         )
     long = [long[0].resample(rate), *long[1:]]
     stored = {motion.name: motion.fps for motion in motions}
@@ -104,9 +104,9 @@ def matching_database(
             standing = supported_parts(made, made.contacts()) | still[:, None]
             parts.add(made, standing, mirror=settings.mirror, made=True)
     takes = parts.takes(ready[0])
-    if needs_gait_changes([found for _, found in takes], rate):
+    if needs_gait_changes([gaits for _, gaits in takes], rate):
         kinds = [
-            [take for take, found in takes if np.isin(found, wanted).mean() > 0.8]
+            [take for take, gaits in takes if np.isin(gaits, wanted).mean() > 0.8]
             for wanted in ((2,), (3, 4))
         ]
         for made in gait_changes(*kinds):
@@ -132,7 +132,7 @@ def matching_database(
 
 
 class _Parts:
-    """Arrays of one range after the other."""
+    """Arrays of all ranges, collected one range after the other."""
 
     def __init__(self) -> None:
         self.ranges: list[Range] = []
@@ -144,7 +144,7 @@ class _Parts:
     def add(
         self, motion: Motion, contacts: NDArray[np.bool_], *, mirror: bool, made: bool = False
     ) -> None:
-        """Add a take and, with `mirror`, its mirrored copy; `made`: every frame gets a gait."""
+        """Add a take and, with `mirror`, a mirrored copy; with `made`, all frames get a gait."""
         self._made = made
         self._add(motion, contacts, mirrored=False)
         if mirror:
@@ -152,21 +152,23 @@ class _Parts:
             self._add(twin, contacts[:, [2, 3, 0, 1]], mirrored=True)
 
     def check(self, takes: int) -> None:
-        """Raise `InvalidInput` if names are not unique, or nobody moves."""
+        """Raise `InvalidInput` if names are not unique, or no take moves."""
         names = [part.name for part in self.ranges]
         if len(set(names)) < len(names):
-            raise InvalidInput(f"mirror: some takes end in {MIRRORED} already; leave them out")
-        ahead = self.joined("features")[:, 19:21]  # after a second
+            raise InvalidInput(
+                f"mirror: the names of some takes already end in {MIRRORED}; exclude those takes"
+            )
+        ahead = self.joined("features")[:, 19:21]  # position after a second
         fastest = float(np.percentile(np.hypot(ahead[:, 0], ahead[:, 1]), 99.5))
         if fastest < _LOCOMOTION:
             stay = "the take stays" if takes == 1 else f"all {takes} takes stay"
             raise InvalidInput(
-                f"motion matching needs takes that walk or run; {stay} in place (no more than "
+                f"motion matching needs takes that walk or run; {stay} in place (at most "
                 f"{fastest:.2f} m in a second)"
             )
 
     def walking(self, like: Motion) -> Motion:
-        """Frames that move, as a motion: walking ones, or all if nobody walks."""
+        """Return the walking frames as a motion, or all moving frames if no take walks."""
         gaits = self.joined("gaits")
         rows = gaits == 2
         rows = rows if rows.any() else gaits >= 0
@@ -175,32 +177,36 @@ class _Parts:
         )
 
     def takes(self, like: Motion) -> list[tuple[Motion, NDArray[np.int8]]]:
-        """Captured takes and their gaits, without mirrored copies."""
-        held = self._held
+        """Return the captured takes and their gaits, without mirrored copies."""
+        arrays = self._held
         return [
             (
                 Motion(
-                    like.skeleton, held["rotations"][k], held["root"][k], like.fps, name=part.name
+                    like.skeleton,
+                    arrays["rotations"][k],
+                    arrays["root"][k],
+                    like.fps,
+                    name=part.name,
                 ),
-                held["gaits"][k],
+                arrays["gaits"][k],
             )
             for k, part in enumerate(self.ranges)
             if not part.mirrored and not is_made(part.name)
         ]
 
     def walks(self, like: Motion) -> list[Motion]:
-        """Takes that walk, or all if nobody walks; without mirrored copies."""
-        found = []
+        """Return the takes that walk, or all if none walks; without mirrored copies."""
+        shares = []
         for number, part in enumerate(self.ranges):
             rotations, root = self._held["rotations"][number], self._held["root"][number]
             share = float(np.mean(self._held["gaits"][number] == 2))
             if not part.mirrored:
-                found.append((share, Motion(like.skeleton, rotations, root, like.fps)))
-        walking = [motion for share, motion in found if share > 0.8]
-        return walking or [motion for _, motion in found]
+                shares.append((share, Motion(like.skeleton, rotations, root, like.fps)))
+        walking = [motion for share, motion in shares if share > 0.8]
+        return walking or [motion for _, motion in shares]
 
     def joined(self, name: str) -> NDArray:
-        """One array of all ranges."""
+        """Concatenate an array over all ranges."""
         return np.concatenate(self._held[name])
 
     def arrays(self) -> dict[str, Any]:
@@ -217,18 +223,18 @@ class _Parts:
         root = RootMotion.of(motion)
         names = np.array(["", *GAITS])
         gait = gaits(motion)
-        held = self._held
+        arrays = self._held
         self._jerks.append(_accelerations(motion))
-        held["rotations"].append(motion.rotations)
-        held["root"].append(motion.root)
-        held["contacts"].append(contacts)
+        arrays["rotations"].append(motion.rotations)
+        arrays["root"].append(motion.root)
+        arrays["contacts"].append(contacts)
         kinds = np.argmax(gait[:, None] == names, axis=1)
         if self._made:
             walks = np.abs(np.gradient(root.floor)) * motion.fps > _STANDS
             kinds = np.where(kinds > 0, kinds, np.where(walks, 2, 1))
-        held["gaits"].append(kinds.astype(np.int8))
-        held["places"].append(np.column_stack([root.floor.imag, root.floor.real, root.facing]))
-        held["features"].append(matching_features(motion, root).astype(np.float32))
+        arrays["gaits"].append(kinds.astype(np.int8))
+        arrays["places"].append(np.column_stack([root.floor.imag, root.floor.real, root.facing]))
+        arrays["features"].append(matching_features(motion, root).astype(np.float32))
 
 
 def _accelerations(motion: Motion) -> NDArray[np.float64]:
@@ -245,7 +251,7 @@ def _labeled(
     stored: Mapping[str, float],
     fps: float,
 ) -> dict[str, tuple[tuple[int, int], ...]]:
-    """Frames of the database with each label."""
+    """Return the frames of the database with each label."""
     labeled: dict[str, list[tuple[int, int]]] = {}
     for part in ranges:
         scale = fps / stored.get(part.take, fps)

@@ -1,10 +1,11 @@
-"""Coverage: what the takes can do of what players ask, and which takes are never needed.
+"""Coverage: which controls the takes of a database support, and which takes are never needed.
 
-Three views of a database. *Seconds* counts how long the takes travel at each speed and turn rate.
-*Gap* asks for each of them as a player would, a second of that speed and turn, and measures how far
+Coverage has three views of a database. *Seconds* counts how long the takes travel at each speed
+and turn rate. *Gap* requests each of them as a player would, for a second, and measures how far
 the nearest trajectory of the takes is from it, in meters. A *session* plays all courses and two
-minutes of random steering, and counts which takes were played, where seams were roughest and feet
-slid. A take that no session plays, and that is nearest to nothing that can be asked, is spare.
+minutes of random steering, and records which takes were played, where seams were roughest, and
+where feet slid. A take is spare if no session plays it and it is not the nearest to any trajectory
+that can be requested.
 """
 
 from __future__ import annotations
@@ -30,8 +31,8 @@ Array = NDArray[np.float64]
 
 SPEEDS = np.array([0.0, 0.5, 1.0, 1.5, 2.0, 2.5, 3.0, 4.0, 5.0])  # m/s
 TURNS = np.radians([-180.0, -120.0, -90.0, -60.0, -30.0, 0.0, 30.0, 60.0, 90.0, 120.0, 180.0])
-_COVERED = 0.25  # m: trajectories that are nearer are covered
-_STANDING, _MOVING = 0.2, 0.6  # m/s between which a start or a stop passes
+_COVERED = 0.25  # m: a trajectory is covered if a take is nearer than this
+_STANDING, _MOVING = 0.2, 0.6  # m/s: a start or a stop passes between these speeds
 _CHANGE_SECONDS = 2.0  # within which
 _SESSION_SECONDS, _CHANGE_EVERY = 120.0, 2.0
 _SPIN = np.radians(45.0)  # rad/s: a turn on the spot
@@ -39,7 +40,7 @@ _SPIN = np.radians(45.0)  # rad/s: a turn on the spot
 
 @dataclass(frozen=True, eq=False)
 class Coverage:
-    """What a database covers.
+    """Coverage of a database; see the module docstring.
 
     Attributes
     ----------
@@ -47,9 +48,10 @@ class Coverage:
     seconds : ndarray, shape (S, T)
         Seconds of the takes near each of `SPEEDS` and `TURNS`.
     gaps : ndarray, shape (S, T)
-        Meters from a trajectory with that speed and turn to the nearest of the takes.
+        Distance from a trajectory with that speed and turn to the nearest one of the takes, in
+        meters.
     gaits : dict of str to float
-        Seconds of each gait, mirrored copies not counted.
+        Seconds of each gait, without mirrored copies.
     starts, stops : int
     spins : float
         Seconds of turning on the spot.
@@ -57,9 +59,9 @@ class Coverage:
         Seconds of each take in the session.
     courses : tuple of CourseResult
     session : Motion
-        Random steering, with its quality.
+        Motion of the random steering, with its quality.
     spare : tuple of str
-        Takes that are never worth playing.
+        Takes that are never needed.
     """
 
     database: MatchingDatabase
@@ -76,10 +78,10 @@ class Coverage:
 
     @cached_property
     def reach(self) -> NDArray[np.bool_]:
-        """Speeds and turns (S, T) that a player may ask for: no faster than the takes.
+        """Mask (S, T) of the speeds and turns that can be requested, no faster than the takes.
 
-        Nobody turns sharply at a high speed: what would need more than half of the weight sideways
-        is left out.
+        People do not turn sharply at high speed: turns that need a sideways acceleration of more
+        than half of gravity are excluded.
         """
         fastest = self.database.speed_range[1] + 0.3
         sideways = SPEEDS[:, None] * np.abs(TURNS)
@@ -87,11 +89,11 @@ class Coverage:
 
     @property
     def share(self) -> float:
-        """Share of what a player may ask for that is covered."""
+        """Share of the speeds and turns in `reach` that is covered."""
         return float(np.mean(self.gaps[self.reach] < _COVERED))
 
     def wanted(self, count: int = 3) -> list[tuple[float, float, float]]:
-        """Speed, turn rate and gap of what would help most, the largest gap first."""
+        """Return speed, turn rate and gap of the largest gaps, the largest first."""
         asked = np.where(self.reach, self.gaps, 0.0)
         asked[:, TURNS < 0] = 0.0  # mirrored copies cover both sides
         wanted = []
@@ -104,11 +106,11 @@ class Coverage:
         return wanted
 
     def sentences(self) -> list[str]:
-        """The report in a few lines."""
+        """Return the report as a few lines of text."""
         slow, fast = self.database.speed_range
         lines = [
-            f"speeds {slow:.1f} to {fast:.1f} m/s; {self.share:.0%} of speeds and turns that a "
-            f"player may ask for are within {_COVERED} m of a take",
+            f"speeds {slow:.1f} to {fast:.1f} m/s; {self.share:.0%} of the speeds and turns that "
+            f"can be requested are within {_COVERED} m of a take",
             "gaits: " + ", ".join(f"{name} {time:.0f} s" for name, time in self.gaits.items()),
             f"{self.starts} starts, {self.stops} stops, {self.spins:.1f} s of turns on the spot",
         ]
@@ -123,11 +125,11 @@ class Coverage:
             lines.append(f"random steering: {quality.line()}")
         spare = f": {', '.join(self.spare)}" if self.spare else ""
         count = f"{len(self.spare)} of {len(self.database.takes)}"
-        lines.append(f"{count} takes are never worth playing{spare}")
+        lines.append(f"{count} takes are never needed{spare}")
         return lines
 
     def to_dict(self) -> dict[str, Any]:
-        """Figures as plain data."""
+        """Return the figures as plain data."""
         quality = self.session.quality
         return {
             "speeds_m_s": SPEEDS.tolist(),
@@ -151,7 +153,7 @@ class Coverage:
 
 
 def capture_text(speed: float, turn: float) -> str:
-    """What to capture, in words.
+    """Describe a motion to capture.
 
     Examples
     --------
@@ -168,7 +170,7 @@ def capture_text(speed: float, turn: float) -> str:
 
 
 def coverage(database: MatchingDatabase, *, seed: int = 0) -> Coverage:
-    """Measure what a database covers; plays for some minutes."""
+    """Measure the coverage of a database; plays several minutes of motion."""
     own = np.zeros(len(database), bool)
     for part in database.ranges:
         own[part.start : part.stop] = not part.mirrored and part.take in database.takes
@@ -204,7 +206,7 @@ def coverage(database: MatchingDatabase, *, seed: int = 0) -> Coverage:
 
 
 def _turn_rates(database: MatchingDatabase) -> Array:
-    """Rate of turn of the root motion (N,), rad/s."""
+    """Turn rate of the root motion (N,), in rad/s."""
     rates = np.zeros(len(database))
     for part in database.ranges:
         rows = slice(part.start, part.stop)
@@ -213,7 +215,7 @@ def _turn_rates(database: MatchingDatabase) -> Array:
 
 
 def _seconds(speeds: Array, turns: Array, fps: float) -> Array:
-    """Seconds near each speed and turn."""
+    """Number of seconds near each speed and turn."""
     near_speed = np.argmin(np.abs(speeds[:, None] - SPEEDS), axis=1)
     near_turn = np.argmin(np.abs(turns[:, None] - TURNS), axis=1)
     counts = np.zeros((len(SPEEDS), len(TURNS)))
@@ -222,7 +224,7 @@ def _seconds(speeds: Array, turns: Array, fps: float) -> Array:
 
 
 def _gaps(database: MatchingDatabase) -> tuple[Array, list[int]]:
-    """Distance of each trajectory asked for from the nearest one, and the frames that have it."""
+    """Distance of each requested trajectory from the nearest one, and the frames that have it."""
     rows = np.asarray(database.features)[:, TRAJECTORY]
     allowed = np.flatnonzero(database.allowed())
     times, gaps, nearest = np.array(HORIZONS), np.zeros((len(SPEEDS), len(TURNS))), []
@@ -243,7 +245,7 @@ def _gaps(database: MatchingDatabase) -> tuple[Array, list[int]]:
 
 
 def _changes(database: MatchingDatabase) -> tuple[int, int]:
-    """Starts and stops of the takes: from standing to moving within two seconds, and back."""
+    """Count the starts and stops of the takes: changes of speed within two seconds."""
     starts = stops = 0
     for part in database.ranges:
         if part.mirrored or part.take not in database.takes:
@@ -259,7 +261,7 @@ def _changes(database: MatchingDatabase) -> tuple[int, int]:
 
 
 def _session(database: MatchingDatabase, seed: int) -> Motion:
-    """Random steering: another velocity every two seconds, sometimes none."""
+    """Play random steering: a new velocity every two seconds, sometimes zero."""
     rng = np.random.default_rng(seed)
     player = database.player()
     slow, fast = database.speed_range

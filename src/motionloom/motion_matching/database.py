@@ -1,7 +1,7 @@
-"""Matching database: poses, root motion and features of all frames, and their exact index.
+"""Matching database: poses, root motion and features of all frames, with an exact index.
 
-A *range* is the frames of one take, or of its mirrored copy. The last third of a second of a range
-is never jumped to: it has too little future.
+A *range* contains the frames of one take or of its mirrored copy. The player never jumps into the
+last third of a second of a range, because too few frames follow.
 """
 
 from __future__ import annotations
@@ -32,9 +32,9 @@ if TYPE_CHECKING:
     from motionloom.motion_matching.steering_courses import CourseResult
 
 MIRRORED = "_mirrored"
-_END_SECONDS = 1.0 / 3.0  # of each range that are not jumped to
-_ROUGH_SECONDS = 0.27  # around rough frames, in which nothing is jumped to
-_END_ROUGH_SECONDS = 0.6  # at the end of a range, in which rough frames are not played
+_END_SECONDS = 1.0 / 3.0  # end of each range that is never jumped to
+_ROUGH_SECONDS = 0.27  # time around rough frames that is never jumped to
+_END_ROUGH_SECONDS = 0.6  # end of a range in which rough frames are not played
 _MOVING = 0.3  # m/s
 ARRAYS = {
     "rotations": (np.float32, ("joints", 4)),
@@ -49,7 +49,7 @@ ARRAYS = {
 
 @dataclass(frozen=True)
 class Range:
-    """Frames ``[start, stop)`` of a database: one take, or its mirrored copy."""
+    """Frames ``[start, stop)`` of a database: one take or its mirrored copy."""
 
     name: str
     start: int
@@ -64,7 +64,9 @@ class Range:
 
 @dataclass(frozen=True, eq=False)
 class MatchingDatabase:
-    """N frames to choose from; built by `motionloom.motion_matching.matching_database`.
+    """Frames that a motion matching player chooses from, N of them.
+
+    Built by `motionloom.motion_matching.matching_database`.
 
     Attributes
     ----------
@@ -73,24 +75,24 @@ class MatchingDatabase:
     ranges : tuple of Range
     rotations, root : ndarray, shapes (N, J, 4) and (N, 3)
     contacts : ndarray of bool, shape (N, 4)
-        Heel and ball of both feet.
+        Contacts of the heel and ball of both feet.
     gaits : ndarray of int8, shape (N,)
-        0 for none, else 1 + number in `motionloom.motion.feet.gait.GAITS`.
+        0 for no gait, otherwise 1 + index into `motionloom.motion.feet.gait.GAITS`.
     rough : ndarray of bool, shape (N,)
-        Frames of takes that jerk: a joint accelerates more than in 99.9 % of all.
+        True where a take jerks: a joint accelerates more than in 99.9 % of all frames.
     places : ndarray, shape (N, 3)
         Root motion: x, z, facing.
     features : ndarray of float32, shape (N, 27)
-        Not normalized.
+        Features, not normalized.
     index : BucketIndex
-        Of the normalized features that may be jumped to.
+        Index of the normalized features of all frames that may be jumped to.
     settings : MatchingSettings
     labels : mapping of str to tuple of (int, int)
-        Frames with each label of the library.
+        Frames of each label of the library.
     skipped : mapping of str to str
-        Takes left out, and why.
+        Skipped takes, with the reason for each.
     acceleration : float
-        99.9th percentile of the accelerations of all joints, m/s^2.
+        99.9th percentile of the accelerations of all joints, in m/s^2.
 
     Examples
     --------
@@ -144,18 +146,18 @@ class MatchingDatabase:
         return np.array([*(part.start for part in self.ranges), len(self)], np.int64)
 
     def range_of(self, frame: int) -> Range:
-        """The range that a frame belongs to."""
+        """Return the range that a frame belongs to."""
         return self.ranges[int(np.searchsorted(self.starts, frame, side="right")) - 1]
 
     def last_frame(self, frame: int) -> int:
-        """The last frame of its range that is played on from a frame; a rough end is left out."""
+        """Return the last playable frame of the range of a frame; a rough end is excluded."""
         number = int(np.searchsorted(self.starts, frame, side="right")) - 1
         last = int(self._lasts[number])
         return last if frame <= last else self.ranges[number].stop - 1
 
     @cached_property
     def _lasts(self) -> NDArray[np.int64]:
-        """Last frame of each range before a rough end, so that a jump is due before it."""
+        """Last frame of each range before a rough end; a jump must happen before it."""
         lasts = []
         near, reach = round(_END_ROUGH_SECONDS * self.fps), round(_ROUGH_SECONDS * self.fps)
         for part in self.ranges:
@@ -165,7 +167,7 @@ class MatchingDatabase:
                 if not len(rough):
                     break
                 before = max(first, part.start) + int(rough[0]) - reach
-                if before <= part.start + near:  # too little would be left
+                if before <= part.start + near:  # too few frames would remain
                     last = part.stop - 1
                     break
                 last, first = before, before - reach
@@ -174,12 +176,12 @@ class MatchingDatabase:
 
     @cached_property
     def searchable(self) -> NDArray[np.bool_]:
-        """Frames that may be jumped to (N,)."""
+        """Mask (N,) of the frames that may be jumped to."""
         return searchable_frames(self.ranges, self.rough, self.fps)
 
     @cached_property
     def speeds(self) -> NDArray[np.float64]:
-        """Speed of the root motion in each frame (N,), m/s."""
+        """Speed of the root motion in each frame (N,), in m/s."""
         out = np.zeros(len(self))
         for part in self.ranges:
             floor = self.places[part.start : part.stop, :2]
@@ -189,9 +191,10 @@ class MatchingDatabase:
 
     @cached_property
     def speed_range(self) -> tuple[float, float]:
-        """Speeds at which the takes travel, m/s: without the slowest and fastest percents.
+        """Range of speeds at which the takes travel, in m/s, without extreme percentiles.
 
-        Motions that were made are left out: a start from standing passes all speeds and keeps none.
+        Generated motions are excluded: a start from standing passes through all speeds and keeps
+        none.
         """
         captured = np.zeros(len(self), bool)
         for part in self.ranges:
@@ -204,7 +207,7 @@ class MatchingDatabase:
 
     @cached_property
     def standing_frame(self) -> int:
-        """The frame that stands most still; frame 0 if nobody stands."""
+        """Frame that stands most still; frame 0 if none stands."""
         standing = np.flatnonzero((self.gaits == 1) & self.searchable)
         if not len(standing):
             return 0
@@ -212,12 +215,12 @@ class MatchingDatabase:
         return int(standing[np.argmin(still)])
 
     def tag(self, name: str) -> NDArray[np.bool_]:
-        """Frames with a tag (N,): a gait, or a label of the library.
+        """Return the mask (N,) of the frames with a tag: a gait or a label of the library.
 
         Raises
         ------
         InvalidInput
-            If there are none; the message lists the tags there are.
+            If no frame has the tag; the message lists the available tags.
         """
         mask = np.zeros(len(self), bool)
         if name in GAITS:
@@ -226,7 +229,7 @@ class MatchingDatabase:
             mask[start:stop] = True
         if not mask.any():
             tags = ", ".join(self.tags) or "none"
-            raise InvalidInput(f"no frame has the tag {name!r}; tags: {tags}")
+            raise InvalidInput(f"no frame has the tag {name!r}; available tags: {tags}")
         return mask
 
     @cached_property
@@ -236,7 +239,11 @@ class MatchingDatabase:
         return (*there, *(label for label in self.labels if label not in there))
 
     def allowed(self, tags: Sequence[str] = ()) -> NDArray[np.bool_]:
-        """Frames that may be jumped to with these tags, standing included; without: any gait."""
+        """Return the mask (N,) of frames that may be jumped to.
+
+        With tags, these are frames with any of the tags and standing frames; without, frames of
+        any gait.
+        """
         mask = self.gaits > 0
         if tags:
             mask = np.any([self.tag(name) for name in tags], axis=0)
@@ -252,7 +259,7 @@ class MatchingDatabase:
         radius: float = np.inf,
         allowed: NDArray[np.bool_] | None = None,
     ) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
-        """The `k` nearest frames to features (27,), not normalized, and their costs; exact.
+        """Return the exact `k` nearest frames to features (27,), not normalized, and their costs.
 
         Examples
         --------
@@ -277,12 +284,12 @@ class MatchingDatabase:
         return self._find(point[0], k, radius, allowed)
 
     def player(self, **controls: Any) -> MatchingPlayer:
-        """A player of this database; see `MatchingPlayer`."""
+        """Return a player of this database; see `MatchingPlayer`."""
         return MatchingPlayer(self, **controls)
 
     @takes(MatchingWalkSettings)
     def walk(self, settings: MatchingWalkSettings | None = None, **options: Any) -> Motion:
-        """A walk as asked, with provenance and quality.
+        """Generate a walk with provenance and quality.
 
         Parameters
         ----------
@@ -306,24 +313,24 @@ class MatchingDatabase:
         return fill_gaps(self, motion, known)
 
     def through_poses(self, keys: Sequence[tuple[float, Motion]]) -> Motion:
-        """A motion through poses at given seconds; see `motionloom.motion_matching.keyframes`."""
+        """Generate a motion through poses at given times; see `motion_matching.keyframes`."""
         from motionloom.motion_matching.keyframes import through_poses
 
         return through_poses(self, keys)
 
     def coverage(self, *, seed: int = 0) -> Coverage:
-        """What the takes cover of what players ask; see `motionloom.motion_matching.coverage`."""
+        """Measure which controls the takes support; see `motionloom.motion_matching.coverage`."""
         from motionloom.motion_matching.coverage import coverage
 
         return coverage(self, seed=seed)
 
     def export(self, folder: str | Path, format: str) -> list[Path]:
-        """Write the database for another program; returns the files.
+        """Write the database for another program, and return the files.
 
         Parameters
         ----------
         folder : str or Path
-            Made if need be.
+            Output folder; it is created if necessary.
         format : {"orangeduck", "unity", "glb", "fbx"}
             orangeduck's ``database.bin`` and ``features.bin`` (build with ``fps=60``); the three
             files of JLPM22's MotionMatching; or one file per take with a root bone on the floor,
@@ -334,16 +341,16 @@ class MatchingDatabase:
         return export_database(self, folder, format)
 
     def courses(self, names: Sequence[str] | None = None) -> list[CourseResult]:
-        """Steering courses as they are run; see `motionloom.motion_matching.steering_courses`."""
+        """Run steering courses; see `motionloom.motion_matching.steering_courses`."""
         from motionloom.motion_matching.steering_courses import COURSES, course_path, run_course
 
         chosen = COURSES if names is None else tuple(names)
         for name in chosen:
-            course_path(name)  # an unknown one is an error, before any is run
+            course_path(name)  # raises for an unknown course before any is run
         return [run_course(self, name) for name in chosen]
 
     def motion(self, part: Range) -> Motion:
-        """The frames of a range as a motion."""
+        """Return the frames of a range as a motion."""
         rows = slice(part.start, part.stop)
         return Motion(
             self.skeleton, self.rotations[rows], self.root[rows], self.fps, name=part.name
@@ -351,7 +358,7 @@ class MatchingDatabase:
 
     @cached_property
     def statistics(self) -> SourceStatistics:
-        """What is usual in the takes, for quality reports; mirrored copies add nothing."""
+        """Statistics of the takes for quality reports, without mirrored copies."""
         parts = [part for part in self.ranges if not part.mirrored]
         usual = SourceStatistics.of([self.motion(part) for part in parts])
         steps = dict(usual.repeated_steps)
@@ -367,7 +374,7 @@ class MatchingDatabase:
         return tuple(name for name in names if not is_made(name))
 
     def info(self) -> dict[str, Any]:
-        """Figures of the database as plain data."""
+        """Return the figures of the database as plain data."""
         return {
             "takes": len(self.takes),
             "ranges": len(self.ranges),
@@ -386,7 +393,7 @@ class MatchingDatabase:
 def searchable_frames(
     ranges: Sequence[Range], rough: NDArray[np.bool_], fps: float
 ) -> NDArray[np.bool_]:
-    """Frames that are neither near the end of their range nor near rough ones."""
+    """Return the mask (N,) of frames far from rough frames and from the end of their range."""
     mask = np.ones(len(rough), bool)
     reach = round(_ROUGH_SECONDS * fps)
     for part in ranges:
@@ -397,7 +404,7 @@ def searchable_frames(
 
 
 def _walk(database: MatchingDatabase, settings: MatchingWalkSettings) -> Motion:
-    """Walk as asked, with provenance and quality; see `MatchingDatabase.walk`."""
+    """Generate a walk with provenance and quality; see `MatchingDatabase.walk`."""
     speed = WALKING_SPEED if settings.speed is None else settings.speed
     facing = None if settings.facing is None else float(np.radians(settings.facing))
     path = settings.floor_path()

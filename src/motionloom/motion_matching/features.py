@@ -1,23 +1,21 @@
-"""Matching features: 27 numbers for the pose of a frame and where it leads.
+"""Matching features: 27 numbers that describe the pose of a frame and its trajectory.
 
 =====================  =====  =======================================================
 group                  count  in the frame of the root motion
 =====================  =====  =======================================================
-left, right foot       3 + 3  position of the ankle, m
-their velocities       3 + 3  m/s
-hips                   3      velocity, m/s
-trajectory             6      place of the root 1/3, 2/3 and 1 s ahead: x, z each, m
-facing                 6      direction there, a unit vector: x, z each
+left, right foot       3 + 3  position of the ankle, m their velocities       3 + 3  m/s hips
+3      velocity, m/s trajectory             6      position of the root 1/3, 2/3 and 1 s ahead: x,
+z each, m facing                 6      direction there, a unit vector: x, z each
 =====================  =====  =======================================================
 
-The order is that of orangeduck's Motion-Matching, so that files can be exchanged. Behind the end of
-a take the trajectory goes on with the velocity and the turn of its last frames.
+The order is that of orangeduck's Motion-Matching, so that files can be exchanged. Beyond the end
+of a take, the trajectory continues with the velocity and the turn of its last frames.
 
-The *root motion* is the path of a smoothed point under the body, and where it faces. Engines call
-it the simulation bone: a game moves it, and the pose is relative to it. The hips sway with every
-step and twist with every stride, so that both are smoothed over about half a stride. Beyond the
-ends of a take the hips go on as they moved there; held still, as filters do, a walk would seem to
-stop.
+The *root motion* is the path and the facing of a smoothed point under the body. Engines call this
+point the simulation bone: a game moves it, and the pose is relative to it. The hips sway with
+every step and twist with every stride, so both are smoothed over about half a stride. Beyond the
+ends of a take, the hips continue with their last velocity. If they stood still there, as with most
+filters, a walk would seem to stop.
 """
 
 from __future__ import annotations
@@ -39,7 +37,7 @@ _LEGS = tuple(
     f"{side}_{part}" for side in ("left", "right") for part in ("hip", "knee", "ankle", "foot")
 )
 NEEDED = ("hips", *_LEGS)
-# Columns of each group, and which weight of `MatchingSettings.weights` it has.
+# Columns of each group, and the index of its weight in `MatchingSettings.weights`.
 GROUPS = {
     "left foot position": (slice(0, 3), 0),
     "right foot position": (slice(3, 6), 0),
@@ -52,12 +50,12 @@ GROUPS = {
 COUNT = 27
 POSE, TRAJECTORY = slice(0, 15), slice(15, 27)
 
-_LEAST_SPREAD = 1e-3  # m or m/s: a group that varies less is compared as it is
+_LEAST_SPREAD = 1e-3  # m or m/s: a group that varies less is not scaled
 
 
 @dataclass(frozen=True, eq=False)
 class Normalization:
-    """``(features - offset) / scale``, both of shape (27,); a weight of zero is an infinite scale.
+    """Normalization ``(features - offset) / scale``, both (27,); weight zero is infinite scale.
 
     Examples
     --------
@@ -70,7 +68,7 @@ class Normalization:
 
     @classmethod
     def of(cls, features: NDArray, settings: MatchingSettings) -> Normalization:
-        """By the weights of the settings, and with ``spread`` by the features (N, 27)."""
+        """Return the normalization for some weights and, with ``spread``, for features (N, 27)."""
         offset, scale = features.mean(axis=0, dtype=np.float64), np.ones(COUNT)
         for part, number in GROUPS.values():
             weight = settings.weights.values[number]
@@ -82,12 +80,12 @@ class Normalization:
         return cls(offset, scale)
 
     def apply(self, features: NDArray) -> NDArray[np.float32]:
-        """Normalized features, float32."""
+        """Return normalized features in float32."""
         return ((features - self.offset) / self.scale).astype(np.float32)
 
 
 def matching_features(motion: Motion, root: RootMotion | None = None) -> Array:
-    """Features (T, 27) of each frame, not normalized.
+    """Return the features (T, 27) of each frame, not normalized.
 
     Examples
     --------
@@ -115,16 +113,16 @@ def check_roles(motion: Motion) -> None:
     missing = [role for role in NEEDED if role not in motion.skeleton.roles]
     if missing:
         raise RoleError(
-            f"{motion.name or 'the motion'}: motion matching needs the roles {', '.join(NEEDED)}; "
-            f"{', '.join(missing)} not found among the joints "
-            f"{', '.join(motion.skeleton.names)}. Name them in a mapping file"
+            f"{motion.name or 'the motion'}: motion matching needs the roles {', '.join(NEEDED)}, "
+            f"but {', '.join(missing)} not found among the joints "
+            f"{', '.join(motion.skeleton.names)}. Assign them in a mapping file"
         )
 
 
 def trajectory(
     root: RootMotion, fps: float
 ) -> tuple[NDArray[np.complex128], NDArray[np.complex128]]:
-    """Places and directions (T, 3) at the horizons, relative to each frame, as ``z + ix``."""
+    """Positions and directions (T, 3) at the horizons, relative to each frame, as ``z + ix``."""
     last = len(root) - 1
     back = max(last - max(round(0.25 * fps), 1), 0)
     steps = max(last - back, 1)
@@ -144,19 +142,19 @@ def trajectory(
 
 
 def xz(floor: NDArray[np.complex128]) -> Array:
-    """Floor positions ``z + ix`` (...) as x, z (..., 2)."""
+    """Convert floor positions ``z + ix`` (...) to x, z (..., 2)."""
     return np.stack([floor.imag, floor.real], axis=-1)
 
 
 def _arc_length(frames: Array, turn: float) -> NDArray[np.complex128]:
-    """Way after some frames at speed 1 and a constant turn per frame, starting along 1."""
+    """Displacement after `frames` at speed 1 and a constant turn per frame, starting along 1."""
     if abs(turn) < 1e-9:
         return frames.astype(np.complex128)
     return (np.exp(1j * turn * frames) - 1.0) / (1j * turn)
 
 
 def _rotated(vectors: Array, root: RootMotion, *, place: bool = True) -> Array:
-    """Vectors (T, P, 3) in the frame of the root; places are relative to it, too."""
+    """Rotate vectors (T, P, 3) into the frame of the root; positions are also shifted."""
     floor = vectors[..., 2] + 1j * vectors[..., 0]
     if place:
         floor = floor - root.floor[:, None]
@@ -166,21 +164,21 @@ def _rotated(vectors: Array, root: RootMotion, *, place: bool = True) -> Array:
 
 Complex = NDArray[np.complex128]
 
-_PLACE_SECONDS = 0.15  # standard deviation of the smoothing of places ...
+_PLACE_SECONDS = 0.15  # standard deviation of the smoothing of positions ...
 _FACING_SECONDS = 0.2  # ... and of facing
-_END_SECONDS = 0.3  # over which velocity at an end is measured
+_END_SECONDS = 0.3  # time over which the velocity at an end is measured
 
 
 @dataclass(frozen=True, eq=False)
 class RootMotion:
-    """Root motion of T frames.
+    """Root motion of T frames: the path and facing of the simulation bone.
 
     Attributes
     ----------
     floor : ndarray of complex, shape (T,)
-        Place ``z + ix`` in meters.
+        Position ``z + ix`` in meters.
     facing : ndarray, shape (T,)
-        Radians from +Z toward +X, unwrapped.
+        Facing in radians from +Z toward +X, unwrapped.
 
     Examples
     --------
@@ -198,19 +196,19 @@ class RootMotion:
 
     @classmethod
     def of(cls, motion: Motion) -> RootMotion:
-        """Root motion by the roles hips and, for the facing, hips and shoulders of both sides."""
+        """Compute root motion from the hips; the facing uses hips and shoulders of both sides."""
         hips = floor_complex(motion.role_positions(["hips"])[:, 0].astype(np.float64))
         heading = motion.headings()
         floor = _smoothed(hips, motion.fps, _PLACE_SECONDS)
         return cls(floor, _smoothed(heading, motion.fps, _FACING_SECONDS))
 
     def transforms(self) -> PlanarTransform:
-        """The transform of each frame from the root to the world."""
+        """Return the transform of each frame from the root to the world."""
         return PlanarTransform.from_complex(self.floor, self.facing)
 
 
 def _smoothed(values: NDArray, fps: float, seconds: float) -> NDArray:
-    """Values (T,) smoothed; beyond the ends they go on with their velocity there."""
+    """Smooth values (T,); beyond the ends, they continue with their last velocity."""
     width = seconds * fps
     reach = int(4.0 * width + 1.5)
     last = min(max(round(_END_SECONDS * fps), 1), len(values) - 1)

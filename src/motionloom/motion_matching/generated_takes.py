@@ -1,10 +1,10 @@
-"""Standing, starting and stopping for takes in which nobody stands.
+"""Generate standing, starting and stopping for takes in which nobody stands.
 
-Many takes are cut to the steps alone; a character made of them could neither stop nor start. Over
-whole strides the limbs swing about the pose in which one stands, so that the mean rotations of
-walking frames stand upright with the feet side by side; mirrored frames make it even. In the
-middle of a stance a walker passes through nearly that pose: there a walk can be slowed down to
-nothing while its pose becomes the mean one, and the other way round.
+Many takes contain only steps; a character built from them could neither stop nor start. Over whole
+strides, the limbs swing around the standing pose. The mean rotations of walking frames therefore
+give an upright pose with the feet side by side; adding mirrored frames makes it symmetric. In the
+middle of a stance, a walker passes through nearly that pose. At this point a walk can slow down to
+a stop while its pose becomes the mean pose, and the reverse.
 """
 
 from __future__ import annotations
@@ -29,34 +29,34 @@ Array = NDArray[np.float64]
 
 STANDING, STARTING, STOPPING = "standing (made)", "starting (made)", "stopping (made)"
 MADE = (STANDING, STARTING, STOPPING)
-_LEAST_STANDING = 0.5  # seconds of standing frames with which none are made
+_LEAST_STANDING = 0.5  # seconds: with more standing frames, none are generated
 _STAND_SECONDS = 2.0
-_RAMP_SECONDS = 0.7  # in which a walk is slowed down to nothing
-_REST_SECONDS = 0.6  # of standing before a start and after a stop
-_LEAST_GAIT = 0.3  # seconds of a gait that a take has
+_RAMP_SECONDS = 0.7  # time in which a walk slows down to a stop
+_REST_SECONDS = 0.6  # standing time before a start and after a stop
+_LEAST_GAIT = 0.3  # minimum time of a gait for a take to have it, in seconds
 _LEAD = 0.4  # strides before and after a change of gait
-_CHANGES = 4  # takes of each gait of which changes are made
-_LIFT = 0.06  # meters by which a foot is lifted more, halfway between standing and walking
-_STEPS_SECONDS = 0.8  # of walking that a start and a stop have at least ...
-_AROUND_SECONDS = 1.6  # ... and at most
-_UNUSUAL = 0.3  # cost of a walk that is e times as fast as usual; 1: of one that goes nowhere
+_CHANGES = 4  # takes of each gait from which changes are generated
+_LIFT = 0.06  # extra lift of a foot halfway between standing and walking, in meters
+_STEPS_SECONDS = 0.8  # minimum walking time in a start or a stop ...
+_AROUND_SECONDS = 1.6  # ... and maximum
+_UNUSUAL = 0.3  # cost of a walk e times as fast as usual; a walk that stays in place costs 1
 
 
 def is_made(name: str) -> bool:
-    """Whether a range was made, and not captured."""
+    """Return whether a range was generated rather than captured."""
     return name.endswith("(made)")
 
 
 def needs_gait_changes(gaits: Sequence[NDArray[np.int8]], fps: float) -> bool:
-    """Whether some takes walk (2), others jog or run (3, 4), and none does both."""
+    """Return whether some takes walk (2), others jog or run (3, 4), and none does both."""
     least = _LEAST_GAIT * fps
-    walks = [np.count_nonzero(one == 2) >= least for one in gaits]
-    runs = [np.count_nonzero(one > 2) >= least for one in gaits]
+    walks = [np.count_nonzero(take == 2) >= least for take in gaits]
+    runs = [np.count_nonzero(take > 2) >= least for take in gaits]
     return any(walks) and any(runs) and not any(a and b for a, b in zip(walks, runs, strict=True))
 
 
 def gait_changes(walks: Sequence[Motion], runs: Sequence[Motion]) -> list[Motion]:
-    """Motions in which a walk becomes a jog or run, and the other way round, as smooth as these.
+    """Generate smooth motions in which a walk becomes a jog or run, or the reverse.
 
     Examples
     --------
@@ -65,10 +65,10 @@ def gait_changes(walks: Sequence[Motion], runs: Sequence[Motion]) -> list[Motion
     >>> [motion.name for motion in made]
     ['walk_p0 to jog_p0 (made)']
 
-    The way back would have been rougher than the takes.
+    The change back to a walk would have been rougher than the takes.
     """
     both = [
-        [one for motion in _spread(takes) if (one := Strides.of(motion)) is not None]
+        [strides for motion in _spread(takes) if (strides := Strides.of(motion)) is not None]
         for takes in (walks, runs)
     ]
     usual = usual_acceleration([*walks, *runs])
@@ -85,7 +85,7 @@ def gait_changes(walks: Sequence[Motion], runs: Sequence[Motion]) -> list[Motion
 
 
 def _spread(takes: Sequence[Motion]) -> list[Motion]:
-    """Some takes, evenly chosen by speed."""
+    """Return some takes, chosen evenly by speed."""
     speeds = [
         float(np.linalg.norm(take.root[-1, [0, 2]] - take.root[0, [0, 2]])) / take.duration
         for take in takes
@@ -96,21 +96,21 @@ def _spread(takes: Sequence[Motion]) -> list[Motion]:
 
 
 def needs_standing(gaits: NDArray[np.int8], fps: float) -> bool:
-    """Whether there are too few frames (N,) in which someone stands (gait 1)."""
+    """Return whether there are too few standing frames (gait 1)."""
     return bool(np.count_nonzero(gaits == 1) < _LEAST_STANDING * fps)
 
 
 def standing_motions(frames: Motion, takes: Sequence[Motion], floor: float) -> list[Motion]:
-    """Motions that stand, start and stop; only the first if no take walks long enough.
+    """Generate motions that stand, start and stop; only the first if no take walks long enough.
 
     Parameters
     ----------
     frames : Motion
-        Walking frames, not necessarily successive, of which the mean pose is taken.
+        Walking frames, not necessarily consecutive, from which the mean pose is computed.
     takes : sequence of Motion
-        Takes of which starts and stops are made.
+        Takes from which starts and stops are generated.
     floor : float
-        Height at which the balls of the feet stand, meters.
+        Height of the balls of the feet when they stand, in meters.
 
     Examples
     --------
@@ -131,7 +131,7 @@ def standing_motions(frames: Motion, takes: Sequence[Motion], floor: float) -> l
 
 
 def _straight(walk: Motion) -> Motion:
-    """A walk whose root goes along +Z and faces there; turns are undone about the root."""
+    """Straighten a walk along +Z; turns are undone around the root."""
     root = RootMotion.of(walk)
     steps = np.abs(np.diff(root.floor))
     along = np.concatenate([[0.0], np.cumsum(steps)]).astype(np.complex128)
@@ -142,13 +142,13 @@ def _straight(walk: Motion) -> Motion:
 
 
 def _standing(frames: Motion, floor: float) -> Motion:
-    """One frame of the mean pose at the origin, facing +Z."""
+    """Return one frame of the mean pose at the origin, facing +Z."""
     ahead = frames.without_heading()
     mean = _mean_rotations(ahead.rotations.astype(np.float64))
     height = float(np.mean(frames.root[:, 1], dtype=np.float64))
-    one = Motion(frames.skeleton, mean[None], np.array([[0.0, height, 0.0]]), frames.fps)
-    balls = one.role_positions(["left_foot", "right_foot"])[0, :, 1]
-    return replace(one, root=one.root + [0.0, floor - float(balls.min()), 0.0])
+    pose = Motion(frames.skeleton, mean[None], np.array([[0.0, height, 0.0]]), frames.fps)
+    balls = pose.role_positions(["left_foot", "right_foot"])[0, :, 1]
+    return replace(pose, root=pose.root + [0.0, floor - float(balls.min()), 0.0])
 
 
 def _held(still: Motion, seconds: float, name: str = "") -> Motion:
@@ -162,9 +162,9 @@ def _held(still: Motion, seconds: float, name: str = "") -> Motion:
 
 
 def _middle_stance(takes: Sequence[Motion]) -> tuple[Motion, int] | None:
-    """A piece of a take that walks straight ahead at the usual speed, and its middle frame.
+    """Find a segment that walks straight ahead at the usual speed, and its middle frame.
 
-    There the ankles pass each other, and a foot stands.
+    In the middle frame, the ankles pass each other and one foot stands.
     """
     stances: list[tuple[float, float, Motion, int, int]] = []
     for take in takes:
@@ -188,13 +188,13 @@ def _middle_stance(takes: Sequence[Motion]) -> tuple[Motion, int] | None:
     if not stances:
         return None
     usual = float(np.median([speed for _, speed, *_ in stances]))
-    best = max(stances, key=lambda one: one[0] - _UNUSUAL * abs(np.log(one[1] / usual)))
+    best = max(stances, key=lambda stance: stance[0] - _UNUSUAL * abs(np.log(stance[1] / usual)))
     _, _, take, frame, around = best
     return take[frame - around : frame + around + 1], around
 
 
 def _start(still: Motion, walk: Motion, frame: int) -> Motion:
-    """Standing, then the walk from a frame on, faster and faster."""
+    """Return standing followed by the walk from a frame on, with increasing speed."""
     ramp = max(round(_RAMP_SECONDS * walk.fps), 2)
     rest = max(round(_REST_SECONDS * walk.fps), 1)
     share = np.arange(ramp) / ramp
@@ -206,7 +206,7 @@ def _start(still: Motion, walk: Motion, frame: int) -> Motion:
 
 
 def _stop(still: Motion, walk: Motion, frame: int) -> Motion:
-    """The walk up to a frame, slower and slower, then standing."""
+    """Return the walk up to a frame with decreasing speed, followed by standing."""
     ramp = max(round(_RAMP_SECONDS * walk.fps), 2)
     rest = max(round(_REST_SECONDS * walk.fps), 1)
     share = 1.0 - np.arange(1, ramp + 1) / ramp
@@ -218,14 +218,14 @@ def _stop(still: Motion, walk: Motion, frame: int) -> Motion:
 
 
 def _mixed(still: Motion, walk: Motion, times: Array, weight: Array, name: str) -> Motion:
-    """Frames of the walk at some times, mixed with the standing pose; feet do not slide."""
+    """Mix frames of the walk at some times with the standing pose, without sliding feet."""
     low = np.minimum(np.floor(times).astype(np.int64), len(walk) - 2)
     share = (times - low)[:, None]
     poses = walk.rotations.astype(np.float64)
     walking = rot.slerp(poses[low], poses[low + 1], share)
     places = walk.root.astype(np.float64)
     way = (1.0 - share) * places[low] + share * places[low + 1]
-    # The body stays over its root; height and pose become those of standing.
+    # The body stays above its root; height and pose become those of standing.
     smooth = weight * weight * (3.0 - 2.0 * weight)
     root = RootMotion.of(walk)
     floor = np.interp(times, np.arange(len(walk)), root.floor.real)
@@ -237,14 +237,14 @@ def _mixed(still: Motion, walk: Motion, times: Array, weight: Array, name: str) 
     rotations = rot.slerp(standing, walking, smooth[:, None])
     mixed = (1.0 - smooth[:, None]) * under + smooth[:, None] * way
     made = Motion(walk.skeleton, rot.unroll(rotations), mixed, walk.fps, name=name)
-    held = int(times[np.argmin(np.abs(np.gradient(times)))])
-    swings = _swing_side(walk, held)
+    slowest = int(times[np.argmin(np.abs(np.gradient(times)))])
+    swings = _swing_side(walk, slowest)
     made = _lifted(made, swings, _LIFT * 4.0 * smooth * (1.0 - smooth))
     return made.clean_feet(contacts=_contacts(made, walk, times, weight, swings))
 
 
 def _contacts(made: Motion, walk: Motion, times: Array, weight: Array, swings: str) -> FootContacts:
-    """Contacts of a start or a stop: those of the walk, and of both feet while nobody moves."""
+    """Contacts of a start or a stop: those of the walk, and both feet while standing."""
     own = walk.contacts()
     flags = own.standing_parts()[np.round(times).astype(np.int64)]
     ramp = (weight > 0.0) & (weight < 1.0)
@@ -263,7 +263,7 @@ def _contacts(made: Motion, walk: Motion, times: Array, weight: Array, swings: s
 
 
 def _swing_side(walk: Motion, frame: int) -> str:
-    """Side of the foot that swings in a frame of a walk: the faster one."""
+    """Side of the swing foot in a frame of a walk: the faster foot."""
     around = slice(max(frame - 1, 0), frame + 2)
     feet = walk.role_positions(["left_ankle", "right_ankle"])[around][:, :, [0, 2]]
     left, right = np.linalg.norm(feet[-1].astype(np.float64) - feet[0], axis=1)
@@ -271,9 +271,9 @@ def _swing_side(walk: Motion, frame: int) -> str:
 
 
 def _lifted(motion: Motion, side: str, rise: Array) -> Motion:
-    """A motion one of whose feet is higher by some meters (T,): it would be dragged over the floor.
+    """Raise one foot of a motion by `rise` (T,) in meters, so that it is not dragged.
 
-    Halfway between walking and standing a foot is half as high as in a step.
+    Halfway between walking and standing, a foot is only half as high as in a step.
     """
     joints, limb = limb_of(motion, (f"{side}_hip", f"{side}_knee", f"{side}_ankle"))
     target = limb.end + rise[:, None] * [0.0, 1.0, 0.0]

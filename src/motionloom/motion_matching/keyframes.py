@@ -1,10 +1,11 @@
-"""Keyframes to motion: frames between known poses, from the takes of a matching database.
+"""Fill the frames between known poses with takes of a matching database.
 
-Between two known frames, the segment of the takes is searched that begins and ends most like them:
-positions of the main joints in both, as seen from the first, and their velocities where the frames
-before and after are known, too. Segments may be up to a quarter longer or shorter than the gap.
-The best one is moved to the first key and played at the gap's pace; what is missing at both keys
-is spread over the frames beside them, so that the motion passes through all keys exactly.
+For each gap between two known frames, a search finds the segment of the takes whose ends are most
+similar to these frames. It compares the positions of the main joints at both ends, relative to the
+first, and their velocities if the adjacent frames are also known. Segments may be up to a quarter
+longer or shorter than the gap. The best one is moved to the first key and stretched to the length
+of the gap. The remaining offsets at both keys are spread over the adjacent frames, so that the
+motion passes through all keys exactly.
 """
 
 from __future__ import annotations
@@ -35,15 +36,15 @@ _ROLES = (
     "hips", "chest", "head", "left_knee", "right_knee", "left_ankle", "right_ankle", "left_foot",
     "right_foot", "left_elbow", "right_elbow", "left_wrist", "right_wrist",
 )  # fmt: skip
-_STRETCH = (1.0, 0.9, 1.1, 0.8, 1.25)  # lengths of segments over that of the gap
-_STRETCH_COST = 0.1  # m for a segment twice as long, or half
-_VELOCITY = 0.1  # s: weight of velocities beside positions
-_FADE_SECONDS = 0.5  # in which what is missing at a key fades
+_STRETCH = (1.0, 0.9, 1.1, 0.8, 1.25)  # lengths of segments, as multiples of the gap
+_STRETCH_COST = 0.1  # m, for a segment twice or half as long
+_VELOCITY = 0.1  # s: weight of velocities relative to positions
+_FADE_SECONDS = 0.5  # time in which the offset at a key fades
 
 
 @dataclass(frozen=True, eq=False)
 class _Seen:
-    """Main joints of N frames, and where each frame is seen from.
+    """Main joints of N frames, and the position and facing of each frame.
 
     Attributes
     ----------
@@ -66,7 +67,7 @@ class _Seen:
         return cls(floor_complex(points), points[..., 1], hips, motion.headings())
 
     def rows(self, frames: NDArray[np.int64], others: NDArray[np.int64]) -> Array:
-        """Joints (n, 3 R) of other frames as seen from frames."""
+        """Joints (n, 3 R) of `others` relative to `frames`."""
         turned = (self.floor[others] - self.place[frames, None]) * np.exp(
             -1j * self.facing[frames, None]
         )
@@ -74,21 +75,21 @@ class _Seen:
 
 
 def fill_gaps(database: MatchingDatabase, motion: Motion, known: ArrayLike) -> Motion:
-    """Replace the frames of a motion that are not known.
+    """Replace the unknown frames of a motion.
 
     Parameters
     ----------
     database : MatchingDatabase
-        The takes to fill with.
+        Database with the takes to use.
     motion : Motion
-        At the rate of the database; unknown frames may hold anything.
+        Motion at the frame rate of the database. Unknown frames may contain any values.
     known : array_like of bool, shape (T,)
-        The first and the last frame must be known.
+        True for known frames. The first and the last frame must be known.
 
     Returns
     -------
     motion : Motion
-        On the skeleton of the database, with provenance of the frames filled.
+        Motion with the skeleton of the database, and the provenance of the filled frames.
 
     Examples
     --------
@@ -136,15 +137,15 @@ def fill_gaps(database: MatchingDatabase, motion: Motion, known: ArrayLike) -> M
 def through_poses(
     database: MatchingDatabase, keys: Sequence[tuple[float, Motion]], *, name: str = "keys"
 ) -> Motion:
-    """A motion through some poses at given times.
+    """Generate a motion through poses at given times.
 
     Parameters
     ----------
     database : MatchingDatabase
-        The takes to fill with.
+        Database with the takes to use.
     keys : sequence of (float, Motion)
-        Seconds, and a motion of which the first frame is the pose; at least two, with any skeleton.
-        The first is the first frame of the result.
+        Pairs of a time in seconds and a motion whose first frame is the pose; at least two, with
+        any skeleton. The first pose is the first frame of the result.
     name : str
 
     Examples
@@ -158,7 +159,7 @@ def through_poses(
     31
     """
     if len(keys) < 2:
-        raise InvalidInput(f"at least two poses are needed; got {len(keys)}")
+        raise InvalidInput(f"keys must contain at least two poses; got {len(keys)}")
     ordered = sorted(keys, key=lambda key: key[0])
     first = ordered[0][0]
     frames = [round((second - first) * database.fps) for second, _ in ordered]
@@ -172,31 +173,31 @@ def through_poses(
     rotations = np.zeros((count, len(database.skeleton), 4))
     rotations[..., 0] = 1.0
     root = np.zeros((count, 3))
-    known = np.zeros(count, bool)
+    is_key = np.zeros(count, bool)
     for frame, pose in zip(frames, poses, strict=True):
-        rotations[frame], root[frame], known[frame] = pose.rotations[0], pose.root[0], True
+        rotations[frame], root[frame], is_key[frame] = pose.rotations[0], pose.root[0], True
     return fill_gaps(
-        database, Motion(database.skeleton, rotations, root, database.fps, name=name), known
+        database, Motion(database.skeleton, rotations, root, database.fps, name=name), is_key
     )
 
 
-def _check(database: MatchingDatabase, motion: Motion, known: NDArray[np.bool_]) -> None:
-    if known.shape != (len(motion),):
+def _check(database: MatchingDatabase, motion: Motion, mask: NDArray[np.bool_]) -> None:
+    if mask.shape != (len(motion),):
         raise InvalidInput(
-            f"known must have one flag per frame, ({len(motion)},); got {known.shape}"
+            f"known must have one flag per frame, ({len(motion)},); got {mask.shape}"
         )
-    if len(known) < 2 or not (known[0] and known[-1]):
+    if len(mask) < 2 or not (mask[0] and mask[-1]):
         raise InvalidInput("the first and the last frame must be known")
     if abs(motion.fps - database.fps) > 1e-6 * database.fps:
         raise InvalidInput(
-            f"the motion must have the rate of the database, {database.fps:g} fps; got "
-            f"{motion.fps:g}: resample it, or build the database at {motion.fps:g} fps"
+            f"the motion must have the frame rate of the database, {database.fps:g} fps; got "
+            f"{motion.fps:g}. Resample it, or build the database at {motion.fps:g} fps"
         )
     longest = max(part.stop - part.start for part in database.ranges)
-    gaps = np.diff(np.flatnonzero(known))
+    gaps = np.diff(np.flatnonzero(mask))
     if gaps.max() > 1.25 * longest:
         raise InvalidInput(
-            f"a gap has {gaps.max() - 1} frames; the longest take has {longest}: give more keys"
+            f"a gap has {gaps.max() - 1} frames, but the longest take has {longest}. Add more keys"
         )
 
 
@@ -204,13 +205,13 @@ def _segment(
     database: MatchingDatabase,
     whole: _Seen,
     seen: _Seen,
-    known: NDArray[np.bool_],
+    mask: NDArray[np.bool_],
     first: int,
     last: int,
 ) -> tuple[int, int]:
-    """First frame and length of the segment that fits best between two keys."""
-    before = first > 0 and bool(known[first - 1])
-    after = last + 1 < len(known) and bool(known[last + 1])
+    """Return the first frame and length of the segment that fits best between two keys."""
+    before = first > 0 and bool(mask[first - 1])
+    after = last + 1 < len(mask) and bool(mask[last + 1])
     wanted = _pair_rows(seen, np.array([first]), last - first, before, after, database.fps, 1.0)
     best = (np.inf, 0, last - first)
     for stretch in _STRETCH:
@@ -234,7 +235,7 @@ def _segment(
 
 
 def _changes_gait(name: str) -> bool:
-    """Whether a range is a change of gait that was made, which is neither a walk nor a run."""
+    """Return whether a range is a generated change of gait, which is neither a walk nor a run."""
     return is_made(name.removesuffix(MIRRORED)) and " to " in name
 
 
@@ -247,7 +248,7 @@ def _pair_rows(
     fps: float,
     pace: float,
 ) -> Array:
-    """What is compared: joints of both ends from the first, and velocities that are known."""
+    """Features that are compared: joints of both ends relative to the first, and velocities."""
     ends = seen.rows(frames, frames), seen.rows(frames, frames + length)
     parts = list(ends)
     if before:
@@ -281,9 +282,11 @@ def _play(
     own = _Seen.of(Motion(database.skeleton, turned[:1], moved[:1], database.fps))
     yaw = float(onto.facing[0] - own.facing[0])
     transform = PlanarTransform.from_complex(onto.place[0] - np.exp(1j * yaw) * own.place[0], yaw)
-    turned, moved = (np.asarray(one, np.float64) for one in transform.apply_to_poses(turned, moved))
+    turned, moved = (
+        np.asarray(part, np.float64) for part in transform.apply_to_poses(turned, moved)
+    )
     turned, moved = _bent(database, turned, moved, given[last : last + 1])
-    # What is missing at the keys; rotations fade beside them, the path is bent as a whole.
+    # Offsets at the keys: rotations fade over the adjacent frames, the path is bent as a whole.
     t = np.arange(count + 1)
     fade = min(count, max(round(_FADE_SECONDS * database.fps), 1))
     left = 1.0 - smooth_step(np.clip(t / fade, 0.0, 1.0))
@@ -303,7 +306,7 @@ def _play(
 def _bent(
     database: MatchingDatabase, turned: Array, moved: Array, key: Motion
 ) -> tuple[Array, Array]:
-    """A segment turned more and more on its way, so that it ends facing as a key does."""
+    """Bend a segment gradually, so that it ends with the facing of a key."""
     end = Motion(database.skeleton, turned[-1:], moved[-1:], database.fps)
     missing = float(np.angle(np.exp(1j * (key.headings()[0] - end.headings()[0]))))
     turn = missing * np.arange(len(turned)) / (len(turned) - 1)

@@ -1,24 +1,25 @@
 """Playback of a matching database: a character that follows controls and paths.
 
-The state is a frame of the database and the place of the root on the floor. A few times a second,
-and when controls change, the frame is searched that is most like the present one and leads where
-the character should go. If it is better than going on, the character continues there; offsets of
-the pose fade (`motionloom.blending.inertialization`), feet in contact are held
-(`motionloom.motion.feet.streaming`). Where the takes turn less than desired, the root is turned a
-little more, with a limit. Controls of ``steer``:
+The state consists of a frame of the database and the position of the root on the floor. A few
+times a second, and when controls change, a search finds the frame that best matches the current
+pose and the desired trajectory. If it is better than the next frame of the current take, playback
+continues there. Offsets of the pose fade (`motionloom.blending.inertialization`), and feet in
+contact stay in place (`motionloom.motion.feet.streaming`). If the takes turn less than desired,
+the root is turned a little more, up to a limit. The controls of ``steer`` are:
 
 ``velocity``
-    Desired velocity (x, z), m/s.
+    Desired velocity (x, z), in m/s.
 ``facing``
-    Where to face, radians from +Z toward +X; None: the direction of travel.
+    Facing in radians from +Z toward +X; None means the direction of travel.
 ``strafe``
-    True: keep the facing of this moment, whatever the velocity; False: face the travel again.
+    If True, keep the current facing whatever the velocity; if False, face the direction of travel
+    again.
 ``gait``
-    One or several tags that frames must have: gaits and labels; None: any gait.
+    One or more tags (gaits and labels) that frames must have; None allows any gait.
 ``path``
-    Floor positions (n, 2), x and z, to walk along; None: follow the velocity.
+    Floor positions (n, 2), x and z, to walk along; None means to follow the velocity.
 ``speed``
-    Speed on the path, m/s.
+    Speed on the path, in m/s.
 """
 
 from __future__ import annotations
@@ -53,37 +54,37 @@ if TYPE_CHECKING:
     from motionloom.motion_matching.database import MatchingDatabase
 
 _SEARCH_SECONDS = 0.1
-_STAY_SECONDS = 0.3  # after a jump ...
-_STUCK_SECONDS = 1.0  # ... and of a character that gets nowhere: takes lead away, jumps back again
-_WATCHED_SECONDS = 1.5  # in which a character gets somewhere ...
-_GETS_ON = 0.3  # ... if it moves by this share of the desired way
-_LEAST_WAY = 0.3  # m that are desired in that time: less is nearly standing
-_LAGS = 0.6  # share of the desired way, below which a character asks for more, ...
-_MOST_EAGER = 2.0  # ... by this factor at most
-_JUMP_COST = 0.2  # m: a jump must be better than going on by this ...
+_STAY_SECONDS = 0.3  # time without a search after a jump ...
+_STUCK_SECONDS = 1.0  # ... and for a character that makes no progress
+_WATCHED_SECONDS = 1.5  # a character makes progress in this time ...
+_GETS_ON = 0.3  # ... if it covers this share of the desired distance
+_LEAST_WAY = 0.3  # m desired in that time: a shorter distance is nearly standing
+_LAGS = 0.6  # below this share of the desired distance, the desired trajectory is scaled up ...
+_MOST_EAGER = 2.0  # ... by at most this factor
+_JUMP_COST = 0.2  # m: a jump must be better than staying in the take by this amount ...
 _JUMP_SHARE = 0.9  # ... and by this factor
-_APART_SECONDS = 0.3  # frames nearer than this to the present one are no jump
-_END_SECONDS = 0.3  # before the end of a range a jump is due, as soon as one is smooth
-_BEND = 2.0  # rad/s by which the root is turned at most while walking
+_APART_SECONDS = 0.3  # frames closer than this to the current frame are not jump targets
+_END_SECONDS = 0.3  # before the end of a range: jump as soon as a jump is smooth
+_BEND = 2.0  # rad/s: maximum extra turn of the root while walking
 _BEND_GAIN = 5.0  # 1/s
-_DRIFT = 0.05  # of the speed, by which the root is moved toward a path at most
-_STILL = 0.15  # m/s of feet and hips: slower poses can be held
-_REST_WAY, _REST_TURN = 0.1, 0.15  # m and rad in the next second: no more is standing
-_REST_LEAVES = 0.03  # m in the next third of a second: a take that leaves
+_DRIFT = 0.05  # maximum share of the speed by which the root is moved toward a path
+_STILL = 0.15  # m/s of feet and hips: slower poses can be frozen
+_REST_WAY, _REST_TURN = 0.1, 0.15  # m and rad in the next second: less counts as standing
+_REST_LEAVES = 0.03  # m in the next third of a second: the take starts to move
 _ROUGH_SECONDS = 0.25
-_CANDIDATES = 16  # frames of least cost, of which the one with the smoothest seam is taken
-_SEAM_COST = 0.3  # m for a seam as rough as the roughest in the takes
-_REHEARSED = 6  # of them at most that are rehearsed
-_ROUGHEST = 1.2  # a seam that would be rougher is put off
-_ASIDE = 0.1  # m by which the root is moved at a jump at most
-_CHANGED = 0.3  # m/s or rad: a desired velocity that changes more is searched at once
-_MOST = 1e6  # of a control, in m, m/s or rad
+_CANDIDATES = 16  # frames of lowest cost, from which the one with the smoothest seam is chosen
+_SEAM_COST = 0.3  # m, for a seam as rough as the roughest frames of the takes
+_REHEARSED = 6  # maximum number of candidates that are rehearsed
+_ROUGHEST = 1.2  # a jump with a rougher seam is postponed
+_ASIDE = 0.1  # m: maximum shift of the root at a jump
+_CHANGED = 0.3  # m/s or rad: larger changes of the desired velocity start a search at once
+_MOST = 1e6  # largest value of a control, in m, m/s or rad
 WALKING_SPEED = 1.3  # m/s on a path without a desired speed
 
 
 @dataclass(frozen=True)
 class MatchState:
-    """What a player is doing: for displays."""
+    """Current state of a player, for display."""
 
     take: str
     frame: int  # of the take
@@ -105,11 +106,11 @@ class MatchingPlayer(Player):
     ----------
     database : MatchingDatabase
     velocity, facing, strafe, gait, path, speed
-        As in `steer`.
+        Initial controls, as in `steer`.
     dynamics : {"sprung", "clamped"}
         How the velocity follows the desired one.
     start : int, optional
-        Frame of the database to start with. Default: one that stands.
+        Frame of the database to start with. Default: a standing frame.
     lock_feet : bool
 
     Examples
@@ -156,7 +157,7 @@ class MatchingPlayer(Player):
         self._played = self.jumps = 0
         self._holds = False
         self._share = 1.0
-        self._way: list[complex] = []  # places of the last seconds, with the same desire
+        self._way: list[complex] = []  # positions of the last seconds, for the same controls
         self._shown: NDArray[np.float64] | None = None  # joints of the last two frames
         self._cost = self._going_on = 0.0
         self._since_search = self._since_jump = 10_000
@@ -171,12 +172,12 @@ class MatchingPlayer(Player):
 
     def _steer(self, **controls: Any) -> None:
         given = dict(controls)
-        # All are checked before any is applied.
+        # Check all controls before applying any.
         if "gait" in given:
             tags = given["gait"]
             tags = () if tags is None else (tags,) if isinstance(tags, str) else tags
-            if not (isinstance(tags, list | tuple) and all(isinstance(one, str) for one in tags)):
-                raise InvalidInput(f"gait must be tags, as texts; got {str(tags)[:80]}")
+            if not (isinstance(tags, list | tuple) and all(isinstance(tag, str) for tag in tags)):
+                raise InvalidInput(f"gait must be a tag or several tags; got {str(tags)[:80]}")
             given["gait"] = self.database.allowed(tags)
         if "velocity" in given:
             given["velocity"] = _floor(given["velocity"], "velocity")
@@ -214,7 +215,7 @@ class MatchingPlayer(Player):
             self._follower = None
         if sampled is not None:
             self._follower = PathFollower(sampled, self._along_speed())
-            if self._played == 0:  # begin where the path does
+            if self._played == 0:  # start at the beginning of the path
                 self._place = complex(self._follower.points[0])
                 self._heading = float(self._follower.direction(0.0))
                 self._simulation.facing = self._heading
@@ -229,17 +230,17 @@ class MatchingPlayer(Player):
 
     @property
     def done(self) -> bool:
-        """Whether the end of the path is reached; never without a path."""
+        """True if the end of the path is reached; always False without a path."""
         return self._follower is not None and self._follower.done
 
     @property
     def played(self) -> int:
-        """Frames read so far."""
+        """Number of frames read so far."""
         return self._played
 
     @property
     def along(self) -> float:
-        """Meters of the path that are behind; 0 without a path."""
+        """Distance covered along the path, in meters; 0 without a path."""
         return 0.0 if self._follower is None else self._follower.along
 
     # --- frames ---------------------------------------------------------------------------
@@ -273,13 +274,13 @@ class MatchingPlayer(Player):
         return block
 
     def _show(self, rotations: NDArray[np.float32], root: NDArray[np.float32]) -> None:
-        """Keep the joints of the last two frames."""
+        """Store the joints of the last two frames."""
         joints = Motion(self.skeleton, rotations, root, self.fps).positions().astype(np.float64)
         before = joints if self._shown is None else self._shown[1:]
         self._shown = np.concatenate([before, joints])
 
     def _advance(self) -> bool:
-        """Go to the next frame; whether that was a jump."""
+        """Go to the next frame, and return whether that was a jump."""
         self._simulate()
         self._watch()
         self._since_search += 1
@@ -300,15 +301,16 @@ class MatchingPlayer(Player):
         return jumped
 
     def _stay_seconds(self) -> float:
-        """For how long nothing is searched after a jump.
+        """Time without a search after a jump, in seconds.
 
-        Where no take does what is desired, jumping from take to take can be best in each frame, and
-        lead nowhere: a few frames forward, a jump back, for ever. Such a character stays longer.
+        If no take matches the desired motion, jumping can be best in every frame and still make no
+        progress: a few frames forward, then a jump back, indefinitely. Such a character stays in a
+        take longer.
         """
         return _STUCK_SECONDS if self._share < _GETS_ON else _STAY_SECONDS
 
     def _watch(self) -> None:
-        """Share of the desired way that was made in the last seconds; 1 before they are over."""
+        """Update the share of the desired distance that was covered recently; 1 at first."""
         here = self._place if self._follower is None else complex(self._follower.along)
         self._way.append(here)
         count = round(_WATCHED_SECONDS * self.fps)
@@ -325,11 +327,11 @@ class MatchingPlayer(Player):
             self._share = min(gone / wanted, 1.0)
 
     def _eagerness(self) -> float:
-        """Factor of the desired way ahead: a character that lags behind asks for more."""
+        """Factor of the desired trajectory, larger for a character that lags behind."""
         return min(_MOST_EAGER, 1.0 / max(self._share, 1e-3)) if self._share < _LAGS else 1.0
 
     def _may_hold(self) -> bool:
-        """Whether the pose is held: it stands, as desired, and the take is about to go on."""
+        """Return whether to freeze the pose: it should stand, but the take is about to move."""
         database, frame = self.database, self._frame
         features = database.features[frame]
         if database.gaits[frame] != 1 or np.abs(features[6:15]).max() > _STILL:
@@ -342,12 +344,12 @@ class MatchingPlayer(Player):
         return ends or bool(np.abs(features[15:17]).max() > _REST_LEAVES)
 
     def _was_rough(self) -> bool:
-        """Whether the take jerked just now: a seam would be put down to it."""
+        """Return whether the take jerked just now, which a seam would be blamed for."""
         first = max(self._frame - round(_ROUGH_SECONDS * self.fps), 0)
         return bool(self.database.rough[first : self._frame + 1].any())
 
     def _simulate(self) -> None:
-        """Advance what the character should do by a frame."""
+        """Advance the desired motion by a frame."""
         dt = 1.0 / self.fps
         if self._follower is None:
             facing = desired_facing(self._desired, self._facing, self._simulation.facing)
@@ -356,7 +358,7 @@ class MatchingPlayer(Player):
             self._follower.follow(self._place)
 
     def _ahead(self) -> tuple[NDArray[np.complex128], NDArray[np.float64]]:
-        """Places relative to the root, in the world, and facings at the horizons, as desired."""
+        """Desired positions relative to the root, in world axes, and facings at the horizons."""
         if self._follower is None:
             facing = desired_facing(self._desired, self._facing, self._simulation.facing)
             places, facings = self._simulation.ahead(self._desired, facing)
@@ -368,7 +370,7 @@ class MatchingPlayer(Player):
         return places - self._place, directions
 
     def _query(self) -> NDArray[np.float32]:
-        """Normalized features (1, 27): the present pose and the trajectory ahead."""
+        """Normalized features (1, 27): the current pose and the desired trajectory."""
         places, facings = self._ahead()
         straight = cmath.exp(-1j * self._heading)
         wanted = np.empty(27)
@@ -378,23 +380,26 @@ class MatchingPlayer(Player):
         return self.database.normalization.apply(wanted)[None]
 
     def _search(self, *, due: bool = False, forced: bool = False) -> bool:
-        """Jump to a better frame, if there is one; `due`: to any, smoothly; `forced`: anyhow."""
+        """Jump to a better frame if there is one.
+
+        With `due`, jump to any frame with a smooth seam; with `forced`, jump in any case.
+        """
         database, frame = self.database, self._frame
         self._since_search = 0
         point = self._query()
         going_on = float(np.linalg.norm(point[0] - database.rows[frame]))
         self._going_on = going_on
-        stands = database.gaits[frame] == 1  # whoever stands starts at any moment
+        stands = database.gaits[frame] == 1  # a standing character can start at any time
         most = _JUMP_SHARE * going_on - (0.0 if stands else _JUMP_COST)
         most = np.inf if due else most
         if most <= 0.0:
             return False
         apart = round(_APART_SECONDS * self.fps)
         near = slice(max(frame - apart, 0), frame + apart + 1)
-        held = self._allowed[near].copy()
+        allowed = self._allowed[near].copy()
         self._allowed[near] = False
         rows, costs = database.nearest_row(point, k=_CANDIDATES, radius=most, allowed=self._allowed)
-        self._allowed[near] = held
+        self._allowed[near] = allowed
         if self._share < _GETS_ON and not due:
             leads = self._leads(np.array([frame, *rows]))
             farther = leads[1:] > leads[0]
@@ -414,7 +419,7 @@ class MatchingPlayer(Player):
         return True
 
     def _leads(self, frames: NDArray[np.int64]) -> NDArray[np.float64]:
-        """How far each frame leads in the next second in the desired direction, meters."""
+        """Distance that each frame travels in the desired direction within a second, in meters."""
         places, _ = self._ahead()
         wanted = complex(places[-1]) * cmath.exp(-1j * self._heading)
         x, z = self.database.features[frames, 19:21].T
@@ -423,9 +428,9 @@ class MatchingPlayer(Player):
     def _smoothest(
         self, rows: NDArray[np.int64], costs: NDArray[np.float64], *, forced: bool
     ) -> int | None:
-        """Number of the first candidate, from the best on, whose seam is smooth as it is played.
+        """Return the index of the best candidate whose rehearsed seam is smooth.
 
-        None if there is none; `forced`: the smoothest.
+        Returns None if there is none; with `forced`, returns the smoothest.
         """
         seams = estimated_seams(self.database, self._frame, rows)
         order = np.argsort(costs + _SEAM_COST * seams, kind="stable")
@@ -438,7 +443,7 @@ class MatchingPlayer(Player):
         return min(rough)[1] if forced else None
 
     def _rehearsed(self, frame: int) -> float:
-        """Acceleration after a jump to a frame, over the usual one; the way is not bent."""
+        """Acceleration after a jump to a frame, relative to the takes; the path is not bent."""
         if self._shown is None:
             return 0.0
         step, turn = self._steps[frame]
@@ -452,7 +457,7 @@ class MatchingPlayer(Player):
     # --- the root ---------------------------------------------------------------------------
 
     def _root_steps(self) -> NDArray[np.complex128]:
-        """Step (N, 2) to each frame from the one before, in its frame: way and turn."""
+        """Shift and turn (N, 2) from the previous frame to each frame, in its coordinates."""
         places = self.database.places
         floor, facing = places[:, 1] + 1j * places[:, 0], places[:, 2]
         steps = np.zeros((len(places), 2), np.complex128)
@@ -463,7 +468,7 @@ class MatchingPlayer(Player):
         return steps
 
     def _move(self) -> None:
-        """Move the root by the step to the present frame, and bend its way."""
+        """Move the root by the step to the current frame, and bend its path."""
         if self._holds:
             return
         step, turn = self._steps[self._frame]
@@ -488,7 +493,7 @@ class MatchingPlayer(Player):
             self._place += off if abs(off) <= most else off / abs(off) * most
 
     def _step_aside(self, before: int, after: int) -> complex:
-        """How far the root is moved at a jump, so that feet that stand do not."""
+        """Shift of the root at a jump that keeps standing feet in place."""
         features, contacts = self.database.features, self.database.contacts
         stand = (contacts[before] & contacts[after]).reshape(2, 2).any(axis=1)
         if not stand.any():
@@ -498,7 +503,7 @@ class MatchingPlayer(Player):
         return aside if abs(aside) <= _ASIDE else aside / abs(aside) * _ASIDE
 
     def _turn(self, angle: float) -> None:
-        """Turn the root, about the foot that stands, so that it need not slide."""
+        """Turn the root around the standing foot, so that this foot does not slide."""
         left, right = self.database.contacts[self._frame].reshape(2, 2).any(axis=1)
         pivot = 0j
         if left or right:
@@ -510,11 +515,11 @@ class MatchingPlayer(Player):
         self._heading += angle
 
     def _transform(self) -> PlanarTransform:
-        """From the take to the world, at the present frame."""
+        """Return the transform from the take to the world at the current frame."""
         return self._from_take(self._frame, self._place, self._heading)
 
     def _from_take(self, frame: int, place: complex, heading: float) -> PlanarTransform:
-        """The transform that puts the root of a frame to a place and heading."""
+        """Return the transform that moves the root of a frame to a position and heading."""
         x, z, facing = self.database.places[frame]
         yaw = heading - facing
         return PlanarTransform.from_complex(place - cmath.exp(1j * yaw) * complex(z, x), yaw)
@@ -533,18 +538,18 @@ class MatchingPlayer(Player):
         )
         self._inertializer.seam(rotations, root)
 
-    # --- the beginning ----------------------------------------------------------------------
+    # --- start ----------------------------------------------------------------------
 
     def _first(self, start: int | None) -> int:
         database = self.database
         if start is not None:
             if not 0 <= start < len(database):
-                raise InvalidInput(f"frames are 0 to {len(database) - 1}; got {start}")
+                raise InvalidInput(f"start must be a frame, 0 to {len(database) - 1}; got {start}")
             return int(start)
         return database.standing_frame
 
     def _begin_moving(self) -> None:
-        """Start with the frame that does best what is desired, whatever its pose."""
+        """Start with the frame that best matches the desired trajectory, whatever its pose."""
         if self._follower is None:
             self._simulation.velocity = self._desired
             self._heading = desired_facing(self._desired, self._facing, 0.0)
@@ -555,7 +560,7 @@ class MatchingPlayer(Player):
         off = np.linalg.norm(rows[allowed, TRAJECTORY] - point[0, TRAJECTORY], axis=1)
         self._frame = int(allowed[np.argmin(off)])
 
-    # --- what was played ----------------------------------------------------------------------
+    # --- reports ----------------------------------------------------------------------
 
     def _sources(self, frames: NDArray[np.int64]) -> tuple[Source, ...]:
         sources = []
@@ -574,7 +579,7 @@ class MatchingPlayer(Player):
         return tuple(sources)
 
     def state(self) -> MatchState:
-        """What is played now, and what is desired."""
+        """Return the current state: the frame played and the desired trajectory."""
         part = self.database.range_of(self._frame)
         places, facings = self._ahead()
         world = places + self._place
@@ -601,7 +606,7 @@ class MatchingPlayer(Player):
         )
 
     def quality(self, motion: Motion) -> QualityReport:
-        """Quality of frames recorded, relative to the takes and to the path."""
+        """Quality of recorded frames, compared with the takes and the path."""
         report = quality_report(motion, usual=self.database.statistics)
         way = hips_path(motion)
         track = np.column_stack([way.imag, way.real])

@@ -1,10 +1,10 @@
-"""How rough a jump to another frame will be: estimated for many frames, rehearsed for a few.
+"""Roughness of a jump to another frame, estimated for many frames and rehearsed for a few.
 
-Both are ratios: the largest acceleration of a joint over the usual one of the takes, the 99.9th
-percentile, as in `motionloom.motion.diagnostics.quality`. The estimate
-knows that offsets of pose and velocity fade like a spring. The rehearsal plays the next quarter of
-a second with copies of inertialization and foot lock: what a held foot does to a knee is not seen
-otherwise, nor how far a foot slides that stands in the other take, but elsewhere.
+Both are ratios of the largest acceleration of a joint to the 99.9th percentile of the takes, as in
+`motionloom.motion.diagnostics.quality`. The estimate assumes that offsets of pose and velocity
+fade like a spring. The rehearsal plays the next quarter of a second with copies of the
+inertialization and the foot lock. Only a rehearsal shows what a locked foot does to the knee, and
+how far a foot slides that stands at another position in the other take.
 """
 
 from __future__ import annotations
@@ -26,14 +26,14 @@ if TYPE_CHECKING:
 
 Array = NDArray[np.float64]
 
-SEEN = 3  # frames of the next motion that a seam needs
-_SECONDS = 0.25  # of the next motion that are rehearsed
-_MOST_SLIDE = 0.06  # meters of a standing foot that are as rough as the roughest takes
-_LEAST = 1e-6  # m/s^2: takes that stand still
+SEEN = 3  # number of frames of the next motion that a seam needs
+_SECONDS = 0.25  # duration of a rehearsal
+_MOST_SLIDE = 0.06  # meters: a standing foot that slides this far has a ratio of 1
+_LEAST = 1e-6  # m/s^2: avoids division by zero for takes that stand still
 
 
 def estimated_seams(database: MatchingDatabase, frame: int, others: NDArray[np.int64]) -> Array:
-    """Ratios (n,) after a jump from a frame to each of others, if offsets fade and nothing else."""
+    """Return estimated ratios (n,) for jumps from `frame` to each of `others`."""
     rows = np.array([frame, *others])
     ends = database.starts[1:][np.searchsorted(database.starts, rows, side="right") - 1]
     after = np.minimum(rows + 1, ends - 1)
@@ -59,7 +59,7 @@ def rehearsed_seam(
     inertializer: Inertializer,
     foot_lock: StreamingFootLock | None,
 ) -> float:
-    """Ratio of a jump to a frame as it would be played; feet that slide far count as rough.
+    """Return the ratio of a jump as it would be played; feet that slide far count as rough.
 
     Parameters
     ----------
@@ -67,11 +67,11 @@ def rehearsed_seam(
     frame : int
         The next frame.
     transform : PlanarTransform
-        From its take to the world.
+        Transform from its take to the world.
     last : ndarray, shape (2, J, 3)
-        Joints in the last two frames, as they were played.
+        Joints in the last two frames played.
     inertializer, foot_lock
-        Of the player, after the last frame; they are not changed.
+        State of the player after the last frame; it is not changed.
     """
     count = max(round(_SECONDS * database.fps), 1) + 2
     stop = database.range_of(frame).stop
@@ -91,7 +91,7 @@ def rehearsed_seam(
 
 
 def _slide(played: Motion, contacts: NDArray[np.bool_]) -> float:
-    """Longest way of a foot part over the floor while it stands, meters."""
+    """Longest slide of a foot part over the floor while it stands, in meters."""
     parts = played.role_positions(list(FOOT_ROLES.values())).astype(np.float64)[:, :, [0, 2]]
     steps = np.linalg.norm(np.diff(parts, axis=0), axis=-1)
     return float((steps * (contacts[1:] & contacts[:-1])).sum(axis=0).max())

@@ -1,4 +1,4 @@
-"""Settings of motion matching: the database and what the character is asked for."""
+"""Settings of motion matching: of the database and of walks."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ HORIZONS = (1.0 / 3.0, 2.0 / 3.0, 1.0)  # seconds ahead: 20, 40 and 60 frames at
 class MatchingWeights(Settings):
     """Weights of the features of motion matching.
 
-    They convert every feature to meters, so that a cost is a distance: 1 m of a foot, 1 m/s of a
-    foot, 1 m of the trajectory and 1 radian of its facing count as many meters as given.
+    Weights convert every feature to meters, so that a cost is a distance. For example, a
+    difference of 1 m/s in the velocity of a foot counts as 0.4 m if its weight is 0.4 s.
     """
 
     foot_position: float = setting(1.5, "Weight of the positions of the feet.", least=0.0)
@@ -36,8 +36,8 @@ class MatchingWeights(Settings):
     )
     normalize: Literal["meters", "spread"] = setting(
         "meters",
-        "Divide features by one unit each, or by the standard deviation of their group, as most "
-        "engines do; the weights then have no unit.",
+        "Use features in their units (meters), or divide them by the standard deviation of their "
+        "group, as most engines do (spread); the weights then have no unit.",
     )
 
     def check(self) -> None:
@@ -46,11 +46,11 @@ class MatchingWeights(Settings):
         if not all(isfinite(weight) for weight in weights):
             raise InvalidInput(f"weights must be finite; got {', '.join(map(str, weights))}")
         if not any(weights):
-            raise InvalidInput("at least one weight must be above zero; all are 0")
+            raise InvalidInput("at least one weight must be positive; all are 0")
 
     @property
     def values(self) -> tuple[float, float, float, float, float]:
-        """Weights of feet, their velocities, hips, trajectory and its facing."""
+        """Weights of foot positions, foot velocities, hip velocity, trajectory and facing."""
         return (
             self.foot_position,
             self.foot_velocity,
@@ -62,7 +62,7 @@ class MatchingWeights(Settings):
 
 @dataclass(frozen=True, kw_only=True)
 class MatchingSettings(MotionChoice):
-    """How a matching database is built; see `motionloom.Library.motion_matching`.
+    """Settings for building a matching database; see `motionloom.Library.motion_matching`.
 
     Examples
     --------
@@ -70,7 +70,7 @@ class MatchingSettings(MotionChoice):
     1.5
     """
 
-    mirror: bool = setting(True, "Also use each take mirrored, left and right exchanged.")
+    mirror: bool = setting(True, "Also use a mirrored copy of each take.")
     fps: float | None = setting(
         None, "Frames per second of the database. [that of the first take]", above=0.0
     )
@@ -79,7 +79,7 @@ class MatchingSettings(MotionChoice):
 
 @dataclass(frozen=True, kw_only=True)
 class MatchingWalkSettings(Settings):
-    """What a character of a matching database is asked for; see `MatchingDatabase.walk`.
+    """Settings of a walk with a matching database; see `MatchingDatabase.walk`.
 
     Examples
     --------
@@ -92,16 +92,16 @@ class MatchingWalkSettings(Settings):
     )
     direction: float = setting(0.0, "Direction of travel, from +Z toward +X.", unit="degrees")
     speed: float | None = setting(None, "Speed. [1.3]", unit="m/s", least=0.0)
-    facing: float | None = setting(None, "Where to face. [the direction of travel]", unit="degrees")
+    facing: float | None = setting(None, "Facing. [the direction of travel]", unit="degrees")
     gait: Names = setting(
         None, "Use only frames with this gait or label; may be repeated.", metavar="GAIT"
     )
     path: str | Any = setting(
-        None, "Walk along a path: a CSV file with x and z in meters per row.", metavar="FILE"
+        None, "Walk along this path: a CSV file with x and z in meters per row.", metavar="FILE"
     )
     steer: tuple[str, ...] | Any = setting(
         None,
-        "Another direction, and speed, from this second on; may be repeated.",
+        "New direction, and optionally speed, from this second on; may be repeated.",
         metavar="SECOND:DEGREES[:SPEED]",
     )
     dynamics: Literal["sprung", "clamped"] = setting(
@@ -109,17 +109,17 @@ class MatchingWalkSettings(Settings):
     )
 
     def check(self) -> None:
-        """Check that texts can be read."""
+        """Check that strings can be parsed."""
         self.changes()
         self.floor_path()
 
     def floor_path(self) -> Any:
-        """The path as rows of x and z, read from its file if `path` names one."""
+        """Return the path as rows of x and z, read from a file if `path` names one."""
         is_file = isinstance(self.path, str | Path)
         return WalkSettings(path=self.path).floor_path() if is_file else self.path
 
     def changes(self) -> list[tuple[float, float, float | None]]:
-        """Second, direction in radians and speed of each change, in order of time."""
+        """Return the second, direction in radians and speed of each change, in order of time."""
         texts: Iterable[Any] = (self.steer,) if isinstance(self.steer, str) else self.steer or ()
         return sorted((_change(text) for text in texts), key=lambda change: change[0])
 

@@ -1,9 +1,9 @@
-"""What the character should do in the next second: controls and paths as trajectories.
+"""Desired trajectory of the next second, computed from controls and paths.
 
-Controls are a desired velocity and a facing. The velocity approaches it like a critically damped
-spring, or with a limited acceleration; both are solved in closed form, so that the
-trajectory ahead is known at once. On a path the trajectory is the path itself, from the nearest
-point on, at a speed with which one can still stop at its end.
+Controls are a desired velocity and a facing. The velocity approaches the desired one like a
+critically damped spring, or with a limited acceleration. Both are solved in closed form, so the
+trajectory ahead is known immediately. On a path, the trajectory is the path itself from the
+nearest point on, at a speed that still allows a stop at its end.
 """
 
 from __future__ import annotations
@@ -22,26 +22,26 @@ Complex = NDArray[np.complex128]
 
 Dynamics = Literal["sprung", "clamped"]
 
-_RATE = 9.0  # 1/s of the springs: half of a change of velocity is made after 0.19 s
-_ACCELERATION = 8.0  # m/s^2 of clamped velocities
-_TURNING = 6.0  # rad/s of clamped facing
-_BRAKING = 2.0  # m/s^2 toward the end of a path
+_RATE = 9.0  # 1/s, rate of the springs: half of a change of velocity takes 0.19 s
+_ACCELERATION = 8.0  # m/s^2, limit for clamped velocities
+_TURNING = 6.0  # rad/s, limit for clamped facing
+_BRAKING = 2.0  # m/s^2, deceleration toward the end of a path
 _MOVING = 0.25  # m/s: slower characters keep their facing
-_STARTING = 2.0  # m/s^2 at which the speed on a path is approached
-_ARRIVED = 0.3  # meters before the end of a path at which it is reached
-_WINDOW = 1.5  # meters of a path in which the nearest point is looked for
+_STARTING = 2.0  # m/s^2, acceleration toward the speed on a path
+_ARRIVED = 0.3  # a path counts as finished this many meters before its end
+_WINDOW = 1.5  # meters of a path in which the nearest point is searched
 
 
 @dataclass
 class Simulation:
-    """Velocity and facing that follow a desired velocity.
+    """Velocity and facing that follow their desired values.
 
     Attributes
     ----------
     velocity, acceleration : complex
-        ``z + ix``, m/s and m/s^2.
+        Complex values ``z + ix`` in m/s and m/s^2.
     facing, turning : float
-        Radians and rad/s.
+        Facing in radians and turn rate in rad/s.
     dynamics : {"sprung", "clamped"}
 
     Examples
@@ -59,7 +59,7 @@ class Simulation:
     dynamics: Dynamics = "sprung"
 
     def step(self, velocity: complex, facing: float, dt: float) -> None:
-        """Follow a desired velocity for some time."""
+        """Follow a desired velocity and facing for a time step."""
         if self.dynamics == "sprung":
             away, self.acceleration = _spring(self.velocity - velocity, self.acceleration, dt)
             self.velocity = velocity + away
@@ -73,7 +73,7 @@ class Simulation:
         self.facing += max(-_TURNING * dt, min(_TURNING * dt, turn))
 
     def ahead(self, velocity: complex, facing: float) -> tuple[Complex, NDArray[np.float64]]:
-        """Places relative to the character, and facings, at the horizons."""
+        """Return positions relative to the character, and facings, at the horizons."""
         times = np.array(HORIZONS)
         turn = _angle(self.facing - facing)
         if self.dynamics == "sprung":
@@ -102,9 +102,9 @@ class PathFollower:
     Attributes
     ----------
     points : ndarray of complex, shape (n,)
-        Path, evenly sampled.
+        Evenly sampled path.
     speed : float
-        Desired speed, m/s.
+        Desired speed, in m/s.
     along : float
         Progress in meters.
 
@@ -131,11 +131,11 @@ class PathFollower:
 
     @property
     def done(self) -> bool:
-        """Whether the end is reached."""
+        """True if the end is reached."""
         return self.along >= self.length - _ARRIVED
 
     def follow(self, here: complex) -> None:
-        """Advance to the nearest point of the path, looking ahead only."""
+        """Advance to the nearest point of the path that lies ahead."""
         first = int(np.searchsorted(self._steps, self.along))
         last = int(np.searchsorted(self._steps, self.along + _WINDOW)) + 1
         part = self.points[max(first - 1, 0) : last]
@@ -151,17 +151,17 @@ class PathFollower:
         self.along = max(self.along, progress)
 
     def at(self, along: NDArray | float) -> Complex:
-        """Points at some meters along the path."""
+        """Return the points at given distances along the path, in meters."""
         real = np.interp(along, self._steps, self.points.real)
         return np.asarray(real + 1j * np.interp(along, self._steps, self.points.imag))
 
     def direction(self, along: NDArray | float) -> NDArray[np.float64]:
-        """Direction of travel there, radians, over half a meter around."""
+        """Return the direction of travel at given distances, in radians, over half a meter."""
         here = np.clip(along, 0.25, max(self.length - 0.25, 0.25))
         return np.angle(self.at(here + 0.25) - self.at(here - 0.25))
 
     def ahead(self, speed: float, eager: float = 1.0) -> tuple[Complex, NDArray[np.float64]]:
-        """Places in the world, and directions, at the horizons, from a present speed on.
+        """Return world positions and directions at the horizons, starting from the current speed.
 
         The desired speed is multiplied by `eager`.
         """
@@ -180,7 +180,10 @@ class PathFollower:
 
 
 def desired_facing(velocity: complex, facing: float | None, now: float) -> float:
-    """The desired facing; without one, the direction of travel; the present one if it is slow."""
+    """Return the desired facing.
+
+    Without one, this is the direction of travel, or the current facing at low speed.
+    """
     if facing is not None:
         return facing
     return cmath.phase(velocity) if abs(velocity) > _MOVING else now
@@ -193,5 +196,5 @@ def _spring(away: complex, speed: complex, dt: float) -> tuple[complex, complex]
 
 
 def _angle(radians: float) -> float:
-    """The angle in (-pi, pi]."""
+    """Wrap an angle to (-pi, pi]."""
     return math.atan2(math.sin(radians), math.cos(radians))

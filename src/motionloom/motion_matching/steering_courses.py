@@ -1,17 +1,16 @@
-"""Steering courses: what a player may ask of a character, and how well it is done.
+"""Steering courses: standard tasks that show how well a character follows controls.
 
 ==================  ====================================================================
-``circle``          twice around a circle of 3 m radius
-``figure-eight``    two circles of 2.5 m radius, one to each side
-``zigzag``          six legs of 3 m with turns of 90 degrees, alternately left and right
-``stop-and-go``     12 m straight on; stand for 1.5 s after each 4 m
-``sprint-to-stop``  15 m as fast as the takes run, then stop
-``turn``            walk, then turn by 90 degrees to the left, and to the right, by velocity
+``circle``          twice around a circle of 3 m radius ``figure-eight``    two circles of 2.5 m
+radius, one to each side ``zigzag``          six legs of 3 m with turns of 90 degrees, alternately
+left and right ``stop-and-go``     12 m straight on; stand for 1.5 s after every 4 m
+``sprint-to-stop``  15 m as fast as the takes run, then stop ``turn``            walk, then turn 90
+degrees to the left and to the right, by velocity
 ==================  ====================================================================
 
-The first five follow a path; the error is the distance of the hips from it. The last has no path:
-measured is the time until the character travels more in the new direction than in the old one,
-which is 45 of the 90 degrees, and until it is within 20 degrees of it.
+The first five follow a path; the error is the distance of the hips from it. The last has no path.
+Two times are measured: until the character travels more in the new direction than in the old one
+(45 of the 90 degrees), and until it is within 20 degrees of the new direction.
 """
 
 from __future__ import annotations
@@ -44,18 +43,19 @@ _HALF, _REACHED = np.radians(45.0), np.radians(20.0)
 
 @dataclass(frozen=True, eq=False)
 class CourseResult:
-    """A course as it was run.
+    """Result of running a course.
 
     Attributes
     ----------
     course : str
     motion : Motion
-        With its quality; the path error is ``motion.quality.path.mean_m``.
+        Motion with its quality; the path error is ``motion.quality.path.mean_m``.
     path : ndarray, shape (n, 2), or None
     response_s, reached_s : float or None
-        For ``turn``: mean time to half of a turn of 90 degrees, and to within 20 degrees of it.
+        For ``turn``: mean time to half of a turn of 90 degrees, and to within 20 degrees of its
+        end.
     finished : bool
-        Whether the end of the path was reached.
+        True if the end of the path was reached.
     """
 
     course: str
@@ -66,7 +66,7 @@ class CourseResult:
     finished: bool = True
 
     def to_dict(self) -> dict[str, Any]:
-        """Figures as plain data."""
+        """Return the figures as plain data."""
         quality = self.motion.quality
         assert quality is not None
         fit = quality.path
@@ -87,7 +87,7 @@ class CourseResult:
 
 
 def course_path(name: str) -> Array | None:
-    """Path of a course, (n, 2), x and z; None for ``turn``.
+    """Return the path of a course, (n, 2), x and z; None for ``turn``.
 
     Examples
     --------
@@ -95,14 +95,14 @@ def course_path(name: str) -> Array | None:
     (7, 2)
     """
     if name not in COURSES:
-        raise InvalidInput(f"a course is one of {', '.join(COURSES)}; got {name!r}")
+        raise InvalidInput(f"course must be one of {', '.join(COURSES)}; got {name!r}")
     if name == "circle":
         angle = np.linspace(0.0, 4.0 * np.pi, 200)
         return 3.0 * np.column_stack([1.0 - np.cos(angle), np.sin(angle)])
     if name == "figure-eight":
         angle = np.linspace(0.0, 2.0 * np.pi, 100)
-        one = 2.5 * np.column_stack([1.0 - np.cos(angle), np.sin(angle)])
-        return np.concatenate([one, one[1:] * [-1.0, 1.0]])
+        circle = 2.5 * np.column_stack([1.0 - np.cos(angle), np.sin(angle)])
+        return np.concatenate([circle, circle[1:] * [-1.0, 1.0]])
     if name == "zigzag":
         legs = [np.array([1.0, 1.0]), np.array([-1.0, 1.0])] * 3
         return np.concatenate(
@@ -124,7 +124,8 @@ def run_course(
     name : str
         One of `COURSES`.
     speed : float, optional
-        m/s. Default: 1.3, or as near as the takes come; the fastest of the takes for a sprint.
+        Speed in m/s. Default: 1.3, or the nearest speed that the takes have; for a sprint, their
+        highest speed.
     """
     path = course_path(name)
     if name == "turn":
@@ -143,7 +144,7 @@ def run_course(
 
 
 def _start(database: MatchingDatabase, name: str) -> int | None:
-    """Courses with starts begin standing; the others, on the way."""
+    """Return the start frame: standing for courses with starts, otherwise moving."""
     return database.standing_frame if name in ("stop-and-go", "sprint-to-stop") else None
 
 
@@ -157,7 +158,7 @@ def _along(player: MatchingPlayer, most: int) -> list[FrameBlock]:
 
 
 def _stops(player: MatchingPlayer, most: int, speed: float) -> list[FrameBlock]:
-    """Along the path, standing for a while after each leg."""
+    """Play along the path, standing for a while after each leg."""
     blocks, next_stop = [], _LEG
     while most > 0 and not player.done:
         blocks.append(player.read(1))
@@ -188,18 +189,19 @@ def _turns(database: MatchingDatabase, speed: float) -> CourseResult:
 def response_times(
     motion: Motion, controls: tuple[tuple[float, float], ...]
 ) -> tuple[float | None, float | None]:
-    """Mean seconds from a change of the desired direction to half of it, and to within 20 degrees.
+    """Return the mean times from a change of direction to half of it and to within 20 degrees.
 
     Parameters
     ----------
     motion : Motion
     controls : tuple of (second, degrees)
-        Desired directions of travel; the first holds from the start and is no change.
+        Desired directions of travel. The first applies from the start and does not count as a
+        change.
 
     Returns
     -------
     half, reached : float or None
-        None if a turn was not made before the next change.
+        Times in seconds; None if a turn was not completed before the next change.
     """
     way = RootMotion.of(motion).floor
     direction = np.unwrap(np.angle(np.gradient(way)))
@@ -213,4 +215,4 @@ def response_times(
             first = np.flatnonzero(off < limit)
             times.append(first[0] / motion.fps if len(first) else np.nan)
     figures = [float(np.mean(times)) for times in (half, reached)]
-    return tuple(None if np.isnan(one) else one for one in figures)  # type: ignore[return-value]
+    return tuple(None if np.isnan(time) else time for time in figures)  # type: ignore[return-value]

@@ -1,1 +1,1 @@
-"""Parametric motions: parameters, the map from parameters to blend weights, synthesis."""
+"""Parametric motions: parameters, the map from parameters to blend weights, and synthesis."""

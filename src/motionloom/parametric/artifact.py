@@ -1,4 +1,4 @@
-"""Parametric motions as artifacts of a library, loaded without any computation."""
+"""Parametric motions stored as artifacts of a library and loaded without any computation."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ _SHAPES: dict[str, tuple[str, tuple[str | int, ...]]] = {
 
 
 def save_parametric(library: Store, motion: ParametricMotion, name: str) -> None:
-    """Save a parametric motion in a library; it replaces the one of that name.
+    """Save a parametric motion in a library, replacing any of the same name.
 
     Examples
     --------
@@ -72,11 +72,11 @@ def save_parametric(library: Store, motion: ParametricMotion, name: str) -> None
     ('y',)
     """
     registration, space = motion.registration, motion.space
-    for one in motion.parameters:
-        if one.reference:
-            trust(function_key(one.reference))  # the user has just given it
+    for entry in motion.parameters:
+        if entry.reference:
+            trust(function_key(entry.reference))  # the user has just chosen it
     about = {
-        "parameters": [_parameter_about(one) for one in motion.parameters],
+        "parameters": [_parameter_about(entry) for entry in motion.parameters],
         "delta": space.delta,
         "tried": space.tried,
         "shortfall": space.shortfall,
@@ -101,22 +101,22 @@ def save_parametric(library: Store, motion: ParametricMotion, name: str) -> None
 
 
 def open_parametric(library: Store, name: str, *, by: Any = None) -> ParametricMotion:
-    """A parametric motion of a library.
+    """Load a parametric motion from a library.
 
     Parameters
     ----------
     library : Store
     name : str
     by : optional
-        Its parameters again, where these are functions of the user's that cannot be imported
-        from the module in which they were defined.
+        The parameters of the motion. Needed only if they are custom functions that cannot be
+        imported from the module that defines them.
 
     Raises
     ------
     LibraryError
-        If there is none of that name, or its file is damaged.
+        If the library has no parametric motion of that name, or its file is damaged.
     InvalidInput
-        If a parameter is a function that cannot be imported and was not given again.
+        If a parameter is a function that cannot be imported and is not in `by`.
     """
     stored = library.artifacts.load(KIND, name)
     about, arrays = stored.about, stored.arrays
@@ -157,7 +157,7 @@ def open_parametric(library: Store, name: str, *, by: Any = None) -> ParametricM
 def _check_arrays(
     arrays: Mapping[str, NDArray[Any]], joints: int, count: int, parameters: Sequence[dict]
 ) -> None:
-    """Raise `LibraryError` unless all arrays fit together: kernels rely on it."""
+    """Raise `LibraryError` unless all arrays are consistent, as kernels require."""
     width = sum(len(row["axes"]) for row in parameters)
     size = check_shapes(arrays, _SHAPES, J=joints, N=count, d=width)
     check_offsets(arrays["clip_starts"], size["F"], "clip_starts")
@@ -169,19 +169,19 @@ def _check_arrays(
         raise LibraryError("damaged: it has no examples")
     outside = (times < -1e-6) | (times > lengths - 1 + 1e-6)
     if outside.any() or (np.diff(times, axis=0) < 0).any():
-        raise LibraryError("damaged: its registration curve leaves the examples")
+        raise LibraryError("damaged: its registration curve goes beyond the examples")
     if parts.size and not 0 <= parts.min() <= parts.max() < len(FOOT_PARTS):
-        raise LibraryError("damaged: contacts of parts that feet do not have")
+        raise LibraryError("damaged: it has contacts of unknown foot parts")
     if members.size and not 0 <= members.min() <= members.max() < count:
-        raise LibraryError("damaged: samples of examples that are not there")
+        raise LibraryError("damaged: its samples refer to examples that do not exist")
 
 
 def _checked_parameter(row: dict[str, Any]) -> dict[str, Any]:
-    """A stored parameter; raises `ValueError` or `TypeError` if it is not what was saved."""
+    """Return a stored parameter; raise `ValueError` or `TypeError` if it is malformed."""
     values = row.get("scores", {})
     texts = [row["text"], row.get("reference", ""), *row["axes"], *values]
     if not all(isinstance(text, str) for text in texts) or not isinstance(row["ready"], bool):
-        raise ValueError(f"a parameter {row}")
+        raise ValueError(f"malformed parameter {row}")
     for numbers in values.values():
         if len(numbers) != len(row["axes"]) or not np.isfinite(np.array(numbers, float)).all():
             raise ValueError(f"scores {numbers}")
@@ -199,7 +199,7 @@ def function_key(reference: str) -> str:
 
 
 def named_functions(library: Store) -> list[str]:
-    """References of the functions that the parametric motions of a library would call."""
+    """References to the functions that the parametric motions of a library would call."""
     references = set()
     for name in library.artifacts.names(KIND):
         for row in library.artifacts.about(KIND, name).get("parameters", ()):
@@ -214,11 +214,11 @@ def _parameters(
     if by is not None:
         given = as_parameters(by, registration.placed(0))
         want = [len(row["axes"]) for row in saved]
-        if [len(one) for one in given] != want:
+        if [len(entry) for entry in given] != want:
             raise InvalidInput(
-                f"by must have {want} numbers, as the parameters "
+                f"by must have {want} numbers, like the parameters "
                 f"{', '.join(row['text'] for row in saved)} of {name}; got "
-                f"{[len(one) for one in given]}"
+                f"{[len(entry) for entry in given]}"
             )
         return given
     return tuple(_parameter(row, registration, name) for row in saved)
@@ -228,7 +228,9 @@ def _parameter(row: dict[str, Any], registration: Registration, name: str) -> Pa
     if row["ready"]:
         measured = parameter(row["text"])
         if len(measured) != len(row["axes"]):
-            raise LibraryError(f"the parametric motion {name!r} is damaged: a parameter {row}")
+            raise LibraryError(
+                f"the parametric motion {name!r} is damaged: malformed parameter {row}"
+            )
         return measured
     if "scores" in row:
         values = {key: tuple(numbers) for key, numbers in row["scores"].items()}
@@ -236,36 +238,40 @@ def _parameter(row: dict[str, Any], registration: Registration, name: str) -> Pa
     reference = row.get("reference", "")
     if not reference:
         raise InvalidInput(
-            f"{name} has the parameter {row['text']}, a function, which a library cannot save: it "
-            "is not defined by name in a module; give it again (by)"
+            f"{name} uses the function {row['text']} as a parameter. The library could not save "
+            "it, because no module defines it by name. Pass the function in by"
         )
     if not is_trusted(function_key(reference)):
         raise InvalidInput(
-            f"{name} has the parameter {row['text']}, the function {reference}, which would be "
-            "imported and called, and was not chosen on this machine. If you trust it: motionloom "
-            "trust LIB; or give it again (by)"
+            f"{name} uses the function {reference} as the parameter {row['text']}. Loading it "
+            "would import and call that function, which is not trusted on this machine. If you "
+            "trust it, run motionloom trust LIB, or pass the function in by"
         )
     try:
         measured = own(reference, registration.placed(0))
     except InvalidInput as error:
         raise InvalidInput(
-            f"{name} has the parameter {row['text']}, a function that is not what it was: {error}; "
-            "give it again (by)"
+            f"{name} uses the function {row['text']} as a parameter, which has changed: {error}. "
+            "Pass the function in by"
         ) from error
     if len(measured) != len(row["axes"]):
         raise InvalidInput(
-            f"{name} has the parameter {row['text']}, a function of {len(row['axes'])} numbers; "
+            f"{name} expects {len(row['axes'])} numbers from the parameter {row['text']}, but "
             f"{reference} returns {len(measured)}"
         )
     return measured
 
 
-def _parameter_about(one: Parameter) -> dict[str, Any]:
-    about: dict[str, Any] = {"text": one.text, "axes": list(one.axes), "ready": one.ready}
-    if one.reference:
-        about["reference"] = one.reference
-    if one.scores is not None:
-        about["scores"] = {key: list(row) for key, row in one.scores.values.items()}
+def _parameter_about(entry: Parameter) -> dict[str, Any]:
+    about: dict[str, Any] = {
+        "text": entry.text,
+        "axes": list(entry.axes),
+        "ready": entry.ready,
+    }
+    if entry.reference:
+        about["reference"] = entry.reference
+    if entry.scores is not None:
+        about["scores"] = {key: list(row) for key, row in entry.scores.values.items()}
     return about
 
 
@@ -285,6 +291,6 @@ def _example(clips: ClipPoses, number: int, row: dict[str, Any]) -> Example:
     motion = Motion(
         clips.skeleton, clips.rotations[rows], clips.root[rows], clips.fps, name=row["source"]
     )
-    plants = {part: tuple(Plant(**p) for p in found) for part, found in row["plants"].items()}
+    plants = {part: tuple(Plant(**p) for p in rows) for part, rows in row["plants"].items()}
     contacts = FootContacts(plants, row["floor"], len(motion), clips.fps)
     return Example(motion, contacts, row["source"], row["start_frame"], row["end_frame"])

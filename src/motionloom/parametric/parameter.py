@@ -1,14 +1,13 @@
-"""Parameters: named functions of a motion, or scores given per example.
+"""Parameters: named functions of a motion, or scores set by hand per example.
 
-Functions of the user are stored by reference, ``MODULE:FUNCTION``: a library stores where a
-function is, never its code. It is imported again when the parametric motion is loaded: only a plain
-function that its module defines under that name, and none of the standard library's, so that a
-library from elsewhere cannot call what it likes.
+Custom functions are stored by reference, ``MODULE:FUNCTION``: a library stores the location of a
+function, never its code. The function is imported when the parametric motion is loaded. Only plain
+functions that their module defines under that name are imported, and none from the standard
+library, so that a library from an unknown source cannot call arbitrary code.
 
-Scores are given per example: not everything that tells motions apart can be measured, such as mood,
-age or style. Kovar & Gleicher (2004, section 5) apply scattered-data interpolation directly to
-examples with such values, without sampling: the score of a blend is the weighted mean of the scores
-of its examples.
+Scores cover differences between motions that cannot be measured, such as mood, age or style. Kovar
+& Gleicher (2004, section 5) apply scattered-data interpolation directly to examples with such
+values, without sampling: the score of a blend is the weighted mean of the scores of its examples.
 """
 
 from __future__ import annotations
@@ -30,7 +29,7 @@ from motionloom.motion import Motion
 
 Array = NDArray[np.float64]
 Moment = int | slice | None
-"""Where a parameter is measured in a motion: a frame, frames, or wherever it is up to it."""
+"""Where a parameter is measured in a motion: at a frame, over frames, or None if it decides."""
 
 
 @dataclass(frozen=True)
@@ -40,22 +39,23 @@ class Parameter:
     Attributes
     ----------
     text : str
-        As on the command line: ``right_ankle@1545``, ``lowest(hips)``, ``turn``.
+        The parameter as written on the command line: ``right_ankle@1545``, ``lowest(hips)``,
+        ``turn``.
     axes : tuple of str
-        Names of its numbers.
+        Names of its values.
     function : callable
-        ``function(motion, moment)`` returns them. `moment` is the frame that corresponds to the
-        query's `frame`, the slice that corresponds to its `interval`, or None.
+        ``function(motion, moment)`` returns the values. `moment` is the frame that corresponds to
+        `frame` of the query, the slice that corresponds to `interval`, or None.
     frame : int or None
-        The frame of the query at which it is measured, as stored in the library.
+        Frame of the query at which the parameter is measured, as stored in the library.
     interval : (int, int) or None
-        The frames ``[start, end)`` of the query over which it is measured.
+        Frames ``[start, end)`` of the query over which the parameter is measured.
     ready : bool
-        Whether `parameter` can make it again from `text`.
+        True if `parameter` can recreate it from `text`.
     reference : str
-        ``MODULE:FUNCTION`` of a function of the user's; empty where it cannot be imported.
+        ``MODULE:FUNCTION`` of a custom function; empty if it cannot be imported.
     scores : Scores or None
-        Numbers given per example, instead of a function.
+        Scores per example, instead of a function.
     """
 
     text: str
@@ -71,12 +71,12 @@ class Parameter:
         return len(self.axes)
 
     def __call__(self, motion: Motion, moment: Moment = None) -> Array:
-        """Its value on a motion, shape (len(self),).
+        """Measure the parameter on a motion; shape (len(self),).
 
         Raises
         ------
         InvalidInput
-            If the function fails, or does not return that many finite numbers.
+            If the function fails, or does not return ``len(self)`` finite numbers.
         """
         if not len(motion):
             raise InvalidInput(f"parameter {self.text} needs a motion with frames; it has none")
@@ -95,12 +95,12 @@ class Parameter:
 
 
 def value_of(name: str, measure: Callable[[], ArrayLike], motion: Motion) -> Array:
-    """What a function of a motion returns, as an array of at least one dimension."""
+    """Return the result of a parameter's function as an array of at least one dimension."""
     try:
         value = measure()
     except MotionloomError:
         raise
-    except Exception as error:  # any mistake in a function of the user's
+    except Exception as error:  # a custom function can fail in any way
         raise InvalidInput(
             f"parameter {name} failed on {motion.name or 'a blend'}: "
             f"{type(error).__name__}: {error}"
@@ -115,7 +115,7 @@ _REFERENCE = re.compile(r"^[A-Za-z_][\w.]*:[A-Za-z_][\w.]*$")
 
 
 def is_reference(text: str) -> bool:
-    """Whether a text is a reference to a function.
+    """Return whether a string is a reference to a function.
 
     Examples
     --------
@@ -126,7 +126,7 @@ def is_reference(text: str) -> bool:
 
 
 def reference_of(function: Any) -> str:
-    """``MODULE:FUNCTION``, or an empty text if it cannot be imported again from there.
+    """Return ``MODULE:FUNCTION``, or an empty string if that cannot be imported.
 
     Examples
     --------
@@ -146,42 +146,42 @@ def reference_of(function: Any) -> str:
 
 
 def imported_function(reference: str) -> Callable[..., Any]:
-    """The function that a reference names.
+    """Import the function that a reference names.
 
     Raises
     ------
     InvalidInput
-        If its module cannot be imported, or defines no such function.
+        If the module cannot be imported, or does not define the function.
     """
     module, _, name = reference.partition(":")
     if module.partition(".")[0] in sys.stdlib_module_names:
-        raise InvalidInput(f"{reference}: functions of the standard library are no parameters")
+        raise InvalidInput(f"{reference}: functions of the standard library cannot be parameters")
     try:
         function: Any = importlib.import_module(module)
         for part in name.split("."):
             function = getattr(function, part)
-    except Exception as error:  # whatever the module does when it is imported
+    except Exception as error:  # importing a module can fail in any way
         raise InvalidInput(
             f"{reference} cannot be imported: {type(error).__name__}: {error}"
         ) from error
     code = getattr(function, "__code__", None)
     if code is None or (function.__module__, function.__qualname__) != (module, name):
-        raise InvalidInput(f"{reference} must be a function that {module} defines")
+        raise InvalidInput(f"{reference} must be a function defined in {module}")
     return function
 
 
 @dataclass(frozen=True, eq=False)
 class Scores:
-    """Numbers per example.
+    """Scores set by hand, one or more numbers per example.
 
     Attributes
     ----------
     text : str
-        Name.
+        Name of the scores.
     axes : tuple of str
-        Names of its m numbers.
+        Names of the m numbers.
     values : mapping of str to tuple of float
-        Motion (``walk_1``) or segment (``walk_1:10-52``) to m numbers.
+        Maps a motion (``walk_1``) or a segment (``walk_1:10-52``) to m numbers.
     """
 
     text: str
@@ -189,27 +189,27 @@ class Scores:
     values: Mapping[str, tuple[float, ...]]
 
     def of(self, examples: Sequence[tuple[str, str]]) -> Array:
-        """Scores of examples ``(segment, motion)``, shape (N, m).
+        """Return the scores of examples ``(segment, motion)``, shape (N, m).
 
         Raises
         ------
         InvalidInput
-            If an example has none.
+            If an example has no score.
         """
         keys = [text if text in self.values else name for text, name in examples]
         lost = [key for key in keys if key not in self.values]
         if lost:
-            more = f" and {len(lost) - 1} more examples" if len(lost) > 1 else ""
+            more = f" and {len(lost) - 1} more" if len(lost) > 1 else ""
             raise InvalidInput(
                 f"{self.text} must have a score for every example; there is none for "
-                f"{lost[0]}{more}, only for {', '.join(list(self.values)[:5])}"
+                f"{lost[0]}{more}. Scores exist for {', '.join(list(self.values)[:5])}"
                 f"{', ...' if len(self.values) > 5 else ''}"
             )
         return np.array([self.values[key] for key in keys], np.float64)
 
 
 def scores_from(given: Mapping[str, Any], *, name: str = "score") -> Scores:
-    """Scores from a mapping: motion to number or numbers, or name to such a mapping.
+    """Build scores from a mapping of motions to numbers, or of names to such mappings.
 
     Examples
     --------
@@ -219,23 +219,25 @@ def scores_from(given: Mapping[str, Any], *, name: str = "score") -> Scores:
     (0.2, 31.0)
     """
     if not given:
-        raise InvalidInput("scores must hold at least one example; got none")
+        raise InvalidInput("scores must contain at least one example; got none")
     columns = {key: value for key, value in given.items() if isinstance(value, Mapping)}
     if columns and len(columns) < len(given):
-        raise InvalidInput("scores must be numbers per example, or mappings by name; got both")
+        raise InvalidInput("scores must be numbers per example or mappings by name, not both")
     if columns:
         return _joined([scores_from(value, name=key) for key, value in columns.items()])
     rows = {str(key): _numbers(name, key, value) for key, value in given.items()}
     sizes = {len(row) for row in rows.values()}
     if len(sizes) > 1:
-        raise InvalidInput(f"{name} must have as many numbers for every example; got {sizes}")
+        raise InvalidInput(
+            f"{name} must have the same number of values for every example; got {sizes}"
+        )
     size = sizes.pop()
     axes = (name,) if size == 1 else tuple(f"{name}[{k}]" for k in range(size))
     return Scores(name, axes, rows)
 
 
 def read_scores(path: str | Path, columns: Sequence[str] = ()) -> Scores:
-    r"""Scores from a CSV file: the first column names motions, the others score them.
+    r"""Read scores from a CSV file: the first column names motions, the others score them.
 
     The first line names the columns.
 
@@ -267,7 +269,9 @@ def read_scores(path: str | Path, columns: Sequence[str] = ()) -> Scores:
     wanted = tuple(columns) or tuple(header)
     missing = [column for column in wanted if column not in header]
     if missing:
-        raise InvalidInput(f"{path}: there is no column {missing[0]}, only {', '.join(header)}")
+        raise InvalidInput(
+            f"{path}: there is no column {missing[0]}; the columns are {', '.join(header)}"
+        )
     places = [1 + header.index(column) for column in wanted]
     values: dict[str, tuple[float, ...]] = {}
     for number, row in numbered[1:]:
@@ -285,17 +289,17 @@ def read_scores(path: str | Path, columns: Sequence[str] = ()) -> Scores:
 
 
 def _joined(several: Sequence[Scores]) -> Scores:
-    """Several scores of the same examples as one."""
-    named = {key for one in several for key in one.values}
-    for one in several:
-        lost = sorted(named - one.values.keys())
+    """Merge several scores of the same examples into one."""
+    named = {key for scores in several for key in scores.values}
+    for scores in several:
+        lost = sorted(named - scores.values.keys())
         if lost:
             raise InvalidInput(
-                f"{one.text} must have a score for every example; there is none for {lost[0]}"
+                f"{scores.text} must have a score for every example; there is none for {lost[0]}"
             )
-    axes = tuple(axis for one in several for axis in one.axes)
-    rows = {key: sum((one.values[key] for one in several), ()) for key in several[0].values}
-    return Scores(", ".join(one.text for one in several), axes, rows)
+    axes = tuple(axis for scores in several for axis in scores.axes)
+    rows = {key: sum((scores.values[key] for scores in several), ()) for key in several[0].values}
+    return Scores(", ".join(scores.text for scores in several), axes, rows)
 
 
 def _numbers(name: str, key: object, value: Any) -> tuple[float, ...]:

@@ -1,19 +1,21 @@
-"""Maps from parameters to blend weights: sampled, or by cardinal basis functions.
+"""Maps from parameters to blend weights: sampled, or with cardinal basis functions.
 
-A blend takes weights; users want parameters. The map from parameters to weights is known at the
-examples only, and is not linear in between. Kovar & Gleicher (2004, sections 4.2 and 4.3) sample
-it: blends of examples that are neighbors in parameter space, with random weights, fill the gaps.
-Where several performers did the same, the nearest examples are all alike and span nothing; so for
-every other sample the examples *around* a point are chosen rather than the nearest (the paper's
-rule is ``sampling="nearest"``). The weights for a target are interpolated from the samples around
-it. A convex combination of valid weights is valid, so a target out of reach is projected onto
-those in reach. Weights are valid if they sum to 1 and each lies in ``[-delta, 1 + delta]``.
+A blend takes weights, but users think in parameters. The map from parameters to weights is known
+only at the examples and is not linear between them. Kovar & Gleicher (2004, sections 4.2 and 4.3)
+sample it: blends with random weights of examples that are neighbors in parameter space fill the
+gaps. If several performers did the same motion, the nearest examples are all alike and span
+nothing. Every other sample therefore uses the examples *around* a point instead of the nearest
+ones (the paper's rule is ``sampling="nearest"``). The weights for a target are interpolated from
+the samples around it. A convex combination of valid weights is valid, so a target out of reach is
+projected onto the reachable ones. Weights are valid if they sum to 1 and each lies in
+``[-delta, 1 + delta]``.
 
-`CardinalBasis` has one function per example that is 1 at its own parameters and 0 at those of all
-others, a linear part fitted by least squares plus radial parts (Rose, Cohen & Bodenheimer 1998;
-Sloan, Rose & Cohen 2001; used on-line by Park, Shin & Shin 2002). It is smooth and needs no
-samples. But weights are not bounded, a target between examples is met only as far as blends are
-linear, and every example takes part in every blend; so sampling is the default.
+`CardinalBasis` has one function per example, which is 1 at the parameters of that example and 0 at
+those of all others. Each function is a linear part fitted by least squares plus radial parts
+(Rose, Cohen & Bodenheimer 1998; Sloan, Rose & Cohen 2001; used online by Park, Shin & Shin 2002).
+The basis is smooth and needs no samples. However, its weights are not bounded, a target between
+examples is reached only as far as blends are linear, and every example takes part in every blend.
+Sampling is therefore the default.
 """
 
 from __future__ import annotations
@@ -32,28 +34,28 @@ from motionloom.parallel import Progress
 
 Array = NDArray[np.float64]
 Measure = Callable[[Array], Array]
-"""Parameters (d,) of the blend with weights (N,)."""
+"""Function that maps weights (N,) to the parameters (d,) of the blend."""
 
 EXPANDED = 0.2  # Kovar & Gleicher 2004: enlargement of the bounding box of the examples
-NEIGHBORS = 12  # ditto, section 4.4
-SPACING = 0.0127  # ditto, section 4.2: half an inch
-DELTA = 0.1  # how far weights may lie outside 0 to 1
+NEIGHBORS = 12  # from section 4.4 of the same paper
+SPACING = 0.0127  # from section 4.2 of the same paper: half an inch
+DELTA = 0.1  # weights lie between -DELTA and 1 + DELTA
 _APART = 0.7  # relative distance of two neighbors on different sides of a point
-_FULL = 100  # consecutive blends too near to others: the space is full
+_FULL = 100  # the space is full after this many consecutive blends too close to others
 
 
 @dataclass(frozen=True, eq=False)
 class Neighborhood:
-    """The K samples nearest to a target.
+    """Samples nearest to a target, K of them.
 
     Attributes
     ----------
     shares : ndarray, shape (K,)
-        Share of each in the interpolated weights: non-negative, summing to 1.
+        Share of each sample in the interpolated weights; non-negative, with sum 1.
     weights : ndarray, shape (K, N)
-        Their blend weights.
+        Blend weights of the samples.
     parameters : ndarray, shape (K, d)
-        Their parameters.
+        Parameters of the samples.
     """
 
     shares: Array
@@ -63,7 +65,7 @@ class Neighborhood:
 
 @dataclass(frozen=True, eq=False)
 class ParameterSpace:
-    """Parameters that blends of N examples reach, and their weights.
+    """Samples of the parameters that blends of N examples reach, and their weights.
 
     Attributes
     ----------
@@ -72,14 +74,14 @@ class ParameterSpace:
     parameters : ndarray, shape (S, d)
         Parameters of the samples; the examples are the first N.
     members : ndarray of int32, shape (S, m)
-        Examples that each sample blends; at most d + 1 have weights.
+        Examples that each sample blends; at most d + 1 have a nonzero weight.
     weights : ndarray, shape (S, m)
-        Their weights.
+        Weights of those examples.
     delta : float
     tried : int
-        Number of blends made for the samples.
+        Number of blends computed to find the samples.
     shortfall : str
-        Why there are fewer samples than wanted; empty where there are as many.
+        Reason why there are fewer samples than requested; empty if there are enough.
     """
 
     examples: Array
@@ -100,24 +102,24 @@ class ParameterSpace:
         return cKDTree(self.parameters)
 
     def dense(self, samples: ArrayLike) -> Array:
-        """Weights over all examples of some samples, shape (len(samples), N)."""
+        """Return the weights of `samples` over all examples, shape (len(samples), N)."""
         rows = np.atleast_1d(np.asarray(samples, np.intp))
         out = np.zeros((len(rows), len(self.examples)))
         np.add.at(out, (np.arange(len(rows))[:, None], self.members[rows]), self.weights[rows])
         return out
 
     def nearest(self, target: ArrayLike) -> int:
-        """The sample nearest to a target (d,)."""
+        """Return the index of the sample nearest to a target (d,)."""
         return int(self._tree.query(self._checked(target))[1])
 
     def weights_for(self, target: ArrayLike, *, k: int = NEIGHBORS) -> Array:
-        """Valid blend weights (N,) for a target, interpolated from the nearest samples.
+        """Interpolate valid blend weights (N,) for a target from the nearest samples.
 
         Parameters
         ----------
         target : array_like, shape (d,)
         k : int
-            Number of samples that are interpolated.
+            Number of samples to interpolate.
 
         Notes
         -----
@@ -129,7 +131,7 @@ class ParameterSpace:
     def around(
         self, target: ArrayLike, *, k: int = NEIGHBORS, samples: int = NEIGHBORS
     ) -> Neighborhood:
-        """The samples nearest to a target, the first k of them with their shares.
+        """Return the samples nearest to a target; the first `k` have nonzero shares.
 
         Examples
         --------
@@ -151,7 +153,7 @@ class ParameterSpace:
 
 
 def shares_of(gaps: Array) -> Array:
-    """Shares of samples at increasing distances (k,): equation 3, normalized."""
+    """Return the shares of samples at increasing distances (k,): equation 3, normalized."""
     if gaps[0] < 1e-12 or len(gaps) == 1:
         return np.eye(1, len(gaps))[0]
     shares = 1.0 / gaps - 1.0 / gaps[-1]
@@ -162,12 +164,12 @@ def shares_of(gaps: Array) -> Array:
 
 
 def checked_target(target: ArrayLike, size: int) -> Array:
-    """A target as an array (size,).
+    """Return a target as an array (size,), after checking it.
 
     Raises
     ------
     InvalidInput
-        If it is not that many finite numbers, or one is larger than any motion reaches.
+        If it does not have `size` finite numbers, or the square of a number is not finite.
     """
     try:
         wanted = np.asarray(target, np.float64)
@@ -175,7 +177,7 @@ def checked_target(target: ArrayLike, size: int) -> Array:
         raise InvalidInput(f"a target must be {size} finite numbers; got {target!r}") from None
     if wanted.shape != (size,) or not np.all(np.abs(wanted) < largest_value(wanted.dtype)):
         raise InvalidInput(
-            f"a target must be {size} finite numbers, whose squares are finite too; got "
+            f"a target must be {size} finite numbers with finite squares; got "
             f"{np.array2string(wanted)}"
         )
     return wanted
@@ -193,28 +195,29 @@ def sampled_space(
     seed: int | np.random.Generator = 0,
     progress: Progress | None = None,
 ) -> ParameterSpace:
-    """Random blends that fill the parameter space between examples.
+    """Fill the parameter space between examples with random blends.
 
     Parameters
     ----------
     examples : array_like, shape (N, d)
         Parameters of the examples.
     measure : callable
-        Parameters (d,) of the blend with weights (N,).
+        Function that maps weights (N,) to the parameters (d,) of the blend.
     samples : int
-        Number of samples; fewer if the space is full before: `ParameterSpace.shortfall` says so.
+        Number of samples. There are fewer if the space is full earlier;
+        `ParameterSpace.shortfall` gives the reason.
     delta : float
-        How far weights may lie outside 0 to 1.
+        Weights lie between ``-delta`` and ``1 + delta``.
     spacing : float
-        Least distance between two samples, in the unit of the parameters.
+        Minimum distance between two samples, in the unit of the parameters.
     expanded : float
         Share by which the bounding box of the examples is enlarged.
     sampling : {"mixed", "nearest"}
-        Blend the examples nearest to a random point (the paper's way), or for every other sample
-        those around it.
+        *nearest* blends the examples nearest to a random point, as in the paper; *mixed* uses the
+        examples around the point for every other sample.
     seed : int or Generator
     progress : callable, optional
-        Called with the number of samples since the last call.
+        Called with the number of new samples since the last call.
 
     Examples
     --------
@@ -226,7 +229,7 @@ def sampled_space(
     examples = np.atleast_2d(np.asarray(examples, np.float64))
     count, size = examples.shape
     if not 0.0 <= delta <= 1.0:
-        raise InvalidInput(f"delta must lie in 0..1; got {delta}")
+        raise InvalidInput(f"delta must be between 0 and 1; got {delta}")
     if samples < 0 or not spacing >= 0.0:
         raise InvalidInput(f"samples and spacing must not be negative; got {samples} and {spacing}")
     random = np.random.default_rng(seed)
@@ -270,15 +273,15 @@ def sampled_space(
 
 def _shortfall(kept: int, samples: int, tried: int, spacing: float, count: int) -> str:
     if count < 2:
-        return f"0 of {samples:,} samples: there is one example, and nothing to blend"
+        return f"0 of {samples:,} samples: there is only one example, so there is nothing to blend"
     return (
-        f"{kept:,} of {samples:,} samples: the space is full, the last {_FULL} of {tried:,} blends "
-        f"lay within {spacing:g} (spacing) of another"
+        f"{kept:,} of {samples:,} samples: the space is full. The last {_FULL} of {tried:,} blends "
+        f"were within {spacing:g} (spacing) of another sample"
     )
 
 
 def _neighbors(examples: Array, point: Array, few: int, *, spread: bool) -> NDArray[np.intp]:
-    """The `few` examples nearest to a point, or nearest on each side of it."""
+    """Return the `few` examples nearest to a point, or the nearest on each side of it."""
     gaps = np.linalg.norm(examples - point, axis=1)
     order = np.argsort(gaps, kind="stable")
     if not spread:
@@ -295,7 +298,7 @@ def _neighbors(examples: Array, point: Array, few: int, *, spread: bool) -> NDAr
 
 
 def valid_weights(count: int, delta: float, random: np.random.Generator) -> Array:
-    """Random valid weights, shape (count,), by the rule of Kovar & Gleicher 2004, section 4.2.
+    """Draw random valid weights (count,) with the rule of Kovar & Gleicher 2004, section 4.2.
 
     Examples
     --------
@@ -316,7 +319,7 @@ def valid_weights(count: int, delta: float, random: np.random.Generator) -> Arra
 
 
 class _Spaced:
-    """Points at least `spacing` apart, in a grid of cells of that size."""
+    """Points that are at least `spacing` apart, stored in a grid of cells of that size."""
 
     def __init__(self, points: Array, spacing: float) -> None:
         self.spacing = spacing
@@ -327,7 +330,7 @@ class _Spaced:
             self._put(point)
 
     def add(self, point: Array) -> bool:
-        """Add a point if it is far enough from all others; whether it was."""
+        """Add a point if it is far enough from all others, and return whether it was added."""
         if self.spacing > 0.0 and any(
             np.linalg.norm(point - other) < self.spacing for other in self._near(point)
         ):
@@ -353,12 +356,12 @@ class _Spaced:
         return tuple(int(c) for c in np.floor(point / self.spacing))
 
 
-_SUPPORT = 2.0  # radii of the radial parts, in distances to the nearest other example
+_SUPPORT = 2.0  # radius of a radial part, as a multiple of the distance to the nearest example
 
 
 @dataclass(frozen=True, eq=False)
 class CardinalBasis:
-    """Weights of N examples as functions of d parameters.
+    """Cardinal basis: weights of N examples as functions of d parameters.
 
     Attributes
     ----------
@@ -366,7 +369,7 @@ class CardinalBasis:
     linear : ndarray, shape (d + 1, N)
         Coefficients of 1 and the parameters.
     radial : ndarray, shape (N, N)
-        Coefficients of the radial functions about each example.
+        Coefficients of the radial functions around each example.
     radii : ndarray, shape (N,)
     """
 
@@ -377,7 +380,7 @@ class CardinalBasis:
 
     @classmethod
     def of(cls, examples: ArrayLike) -> CardinalBasis:
-        """The basis of examples with parameters (N, d).
+        """Fit the basis to examples with parameters (N, d).
 
         Raises
         ------
@@ -400,8 +403,8 @@ class CardinalBasis:
             if nearest.min() < 1e-9:
                 n = int(nearest.argmin())
                 raise InvalidInput(
-                    f"examples must differ in their parameters; {n} has the same as another: "
-                    f"{places[n].tolist()}. Leave one out"
+                    f"examples must differ in their parameters; example {n} and another one both "
+                    f"have {places[n].tolist()}. Remove one of them"
                 )
             radii = _SUPPORT * nearest
         else:
@@ -413,7 +416,7 @@ class CardinalBasis:
         return cls(places, linear, radial, radii)
 
     def weights_for(self, target: ArrayLike) -> Array:
-        """Weights (N,) for parameters (d,); they sum to 1 and are not bounded."""
+        """Return weights (N,) for parameters (d,); they sum to 1 and are not bounded."""
         wanted = checked_target(target, self.examples.shape[1])
         gaps = np.linalg.norm(self.examples - wanted, axis=1) / self.radii
         weights = np.concatenate([[1.0], wanted]) @ self.linear + _bumps(gaps) @ self.radial
@@ -421,7 +424,7 @@ class CardinalBasis:
 
 
 def _bumps(gaps: Array) -> Array:
-    """The cubic B-spline of distances in radii: 1 at the center, 0 from one radius on."""
+    """Cubic B-spline of distances in units of the radius: 1 at the center, 0 beyond the radius."""
     x = 2.0 * np.abs(gaps)
     near = 1.0 - 1.5 * x**2 + 0.75 * x**3
     far = 0.25 * np.maximum(2.0 - x, 0.0) ** 3

@@ -1,8 +1,8 @@
-"""Texts of parameters: ``right_ankle@33``, ``maximum(angular_velocity(right_knee))@10-40``.
+"""Parse parameters such as ``right_ankle@33`` and ``maximum(joint_speed(hips))@10-40``.
 
-`parameter` knows the built-in parameters only, and is what the studio uses for texts from a
-browser. `as_parameters` takes all that `Library.parametrize` takes: also functions, references to
-functions, and files of scores.
+`parameter` accepts only the built-in parameters; the studio uses it for strings from a browser.
+`as_parameters` accepts everything that `Library.parametrize` accepts, including functions,
+references to functions, and files of scores.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ KINDS: dict[str, Callable[..., Parameter]] = {
 }
 """Kinds of built-in parameters by name; `register_parameter` adds to them.
 
-Each is a function of a joint and a frame, of one of them, or of neither.
+Each is a function that takes a joint and a frame, one of them, or neither.
 """
 _OVER_FRAMES: dict[str, Callable[..., Parameter]] = {
     "minimum": parameters.minimum,
@@ -48,14 +48,14 @@ _OVER_FRAMES: dict[str, Callable[..., Parameter]] = {
 _NAMED = re.compile(r"^(?P<name>[^@()]+)(\((?P<inner>.+)\))?$")
 _JOINT = re.compile(r"^[^@()]+$")
 _MOMENTS = (
-    "FRAME may be highest(JOINT), lowest(JOINT), fastest(JOINT) or farthest(JOINT); minimum(S), "
-    "maximum(S) or mean(S), with @START-END for some frames, where S is position(JOINT) or one of "
-    "those above without @FRAME"
+    "minimum(S), maximum(S) or mean(S), optionally with @START-END. FRAME may also be "
+    "highest(JOINT), lowest(JOINT), fastest(JOINT) or farthest(JOINT). S is position(JOINT) or one "
+    "of the parameters above without @FRAME"
 )
 
 
 def forms() -> str:
-    """Texts of the built-in parameters, for messages and help.
+    """Return the syntax of the built-in parameters, for messages and help.
 
     Examples
     --------
@@ -75,15 +75,15 @@ def forms() -> str:
 
 
 def register_parameter(make: Callable[..., Parameter]) -> Callable[..., Parameter]:
-    """Add a kind of parameter; use it as a decorator of a function that makes the parameter.
+    """Register a kind of parameter; a decorator for a function that creates the parameter.
 
     The function takes ``joint``, ``frame``, both in this order, or nothing. Its name is the first
-    word of the text of the parameter: ``NAME(JOINT)@FRAME``.
+    word of the parameter, as in ``NAME(JOINT)@FRAME``.
 
     Raises
     ------
     InvalidInput
-        If another kind has the name, or the function takes something else.
+        If another kind has the same name, or the function takes other arguments.
 
     Examples
     --------
@@ -98,11 +98,11 @@ def register_parameter(make: Callable[..., Parameter]) -> Callable[..., Paramete
     """
     if _wanted(make) not in ([], ["joint"], ["frame"], ["joint", "frame"]):
         raise InvalidInput(
-            f"a kind of parameter takes joint, frame, both or nothing; {make.__name__} takes "
+            f"a kind of parameter must take joint, frame, both or nothing; {make.__name__} takes "
             f"{', '.join(_wanted(make))}"
         )
     if make.__name__ in _OVER_FRAMES or KINDS.setdefault(make.__name__, make) is not make:
-        raise InvalidInput(f"a kind of parameter is already called {make.__name__!r}")
+        raise InvalidInput(f"a kind of parameter named {make.__name__!r} already exists")
     return make
 
 
@@ -112,16 +112,16 @@ def _wanted(make: Callable[..., Parameter]) -> list[str]:
 
 @dataclass(frozen=True)
 class ParameterKind:
-    """A kind of built-in parameter, without joint and frame.
+    """Kind of built-in parameter, without its joint and frame.
 
     Attributes
     ----------
     name : str
-        First word of its text; ``at`` is written as its joint alone.
+        First word of the parameter as written; ``at`` is written as just the joint.
     words : str
         Description.
     joint, frame : bool
-        Whether it needs one.
+        True if the kind needs a joint or a frame.
     axes : tuple of str
     """
 
@@ -133,7 +133,7 @@ class ParameterKind:
 
 
 def parameter_kinds() -> tuple[ParameterKind, ...]:
-    """The kinds of built-in parameters with at most one joint and one frame, for a menu.
+    """Return the kinds of built-in parameters that take at most one joint and one frame.
 
     Examples
     --------
@@ -144,14 +144,14 @@ def parameter_kinds() -> tuple[ParameterKind, ...]:
     any_value: dict[str, Any] = {"joint": "hips", "frame": 0}
     for name, make in KINDS.items():
         wanted = _wanted(make)
-        example = make(*(any_value[one] for one in wanted))
+        example = make(*(any_value[argument] for argument in wanted))
         words = (inspect.getdoc(make) or "").splitlines()[0].rstrip(".")
         kinds.append(ParameterKind(name, words, "joint" in wanted, "frame" in wanted, example.axes))
     return tuple(kinds)
 
 
 def parameter(text: str) -> Parameter:
-    """A built-in parameter from its text; see `Parameter.text`.
+    """Parse a built-in parameter; see `Parameter.text`.
 
     Examples
     --------
@@ -185,40 +185,40 @@ def parameter(text: str) -> Parameter:
 
 
 def as_parameters(by: Any, example: Motion) -> tuple[Parameter, ...]:
-    """Parameters from parameters, their texts, functions, scores, or several of them.
+    """Convert parameters, strings, functions, scores, or several of them to parameters.
 
-    A text may also be a CSV file of scores (``styles.csv``, or ``styles.csv:mood,age`` for some
-    columns) and a reference to a function (``MODULE:FUNCTION``). A function is called once on
-    `example`, for the number of its values.
+    A string may also be a CSV file of scores (``styles.csv``, or ``styles.csv:mood,age`` for some
+    columns) or a reference to a function (``MODULE:FUNCTION``). A function is called once on
+    `example` to find the number of its values.
     """
     several = by if isinstance(by, Sequence) and not isinstance(by, str) else [by]
     if not several:
-        raise InvalidInput("by must hold at least one parameter; got none")
-    return tuple(_as_parameter(one, example) for one in several)
+        raise InvalidInput("by must contain at least one parameter; got none")
+    return tuple(_as_parameter(source, example) for source in several)
 
 
-def _as_parameter(one: Any, example: Motion) -> Parameter:
-    if isinstance(one, Parameter):
-        return one
-    if isinstance(one, Mapping | Scores | Path):
-        return parameters.scores(one)
-    if isinstance(one, str):
-        path, suffix, columns = one.rpartition(".csv")
+def _as_parameter(source: Any, example: Motion) -> Parameter:
+    if isinstance(source, Parameter):
+        return source
+    if isinstance(source, Mapping | Scores | Path):
+        return parameters.scores(source)
+    if isinstance(source, str):
+        path, suffix, columns = source.rpartition(".csv")
         if suffix and (not columns or columns.startswith(":")):
             return parameters.scores(
                 f"{path}.csv", *(name.strip() for name in columns[1:].split(",") if name)
             )
-        return parameters.own(one, example) if is_reference(one) else parameter(one)
-    if not callable(one):
+        return parameters.own(source, example) if is_reference(source) else parameter(source)
+    if not callable(source):
         raise InvalidInput(
-            f"by must be a parameter, its text ({forms()}), a function of a motion or scores per "
-            f"example; got {one!r}"
+            f"by must be a parameter, a string ({forms()}), a function of a motion or scores per "
+            f"example; got {source!r}"
         )
-    return parameters.own(one, example)
+    return parameters.own(source, example)
 
 
 def _split(text: str) -> tuple[str, str | None]:
-    """Text before and after the last @ outside parentheses."""
+    """Split a string at the last @ outside parentheses."""
     depth = 0
     for k in range(len(text) - 1, -1, -1):
         depth += (text[k] == ")") - (text[k] == "(")

@@ -1,13 +1,14 @@
 """Parameters of parametric motions: functions of joint positions and orientations.
 
 A parameter is measured on a motion that starts at the origin and faces +Z, so that *the ankle at
-the apex of a kick* is relative to the performer. It is a signal (`motionloom.parametric.signals`)
-at one frame of the query, which registration maps to every other example and every blend; or at
-the frame where a joint is highest, lowest, fastest or farthest from the root in each motion; or the
-minimum, maximum or mean of a signal over frames of the query, or over all. Any function of a motion
-can be a parameter, too, and scores that are given per example (`motionloom.parametric.parameter`).
+the apex of a kick* is relative to the performer. Most parameters take a signal
+(`motionloom.parametric.signals`) at one frame. That can be a frame of the query, which
+registration maps to every other example and every blend, or the frame where a joint is highest,
+lowest, fastest or farthest from the root in each motion. Other parameters are the minimum, maximum
+or mean of a signal over some or all frames of the query. Any function of a motion and any scores
+per example can also be parameters (`motionloom.parametric.parameter`).
 
-Every built-in parameter has a text, as on the command line: ``right_ankle@33``,
+Every built-in parameter can be written as a string, as on the command line: ``right_ankle@33``,
 ``right_wrist@highest(left_ankle)``, ``maximum(angular_velocity(right_knee))@10-40``.
 """
 
@@ -57,8 +58,8 @@ def at(joint: str, frame: int | str) -> Parameter:
     joint : str
         A role (``right_ankle``) or the name of a joint.
     frame : int or str
-        Frame of the query's motion, as stored; or where a joint is extreme in each motion:
-        ``highest(JOINT)``, ``lowest(JOINT)``, ``fastest(JOINT)``, ``farthest(JOINT)``.
+        Frame of the query's motion, as stored; or the frame where a joint is extreme in each
+        motion: ``highest(JOINT)``, ``lowest(JOINT)``, ``fastest(JOINT)``, ``farthest(JOINT)``.
 
     Examples
     --------
@@ -138,7 +139,7 @@ def center_of_mass(frame: int | str) -> Parameter:
 
 
 def minimum(of: str, start: int | None = None, end: int | None = None) -> Parameter:
-    """Least value of a signal over frames ``[start, end)`` of the query, or over all.
+    """Minimum of a signal over frames ``[start, end)`` of the query; all frames by default.
 
     Parameters
     ----------
@@ -160,7 +161,7 @@ def minimum(of: str, start: int | None = None, end: int | None = None) -> Parame
 
 
 def maximum(of: str, start: int | None = None, end: int | None = None) -> Parameter:
-    """Greatest value of a signal over frames of the query; see `minimum`.
+    """Maximum of a signal over frames of the query; see `minimum`.
 
     Examples
     --------
@@ -198,7 +199,7 @@ def final_root_position() -> Parameter:
 
 
 def lowest(joint: str) -> Parameter:
-    """Least height of a joint, in meters.
+    """Minimum height of a joint, in meters.
 
     Examples
     --------
@@ -212,7 +213,7 @@ def lowest(joint: str) -> Parameter:
 
 
 def highest(joint: str) -> Parameter:
-    """Greatest height of a joint, in meters.
+    """Maximum height of a joint, in meters.
 
     Examples
     --------
@@ -227,7 +228,7 @@ def highest(joint: str) -> Parameter:
 
 
 def average_speed() -> Parameter:
-    """Path length of the hips on the floor divided by time, in m/s.
+    """Path length of the hips on the floor divided by the duration, in m/s.
 
     Examples
     --------
@@ -244,7 +245,7 @@ def average_speed() -> Parameter:
 
 
 def average_curvature() -> Parameter:
-    """Curvature of the path of the hips on the floor, in 1/m, positive to the left.
+    """Curvature of the path of the hips on the floor, in 1/m; positive to the left.
 
     Examples
     --------
@@ -260,7 +261,7 @@ def average_curvature() -> Parameter:
 
 
 def turn() -> Parameter:
-    """Rotation of the body from its first frame to its last, in radians, positive to the left.
+    """Rotation of the body from the first frame to the last, in radians; positive to the left.
 
     Examples
     --------
@@ -278,15 +279,15 @@ def turn() -> Parameter:
 
 
 def scores(values: Mapping[str, Any] | Scores | str | Path, *columns: str) -> Parameter:
-    """Numbers given per example: mood, age, style.
+    """Scores per example, for qualities such as mood, age or style.
 
     Parameters
     ----------
     values : mapping, str or Path
-        Motion to number or numbers; names to such mappings; or a CSV file with a header, whose
-        first column names motions.
+        A mapping of motions to one or more numbers, a mapping of names to such mappings, or a CSV
+        file with a header, whose first column names motions.
     *columns : str
-        Columns of the file. Default: all.
+        Columns of the file to use. Default: all.
 
     Examples
     --------
@@ -302,13 +303,13 @@ def scores(values: Mapping[str, Any] | Scores | str | Path, *columns: str) -> Pa
         made = read_scores(values, columns)
 
     def not_measured(motion: Motion, _: Moment) -> ArrayLike:
-        raise InvalidInput(f"{made.text} is given per example and cannot be measured on a motion")
+        raise InvalidInput(f"{made.text} is a score per example and cannot be measured on a motion")
 
     return Parameter(made.text, made.axes, not_measured, ready=False, scores=made)
 
 
 def own(function: Callable[[Motion], ArrayLike] | str, example: Motion) -> Parameter:
-    """A function of a motion as a parameter; it is called once on `example`, for its size.
+    """Parameter from a function of a motion, which is called once on `example` to find its size.
 
     Parameters
     ----------
@@ -319,14 +320,14 @@ def own(function: Callable[[Motion], ArrayLike] | str, example: Motion) -> Param
     Raises
     ------
     InvalidInput
-        If it fails, or returns anything but one number or a row of them.
+        If the function fails, or returns anything but a number or a row of numbers.
     """
     called = imported_function(function) if isinstance(function, str) else function
     name = getattr(called, "__name__", type(called).__name__)
     size = value_of(name, lambda: called(example), example).shape
     if len(size) != 1 or size[0] < 1:
         raise InvalidInput(
-            f"parameter {name} must return one number or a row of them; got shape {size}"
+            f"parameter {name} must return a number or a row of numbers; got shape {size}"
         )
     axes = tuple(f"{name}[{k}]" for k in range(size[0])) if size[0] > 1 else (name,)
     return Parameter(
@@ -335,7 +336,7 @@ def own(function: Callable[[Motion], ArrayLike] | str, example: Motion) -> Param
 
 
 def _measured_at(of: Signal, frame: int | str, *, text: str | None = None) -> Parameter:
-    """A signal at a frame of the query, or at an extreme of each motion."""
+    """Parameter of a signal at a frame of the query, or at an extreme of each motion."""
     where = f"{text or of.text}@{frame}"
     if not isinstance(frame, str):
         return Parameter(
@@ -347,7 +348,7 @@ def _measured_at(of: Signal, frame: int | str, *, text: str | None = None) -> Pa
     named = _NAMED.match(frame.strip())
     if named is None or named["name"] not in EXTREMES or named["joint"] is None:
         raise InvalidInput(
-            f"frame must be a number, or one of {', '.join(EXTREMES)} with a joint, as "
+            f"frame must be a number, or one of {', '.join(EXTREMES)} with a joint, such as "
             f"highest(left_ankle); got {frame!r}"
         )
     find, joint = EXTREMES[named["name"]], named["joint"]
@@ -355,14 +356,16 @@ def _measured_at(of: Signal, frame: int | str, *, text: str | None = None) -> Pa
 
 
 def _measured_over(name: str, of: str, start: int | None, end: int | None) -> Parameter:
-    """Minimum, maximum or mean of a signal over frames of the query, or over all."""
+    """Parameter of the minimum, maximum or mean of a signal over frames of the query."""
     named = _NAMED.match(of.strip())
     whole = named is not None and named["name"] == "center_of_mass"
     if named is None or named["name"] not in SIGNALS or whole != (named["joint"] is None):
-        signals = ", ".join(f"{one}(JOINT)" for one in SIGNALS if one != "center_of_mass")
-        raise InvalidInput(f"{name} must be of {signals} or center_of_mass; got {of!r}")
+        signals = ", ".join(f"{kind}(JOINT)" for kind in SIGNALS if kind != "center_of_mass")
+        raise InvalidInput(f"{name} must measure {signals} or center_of_mass; got {of!r}")
     if (start is None) != (end is None) or (start is not None and end is not None and end <= start):
-        raise InvalidInput(f"{name} must be over frames START-END, or all; got {start}-{end}")
+        raise InvalidInput(
+            f"{name} needs both START and END, with START before END, or neither; got {start}-{end}"
+        )
     measured, reduce = signal(named["name"], named["joint"]), _REDUCTIONS[name]
     text, interval = f"{name}({measured.text})", None
     if start is not None and end is not None:
@@ -380,7 +383,7 @@ def _measured_over(name: str, of: str, start: int | None, end: int | None) -> Pa
 
 def _known(motion: Motion, frame: Moment) -> int:
     if not isinstance(frame, int | np.integer):
-        raise InvalidInput("frame must be given: this parameter is measured at a frame")
+        raise InvalidInput("this parameter is measured at a frame; pass the frame")
     if not 0 <= frame < len(motion):
         raise InvalidInput(
             f"frame must be a frame of the motion, 0 to {len(motion) - 1}; got {frame}"

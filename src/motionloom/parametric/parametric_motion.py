@@ -1,10 +1,10 @@
 """Parametric motions: families of motions controlled by parameters.
 
-``kick([0.4, 1.1, 0.6])`` is a kick that lands there. Parameters are functions of a motion
-(`motionloom.parametric.parameters`); the map from parameters to blend weights is learned from
-sampled blends (`motionloom.parametric.parameter_space`), and the last centimeters are found by a
-few optimization steps (`motionloom.parametric.weight_refinement`). Scores per example, such as a
-mood, are parameters too; the score of a blend is the weighted mean.
+``kick([0.4, 1.1, 0.6])`` is a kick that lands at that position. Parameters are functions of a
+motion (`motionloom.parametric.parameters`). The map from parameters to blend weights is learned
+from sampled blends (`motionloom.parametric.parameter_space`), and a few optimization steps close
+the last centimeters (`motionloom.parametric.weight_refinement`). Scores per example, such as a
+mood, can also be parameters; the score of a blend is the weighted mean.
 
 Every blend starts at the origin and faces +Z. Frames at which parameters are measured fall on
 whole frames of every blend, so that the measured pose is in the file.
@@ -57,18 +57,19 @@ Array = NDArray[np.float64]
 
 @dataclass(frozen=True, eq=False)
 class SynthesisResult:
-    """The motion synthesized for a target.
+    """Motion synthesized for a target, with the parameters it reaches.
 
     Attributes
     ----------
     motion : Motion
     target, reached : ndarray, shape (d,)
-        The target, and the parameters of the motion.
+        The target and the parameters that the motion reaches.
     error : float
         Distance between them.
     weights : ndarray, shape (N,)
     frames : tuple of (int or None)
-        Frame of the motion at which each parameter is measured; None: at no frame of the query.
+        Frame of the motion at which each parameter is measured; None for a parameter that is not
+        measured at a frame of the query.
     tolerance : float
         Largest distance to the target that counts as reached.
     """
@@ -83,31 +84,31 @@ class SynthesisResult:
 
     @property
     def within_tolerance(self) -> bool:
-        """Whether the target was reached; otherwise it is outside the parameter space."""
+        """True if the target was reached; otherwise it is outside the parameter space."""
         return self.error <= self.tolerance
 
 
 class _MeasuredBlends:
-    """Blends of registered examples, and their parameters."""
+    """Blends of registered examples together with their measured parameters."""
 
     def __init__(self, registration: Registration, parameters: Sequence[Parameter]) -> None:
         self.parameters = tuple(parameters)
         self._points = [_curve_points(registration, each) for each in self.parameters]
         keys = sorted({points[0] for points in self._points if len(points) == 1})
         self.blend = Blend(registration, keys=keys)
-        examples = [(one.text, one.source) for one in registration.examples]
+        examples = [(example.text, example.source) for example in registration.examples]
         self._scores = {
             each: each.scores.of(examples) for each in self.parameters if each.scores is not None
         }
 
     def made(self, weights: ArrayLike, name: str) -> tuple[Motion, tuple[Moment, ...]]:
-        """The blend with weights (N,), and where in it each parameter is measured."""
+        """Return the blend with weights (N,), and where in it each parameter is measured."""
         motion = self.blend(weights, name=name).starting_at_origin()
         motion = motion.with_quality(self.blend.registration.quality)
         return motion, tuple(self._moment(points, weights) for points in self._points)
 
     def measured(self, weights: ArrayLike, motion: Motion, moments: tuple[Moment, ...]) -> Array:
-        """Parameters (d,) of a blend."""
+        """Measure the parameters (d,) of a blend."""
         pairs = zip(self.parameters, moments, strict=True)
         return np.concatenate(
             [
@@ -132,14 +133,14 @@ class _MeasuredBlends:
 
 
 class ParametricMotion:
-    """A family of motions controlled by parameters; made by `parametrize`.
+    """Family of motions controlled by parameters, as returned by `parametrize`.
 
     Parameters
     ----------
     registration : Registration
         N examples.
     parameters : sequence of Parameter
-        Together d numbers.
+        Parameters with d values in total.
     space : ParameterSpace
     name : str
     """
@@ -174,12 +175,12 @@ class ParametricMotion:
 
     @property
     def accessible(self) -> Array:
-        """Parameters (S, d) reached while sampling; the examples are the first."""
+        """Parameters (S, d) reached while sampling; the examples come first."""
         return self.space.parameters
 
     @cached_property
     def cardinal(self) -> CardinalBasis:
-        """The map from parameters to weights by cardinal basis functions."""
+        """Map from parameters to weights with cardinal basis functions."""
         return CardinalBasis.of(self.space.examples)
 
     @takes(SynthesisSettings)
@@ -191,7 +192,7 @@ class ParametricMotion:
         name: str | None = None,
         **options: Any,
     ) -> Motion:
-        """The motion for a target; see `reach`."""
+        """Return the motion for a target; see `reach`."""
         return self.reach(target, settings, name=name, **options).motion
 
     @takes(SynthesisSettings)
@@ -203,12 +204,12 @@ class ParametricMotion:
         name: str | None = None,
         **options: Any,
     ) -> SynthesisResult:
-        """The motion for a target, and its distance from the target.
+        """Return the motion for a target, and its distance from the target.
 
         Parameters
         ----------
         target : array_like, shape (d,)
-            Wanted parameters. A target out of reach is approached as far as possible.
+            Target parameters. A target out of reach is approached as closely as possible.
         settings : SynthesisSettings, optional
         name : str, optional
             Name of the motion.
@@ -236,7 +237,7 @@ class ParametricMotion:
         lock_feet: bool = True,
         place: ArrayLike | None = None,
     ) -> ParametricPlayer:
-        """Frames one by one, toward a target that may change between them.
+        """Return a player that generates frames for a target, which may change between frames.
 
         Parameters
         ----------
@@ -261,28 +262,28 @@ class ParametricMotion:
         return ParametricPlayer(self, target, ease=ease, lock_feet=lock_feet, place=place)
 
     def weights_for(self, target: ArrayLike, *, tolerance: float = TOLERANCE) -> Array:
-        """Refined weights (N,) for a target (d,)."""
+        """Return refined weights (N,) for a target (d,)."""
         wanted = checked_target(target, len(self.axes))
         return self._refined(wanted, tolerance)
 
     def blend(self, weights: ArrayLike, *, name: str | None = None) -> Motion:
-        """The motion with given blend weights (N,)."""
+        """Return the motion with the given blend weights (N,)."""
         return self._blends.made(weights, name or self.name or "blend")[0]
 
     def contacts(self, weights: ArrayLike) -> FootContacts:
-        """Foot contacts of the blend with given weights (N,)."""
+        """Return the foot contacts of the blend with the given weights (N,)."""
         return self._blends.blend.contacts(weights)
 
     def measure(self, weights: ArrayLike) -> Array:
-        """Parameters (d,) of the blend with given weights (N,)."""
+        """Measure the parameters (d,) of the blend with the given weights (N,)."""
         return self._blends.measure(weights)
 
     def to_dict(self) -> dict[str, Any]:
-        """Parameters, examples and reach as plain data."""
+        """Return parameters, examples and reach as plain data."""
         accessible = self.accessible
         return {
             "name": self.name,
-            "by": [one.text for one in self.parameters],
+            "by": [parameter.text for parameter in self.parameters],
             "axes": list(self.axes),
             "examples": [
                 {"example": text, "parameters": values.tolist()}
@@ -309,9 +310,9 @@ class ParametricMotion:
 
 
 class ParametricPlayer(BlendPlayer):
-    """Plays a parametric motion once, toward a target that may change meanwhile.
+    """Player of a parametric motion that runs once; its target may change while it plays.
 
-    The player starts at the origin and faces +Z, as every blend does.
+    The player starts at the origin and faces +Z, like every blend.
     """
 
     controls = ("target",)
@@ -350,14 +351,14 @@ def parametrize(
     Parameters
     ----------
     registration : Registration
-        From `motionloom.blending.register`.
+        Registered examples, as returned by `motionloom.blending.register`.
     by : Parameter, str, callable, mapping, or several
         The parameters; see `motionloom.Library.parametrize`.
     settings : ParametrizeSettings, optional
-        Default: the defaults of `ParametrizeSettings`.
+        Default: ``ParametrizeSettings()``.
     name : str
     progress : callable, optional
-        Called with the number of samples since the last call.
+        Called with the number of new samples since the last call.
 
     Examples
     --------
@@ -393,20 +394,20 @@ def parametrize(
         progress=progress,
     )  # fmt: skip
     if scored and settings.samples:
-        why = "0 samples: scores are interpolated from the examples"
+        why = "0 samples: scores are interpolated directly from the examples"
         space = replace(space, shortfall=why)
     return ParametricMotion(registration, parameters, space, name=name)
 
 
 def _curve_points(registration: Registration, parameter: Parameter) -> tuple[float, ...]:
-    """Points of the registration curve at which a parameter is measured: none, one, or two."""
+    """Return the points, at most two, of the curve at which a parameter is measured."""
     query = registration.examples[0]
     scale = (len(query) - 1) / max(query.end_frame - 1 - query.start_frame, 1)
     return tuple((frame - query.start_frame) * scale for frame in _frames(parameter))
 
 
 def _frames(parameter: Parameter) -> tuple[int, ...]:
-    """The frame of the query, or the first and last frame of the interval."""
+    """Return the frame of the query, or the first and last frame of the interval."""
     if parameter.interval is not None:
         return parameter.interval[0], parameter.interval[1] - 1
     return () if parameter.frame is None else (parameter.frame,)
@@ -417,6 +418,6 @@ def _check_frames(registration: Registration, parameter: Parameter) -> None:
     for frame in _frames(parameter):
         if not query.start_frame <= frame < query.end_frame:
             raise InvalidInput(
-                f"{parameter.text} must be measured at a frame of the query {query.text}; "
+                f"{parameter.text} must be measured at a frame of the query, {query.text}; "
                 f"got frame {frame}"
             )

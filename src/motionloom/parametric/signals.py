@@ -1,7 +1,8 @@
-"""Signals: numbers per frame of a motion, from which parameters are taken.
+"""Signals: values per frame of a motion, from which parameters are computed.
 
-A parameter is a signal at one frame, at the frame where a joint is highest, or its minimum,
-maximum or mean over an interval; see `motionloom.parametric.parameters`.
+A parameter is a signal at a given frame, a signal at an extreme frame (for example where a joint
+is highest), or the minimum, maximum or mean of a signal over an interval; see
+`motionloom.parametric.parameters`.
 """
 
 from __future__ import annotations
@@ -19,19 +20,19 @@ from motionloom.motion.kinematics.body import hips_path
 
 Array = NDArray[np.float64]
 
-_SLOW = 0.05  # m/s: below, a path has no direction and its curvature is bounded
+_SLOW = 0.05  # m/s: slower paths have no clear direction, so their curvature is bounded
 
 
 @dataclass(frozen=True)
 class Signal:
-    """A function of a motion with one row per frame.
+    """Function of a motion with one row per frame.
 
     Attributes
     ----------
     text : str
-        ``joint_speed(right_wrist)``, ``center_of_mass``.
+        Name such as ``joint_speed(right_wrist)`` or ``center_of_mass``.
     axes : tuple of str
-        Names of its m numbers.
+        Names of the m columns.
     rows : callable
         ``rows(motion)`` has shape (T, m).
     """
@@ -42,14 +43,14 @@ class Signal:
 
 
 def joint_path(motion: Motion, joint: str) -> Array:
-    """World path of a role, or of a joint or end site by name, shape (T, 3)."""
+    """World path (T, 3) of a role, or of a joint or end site by name."""
     skeleton = motion.skeleton
     if joint in skeleton.roles:
         point = skeleton.point(joint)
     elif joint in skeleton.point_names:
         point = skeleton.point_names.index(joint)
     else:
-        point = skeleton.point(joint)  # raises, listing the joints
+        point = skeleton.point(joint)  # raises an error that lists the joints
     return motion.positions(end_sites=True)[:, point].astype(np.float64)
 
 
@@ -59,7 +60,7 @@ def joint_speeds(motion: Motion, joint: str) -> Array:
 
 
 def angular_speeds(motion: Motion, joint: str) -> Array:
-    """Size of the angular velocity of a joint relative to its parent, rad/s, shape (T,).
+    """Angular speed (T,) of a joint relative to its parent, in rad/s.
 
     Examples
     --------
@@ -72,16 +73,16 @@ def angular_speeds(motion: Motion, joint: str) -> Array:
     name = skeleton.roles.get(joint, joint)
     if name not in skeleton.names:
         if name not in skeleton.point_names:
-            skeleton.point(joint)  # raises, listing the joints
+            skeleton.point(joint)  # raises an error that lists the joints
         raise InvalidInput(f"{joint} is an end site, which does not rotate; use a joint")
     spins = motion.angular_velocities()[:, skeleton.names.index(name)]
     return np.linalg.norm(spins, axis=1)
 
 
 def path_curvatures(motion: Motion, joint: str) -> Array:
-    """Curvature of the path of a joint in 1/m, shape (T,).
+    """Curvature (T,) of the path of a joint, in 1/m.
 
-    ``|v x a| / |v|^3``, with a speed of at least 5 cm/s.
+    Computed as ``|v x a| / |v|^3``, with a speed of at least 5 cm/s.
     """
     velocity = _derivative(joint_path(motion, joint), motion.fps)
     acceleration = _derivative(velocity, motion.fps)
@@ -90,18 +91,19 @@ def path_curvatures(motion: Motion, joint: str) -> Array:
 
 
 def floor_steps(motion: Motion) -> Array:
-    """Steps (T - 1, 2) of the hips on the floor, in meters; of the root where hips are unknown.
+    """Steps (T - 1, 2) of the hips on the floor, in meters; of the root if there are no hips.
 
-    The root joint of some rigs is not the hips, and may stand still.
+    The root joint of some rigs is not the hips and may stand still.
     """
     return np.diff(hips_path(motion).astype(np.float64)[:, [0, 2]], axis=0)
 
 
 def floor_curvature(motion: Motion) -> float:
-    """Curvature of the body's path on the floor in 1/m, positive to the left.
+    """Curvature of the body's path on the floor, in 1/m; positive to the left.
 
-    The slope of the direction of travel against the distance traveled, by least squares: the sway
-    of the hips within a step hardly counts. Hips that stay within 5 cm have none.
+    This is the least-squares slope of the direction of travel against the distance traveled, which
+    is hardly affected by the sway of the hips within a step. It is zero if the hips move less than
+    5 cm.
 
     Examples
     --------
@@ -137,7 +139,7 @@ SIGNALS: dict[str, tuple[tuple[str, ...], Callable[..., Array]]] = {
     ),
     "center_of_mass": (("x", "y", "z"), centers_of_mass),
 }
-"""Name to the names of the numbers, and the function of a motion and, but for the last, a joint."""
+"""Columns and function of each signal by name. All but the last also take a joint."""
 
 EXTREMES: dict[str, Callable[[Motion, str], int]] = {
     "highest": lambda motion, joint: int(joint_path(motion, joint)[:, 1].argmax()),
@@ -145,11 +147,11 @@ EXTREMES: dict[str, Callable[[Motion, str], int]] = {
     "fastest": lambda motion, joint: int(joint_speeds(motion, joint).argmax()),
     "farthest": lambda motion, joint: int(_from_hips(motion, joint).argmax()),
 }
-"""Name to the function that finds the frame of a motion where a joint is so."""
+"""Functions that find the extreme frame of a joint in a motion, by name."""
 
 
 def signal(name: str, joint: str | None = None) -> Signal:
-    """A signal by name, of a joint unless it is of the whole body.
+    """Return a signal by name; all but those of the whole body need a joint.
 
     Examples
     --------

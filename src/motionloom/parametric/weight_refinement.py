@@ -1,22 +1,22 @@
-"""Refinement of blend weights: from interpolated weights to those that reach a target.
+"""Refine interpolated blend weights until they reach a target.
 
-Interpolated weights come near the target but do not reach it, as blends are not linear. The steps
-change the shares of the samples around the target, never a blend weight by itself: shares stay
+Interpolated weights come near the target but do not reach it, because blends are not linear. Each
+step changes the shares of the samples around the target, never a single blend weight. Shares stay
 non-negative and sum to 1, so refined weights lie in the convex hull of the weights of the samples,
-like interpolated ones. What holds for every sample (the weights are valid, at most d + 1 negative
-ones) therefore bounds every refined blend, and a target out of reach is approached as far as the
-samples around it allow.
+like interpolated ones. The properties of every sample (valid weights, at most d + 1 of them
+negative) therefore also bound every refined blend, and a target out of reach is approached as far
+as the samples around it allow.
 
-Samples know their own parameters, which are the first guess of the derivatives: no blend is made to
-measure one. The derivatives are corrected by Broyden's rank-one formula after every step. Each step
-is a non-negative least-squares problem.
+The parameters of the samples are known and give the first estimate of the derivatives, so no extra
+blends are needed to measure them. Broyden's rank-one formula corrects the derivatives after every
+step. Each step is a non-negative least-squares problem.
 
-`needed_examples` drops the examples of a parametric motion that the others make superfluous, by one
-of two rules. *interpolated* is that of Kovar & Gleicher (2004, section 4.4): an example is
-redundant if its parameters are reproduced by interpolating nearby examples, with the weights of
-their equations 2 and 3. *refined* is ours: it is redundant if any blend of the examples around it
-reaches its parameters, so that fewer stay and nothing is lost from reach, but the example itself is
-no longer what interpolation returns there.
+`needed_examples` drops redundant examples of a parametric motion by one of two rules.
+*interpolated* is the rule of Kovar & Gleicher (2004, section 4.4): an example is redundant if
+interpolating nearby examples, with the weights of their equations 2 and 3, reproduces its
+parameters. *refined* is our rule: an example is redundant if any blend of the examples around it
+reaches its parameters. It drops more examples without losing any reach, but interpolation no
+longer returns a dropped example at its parameters.
 """
 
 from __future__ import annotations
@@ -34,13 +34,14 @@ Array = NDArray[np.float64]
 
 TOLERANCE = 0.01  # meters, or the unit of the parameters
 STEPS = 8
-# Samples around the target whose shares change. On the built-in reaches and kicks the 95th
-# percentile of the error is 1.0 cm with 12, 0.9 cm with 48, and the worst 2.5 and 1.8 cm.
+# Number of samples around the target whose shares change. On the built-in reaches and kicks, the
+# 95th percentile of the error is 1.0 cm with 12 samples and 0.9 cm with 48; the largest errors are
+# 2.5 cm and 1.8 cm.
 SAMPLES = 48
 _SHRINK = 0.5
 _STALLED = 0.02  # stop after a step that reduces the error by less than this share
-_STIFF = 0.1  # weight of small steps; 0.01 to 0.3 reach equally near
-_SUM = 1e3  # weight of the sum of the shares
+_STIFF = 0.1  # penalty on large steps; 0.01 to 0.3 reach the target equally well
+_SUM = 1e3  # weight of the constraint that the shares sum to 1
 
 
 @dataclass(frozen=True, eq=False)
@@ -67,7 +68,7 @@ def refined_weights(
     tolerance: float = TOLERANCE,
     steps: int = STEPS,
 ) -> RefinedWeights:
-    """Weights that reach a target, in the convex hull of the weights of the samples around it.
+    """Find weights that reach a target, in the convex hull of those of the samples around it.
 
     Parameters
     ----------
@@ -75,12 +76,13 @@ def refined_weights(
         Samples around the target and their interpolated shares, from `ParameterSpace.around`.
     target : array_like, shape (d,)
     measure : callable
-        Parameters (d,) of the blend with weights (N,).
+        Function that maps weights (N,) to the parameters (d,) of the blend.
     tolerance : float
         Stop within this distance of the target.
     steps : int
-        At most this many blends from the interpolated weights, and as many from the nearest
-        sample where those do not arrive: the map may fold between samples.
+        Maximum number of blends, starting from the interpolated weights. If they do not reach the
+        target, the same number is allowed starting from the nearest sample, because the map may
+        fold between samples.
 
     Examples
     --------
@@ -88,8 +90,8 @@ def refined_weights(
     >>> def bent(weights):
     ...     return np.array([weights[1] + 0.3 * weights[1] * weights[0]])
     >>> space = sampled_space([[0.0], [1.0]], bent, samples=5, seed=1)
-    >>> found = refined_weights(space.around([0.8]), [0.8], bent, tolerance=1e-4)
-    >>> found.error < 1e-4
+    >>> refined = refined_weights(space.around([0.8]), [0.8], bent, tolerance=1e-4)
+    >>> refined.error < 1e-4
     True
     """
     wanted = np.asarray(target, np.float64)
@@ -110,11 +112,11 @@ def _descended(
     steps: int,
 ) -> _Reached:
     def reached(shares: Array) -> _Reached:
-        found = measure(shares @ around.weights)
-        return _Reached(shares, found, float(np.linalg.norm(found - target)))
+        parameters = measure(shares @ around.weights)
+        return _Reached(shares, parameters, float(np.linalg.norm(parameters - target)))
 
     at, reach = reached(start), 1.0
-    slopes = around.parameters.T.copy()  # (d, K): derivatives by the shares
+    slopes = around.parameters.T.copy()  # (d, K): derivatives with respect to the shares
     for _ in range(steps):
         if at.error <= tolerance:
             break
@@ -134,10 +136,10 @@ def _descended(
 
 
 def _step(slopes: Array, gap: Array, shares: Array) -> Array:
-    """The step to the non-negative shares, summing to 1, that close the gap best."""
+    """Return the step to the non-negative shares, with sum 1, that best close the gap."""
     from scipy.optimize import nnls
 
-    level = slopes - slopes.mean(axis=1, keepdims=True)  # steps that keep the sum see no mean
+    level = slopes - slopes.mean(axis=1, keepdims=True)  # irrelevant if the sum is kept
     size = float(np.sqrt(np.mean(level**2)))
     if size < 1e-12:
         return np.zeros(len(shares))
@@ -148,7 +150,7 @@ def _step(slopes: Array, gap: Array, shares: Array) -> Array:
 
 
 def _update(slopes: Array, step: Array, change: Array) -> None:
-    """Broyden's update: the least change of the derivatives that explains the last step."""
+    """Broyden's update: the smallest change of the derivatives that explains the last step."""
     size = float(step @ step)
     if size > 1e-16:
         slopes += np.outer(change - slopes @ step, step) / size
@@ -161,22 +163,22 @@ def needed_examples(
     *,
     rule: Literal["interpolated", "refined"] = "interpolated",
 ) -> list[int]:
-    """Examples that are not redundant, in order; the query, the first, is always one.
+    """Return the examples that are not redundant, in order; the query, 0, is always kept.
 
     Parameters
     ----------
     values : ndarray, shape (N, d)
         Parameters of the examples.
     measure : callable
-        Parameters (d,) of the blend with weights (N,).
+        Function that maps weights (N,) to the parameters (d,) of the blend.
     tolerance : float
-        Distance within which parameters are reproduced.
+        Maximum distance at which parameters count as reproduced.
     rule : {"interpolated", "refined"}
-        *interpolated* tries the examples as they come; *refined* those closest to others first.
+        *interpolated* tests the examples in order; *refined* tests those closest to others first.
 
     Examples
     --------
-    Halfway between two others, an example is redundant; blends are linear here:
+    An example halfway between two others is redundant, because blends are linear here:
 
     >>> heights = np.array([[0.0], [0.5], [1.0], [3.0]])
     >>> needed_examples(heights, lambda weights: weights @ heights, 0.01)
@@ -197,7 +199,7 @@ def needed_examples(
         near = rest[np.argsort(gaps[n, rest], kind="stable")[:NEIGHBORS]]
         around = Neighborhood(shares_of(gaps[n, near]), np.eye(count)[near], values[near])
         steps = {} if refine else {"steps": 0}
-        found = refined_weights(around, values[n], measure, tolerance=tolerance, **steps)
-        if found.error <= tolerance:
+        refined = refined_weights(around, values[n], measure, tolerance=tolerance, **steps)
+        if refined.error <= tolerance:
             kept.discard(n)
     return sorted(kept)

@@ -1,9 +1,9 @@
-"""Browser studio: an HTTP server for one library, its page, and its stage in notebooks.
+"""Browser studio: an HTTP server for a library, its web page, and the stage for notebooks.
 
-`server` is the HTTP server, `routes` its requests by subject, `live` the websocket for interactive
-requests, and `state` what all windows share. `widget` shows the page's stage in a notebook, without
-a server. The page is written in TypeScript (folder ``studio`` of the repository) and built into
-``static`` with the package.
+`server` is the HTTP server, `routes` handles requests by topic, `live` is the websocket for
+interactive requests, and `state` is shared by all windows. `widget` shows the stage in a notebook,
+without a server. The page is written in TypeScript (folder ``studio`` of the repository) and built
+into ``static`` together with the package.
 """
 
 from typing import TYPE_CHECKING

@@ -1,4 +1,4 @@
-"""Frames of takes in any order, moved along the floor onto a reference pose."""
+"""Frames of takes in any order, aligned on the floor with a reference pose."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from motionloom.motion.rotations.planar_transform import PlanarTransform
 
 
 def frames_of(take: Motion, frames: Sequence[int], name: str) -> Motion:
-    """A motion of the given frames of a take, in this order."""
+    """Return a motion with the given frames of a take, in this order."""
     chosen = np.asarray(frames, np.int64)
     if chosen.max() >= len(take):
         raise InvalidInput(f"{name} has frames 0 to {len(take) - 1}; got {chosen.max()}")
@@ -28,7 +28,7 @@ def frames_of(take: Motion, frames: Sequence[int], name: str) -> Motion:
 
 
 def to_origin(pose: Motion) -> PlanarTransform:
-    """Transform that takes a pose to the origin, facing +Z."""
+    """Transform that moves a pose to the origin, facing +Z."""
     points = pose.positions(end_sites=True)
     hips = pose.skeleton.points(["hips"])[0] if "hips" in pose.skeleton.roles else 0
     position, heading = points[0, hips], np.angle(facing(pose, points)[0])
@@ -37,11 +37,11 @@ def to_origin(pose: Motion) -> PlanarTransform:
 
 
 def alignment(reference: Motion, pose: Motion) -> PlanarTransform:
-    """Transform that aligns a pose to the reference, by the roles of both skeletons."""
+    """Transform that aligns a pose with the reference, using the roles of both skeletons."""
     roles = [role for role in reference.skeleton.roles if role in pose.skeleton.roles]
     if roles:
-        a, b = (one.role_positions(roles)[0] for one in (reference, pose))
-        known = np.isfinite(a).all(axis=1) & np.isfinite(b).all(axis=1)
-        if known.sum() >= 3:
-            return PlanarTransform.aligning(a[known], b[known])
+        a, b = (each.role_positions(roles)[0] for each in (reference, pose))
+        finite = np.isfinite(a).all(axis=1) & np.isfinite(b).all(axis=1)
+        if finite.sum() >= 3:
+            return PlanarTransform.aligning(a[finite], b[finite])
     return PlanarTransform.between(to_origin(reference), to_origin(pose))

@@ -1,9 +1,9 @@
-"""Websocket for requests that must be answered while the mouse moves.
+"""Websocket for interactive requests, answered while the mouse moves.
 
-The page sends ``{"id", "kind", ...}`` as text and receives one packed message
-(`motionloom.studio.messages.pack`) with the same ``id`` in its head, or with ``error``. It sends
-the next request of a kind only after the last response, so that nothing queues up. When any window
-changes the library, all windows receive a message with ``changed`` in its head.
+The page sends ``{"id", "kind", ...}`` as JSON text and receives one packed message
+(`motionloom.studio.messages.pack`) with the same ``id`` in its head, and possibly ``error``. It
+sends the next request of a kind only after the previous response, so that requests do not queue up.
+When a window changes the library, all windows receive a message with ``changed`` in its head.
 """
 
 from __future__ import annotations
@@ -40,32 +40,32 @@ from motionloom.studio.routes.synthesis.parametric import parametric_of
 from motionloom.studio.state.app_state import AppState, Change
 
 _LOG = logging.getLogger(__name__)
-_MAX_CHARACTERS = 1 << 20  # of one message; paths drawn on the floor are the longest
+_MAX_CHARACTERS = 1 << 20  # per message; paths drawn on the floor are the longest
 _MAX_PLAYERS = 64  # of one window
 _MAX_FRAMES = 600  # of one response
 _MAX_WINDOWS = 64  # of one server
-_EXAMPLE_SECONDS = 4.0  # of motion that show a character's retargeting how the performer stands
-_WALK = (0.0, 1.3)  # m/s: a controller's character walks meanwhile
+_EXAMPLE_SECONDS = 4.0  # of motion that calibrate retargeting to the performer's posture
+_WALK = (0.0, 1.3)  # m/s; the character walks during calibration
 
 Message = dict[str, Any]
 Arrays = dict[str, Any]
 
 
 class PlayerHead(Bones):
-    """A player that was started."""
+    """A new player."""
 
     player: int
     fps: float
 
 
 class MatchPlayerHead(PlayerHead):
-    """A character of motion matching; `recording` is the id of what it plays, as a subject."""
+    """A motion matching character; `recording` is the subject id of its recorded frames."""
 
     recording: str
 
 
 class DancePlayerHead(TypedDict):
-    """A dance that was started."""
+    """A new dance."""
 
     player: int
     fps: float
@@ -74,7 +74,7 @@ class DancePlayerHead(TypedDict):
 
 
 class FramesHead(TypedDict):
-    """Frames from `start` on, their seams and sources."""
+    """Frames beginning at `start`, with their seams and sources."""
 
     start: int
     frames: int
@@ -83,9 +83,9 @@ class FramesHead(TypedDict):
 
 
 class MatchFramesHead(FramesHead):
-    """Frames of motion matching, and what the character does in the last of them.
+    """Frames of motion matching, and the state of the character in the last frame.
 
-    `place` and `trajectory` are x, z, facing; velocities are x, z; costs in meters.
+    `place` and `trajectory` are x, z, facing; velocities are x, z; costs are in meters.
     """
 
     take: str
@@ -103,7 +103,7 @@ class MatchFramesHead(FramesHead):
 
 
 class DanceFramesHead(TypedDict):
-    """Frames of a dance from `start` on, and its last nodes."""
+    """Frames of a dance beginning at `start`, and its latest nodes."""
 
     start: int
     frames: int
@@ -111,7 +111,7 @@ class DanceFramesHead(TypedDict):
 
 
 class ReachHead(TypedDict):
-    """A motion for a target: what was reached, how far off, at which frames."""
+    """A motion for a target: the point reached, the error, and the key frames."""
 
     frames: int
     reached: list[float]
@@ -136,9 +136,11 @@ class BrowserWindow:
         self._numbers = itertools.count(1)
 
     def add(self, player: Player, worn: StreamRetargeter | None = None) -> int:
-        """Number of a new player, whose frames are shown on the character that is worn."""
+        """Add a player and return its number; its frames are retargeted to `worn`, if any."""
         if len(self._players) >= _MAX_PLAYERS:
-            raise InvalidInput(f"{_MAX_PLAYERS} players are running in this window; close some")
+            raise InvalidInput(
+                f"{_MAX_PLAYERS} players are running in this window. Close some of them first"
+            )
         number = next(self._numbers)
         self._players[number] = player
         if worn is not None:
@@ -146,14 +148,14 @@ class BrowserWindow:
         return number
 
     def poses(self, player: Player, block: FrameBlock) -> dict[str, np.ndarray]:
-        """Positions and orientations of a player's frames, on the character that is worn."""
+        """Positions and orientations of a player's frames, retargeted to its character, if any."""
         worn = self._worn.get(player)
         if worn is None:
             return pose_arrays(player.skeleton, block.rotations, block.root)
         return pose_arrays(worn.skeleton, *worn.frames(block.rotations, block.root))
 
     def player(self, number: Any) -> Player:
-        """The player with a number of `add`."""
+        """Return the player with a number from `add`."""
         if not isinstance(number, int) or number not in self._players:
             raise InvalidInput(f"no player {str(number)[:80]} in this window; start one first")
         return self._players[number]
@@ -174,13 +176,13 @@ async def live_socket(socket: WebSocket) -> None:
     """Answer the requests of one window until it closes."""
     state = socket.app.state.studio
     if state.listener_count >= _MAX_WINDOWS:
-        await socket.close(1013, f"{_MAX_WINDOWS} windows are open; close some")
+        await socket.close(1013, f"{_MAX_WINDOWS} windows are open. Close some of them first")
         return
     await socket.accept()
     window, changes = BrowserWindow(state), asyncio.Queue[Change]()
     loop = asyncio.get_running_loop()
 
-    def listener(change: Change) -> None:  # called in the thread of the change
+    def listener(change: Change) -> None:  # called in the thread that made the change
         with suppress(RuntimeError):  # the server is stopping
             loop.call_soon_threadsafe(changes.put_nowait, change)
 
@@ -200,7 +202,7 @@ async def live_socket(socket: WebSocket) -> None:
 
 
 async def _received(socket: WebSocket) -> str:
-    """The next message, as text; one of bytes is answered as text that is no JSON."""
+    """Receive the next message as text. Binary messages become text that is not valid JSON."""
     message = await socket.receive()
     if message["type"] == "websocket.disconnect":
         raise WebSocketDisconnect(message.get("code", 1005), message.get("reason"))
@@ -218,7 +220,7 @@ async def _send_changes(socket: WebSocket, changes: asyncio.Queue[Change]) -> No
 
 
 def answer(window: BrowserWindow, text: str) -> bytes:
-    """The packed answer to a message of a window."""
+    """Return the packed response to a message of a window."""
     number: Any = None
     try:
         if len(text) > _MAX_CHARACTERS:
@@ -228,17 +230,19 @@ def answer(window: BrowserWindow, text: str) -> bytes:
         message = _parsed(text)
         number = message.pop("id", None)
         if not isinstance(number, int | str | None):
-            number, found = None, number
-            raise InvalidInput(f"id must be a number or a text; got {str(found)[:80]}")
+            number, invalid = None, number
+            raise InvalidInput(f"id must be a number or a string; got {str(invalid)[:80]}")
         kind = message.pop("kind", None)
         if not isinstance(kind, str) or kind not in REQUESTS:
-            known = ", ".join(sorted(REQUESTS))
-            raise InvalidInput(f"no live request {str(kind)[:80]!r}; known: {known}")
+            kinds = ", ".join(sorted(REQUESTS))
+            raise InvalidInput(
+                f"there is no live request {str(kind)[:80]!r}; choose one of {kinds}"
+            )
         head, arrays = REQUESTS[kind](window, message)
         return pack({**head, "id": number}, **arrays)
     except MotionloomError as error:
         return pack({"id": number, "error": str(error)})
-    except Exception as error:  # a bug; the window is told and stays usable
+    except Exception as error:  # a bug; report it to the window, which stays usable
         _LOG.exception("live request failed")
         return pack({"id": number, "error": f"{type(error).__name__}: {error}"})
 
@@ -257,12 +261,12 @@ def _parsed(text: str) -> Message:
 
 
 def ping(window: BrowserWindow, message: Message) -> tuple[NoHead, Arrays]:
-    """An empty answer, to measure the round-trip time."""
+    """Return an empty response, to measure the round-trip time."""
     return {}, {}
 
 
 def read_player(window: BrowserWindow, message: Message) -> tuple[FramesHead, Arrays]:
-    """The next frames of a player, after steering it: ``player, count, controls``."""
+    """Steer a player and return its next frames. Request: ``player, count, controls``."""
     player = window.player(message.get("player"))
     return _frames(window, player, message, player)
 
@@ -270,7 +274,7 @@ def read_player(window: BrowserWindow, message: Message) -> tuple[FramesHead, Ar
 def _frames(
     window: BrowserWindow, player: Player, message: Message, steered: Player
 ) -> tuple[FramesHead, Arrays]:
-    """The next frames of a player, after steering."""
+    """Steer a player and return its next frames."""
     count = _frame_count(message)
     controls = message.get("controls") or {}
     if not isinstance(controls, dict):
@@ -289,17 +293,17 @@ def _frames(
 
 
 def close_player(window: BrowserWindow, message: Message) -> tuple[NoHead, Arrays]:
-    """Close a player: ``player``."""
+    """Close a player. Request: ``player``."""
     window.remove(message.get("player"))
     return {}, {}
 
 
 def start_walk(window: BrowserWindow, message: Message) -> tuple[PlayerHead, Arrays]:
-    """Start an endless walk: ``graph`` (its settings), ``seed``, ``start``, ``character``.
+    """Start an endless walk. Request: ``graph`` (its settings), ``seed``, ``start``, ``character``.
 
-    ``start`` is NAME:FRAME or null, ``character`` the id of one that shows the walk, or null. The
-    head has ``player``, for ``player/read`` with controls ``transition`` and ``automatic``, and the
-    skeleton: ``fps``, joints, parents, roles.
+    ``start`` is NAME:FRAME or null. ``character`` is the id of the character that shows the walk,
+    or null. The head has ``player``, for ``player/read`` with the controls ``transition`` and
+    ``automatic``, and the skeleton: ``fps``, joints, parents, roles.
     """
     own, start = _own(window, message), message.get("start")
     if start is not None and not isinstance(start, str):
@@ -316,17 +320,17 @@ def start_walk(window: BrowserWindow, message: Message) -> tuple[PlayerHead, Arr
 
 
 def reach(window: BrowserWindow, message: Message) -> tuple[ReachHead, Arrays]:
-    """The motion of a parametric motion for a target: ``name, target, character``.
+    """Synthesize a parametric motion for a target. Request: ``name, target, character``.
 
-    The head has ``reached`` (d,), ``off`` (distance to the target), ``outside`` (whether the
-    target is out of reach, so that the nearest motion is sent), ``keys`` (frame at which each
-    parameter is measured, or null) and ``milliseconds`` of computation; the arrays are
-    ``positions`` (T, P, 3), ``orientations`` (T, J, 4), ``contacts`` (T, 4) and ``weights`` (N,).
+    The head has ``reached`` (d,), ``off`` (distance to the target), ``outside`` (true if the target
+    is out of reach and the nearest motion is sent instead), ``keys`` (frame at which each parameter
+    is measured, or null) and ``milliseconds`` of computation. The arrays are ``positions`` (T, P,
+    3), ``orientations`` (T, J, 4), ``contacts`` (T, 4) and ``weights`` (N,).
     """
     began = time.perf_counter()
     name, target = message.get("name"), message.get("target")
     if not isinstance(name, str):
-        raise InvalidInput(f"name must be that of a parametric motion; got {name!r}")
+        raise InvalidInput(f"name must be the name of a parametric motion; got {name!r}")
     if not isinstance(target, list) or any(type(x) not in (int, float) for x in target):
         raise InvalidInput(f"target must be a list of numbers; got {target!r}")
     shared = parametric_of(window.state, name)
@@ -354,20 +358,20 @@ def reach(window: BrowserWindow, message: Message) -> tuple[ReachHead, Arrays]:
 
 
 class RecordingClock(TempoClock):
-    """A tempo clock that remembers the last positions, so that the page can show the beats."""
+    """Tempo clock that records its latest positions, so that the page can show the beats."""
 
     positions = np.empty(0)
 
     def beats_at(self, first_frame: int, count: int, fps: float):
-        """Position of frames in beats; see `TempoClock`."""
+        """Positions of frames in beats; see `TempoClock`."""
         self.positions = super().beats_at(first_frame, count, fps)
         return self.positions
 
 
 def start_dance(window: BrowserWindow, message: Message) -> tuple[DancePlayerHead, Arrays]:
-    """Start an endless dance: ``choreography, tempo_bpm, seed, character``.
+    """Start an endless dance. Request: ``choreography, tempo_bpm, seed, character``.
 
-    The head has ``player``. One dancer alone is shown on a character.
+    The head has ``player``. Only a single dancer can be shown on a character.
     """
     choreography = choreography_of(window.state, str(message.get("choreography")))
     clock = RecordingClock(_number(message, "tempo_bpm", 60.0 / choreography.period))
@@ -383,10 +387,10 @@ def start_dance(window: BrowserWindow, message: Message) -> tuple[DancePlayerHea
 
 
 def read_dance(window: BrowserWindow, message: Message) -> tuple[DanceFramesHead, Arrays]:
-    """The next frames of all characters: ``player, count, target, tempo_bpm``.
+    """Return the next frames of a dance. Request: ``player, count, target, tempo_bpm``.
 
-    Besides ``positions_K``, ``orientations_K`` and ``contacts_K``, ``beats`` (n,) is the position
-    of each frame in beats.
+    The arrays are ``positions_K``, ``orientations_K`` and ``contacts_K`` of every character K, and
+    ``beats`` (n,), the position of each frame in beats.
     """
     player = window.player(message.get("player"))
     if not isinstance(player, DancePlayer):
@@ -410,7 +414,7 @@ def read_dance(window: BrowserWindow, message: Message) -> tuple[DanceFramesHead
 
 
 class RecordedPlayer(Player):
-    """A character of motion matching whose frames are recorded."""
+    """A motion matching character whose frames are recorded."""
 
     def __init__(self, player: Player, recording: Recording) -> None:
         self.player, self.recording = player, recording
@@ -427,10 +431,10 @@ class RecordedPlayer(Player):
 
 
 def start_match(window: BrowserWindow, message: Message) -> tuple[MatchPlayerHead, Arrays]:
-    """Start a character of motion matching: ``settings, character``.
+    """Start a motion matching character. Request: ``settings, character``.
 
-    The settings are those of ``POST /api/matching``. The head has ``player``, for ``match/read``,
-    the ``recording`` (the id of a subject), ``fps`` and the skeleton.
+    The settings are the same as for ``POST /api/matching``. The head has ``player``, for
+    ``match/read``, ``recording`` (a subject id), ``fps`` and the skeleton.
     """
     database = matching_of(
         window.state, from_network(MatchingSettings, message.get("settings") or {})
@@ -448,16 +452,16 @@ def start_match(window: BrowserWindow, message: Message) -> tuple[MatchPlayerHea
 
 
 def read_match(window: BrowserWindow, message: Message) -> tuple[MatchFramesHead, Arrays]:
-    """The next frames of a character, after steering it: ``player, count, controls``.
+    """Steer a character and return its next frames. Request: ``player, count, controls``.
 
-    The head has what it does, in its last frame: ``take``, ``frame``, ``mirrored``, ``cost``,
+    The head describes the last frame: ``take``, ``frame``, ``mirrored``, ``cost``,
     ``going_on``, ``place``, ``velocity``, ``desired``, ``trajectory``, ``tag``, ``jumps``; and
     ``milliseconds`` of computation.
     """
     began = time.perf_counter()
     player = window.player(message.get("player"))
     if not isinstance(player, RecordedPlayer):
-        raise InvalidInput(f"player {message.get('player')!r} is not one of motion matching")
+        raise InvalidInput(f"player {message.get('player')!r} is not a motion matching character")
     head, arrays = _frames(window, player, message, player.player)
     state = asdict(player.player.state())  # type: ignore[attr-defined]
     milliseconds = round(1e3 * (time.perf_counter() - began), 2)
@@ -479,7 +483,7 @@ REQUESTS: dict[str, Callable[[BrowserWindow, Message], tuple[Any, Arrays]]] = {
 
 
 def live_schemas(ref_template: str) -> dict[str, Any]:
-    """JSON schemas by name: ``LiveHeads``, the head of the answer to each kind, and its parts."""
+    """JSON schemas by name: ``LiveHeads``, with the response head of each kind, and its parts."""
     heads = {kind: get_type_hints(request)["return"] for kind, request in REQUESTS.items()}
     fields: dict[str, Any] = {kind: (answer.__args__[0], ...) for kind, answer in heads.items()}
     schema = TypeAdapter(create_model("LiveHeads", **fields)).json_schema(ref_template=ref_template)
@@ -488,15 +492,15 @@ def live_schemas(ref_template: str) -> dict[str, Any]:
 
 
 def _own(window: BrowserWindow, message: Message) -> OwnCharacter | None:
-    """The character that a message names."""
+    """Character that a message refers to, or None."""
     key = message.get("character")
     if key is not None and not isinstance(key, str):
-        raise InvalidInput(f"character must be the id of one; got {str(key)[:80]}")
+        raise InvalidInput(f"character must be the id of a character; got {str(key)[:80]}")
     return character_of(window.state, key) if key else None
 
 
 def _worn(own: OwnCharacter, player: Player, **controls: Any) -> StreamRetargeter:
-    """A retargeter for a player's frames, from some of another player of the same motions."""
+    """Retargeter for a player, calibrated with frames of another player of the same motions."""
     if controls:
         player.steer(**controls)
     example = player.read(round(_EXAMPLE_SECONDS * player.fps))
@@ -517,7 +521,7 @@ def _number(message: Message, name: str, default: float) -> float:
 def _seed(message: Message) -> int:
     value = message.get("seed", 0)
     if type(value) is not int or value < 0:
-        raise InvalidInput(f"seed must be a whole number from 0 on; got {value!r}")
+        raise InvalidInput(f"seed must be a non-negative integer; got {value!r}")
     return value
 
 

@@ -1,12 +1,12 @@
-"""Arrays of motions in one message, for the page and for the notebook widget.
+"""Messages with the arrays of motions, for the page and for the notebook widget.
 
 A message is a short JSON head followed by the raw bytes::
 
     uint32 length of the head | head, JSON, padded with spaces | array | array | ...
 
-The head is ``{"meta": {...}, "arrays": {name: {"type", "shape", "at"}}}``; ``at`` is an offset in
-bytes from the end of the head, a multiple of eight, so that the page can create typed arrays on
-the buffer without copying. All numbers are little-endian.
+The head is ``{"meta": {...}, "arrays": {name: {"type", "shape", "at"}}}``. ``at`` is a byte offset
+from the end of the head and a multiple of eight, so that the page can create typed arrays on the
+buffer without copying. All numbers are little-endian.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ _ALIGNMENT = 8
 
 
 def pack(meta: Mapping[str, Any], **arrays: ArrayLike) -> bytes:
-    """One message: `meta` as JSON, which may hold models, and arrays of any shape.
+    """Pack a message: `meta` as JSON, which may contain models, and arrays of any shape.
 
     Floating-point numbers are sent as float32, integers as int32, booleans and bytes as uint8.
 
@@ -65,7 +65,7 @@ def pack(meta: Mapping[str, Any], **arrays: ArrayLike) -> bytes:
 
 
 def unpack(message: bytes) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
-    """Head and arrays of a message of `pack`; the page has the same in TypeScript."""
+    """Unpack a message of `pack` into head and arrays; the page does the same in TypeScript."""
     start = 4 + int.from_bytes(message[:4], "little")
     head = json.loads(message[4:start])
     arrays = {}
@@ -87,10 +87,10 @@ def _array_type(dtype: np.dtype) -> str:
 
 
 def motion_message(motion: Motion, **meta: Any) -> bytes:
-    """A whole motion.
+    """Pack a whole motion.
 
-    ``positions`` (T, P, 3), ``orientations`` (T, J, 4), world rotations ``wxyz`` of the joints, and
-    ``contacts`` (T, 4) in the order of `FOOT_PARTS`.
+    The arrays are ``positions`` (T, P, 3), ``orientations`` (T, J, 4), which are world rotations
+    ``wxyz`` of the joints, and ``contacts`` (T, 4) in the order of `FOOT_PARTS`.
     """
     head = {
         "name": motion.name,
@@ -108,7 +108,7 @@ def motion_message(motion: Motion, **meta: Any) -> bytes:
 
 
 def scene_arrays(motions: Sequence[Motion]) -> tuple[list[NamedBones], dict[str, np.ndarray]]:
-    """Heads and arrays of several characters.
+    """Return heads and arrays of several characters.
 
     ``positions_K`` (T, P, 3), ``orientations_K`` (T, J, 4) and ``contacts_K`` (T, 4) belong to
     character K.
@@ -125,7 +125,7 @@ def scene_arrays(motions: Sequence[Motion]) -> tuple[list[NamedBones], dict[str,
 
 
 def skeleton_head(skeleton: Skeleton, example: Motion | None = None) -> Bones:
-    """Names and parents of the points (joints, then end sites), and the point of each role.
+    """Head of a skeleton: names and parents of its points (joints, then end sites), and roles.
 
     ``body`` is the key of the skeleton's body, or None; `example` is a motion on the skeleton.
     """
@@ -159,7 +159,7 @@ def pose_arrays(
 
 
 def foot_contacts(motion: Motion) -> np.ndarray:
-    """Which foot parts are in contact, shape (T, 4); all False for a skeleton without feet."""
+    """Contacts of the foot parts, shape (T, 4); all False for a skeleton without feet."""
     try:
         return motion.contacts().standing_parts()
     except MotionloomError:
@@ -172,16 +172,16 @@ _REMEMBERED = 256  # skeletons
 
 
 class Bodies:
-    """Skeletons by key: the page asks for the body of one when it draws it for the first time."""
+    """Skeletons by key. The page requests a body when it first draws the skeleton."""
 
     def __init__(self) -> None:
         self._known: OrderedDict[str, tuple[Skeleton, Motion | None]] = OrderedDict()
         self._lock = threading.Lock()
 
     def key(self, skeleton: Skeleton, example: Motion | None = None) -> str | None:
-        """Key of a skeleton's body, for `arrays`; None if it has too few roles for a body.
+        """Key of a skeleton's body for `arrays`, or None if the skeleton has too few roles.
 
-        `example` shows how its bones are twisted, if its rest pose does not.
+        `example` is a motion that shows how the bones are twisted, if the rest pose does not.
         """
         if not has_body(skeleton):
             return None
@@ -194,18 +194,18 @@ class Bodies:
         return skeleton.key
 
     def arrays(self, key: str, detail: str) -> dict[str, Any]:
-        """The mesh: vertices, normals, triangles, joints and weights, inverse bind matrices.
+        """Mesh of a body: vertices, normals, triangles, joints, weights, inverse bind matrices.
 
         Raises
         ------
         InvalidInput
-            If no skeleton of that key was sent since the server started.
+            If no skeleton with this key was sent since the server started.
         """
         with self._lock:
-            found = self._known.get(key)
-        if found is None:
-            raise InvalidInput("this skeleton is not known; load its motion again")
-        skeleton, example = found
+            entry = self._known.get(key)
+        if entry is None:
+            raise InvalidInput("unknown skeleton; load its motion again")
+        skeleton, example = entry
         mesh = body_mesh(skeleton, detail=detail, example=example)
         return {
             "vertices": mesh.vertices,
@@ -217,4 +217,4 @@ class Bodies:
         }
 
 
-BODIES = Bodies()  # one per process: bodies depend on the skeleton alone
+BODIES = Bodies()  # one per process, because a body depends only on its skeleton

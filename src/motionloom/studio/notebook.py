@@ -1,7 +1,7 @@
-"""What a notebook cell shows on the stage: motions, matches, families, parametric motions.
+"""The stage in a notebook cell: motions, matches, families and parametric motions.
 
-`view` is the public function. A *subject* turns what the user gave into the messages that the
-stage plays; `motionloom.studio.widget` sends them, where anywidget is installed.
+`view` is the public function. A *subject* converts its argument into messages for the stage;
+`motionloom.studio.widget` sends them if anywidget is installed.
 """
 
 from __future__ import annotations
@@ -25,25 +25,25 @@ if TYPE_CHECKING:
 _QUERY_COLOR, _MATCH_COLOR = 0x4F9FD8, 0xE0823D
 _TRANSLUCENT = 0.4
 _MAX_NUMBERS = 40_000_000  # positions and orientations of one message: 160 MB
-_HINT = "pip install 'motionloom[notebook]' shows the stage of the studio here"
+_HINT = "Install the extra to show the stage of the studio here: pip install 'motionloom[notebook]'"
 
 
 class Subject(Protocol):
-    """What is on the stage of a notebook cell, and how it follows `choice` and `target`."""
+    """Contents of the stage in a notebook cell, which depend on `choice` and `target`."""
 
     @property
     def choices(self) -> tuple[str, ...]:
-        """What the user chooses from, such as the matches of a query; empty: nothing."""
+        """Options to choose from, such as the matches of a query; may be empty."""
 
     @property
     def target(self) -> tuple[float, ...]:
-        """First target of a parametric motion; empty for anything else."""
+        """Initial target of a parametric motion; empty for other subjects."""
 
     def region(self) -> bytes:
-        """Accessible targets and examples of a parametric motion, packed; else empty."""
+        """Packed accessible targets and examples of a parametric motion; otherwise empty."""
 
     def shown(self, choice: int, target: Sequence[float]) -> tuple[Motion, bytes]:
-        """The motion on the stage, and the message that shows it."""
+        """Return the motion on the stage, and the message that shows it."""
 
 
 def view(
@@ -52,30 +52,30 @@ def view(
     library: Library | None = None,
     height: int = 420,
 ) -> StageView | StaticFigure:
-    """The stage of the studio in a notebook cell.
+    """Show the stage of the studio in a notebook cell.
 
     Parameters
     ----------
     subject : Motion, Scene, sequence of Motion, Matches, Family or ParametricMotion
-        What to show. Matches and members of a family are overlaid on their query, one at a time;
-        the target of a parametric motion is dragged.
+        Object to show. Matches and members of a family are overlaid on their query, one at a time.
+        You can drag the target of a parametric motion.
     library : Library, optional
-        Where the motions of matches and families are.
+        Library that contains the motions of matches and families.
     height : int
         Height of the stage in pixels.
 
     Returns
     -------
     view : StageView or StaticFigure
-        With the extra ``notebook`` installed, a widget whose attributes follow the page and can
-        be set: ``frame``, ``playing``, ``selection`` (start and end frame, or None), ``choice``
-        (rank of the match), ``target`` (of a parametric motion). ``view.motion`` is what is on
-        the stage. Otherwise a static figure.
+        With the extra ``notebook`` installed, a widget whose attributes follow the page and can be
+        set: ``frame``, ``playing``, ``selection`` (start and end frame, or None), ``choice`` (rank
+        of the match), ``target`` (of a parametric motion). ``view.motion`` is the motion on the
+        stage. Without the extra, a static figure.
 
     Raises
     ------
     InvalidInput
-        If the subject cannot be shown, or its library is not given.
+        If the subject cannot be shown, or `library` is missing.
 
     Examples
     --------
@@ -97,7 +97,7 @@ def view(
 
 
 class StaticFigure:
-    """The small figure of a motion, shown where the packages of the widget are missing.
+    """Small figure of a motion, shown if the packages of the widget are not installed.
 
     Parameters
     ----------
@@ -119,11 +119,11 @@ def _subject(subject: Any, library: Library | None) -> Subject:
     if isinstance(subject, Family | Matches):
         if library is None:
             raise InvalidInput(
-                "matches name motions of a library; give it: ml.view(matches, library=lib)"
+                "matches refer to motions of a library; pass it as ml.view(matches, library=lib)"
             )
         return _Overlays(subject.matches if isinstance(subject, Family) else subject, library)
     motions = list(subject) if isinstance(subject, Scene | Sequence) else []
-    if motions and all(isinstance(one, Motion) for one in motions):
+    if motions and all(isinstance(each, Motion) for each in motions):
         return _Motions(motions)
     raise InvalidInput(
         "view shows a Motion, a Scene, motions, Matches, a Family or a ParametricMotion; got "
@@ -132,7 +132,7 @@ def _subject(subject: Any, library: Library | None) -> Subject:
 
 
 class _Motions:
-    """Motions side by side, as they are."""
+    """Motions at their original positions."""
 
     choices: tuple[str, ...] = ()
     target: tuple[float, ...] = ()
@@ -151,24 +151,24 @@ class _Motions:
 
 
 class _Overlays:
-    """Matches, each in the place and the time of the query, which is translucent."""
+    """Matches, each aligned with the translucent query in space and time."""
 
     target: tuple[float, ...] = ()
 
     def __init__(self, matches: Matches, library: Library) -> None:
         if not len(matches):
-            raise InvalidInput(f"there is no match of {matches.query!r} to show")
+            raise InvalidInput(f"there are no matches of {matches.query!r} to show")
         self._matches, self._library = matches, library
         unit = matches.unit
         self.choices = tuple(
-            f"{one.text}, {one.distance:.3f} {unit}{', mirrored' if one.mirrored else ''}"
-            for one in matches
+            f"{match.text}, {match.distance:.3f} {unit}{', mirrored' if match.mirrored else ''}"
+            for match in matches
         )
         self._query: Any = None
         try:
             self._query = segment_query(library, matches.query)
         except MotionloomError:
-            pass  # a file, or a segment that is gone: its matches are shown alone
+            pass  # the query is a file or no longer exists; show its matches alone
 
     def region(self) -> bytes:
         return b""
@@ -204,7 +204,10 @@ class _Parametric:
 
     def region(self) -> bytes:
         motion = self._parametric
-        meta = {"axes": list(motion.axes), "by": [one.text for one in motion.parameters]}
+        meta = {
+            "axes": list(motion.axes),
+            "by": [parameter.text for parameter in motion.parameters],
+        }
         return pack(meta, accessible=motion.accessible, examples=motion.space.examples)
 
     def shown(self, choice: int, target: Sequence[float]) -> tuple[Motion, bytes]:
@@ -225,12 +228,12 @@ def _scene_message(
     fps: float | None = None,
     **meta: Any,
 ) -> bytes:
-    """Characters with their rates, and how each is drawn; `fps` plays all of them in one time."""
-    numbers = sum(len(one) * (7 * len(one.skeleton) + 16) for one in motions)
+    """Pack characters with their frame rates and styles; `fps` is the common playback rate."""
+    numbers = sum(len(each) * (7 * len(each.skeleton) + 16) for each in motions)
     if numbers > _MAX_NUMBERS:
-        seconds = max(one.duration for one in motions)
+        seconds = max(each.duration for each in motions)
         raise InvalidInput(
-            f"{seconds:.0f} s are too long for a cell; show a part: ml.view(motion[:3000])"
+            f"{seconds:.0f} s are too long for a cell; show a part, such as ml.view(motion[:3000])"
         )
     bones, arrays = scene_arrays(motions)
     heads = [

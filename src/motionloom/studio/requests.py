@@ -1,14 +1,14 @@
-"""Requests: data, and the settings of a verb; and the same as a command line and as Python code.
+"""Requests with data and settings, and their equivalents as a command line and as Python code.
 
-A request model has the data of a verb (a query, names, ids) and ``settings``, an object of the
-verb's settings class::
+A request model has data (a query, names, ids) and ``settings``, an object of a settings class::
 
     class FindRequest(RequestModel):
         text: Name
         settings: Served[FindSettings] = FindSettings()
 
-The class itself checks the values and describes them in the OpenAPI document. `Served` adds what
-matters for values from the network alone: they are bounded in size, and name no file of the server.
+The settings class checks the values and describes them in the OpenAPI document. `Served` adds
+checks for values from the network: they are limited in size and cannot refer to files of the
+server.
 """
 
 from __future__ import annotations
@@ -37,26 +37,26 @@ _LARGEST = 1e9
 
 Name = Annotated[str, Field(max_length=LONGEST_TEXT)]
 
-# Largest numbers of requests from the network, where those of the settings are larger.
+# Maximum values of requests from the network, where the settings allow larger ones.
 MOST: Mapping[str, float] = {
     "max": 1000, "k": 100_000, "tiers": 100, "per_minute": 10_000, "blend_seconds": 5.0,
     "samples": 20_000, "seconds": 600.0, "seed": 2**31, "couples": 200, "ranks": 50, "files": 12,
     "meter": 32, "fineness": 100.0, "corrections": 20, "phrases": 20, "groups": 1000, "fps": 240.0,
 }  # fmt: skip
-_BOUNDED = ("max",)  # None, for any number, is too large as well
-_MEASURES = ("distance", "features")  # by name; a file of weights is none
-# Settings that name files of the server or objects of Python, or start processes.
+_BOUNDED = ("max",)  # None means no limit, which is also too large
+_MEASURES = ("distance", "features")  # a name; a file with weights is not allowed
+# Settings that refer to files of the server or to Python objects, or that start processes.
 _FILES = ("transitions", "path", "library", "takes", "skeleton", "follow", "workers")
 
 
 class RequestModel(BaseModel):
-    """Base of requests: unknown fields are refused."""
+    """Base class of requests, which rejects unknown fields."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
 
 class _FromNetwork:
-    """Makes pydantic check settings by `from_network`, and describe them by a name."""
+    """Make pydantic check settings with `from_network`, and describe them by name."""
 
     def __get_pydantic_core_schema__(self, source: type[Settings], handler: Any) -> Any:
         schema = core_schema.no_info_plain_validator_function(
@@ -70,7 +70,7 @@ class _FromNetwork:
 
 
 Served = Annotated[S, _FromNetwork()]
-"""Type of a field of a request that has settings."""
+"""Type of a request field that contains settings."""
 
 _MARK = "x-settings"
 _named_settings: dict[str, type[Settings]] = {}
@@ -82,12 +82,12 @@ def _named(cls: type[Settings]) -> str:
 
 
 def from_network(cls: type[S], values: Any) -> S:
-    """Settings from a request.
+    """Build settings from a request.
 
     Raises
     ------
     InvalidInput
-        If they are too large, name a file, or if the class refuses them.
+        If the values are too large, refer to a file, or are invalid for the class.
 
     Examples
     --------
@@ -106,22 +106,22 @@ def from_network(cls: type[S], values: Any) -> S:
 
 
 def _check_size(name: str, value: Any, depth: int) -> None:
-    """Raise `InvalidInput` if a value of JSON is too large, or names a file."""
+    """Raise `InvalidInput` if a JSON value is too large or refers to a file."""
     if isinstance(value, Mapping | list | tuple):
         if len(value) > MOST_VALUES:
             raise InvalidInput(f"{name} may have at most {MOST_VALUES} values; got {len(value)}")
         if not depth:
-            raise InvalidInput(f"{name} has too many lists within lists")
+            raise InvalidInput(f"{name} has too many nested lists")
     if isinstance(value, Mapping):
-        for key, one in value.items():
-            _check_size(str(key), one, depth - 1)
+        for key, item in value.items():
+            _check_size(str(key), item, depth - 1)
     elif name in _FILES and value not in (None, (), []):
         raise InvalidInput(f"{name} cannot be set in a request")
     elif name == "music" and value not in (None, TUNE):
-        raise InvalidInput(f"music of a request is {TUNE} or none; got {str(value)[:80]!r}")
+        raise InvalidInput(f"music in a request must be {TUNE} or null; got {str(value)[:80]!r}")
     elif isinstance(value, list | tuple):
-        for one in value:
-            _check_size(name, one, depth - 1)
+        for item in value:
+            _check_size(name, item, depth - 1)
     elif isinstance(value, str):
         if len(value) > LONGEST_TEXT:
             raise InvalidInput(f"{name} may have at most {LONGEST_TEXT} characters")
@@ -139,29 +139,31 @@ def _check_size(name: str, value: Any, depth: int) -> None:
 
 
 def with_named_settings(document: dict[str, Any]) -> dict[str, Any]:
-    """The document with each settings class as one of its components, where routes use it."""
-    found: set[str] = set()
+    """OpenAPI document in which each settings class is a named component."""
+    used_names: set[str] = set()
 
     def replaced(part: Any) -> Any:
         if isinstance(part, dict):
             if _MARK in part:
-                found.add(part[_MARK])
+                used_names.add(part[_MARK])
                 return {"$ref": f"#/components/schemas/{part[_MARK]}"}
-            return {key: replaced(one) for key, one in part.items()}
-        return [replaced(one) for one in part] if isinstance(part, list) else part
+            return {key: replaced(item) for key, item in part.items()}
+        return [replaced(item) for item in part] if isinstance(part, list) else part
 
     document = replaced(document)
     schemas = document["components"]["schemas"]
-    schemas |= {name: _served_schema(json_schema(_named_settings[name])) for name in sorted(found)}
+    schemas |= {
+        name: _served_schema(json_schema(_named_settings[name])) for name in sorted(used_names)
+    }
     return document
 
 
 def _served_schema(schema: dict[str, Any]) -> dict[str, Any]:
-    """The schema of a settings class with the limits of requests."""
+    """Schema of a settings class with the limits of requests."""
     schema["properties"] = {
-        name: _served_field(name, one)
-        for name, one in schema["properties"].items()
-        if name not in _FILES or "properties" in one
+        name: _served_field(name, field)
+        for name, field in schema["properties"].items()
+        if name not in _FILES or "properties" in field
     }
     return schema
 
@@ -170,8 +172,8 @@ def _served_field(name: str, field: dict[str, Any]) -> dict[str, Any]:
     if "properties" in field:
         return _served_schema(field)
     if "oneOf" in field:
-        return {**field, "oneOf": [_served_schema(one) for one in field["oneOf"]]}
-    if "type" not in field and "enum" not in field:  # objects of Python are not sent
+        return {**field, "oneOf": [_served_schema(option) for option in field["oneOf"]]}
+    if "type" not in field and "enum" not in field:  # Python objects cannot be sent
         usual = field.get("default")
         field = {**field, "type": _TYPES.get(type(usual), ["string", "null"])}
     if name in MOST:
@@ -203,11 +205,11 @@ def code_lines(
     command : sequence of str
         The command and its arguments.
     result : str
-        Variable that has the result.
+        Name of the variable for the result.
     call : str
-        The method of the library with its data: ``"search('walk:0-30'"``.
+        Start of the method call with its data, such as ``"search('walk:0-30'"``.
     settings : Settings
-        Those that differ from their defaults are shown.
+        Settings that differ from their defaults are shown.
 
     Examples
     --------
@@ -228,7 +230,7 @@ def code_lines(
 
 
 def flags(settings: Settings, start: Settings | None = None) -> list[str]:
-    """The settings that differ from those of `start`, by default a fresh object, as options."""
+    """Options for the settings that differ from `start`, or from the defaults."""
     words: list[str] = []
     usual: dict[str, Any] = {each.name: each.default for each in fields(settings)}
     for name, value in settings.changed(start).items():
@@ -242,7 +244,7 @@ def flags(settings: Settings, start: Settings | None = None) -> list[str]:
             words.append(option if value else f"--no-{option.removeprefix('--')}")
         elif about.command and value is not None:
             several = value if isinstance(value, tuple) else (value,)
-            texts = [_typed(one) for one in several]
+            texts = [_typed(item) for item in several]
             is_list = about.commas or not isinstance(several[0], str)
             texts = [",".join(texts)] if is_list else texts
             words += [word for text in texts for word in (option, text)]
@@ -257,7 +259,7 @@ def _typed(value: Any) -> str:
 
 
 def python_arguments(settings: Settings) -> str:
-    """The settings that differ from their defaults, as keyword arguments of a verb."""
+    """Keyword arguments for the settings that differ from their defaults."""
     return ", ".join(f"{name}={_source(value)}" for name, value in settings.changed().items())
 
 
@@ -273,5 +275,5 @@ def _source(value: Any) -> str:
 
 
 def settings_key(settings: Settings) -> str:
-    """Text that is the same for the same settings, for caches."""
+    """Cache key of settings: equal settings have equal keys."""
     return json.dumps(settings.to_json(), sort_keys=True)

@@ -1,7 +1,7 @@
 """Responses with arrays, motions and files, and the types of their heads.
 
-Heads and results of jobs are typed dictionaries: plain JSON where they are made, checked by mypy,
-and described in the OpenAPI document, from which the page's TypeScript types are generated.
+Heads and results of jobs are typed dictionaries: plain JSON, checked by mypy, and described in the
+OpenAPI document, from which the TypeScript types of the page are generated.
 """
 
 from __future__ import annotations
@@ -34,14 +34,14 @@ _MEDIA = {
 
 
 class NoHead(TypedDict):
-    """Arrays alone, or nothing."""
+    """Empty head of a message with arrays only."""
 
 
 class Bones(TypedDict):
     """Points of a skeleton: joints, then end sites.
 
-    `body` is the key of its body, null if it has too few roles for one; `size` the scale at which
-    it is shown, 1 by default: a user's own character has the size of the performer.
+    `body` is the key of its body, or null if there are too few roles. `size` is the display scale,
+    1 by default; a user's character is scaled to the size of the performer.
     """
 
     joints: list[str]
@@ -75,7 +75,7 @@ class SceneHead(TypedDict):
 
 
 class Quality(TypedDict):
-    """Quality of a synthesized motion: one line, a sentence for each limit passed, all figures."""
+    """Quality of a synthesized motion: summary, a sentence per exceeded limit, measurements."""
 
     __pydantic_config__ = ConfigDict(extra="allow")  # type: ignore[misc]
     line: str
@@ -97,7 +97,7 @@ class MatchRow(TypedDict):
 
 
 class SourceRow(TypedDict):
-    """Frames of a take in a synthesized motion: frames ``[start, end)`` of the result."""
+    """Source of frames ``[start, end)`` of a synthesized motion: frames of a take."""
 
     motion: str
     start_frame: float
@@ -110,7 +110,7 @@ class SourceRow(TypedDict):
 
 
 class ResultId(TypedDict):
-    """Result of a job that is requested by its id."""
+    """Result of a job that can be requested by its id."""
 
     id: str
 
@@ -122,22 +122,22 @@ class FrameCount(TypedDict):
 
 
 class ArrayResponse(JSONResponse):
-    """Packed arrays; the response model of a route is the head of its message."""
+    """Response with packed arrays; the response model of a route is the message head."""
 
     media_type = "application/octet-stream"
 
     def render(self, content: bytes) -> bytes:
-        """The message as it is."""
+        """Return the message unchanged."""
         return content
 
 
 def array_response(meta: Mapping[str, Any], **arrays: ArrayLike) -> Response:
-    """A response with the message of `pack`."""
+    """Return a response with a message of `pack`."""
     return ArrayResponse(pack(meta, **arrays))
 
 
 def quality_head(report: QualityReport | None) -> Quality | None:
-    """The quality of a synthesized motion: its line, its warnings, and all figures."""
+    """Quality of a synthesized motion: summary, warnings, and all measurements."""
     if report is None:
         return None
     head: Any = {"line": report.line(), **report.to_json()}
@@ -145,12 +145,12 @@ def quality_head(report: QualityReport | None) -> Quality | None:
 
 
 def motion_response(motion: Motion, **meta: Any) -> Response:
-    """A whole motion, as `motion_message` packs it."""
+    """Return a whole motion, packed by `motion_message`."""
     return ArrayResponse(motion_message(motion, **meta))
 
 
 def file_response(motion: Motion, suffix: FileFormat) -> Response:
-    """The motion as a file, written by `Motion.save`."""
+    """Return the motion as a file, written by `Motion.save`."""
     with tempfile.TemporaryDirectory() as folder:
         path = motion.save(Path(folder) / f"motion.{suffix}")
         return Response(Path(path).read_bytes(), media_type=_MEDIA[suffix])
@@ -159,7 +159,7 @@ def file_response(motion: Motion, suffix: FileFormat) -> Response:
 def scene_file_response(
     motions: Sequence[Motion], suffix: FileFormat = "glb", *, compact: bool = False
 ) -> Response:
-    """Several characters in one file: GLB, FBX or USD."""
+    """Return several characters in one GLB, FBX or USD file."""
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / f"motions.{suffix}"
         save(Scene(motions), path, compact=compact and suffix == "glb")
@@ -167,17 +167,17 @@ def scene_file_response(
 
 
 async def request_body(request: Request, limit: int, what: str) -> bytes:
-    """Body of a request, read up to a limit.
+    """Read the body of a request, up to a limit.
 
     Raises
     ------
     InvalidInput
-        If it is longer than `limit` bytes, whatever its header says.
+        If the body is longer than `limit` bytes, regardless of its header.
     """
     parts, size = [], 0
     async for part in request.stream():
         size += len(part)
         if size > limit:
-            raise InvalidInput(f"{what} may have at most {limit >> 20} MB; this one has more")
+            raise InvalidInput(f"{what} may have at most {limit >> 20} MB; this one is larger")
         parts.append(part)
     return b"".join(parts)

@@ -1,4 +1,4 @@
-"""The stage as an anywidget: what a notebook shows and what its user does, as traits."""
+"""The stage as an anywidget, with its state and user input as traits."""
 
 from __future__ import annotations
 
@@ -28,11 +28,11 @@ class StageView(anywidget.AnyWidget):
     selection : tuple of int or None
         Frames [start, end) selected on the timeline.
     choice : int
-        Rank of the match or family member that is shown, from 0.
+        Index of the shown match or family member.
     target : tuple of float
         Target of a parametric motion; the motion follows it.
     error : str
-        Why the last choice or target could not be shown; empty if it was.
+        Reason why the last choice or target could not be shown; empty if there was no error.
     """
 
     _esm = _SCRIPT if _SCRIPT.is_file() else "export default {};"
@@ -52,8 +52,8 @@ class StageView(anywidget.AnyWidget):
     def __init__(self, subject: Subject, *, height: int = 420) -> None:
         if not _SCRIPT.is_file():
             raise InvalidInput(
-                "the stage is not built in this installation; run python build_page.py in a clone, "
-                "or install a released wheel"
+                "the stage is not built in this installation; run python build_page.py in a "
+                "clone of the repository, or install a released wheel"
             )
         self._subject = subject
         self._motion, scene = subject.shown(0, subject.target)
@@ -69,12 +69,12 @@ class StageView(anywidget.AnyWidget):
 
     @property
     def motion(self) -> Motion:
-        """The motion on the stage: the match, the blend, or the (first) motion given."""
+        """Motion on the stage: the match, the blend, or the (first) given motion."""
         return self._motion
 
     @traitlets.validate("frame")
     def _frame_is_there(self, proposal: Any) -> int:
-        return max(proposal["value"], 0)  # the page knows where its characters end
+        return max(proposal["value"], 0)  # the page knows the length of its characters
 
     @traitlets.validate("selection")
     def _selection_is_a_segment(self, proposal: Any) -> tuple[int, int] | None:
@@ -96,7 +96,7 @@ class StageView(anywidget.AnyWidget):
     def _target_fits(self, proposal: Any) -> tuple[float, ...]:
         value, count = proposal["value"], len(self._subject.target)
         try:
-            target = tuple(float(one) for one in value)
+            target = tuple(float(number) for number in value)
         except (TypeError, ValueError, OverflowError):
             target = ()
         if len(target) != count or not all(map(math.isfinite, target)):
@@ -115,7 +115,7 @@ class StageView(anywidget.AnyWidget):
         self._scene = scene
 
     def _answer(self, _: Any, content: Any, __: Any) -> None:
-        """Send the body of a skeleton, which the page asks for when it draws it first."""
+        """Send the body of a skeleton; the page requests it when it first draws the skeleton."""
         if not isinstance(content, dict) or content.get("kind") != "body":
             return
         key, detail = str(content.get("key")), str(content.get("detail"))
@@ -127,7 +127,7 @@ class StageView(anywidget.AnyWidget):
         self.send({"kind": "body", "key": key, "detail": detail}, buffers=[mesh])
 
     def _repr_mimebundle_(self, **kwargs: Any) -> Any:
-        """The widget, and the small figure for places that show no widgets."""
+        """Return the widget, and the small figure for viewers without widgets."""
         bundle = super()._repr_mimebundle_(**kwargs)
         if bundle is None:
             return None

@@ -1,1 +1,1 @@
-"""Commands that dance: beats, movements, dances and crowds."""
+"""Commands about dance: beats, movements, dances and crowds."""

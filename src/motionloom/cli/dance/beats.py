@@ -23,7 +23,7 @@ def beats(
     motions: Annotated[
         list[str],
         Argument(
-            "One motion, or several that were danced together, also as LIB:NAME+NAME.",
+            "A motion, or several that were danced together; also LIB:NAME+NAME.",
             metavar="FILE|LIB:NAME...",
         ),
     ],
@@ -31,25 +31,26 @@ def beats(
     save: Annotated[
         bool,
         Option(
-            "Keep --bpm, --first-beat and who danced together with the library, for all "
-            "commands; LIB:60_*+61_* pairs many takes. With neither: forget them.",
+            "Save --bpm, --first-beat and partners in the library, for all commands; "
+            "LIB:60_*+61_* pairs many takes. Without --bpm and --first-beat, delete the saved "
+            "values.",
             "--save",
         ),
     ] = False,
     move: Annotated[
         list[str] | None,
         Option(
-            "Move beat K of LIB:NAME, counted from 0, and keep it; may be repeated.",
+            "Move beat K of LIB:NAME (the first is 0) and save it; may be repeated.",
             metavar="K:SECONDS",
         ),
     ] = None,
     add: Annotated[
         list[float] | None,
-        Option("Add a beat to LIB:NAME and keep it.", metavar="SECONDS"),
+        Option("Add a beat to LIB:NAME and save it.", metavar="SECONDS"),
     ] = None,
     remove: Annotated[
         list[int] | None,
-        Option("Remove beat K of LIB:NAME, counted from 0, for good.", metavar="K"),
+        Option("Remove beat K of LIB:NAME (the first is 0) permanently.", metavar="K"),
     ] = None,
     output: Annotated[
         Path | None,
@@ -58,30 +59,30 @@ def beats(
     settings: BeatSettings,
     json: Annotated[bool, JSON] = False,
 ) -> None:
-    """Find the beats of a motion, with a confidence.
+    """Find the beats of a motion and their confidence.
 
-    Several motions of one frame rate and length (a couple) are analyzed together.
+    Several motions with the same frame rate and length, such as a couple, are analyzed together.
     """
     if save:
         _save_beats(motions, settings, json=json)
         return
     if move or add or remove:
         _edit_beats(motions, move or [], add or [], remove or [])
-    loaded, found = _analyzed(motions, settings)
+    loaded, analysis = _analyzed(motions, settings)
     if output is not None:
         from motionloom.plots.rhythm import write_beats
 
-        write_beats(loaded, found, output)
+        write_beats(loaded, analysis, output)
     if json:
-        print_json({**found.as_dict(), "picture": str(output) if output else None})
+        print_json({**analysis.as_dict(), "picture": str(output) if output else None})
         return
-    _print_beats(found)
+    _print_beats(analysis)
     if output is not None:
         print(output)
 
 
 def _analyzed(texts: list[str], settings: BeatSettings) -> tuple[list[Motion], Beats]:
-    """Motions and their beats; those of a library as it knows them."""
+    """Motions and their beats; for takes of a library, the beats saved there."""
     from motionloom.library import beats as beats_of
 
     place, names = _in_library(texts)
@@ -93,7 +94,7 @@ def _analyzed(texts: list[str], settings: BeatSettings) -> tuple[list[Motion], B
 
 
 def _in_library(texts: list[str]) -> tuple[Path | None, list[str]]:
-    """The library and the names, if all texts are ``LIB:NAME`` or ``LIB:NAME+NAME`` of one."""
+    """Library and names, if all arguments name takes of one library."""
     parts = [text.partition(":") for text in texts if not Path(text).exists()]
     places = {place for place, _, _ in parts}
     if len(parts) != len(texts) or len(places) != 1 or not is_library(place := places.pop()):
@@ -102,11 +103,12 @@ def _in_library(texts: list[str]) -> tuple[Path | None, list[str]]:
     return Path(place), names
 
 
-def _save_beats(texts: list[str], settings: BeatSettings, *, json: bool) -> None:
-    place, names = _in_library(texts)
+def _save_beats(takes: list[str], settings: BeatSettings, *, json: bool) -> None:
+    place, names = _in_library(takes)
     if place is None:
         raise InvalidInput(
-            f"--save keeps beats with a library; name takes as LIB:NAME, got {' '.join(texts)}"
+            f"--save stores beats in a library, so takes must be written LIB:NAME; got "
+            f"{' '.join(takes)}"
         )
     changed = open_library(place).beats.set(
         "+".join(names), bpm=settings.bpm, first_beat=settings.first_beat
@@ -114,15 +116,15 @@ def _save_beats(texts: list[str], settings: BeatSettings, *, json: bool) -> None
     if json:
         print_json({"takes": list(changed), "bpm": settings.bpm, "first_beat": settings.first_beat})
     else:
-        remark(f"beats of {len(changed)} takes kept with {place}: {', '.join(changed[:8])}")
+        remark(f"beats of {len(changed)} takes saved in {place}: {', '.join(changed[:8])}")
 
 
-def _edit_beats(texts: list[str], move: list[str], add: list[float], remove: list[int]) -> None:
-    place, names = _in_library(texts)
+def _edit_beats(takes: list[str], move: list[str], add: list[float], remove: list[int]) -> None:
+    place, names = _in_library(takes)
     if place is None or len(names) != 1:
         raise InvalidInput(
             "--move, --add and --remove change the beats of one take of a library, LIB:NAME; "
-            f"got {' '.join(texts)}"
+            f"got {' '.join(takes)}"
         )
     moved = {}
     for text in move:
@@ -134,40 +136,41 @@ def _edit_beats(texts: list[str], move: list[str], add: list[float], remove: lis
     open_library(place).beats.edit(names[0], move=moved, add=add, remove=remove)
 
 
-def _print_beats(found: Beats) -> None:
-    sure = "as given" if found.given else f"confidence {found.confidence:.2f}"
-    if not found.rhythmic:
+def _print_beats(beats: Beats) -> None:
+    sure = "as given" if beats.given else f"confidence {beats.confidence:.2f}"
+    if not beats.rhythmic:
         print(f"no rhythm: {sure}, below {RHYTHMIC:g}")
-    if not len(found):
+    if not len(beats):
         return
     counted = (
-        f"{len(found)} beats, one every {found.period:.3f} s ({found.bpm:.1f} per minute), "
-        f"the first at {found.times[0]:.2f} s"
+        f"{len(beats)} beats, one every {beats.period:.3f} s ({beats.bpm:.1f} per minute), "
+        f"the first at {beats.times[0]:.2f} s"
     )
-    if found.rhythmic:
+    if beats.rhythmic:
         print(f"{counted}; {sure}")
     else:
         remark(f"best estimate: {counted}")
-    remark(f"  {found.landings.text}")
-    if found.given:
-        _check_given(found)
-    for other in found.alternatives[:3]:
+    remark(f"  {beats.landings.text}")
+    if beats.given:
+        _check_given(beats)
+    for other in beats.alternatives[:3]:
         ratio = f", {other.ratio} of the period" if other.ratio else ""
         remark(
-            f"  or one every {other.seconds:.3f} s ({60 / other.seconds:.1f} per minute{ratio}), "
-            f"relative strength {other.strength:.2f}"
+            f"  alternatively, one every {other.seconds:.3f} s ({60 / other.seconds:.1f} per "
+            f"minute{ratio}), relative strength {other.strength:.2f}"
         )
 
 
-def _check_given(found: Beats) -> None:
-    """Tell where the motion does not agree with a tempo or first beat by hand."""
+def _check_given(beats: Beats) -> None:
+    """Warn if the motion does not agree with a tempo or first beat set by hand."""
     import numpy as np
 
-    apart = float(np.median(np.diff(found.times))) if len(found) > 1 else found.period
-    if abs(apart / found.period - 1.0) > _OFF_TEMPO:
+    interval = float(np.median(np.diff(beats.times))) if len(beats) > 1 else beats.period
+    if abs(interval / beats.period - 1.0) > _OFF_TEMPO:
         remark(
-            f"warning: the motion does not keep this tempo: its beats, near a grid of "
-            f"{found.period:.3f} s, are {apart:.3f} s apart. Check --bpm, or give --first-beat, too"
+            f"warning: the motion does not follow this tempo: its beats come every "
+            f"{interval:.3f} s, not every {beats.period:.3f} s. Check --bpm, or also set "
+            f"--first-beat"
         )
-    elif found.landings.total and found.landings.coherence < found.landings.noise:
-        remark("warning: feet do not land on these beats: check --bpm and --first-beat")
+    elif beats.landings.total and beats.landings.coherence < beats.landings.noise:
+        remark("warning: the feet do not land on these beats. Check --bpm and --first-beat")

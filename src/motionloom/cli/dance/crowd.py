@@ -28,11 +28,17 @@ if TYPE_CHECKING:
 SUFFIXES = (".glb", ".gltf", ".usd", ".usda", ".usdc")
 VIEWS = (".png", ".svg", ".pdf", ".gif", ".mp4", ".html")
 
-Takes = Annotated[str | None, Argument("Use takes of this library. [built-in ones]", metavar="LIB")]
+Takes = Annotated[
+    str | None, Argument("Library with the takes to use. [built-in takes]", metavar="LIB")
+]
 Description = Annotated[Path | None, Argument("Crowd description, .toml or .json.", metavar="FILE")]
 Output = Annotated[
     Path,
-    Option("All characters: .glb, .gltf, .usd, .usda or .usdc.", "-o --output", metavar="FILE"),
+    Option(
+        "Output file with all characters: .glb, .gltf, .usd, .usda or .usdc.",
+        "-o --output",
+        metavar="FILE",
+    ),
 ]
 Bvh = Annotated[Path | None, Option("Also write one BVH file per character.", metavar="DIR")]
 TopView = Annotated[
@@ -48,7 +54,7 @@ Inspect = Annotated[Path | None, INSPECT]
 Details = Annotated[bool, DETAILS]
 Json = Annotated[bool, JSON]
 
-_MOST_FRAMES = 10_000_000  # of all characters together: some gigabytes
+_MOST_FRAMES = 10_000_000  # of all characters together; more would take several gigabytes
 
 
 def ballroom(
@@ -69,7 +75,7 @@ def ballroom(
 ) -> None:
     """Let couples dance around a ballroom, on the beat, without colliding.
 
-    By default they waltz. With a library they dance like its couples; --takes names couples as
+    By default they waltz. With a library, they dance like its couples; --takes selects couples as
     LEADER+FOLLOWER, with wildcards (60_*+61_*).
     """
     if room is not None:
@@ -105,7 +111,7 @@ def march(
 ) -> None:
     """Let soldiers march along a street in formation, in step.
 
-    By default the street has two corners. With a library they walk like its takes.
+    By default the street has two corners. With a library, they walk like its takes.
     """
     plan = _plan("march", given, library, description)
     views = top_view or []
@@ -129,7 +135,7 @@ def dancefloor(
     *,
     output: Annotated[
         Path,
-        Option("A .glb or .gltf file with all characters.", "-o --output", metavar="FILE"),
+        Option("Output file with all characters: .glb or .gltf.", "-o --output", metavar="FILE"),
     ],
     settings: DanceFloorSettings,
     floor: Annotated[
@@ -144,9 +150,10 @@ def dancefloor(
     details: Details = False,
     json: Json = False,
 ) -> None:
-    """Let characters dance next to each other, each at random, without colliding.
+    """Let characters dance next to each other in random order, without colliding.
 
-    By default they dance all motions with a label that begins with dance, or all motions.
+    By default they use the motions with a label that begins with dance, or all motions if there are
+    none.
     """
     from motionloom.formats import save
 
@@ -208,17 +215,18 @@ def _size(text: str, what: str, more: str = "") -> tuple[float, float]:
     return wide, deep
 
 
-# --- before the work --------------------------------------------------------------------------
+# --- checks before the slow work
+# --------------------------------------------------------------------------
 
 
 def _plan(
     kind: str, given: dict[str, Any], library: str | None, description: Path | None
 ) -> CrowdPlan:
-    """The plan of a crowd; a description may stand alone, without a library before it."""
+    """Plan of a crowd. The description may be the only argument, without a library before it."""
     if library is not None and Path(library).suffix.lower() in (".toml", ".json"):
         if description is not None:
             raise InvalidInput(
-                f"LIB comes first, then the crowd description; got {library} and {description}"
+                f"LIB must come before the crowd description; got {library} and {description}"
             )
         description, library = Path(library), None
     if library is not None:
@@ -252,17 +260,17 @@ def _check_files(
         raise InvalidInput(f"{bvh} is a file; --bvh must name a folder")
 
 
-def _check_suffix(path: Path, known: Sequence[str], what: str) -> None:
-    if path.suffix.lower() not in known:
-        raise InvalidInput(f"{path}: {what} {', '.join(known)}; got {path.suffix!r}")
+def _check_suffix(path: Path, suffixes: Sequence[str], what: str) -> None:
+    if path.suffix.lower() not in suffixes:
+        raise InvalidInput(f"{path}: {what} {', '.join(suffixes)}; got {path.suffix!r}")
 
 
 def _check_size(characters: int, seconds: float, fps: float) -> None:
     frames = round(characters * seconds * fps)
     if frames > _MOST_FRAMES:
         raise InvalidInput(
-            f"{characters} characters for {seconds:g} s are {frames:,} frames; one file holds "
-            f"at most {_MOST_FRAMES:,}. Use fewer seconds or characters"
+            f"{characters} characters for {seconds:g} s make {frames:,} frames; one file holds "
+            f"at most {_MOST_FRAMES:,}. Reduce --seconds or the number of characters"
         )
 
 
@@ -270,7 +278,7 @@ def _check_size(characters: int, seconds: float, fps: float) -> None:
 
 
 def _made(plan: CrowdPlan, what: str, *, quiet: bool) -> Any:
-    """Learn the choreography and make the crowd move, with remarks on takes and music."""
+    """Learn the choreography and synthesize the crowd, and print remarks on takes and music."""
     takes = plan.takes()
     with progress("analyzing takes", len(takes), quiet=quiet) as advance:
         steps = plan.choreography(takes, advance)
@@ -291,8 +299,8 @@ def _made(plan: CrowdPlan, what: str, *, quiet: bool) -> Any:
         music = settings.loaded_music(steps.meter)
     if music.path and music.meter % steps.meter and steps.meter % music.meter:
         remark(
-            f"{music.name} has {music.meter} beats per bar, the movements {steps.meter}: they "
-            "follow its beats, not its bars"
+            f"{music.name} has {music.meter} beats per bar, the movements {steps.meter}: the "
+            f"movements follow its beats, not its bars"
         )
     return plan.run(steps)
 
@@ -314,7 +322,7 @@ def _finish(
     *,
     details: bool = False,
 ) -> None:
-    """Write all characters; report as `text`, or as JSON."""
+    """Write all characters and print the report, as `text` or as JSON."""
     from motionloom.formats import save
 
     scene = made.scene

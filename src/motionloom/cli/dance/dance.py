@@ -1,4 +1,4 @@
-"""``motionloom dance``: a dance to a piece of music, made from takes."""
+"""``motionloom dance``: a dance to a piece of music, synthesized from takes."""
 
 from __future__ import annotations
 
@@ -40,13 +40,17 @@ def dance(
     *,
     output: Annotated[
         Path,
-        Option("A motion file, or .mp4: a video with the music.", "-o --output", metavar="FILE"),
+        Option(
+            "Output file: a motion, or a video with the music (.mp4).",
+            "-o --output",
+            metavar="FILE",
+        ),
     ],
     takes: Takes = None,
     choreography: Annotated[ChoreographySettings, Fields(without=("kind", "seed"))],
     graph: Annotated[
         Path | None,
-        Option("A choreography (.json) from motionloom movements.", metavar="FILE"),
+        Option("Choreography (.json) written by motionloom movements.", metavar="FILE"),
     ] = None,
     kind: Annotated[
         str | None,
@@ -61,7 +65,7 @@ def dance(
     ] = None,
     follow: Annotated[
         Path | None,
-        Option("Path to follow: CSV with columns seconds, x, z.", metavar="FILE"),
+        Option("Path to follow: a CSV file with columns seconds, x, z.", metavar="FILE"),
     ] = None,
     unsynced: Annotated[
         bool, Option("Do not align the movements with the music.", "--unsynced")
@@ -74,7 +78,7 @@ def dance(
     details: Annotated[bool, DETAILS] = False,
     json: Annotated[bool, JSON] = False,
 ) -> None:
-    """Dance to music: movements from takes, in a new order, on the beats of the music."""
+    """Synthesize a dance to music: movements of takes in a new order, on the beats of the music."""
     _check_output(output)
     if inspect is not None:
         check_picture(inspect)
@@ -85,7 +89,10 @@ def dance(
     if kind is None:
         steps = _choreography(lib, takes, graph, choreography, quiet=json)
     elif takes or graph or any(motion_choice(choreography).values()):
-        raise InvalidInput("--kind names a saved choreography; leave out --takes, --label, --graph")
+        raise InvalidInput(
+            "--kind selects a saved choreography, so it cannot be combined with --takes, --label "
+            "or --graph"
+        )
     else:
         steps = lib.choreographies.for_music(
             song, kind=None if kind == ANY else kind, meter=choreography.meter
@@ -107,7 +114,7 @@ def dance(
                 "fps": leader.fps,
                 "quality": made.quality().to_json(),
                 "sources": [source.as_dict() for source in leader.sources],
-                "beats_total": score.known,
+                "beats_total": score.expected,
                 "beats_within_one_frame": score.matched,
                 "beats_extra": score.extra,
                 "landings": landed.to_json(),
@@ -118,7 +125,7 @@ def dance(
     remark(
         f"{len(steps.movements)} movements of {steps.meter} beats in "
         f"{counted(len(steps.graph), 'node')}; "
-        f"{score.matched} of {score.known} beats within a frame of the music, {score.extra} extra"
+        f"{score.matched} of {score.expected} beats within a frame of the music, {score.extra} extra"
     )
     remark(landed.text)
     print_quality(made.quality(), details=details)
@@ -145,18 +152,18 @@ def _generated(song: str) -> bool:
 
 
 def _check_song(song: str, tempo: float | None) -> None:
-    """Raise before the takes are analyzed."""
+    """Raise if the music cannot be used, before the takes are analyzed."""
     if _generated(song):
         return
     if tempo is not None:
-        raise InvalidInput(f"--tempo is for a {TUNE}; {song} has its own tempo")
+        raise InvalidInput(f"--tempo is for a {TUNE}; {song} already has a tempo")
     if not Path(song).is_file():
-        raise InvalidInput(f"{song}: no such music file; give a file, or the word {TUNE}")
+        raise InvalidInput(f"{song}: no such music file; name a file, or write {TUNE}")
     from motionloom.library import AUDIO_SUFFIXES, MIDI_SUFFIXES
 
-    known = (*MIDI_SUFFIXES, *AUDIO_SUFFIXES)
-    if Path(song).suffix.lower() not in known:
-        raise InvalidInput(f"{song}: music is read from {', '.join(known)}")
+    suffixes = (*MIDI_SUFFIXES, *AUDIO_SUFFIXES)
+    if Path(song).suffix.lower() not in suffixes:
+        raise InvalidInput(f"{song}: music is read from {', '.join(suffixes)}")
 
 
 def _path(file: Path):
@@ -178,7 +185,7 @@ def _skeleton(file: Path) -> Skeleton:
 def _check_output(path: Path) -> None:
     from motionloom.formats import FORMATS
 
-    writes = {suffix for suffix, known in FORMATS.items() if "motion" in known.writes} | {".mp4"}
+    writes = {suffix for suffix, kind in FORMATS.items() if "motion" in kind.writes} | {".mp4"}
     if path.suffix.lower() not in writes:
         raise InvalidInput(
             f"{path}: a dance is written to {', '.join(sorted(writes))}; got {path.suffix!r}"
@@ -186,7 +193,7 @@ def _check_output(path: Path) -> None:
 
 
 def _write(made: Dance, path: Path) -> list[Path]:
-    """All characters in one glTF file; in other formats, one file each."""
+    """Write all characters to one glTF file, or to one file each in other formats."""
     from motionloom.formats import save
 
     motions, suffix = made.motions, path.suffix.lower()
@@ -203,7 +210,7 @@ def _write(made: Dance, path: Path) -> list[Path]:
 
 
 def _video(made: Dance, path: Path) -> Path:
-    """A video of the leader with the music, or with the notes of a score as tones."""
+    """Write a video of the leader with the music, or with the notes of a score as tones."""
     import tempfile
 
     from motionloom.plots.figures.animation import write_mp4

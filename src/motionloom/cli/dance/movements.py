@@ -16,10 +16,10 @@ if TYPE_CHECKING:
 
 Takes = Annotated[
     str | None,
-    Option("Names of takes; NAME+NAME were danced together.", metavar="NAME,..."),
+    Option("Takes to use; NAME+NAME were danced together.", metavar="NAME,..."),
 ]
 
-_SHOWN = 5  # takes without movements that are listed by name
+_SHOWN = 5  # maximum number of skipped takes listed by name
 
 
 def movements(
@@ -28,12 +28,14 @@ def movements(
     takes: Takes = None,
     graph: Annotated[Path | None, Option("Edit this choreography (.json).", metavar="FILE")] = None,
     saved: Annotated[
-        str | None, Option("Edit a choreography of the library.", metavar="NAME")
+        str | None, Option("Edit this choreography of the library.", metavar="NAME")
     ] = None,
     settings: ChoreographySettings,
     name: Annotated[
         str | None,
-        Option("Save it with the library, for motionloom dance --kind.", metavar="NAME"),
+        Option(
+            "Save the choreography in the library, for motionloom dance --kind.", metavar="NAME"
+        ),
     ] = None,
     add: Annotated[
         list[str] | None,
@@ -49,11 +51,15 @@ def movements(
     ] = None,
     output: Annotated[
         list[Path] | None,
-        Option(".json, .graphml, or a picture. May be repeated.", "-o --output", metavar="FILE"),
+        Option(
+            "Output file: .json, .graphml, or a picture. May be repeated.",
+            "-o --output",
+            metavar="FILE",
+        ),
     ] = None,
     json: Annotated[bool, JSON] = False,
 ) -> None:
-    """Cut takes into movements at their beats, and learn which may follow which.
+    """Cut takes into movements at their beats, and learn which movements can follow each other.
 
     Writes the movement transition graph; with --graph or --saved, edits one.
     """
@@ -92,16 +98,16 @@ def movements(
 
 
 def print_left_out(made: Choreography) -> None:
-    """List the takes without movements by reason; of many, the first few names."""
+    """List the takes without movements by reason, with at most a few names each."""
     from motionloom.motion.diagnostics.quality import grouped_reasons
 
     for why, names in grouped_reasons(made.left_out).items():
         more = f" and {len(names) - _SHOWN} more" if len(names) > _SHOWN else ""
-        remark(f"  left out {', '.join(names[:_SHOWN])}{more}: {why}")
+        remark(f"  skipped {', '.join(names[:_SHOWN])}{more}: {why}")
 
 
 def takes_from(text: str | None) -> list[str | list[str]] | None:
-    """Names of takes: separated by commas, ``+`` between those danced together."""
+    """Parse names of takes: commas separate takes, and ``+`` joins those danced together."""
     if text is None:
         return None
     return [word.split("+") if "+" in word else word for word in listed(text)]
@@ -130,7 +136,7 @@ def _edge(text: str, shape: str, parts: int) -> list[str]:
         if parts == 3:
             float(words[2])
     except ValueError:
-        raise InvalidInput(f"a transition is written {shape}; got {text!r}") from None
+        raise InvalidInput(f"a transition must be written as {shape}; got {text!r}") from None
     return words
 
 

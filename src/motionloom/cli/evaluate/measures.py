@@ -22,54 +22,58 @@ if TYPE_CHECKING:
     from motionloom.evaluation.protocol import Protocol
     from motionloom.evaluation.rank_correlation import Study
 
-_PAGES = (".md", ".html", ".csv", ".json")  # names of files, which a report is not
+_PAGES = (".md", ".html", ".csv", ".json")  # suffixes of files; a report is a folder
 
 
 @on_clusters
 def evaluate(
     library: Annotated[
-        Path | None, Argument("The library; not needed with --sets.", metavar="LIB")
+        Path | None, Argument("The library; optional with --sets.", metavar="LIB")
     ] = None,
     *,
     settings: EvaluateSettings,
     protocol: ProtocolSettings,
     output: Annotated[
         Path | None,
-        Option("Folder of a report; with --sets a page (.md).", "-o --output", metavar="DIR|PAGE"),
+        Option(
+            "Folder for the report; with --sets, a page (.md).", "-o --output", metavar="DIR|PAGE"
+        ),
     ] = None,
     workers: Annotated[int | None, WORKERS] = None,
     json: Annotated[bool, JSON] = False,
 ) -> None:
-    """Compare clip measures: every labeled clip as a query, once.
+    """Compare clip measures, with every labeled clip as the query once.
 
-    Prints mean average precision, how often the nearest clip has the query's label, and the
-    time taken. The report has similarity matrices, precision and recall, and all distances.
+    Prints the mean average precision, how often the nearest clip has the query's label, and the
+    time. The report contains similarity matrices, precision-recall curves and all distances.
 
-    With --sets every method is judged on labeled sets, with settings chosen without the set, the
-    performer or the class that it is judged on; LIB is then one more set.
+    With --sets, every method is evaluated on labeled sets, with settings tuned without the set,
+    performer or class it is evaluated on; LIB is then an additional set.
     """
     if protocol.sets is not None:
         _evaluate_sets(library, settings, protocol, output, workers, json)
         return
     if library is None:
-        raise InvalidInput("evaluate needs a library, or labeled sets (--sets)")
+        raise InvalidInput("evaluate needs a library or labeled sets (--sets)")
     is_file = output is not None and (output.suffix in _PAGES or output.exists())
     if output is not None and is_file and not output.is_dir():
         raise InvalidInput(f"{output}: a report is a folder with tables and pictures, not a file")
     lib = open_library(library)
     count = len(settings.methods or DEFAULT_METHODS)
     with progress("comparing", count, quiet=json) as advance:
-        found = lib.evaluate(settings, workers=workers, progress=advance)
+        evaluation = lib.evaluate(settings, workers=workers, progress=advance)
     files = []
     if output is not None:
         from motionloom.plots.pages.evaluation_report import write_clip_report
 
-        files = write_clip_report(found, output)
+        files = write_clip_report(evaluation, output)
     if json:
         report = str(files[0]) if files else None
-        print_json({**found.to_json(), "report": report, "files": [str(file) for file in files]})
+        print_json(
+            {**evaluation.to_json(), "report": report, "files": [str(file) for file in files]}
+        )
     else:
-        _print_scores(found)
+        _print_scores(evaluation)
         for file in files[:1]:
             print(file)
 
@@ -86,12 +90,12 @@ def _evaluate_sets(
     from motionloom.evaluation.settings import clip_methods
 
     if output is not None and output.suffix != ".md":
-        raise InvalidInput(f"{output}: with --sets the output is a page, a file that ends in .md")
+        raise InvalidInput(f"{output}: with --sets, the output must be a .md file")
     clips, queries = chosen_sets(protocol.sets)
     methods = len(settings.methods or clip_methods())
     count = methods * (len(clips) + (library is not None)) + len(queries)
     with progress("judging", count, quiet=json) as advance:
-        found = run_protocol(
+        results = run_protocol(
             protocol,
             methods=None if settings.methods is None else tuple(settings.methods),
             own=None if library is None else open_library(library).store,
@@ -100,11 +104,11 @@ def _evaluate_sets(
             workers=workers,
             progress=advance,
         )
-    page = None if output is None else write_page(found, output)
+    page = None if output is None else write_page(results, output)
     if json:
-        print_json({**found.to_json(), "page": None if page is None else str(page)})
+        print_json({**results.to_json(), "page": None if page is None else str(page)})
         return
-    for judged in (found.clips, found.queries):
+    for judged in (results.clips, results.queries):
         if judged is not None:
             _print_protocol(judged)
     if page is not None:
@@ -114,31 +118,34 @@ def _evaluate_sets(
 def _print_protocol(judged: Protocol) -> None:
     from rich.table import Table
 
-    table = Table(title="mean average precision, settings chosen without the set (95 % interval)")
+    table = Table(title="mean average precision, settings tuned without the set (95 % interval)")
     table.add_column("method")
     for name, items in judged.items.items():
         table.add_column(f"{name} ({items})", justify="right")
     table.add_column("mean", justify="right")
     table.add_column("may be the default")
     for method in sorted(judged.methods, key=judged.mean, reverse=True):
-        held = [each[method] for each in judged.scores.values()]
+        cells = [each[method] for each in judged.scores.values()]
         table.add_row(
             method,
-            *(f"{one.score:.3f} ({one.low:.2f}-{one.high:.2f})" for one in held),
+            *(
+                f"{interval.score:.3f} ({interval.low:.2f}-{interval.high:.2f})"
+                for interval in cells
+            ),
             f"{judged.mean(method):.3f}",
             "yes" if judged.may_be_default(method) else "no",
         )
     print_table(table)
 
 
-def _print_scores(found: Evaluation) -> None:
+def _print_scores(evaluation: Evaluation) -> None:
     from rich.table import Table
 
-    table = Table(title=f"{len(found.clips)} clips with {len(found.label_counts)} labels")
+    table = Table(title=f"{len(evaluation.clips)} clips with {len(evaluation.label_counts)} labels")
     table.add_column("method")
     for name in ("mean average precision", "nearest neighbor", "seconds", "per pair"):
         table.add_column(name, justify="right")
-    for name, score in found.methods.items():
+    for name, score in evaluation.methods.items():
         table.add_row(
             name,
             f"{score.mean_average_precision:.3f}",
@@ -147,13 +154,16 @@ def _print_scores(found: Evaluation) -> None:
             f"{1e6 * score.seconds_per_pair:.3g} µs",
         )
     print_table(table)
-    for name, reason in list(found.left_out.items())[:5]:
-        remark(f"left out: {name} ({reason})")
-    for name, score in found.methods.items():
+    for name, reason in list(evaluation.left_out.items())[:5]:
+        remark(f"excluded: {name} ({reason})")
+    for name, score in evaluation.methods.items():
         if score.joints_missing:
             remark(f"{name} compares the joints that all clips have: {', '.join(score.joints)}")
-    if found.unmatched:
-        remark(f"{len(found.unmatched)} labels name no motion: {found.unmatched[0]} ...")
+    if evaluation.unmatched:
+        remark(
+            f"{len(evaluation.unmatched)} labels do not match any motion: "
+            f"{evaluation.unmatched[0]} ..."
+        )
 
 
 @on_clusters
@@ -164,7 +174,7 @@ def study(
     output: Annotated[
         Path,
         Option(
-            "Heat map (.png, .svg, .pdf); a CSV file is written beside it.",
+            "Heat map (.png, .svg, .pdf); the numbers go to a CSV file with the same name.",
             "-o --output",
             metavar="FILE",
         ),
@@ -173,8 +183,8 @@ def study(
 ) -> None:
     """Compare feature sets and frame distances on a library.
 
-    Writes a heat map of Spearman rank correlations between all of them, on poses and on
-    segments, and a CSV file with the numbers beside it.
+    Writes a heat map of the Spearman rank correlations between all of them, on poses and on
+    segments, and a CSV file with the numbers.
     """
     check_picture(output)
     from motionloom.evaluation.rank_correlation import step_count
@@ -182,41 +192,41 @@ def study(
 
     lib = open_library(library)
     with progress("comparing", step_count(settings), quiet=json) as advance:
-        found = lib.study(settings, progress=advance)
-    picture = write_rank_correlations(found, output)
-    table = found.save_csv(output.with_suffix(".csv"))
+        correlations = lib.study(settings, progress=advance)
+    picture = write_rank_correlations(correlations, output)
+    table = correlations.save_csv(output.with_suffix(".csv"))
     if json:
-        print_json(_as_dict(found, picture, table))
+        print_json(_as_dict(correlations, picture, table))
     else:
-        _print_study(found, picture, table)
+        _print_study(correlations, picture, table)
 
 
-def _as_dict(found: Study, picture: Path, table: Path) -> dict:
+def _as_dict(study: Study, picture: Path, table: Path) -> dict:
     return {
-        "measures": list(found.measures),
-        "poses": found.poses.round(4),
-        "segments": found.segments.round(4),
+        "measures": list(study.measures),
+        "poses": study.poses.round(4),
+        "segments": study.segments.round(4),
         "clips": [
             {"motion": clip.motion, "start_frame": clip.start_frame, "end_frame": clip.end_frame}
-            for clip in found.clips
+            for clip in study.clips
         ],
-        "frames": found.frames,
-        "queries": found.queries,
-        "neighbors": found.neighbors,
-        "ranked": found.ranked,
-        "seed": found.seed,
+        "frames": study.frames,
+        "queries": study.queries,
+        "neighbors": study.neighbors,
+        "ranked": study.ranked,
+        "seed": study.seed,
         "picture": str(picture),
         "csv": str(table),
     }
 
 
-def _print_study(found: Study, picture: Path, table: Path) -> None:
+def _print_study(study: Study, picture: Path, table: Path) -> None:
     remark(
-        f"{len(found.clips)} clips, {found.frames} frames; rank correlation with "
-        f"{found.measures[0]} over its nearest neighbors:"
+        f"{len(study.clips)} clips, {study.frames} frames; rank correlation with "
+        f"{study.measures[0]} over its nearest neighbors:"
     )
     for name, pose, segment in zip(
-        found.measures[1:], found.poses[0, 1:], found.segments[0, 1:], strict=True
+        study.measures[1:], study.poses[0, 1:], study.segments[0, 1:], strict=True
     ):
         remark(f"  {name:<8} {pose:5.2f} on poses  {segment:5.2f} on segments")
     print(picture)

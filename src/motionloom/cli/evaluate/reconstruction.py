@@ -18,11 +18,11 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, kw_only=True)
 class EvaluateReconstructSettings(Settings):
-    """Which motions are reconstructed, and from which markers."""
+    """Choice of motions to reconstruct, and of markers."""
 
     motions: Names = setting(None, "Motions to reconstruct.", metavar="NAME,...", commas=True)
     random: int | None = setting(
-        None, "Reconstruct this many motions of different performers, drawn by the seed."
+        None, "Number of motions to reconstruct, drawn at random from different performers."
     )
     exclude_subject: bool = setting(
         False,
@@ -30,11 +30,11 @@ class EvaluateReconstructSettings(Settings):
         "of subjects who share takes.",
     )
     mode: Literal["offline", "online"] = setting("offline", "Offline or online reconstruction.")
-    features: str = setting("e15", "Features by which neighbors are searched.")
+    features: str = setting("e15", "Features for the neighbor search.")
     noise: float = setting(1.0, "Noise of the markers.", unit="mm")
     missing: float = setting(0.0, "Share of marker samples that are missing.")
-    lose: str | None = setting(None, "Lose the marker of this role for one second.", metavar="ROLE")
-    seed: int = setting(0, "Random seed of noise, gaps and choice of motions.", least=0)
+    lose: str | None = setting(None, "Hide the marker of this role for one second.", metavar="ROLE")
+    seed: int = setting(0, "Random seed for noise, gaps and the choice of motions.", least=0)
 
 
 @on_clusters
@@ -46,9 +46,9 @@ def evaluate_reconstruct(
 ) -> None:
     """Reconstruct motions of a library from six of their joints, and measure the error.
 
-    The error is the distance between true and reconstructed joints in the world, without
-    alignment; joints at one position count once. Averaged over the joints of each frame, then
-    mean and maximum over the frames. The motion itself and all motions that repeat it are
+    The error is the distance between true and reconstructed joints in world space, without
+    alignment; joints at the same position count once. It is averaged over the joints of each frame;
+    the mean and the maximum over the frames are printed. The motion itself and all copies of it are
     excluded from the prior.
     """
     from motionloom.evaluation.reconstruction import (
@@ -62,7 +62,9 @@ def evaluate_reconstruct(
     if settings.random is not None:
         names = [*names, *varied_motions(lib.store, settings.random, seed=settings.seed)]
     if not names:
-        raise InvalidInput("choose motions to reconstruct: --motions NAME,... or --random COUNT")
+        raise InvalidInput(
+            "no motions to reconstruct; choose some with --motions NAME,... or --random COUNT"
+        )
     errors = []
     with progress("reconstructing", len(names), quiet=json) as advance:
         for error in evaluate_reconstructions(
@@ -103,5 +105,5 @@ def _as_dict(error: ReconstructionError) -> dict:
 def _print_error(error: ReconstructionError) -> None:
     print(
         f"{error.motion}: {error.mean_cm:.2f} cm, at most {error.max_cm:.2f} cm, "
-        f"{len(error.frames)} frames; {len(error.left_out)} motions left out"
+        f"{len(error.frames)} frames; {len(error.left_out)} motions excluded"
     )

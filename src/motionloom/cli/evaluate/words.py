@@ -1,4 +1,4 @@
-"""``motionloom evaluate-captions`` and ``evaluate-sentences``: words against labels."""
+"""``motionloom evaluate-captions`` and ``evaluate-sentences``: captions and text search."""
 
 from __future__ import annotations
 
@@ -22,23 +22,23 @@ def evaluate_sentences(
     *,
     json: Annotated[bool, JSON] = False,
 ) -> None:
-    """Score finding by sentences: how often the take is among the first ten.
+    """Score text search: how often the described take is among the first ten results.
 
-    For each sentence, all takes of the performers in its fold are ranked; words are learned from
-    the labels and sentences of the other performers.
+    Performers are divided into folds. Each sentence ranks the takes of its fold; words are learned
+    from the labels and sentences of the other performers.
     """
     from motionloom.library import evaluate_sentences as score
 
     lib = open_library(library)
     with progress("describing", len(lib), quiet=json) as advance:
-        found = score(lib, sentences, settings, progress=advance)
+        scores = score(lib, sentences, settings, progress=advance)
     if json:
-        print_json(asdict(found))
+        print_json(asdict(scores))
         return
-    print(f"recall at 10 of {found.sentences} sentences, among {_among(found.takes)} takes")
-    print(f"captions and learned words  {found.motion:.3f}")
-    print(f"with labels                {found.with_labels:.3f}")
-    print(f"chance                     {found.chance:.3f}")
+    print(f"recall at 10 for {scores.sentences} sentences, among {_among(scores.takes)} takes")
+    print(f"captions and learned words  {scores.motion:.3f}")
+    print(f"with labels                {scores.with_labels:.3f}")
+    print(f"chance                     {scores.chance:.3f}")
 
 
 def evaluate_captions(
@@ -46,13 +46,13 @@ def evaluate_captions(
     *,
     output: Annotated[
         Path | None,
-        Option("Write the table to a page (.md).", "-o --output", metavar="PAGE"),
+        Option("Write the table to a Markdown file (.md).", "-o --output", metavar="PAGE"),
     ] = None,
     json: Annotated[bool, JSON] = False,
 ) -> None:
-    """Compare captions with labels: recall and precision of what each class should show.
+    """Compare captions with labels: recall and precision of the events expected for each class.
 
-    Captions use fixed rules, and nothing is learned from the sets.
+    Captions follow fixed rules; nothing is learned from the sets.
     """
     from motionloom.evaluation.captions import (
         caption_page,
@@ -63,7 +63,7 @@ def evaluate_captions(
     )
 
     if output is not None and output.suffix != ".md":
-        raise InvalidInput(f"{output}: the output is a page, a file that ends in .md")
+        raise InvalidInput(f"{output}: the output must be a .md file")
     with progress("captioning", len(chosen_sets(settings)), quiet=json) as advance:
         rows = score_captions(settings, advance)
     page = None if output is None else write_caption_page(rows, output)

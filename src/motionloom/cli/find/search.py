@@ -31,14 +31,14 @@ if TYPE_CHECKING:
 
 
 _QUERY = Argument(
-    "NAME:START-END in frames, or in seconds with an s; or a file, with or without a range.",
+    "NAME:START-END, in frames or, with an s, in seconds; or a file, with or without a range.",
     metavar="QUERY",
 )
 _SHEET = Option("Write a page with all matches, animated (.html).", metavar="FILE")
 _STRIP = Option("Draw the query and the best matches (.png, .pdf).", metavar="FILE", expert=True)
-# A hint is printed for smaller families, unless the limit is this large already.
+# A hint is printed for smaller families, unless the limit is already this large.
 _FEW, _FAR = 3, 0.2
-_LONG_QUERY = 15.0  # seconds; longer than an action
+_LONG_QUERY = 15.0  # seconds; longer than a single action
 
 
 @on_clusters
@@ -53,10 +53,10 @@ def search(
     strip: Annotated[Path | None, _STRIP] = None,
     json: Annotated[bool, JSON] = False,
 ) -> None:
-    """Find everything in a library that resembles a segment of motion.
+    """Find all motion in a library that is similar to a segment.
 
-    Matches are printed by rank, nearest first; the query itself, if it is in the library, comes
-    first with distance 0.
+    Matches are printed by rank, nearest first. If the query is in the library, it comes first, with
+    distance 0.
     """
     _check_targets(sheet, strip)
     lib = open_library(library)
@@ -68,7 +68,7 @@ def search(
     else:
         _print_matches(matches)
         if len(matches) == settings.max == SearchSettings().max:
-            remark(f"these are the first {settings.max}; --max N prints more")
+            remark(f"only the first {settings.max}; --max N shows more")
 
 
 @on_clusters
@@ -83,12 +83,16 @@ def family(
     ] = None,
     graphml: Annotated[
         Path | None,
-        Option("Write the match graph for Gephi, yEd, NetworkX ...", metavar="FILE", expert=True),
+        Option(
+            "Write the match graph as GraphML, for Gephi, yEd or NetworkX.",
+            metavar="FILE",
+            expert=True,
+        ),
     ] = None,
     sweep: Annotated[
         Path | None,
         Option(
-            "Draw the family's size over the join distance (.png, .svg, .pdf).",
+            "Plot the size of the family against the join distance (.png, .svg, .pdf).",
             metavar="FILE",
             expert=True,
         ),
@@ -99,7 +103,7 @@ def family(
     strip: Annotated[Path | None, _STRIP] = None,
     json: Annotated[bool, JSON] = False,
 ) -> None:
-    """Find what resembles the query, then what resembles that, until nothing new appears.
+    """Find motion similar to the query, then motion similar to the matches, and so on.
 
     Members are printed by their distance to the query in the match graph.
     """
@@ -108,86 +112,91 @@ def family(
         if picture is not None:
             check_picture(picture)
     lib = open_library(library)
-    found = lib.family(query, settings)
+    members = lib.family(query, settings)
     if sweep is not None:
         from motionloom.library import family_sweep
         from motionloom.plots.match_graph import write_sweep
 
         swept = family_sweep(lib, query, settings)
-        write_sweep(swept, sweep, used=found.join_distance)
-        remark(f"sizes of the family drawn to {sweep}")
+        write_sweep(swept, sweep, used=members.join_distance)
+        remark(f"plot of family sizes written to {sweep}")
     if graphml is not None:
-        remark(f"match graph written to {found.write_graphml(graphml)}")
+        remark(f"match graph written to {members.write_graphml(graphml)}")
     if output is not None:
         from motionloom.plots.match_graph import write_match_graph
 
-        clips = [lib[node.motion][node.start_frame : node.end_frame] for node in found.nodes[1:]]
-        write_match_graph(found, [lib.clip(query), *clips], output)
+        clips = [lib[node.motion][node.start_frame : node.end_frame] for node in members.nodes[1:]]
+        write_match_graph(members, [lib.clip(query), *clips], output)
         remark(f"match graph drawn to {output}")
-    export_clips(lib, found.matches, export, to, quiet=json)
-    _write(lib, query, found.matches, sheet, strip)
+    export_clips(lib, members.matches, export, to, quiet=json)
+    _write(lib, query, members.matches, sheet, strip)
     if json:
-        print_json(found.to_json())
+        print_json(members.to_json())
     else:
-        _print_matches(found.matches)
-        edges = counted(len(found.edges), "edge")
-        remark(f"{counted(len(found.nodes), 'node')} with the query, {edges}")
-        _tell_limit(found)
-        _tell_cut_edges(found)
-        if found.unclear:
+        _print_matches(members.matches)
+        edges = counted(len(members.edges), "edge")
+        remark(f"{counted(len(members.nodes), 'node')} with the query, {edges}")
+        _tell_limit(members)
+        _tell_cut_edges(members)
+        if members.unclear:
             remark(
-                f"{counted(len(found.unclear), 'edge')} without a time alignment in the valid "
-                "region; --clear leaves them out"
+                f"{counted(len(members.unclear), 'edge')} without a time alignment in the valid "
+                "region; --clear excludes them"
             )
-        _hint_at_long_query(lib, found)
-        hint_at_small_family(found)
+        _hint_at_long_query(lib, members)
+        hint_at_small_family(members)
 
 
 def _tell_limit(family: Family) -> None:
-    """Say which join distance was chosen, and why."""
+    """Print which join distance was chosen, and why."""
     if family.sweep is None or not len(family.matches):
         return
     low, high = family.sweep.plateau
     unit = family.matches.unit
     remark(
-        f"joined up to {family.join_distance:.3g} {unit}: the family is the same from {low:.3g} to "
+        f"join distance {family.join_distance:.3g} {unit}: the family is the same from "
+        f"{low:.3g} to "
         f"{high:.3g} {unit}; --join-distance sets another limit, --sweep draws the sizes"
     )
 
 
 def _tell_cut_edges(family: Family) -> None:
-    """Name the edges that most members hang on: the first to doubt."""
+    """Print the edges that connect the most members: check these first."""
     most = [edge for edge in family.cut_edges if edge.cuts_off > 1][:3]
     for edge in most:
         a, b = family.nodes[edge.a].text, family.nodes[edge.b].text
-        remark(f"{edge.cuts_off} members hang on one edge, {a} to {b} ({edge.cost:.3f})")
+        remark(
+            f"{edge.cuts_off} members are connected by a single edge, {a} to {b} ({edge.cost:.3f})"
+        )
 
 
 def _hint_at_long_query(lib: Library, family: Family) -> None:
-    """Suggest a segment where the query is a long take: families are of single actions."""
+    """Suggest a segment if the query is a long take, because a family contains a single action."""
     node = family.nodes[0]
     seconds = (node.end_frame - node.start_frame) / lib.store.entry(node.motion).fps
     if len(family.matches) < _FEW and seconds > _LONG_QUERY:
         remark(
-            f"the query lasts {seconds:.0f} s; families are of single actions: name the frames of "
-            f"one, as in {node.motion}:START-END"
+            f"the query lasts {seconds:.0f} s; a family contains a single action. Name the "
+            f"frames of one action, as in {node.motion}:START-END"
         )
 
 
 def hint_at_small_family(family: Family) -> None:
-    """Suggest a larger limit where a family has hardly a member."""
+    """Suggest a larger limit if the family has hardly any members."""
     used = family.join_distance
     if used is None or len(family.matches) >= _FEW or used > _FAR:
         return
     remark(
-        f"a small family: members are within {used:.3g} {family.matches.unit} of each other. Other "
-        f"performers and freer actions need more; try --join-distance {1.5 * used:.2g}, then "
-        f"{2 * used:.2g}, and look at the distances of motionloom search --rank distance"
+        f"this family is small: its members are within {used:.3g} {family.matches.unit} of each "
+        f"other. Other performers and more varied actions need a larger limit: try "
+        f"--join-distance {1.5 * used:.2g}, then "
+        f"{2 * used:.2g}, and compare with the distances that motionloom search --rank distance "
+        f"prints"
     )
 
 
 def _check_targets(sheet: Path | None, strip: Path | None) -> None:
-    """Check file names before the search."""
+    """Check the names of output files before the search."""
     if sheet is not None and sheet.suffix.lower() not in (".html", ".htm"):
         raise InvalidInput(f"{sheet}: a sheet is a web page; its name must end in .html")
     if strip is not None and strip.suffix.lower() not in (".png", ".pdf"):
@@ -248,7 +257,7 @@ def _print_matches(matches: Matches) -> None:
         ("", "right"), ("motion", "left"), ("frames", "left"), ("seconds", "left"),
         ("distance", "right"), ("tier", "right"), *both, ("label", "left"),
     ):  # fmt: skip
-        # Names of motions are copied into further commands: other columns give way to them.
+        # Users copy the names of motions into other commands, so these columns are never cut.
         least = min(longest, 40) if name == "motion" else None
         table.add_column(name, justify=side, min_width=least)  # type: ignore[arg-type]
     for rank, match in enumerate(matches, start=1):

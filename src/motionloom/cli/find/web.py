@@ -1,4 +1,4 @@
-"""``motionloom web``: match webs of all pairs of motions, for searches at the speed of a slider."""
+"""``motionloom web``: match webs of all pairs of motions, for interactive searches."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from motionloom.search.settings import FAMILY_DISTANCE, WebSettings
 if TYPE_CHECKING:
     from motionloom.library import LeftToBuild, Library
 
-_WORTH_TELLING = 5.0  # seconds; shorter builds are not announced
+_WORTH_TELLING = 5.0  # seconds; no estimate is printed for shorter builds
 
 
 @on_clusters
@@ -24,7 +24,7 @@ def web(
     library: Annotated[Path, LIB],
     what: Annotated[
         list[str],
-        Argument("Build all webs; or draw that of two motions, with -o.", metavar="build | A B"),
+        Argument("Build all webs, or draw the web of two motions with -o.", metavar="build | A B"),
     ],
     settings: WebSettings,
     *,
@@ -38,23 +38,23 @@ def web(
     ] = None,
     max_distance: Annotated[
         float,
-        Option("For --query: mean distance per cell of a match, at most (m)."),
+        Option("With --query: maximum mean distance per cell of a match (m)."),
     ] = FAMILY_DISTANCE,
     workers: Annotated[int | None, WORKERS] = None,
     json: Annotated[bool, JSON] = False,
 ) -> None:
-    """Build the match webs of a library, or draw that of two motions.
+    """Build the match webs of a library, or draw the web of two motions.
 
-    Each pair of motions is compared once, and the web of their similar segments is kept with the
-    library, for searches at the speed of a slider. Pairs that have been built are skipped: run
-    the same command to continue after an interruption, or when motions have been added.
+    Each pair of motions is compared once, and the web of their similar segments is stored in the
+    library, so that searches become interactive. Existing webs are skipped: run the same command to
+    continue after an interruption, or after adding motions.
     """
     if len(what) == 2:
         _draw(open_library(library), what[0], what[1], settings, output, query, max_distance, json)
         return
     if what != ["build"]:
         raise InvalidInput(
-            f"web takes the word build, or the names of two motions; got {' '.join(what)!r}"
+            f"web expects the word build or the names of two motions; got {' '.join(what)!r}"
         )
     if output is not None or query is not None:
         raise InvalidInput(
@@ -70,7 +70,7 @@ def web(
         print_json(asdict(report))
         return
     for name, reason in report.left_out.items():
-        remark(f"{name} was left out: {reason}")
+        remark(f"skipped {name}: {reason}")
     print(
         f"{report.motions} motions, {report.pairs} pairs, {report.built} of them built in "
         f"{report.seconds:.1f} s; {report.bytes / 1e6:.1f} MB"
@@ -102,20 +102,20 @@ def _draw(
     from motionloom.plots.distance_matrix import write_match_web
 
     if output is None:
-        raise InvalidInput("a picture of two motions needs a file: -o web.png")
+        raise InvalidInput("a picture of two motions needs an output file, such as -o web.png")
     check_picture(output)
     pair = lib.compare(a, b, settings.web)
-    web, rows, found = pair.web(), None, []
+    web, rows, sequences = pair.web(), None, []
     if query is not None:
         part = lib.compare(f"{a}:{query}", b, settings.web)
-        rows, found = part.rows, part.sequences(web, max_distance=max_distance)
+        rows, sequences = part.rows, part.sequences(web, max_distance=max_distance)
     write_match_web(
-        pair.matrix(), web, output, names=(a, b), query=rows, matches=found, alpha=pair.alpha
+        pair.matrix(), web, output, names=(a, b), query=rows, matches=sequences, alpha=pair.alpha
     )
     if json:
         matches = [
-            {"start": one.start / web.rate, "end": one.end / web.rate, "distance": one.distance}
-            for one in found
+            {"start": each.start / web.rate, "end": each.end / web.rate, "distance": each.distance}
+            for each in sequences
         ]
         print_json(
             {

@@ -1,4 +1,4 @@
-"""``motionloom find`` and ``clusters``: motions by words, and what a library holds."""
+"""``motionloom find`` and ``clusters``: motions by words, and groups of similar takes."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 def find(
     library: Annotated[Path, LIB],
-    words: Annotated[list[str], Argument("What to look for.", metavar="TEXT")],
+    words: Annotated[list[str], Argument("Description of the motion.", metavar="TEXT")],
     settings: FindSettings,
     *,
     export: Annotated[Path | None, EXPORT] = None,
@@ -26,23 +26,23 @@ def find(
 ) -> None:
     """Find motions by describing them: "right foot kicks high, then turns left".
 
-    Motions whose name or labels contain all words come first; the others are found by what they
-    show, and by words that motions like them are called. The segment with the events is printed.
+    Motions whose name or labels contain all words come first. The others are ranked by the events
+    they show and by the labels of similar motions. The segment with the events is printed.
     """
     lib = open_library(library)
     if not len(lib):
         raise InvalidInput(f"{library}: the library is empty; import motions first")
     text = " ".join(words)
     with progress("describing", len(lib), quiet=json) as advance:
-        found = lib.find(text, settings, progress=advance)
-    if not found and found.unknown:
-        unknown = ", ".join(repr(word) for word in found.unknown)
+        results = lib.find(text, settings, progress=advance)
+    if not results and results.unknown:
+        unknown = ", ".join(repr(word) for word in results.unknown)
         raise InvalidInput(
-            f"no motion is described by {unknown}; texts are English, or words of your own labels"
+            f"no motion is described by {unknown}; use English words, or words from your labels"
         )
-    # Motions in which nothing of the text was found are ranked as well, last.
-    shown = [each for each in found if each.sources] or list(found)
-    # Of a motion that is neither called so nor shows it anywhere there is nothing to cut out.
+    # Motions without any of the described events are ranked last, but not dropped.
+    shown = [each for each in results if each.sources] or list(results)
+    # A motion that neither has these words nor shows the events has no segment to cut.
     clips = [each for each in shown if not each.whole or {"name", "label"} & set(each.sources)]
     export_clips(lib, clips, export, to, quiet=json)
     if json:
@@ -51,8 +51,10 @@ def find(
     for each in shown:
         place = each.motion if each.whole else str(each)
         print("  ".join([place, each.text or ", ".join(lib.labels[each.motion])]).rstrip())
-    for word, near in found.unknown.items():
-        remark(f"no motion is described by {word!r}" + (f"; {near!r} was looked for" * bool(near)))
+    for word, near in results.unknown.items():
+        remark(
+            f"no motion is described by {word!r}" + (f"; {near!r} was used instead" * bool(near))
+        )
     remark(f"{counted(len(shown), 'result')} of {counted(len(lib), 'motion')}")
 
 
@@ -76,31 +78,31 @@ def clusters(
     settings: ClusterSettings,
     json: Annotated[bool, JSON] = False,
 ) -> None:
-    """Put takes that are alike into clusters, with a name for each from captions.
+    """Group similar takes into clusters, and name each cluster after its captions.
 
-    For a first look at takes without labels. Prints the number of takes, the kind, whether there is
-    a rhythm, the name, and the most typical takes of each cluster, the largest first.
+    This gives a first look at takes without labels. For each cluster, largest first, it prints the
+    number of takes, the kind, whether there is a rhythm, the name, and the most typical takes.
     """
     lib = open_library(library)
     with progress("describing", len(lib), quiet=json) as advance:
-        found = lib.clusters(settings, progress=advance)
+        groups = lib.clusters(settings, progress=advance)
     if json:
         print_json(
             [
                 {
-                    "name": one.name,
-                    "kind": one.kind,
-                    "motions": list(one.motions),
-                    "seconds": round(one.seconds, 3),
-                    "spread": round(one.spread, 3),
-                    "rhythmic": one.rhythmic,
+                    "name": group.name,
+                    "kind": group.kind,
+                    "motions": list(group.motions),
+                    "seconds": round(group.seconds, 3),
+                    "spread": round(group.spread, 3),
+                    "rhythmic": group.rhythmic,
                 }
-                for one in found
+                for group in groups
             ]
         )
         return
-    for one in found:
-        some = ", ".join(one.motions[:3]) + (", ..." if len(one) > 3 else "")
-        rhythm = "rhythm" if one.rhythmic else ""
-        print(f"{len(one):5}  {one.kind:<11}{rhythm:<7}{one.name:<20}{some}")
-    remark(f"{counted(len(found), 'cluster')} of {counted(sum(map(len, found)), 'motion')}")
+    for group in groups:
+        some = ", ".join(group.motions[:3]) + (", ..." if len(group) > 3 else "")
+        rhythm = "rhythm" if group.rhythmic else ""
+        print(f"{len(group):5}  {group.kind:<11}{rhythm:<7}{group.name:<20}{some}")
+    remark(f"{counted(len(groups), 'cluster')} of {counted(sum(map(len, groups)), 'motion')}")

@@ -1,1 +1,1 @@
-"""Commands on files and libraries: contents, diagnostics, conversion, import, labels."""
+"""Commands for files and libraries: contents, diagnostics, conversion, import, labels."""

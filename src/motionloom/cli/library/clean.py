@@ -21,11 +21,11 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Cleaned:
-    """Result for one motion: a row of the table, an object of the JSON list."""
+    """Result for one motion: a row of the table, or an object in the JSON list."""
 
     motion: str
     file: str
-    slide_before_cm: float | None  # None: no contact found
+    slide_before_cm: float | None  # None: no foot contact found
     slide_after_cm: float | None
     speed_before_cm_s: float | None
     speed_after_cm_s: float | None
@@ -38,15 +38,18 @@ class Cleaned:
 
 
 def clean(
-    source: Annotated[str, Argument("What to clean.", metavar="FILE|FOLDER|LIB|LIB:NAME")],
+    source: Annotated[
+        str,
+        Argument("File, folder, library or motion to clean.", metavar="FILE|FOLDER|LIB|LIB:NAME"),
+    ],
     output: Annotated[
         Path,
-        Option("File to write; a folder where many are read.", "-o --output", metavar="OUT"),
+        Option("Output file, or a folder for several motions.", "-o --output", metavar="OUT"),
     ],
     settings: CleanSettings,
     json: Annotated[bool, JSON] = False,
 ) -> None:
-    """Remove foot skate, and print the slide in centimeters before and after."""
+    """Remove foot skate, and print how far the feet slide before and after, in centimeters."""
     if Path(source).is_dir():
         rows, failed = _clean_all(Path(source), output, settings, quiet=json)
     else:
@@ -66,7 +69,7 @@ def clean(
         _print_table(rows)
     bare = [row.motion for row in rows if not row.contacts]
     if bare:
-        remark(f"no contact found, feet left as they are: {', '.join(bare)}")
+        remark(f"no foot contacts found, feet unchanged: {', '.join(bare)}")
     for row in failed:
         remark(f"failed   {row['file']}: {row['reason']}")
     if failed:
@@ -76,9 +79,9 @@ def clean(
 def _clean_all(
     place: Path, output: Path, settings: CleanSettings, *, quiet: bool
 ) -> tuple[list[Cleaned], list[dict[str, str]]]:
-    """Clean every motion of a folder or library, into the same structure below `output`."""
+    """Clean every motion of a folder or library, and reproduce its structure below `output`."""
     if output.suffix and not output.is_dir():
-        raise InvalidInput(f"{output}: {place} is a folder, so the output must be one too")
+        raise InvalidInput(f"{output}: {place} is a folder, so the output must also be a folder")
     motions, failed = motions_in(place, exclude=output)
     jobs = [(source, output / f"{stem}{_suffix(source, place)}") for source, stem in motions]
     check_targets(jobs)
@@ -94,7 +97,7 @@ def _clean_all(
 
 
 def _suffix(source: str, place: Path) -> str:
-    """The suffix of the source if that format can be written, else ``.bvh``."""
+    """Suffix of the source if motionloom can write that format, otherwise ``.bvh``."""
     from motionloom.formats import FORMATS
 
     suffix = ".bvh" if is_library(place) else Path(source).suffix
@@ -112,7 +115,7 @@ def _cleaned(motion: Motion, target: Path, settings: CleanSettings) -> Cleaned:
     moved, report = clean_feet(motion, contacts=motion.contacts(**thresholds), ease=ease)
     target.parent.mkdir(parents=True, exist_ok=True)
     moved.save(target)
-    plants = [plant for found in report.contacts.plants.values() for plant in found]
+    plants = [plant for each in report.contacts.plants.values() for plant in each]
     return Cleaned(
         motion=motion.name,
         file=str(target),
@@ -134,9 +137,9 @@ def _centimeters(meters: float | None) -> float | None:
 
 
 def _mean(values: list[float | None]) -> float | None:
-    """Mean of the known values; None if there are none."""
-    known = [value for value in values if value is not None]
-    return sum(known) / len(known) if known else None
+    """Mean of the values that are not None, or None if there are none."""
+    numbers = [value for value in values if value is not None]
+    return sum(numbers) / len(numbers) if numbers else None
 
 
 def _print_table(rows: list[Cleaned]) -> None:
@@ -153,11 +156,11 @@ def _print_table(rows: list[Cleaned]) -> None:
         keys = ("slide_before_cm", "slide_after_cm", "speed_before_cm_s", "speed_after_cm_s")
         means = [_mean([getattr(r, key) for r in of]) for key in keys]
         units = ("cm", "cm", "cm/s", "cm/s")
-        told = [
+        cells = [
             "none found" if v is None else f"{v:.2f} {u}" for v, u in zip(means, units, strict=True)
         ]
         totals = [sum(r.contacts for r in of), sum(r.skating_contacts for r in of)]
-        return [*map(str, totals), *told]
+        return [*map(str, totals), *cells]
 
     for r in rows:
         table.add_row(escape(r.motion), *figures([r]), escape(r.file))

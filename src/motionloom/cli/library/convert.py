@@ -28,12 +28,12 @@ if TYPE_CHECKING:
 def convert(
     paths: Annotated[
         list[str],
-        Argument("Files, folders or LIB:NAME; then where to.", metavar="IN... OUT"),
+        Argument("Files, folders or LIB:NAME, followed by the output.", metavar="IN... OUT"),
     ],
     settings: ConvertSettings,
     output: Annotated[
         Path | None,
-        Option("OUT, instead of the last argument.", "-o --output", metavar="OUT"),
+        Option("Output, instead of the last argument.", "-o --output", metavar="OUT"),
     ] = None,
     details: Annotated[bool, DETAILS] = False,
     json: Annotated[bool, JSON] = False,
@@ -45,7 +45,7 @@ def convert(
     if output is not None:
         paths = [*paths, str(output)]
     if len(paths) < 2:
-        raise InvalidInput("convert needs something to read and a place to write: IN... OUT")
+        raise InvalidInput("convert needs an input and an output: IN... OUT")
     from motionloom.formats import save
     from motionloom.formats.presets import convert, save_options
 
@@ -72,7 +72,7 @@ def convert(
                 )  # fmt: skip
                 save(motion, out, **save_options(out, **conventions))
                 written.append(str(out))
-                report = getattr(motion, "quality", None)  # markers have none
+                report = getattr(motion, "quality", None)  # markers have no skeleton
                 if target is not None and report is not None:
                     reports[str(out)] = report
             except (MotionloomError, OSError) as error:
@@ -94,7 +94,7 @@ def convert(
 
 
 def _print_reports(reports: dict[str, QualityReport], *, details: bool) -> None:
-    """The report of one file; of several, the warnings, each with the files it is about."""
+    """Print the report of one file, or for several files the warnings with the file names."""
     if len(reports) == 1:
         print_quality(*reports.values(), details=details)
         return
@@ -110,40 +110,40 @@ def _print_reports(reports: dict[str, QualityReport], *, details: bool) -> None:
 def _jobs(
     sources: list[str], out: Path, suffix: str | None
 ) -> tuple[list[tuple[str, Path]], list[dict[str, str]]]:
-    """Sources and targets, and what cannot be read; the structure of folders is kept."""
+    """Pairs of source and target, which keep the folder structure, and unreadable folders."""
     from motionloom.formats import FORMATS
     from motionloom.formats.registry import instead_of
 
-    found, failed = [], []
+    inputs, failed = [], []
     for source in sources:
         if Path(source).is_dir():
             motions, unreadable = motions_in(Path(source), exclude=out)
-            found += motions
+            inputs += motions
             failed += unreadable
         else:
-            found.append((source, _stem(source)))
-    if not found:
+            inputs.append((source, _stem(source)))
+    if not inputs:
         raise InvalidInput(f"no motions in {', '.join(sources)}")
     if out.suffix.lower() in FORMATS and not out.is_dir():
-        if len(found) > 1:
+        if len(inputs) > 1:
             raise InvalidInput(
-                f"{len(found)} motions do not fit into one file; OUT must be a folder"
+                f"{len(inputs)} motions cannot be written to one file; OUT must be a folder"
             )
-        return [(found[0][0], out)], failed
+        return [(inputs[0][0], out)], failed
     if out.suffix and not out.is_dir() and suffix is None:
-        # `walk.blend` is probably meant as a file, not as a folder.
-        known = ", ".join(s for s, f in FORMATS.items() if f.writes)
-        way = instead_of(out) or ". If it is a folder, make it first or say --to"
-        raise InvalidInput(f"cannot write {out}: the suffix must be one of {known}{way}")
+        # A name such as `walk.blend` probably means a file, not a folder.
+        suffixes = ", ".join(s for s, f in FORMATS.items() if f.writes)
+        way = instead_of(out) or ". If it is a folder, create it first or use --to"
+        raise InvalidInput(f"cannot write {out}: the suffix must be one of {suffixes}{way}")
     ending = "." + (suffix or "bvh").lstrip(".").lower()
     if ending not in FORMATS or not FORMATS[ending].writes:
-        known = ", ".join(s.lstrip(".") for s, f in FORMATS.items() if f.writes)
-        raise InvalidInput(f"--to must be one of {known}; got {suffix!r}")
-    return [(source, out / f"{stem}{ending}") for source, stem in found], failed
+        suffixes = ", ".join(s.lstrip(".") for s, f in FORMATS.items() if f.writes)
+        raise InvalidInput(f"--to must be one of {suffixes}; got {suffix!r}")
+    return [(source, out / f"{stem}{ending}") for source, stem in inputs], failed
 
 
 def _stem(source: str) -> str:
-    """Name for the output of a file, a motion of a library, or a segment of either."""
+    """Output name for a file, a motion of a library, or a segment of either."""
     if Path(source).exists():
         return Path(source).stem
     from motionloom.motion.segment import split_segment
@@ -154,7 +154,7 @@ def _stem(source: str) -> str:
 
 
 def _read(source: str, settings: ConvertSettings) -> Motion | Markers:
-    """The motion to convert; a file that only changes its format keeps all its joints."""
+    """Read the motion to convert. If only the format changes, all joints are kept."""
     from motionloom.formats import is_marker_file, load_markers
     from motionloom.motion.segment import split_segment
 

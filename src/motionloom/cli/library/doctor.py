@@ -29,21 +29,24 @@ _SEVERITIES = {"error": "[red]error[/]", "warning": "[yellow]warning[/]", "info"
 def doctor(
     files: Annotated[
         list[str],
-        Argument("What to check; of several, a summary.", metavar="FILE|FOLDER|LIB|LIB:NAME..."),
+        Argument(
+            "Files, folders or libraries to check; several give a summary.",
+            metavar="FILE|FOLDER|LIB|LIB:NAME...",
+        ),
     ],
     settings: LoadSettings,
     fix: Annotated[
         Path | None,
-        Option("Write the repaired motion (for several: motions) there.", metavar="OUT"),
+        Option("Write the repaired motion to this file; a folder for several.", metavar="OUT"),
     ] = None,
     html: Annotated[
-        Path | None, Option("Write one self-contained page.", metavar="OUT.html")
+        Path | None, Option("Write a self-contained HTML report.", metavar="OUT.html")
     ] = None,
     json: Annotated[bool, JSON] = False,
 ) -> None:
     """Check files: unit, axes, rate, sides, floor, flips.
 
-    Prints issues, the evidence for them, and what to do about them.
+    Prints each issue with its evidence and a remedy.
     """
     from motionloom.formats.report import diagnostic_report
 
@@ -53,8 +56,8 @@ def doctor(
     failed: list[dict[str, str]] = []
     for file in files:
         if file in folders:
-            found, unreadable = motions_in(Path(file), exclude=fix)
-            motions += found
+            contents, unreadable = motions_in(Path(file), exclude=fix)
+            motions += contents
             failed += unreadable
         else:
             motions.append((file, Path(file.rpartition(":")[2]).stem if several else ""))
@@ -148,19 +151,21 @@ def _fact_table(report: dict[str, Any]):
     rows = [
         ("unit", f"1 = {report['unit_m']:g} m  ({report['unit_reason'] or 'meters'})"),
         ("axes", f"up {report['up']}, at rest facing {report['facing'] or 'unknown'}"),
-        ("T-pose", "frame 0, kept as the rest pose" if report["tpose_frame"] == 0 else "none"),
+        ("T-pose", "frame 0, used as the rest pose" if report["tpose_frame"] == 0 else "none"),
         ("positions", report["position_channels"]),
     ]
     if report["contacts"] is not None:
         rows.append(("floor", f"balls of the feet at {100 * report['floor_m']:.1f} cm"))
         for side, foot in report["contacts"].items():
             share = f"{100 * foot['standing_share']:.0f} % of the time"
-            rows.append((side, f"foot stands {counted(foot['contacts'], 'time')}, {share}"))
+            rows.append((side, f"foot on the ground {counted(foot['contacts'], 'time')}, {share}"))
         slide = report["foot_slide_m"]
         rows.append(
             (
                 "feet",
-                "no contact found" if slide is None else f"slide {100 * slide:.1f} cm per contact",
+                "no foot contact found"
+                if slide is None
+                else f"slide {100 * slide:.1f} cm per contact",
             )
         )
     table = Table(show_header=False, box=None, padding=(0, 2, 0, 0))
@@ -170,7 +175,7 @@ def _fact_table(report: dict[str, Any]):
 
 
 def _joint_map(report: dict[str, Any]):
-    """Roles and their joints, left beside right, with the confidence."""
+    """Roles and their joints, left next to right, with the confidence."""
     from rich.markup import escape
     from rich.table import Table
 

@@ -22,14 +22,16 @@ _SHOWN_FAILURES = 50
 
 @on_clusters
 def import_(
-    library: Annotated[Path, Argument("The library, a folder; created if new.", metavar="LIB")],
+    library: Annotated[
+        Path, Argument("Folder of the library; created if it does not exist.", metavar="LIB")
+    ],
     paths: Annotated[list[Path], Argument("Motion files and folders.", metavar="PATH...")],
     settings: ImportSettings,
     store: Annotated[
         str | None,
         Option(
-            "For a new library: object store for frames and artifacts, s3://bucket/prefix, "
-            "gs://..., file://... [default: in LIB]",
+            "For a new library: object store for frames and artifacts, such as "
+            "s3://bucket/prefix, gs://... or file://... [in LIB]",
             metavar="ADDRESS",
         ),
     ] = None,
@@ -37,9 +39,9 @@ def import_(
 ) -> None:
     """Import motion files into a library.
 
-    Folders are searched recursively. Files that the library has already are skipped: run the same
-    command again to resume an interrupted import or to import what has changed. Files that cannot
-    be read are listed at the end, with the reason; the exit code is then 1.
+    Folders are searched recursively. Unchanged files that the library already contains are skipped,
+    so run the same command again to resume an interrupted import or to import changes. Files that
+    cannot be read are listed at the end with the reason; the exit code is then 1.
     """
     from motionloom.library import Library, find_sources
 
@@ -57,21 +59,24 @@ def import_(
 
 def export(
     lib: Annotated[Path, LIB],
-    folder: Annotated[Path, Argument("A new or empty folder.", metavar="FOLDER")],
+    folder: Annotated[Path, Argument("New or empty output folder.", metavar="FOLDER")],
     choice: MotionChoice,
     to: Annotated[
         str, Option("Format of the motion files, one per motion.", metavar="SUFFIX")
     ] = "bvh",
     parquet: Annotated[
         bool,
-        Option("Tables of frames, motions, labels and skeletons with a data card.", "--parquet"),
+        Option(
+            "Write Parquet tables of frames, motions, labels and skeletons, with a data card.",
+            "--parquet",
+        ),
     ] = False,
     json: Annotated[bool, JSON] = False,
 ) -> None:
     """Write the motions and labels of a library into a folder.
 
-    One file per motion and labels.csv, or, with --parquet, tables that pandas, Polars and
-    datasets.load_dataset read.
+    Writes one file per motion and labels.csv, or, with --parquet, tables for pandas, Polars and
+    datasets.load_dataset.
     """
     library = open_library(lib)
     chosen: dict[str, Any] = motion_choice(choice)
@@ -116,9 +121,9 @@ def _print_report(report: ImportReport, lib: Library) -> None:
         remark(f"         ... and {len(report.failed) - _SHOWN_FAILURES} more (see --json)")
     if report.unmatched_labels:
         some = ", ".join(report.unmatched_labels[:3])
-        remark(f"labels   {len(report.unmatched_labels)} rows name no file: {some} ...")
+        remark(f"labels   {len(report.unmatched_labels)} rows do not match any file: {some} ...")
     for line in left_out_lines(report.left_out):
-        remark(f"left out {line}")
+        remark(f"skipped  {line}")
     for names, count in report.carriers.items():
         remark(f"root     the hips; {names} above them in {counted(count, 'file')}")
     changed = f", {report.replaced} of them changed" if report.replaced else ""

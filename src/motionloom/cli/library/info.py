@@ -19,14 +19,16 @@ if TYPE_CHECKING:
 
 
 def info(
-    file: Annotated[str, Argument("What to describe.", metavar="FILE|LIB|LIB:NAME")],
+    file: Annotated[
+        str, Argument("File, folder, library or motion to describe.", metavar="FILE|LIB|LIB:NAME")
+    ],
     settings: LoadSettings,
     of_markers: LoadMarkersSettings,
     json: Annotated[bool, JSON] = False,
 ) -> None:
-    """Show frames, rate, unit, height, joints, their roles, and what was repaired.
+    """Show frames, frame rate, unit, height, joints with their roles, and repairs.
 
-    Of a library: its motions and their labels. Of a file of markers: its labels and gaps.
+    For a library, show its motions and their labels; for a marker file, marker labels and gaps.
     """
     from motionloom.formats import is_marker_file
 
@@ -47,7 +49,7 @@ def info(
 
 
 def library_facts(library: Library) -> dict[str, Any]:
-    """What ``info LIB --json`` prints."""
+    """Contents of ``info LIB --json``."""
     entries = library.entries()
     return {
         "library": str(library.path),
@@ -87,7 +89,7 @@ def _marker_info(
 
     for name in settings.changed():
         if name not in described(LoadMarkersSettings):
-            raise InvalidInput(f"{file}: markers are read without {name}")
+            raise InvalidInput(f"{file}: marker files do not support {name}")
     markers = load_markers(file, **of_markers.changed())
     origin, missing = markers.origin, 1.0 - float(markers.present.mean())
     facts: dict[str, Any] = {
@@ -156,7 +158,7 @@ def _print_motion(motion: Motion, facts: dict[str, Any]) -> None:
         ("axes", f"up {facts['up']}, at rest facing {facts['facing'] or 'unknown'}"),
         (
             "T-pose",
-            "frame 0, kept as the rest pose" if facts["tpose_frame"] == 0 else "none",
+            "frame 0, used as the rest pose" if facts["tpose_frame"] == 0 else "none",
         ),
         ("joints", f"{facts['joints']} and {len(facts['end_sites'])} end sites"),
         ("roles", f"{len(facts['roles'])} by {facts['role_scheme']}"),
@@ -172,7 +174,7 @@ def _print_motion(motion: Motion, facts: dict[str, Any]) -> None:
 
 
 def _joint_tree(motion: Motion) -> list[str]:
-    """Lines of the joints as a tree, with their roles."""
+    """Lines of the joint tree, with roles."""
     skeleton = motion.skeleton
     role_of = {name: role for role, name in skeleton.roles.items()}
     names = [*skeleton.names, *skeleton.end_names]
@@ -181,7 +183,7 @@ def _joint_tree(motion: Motion) -> list[str]:
         if parent >= 0:
             children[parent].append(child)
     lines: list[str] = []
-    below = [(0, "", "")]  # joint, what stands before its name, and before those of its children
+    below = [(0, "", "")]  # joint, prefix of its line, prefix of the lines of its children
     while below:
         joint, before, indent = below.pop()
         role = role_of.get(names[joint])

@@ -16,7 +16,9 @@ def label(
     library: Annotated[Path, LIB],
     motion: Annotated[
         str | None,
-        Argument("A motion, or frames (1s-3s: seconds) of it.", metavar="MOTION[:START-END]"),
+        Argument(
+            "A motion, or a range of frames or seconds (1s-3s).", metavar="MOTION[:START-END]"
+        ),
     ] = None,
     labels: Annotated[list[str] | None, Argument("Labels to add.", metavar="LABEL")] = None,
     remove: Annotated[
@@ -28,16 +30,20 @@ def label(
     ] = None,
     to_file: Annotated[
         Path | None,
-        Option("Write all labels, or those of MOTION, to such a file.", "--export", metavar="FILE"),
+        Option(
+            "Write all labels, or those of MOTION, to a .csv, .eaf or .json file.",
+            "--export",
+            metavar="FILE",
+        ),
     ] = None,
     captions: Annotated[
-        bool, Option("Print what the motion shows, found by rule.", "--captions")
+        bool, Option("Print automatic captions: events found by fixed rules.", "--captions")
     ] = False,
     json: Annotated[bool, JSON] = False,
 ) -> None:
-    """Add labels to a motion of a library, or to some frames of it, or remove them.
+    """Add labels to a motion of a library, or to a range of its frames, or remove them.
 
-    Without labels, print those it has, and the gait that was measured: stand, walk, jog, run.
+    Without labels, print the existing ones and the measured gait: stand, walk, jog or run.
     """
     from motionloom.library import gait_segments
 
@@ -51,7 +57,7 @@ def label(
             remark(
                 f"added {counted(report['labels'], 'label')} to "
                 f"{counted(report['motions'], 'motion')}"
-                + (f"; {skipped} rows name no motion of the library" if skipped else "")
+                + (f"; {skipped} rows do not match any motion of the library" if skipped else "")
             )
         return
     if to_file is not None:
@@ -61,7 +67,7 @@ def label(
         )
         return
     if motion is None:
-        raise InvalidInput("name a motion of the library, or give --import or --export")
+        raise InvalidInput("name a motion of the library, or use --import or --export")
     if labels:
         (lib.labels.remove if remove else lib.labels.add)(motion, *labels)
     name = lib.store.entry(motion if motion in lib else split_segment(motion)[0]).name

@@ -28,22 +28,22 @@ _FILMS = (".gif", ".mp4")
 def show(
     file: Annotated[
         str,
-        Argument("What to draw; may end in :START-END.", metavar="FILE|LIB:NAME"),
+        Argument("File or LIB:NAME to draw; may end in :START-END.", metavar="FILE|LIB:NAME"),
     ],
     output: Annotated[
         Path | None,
         Option("Output: .png, .svg, .pdf, .gif or .mp4. [NAME.png]", "-o --output", metavar="FILE"),
     ] = None,
-    gif: Annotated[bool, Option("Also write a GIF beside it.", "--gif")] = False,
+    gif: Annotated[bool, Option("Also write a GIF with the same name.", "--gif")] = False,
     mp4: Annotated[
-        bool, Option("Also write an MP4 video beside it (needs ffmpeg).", "--mp4")
+        bool, Option("Also write an MP4 video with the same name (needs ffmpeg).", "--mp4")
     ] = False,
-    frames: Annotated[int, Option("Figures in the strip.", min=1, max=200)] = 8,
+    frames: Annotated[int, Option("Number of figures in the strip.", min=1, max=200)] = 8,
     view: Annotated[
         str, Option("Camera: three-quarter, side, front, back or top.")
     ] = "three-quarter",
     layout: Annotated[
-        str, Option("world (figures at their positions), stages (side by side) or auto.")
+        str, Option("Layout: world (figures at their positions), stages (side by side) or auto.")
     ] = "auto",
     body: Annotated[bool, Option("Draw a body instead of a stick figure.", "--body")] = False,
     width: Annotated[int | None, Option("Width in pixels of --gif and --mp4. [480, 720]")] = None,
@@ -76,12 +76,12 @@ def show(
 
 
 def _check_targets(targets: list[Path]) -> None:
-    """Raise if a file cannot be drawn, before the first is."""
+    """Raise if one of the files cannot be drawn, before drawing any."""
     for path in targets:
         suffix = path.suffix.lower()
         if suffix not in PICTURES + _FILMS:
-            known = ", ".join(PICTURES + _FILMS)
-            raise InvalidInput(f"cannot draw to {path}: the suffix must be one of {known}")
+            suffixes = ", ".join(PICTURES + _FILMS)
+            raise InvalidInput(f"cannot draw to {path}: the suffix must be one of {suffixes}")
         if suffix == ".mp4":
             from motionloom.plots.figures.animation import ffmpeg
 
@@ -114,24 +114,26 @@ def sheet(
     output: Annotated[Path, Option("The page.", "-o --output", metavar="FILE")] = Path(
         "sheet.html"
     ),
-    title: Annotated[str | None, Option("Heading of the page. [the name]")] = None,
+    title: Annotated[str | None, Option("Heading of the page. [name of the input]")] = None,
     max_clips: Annotated[
-        int | None, Option("At most this many motions.", "--max", metavar="N", min=1)
+        int | None, Option("Maximum number of motions.", "--max", metavar="N", min=1)
     ] = None,
-    seconds: Annotated[float, Option("Show at most this many seconds of a motion.", min=0.1)] = 6.0,
+    seconds: Annotated[
+        float, Option("Maximum length shown of a motion, in seconds.", min=0.1)
+    ] = 6.0,
     json: Annotated[bool, JSON] = False,
 ) -> None:
     """Write a page with a small animated figure for every motion of a library or folder.
 
-    The page is one file that needs no server and no internet. Files that cannot be read
-    are listed at the end; the exit code is then 1.
+    The page is one file that works without a server or an internet connection. Files that cannot be
+    read are listed at the end; the exit code is then 1.
     """
     from motionloom.plots.pages.html_pages import contact_sheet
 
     if output.suffix.lower() not in (".html", ".htm"):
         raise InvalidInput(f"{output}: a sheet is a web page; its name must end in .html")
     source = _source(place, choice)
-    found = len(source.loads)
+    total = len(source.loads)
     source.loads = source.loads[:max_clips]
     output.parent.mkdir(parents=True, exist_ok=True)
     with progress("drawing", len(source.loads), quiet=json) as advance:
@@ -147,17 +149,17 @@ def sheet(
     else:
         cut = f", {made.cut} of them cut to {seconds:g} s" if made.cut else ""
         print(f"{output}: {made.clips} clips{cut}, {made.bytes / 1e6:.1f} MB")
-        if found > len(source.loads):
-            print(f"{found - len(source.loads)} more were left out (--max {max_clips})")
+        if total > len(source.loads):
+            print(f"{total - len(source.loads)} more motions are not shown (--max {max_clips})")
     if source.failed:
         if not json:
-            remark(f"{len(source.failed)} could not be drawn, see above")
+            remark(f"{len(source.failed)} motions could not be drawn, see above")
         raise Exit(1)
 
 
 @dataclass
 class _Source:
-    """Motions of a sheet: title and loader of each."""
+    """Motions of a sheet, each with its title and loader."""
 
     name: str
     loads: list[tuple[str, Callable[[], SheetClip]]] = field(default_factory=list)
@@ -212,7 +214,7 @@ def _folder_source(place: Path) -> _Source:
 
 
 def _clips(source: _Source, advance: Callable[[int], None]) -> Iterator[SheetClip]:
-    """Clips one at a time; failures are recorded and skipped."""
+    """Load clips one at a time; failures are recorded and skipped."""
     for name, load in source.loads:
         try:
             clip = load()
@@ -226,5 +228,5 @@ def _clips(source: _Source, advance: Callable[[int], None]) -> Iterator[SheetCli
 
 
 def _file_name(name: str) -> str:
-    """`name` without characters that file names cannot hold."""
+    """Return `name` without characters that are invalid in file names."""
     return re.sub(r'[\x00-\x1f/\\:*?"<>|]+', "_", name).strip(". ") or "motion"

@@ -1,4 +1,4 @@
-"""``motionloom reconstruct`` and ``evaluate-reconstruct``: a body from a few markers."""
+"""``motionloom reconstruct``: a body from a few markers."""
 
 from __future__ import annotations
 
@@ -17,29 +17,31 @@ from motionloom.reconstruction.settings import ReconstructSettings
 if TYPE_CHECKING:
     pass
 
-_UNSURE = 0.4  # mean confidence below which a remark says what to try
+_UNSURE = 0.4  # mean confidence below which a remark suggests what to try
 
 
 @on_clusters
 def reconstruct(
-    library: Annotated[Path, Argument("Library whose poses are the prior.", metavar="LIB")],
+    library: Annotated[
+        Path, Argument("Library that provides the poses of the prior.", metavar="LIB")
+    ],
     markers: Annotated[
         Path,
         Argument(
-            "Markers (.c3d, .csv, .parquet), or a motion (FILE or LIB:NAME) of which six "
-            "joints are used.",
+            "Markers (.c3d, .csv, .parquet), or a motion (FILE or LIB:NAME), six joints of which "
+            "are used.",
             metavar="MARKERS",
         ),
     ],
     *,
-    output: Annotated[Path, Option("The body: .bvh, .glb, ...", "-o --output", metavar="FILE")],
+    output: Annotated[Path, Option("Output file: .bvh, .glb, ...", "-o --output", metavar="FILE")],
     settings: ReconstructSettings,
     reading: LoadMarkersSettings,
     inspect: Annotated[Path | None, INSPECT] = None,
     details: Annotated[bool, DETAILS] = False,
     json: Annotated[bool, JSON] = False,
 ) -> None:
-    """Reconstruct a whole body from wrists, ankles, head and hips, or at least three of them."""
+    """Reconstruct a whole body from markers on wrists, ankles, head and hips, or at least three."""
     import numpy as np
 
     from motionloom.formats import is_marker_file, load, load_markers
@@ -47,7 +49,7 @@ def reconstruct(
     if inspect is not None:
         check_picture(inspect)
     if not is_library(library) and is_library(markers):
-        raise InvalidInput(f"LIB comes first: motionloom reconstruct {markers} {library}")
+        raise InvalidInput(f"LIB must come first: motionloom reconstruct {markers} {library}")
     in_library = not markers.exists() and is_library(str(markers).partition(":")[0])
     given = (
         motion_from(str(markers))
@@ -83,10 +85,10 @@ def reconstruct(
     )
     if sure.mean() < _UNSURE:
         remark(
-            "the library has few poses like these: add motions of this kind, and give the "
+            "the library has few similar poses. Add motions of this kind, and set the "
             "performer's skeleton with --skeleton"
         )
     for role in body.lost:
-        remark(f"the marker of {role} was never seen")
+        remark(f"the marker of {role} is missing in every frame")
     print_quality(body.quality, details=details)
     print(output)

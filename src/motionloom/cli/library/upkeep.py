@@ -1,4 +1,4 @@
-"""``motionloom undo``, ``verify`` and ``trust``: changes, damage, and whom a library may ask."""
+"""``motionloom undo``, ``verify`` and ``trust``: history, repair, and outside code."""
 
 from __future__ import annotations
 
@@ -16,16 +16,19 @@ from motionloom.errors import InvalidInput
 
 def undo(
     library: Annotated[Path, LIB],
-    redo: Annotated[bool, Option("Do again what was undone last.", "--redo")] = False,
+    redo: Annotated[bool, Option("Redo the change that was undone last.", "--redo")] = False,
     listed: Annotated[
-        bool, Option("List what can be undone and redone; change nothing.", "--list")
+        bool,
+        Option(
+            "List the changes that can be undone or redone, without changing anything.", "--list"
+        ),
     ] = False,
     json: Annotated[bool, JSON] = False,
 ) -> None:
     """Undo the latest change of a library: an import, labels, removed or renamed takes, beats.
 
-    Call it again for the change before. The latest 100 changes can be undone, also those of the
-    studio and of Python, until the trash of the library is emptied.
+    Run it again to undo the change before that. The latest 100 changes can be undone, including
+    those made in the studio or in Python, until the trash of the library is emptied.
     """
     lib = open_library(library)
     if not listed:
@@ -38,27 +41,29 @@ def undo(
     changes = lib.history()
     if json:
         print_json(
-            [{"what": one.what, "names": list(one.names), "undone": one.undone} for one in changes]
+            [
+                {"what": change.what, "names": list(change.names), "undone": change.undone}
+                for change in changes
+            ]
         )
-    for one in () if json else changes:
-        print(f"{'redo' if one.undone else 'undo'}  {one}")
+    for change in () if json else changes:
+        print(f"{'redo' if change.undone else 'undo'}  {change}")
 
 
 def verify(
     library: Annotated[Path, LIB],
     repair: Annotated[
         bool,
-        Option("Repair what can be repaired; useless files go to LIB/trash.", "--repair"),
+        Option("Repair what can be repaired; unusable files move to LIB/trash.", "--repair"),
     ] = False,
     empty_trash: Annotated[
-        bool, Option("Then delete what is in LIB/trash.", "--empty-trash")
+        bool, Option("Then delete the contents of LIB/trash.", "--empty-trash")
     ] = False,
     json: Annotated[bool, JSON] = False,
 ) -> None:
-    """Read all of a library and compare it with its checksums.
+    """Read a whole library and compare it with its checksums.
 
-    Prints one line for each problem, and what to do about it. The exit code is 1 if problems
-    remain.
+    Prints one line per problem with a remedy. The exit code is 1 if problems remain.
     """
     from motionloom.library import Library
 
@@ -67,9 +72,9 @@ def verify(
     report = lib.verify(repair=repair)
     repaired = list(report.repaired)
     if recovered:
-        lost = "labels were in it, and are lost"
+        lost = "its labels are lost"
         repaired.insert(
-            0, f"the catalogue was made again: {counted(recovered, 'motion')} listed; {lost}"
+            0, f"the catalogue was rebuilt: {counted(recovered, 'motion')} listed; {lost}"
         )
     deleted = lib.store.empty_trash() if empty_trash else 0
     if json:
@@ -102,18 +107,18 @@ def trust(
     place: Annotated[
         Path,
         Argument(
-            f"A folder with a {FILE}, or a library that names an object store, functions "
-            "or characters.",
+            f"A folder with a {FILE}, or a library that refers to an object store, functions or "
+            f"characters.",
             metavar="FOLDER|LIB",
         ),
     ] = Path(),
     json: Annotated[bool, JSON] = False,
 ) -> None:
-    """Trust the settings of a folder, or what a library names outside of its folder.
+    """Trust the settings of a folder, or everything a library refers to outside its folder.
 
-    A folder's motionloom.toml can name a cluster, which may run any code here; a library can name
-    an object store, functions of parametric motions and files of characters. They are ignored or
-    refused until they are trusted, and after every change.
+    A folder's motionloom.toml can name a cluster, which can run any code on this machine. A library
+    can refer to an object store, to functions of parametric motions and to character files. All of
+    these are ignored or refused until you trust them, and again after every change.
     """
     from motionloom.library import is_library, trust_library
 

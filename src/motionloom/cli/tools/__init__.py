@@ -1,1 +1,1 @@
-"""Commands about the program itself: the studio, a tour, clusters, compilation."""
+"""Other commands: the studio, a guided tour, clusters, compilation."""

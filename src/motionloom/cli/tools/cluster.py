@@ -1,4 +1,4 @@
-"""``motionloom cluster``, and the option ``--cluster`` of commands with much work."""
+"""``motionloom cluster``, and the option ``--cluster`` of slow commands."""
 
 from __future__ import annotations
 
@@ -22,8 +22,8 @@ from motionloom.errors import InvalidInput
 _Address = Annotated[
     str | None,
     Option(
-        "Run on the Dask cluster with this scheduler, tcp://host:8786. "
-        f"[cluster in section engine of {SETTINGS}, or this machine]",
+        "Run on the Dask cluster with this scheduler, such as tcp://host:8786. [cluster in "
+        f"section engine of {SETTINGS}, or this machine]",
         metavar="ADDRESS",
         expert=True,
     ),
@@ -33,18 +33,20 @@ _Address = Annotated[
 def cluster(
     workers: Annotated[int, Option("Number of worker processes, one thread each.", min=1)] = 4,
     port: Annotated[
-        int, Option("Port of the scheduler; 0: any free port.", min=0, max=65535)
+        int, Option("Port of the scheduler; 0 selects a free port.", min=0, max=65535)
     ] = 8786,
     tls: Annotated[
         bool,
-        Option("Only for holders of your certificate, which is made the first time.", "--tls"),
+        Option(
+            "Require your certificate for every connection; it is created on first use.", "--tls"
+        ),
     ] = False,
     json: Annotated[bool, JSON] = False,
 ) -> None:
     """Run a Dask cluster on this machine until Ctrl-C.
 
-    Prints the address of its scheduler, for the option --cluster of other commands. Without --tls
-    every user of this machine can connect to it, and run code as you.
+    Prints the address of the scheduler, for the option --cluster of other commands. Without --tls,
+    every user of this machine can connect to the cluster and run code with your permissions.
     """
     from motionloom.parallel import local_cluster
 
@@ -66,7 +68,7 @@ def cluster(
 
 
 def on_clusters(command: Callable[..., None]) -> Callable[..., None]:
-    """The command with an additional option ``--cluster``."""
+    """Add the option ``--cluster`` to a command."""
 
     @wraps(command)
     def run(*args: Any, cluster: str | None = None, **kwargs: Any) -> None:
@@ -83,7 +85,7 @@ def on_clusters(command: Callable[..., None]) -> Callable[..., None]:
 
 
 def cluster_from(settings: Path) -> str | None:
-    """Value of ``cluster`` in section ``[engine]`` of a settings file; None if there is none."""
+    """Value of ``cluster`` in section ``[engine]`` of a settings file, or None."""
     address = section("engine", settings).get("cluster")
     if not isinstance(address, str | None):
         raise InvalidInput(

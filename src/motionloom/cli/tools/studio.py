@@ -1,4 +1,4 @@
-"""``motionloom studio``: the page that shows a library and does all jobs."""
+"""``motionloom studio``: the web interface of a library."""
 
 from __future__ import annotations
 
@@ -17,34 +17,36 @@ def studio(
     lib: Annotated[
         Path | None,
         Argument(
-            "The library; a new name.loom is created. Without it the page begins with a "
-            "choice: recent libraries, those of this folder, a new one.",
+            "The library; a new name.loom is created. Without LIB, the start page offers recent "
+            "libraries, the libraries in this folder, and a new one.",
             metavar="LIB",
         ),
     ] = None,
     host: Annotated[str, Option("Address to listen on.")] = "127.0.0.1",
-    port: Annotated[int, Option("Port; 0: any free port.")] = 8765,
+    port: Annotated[int, Option("Port; 0 selects a free port.")] = 8765,
     token: Annotated[
         str | None,
-        Option("Token of every request. [generated]", envvar="MOTIONLOOM_TOKEN"),
+        Option(
+            "Access token that every request must contain. [generated]", envvar="MOTIONLOOM_TOKEN"
+        ),
     ] = None,
     no_token: Annotated[
         bool,
-        Option("Without a token: for every user of this machine.", "--no-token"),
+        Option("Do not require a token: every user of this machine gets access.", "--no-token"),
     ] = False,
     name: Annotated[
-        list[str] | None, Option("Further host name of the server; may be repeated.")
+        list[str] | None, Option("Additional host name of the server; may be repeated.")
     ] = None,
     browser: Annotated[bool, Option("Open the page in a browser.")] = True,
 ) -> None:
     """Open the studio in a browser.
 
-    On this machine, the page can also open your recent libraries and those of the current folder,
-    and make new ones there. The printed address contains a token, without which no request is
-    answered: other users of this machine can connect, too.
+    In a browser on this machine, the page can also open your recent libraries and those in the
+    current folder, and create new ones there. The printed address contains an access token, because
+    other users of this machine can also connect.
     """
     if no_token and token is not None:
-        raise InvalidInput("--token and --no-token exclude each other")
+        raise InvalidInput("--token and --no-token cannot be combined")
     try:
         from motionloom.studio import serve
     except ModuleNotFoundError as missing:
@@ -65,7 +67,11 @@ def studio(
         open_browser=browser,
         report=lambda line: print(line, flush=True),
     )
-    if any(not one.daemon for one in threading.enumerate() if one is not threading.main_thread()):
-        # A response without a client is still being computed; files are written atomically.
+    if any(
+        not thread.daemon
+        for thread in threading.enumerate()
+        if thread is not threading.main_thread()
+    ):
+        # A response may still be computed for a client that has left; files are written atomically.
         sys.stdout.flush()
         os._exit(0)

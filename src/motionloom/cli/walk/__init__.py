@@ -1,1 +1,1 @@
-"""Commands that walk on: motion graphs and fat graphs."""
+"""Commands for motion graphs and fat graphs."""

@@ -23,7 +23,7 @@ def fat_graph(
     ],
     output: Annotated[
         Path | None,
-        Option("Write a walk, in any format that can be written.", "-o --output", metavar="FILE"),
+        Option("Write a walk to this file, in any writable format.", "-o --output", metavar="FILE"),
     ] = None,
     seconds: Annotated[float, Option("Duration of the walk (s).")] = 10.0,
     direction: Annotated[float, Option("Direction of travel, from +Z toward +X (degrees).")] = 0.0,
@@ -31,7 +31,7 @@ def fat_graph(
     steer: Annotated[
         list[str] | None,
         Option(
-            "Another direction, and speed, from this second on; may be repeated.",
+            "Change direction, and optionally speed, at this time; may be repeated.",
             metavar="SECOND:DEGREES[:SPEED]",
         ),
     ] = None,
@@ -41,12 +41,12 @@ def fat_graph(
 ) -> None:
     """Synthesize a walk steered by direction and speed, through a library's fat graph.
 
-    Without -o the graph is described: base poses, edges, and the speeds that can be kept.
+    Without -o, print a description of the graph: base poses, edges, and available speeds.
     """
     from motionloom.formats import check_output
 
     if output is not None:
-        check_output(output)  # before the work
+        check_output(output)  # before the slow work
     if inspect is not None:
         check_picture(inspect)
     changes = [_change(text) for text in steer or ()]
@@ -86,7 +86,7 @@ def _print_info(graph: FatGraph, json: bool) -> None:
 
 
 def _change(text: str) -> tuple[float, float, float | None]:
-    """Second, direction in radians and speed of ``SECOND:DEGREES[:SPEED]``."""
+    """Parse ``SECOND:DEGREES[:SPEED]`` into time, direction in radians, and speed."""
     parts = text.split(":")
     try:
         values = [float(part) for part in parts]

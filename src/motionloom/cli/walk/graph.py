@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
 _EDITS = ("remove", "lock", "restore")
 _ACTIONS = ("build", "info", "picture", "export", "import", "learn", *_EDITS)
-_PAIRS_SHOWN = 20  # rows of the table of pairs; a library of 200 takes has 20,000
+_PAIRS_SHOWN = 20  # maximum rows of the pair table; 200 takes have 20,000 pairs
 
 
 @on_clusters
@@ -41,23 +41,27 @@ def graph(
     library: Annotated[Path, LIB],
     action: Annotated[str, Argument(", ".join(_ACTIONS) + ".", metavar="ACTION")],
     given: Annotated[dict[str, Any], GraphSettings, Fields(hide=("transitions",))],
-    file: Annotated[Path | None, Argument("import: a .mogra file.", metavar="FILE")] = None,
+    file: Annotated[Path | None, Argument("import: the .mogra file.", metavar="FILE")] = None,
     output: Annotated[
         Path | None,
         Option("picture: .png, .svg, .pdf; export: .mogra, .json.", "-o --output", metavar="FILE"),
     ] = None,
     pair: Annotated[
-        str | None, Option("picture: draw these two motions.", metavar="NAME,NAME", expert=True)
+        str | None, Option("picture: the two motions to draw.", metavar="NAME,NAME", expert=True)
     ] = None,
     tags: Annotated[
         Path | None,
-        Option("learn: CSV rows NAME:FRAME, NAME:FRAME, similar.", metavar="FILE", expert=True),
+        Option(
+            "learn: CSV file with rows NAME:FRAME, NAME:FRAME, similar.",
+            metavar="FILE",
+            expert=True,
+        ),
     ] = None,
     learn_method: Annotated[
-        str, Option("learn: how weights are computed.", metavar="nnls|tang", expert=True)
+        str, Option("learn: method that computes the weights.", metavar="nnls|tang", expert=True)
     ] = "nnls",
     max_weights: Annotated[
-        int | None, Option("learn: keep this many of the largest weights.", expert=True)
+        int | None, Option("learn: number of weights to keep, largest first.", expert=True)
     ] = None,
     transition: Annotated[
         list[str] | None,
@@ -69,13 +73,14 @@ def graph(
     ] = None,
     json: Annotated[bool, JSON] = False,
 ) -> None:
-    """Build a motion graph: find transitions between motions, and store it in the library.
+    """Build a motion graph, and draw, export or edit it.
 
-    `build` finds the transitions, `info` prints figures, `picture` draws the error function,
-    `export` writes a file. Without options they use the graph built last.
+    `build` finds transitions between motions and stores the graph in the library, `info` prints
+    statistics, `picture` draws the error function, `export` writes a file. Without graph options,
+    they use the graph built last.
 
-    `import` takes the transitions of a .mogra file, whose motions are numbered in the order of
-    --only, or in that of the library. `learn` computes weights of joint pairs for the distance
+    `import` reads the transitions of a .mogra file, whose motions are numbered in the order of
+    --only, or in the order of the library. `learn` computes weights of joint pairs for the distance
     jrd from tagged pairs of poses. `remove` excludes transitions from all graphs of the library,
     `lock` includes them, `restore` undoes both.
     """
@@ -87,7 +92,7 @@ def graph(
         return
     _check_output(action, output)
     if (action == "import") != (file is not None):
-        raise InvalidInput("graph import needs a FILE, and no other action takes one")
+        raise InvalidInput("graph import needs a FILE; other actions do not accept one")
     two = _pair(pair)
     if action in _EDITS:
         if not transition:
@@ -125,13 +130,13 @@ def graph(
 
 
 def _print_numbers(names: Sequence[str]) -> None:
-    """Print which motion each number in a .mogra file is."""
+    """Print which motion each number in a .mogra file stands for."""
     for number, name in enumerate(names):
         remark(f"{number}: {name}")
 
 
 def used_settings(lib: Library, given: Mapping[str, Any]) -> GraphSettings:
-    """The settings of what was typed; if nothing was, those of the graph built last."""
+    """Settings from the typed options, or those of the graph built last if there are none."""
     if not given:
         return lib.graphs.settings or GraphSettings()
     settings = settings_of(GraphSettings, given)
@@ -141,19 +146,19 @@ def used_settings(lib: Library, given: Mapping[str, Any]) -> GraphSettings:
 
 
 def built_graph(lib: Library, settings: GraphSettings) -> MotionGraph:
-    """The graph, stored with the library or built now."""
+    """Return the graph stored in the library, or build it."""
     pairs = _pair_count(len(lib.graphs.motions(settings)))
     with progress("pairs of motions", pairs) as advance:
         return lib.graphs.edited(settings, progress=advance).graph
 
 
 def _pair_count(motions: int) -> int:
-    """Pairs of motions that are compared, each motion with itself included."""
+    """Number of pairs to compare, including each motion with itself."""
     return motions * (motions + 1) // 2
 
 
 def _print_unbuilt(lib: Library, settings: GraphSettings, json: bool) -> None:
-    """Print what a graph would be built of; figures that only a graph has are null."""
+    """Print the motions of a graph that is not built yet; values that need the graph are null."""
     names, edits = lib.graphs.motions(settings), lib.graphs.edits
     frames = sum(lib.store.entry(name).frames for name in names)
     if json:
@@ -161,9 +166,9 @@ def _print_unbuilt(lib: Library, settings: GraphSettings, json: bool) -> None:
         print_json({"motions": len(names), "frames": frames, **dict.fromkeys(figures)})
         return
     print(
-        f"{counted(len(names), 'motion')}, {counted(frames, 'frame')}; no graph of them is built. "
-        f"Build it with the same options, which compares {counted(_pair_count(len(names)), 'pair')}"
-        f" of motions: motionloom graph {lib.path} build"
+        f"{counted(len(names), 'motion')}, {counted(frames, 'frame')}; their graph is not built "
+        f"yet. Building it compares {counted(_pair_count(len(names)), 'pair')}"
+        f" of motions. Run, with the same options: motionloom graph {lib.path} build"
     )
     if edits:
         removed = counted(len(edits.removed), "transition")
@@ -198,8 +203,8 @@ def _print_info(made: MotionGraph) -> None:
     )
     print(
         f"removed: {removed.transitions} transitions at dead ends, {removed.foot_support} with "
-        f"other feet in contact, {removed.abrupt} too abrupt; {removed.frames} frames are never "
-        "played"
+        f"other feet in contact, {removed.abrupt} too abrupt; {removed.frames} frames can no "
+        f"longer be reached"
     )
     if removed.by_hand:
         print(f"removed by hand: {removed.by_hand} transitions")
@@ -207,7 +212,9 @@ def _print_info(made: MotionGraph) -> None:
         print(f"cut off: {', '.join(removed.motions)}")
     from rich.table import Table
 
-    table = Table(title="candidates left after each condition, pairs with most of them first")
+    table = Table(
+        title="candidates remaining after each condition; pairs with the most candidates first"
+    )
     for name in ("motions", "", "sectors", "below threshold", "not doubled", "alike around"):
         table.add_column(name, justify="left" if name in ("motions", "") else "right")
     rows = [(pair, tuple(counts.__dict__.values())) for pair, counts in made.prunings.items()]
@@ -243,9 +250,9 @@ def _learn(
         return
     remark(f"{len(learned.weights)} weights from {learned.tagged} tagged pairs written to {output}")
     if learned.auc is None or learned.equal_auc is None:
-        remark("too few motions are tagged to leave some out and test the weights on them")
+        remark("too few tagged motions to test the weights on a held-out part")
     else:
         remark(
-            f"similar poses nearer than others, on motions left out: {learned.auc:.1%} of the time "
-            f"(AUC {learned.auc:.3f}; equal weights {learned.equal_auc:.3f})"
+            f"on held-out motions, similar poses are nearer than others {learned.auc:.1%} of the "
+            f"time (AUC {learned.auc:.3f}; equal weights {learned.equal_auc:.3f})"
         )

@@ -12,7 +12,7 @@ from motionloom.cli.walk.graph import built_graph, used_settings
 from motionloom.errors import InvalidInput
 from motionloom.motion_graph.settings import GraphSettings, WalkSettings
 
-# The graph is usually the one that motionloom graph has built.
+# Most users rely on the graph that motionloom graph built, so its options are hidden.
 _OF_GRAPHS = ("distance", "method", "max_distance", "per_minute", "transitions", "mirror")
 
 
@@ -22,10 +22,14 @@ def walk(
     graph: Annotated[dict[str, Any], GraphSettings, Fields(hide=_OF_GRAPHS)],
     output: Annotated[
         Path,
-        Option("In any format that can be written; .bvh streams.", "-o --output", metavar="FILE"),
+        Option(
+            "Output file, in any writable format; .bvh is written as a stream.",
+            "-o --output",
+            metavar="FILE",
+        ),
     ],
     log: Annotated[
-        Path | None, Option("Write the transitions played, as CSV.", metavar="FILE")
+        Path | None, Option("Write the transitions of the walk to a CSV file.", metavar="FILE")
     ] = None,
     inspect: Annotated[Path | None, INSPECT] = None,
     details: Annotated[bool, DETAILS] = False,
@@ -33,18 +37,18 @@ def walk(
 ) -> None:
     """Synthesize a walk through a library's motion graph.
 
-    At random, along a path, to a goal, by labels, or from pose to pose. Without options of the
-    graph, the one built last is used.
+    The walk is random, follows a path, reaches a goal, follows a timeline of labels, or leads from
+    one pose to another. Without graph options, it uses the graph built last.
     """
     from motionloom.formats import check_output, load
 
-    check_output(output)  # before the work
+    check_output(output)  # before the slow work
     if inspect is not None:
         check_picture(inspect)
     if settings.random and settings.seconds is None:
-        raise InvalidInput("a walk without a goal needs its duration: --seconds 60")
+        raise InvalidInput("a walk without a goal needs a duration, such as --seconds 60")
     if settings.goal is not None and settings.seconds is None:
-        raise InvalidInput("a walk to a goal needs its duration: --seconds 8")
+        raise InvalidInput("a walk to a goal needs a duration, such as --seconds 8")
     lib = open_library(library)
     made = built_graph(lib, used_settings(lib, graph))
     player, frames = made.walk_player(settings)

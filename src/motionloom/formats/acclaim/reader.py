@@ -1,12 +1,11 @@
 """Reader of Acclaim files: a skeleton in an ``.asf`` file and motions in ``.amc`` files.
 
-Bones become joints: a joint is at the start of its bone and has its name; the end of the last
-bone of a limb is an end site. An AMC file has no frame rate; the default is 120 as in the CMU
-database, with a warning in ``motion.origin.warnings``.
+Bones become joints: a joint is at the start of its bone and has the bone's name. The end of the
+last bone of a limb becomes an end site. An AMC file has no frame rate; the default is 120 as in
+the CMU database, with a warning in ``motion.origin.warnings``.
 
-A frame is a line with its number, then one line per bone: its name and one value per degree of
-freedom. The names are parsed and blanked out in one pass over the bytes; the rest is rows of
-numbers.
+A frame is a line with its number, followed by one line per bone: its name and one value per degree
+of freedom. One pass over the bytes parses the names and blanks them out; rows of numbers remain.
 """
 
 from __future__ import annotations
@@ -41,11 +40,11 @@ from motionloom.motion.segment import intervals
 from motionloom.ragged import offsets_of, row_of
 
 _USUAL_RATE = 120.0  # the CMU database and HDM05
-_ROOM = 10_000_000  # values, or joints times frames, that any file may expand to
+_ROOM = 10_000_000  # limit on values, or joints times frames, for any file
 _CMU_LENGTH = 0.45  # ":units length" of the CMU database: 1 unit is 1/0.45 inch
 _LIMIT = 1e7  # units or degrees; larger values are errors
-_GROWTH = 20  # or, for larger files, per value in the file
-_BLANK, _NUMBERS, _UNKNOWN = -1, -2, -3  # kinds of lines; otherwise the index of a bone
+_GROWTH = 20  # or, for larger files, limit per value in the file
+_BLANK, _NUMBERS, _UNKNOWN = -1, -2, -3  # kinds of lines; other values are the index of a bone
 
 
 def read(
@@ -61,9 +60,9 @@ def read(
 ) -> Motion:
     """Read one motion from an AMC file and its ASF skeleton; see `motionloom.load`.
 
-    The file `skeleton` is by default the file with the same stem, else with the stem up to an
-    underscore (``01.asf`` for ``01_01.amc``), else the only one in the folder. The default unit is
-    that of CMU if ``:units`` has ``length 0.45``, else inferred.
+    The default for `skeleton` is the ASF file with the same stem, then the one with the stem up to
+    an underscore (``01.asf`` for ``01_01.amc``), then the only ASF file in the folder. The default
+    unit is CMU's if ``:units`` has ``length 0.45``; otherwise the unit is inferred.
     """
     repairs = started(path, up=up, fps=fps, strict=strict)
     path = repairs.path
@@ -81,7 +80,7 @@ def read(
     motion = Motion(body, rotations, root, rate, path.stem)
     warnings = []
     if fps is None:
-        warnings.append("AMC files have no frame rate; 120 is taken. Give fps to change it")
+        warnings.append("AMC files have no frame rate; 120 fps is assumed. Set fps to change it")
     if up is None:
         up, warning = infer_up(motion)
         warnings += [warning] if warning else []
@@ -95,10 +94,10 @@ def read(
 
 
 def _skeleton_path(path: Path, asf: str | Path | None) -> Path:
-    """The skeleton file of a motion."""
+    """Find the skeleton file of a motion."""
     if asf is not None:
         if not Path(asf).is_file():
-            raise MotionFormatError(f"there is no skeleton {str(asf)!r}", path=path)
+            raise MotionFormatError(f"the skeleton {str(asf)!r} does not exist", path=path)
         return Path(asf)
     beside = {
         file.stem.lower(): file
@@ -113,14 +112,14 @@ def _skeleton_path(path: Path, asf: str | Path | None) -> Path:
         return next(iter(beside.values()))
     names = ", ".join(file.name for file in list(beside.values())[:8]) or "none"
     raise MotionFormatError(
-        f"an AMC file needs its skeleton, {path.stem}.asf beside it; found {names}. "
-        "Choose one as skeleton",
+        f"an AMC file needs its skeleton, {path.stem}.asf in the same folder; found {names}. "
+        f"Choose one with the option skeleton",
         path=path,
     )
 
 
 def _skeleton(acclaim: AcclaimSkeleton) -> Skeleton:
-    """Joints from bones: the offset of a joint is the bone of its parent."""
+    """Convert bones to joints: the offset of a joint is the bone of its parent."""
     bones, parents = acclaim.bones, acclaim.parents
     offsets = [np.zeros(3) if parent <= 0 else bones[parent].tip for parent in parents]
     leaves = sorted(set(range(1, len(bones))) - set(parents))
@@ -139,14 +138,14 @@ def _skeleton(acclaim: AcclaimSkeleton) -> Skeleton:
 def _poses(
     acclaim: AcclaimSkeleton, frames: AcclaimFrames, path: Path, repairs: Repairs, *, most: int
 ) -> tuple[NDArray[np.float32], NDArray[np.float64]]:
-    """Rotations (T, J, 4) and root path (T, 3), missing frames interpolated."""
+    """Rotations (T, J, 4) and root path (T, 3), with missing frames interpolated."""
     bones, starts = acclaim.bones, columns_of(acclaim.bones)
     degrees = acclaim.degrees if frames.degrees is None else frames.degrees
     times = frames.numbers - frames.numbers[0]
     count = _full_count(times, path, repairs, most)
     if count * len(bones) > max(_ROOM, 4 * frames.values.size):
         raise MotionFormatError(
-            f"{len(bones)} bones in {count} frames, hardly any of which moves", path=path
+            f"{len(bones)} bones in {count} frames, but almost none of them moves", path=path
         )
     rotations = np.empty((count, len(bones), 4), np.float32)
     root = np.zeros((count, 3))
@@ -167,11 +166,11 @@ def _poses(
             longest = max(end - start for start, end in intervals(np.logical_not(present)))
             if longest > max(most, 1):
                 raise MotionFormatError(
-                    f"bone {bone.name!r} has no line in {longest} consecutive frames; up to {most} "
-                    "are filled in (max_gap)",
+                    f"bone {bone.name!r} has no line in {longest} consecutive frames; at most "
+                    f"{most} can be filled in (max_gap)",
                     path=path,
                 )
-            repairs.add(f"bone {bone.name!r} missing in {missing} frames, filled in")
+            repairs.add(f"bone {bone.name!r} was missing in {missing} frames and was filled in")
         columns, axes = rotation_order(bone.dof)
         angles = own[present][:, columns]
         turns = rot.from_euler(np.radians(angles) if degrees else angles, axes)
@@ -189,7 +188,7 @@ def _poses(
                     places[:, "xyz".index(word[1])] = own[present][:, column]
             root = places[before] + share[:, None] * (places[after] - places[before]) + bone.tip
     if silent:
-        repairs.add(f"no frame moves {', '.join(silent)}: kept in the rest pose")
+        repairs.add(f"no frame moves {', '.join(silent)}; the rest pose is used")
     return rotations, root
 
 
@@ -201,16 +200,16 @@ def _full_count(times: NDArray[np.int64], path: Path, repairs: Repairs, most: in
         longest = int(np.diff(times).max()) - 1
         if longest > most or missing > len(times):
             raise MotionFormatError(
-                f"{missing} frames are missing, up to {longest} on end; up to {most} are filled "
-                "in (max_gap)",
+                f"{missing} frames are missing, up to {longest} in a row; at most {most} can be "
+                f"filled in (max_gap)",
                 path=path,
             )
-        repairs.add(f"{missing} missing frames filled in, up to {longest} on end")
+        repairs.add(f"{missing} missing frames filled in, up to {longest} in a row")
     return count
 
 
 def _places(times: NDArray[np.int64], count: int):
-    """For every frame: the known frames before and after it, and the fraction between them."""
+    """For every frame, the known frames before and after it, and the fraction between them."""
     wanted = np.arange(count)
     after = np.clip(np.searchsorted(times, wanted), 0, len(times) - 1)
     before = np.where(times[after] > wanted, np.maximum(after - 1, 0), after)
@@ -234,7 +233,9 @@ def _unit(acclaim: AcclaimSkeleton, skeleton: Skeleton) -> Unit:
     if abs(acclaim.length_unit - _CMU_LENGTH) < 1e-6:
         meters = UNITS["cmu"]
         if height is None or 1.0 <= height * meters <= 2.5:
-            return Unit(meters, "cmu: the skeleton says length 0.45, 1 unit = 1/0.45 inch")
+            return Unit(
+                meters, "cmu: the skeleton states length 0.45, which means 1 unit = 1/0.45 inch"
+            )
     return infer_unit(skeleton)
 
 
@@ -249,7 +250,7 @@ class AcclaimFrames:
     values : ndarray, shape (F, C)
         One column per degree of freedom, bone by bone; NaN where a bone has no line.
     degrees : bool or None
-        Whether angles are in degrees, if the header says so.
+        True if the header says that angles are in degrees, None if it says nothing.
     """
 
     numbers: NDArray[np.int64]
@@ -258,12 +259,12 @@ class AcclaimFrames:
 
 
 def read_frames(data: bytes, bones: list[Bone], path: Path, repairs: Repairs) -> AcclaimFrames:
-    """The frames in the bytes of an AMC file for the bones of its skeleton."""
+    """Parse the frames of an AMC file for the bones of its skeleton."""
     if b"\r" in data and b"\n" not in data:
         data = data.replace(b"\r", b"\n")
     degrees, start = _header(data, repairs)
     body = np.frombuffer(data, np.uint8).copy()
-    body[:start][body[:start] != 10] = 32  # line numbers stay those of the file
+    body[:start][body[:start] != 10] = 32  # preserves the line numbers of the file
     lines, unknown_at = _lines(body, bones)
     if unknown_at >= 0:
         _refuse_name(data, unknown_at, bones, path)
@@ -273,21 +274,27 @@ def read_frames(data: bytes, bones: list[Bone], path: Path, repairs: Repairs) ->
         word = re.match(rb"\S*", data[rows.stopped_at : rows.stopped_at + 80])[0]  # type: ignore[index]
         _refuse(f"expected a number, found {word.decode('utf-8', 'replace')[:40]!r}", path, line)
     if rows.glued_at >= 0:
-        repairs.add("numbers run together, split at the sign", line=rows.glued_at + 1)
+        repairs.add(
+            "numbers without a space between them were split at the sign", line=rows.glued_at + 1
+        )
     kinds = lines[rows.line_numbers]
     _check_counts(rows, kinds, lines, bones, path)
     heads = np.flatnonzero(kinds == _NUMBERS)
     if heads.size == 0:
-        _refuse("there are no frames", path, None)
+        _refuse("the file has no frames", path, None)
     if heads[0] != 0:
-        _refuse("a bone line before the first frame number", path, int(rows.line_numbers[0]) + 1)
+        _refuse(
+            "a line for a bone comes before the first frame number",
+            path,
+            int(rows.line_numbers[0]) + 1,
+        )
     numbers = _frame_numbers(rows, heads, path)
     values = _table(rows, kinds, heads, bones, path)
     return AcclaimFrames(numbers, values, degrees)
 
 
 def columns_of(bones: list[Bone]) -> NDArray[np.int64]:
-    """First column of each bone in `AcclaimFrames.values`; the number of columns at the end."""
+    """First column of each bone in `AcclaimFrames.values`, followed by the number of columns."""
     return offsets_of([len(bone.dof) for bone in bones])
 
 
@@ -308,7 +315,7 @@ def _header(data: bytes, repairs: Repairs) -> tuple[bool | None, int]:
 
 
 def _lines(body: NDArray[np.uint8], bones: list[Bone]) -> tuple[NDArray[np.int64], int]:
-    """Kind of every line, and the byte of the first unknown name; blanks out names."""
+    """Return the kind of every line and the byte of the first unknown name; blank out names."""
     names = [bone.name.encode() for bone in bones]
     starts = offsets_of([len(name) for name in names])
     letters = np.frombuffer(b"".join(names), np.uint8)
@@ -319,14 +326,14 @@ def _lines(body: NDArray[np.uint8], bones: list[Bone]) -> tuple[NDArray[np.int64
 
 @kernel
 def _blank_names(body, letters, starts, lines):
-    """Write the kind of every line to `lines`, and replace names and comments by spaces.
+    """Write the kind of every line to `lines`, and replace names and comments with spaces.
 
-    body (B,) bytes, changed; letters: the names of all bones in a row; starts (bones + 1,): where
-    each begins; lines (L,), filled with `_BLANK` before. Returns the byte of the first unknown
-    name, or -1.
+    body (B,) bytes, changed; letters: the concatenated names of all bones; starts (bones + 1,):
+    the start of each name; lines (L,), initialized with `_BLANK`. Returns the byte of the first
+    unknown name, or -1.
 
-    One pass, byte by byte, without strings: the file stays one array, and `number_rows` reads the
-    numbers that are left.
+    It makes one pass, byte by byte, without strings: the file stays one array, and `number_rows`
+    reads the remaining numbers.
     """
     n = body.shape[0]
     bones = starts.shape[0] - 1
@@ -373,7 +380,7 @@ def _blank_names(body, letters, starts, lines):
             expected = match + 1
             for k in range(position, end):
                 body[k] = 32
-        # On to the end of the line, or to a comment; a "#" inside a word is part of it.
+        # Skip to the end of the line or to a comment; a "#" inside a word is part of the word.
         while end < n and body[end] != 10 and not (body[end] == 35 and body[end - 1] <= 32):
             end += 1
         position = end
@@ -415,8 +422,8 @@ def _frame_numbers(rows, heads, path: Path) -> NDArray[np.int64]:
     back = np.flatnonzero(np.diff(numbers) <= 0)
     if back.size:
         _refuse(
-            f"frame {numbers[back[0] + 1]} after frame {numbers[back[0]]}: "
-            "frame numbers must increase",
+            f"frame {numbers[back[0] + 1]} follows frame {numbers[back[0]]}, but frame numbers "
+            f"must increase",
             path,
             line_of(back[0] + 1),
         )
@@ -438,11 +445,11 @@ def _table(rows, kinds, heads, bones: list[Bone], path: Path) -> NDArray[np.floa
         twice = np.flatnonzero(np.diff(frames) == 0)
         if twice.size:
             line = int(rows.line_numbers[own[twice[0] + 1]]) + 1
-            _refuse(f"bone {bones[bone].name!r} twice in one frame", path, line)
+            _refuse(f"bone {bones[bone].name!r} occurs twice in one frame", path, line)
         first = rows.line_starts[own]
         for place in range(len(bones[bone].dof)):
             values[frames, starts[bone] + place] = rows.values[first + place]
-    wild = np.abs(values) >= _LIMIT  # False for NaN, a missing line
+    wild = np.abs(values) >= _LIMIT  # False for NaN, which marks a missing line
     if wild.any():
         frame, column = (int(place) for place in np.argwhere(wild)[0])
         bone = int(row_of(starts, column))
@@ -460,7 +467,8 @@ def _refuse_name(data: bytes, place: int, bones: list[Bone], path: Path) -> NoRe
     word = re.match(rb"\S*", data[place : place + 200])[0].decode("utf-8", "replace")  # type: ignore[index]
     names = ", ".join(bone.name for bone in bones[:40])
     _refuse(
-        f"the skeleton has no bone called {word[:40]!r}; is this its .asf file? It has: {names}",
+        f"the skeleton has no bone called {word[:40]!r}; is this the right .asf file? Its bones "
+        f"are: {names}",
         path,
         data.count(b"\n", 0, place) + 1,
     )

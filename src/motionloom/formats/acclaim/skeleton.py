@@ -1,4 +1,4 @@
-"""Parser of ASF files: sections, bones and hierarchy of a skeleton.
+"""Parser of ASF files: the sections, bones and hierarchy of a skeleton.
 
 An ASF file describes bones, not joints. A bone has a direction (in world axes, in the rest
 pose), a length, an `axis` (Euler angles of the frame of its rotations) and `dof`, its degrees of
@@ -35,7 +35,7 @@ class Bone:
     frame : ndarray, shape (4,)
         Rotation ``wxyz`` from the axes of the bone to world axes.
     dof : tuple of str
-        Values of an AMC line of this bone, in order: ``rx ry rz tx ty tz l``.
+        Names of the values in an AMC line of this bone, in order: ``rx ry rz tx ty tz l``.
     """
 
     name: str
@@ -54,7 +54,7 @@ class AcclaimSkeleton:
     length_unit : float
         The ``length`` of ``:units``; 0.45 in the CMU database.
     degrees : bool
-        Whether angles are in degrees.
+        True if angles are in degrees.
     """
 
     bones: list[Bone]
@@ -64,12 +64,12 @@ class AcclaimSkeleton:
 
 
 def read_skeleton(data: bytes, path: Path, repairs: Repairs) -> AcclaimSkeleton:
-    """The skeleton in the bytes of an ASF file."""
+    """Parse the skeleton in an ASF file."""
     return _AsfReader(data, path, repairs).skeleton()
 
 
 class _AsfReader:
-    """Words by line, split into sections by ``:keywords``."""
+    """The words of each line, split into sections by ``:keywords``."""
 
     def __init__(self, data: bytes, path: Path, repairs: Repairs) -> None:
         self.path, self.repairs = path, repairs
@@ -83,7 +83,7 @@ class _AsfReader:
             if words[0].startswith(":") and len(words[0]) > 1:
                 name = words[0][1:].lower()
                 if name in self.sections and name != "documentation":
-                    self.refuse(f"a second section :{name}", number)
+                    self.refuse(f"the section :{name} occurs twice", number)
                 section = self.sections[name] = [(number, words[1:])]
             elif section is None:
                 self.refuse(f"expected a section such as :version, found {words[0][:40]!r}", number)
@@ -106,7 +106,7 @@ class _AsfReader:
         bones = {"root": self.root(degrees)}
         for bone in self.bones(degrees):
             if bone.name in bones:
-                self.refuse(f"a second bone called {bone.name!r}", bone.line)
+                self.refuse(f"two bones are called {bone.name!r}", bone.line)
             bones[bone.name] = bone
         order, parents = self.hierarchy(bones)
         return AcclaimSkeleton([bones[name] for name in order], parents, length_unit, degrees)
@@ -114,7 +114,7 @@ class _AsfReader:
     # --- sections ---------------------------------------------------------------------------
 
     def keyed(self, section: str) -> dict[str, tuple[int, list[str]]]:
-        """First word of each line to (line, other words)."""
+        """Map the first word of each line to (line, other words)."""
         lines = self.sections.get(section, [])
         return {words[0].lower(): (line, words[1:]) for line, words in lines if words}
 
@@ -145,9 +145,9 @@ class _AsfReader:
                 bones.append(self.bone(entries, start, degrees))
                 entries = None
             elif entries is not None and key[:1].isalpha() and key not in ("inf", "nan"):
-                # Otherwise further limits, one pair on each line.
+                # Otherwise the line holds further limits, one pair per line.
                 if key in entries:
-                    self.refuse(f"a second {key[:40]!r} in one bone", line)
+                    self.refuse(f"{key[:40]!r} occurs twice in one bone", line)
                 entries[key] = (line, words[1:])
             if len(bones) > _MOST_BONES:
                 self.refuse(f"more than {_MOST_BONES} bones: this is not a skeleton", line)
@@ -165,12 +165,12 @@ class _AsfReader:
         length = float(self.numbers(entries["length"], 1, "length")[0])
         size = float(np.linalg.norm(direction))
         if size > 0.0 and abs(size - 1.0) > 1e-3:
-            self.repairs.add("directions that are not unit vectors, made so", line=line)
+            self.repairs.add("directions that were not unit vectors were normalized", line=line)
         if length < 0.0 or (size == 0.0 and length > 0.0):
             self.refuse(f"bone {name!r} has no valid direction and length", line)
         axis_line, axis = entries.get("axis", (line, ["0", "0", "0", "XYZ"]))
         if len(axis) == 3:
-            self.repairs.add("an axis without its order, read as XYZ", line=axis_line)
+            self.repairs.add("an axis without an order was read as XYZ", line=axis_line)
             axis = [*axis, "XYZ"]
         if len(axis) != 4:
             self.refuse(f"expected three angles and an order, found {' '.join(axis)!r}", axis_line)
@@ -239,7 +239,7 @@ class _AsfReader:
             if word not in _DOF:
                 self.refuse(f"expected one of {' '.join(_DOF)} for {name!r}, found {word!r}", line)
         if len(set(dof)) < len(dof):
-            self.refuse(f"a degree of freedom of {name!r} is named twice", line)
+            self.refuse(f"a degree of freedom of {name!r} is listed twice", line)
 
     def axis_order(self, word: str, line: int) -> str:
         order = word.upper()
@@ -251,7 +251,7 @@ class _AsfReader:
 def _frame(angles: NDArray[np.float64], order: str, degrees: bool) -> NDArray[np.float64]:
     """Rotation of Acclaim angles (x, y, z): ``XYZ`` rotates about x first, then y, then z.
 
-    The axes are fixed, so this is the product Rz Ry Rx: the letters are reversed for our
+    The axes are fixed, which gives the product Rz Ry Rx: the letters are reversed for our
     left-to-right order.
     """
     radians = np.radians(angles) if degrees else angles

@@ -1,7 +1,7 @@
 """Parser of the hierarchy of a BVH file, from the word HIERARCHY to the word MOTION.
 
-A scanner over statements, not a recursive parser, so that nesting depth does not matter. Names
-extend to the end of their line (3ds Max writes ``JOINT Bip01 L Thigh``); everything else is
+It is a scanner over statements and not a recursive parser, so that nesting depth does not matter.
+Names extend to the end of their line (3ds Max writes ``JOINT Bip01 L Thigh``); everything else is
 separated by white space.
 """
 
@@ -78,8 +78,8 @@ class _Scanner:
                 continue
             if not started:
                 if keyword not in ("ROOT", "JOINT"):
-                    self._fail(f"expected HIERARCHY, found {_short(word)}; this is not a BVH file")
-                self.repairs.add("the word HIERARCHY is missing", line=self.line)
+                    self._fail(f"this is not a BVH file: expected HIERARCHY, found {_short(word)}")
+                self.repairs.add("the word HIERARCHY was missing", line=self.line)
                 started = True
             self._statement(keyword, word)
         if self._pending is not None or self._open:
@@ -93,7 +93,7 @@ class _Scanner:
         if not started:
             self._fail("expected HIERARCHY and a ROOT before MOTION, found nothing")
         if not self._nodes:
-            self._fail("the hierarchy holds no ROOT")
+            self._fail("the hierarchy has no ROOT")
         return self._nodes
 
     # --- statements ---------------------------------------------------------------------
@@ -130,27 +130,27 @@ class _Scanner:
             self._fail(f"more than {MAX_JOINTS} joints and end sites; this is not a skeleton")
         parent = self._open[-1] if self._open else -1
         if parent >= 0 and self._nodes[parent].kind == "end":
-            self._fail("an End Site cannot hold joints")
+            self._fail("an End Site cannot contain joints")
         kind = {"ROOT": "root", "JOINT": "joint"}.get(keyword, "end")
         name = self._rest_of_line()
         if kind == "end":
             site, _, name = name.partition(" ") if keyword == "END" else ("Site", "", name)
             if site.lower() != "site":  # `End LeftToe`: the word Site is missing
                 name = f"{site} {name}".strip()
-                self.repairs.add("an end site without the word Site", line=line)
+                self.repairs.add("an end site lacked the word Site", line=line)
             elif keyword == "END" and site != "Site":
-                self.repairs.add("keywords in other case", line=line)
+                self.repairs.add("keywords had unusual capitalization", line=line)
             if site.lower() == "site" and name:
-                self.repairs.add(f"a named end site: {_short(name)}", line=line)
+                self.repairs.add(f"an end site had a name: {_short(name)}", line=line)
         elif not name:
             name = f"joint_{len(self._nodes)}"
-            self.repairs.add(f"a joint without a name, called {name}", line=line)
+            self.repairs.add(f"a joint without a name was called {name}", line=line)
         if kind == "root" and parent >= 0:
             self._fail(f"ROOT {name!r} inside {self._nodes[parent].name!r}; JOINT expected")
         if kind != "root" and parent < 0:
             if kind == "end" or self._nodes:
                 self._fail(f"{keyword} {name!r} lies outside the ROOT's braces")
-            self.repairs.add("the first joint is called JOINT, not ROOT", line=line)
+            self.repairs.add("the first joint was declared as JOINT instead of ROOT", line=line)
             kind = "root"
         self._nodes.append(BvhNode(kind, name.strip(), parent, line))
         self._pending = len(self._nodes) - 1
@@ -159,10 +159,12 @@ class _Scanner:
         if node.offset is None:
             if node.kind == "joint" and not any("position" in c for c in node.channels):
                 self._fail(f"{node.name!r} of line {node.line} has no OFFSET")
-            self.repairs.add("an OFFSET is missing, taken as zero", line=node.line)
+            self.repairs.add("a missing OFFSET was set to zero", line=node.line)
             node.offset = (0.0, 0.0, 0.0)
         if node.kind != "end" and not node.has_channels:
-            self.repairs.add(f"{node.name!r} has no CHANNELS, taken as none", line=node.line)
+            self.repairs.add(
+                f"{node.name!r} has no CHANNELS and was read without any", line=node.line
+            )
 
     def _read_offset(self, node: BvhNode) -> None:
         line = self.line
@@ -180,7 +182,7 @@ class _Scanner:
             numbers += self._numbers_in(extra)
         if len(numbers) == 6:
             self.repairs.add(
-                "OFFSET has six numbers: the last three, angles of a rest pose, are not used",
+                "OFFSET has six numbers; the last three, angles of a rest pose, were ignored",
                 line=line,
             )
         elif len(numbers) > 3:
@@ -191,21 +193,23 @@ class _Scanner:
         node.offset = (x, y, z)
 
     def _numbers_in(self, word: str, *, report: bool = True) -> list[float]:
-        """Numbers of one word: usually one; `0.0-7.509` has two, `1,5` a decimal comma."""
+        """Numbers in one word: one, or two as in `0.0-7.509`; `1,5` has a decimal comma."""
         if len(word) > 1 and word[-1] == ",":
             word = word[:-1]
             if report:
-                self.repairs.add("values are separated by commas", line=self.line)
+                self.repairs.add("values were separated by commas", line=self.line)
         if _NUMBER.fullmatch(word):
             return [float(word)]
         parts = _NUMBER.findall(word)
         if parts and "".join(parts) == word and all(p[0] in "+-" for p in parts[1:]):
             if report:
-                self.repairs.add("numbers run together, split at the sign", line=self.line)
+                self.repairs.add(
+                    "numbers without a space between them were split at the sign", line=self.line
+                )
             return [float(part) for part in parts]
         if re.fullmatch(r"[+-]?[0-9]*,[0-9]+", word):
             if report:
-                self.repairs.add("decimal commas read as points", line=self.line)
+                self.repairs.add("decimal commas were read as decimal points", line=self.line)
             return [float(word.replace(",", "."))]
         if report:
             self._fail(f"expected a number, found {_short(word)}")
@@ -215,7 +219,7 @@ class _Scanner:
         line = self.line
         if node.kind == "end" and self._peek() == "0":
             self._next()
-            self.repairs.add("an End Site with CHANNELS 0", line=line)
+            self.repairs.add("an End Site had CHANNELS 0", line=line)
             return
         if node.kind == "end":
             self._fail("an End Site has no CHANNELS")
@@ -230,7 +234,7 @@ class _Scanner:
         while (word_ahead := self._peek()) is not None and word_ahead.upper() not in _KEYWORDS:
             if word_ahead[-1] == "," and len(names) + 1 < int(word):
                 word_ahead = word_ahead[:-1]
-                self.repairs.add("values are separated by commas", line=line)
+                self.repairs.add("values were separated by commas", line=line)
             match = _CHANNEL.fullmatch(word_ahead)
             if match is None:
                 if len(names) == int(word):
@@ -242,13 +246,13 @@ class _Scanner:
                 )
             name = match[1].upper() + match[2].lower()
             if name != word_ahead:
-                self.repairs.add("channel names in other case", line=self.line)
+                self.repairs.add("channel names had unusual capitalization", line=self.line)
             names.append(name)
             self._next()
         if len(names) != int(word):
             # The rows of the motion are checked against the list of names.
             self.repairs.add(
-                f"CHANNELS says {_short(word)} but lists {len(names)}; the list is taken",
+                f"CHANNELS says {_short(word)} but lists {len(names)}; the list was used",
                 line=line,
             )
         if len(names) > 9:
@@ -261,7 +265,7 @@ class _Scanner:
             self._fail(f"channels of {node.name!r} repeat: {' '.join(names)}", line=line)
         if len(set(turns)) < len(turns):
             self.repairs.add(
-                f"{node.name!r} turns twice about one axis; taken as proper Euler angles",
+                f"{node.name!r} rotates twice about one axis; read as proper Euler angles",
                 line=line,
             )
         node.channels, node.has_channels = names, True
@@ -295,7 +299,7 @@ class _Scanner:
         return self._ahead[0] if self._ahead else None
 
     def _pull(self) -> re.Match[str] | None:
-        """The next word that is not part of a name or comment."""
+        """Return the next word that is not part of a name or comment."""
         for match in self._words:
             if match.start() < self.position:
                 continue
@@ -310,7 +314,7 @@ class _Scanner:
     def _keyword(self, word: str) -> str:
         upper = word.upper()
         if upper in _KEYWORDS and word != upper and word not in ("End", "EndSite"):
-            self.repairs.add("keywords in other case", line=self.line)
+            self.repairs.add("keywords had unusual capitalization", line=self.line)
         return upper
 
     def _rest_of_line(self) -> str:

@@ -1,7 +1,7 @@
-"""Layout of a BVH file: tree, columns and skeleton derived from its hierarchy, with a cache.
+"""Layout of a BVH file: tree, columns and skeleton derived from its hierarchy, and a cache.
 
-The takes of a performer have identical hierarchies. The layouts of the last hierarchies are
-cached with their skeleton and roles, so that motions of one performer share them.
+The takes of a performer have identical hierarchies. The most recent layouts are cached with their
+skeleton and roles, and motions of one performer share them.
 
 Nearly every file is written by a program in a regular form. Such a hierarchy is parsed here
 block by block with one regular expression, ten times faster than word by word. Anything
@@ -93,7 +93,7 @@ def plain_nodes(text: str, first_line: int) -> list[BvhNode] | None:
 
 
 def _only_closes(text: str, start: int) -> bool:
-    """Whether nothing but closing braces follows the last block."""
+    """Return whether only closing braces follow the last block."""
     return not text[start:].replace("}", "").strip()
 
 
@@ -121,7 +121,7 @@ class Layout:
     columns : list of dict, length J
         Column of the table for each channel of a joint.
     rotation_columns, rotation_axes : ndarray of int, shape (J, 3)
-        Column and axis of a joint's rotations from left to right; column -1 after the last.
+        Column and axis of a joint's rotations from left to right; the column after the last is -1.
     order : str or None
         Euler order, if all joints share one.
     moving : list of int
@@ -165,11 +165,11 @@ class Layout:
 
     @cached_property
     def names(self) -> tuple[list[str], list[str], list[tuple[str, int]]]:
-        """Unique names of joints and of end sites, and repairs with their lines."""
+        """Unique names of joints and end sites, and repairs with their lines."""
         nodes = [self.nodes[index] for index in self.joints]
         joint_names = unique_names(node.name for node in nodes)
         repairs = [
-            (f"a second joint called {node.name!r}, renamed {name!r}", node.line)
+            (f"a duplicate joint {node.name!r} was renamed {name!r}", node.line)
             for node, name in zip(nodes, joint_names, strict=True)
             if name != node.name
         ]
@@ -185,14 +185,14 @@ class Layout:
 
     @cached_property
     def skeleton(self) -> Skeleton:
-        """The skeleton with the bones given by OFFSET, in file units."""
+        """Return the skeleton with bones from OFFSET, in file units."""
         return self.skeleton_with(self.offsets)
 
     def skeleton_with(self, offsets: np.ndarray) -> Skeleton:
-        """The skeleton with other bones (J, 3), in file units."""
+        """Return the skeleton with other bones (J, 3), in file units."""
         names, end_names, _ = self.names
         offsets = offsets.copy()
-        offsets[0] = 0.0  # the position of the root is in the root path
+        offsets[0] = 0.0  # the root path contains the position of the root
         return Skeleton(
             tuple(names),
             np.array(self.parents),

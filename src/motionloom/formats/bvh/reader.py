@@ -1,8 +1,7 @@
 """Reader of BVH files.
 
-Deviations from the specification that can be read unambiguously are repaired and recorded; all
-others raise an error with file and line. Position channels replace OFFSET on every joint, as in
-Blender.
+Deviations from the specification that have only one reading are repaired and recorded; all others
+raise an error with file and line. Position channels replace OFFSET on every joint, as in Blender.
 """
 
 from __future__ import annotations
@@ -40,7 +39,7 @@ class Figure:
     root : ndarray, shape (T, 3)
         Path of the root.
     moved : ndarray, shape (T, J, 3), or None
-        Offsets in every frame, if bones change length.
+        Offset of every joint in every frame, if bones change length.
     warnings : list of str
         Warnings about the position channels.
     """
@@ -80,7 +79,7 @@ class Figure:
         return place
 
     def _translations(self) -> NDArray[np.float32] | None:
-        """Apply position channels below the root: sets the offsets; (T, J, 3) if they vary."""
+        """Apply position channels below the root to the offsets; return (T, J, 3) if they vary."""
         moving = self.layout.moving
         if not moving:
             return None
@@ -90,11 +89,11 @@ class Figure:
         constant = [joint for joint in moving if steady[joint] and self.offsets[joint].any()]
         longest = float(np.abs(self.offsets[1:]).max())
         if constant and all(np.abs(places[joint]).max() <= 1e-3 * longest for joint in constant):
-            # Read literally, these bones would have no length. MakeHuman's poses hold such
+            # Read literally, these bones would have zero length. MakeHuman's poses contain such
             # channels with rounding errors.
             self.repairs.add(
-                "position channels below the root are all zero though the OFFSETs are not: "
-                "read as additions to OFFSET"
+                "position channels below the root are all zero although the OFFSETs are not; they "
+                "were added to OFFSET"
             )
             size = longest
             for joint in constant:
@@ -109,7 +108,7 @@ class Figure:
         ]
         if differ:
             self.warnings.append(
-                f"position channels replace the OFFSET of {self._counted(differ)}: they differ"
+                f"position channels differ from OFFSET and replace it: {self._counted(differ)}"
             )
         self.offsets = self.offsets.copy()
         for joint in moving:
@@ -137,18 +136,20 @@ class Figure:
                     path=self.path,
                     line=node.line,
                 )
-            self.repairs.add("scale channels, all 1, ignored", line=node.line)
+            self.repairs.add(
+                "scale channels were ignored, because all scales are 1", line=node.line
+            )
 
     def _counted(self, joints: list[int]) -> str:
         name = repr(self._node(joints[0]).name)
-        return name if len(joints) == 1 else f"{len(joints)} joints, {name} the first"
+        return name if len(joints) == 1 else f"{len(joints)} joints, starting with {name}"
 
     def _node(self, joint: int) -> BvhNode:
         return self.layout.nodes[self.layout.joints[joint]]
 
 
 def _rotations_plain(table, columns, axes, out):
-    """`_rotations` without Numba: all frames of the joints with the same axes at once."""
+    """`_rotations` without Numba: processes all frames of the joints with the same axes at once."""
     sines, cosines = np.empty(table.shape, np.float32), np.empty(table.shape, np.float32)
     _half_angles_plain(table, sines, cosines)
     used = np.where(columns >= 0, axes, -1)
@@ -191,10 +192,10 @@ def _rotations(table, columns, axes, out):
     """Products of up to three axis rotations: degrees (T, C) to quaternions (T, J, 4).
 
     columns (J, 3): the channels of each joint from left to right, -1 after the last; axes (J, 3):
-    0, 1, 2 for x, y, z. A channel that is not finite makes NaN.
+    0, 1, 2 for x, y, z. Channels that are not finite yield NaN.
     """
-    # Frame by frame: a row of the table is contiguous, and its sines and cosines stay in the
-    # cache for all joints.
+    # The outer loop runs over frames: a row of the table is contiguous, and its sines and cosines
+    # stay in the cache for all joints.
     sines = np.empty(table.shape[1], np.float32)
     cosines = np.empty(table.shape[1], np.float32)
     for t in range(out.shape[0]):
@@ -218,10 +219,10 @@ def _rotations(table, columns, axes, out):
 
 @kernel(error_model="numpy")
 def _half_angles(degrees, sines, cosines):
-    """Sines and cosines of half the angles, within 1e-7; vectorized, unlike the C library's.
+    """Sines and cosines of half the angles, accurate to 1e-7; vectorized, unlike the C library's.
 
     The nearest quarter turn is subtracted in double precision, so that large angles are as
-    accurate as small ones. The rest, at most an eighth of a turn, is evaluated by the
+    accurate as small ones. The remainder, at most an eighth of a turn, is evaluated with the
     polynomials of the Cephes library (sinf, cosf).
     """
     f = np.float32
@@ -230,7 +231,7 @@ def _half_angles(degrees, sines, cosines):
         # Adding and subtracting 1.5 * 2**52 rounds to the nearest integer.
         quarters = (half * (2.0 / np.pi) + 6755399441055744.0) - 6755399441055744.0
         x = f(half - quarters * (np.pi / 2.0))
-        q = np.int32(quarters)  # its last two bits say which quarter, also if negative
+        q = np.int32(quarters)  # its last two bits give the quarter, even if it is negative
         xx = x * x
         tail = f(-1.6666654611e-1) + xx * (f(8.3321608736e-3) - xx * f(1.9515295891e-4))
         sine = x + x * xx * tail
@@ -288,8 +289,8 @@ def _motion(layout, table, frame_time, path, repairs, unit, up, roles, tpose) ->
     warnings += [scale.warning] if scale.warning else []
     if frame_time >= 1.0:
         warnings.append(
-            f"Frame Time is {frame_time:g} s: if these are milliseconds or frames per second, "
-            "give the rate as fps"
+            f"Frame Time is {frame_time:g} s; if it is meant in milliseconds or frames per "
+            f"second, set the rate with fps"
         )
     origin = replace(
         repairs.origin("bvh", scale, up=up, frame_time=frame_time, warnings=warnings),
@@ -302,13 +303,13 @@ def _motion(layout, table, frame_time, path, repairs, unit, up, roles, tpose) ->
 
 
 def _one_figure(nodes, table, root, path):
-    """Nodes and columns of one ROOT, if a file has several."""
+    """Select the nodes and columns of one ROOT if a file has several."""
     roots = [index for index, node in enumerate(nodes) if node.kind == "root"]
     names = [nodes[index].name for index in roots]
     if root is None and len(roots) > 1:
         raise MotionFormatError(
-            f"the file holds {len(roots)} figures, with roots {', '.join(map(repr, names))}; "
-            "choose one as skeleton",
+            f"the file contains {len(roots)} figures, with roots {', '.join(map(repr, names))}; "
+            f"choose one with the option skeleton",
             path=path,
             line=nodes[roots[1]].line,
         )
@@ -335,13 +336,13 @@ def _frame_time(text: BvhText, fps: float | None, path, repairs) -> float:
     word = text.frame_time
     if word is None:
         raise MotionFormatError(
-            "Frame Time is missing; give the rate as fps",
+            "Frame Time is missing; set the rate with fps",
             path=path,
             line=text.frame_time_line,
         )
     number = word
     if "," in word and "." not in word:
-        repairs.add("decimal commas read as points", line=text.frame_time_line)
+        repairs.add("decimal commas were read as decimal points", line=text.frame_time_line)
         number = word.replace(",", ".")
     try:
         value = float(number)
@@ -349,7 +350,7 @@ def _frame_time(text: BvhText, fps: float | None, path, repairs) -> float:
         value = float("nan")
     if not (1e-5 <= value <= 1e5):
         raise MotionFormatError(
-            f"Frame Time must be seconds per frame, found {word[:40]!r}; give the rate as fps",
+            f"Frame Time must be seconds per frame, found {word[:40]!r}; set the rate with fps",
             path=path,
             line=text.frame_time_line,
         )

@@ -1,4 +1,4 @@
-"""Text of a BVH file: encoding, line ends, its parts, and the table of channel values."""
+"""Text of a BVH file: its encoding, line ends and parts, and the table of channel values."""
 
 from __future__ import annotations
 
@@ -68,9 +68,9 @@ def split_bvh(data: bytes, path: str | Path, repairs: Repairs) -> BvhText:
     keyword = data[motion.start() : motion.end()].strip()
     line = data.count(b"\n", 0, data.index(keyword, motion.start())) + 1
     if keyword != b"MOTION":
-        repairs.add("keywords in other case", line=line)
+        repairs.add("keywords had unusual capitalization", line=line)
     if _MOTION_LINE.match(data, motion.start()) is None:
-        repairs.add("the word MOTION shares its line", line=line)
+        repairs.add("the word MOTION shared its line with other text", line=line)
     position, entries, place = motion.end(), {}, line
     for _ in range(2):
         for name, pattern in (("frames", _FRAMES), ("time", _FRAME_TIME)):
@@ -80,9 +80,9 @@ def split_bvh(data: bytes, path: str | Path, repairs: Repairs) -> BvhText:
             place = data.count(b"\n", 0, match.start(1)) + 1
             spelling = match[1].decode("ascii")
             if spelling not in ("Frames", "Frame Time") or not match[2]:
-                repairs.add(f"{spelling!r} is not spelled as the specification says", line=place)
+                repairs.add(f"{spelling!r} was not spelled as in the specification", line=place)
             if name == "frames" and "time" in entries:
-                repairs.add("Frame Time stands before Frames", line=place)
+                repairs.add("Frame Time came before Frames", line=place)
             entries[name] = (match[3].decode("utf-8", "replace"), place)
             position = match.end()
     rest = re.match(rb"[ \t]*([^\s]+)", data[position : position + 1000])
@@ -94,7 +94,7 @@ def split_bvh(data: bytes, path: str | Path, repairs: Repairs) -> BvhText:
                 path=path,
                 line=place,
             )
-        repairs.add("a row stands on the line of Frame Time", line=place)
+        repairs.add("a row was on the line of Frame Time", line=place)
     frames, frames_line = entries.get("frames", (None, line))
     frame_time, time_line = entries.get("time", (None, line))
     return BvhText(
@@ -110,7 +110,7 @@ def split_bvh(data: bytes, path: str | Path, repairs: Repairs) -> BvhText:
 
 
 def _motion_keyword(data: bytes) -> re.Match[bytes] | None:
-    """The word MOTION; its usual spelling is found without a regular expression."""
+    """Find the word MOTION; its usual spelling is found without a regular expression."""
     place = data.find(b"\nMOTION") + 1
     if place and b"motion" not in data[:place].lower():
         match = _MOTION_LINE.match(data, place)
@@ -120,12 +120,12 @@ def _motion_keyword(data: bytes) -> re.Match[bytes] | None:
 
 
 def _plain_text(data: bytes, path: str | Path, repairs: Repairs) -> bytes:
-    r"""UTF-8 (or a one-byte encoding) without byte order mark; line ends ``\n`` or ``\r\n``."""
+    r"""UTF-8 (or one-byte) text without byte order mark; lines end in ``\n`` or ``\r\n``."""
     if not data or data.isspace():
         raise MotionFormatError("the file is empty", path=path, line=1)
     for mark, encoding in _MARKS:
         if data.startswith(mark):
-            repairs.add(f"the file starts with a {encoding.upper()} byte order mark", line=1)
+            repairs.add(f"the file started with a {encoding.upper()} byte order mark", line=1)
             if encoding == "utf-8":
                 data = data[len(mark) :]
                 break
@@ -141,7 +141,7 @@ def _plain_text(data: bytes, path: str | Path, repairs: Repairs) -> bytes:
     if b"\x00" in data or b"\x1a" in data:
         data = _without_padding(data, path, repairs)
     if b"\r" in data and b"\n" not in data:
-        repairs.add("lines end in CR alone")
+        repairs.add("lines ended in CR alone")
         data = data.replace(b"\r", b"\n")
     return data
 
@@ -152,10 +152,12 @@ def _without_padding(data: bytes, path: str | Path, repairs: Repairs) -> bytes:
     if b"\x00" in stripped:
         line = stripped.count(b"\n", 0, stripped.index(b"\x00")) + 1
         raise MotionFormatError(
-            "the file is binary (it holds NUL bytes); a BVH file is text", path=path, line=line
+            "the file is binary (it contains NUL bytes), but a BVH file must be text",
+            path=path,
+            line=line,
         )
     if b"\x00" in data[len(stripped) :] or b"\x1a" in data[len(stripped) :]:
-        repairs.add("padding behind the last row dropped (NUL or Ctrl-Z)")
+        repairs.add("padding after the last row was dropped (NUL or Ctrl-Z)")
         data = stripped + b"\n"
     return data
 
@@ -165,11 +167,11 @@ def _decode_names(head: bytes, repairs: Repairs) -> str:
         text = head.decode("utf-8")
     except UnicodeDecodeError as error:
         line = head.count(b"\n", 0, error.start) + 1
-        repairs.add("names are not UTF-8; read as Latin-1", line=line)
+        repairs.add("names were not UTF-8 and were read as Latin-1", line=line)
         text = head.decode("latin-1")
     text = text.replace("\r\n", "\n")
     if "\r" in text:
-        repairs.add("some lines end in CR alone")
+        repairs.add("some lines ended in CR alone")
         text = text.replace("\r", "\n")
     return text
 
@@ -211,7 +213,7 @@ def read_rows(
     repairs : Repairs
         Records repairs.
     partial : bool
-        Read the complete rows of a truncated file instead of refusing it.
+        Read the complete rows of a truncated file instead of raising an error.
     """
     rows = _numbers(text, columns, path, repairs)
     line_of = lambda row: text.rows_line + int(rows.line_numbers[row])  # noqa: E731
@@ -227,7 +229,7 @@ def read_rows(
     table = values.reshape(-1, width)
     whole = len(values) == len(rows.values)  # no incomplete row was dropped
     if whole and declared is not None and len(table) < declared and _is_truncated(text):
-        # Possibly truncated within a number: the last value is unreliable.
+        # The file may be truncated within a number, which makes the last value unreliable.
         if not partial:
             raise MotionFormatError(
                 f"Frames says {declared} but the file ends in row {len(table)}. "
@@ -235,23 +237,23 @@ def read_rows(
                 path=path,
                 line=line_of(len(lengths) - 1),
             )
-        repairs.add("the last row may be cut off and was dropped")
+        repairs.add("the last row was dropped because it may be cut off")
         table = table[:-1]
         if len(table) == 0:
             raise MotionFormatError("there is no complete row", path=path, line=line_of(0))
     complete = len(table)
     if declared is None:
-        repairs.add("Frames is missing; the rows were counted", line=text.frames_line)
+        repairs.add("Frames was missing; the rows were counted", line=text.frames_line)
     elif complete < declared - 1 and not partial:
         raise MotionFormatError(
             f"Frames says {declared} but the file ends after {complete} rows: it was cut off, or "
-            "the count is wrong. If these rows are all there is, set partial",
+            f"the count is wrong. To read these rows, set partial",
             path=path,
             line=line_of(len(lengths) - 1),
         )
     elif complete != declared:
         repairs.add(
-            f"Frames says {declared}, the file holds {complete} rows", line=text.frames_line
+            f"Frames says {declared}, but the file has {complete} rows", line=text.frames_line
         )
     if not (table.max() < _LIMIT and table.min() > -_LIMIT):
         wild = ~(np.abs(table) < _LIMIT)
@@ -266,7 +268,7 @@ def read_rows(
 
 
 def _numbers(text: BvhText, columns: list[str], path, repairs: Repairs) -> NumberRows:
-    """All numbers of the rows; commas are accepted, anything else raises."""
+    """Parse all numbers of the rows; commas are accepted, anything else raises an error."""
     body, start = text.body, text.rows_start
     rows = number_rows(body, start)
     if rows.stopped_at >= 0:
@@ -279,10 +281,10 @@ def _numbers(text: BvhText, columns: list[str], path, repairs: Repairs) -> Numbe
             _refuse_word(word.decode("utf-8", "replace"), rows, columns, path, line)
         tail = body[start:].tobytes()
         if re.search(rb"\d,\d+(?=[\s,]|$)", word) and b"." not in tail and word.count(b",") == 1:
-            repairs.add("decimal commas read as points", line=line)
+            repairs.add("decimal commas were read as decimal points", line=line)
             tail = tail.replace(b",", b".")
         else:
-            repairs.add("values are separated by commas", line=line)
+            repairs.add("values were separated by commas", line=line)
             tail = tail.replace(b",", b" ")
         rows = number_rows(np.frombuffer(tail, np.uint8))
         if rows.stopped_at >= 0:
@@ -290,7 +292,10 @@ def _numbers(text: BvhText, columns: list[str], path, repairs: Repairs) -> Numbe
             line = text.rows_line + tail.count(b"\n", 0, rows.stopped_at)
             _refuse_word(word.decode("utf-8", "replace"), rows, columns, path, line)
     if rows.glued_at >= 0:
-        repairs.add("numbers run together, split at the sign", line=text.rows_line + rows.glued_at)
+        repairs.add(
+            "numbers without a space between them were split at the sign",
+            line=text.rows_line + rows.glued_at,
+        )
     return rows
 
 
@@ -325,12 +330,12 @@ def _declared_frames(text: BvhText, path, repairs: Repairs) -> int | None:
             path=path,
             line=text.frames_line,
         )
-    repairs.add("Frames is not a whole number", line=text.frames_line)
+    repairs.add("Frames was not a whole number", line=text.frames_line)
     return int(value)
 
 
 def _reflowed(rows, lengths, width, declared, odd, line_of, path, repairs, partial):
-    """Values of a table whose lines are not its rows, if they can be split unambiguously."""
+    """Values of a table whose lines differ from its rows, if only one split is possible."""
     total = len(rows.values)
     last = len(lengths) - 1
     whole = total // width
@@ -338,7 +343,7 @@ def _reflowed(rows, lengths, width, declared, odd, line_of, path, repairs, parti
     if odd.size == 1 and odd[0] == last and lengths[last] < width and last > 0:
         enough = declared is not None and last >= declared
         if enough or partial:
-            repairs.add("an incomplete last row dropped", line=line_of(last))
+            repairs.add("an incomplete last row was dropped", line=line_of(last))
             return rows.values[: last * width]
         raise MotionFormatError(
             f"the last row has {lengths[last]} of {width} values: the file was cut off. "
@@ -349,14 +354,14 @@ def _reflowed(rows, lengths, width, declared, odd, line_of, path, repairs, parti
     if total % width == 0 and (declared is None or abs(whole - declared) <= 1):
         row_starts = np.arange(whole) * width
         if np.all(np.isin(row_starts, rows.line_starts)):
-            repairs.add("rows wrapped over several lines", line=line_of(odd[0]))
+            repairs.add("rows were wrapped over several lines", line=line_of(odd[0]))
             return rows.values
         if np.all(lengths % width == 0):
-            repairs.add("several rows on one line", line=line_of(odd[0]))
+            repairs.add("several rows were on one line", line=line_of(odd[0]))
             return rows.values
         # Wrapped at a fixed number of values per line.
         if whole == declared and last > 0 and np.all(lengths[:-1] == lengths[0]):
-            repairs.add("values wrapped without regard to rows", line=line_of(odd[0]))
+            repairs.add("values were wrapped without regard to rows", line=line_of(odd[0]))
             return rows.values
     raise MotionFormatError(
         f"expected {width} values, one per channel; got {lengths[odd[0]]}",

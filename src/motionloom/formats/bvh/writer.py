@@ -1,7 +1,7 @@
-"""Writers of BVH files: a whole motion, or block by block with little memory.
+"""Writers of BVH files: a whole motion at once, or block by block with little memory.
 
-They use the dialect that all readers accept: root OFFSET zero, root with six channels,
-positions first, every other joint with three rotations in one order, End Site on every leaf.
+They use the dialect that all readers accept: the root has OFFSET zero and six channels, positions
+first; every other joint has three rotations in one order; every leaf has an End Site.
 """
 
 from __future__ import annotations
@@ -38,8 +38,8 @@ def write(
 ) -> None:
     """Write a motion as BVH; see `motionloom.save` for the options.
 
-    Joints are written depth first. Spaces and colons in names, which some readers do not accept,
-    are replaced. Only joints whose bones change length get position channels.
+    Joints are written depth first. Spaces and colons in names are replaced, because some readers
+    do not accept them. Only joints whose bones change length get position channels.
     """
     if len(motion) == 0:
         raise InvalidInput(f"{path}: a BVH file needs at least one frame; this motion has none")
@@ -50,7 +50,7 @@ def write(
         raise InvalidInput(f"order must be X, Y and Z in some order; got {order!r}")
     arrays = [motion.rotations, motion.root, motion.translations]
     if not all(np.isfinite(array).all() for array in arrays if array is not None):
-        raise InvalidInput(f"{path}: the motion holds NaN or infinite values; repair it first")
+        raise InvalidInput(f"{path}: the motion contains NaN or infinite values; repair it first")
     check_up(up)
     motion = from_y_up(motion, up or "y")
     if rest_frame:
@@ -66,13 +66,13 @@ def write(
 
 @contextmanager
 def bvh_file(path: str | Path) -> Iterator[TextIO]:
-    """A text file, written atomically."""
+    """Open a text file that is written atomically."""
     with atomic_write(path) as scratch, scratch.open("w", encoding="utf-8", newline="\n") as file:
         yield file
 
 
 def head(skeleton, moving, order, meters, frames: int, seconds: str) -> Iterator[str]:
-    """The lines before the rows; `moving` (J,): joints with position channels."""
+    """The lines before the rows; `moving` (J,) marks joints with position channels."""
     yield "HIERARCHY\n"
     yield from _hierarchy(skeleton, moving, order, meters)
     yield f"MOTION\nFrames: {frames}\nFrame Time: {seconds}\n"
@@ -83,7 +83,7 @@ def _source_unit(motion: Motion) -> float:
 
 
 def frame_time(fps: float, exact: float | None = None) -> str:
-    """Seconds per frame: the exact value of the source if the rate is unchanged."""
+    """Seconds per frame; the exact value of the source if the rate is unchanged."""
     if exact is None or abs(exact * fps - 1.0) > 3e-4:
         exact = 1.0 / fps
     whole, _, decimals = f"{exact:.12f}".partition(".")
@@ -143,7 +143,7 @@ def _channel_table(motion, visit, moving, order, meters) -> NDArray[np.float64]:
         if moving[joint]:
             columns.append(motion.translations[:, joint].astype(np.float64) / meters)
         columns.append(angles[:, joint])
-    # Adding zero turns -0.0 into 0.0 after rounding, so no file says "-0.000000".
+    # Adding zero turns -0.0 into 0.0 after rounding and keeps "-0.000000" out of files.
     return np.round(np.concatenate(columns, axis=1), 6) + 0.0
 
 
@@ -161,7 +161,7 @@ def _hierarchy(skeleton: Skeleton, moving, order: str, meters: float) -> Iterato
     def offset(values) -> str:
         return " ".join(f"{value:.6f}" for value in np.round(values / meters, 6) + 0.0)
 
-    # A stack of lines and joints: deep trees need no recursion.
+    # A stack of lines and joints avoids recursion in deep trees.
     stack: list[tuple[int, int] | str] = [(0, 0)]
     while stack:
         item = stack.pop()
@@ -201,7 +201,8 @@ class BvhStream:
             return
         if not (np.isfinite(turned).all() and np.isfinite(root).all()):
             raise InvalidInput(
-                f"frames from {self.frames} on hold NaN or infinite values; repair them first"
+                f"frames starting at {self.frames} contain NaN or infinite values; repair them "
+                f"first"
             )
         angles = rot.to_euler(turned, DEFAULT_ORDER)
         # Unwrapped from the angles of the previous frame.
@@ -219,7 +220,7 @@ class BvhStream:
 def bvh_stream(
     path: str | Path, skeleton: Skeleton, *, frames: int, fps: float
 ) -> Iterator[BvhStream]:
-    """Open a BVH file to be written block by block; it appears when complete.
+    """Open a BVH file for writing block by block; the file appears once it is complete.
 
     Parameters
     ----------
@@ -227,13 +228,13 @@ def bvh_stream(
     skeleton : Skeleton
         J joints.
     frames : int
-        Total number of frames, which the file states before the first one.
+        Total number of frames, which the file states before the first frame.
     fps : float
 
     Raises
     ------
     InvalidInput
-        If the number of written frames is not `frames`; no file is left then.
+        If the number of written frames is not `frames`; no file is left behind.
 
     Examples
     --------

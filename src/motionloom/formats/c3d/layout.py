@@ -1,13 +1,13 @@
 """Header, parameters and layout of a C3D file, in any of three byte orders.
 
-Everything is read from a slice of the file's bytes; sizes stated by the file are never trusted.
+Everything is read from slices of the file's bytes, and sizes stated by the file are never trusted.
 A parameter is a value with up to seven dimensions in a named group.
 
 Header and parameters both state how many points and analog values a frame has, where the data
-start, whether they are floating point, and how many frames there are. Programs write one of the
-two carelessly: The MotionMonitor states the number of analog channels where a header has the
-number of values per frame, channels times samples. Which statement is true follows from the data:
-a layout should fill the file, and points move little from one frame to the next, whereas a wrong
+start, whether they are floating point, and how many frames there are. Some programs write one of
+the two carelessly: The MotionMonitor states the number of analog channels in the place of the
+number of values per frame (channels times samples). The data show which statement is true: a
+layout should fill the file, and points move little from one frame to the next, whereas a wrong
 layout mixes coordinates of different points.
 """
 
@@ -25,8 +25,8 @@ from motionloom.errors import MotionFormatError
 from motionloom.formats.conventions import Repairs
 
 _LOOKED_AT = 64  # frames from which the roughness is measured
-# Median step between frames relative to the extent of the points: at most 0.12 on 70 valid files
-# of 25 to 1000 Hz, at least 0.4 where points and analog values are mixed.
+# Median step between frames relative to the extent of the points: at most 0.12 in 70 valid files
+# of 25 to 1000 Hz, and at least 0.4 where points and analog values are mixed.
 _SMOOTH, _ROUGH = 0.2, 0.35
 BLOCK = 512
 FULL = 0xFFFF  # the largest value of a 16-bit counter
@@ -36,7 +36,7 @@ _PROCESSORS = {84: "intel", 85: "dec", 86: "mips"}
 
 @dataclass(frozen=True)
 class DataLayout:
-    """Where the coordinates of a C3D file are.
+    """Location of the coordinates in a C3D file.
 
     Attributes
     ----------
@@ -45,7 +45,7 @@ class DataLayout:
     start : int
         First byte of the data.
     is_float : bool
-        Whether values are single precision rather than 16-bit integers.
+        True if values are single precision, False for 16-bit integers.
     """
 
     points: int
@@ -59,11 +59,11 @@ class DataLayout:
         return (4 * self.points + self.analog) * (4 if self.is_float else 2)
 
     def space(self, data: bytes) -> int:
-        """Number of whole frames that the file has room for."""
+        """Return the number of complete frames for which the file has room."""
         return (len(data) - self.start) // self.frame_bytes
 
     def words(self, data: bytes, processor: str, first: int, count: int) -> NDArray:
-        """Coordinates and residual as stored, shape (count, points, 4)."""
+        """Return the coordinates and residual as stored, shape (count, points, 4)."""
         size = self.frame_bytes
         body = data[self.start + first * size : self.start + (first + count) * size]
         if self.is_float:
@@ -76,20 +76,22 @@ class DataLayout:
 
 
 def data_layout(data: bytes, head: C3dHeader, path: Path, repairs: Repairs) -> DataLayout:
-    """The layout that fits the file best among those that header and parameters state.
+    """Choose the layout that fits the file best among those stated by header and parameters.
 
     Raises
     ------
     MotionFormatError
-        If header and parameters contradict each other and the data do not tell which is right.
+        If header and parameters contradict each other and the data do not show which one is right.
     """
     stated = _stated(head)
     if not stated:
-        raise MotionFormatError("the file holds no points", path=path)
+        raise MotionFormatError("the file has no points", path=path)
     candidates = [layout for layout in stated if BLOCK <= layout.start < len(data)]
     if not candidates:
         raise MotionFormatError(
-            f"the data should start at byte {stated[0].start}; the file has {len(data)}", path=path
+            f"the data should start at byte {stated[0].start}, but the file has only {len(data)} "
+            f"bytes",
+            path=path,
         )
     if len(candidates) == 1:
         chosen = candidates[0]
@@ -100,12 +102,12 @@ def data_layout(data: bytes, head: C3dHeader, path: Path, repairs: Repairs) -> D
 
 
 def is_rough(data: bytes, head: C3dHeader, layout: DataLayout) -> bool:
-    """Whether points jump from frame to frame, as if the data were something else."""
+    """Return whether points jump from frame to frame, as if the data were something else."""
     return _roughness(data, head, layout) > _ROUGH
 
 
 def _stated(head: C3dHeader) -> list[DataLayout]:
-    """All layouts that combine what header and parameters say, that of the header first."""
+    """All combinations of the statements in header and parameters, the header's first."""
     used = head.unsigned("POINT", "USED")[:1]
     points = [count for count in _distinct([head.points, *used]) if count > 0]
     analog = _distinct([head.analog, *_analog(head)])
@@ -120,7 +122,7 @@ def _stated(head: C3dHeader) -> list[DataLayout]:
 
 
 def _analog(head: C3dHeader) -> list[int]:
-    """Analog values per frame by the parameters: channels times samples per frame."""
+    """Analog values per frame according to the parameters: channels times samples per frame."""
     channels = sum(head.unsigned("ANALOG", "USED")[:1])
     if not channels:
         return []
@@ -157,7 +159,7 @@ def _chosen(data: bytes, head: C3dHeader, candidates: list[DataLayout], path: Pa
 
 
 def _fits(data: bytes, head: C3dHeader, layout: DataLayout) -> bool:
-    """Whether a stated number of frames fills the file up to the padding of the last block."""
+    """Return whether a stated frame count fills the file up to the padding of the last block."""
     counts = [head.last_frame - head.first_frame + 1, *head.unsigned("POINT", "FRAMES")[:1]]
     left = [len(data) - layout.start - count * layout.frame_bytes for count in counts if count > 0]
     return any(0 <= rest < BLOCK for rest in left)
@@ -166,7 +168,7 @@ def _fits(data: bytes, head: C3dHeader, layout: DataLayout) -> bool:
 def _roughness(data: bytes, head: C3dHeader, layout: DataLayout) -> float:
     """Median step of a point from frame to frame, relative to the extent of the points.
 
-    0 where there are too few frames to tell, infinite where most values are no numbers.
+    It is 0 if there are too few frames to judge, and infinite if most values are not numbers.
     """
     count = max(head.last_frame - head.first_frame + 1, 1)
     space = min(layout.space(data), count)
@@ -189,28 +191,30 @@ def _roughness(data: bytes, head: C3dHeader, layout: DataLayout) -> float:
 
 
 def _report(head: C3dHeader, chosen: DataLayout, repairs: Repairs) -> None:
-    """Report what the header says otherwise."""
+    """Report statements of the header that differ from the chosen layout."""
     if chosen.points != head.points:
         repairs.add(
-            f"the header counts {head.points} points; read are {chosen.points} (POINT:USED)"
+            f"the header states {head.points} points; {chosen.points} were read (POINT:USED)"
         )
     elif (used := head.unsigned("POINT", "USED")[:1]) and used[0] != chosen.points:
-        repairs.add(f"POINT:USED counts {used[0]} points; read are {chosen.points} (header)")
+        repairs.add(f"POINT:USED states {used[0]} points; {chosen.points} were read (header)")
     if chosen.analog != head.analog:
         repairs.add(
-            f"the header counts {head.analog} analog values per frame; the file has "
-            f"{chosen.analog}, by the parameters and its size"
+            f"the header states {head.analog} analog values per frame; the file has "
+            f"{chosen.analog}, according to the parameters and its size"
         )
     if chosen.start != head.data_start and head.data_start >= BLOCK:
-        repairs.add(f"the data start in block {chosen.start // BLOCK + 1} (POINT:DATA_START)")
+        repairs.add(f"the data were read from block {chosen.start // BLOCK + 1} (POINT:DATA_START)")
     scale = head.number("POINT", "SCALE")
     if scale and head.scale and (scale < 0.0) != (head.scale < 0.0):
         kind = "floating point" if chosen.is_float else "integers"
-        repairs.add(f"the signs of the scale in header and POINT:SCALE differ; read as {kind}")
+        repairs.add(
+            f"the signs of the scale in header and POINT:SCALE differ; the data were read as {kind}"
+        )
 
 
 def _differences(head: C3dHeader) -> str:
-    """Differences between header and parameters."""
+    """Describe the differences between header and parameters."""
     pairs = [
         ("points", head.points, head.unsigned("POINT", "USED")[:1]),
         ("analog values per frame", head.analog, _analog(head)),
@@ -258,29 +262,29 @@ class C3dHeader:
     parameters: dict[tuple[str, str], list[str] | NDArray] = field(repr=False)
 
     def number(self, group: str, name: str) -> float | None:
-        """The first value of a numeric parameter; None if there is none."""
+        """Return the first value of a numeric parameter; None if there is none."""
         value = self.parameters.get((group, name))
         if isinstance(value, np.ndarray) and value.size:
             return float(value.flat[0])
         return None
 
     def unsigned(self, group: str, name: str) -> list[int]:
-        """Values of a 16-bit parameter, read as unsigned."""
+        """Return the values of a 16-bit parameter, read as unsigned."""
         value = self.parameters.get((group, name))
         if not isinstance(value, np.ndarray) or value.dtype.kind not in "iu":
             return []
         return [int(v) & FULL for v in value.flat]
 
     def strings(self, group: str, name: str) -> list[str]:
-        """A text parameter as a list; empty if there is none."""
+        """Return a text parameter as a list; empty if there is none."""
         value = self.parameters.get((group, name))
         return value if isinstance(value, list) else []
 
 
 def read_header(data: bytes, path: Path, repairs: Repairs) -> C3dHeader:
-    """Header and parameters of the bytes of a C3D file."""
+    """Parse header and parameters of a C3D file."""
     if len(data) < 2 * BLOCK or data[1] != _MAGIC:
-        _refuse("not a C3D file: its second byte must be 50 (hexadecimal)", path)
+        _refuse("not a C3D file: the second byte must be 0x50", path)
     start = (data[0] - 1) * BLOCK
     if start < BLOCK or start + 4 > len(data):
         _refuse(f"the parameters should start in block {data[0]}, which does not exist", path)
@@ -315,7 +319,7 @@ def floats(data: bytes, processor: str) -> NDArray[np.float32]:
     """Single-precision numbers in the byte order of a processor."""
     if processor != "dec":
         return np.frombuffer(data, ">f4" if processor == "mips" else "<f4")
-    # DEC numbers have swapped halves, and an exponent larger by two.
+    # DEC numbers have swapped halves and an exponent that is larger by two.
     pairs = np.frombuffer(data, "<u4")
     with np.errstate(invalid="ignore"):
         return ((pairs >> 16) | (pairs << 16)).view(np.float32) * np.float32(0.25)
@@ -340,7 +344,7 @@ def _parameters(section: bytes, processor: str, repairs: Repairs):
         else:
             value = _value(section[pointer + 2 :], processor)
             if value is None:
-                repairs.add("a parameter that runs past the end of the parameters, left out")
+                repairs.add("a parameter that runs past the end of the parameters was skipped")
             else:
                 parameters.append((number, name, value))
         if step == 0:

@@ -1,8 +1,8 @@
 """Reader of C3D files, the format of optical motion capture.
 
-Implemented in NumPy, not with the C++ library ezc3d: of 150 slightly damaged files, that one
-crashed the process on two and allocated gigabytes on two more. The tests compare the two on
-valid files.
+It is implemented in NumPy and does not use the C++ library ezc3d. On 150 slightly damaged files,
+that library crashed the process twice and allocated gigabytes for two more. The tests compare both
+readers on valid files.
 
 Points are read in three byte orders, integer or floating point, with any first frame, more than
 65,535 frames and more than 255 labels. Analog channels, force plates and events are not read.
@@ -44,8 +44,8 @@ from motionloom.formats.inference import (
 )
 from motionloom.motion import Markers
 
-_FARTHEST = 1e5  # meters; points beyond are errors
-_BODY = (0.7, 2.6)  # meters between the farthest markers of a body, from a pair of legs to a T-pose
+_FARTHEST = 1e5  # meters; points farther away are errors
+_BODY = (0.7, 2.6)  # meters: extent of the markers of a body, from a pair of legs to a T-pose
 _UNIT_WORDS = {
     **UNITS,
     **dict.fromkeys(("meter", "meters", "metre", "metres"), 1.0),
@@ -68,10 +68,10 @@ def read(
 ) -> Markers:
     """Read the markers of a C3D file; see `motionloom.load_markers` for the options.
 
-    The default unit is POINT:UNITS, else inferred from the extent of the markers; the default up
-    axis is inferred from the markers of head and feet, else POINT:Y_SCREEN, else z. If a file has
-    one subject only, its name is removed from the labels. Points without a label are called
-    ``*12``.
+    The default unit is POINT:UNITS; if that is missing, the unit is inferred from the extent of
+    the markers. The default up axis is inferred from the markers of head and feet, then taken from
+    POINT:Y_SCREEN, then z. If a file has a single subject, its name is removed from the labels.
+    Points without a label are called ``*12``.
     """
     repairs = started(path, up=up, fps=fps, strict=strict)
     path = repairs.path
@@ -90,18 +90,20 @@ def read(
     warnings = _warnings(layout, raw)
     if is_rough(data, head, layout):
         warnings.append(
-            "points jump from frame to frame as if the data were misread: look at them first"
+            "points jump from frame to frame as if the data were misread; check them before use"
         )
     reason = "given"
     if up is None:
         up, reason = infer_marker_up(labels, raw, "".join(head.strings("POINT", "Y_SCREEN")[:1]))
-        if "does not say" in reason:
-            warnings.append(f"up axis taken as {up}, {reason}. Give up to change it")
+        if "does not state it" in reason:
+            warnings.append(f"the up axis is assumed to be {up}, {reason}. Set up to change it")
     scale = _unit(head, raw, unit, up)
     warnings += [scale.warning] if scale.warning else []
     far = np.abs(raw) > _FARTHEST / scale.meters
     if far.any():
-        repairs.add(f"{int(far.any(axis=-1).sum())} points farther than 100 km away, read as gaps")
+        repairs.add(
+            f"{int(far.any(axis=-1).sum())} points farther than 100 km away were read as gaps"
+        )
         raw[far.any(axis=-1)] = np.nan
     rate = _rate(head, fps, path, repairs)
     origin = repairs.origin("c3d", scale, up=up, frame_time=1.0 / rate, warnings=warnings)
@@ -113,7 +115,7 @@ def read(
 def _points(
     data: bytes, head: C3dHeader, layout: DataLayout, path: Path, repairs: Repairs, partial: bool
 ) -> NDArray[np.float64]:
-    """Coordinates as stored (T, P, 3), in units of the scale if they are integers; NaN in gaps."""
+    """Coordinates as stored (T, P, 3); integers are in units of the scale; NaN in gaps."""
     count = _frame_count(data, head, layout, path, repairs, partial)
     words = layout.words(data, head.processor, 0, count)
     with np.errstate(invalid="ignore"):  # any bit pattern is possible
@@ -127,9 +129,9 @@ def _points(
 def _scale(
     head: C3dHeader, raw: NDArray[np.float64], unit: float | None, path: Path, repairs: Repairs
 ) -> float:
-    """Scale of integer coordinates; where header and POINT:SCALE differ, that of a body.
+    """Scale of integer coordinates; if header and POINT:SCALE differ, the one that fits a body.
 
-    Motion Analysis wrote files whose POINT:SCALE makes walkers 0.6 m tall.
+    Motion Analysis wrote files in which POINT:SCALE makes walkers 0.6 m tall.
     """
     stated = [head.number("POINT", "SCALE") or 0.0, head.scale]
     scales = [abs(value) for value in stated if np.isfinite(value) and value != 0.0]
@@ -143,12 +145,12 @@ def _scale(
     ]
     chosen = like_a_body[0] if like_a_body else scales[0]
     what = "POINT:SCALE" if chosen == scales[0] else "the header"
-    repairs.add(f"POINT:SCALE is {scales[0]:g}, that of the header {scales[1]:g}; used is {what}")
+    repairs.add(f"POINT:SCALE is {scales[0]:g}, but the header says {scales[1]:g}; using {what}")
     return chosen
 
 
 def _frame_count(data: bytes, head, layout, path, repairs, partial: bool) -> int:
-    """Number of frames. 16 bits hold 65,535; longer takes use other fields, or none."""
+    """Number of frames. 16 bits count up to 65,535; longer takes use other fields, or none."""
     space, size = layout.space(data), layout.frame_bytes
     count = head.last_frame - head.first_frame + 1
     counted = sum(head.unsigned("POINT", "FRAMES")[:1])
@@ -165,39 +167,39 @@ def _frame_count(data: bytes, head, layout, path, repairs, partial: bool) -> int
         body = data[layout.start :]
         padding = body[(space - min(space, BLOCK // size)) * size : space * size]
         count -= (len(padding) - len(padding.rstrip(b"\x00"))) // size
-        repairs.add("the frame counters are full; frames counted by the size of the file")
+        repairs.add("the frame counters are full; frames were counted by the size of the file")
     if count <= 0:
         if not 0 < counted <= space:
             raise MotionFormatError(
                 f"first frame {head.first_frame}, last frame {head.last_frame}: no frames",
                 path=path,
             )
-        repairs.add(f"last frame before the first; POINT:FRAMES says {counted}")
+        repairs.add(f"the last frame is before the first; POINT:FRAMES says {counted}")
         count = counted
     if counted and counted != count and FULL not in (head.last_frame, counted):
-        # The number that fills the file up to the padding of its last block is right.
+        # The correct number fills the file up to the padding of its last block.
         left = len(data) - layout.start - counted * size
         if 0 <= left < BLOCK and not 0 <= len(data) - layout.start - count * size < BLOCK:
             count = counted
         if count <= space:
             repairs.add(
-                f"the header announces {head.last_frame - head.first_frame + 1} frames, "
-                f"POINT:FRAMES {counted}; read are {count}"
+                f"the header states {head.last_frame - head.first_frame + 1} frames and "
+                f"POINT:FRAMES {counted}; {count} were read"
             )
     if count > space:
         if not partial or space == 0:
             raise MotionFormatError(
-                f"{count} frames are announced, the file has room for {space}: it is truncated. "
-                "To read the complete frames, set partial",
+                f"{count} frames are stated, but the file has room for {space}: it is truncated. "
+                f"To read the complete frames, set partial",
                 path=path,
             )
-        repairs.add(f"{count} frames are announced, {space} are there")
+        repairs.add(f"{count} frames are stated, but only {space} exist")
         count = space
     return count
 
 
 def _long_field(head: C3dHeader, name: str) -> int:
-    """A frame number in two 16-bit words, low word first; 0 if there is none."""
+    """Frame number from two 16-bit words, low word first; 0 if there is none."""
     words = head.unsigned("TRIAL", name)
     return words[0] + 0x10000 * words[1] if len(words) == 2 else 0
 
@@ -216,12 +218,12 @@ def _labels(head: C3dHeader, points: int, repairs: Repairs) -> list[str]:
     labels = unique_names(wanted)
     for old, new in zip(wanted, labels, strict=True):
         if old != new:
-            repairs.add(f"a second marker {old[:40]!r}, labeled {new[:40]!r}")
+            repairs.add(f"a duplicate marker {old[:40]!r} was labeled {new[:40]!r}")
     return labels
 
 
 def _chosen(labels, subject, unlabeled, path) -> tuple[list[str], list[int]]:
-    """Labels and columns to read; the prefix of a single subject is removed."""
+    """Select the labels and columns to read; remove the prefix of a single subject."""
     kept = [
         column
         for column, label in enumerate(labels)
@@ -238,7 +240,7 @@ def _chosen(labels, subject, unlabeled, path) -> tuple[list[str], list[int]]:
         subjects = [subject]
     if not kept:
         raise MotionFormatError(
-            f"all {len(labels)} points are without a label; set unlabeled to read them",
+            f"none of the {len(labels)} points has a label; set unlabeled to read them",
             path=path,
         )
     if len(subjects) == 1:
@@ -272,8 +274,8 @@ def _rate(head: C3dHeader, fps: float | None, path: Path, repairs: Repairs) -> f
     rates = [(name, rate) for name, rate in stated if np.isfinite(rate) and 1e-3 <= rate <= 1e6]
     votes = rates if {"POINT:RATE", "the header"} & {name for name, _ in rates} else []
     if not votes:
-        raise MotionFormatError("the frame rate is missing; give it as fps", path=path)
-    # POINT:RATE, unless the header and the rate of the analog data agree on another.
+        raise MotionFormatError("the frame rate is missing; set it with fps", path=path)
+    # POINT:RATE, unless the header and the rate of the analog data agree on another value.
     agree = [sum(abs(rate / other - 1.0) < 0.01 for _, other in votes) for _, rate in votes]
     name, chosen = votes[int(np.argmax(agree))]
     first = votes[:2]
@@ -283,7 +285,7 @@ def _rate(head: C3dHeader, fps: float | None, path: Path, repairs: Repairs) -> f
         and abs(first[0][1] / first[1][1] - 1) > 0.01
     ):
         repairs.add(
-            f"POINT:RATE is {first[0][1]:g}, that of the header {first[1][1]:g} fps; used is {name}"
+            f"POINT:RATE is {first[0][1]:g} fps, but the header says {first[1][1]:g}; using {name}"
         )
     return chosen
 
@@ -295,6 +297,6 @@ def _warnings(layout: DataLayout, raw: NDArray[np.float64]) -> list[str]:
     count = int(np.count_nonzero((raw == 0.0).all(axis=-1)))
     if count > 1:
         warnings.append(
-            f"{count} points lie at exactly (0, 0, 0); if these are gaps, set zero_gaps"
+            f"{count} points are at exactly (0, 0, 0); if these are gaps, set zero_gaps"
         )
     return warnings

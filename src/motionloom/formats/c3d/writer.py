@@ -16,7 +16,7 @@ from motionloom.formats.inference import UNITS, positions_from_y_up, unit_from
 from motionloom.motion import Markers, Motion, Scene
 
 _UNIT_NAMES = {UNITS[name]: name for name in ("m", "dm", "cm", "mm")}
-_ROWS = 65_536  # values held at a time while writing
+_ROWS = 65_536  # values in memory at a time while writing
 
 
 def write(
@@ -28,8 +28,8 @@ def write(
 ) -> None:
     """Write markers, or joints and end sites as points, to a C3D file; see `motionloom.save`.
 
-    Labels of a scene are ``CHARACTER:JOINT``. Markers of a floating-point file are preserved bit by
-    bit. Residuals are not kept: a point has residual 0, a gap -1.
+    Labels of a scene are ``CHARACTER:JOINT``. Markers of a floating-point file are preserved bit
+    for bit. Residuals are not preserved: a point has residual 0 and a gap -1.
     """
     check_up(up)
     labels, positions, first = _points(motion)
@@ -50,7 +50,7 @@ def write(
             rows[..., :3] = np.where(np.expand_dims(hidden, -1), 0.0, part)
             rows[..., 3] = np.where(hidden, -1.0, 0.0)
             file.write(rows.tobytes())
-        if len(positions) <= FULL:  # otherwise readers count frames by the size of the file
+        if len(positions) <= FULL:  # without it, readers count frames by the size of the file
             file.write(bytes(-file.tell() % BLOCK))
 
 
@@ -58,9 +58,9 @@ def _points(motion: Motion | Markers | Scene) -> tuple[tuple[str, ...], NDArray,
     labels, positions = labeled_points(motion)
     first = motion.first_frame if isinstance(motion, Markers) else 1
     if len(positions) == 0 or len(labels) == 0:
-        raise InvalidInput("a C3D file must hold at least one frame and one point")
+        raise InvalidInput("a C3D file needs at least one frame and one point")
     if len(labels) > FULL:
-        raise InvalidInput(f"a C3D file holds up to {FULL} points; got {len(labels)}")
+        raise InvalidInput(f"a C3D file can hold at most {FULL} points; got {len(labels)}")
     return labels, positions, first if first >= 1 else 1
 
 
@@ -69,7 +69,8 @@ def _meters(unit: str | float | None, usual: float) -> float:
     if meters not in _UNIT_NAMES:
         if unit is None:
             return UNITS["mm"]  # the source was in inches or feet
-        raise InvalidInput(f"a C3D file is in {', '.join(_UNIT_NAMES.values())}; got {unit!r}")
+        names = ", ".join(_UNIT_NAMES.values())
+        raise InvalidInput(f"the unit of a C3D file must be one of {names}; got {unit!r}")
     return meters
 
 
@@ -88,7 +89,7 @@ def _head(labels, frames: int, first: int, fps: float, unit: str, up: str) -> by
         )
     start = 2 + blocks
     parameters = _parameters(labels, frames, first, last, fps, unit, up, start)
-    # Beyond 65,535 frames both counters are full; the numbers are in TRIAL.
+    # Beyond 65,535 frames both counters are full, and TRIAL contains the numbers.
     if last > FULL:
         shown = (1, min(frames, FULL))
     else:
@@ -138,7 +139,7 @@ def _parameters(labels, frames, first, last, fps, unit, up, start: int) -> bytes
 
 
 def _parameter(name: str, kind: int, dims: list[int], data: bytes) -> tuple[str, bytes]:
-    """Name; type, dimensions, data and an empty description."""
+    """Encode the name, type, dimensions, data and an empty description of a parameter."""
     return name, struct.pack("<bB", kind, len(dims)) + bytes(dims) + data + b"\0"
 
 
@@ -150,6 +151,6 @@ def _texts(name: str, texts) -> tuple[str, bytes]:
 
 
 def _item(name: str, number: int, value: bytes, *, is_last: bool) -> bytes:
-    """One item, with the distance to the next; 0 for the last."""
+    """Encode one item with the distance to the next item; 0 for the last one."""
     step = 0 if is_last else 2 + len(value)
     return struct.pack("<bb", len(name), number) + name.encode() + struct.pack("<H", step) + value

@@ -1,1 +1,1 @@
-"""Diagnostics of a motion: measurements, issues, repairs, quality report."""
+"""Diagnostics of a motion: measurements, issues, repairs and the quality report."""

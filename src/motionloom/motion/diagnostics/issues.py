@@ -1,13 +1,13 @@
-"""Checks for issues of a motion, by anatomy and physics.
+"""Checks that find issues in a motion, based on anatomy and physics.
 
 Files lie about their unit, their axes, their rate and their sides. Bodies do not: a person is
-between 1.4 and 2.1 m tall, toes point forward, the ground can push but not pull, so nobody falls
-faster than 9.81 m/s^2, and nobody turns half around in a thirtieth of a second. Each issue says
-what was measured and what to do about it.
+between 1.4 and 2.1 m tall, and toes point forward. The ground can push but not pull, which means
+that nobody falls faster than 9.81 m/s^2. Nobody turns halfway around in a thirtieth of a second.
+Each issue reports what was measured and what to do about it.
 
-Issues that have one solution are repaired: short flips are replaced by interpolation between
-their neighbors; a body above or below the floor is moved to it. Units, axes and rates are for the
-user to decide.
+Issues with a single solution can be repaired: short flips are replaced by interpolating between
+the neighboring frames, and a body above or below the floor is moved onto it. Units, axes and rates
+are left to the user.
 """
 
 from __future__ import annotations
@@ -24,26 +24,26 @@ from motionloom.motion.kinematics.body import body_height
 from motionloom.motion.motion import Motion
 from motionloom.motion.rotations import quaternions as rot
 
-# Limits of the acceleration of the center of mass in g, set on the CMU database: of its 2,425
-# takes five exceed them at their true rate; of the 224 takes with a flight phase all do at twice
+# Limits on the acceleration of the center of mass, in g, set on the CMU database: 5 of its 2,425
+# takes exceed them at their true rate, and all 224 takes with a flight phase exceed them at twice
 # their rate.
-_FALL_LIMIT = 1.7  # downwards, 99th percentile
+_FALL_LIMIT = 1.7  # downward, 99th percentile
 _PUSH_LIMIT = 0.95  # along the floor, 95th percentile; shoes slip at 0.8
-# Downwards while a foot stands, 95th percentile. The ground does not pull; a bouncing walk comes
-# close (12 of Bandai-Namco's 280 clips exceed 0.7, none 1.0). With 1.0 instead of 0.7 the check
-# finds 40.0 instead of 40.7 % of these clips at twice their rate, and 36.5 instead of 41.5 % of
-# 200 CMU takes.
+# Downward while a foot stands, 95th percentile. The ground does not pull, but a bouncing walk
+# comes close (12 of Bandai-Namco's 280 clips exceed 0.7, none exceeds 1.0). At twice their rate, a
+# limit of 1.0 finds 40.0 % of these clips and 36.5 % of 200 CMU takes; 0.7 finds 40.7 % and 41.5
+# %.
 _DIP_LIMIT = 1.0
-# Gravity measured in flight, in g: 0.7 to 1.3 on nearly all of 139 takes with a flight phase of
-# CMU, Bandai-Namco and others; above 2.6 on 95 % of CMU's runs and jumps at twice their rate.
+# Gravity measured in flight, in g: 0.7 to 1.3 in nearly all of 139 takes with a flight phase from
+# CMU, Bandai-Namco and others, and above 2.6 in 95 % of CMU's runs and jumps at twice their rate.
 _FLIES = (0.7, 1.5)
 _TOO_FAST = 2.6
-_FACTORS = (2.0, 3.0, 4.0)  # by which stated rates are too high
-_SPLAYED = 1.0  # leg lengths between the ankles along the line of the hips, median
+_FACTORS = (2.0, 3.0, 4.0)  # by which a stated rate may be too high
+_SPLAYED = 1.0  # median distance between the ankles along the hip line, in leg lengths
 _LEG = ("hip", "knee", "ankle", "foot")
 _SLIDE_LIMIT = 0.08  # meters per contact
 Array = NDArray[np.float64]
-_LONGEST_FLIP = 0.2  # seconds; what a longer flip hides cannot be interpolated
+_LONGEST_FLIP = 0.2  # seconds; a longer flip hides too much motion to interpolate
 
 
 @dataclass(frozen=True)
@@ -56,7 +56,7 @@ class Issue:
         Kind of issue: ``unit, up, tpose, rate, sides, jumps, twists, floor, roles,
         carrier, bones, slide, reader``.
     severity : {"error", "warning", "info"}
-        An error needs a repair, a warning a second look; info is good to know.
+        An error needs a repair and a warning needs a second look; info is for reference.
     message : str
         What was measured.
     advice : str
@@ -70,15 +70,15 @@ class Issue:
 
 
 def find_issues(motion: Motion, *, measured: Measurements | None = None) -> tuple[Issue, ...]:
-    """Issues of a motion, errors first.
+    """Return the issues of a motion, errors first.
 
     Parameters
     ----------
     motion : Motion
-        T frames; checks that need roles the skeleton lacks are skipped, and missing roles are
+        T frames. Checks that need roles the skeleton lacks are skipped, and the missing roles are
         reported.
     measured : Measurements, optional
-        Its measurements, if already computed.
+        The measurements of the motion, if already computed.
 
     Examples
     --------
@@ -110,18 +110,21 @@ def _unit(measured: Measurements) -> Issue | None:
     return Issue(
         "unit",
         "error" if not 1.0 <= height <= 2.5 else "warning",
-        f"the figure stands {height:.2f} m tall with 1 unit = {unit:g} m",
-        "a child or a creature? If not, give the unit: --unit cm, mm, inch, or meters per unit",
+        f"the figure is {height:.2f} m tall with 1 unit = {unit:g} m",
+        "if it is not a child or a creature, set the unit with --unit: cm, mm, inch, or meters "
+        "per unit",
     )
 
 
 def _up(measured: Measurements) -> Issue | None:
     origin = measured.motion.origin
     if origin.up != "y":
-        return Issue("up", "info", f"the file's up axis is {origin.up}; it was turned to stand")
+        return Issue(
+            "up", "info", f"the file's up axis is {origin.up}; the motion was rotated upright"
+        )
     for warning in origin.warnings:
         if "up axis" in warning:
-            return Issue("up", "warning", warning, "--up z turns it")
+            return Issue("up", "warning", warning, "rotate it with --up z")
     return None
 
 
@@ -129,29 +132,33 @@ def _tpose(measured: Measurements) -> Issue | None:
     if measured.motion.origin.tpose_frame is None:
         return None
     return Issue(
-        "tpose", "info", "frame 0 of the file is a T-pose; it became the rest pose, not motion"
+        "tpose",
+        "info",
+        "frame 0 of the file is a T-pose; it is used only as the rest pose",
     )
 
 
 def _rate(measured: Measurements) -> Issue | None:
-    """A body in the air falls with 1 g; at twice its rate it seems to fall with 4 g.
+    """Check the frame rate: a body in the air falls at 1 g, and at 4 g if played twice as fast.
 
-    Without a flight phase there is only weaker evidence: the ground pushes and does not pull,
-    which limits accelerations down and sideways. Jitter exceeds these limits, too, so that the rate
-    is doubted but no other one is advised.
+    Without a flight phase the evidence is weaker: the ground pushes and does not pull, which
+    limits downward and sideways accelerations. Jitter exceeds these limits as well, and the issue
+    is then a warning that suggests no other rate.
     """
     if measured.acceleration is None:
         return None
     fps, flight = measured.motion.fps, measured.flight_gravity or 0.0
     if _FLIES[0] < flight < _FLIES[1]:
-        return None  # it flies as bodies do: the rate is right
+        return None  # the body falls at about 1 g: the rate is right
     if flight > _TOO_FAST:
         factor = min(_FACTORS, key=lambda each: abs(np.log(each * each / flight)))
         return Issue(
             "rate",
             "error",
-            f"at {fps:g} fps the body falls with {flight:.1f} g; nobody does. The take is too fast",
-            f"probably captured at {fps / factor:g} fps: give the rate, --fps {fps / factor:g}",
+            f"at {fps:g} fps the body falls at {flight:.1f} g, which is impossible. The take is "
+            f"too fast",
+            f"it was probably captured at {fps / factor:g} fps: set the rate with --fps "
+            f"{fps / factor:g}",
         )
     finite = np.isfinite(measured.acceleration[:, 0])
     fall, push, dip = (
@@ -160,23 +167,23 @@ def _rate(measured: Measurements) -> Issue | None:
         _percentile(-measured.acceleration[finite & _standing(measured), 1], 95.0),
     )
     if max(fall, flight) > _FALL_LIMIT:
-        what = f"the body drops with {max(fall, flight):.1f} g"
+        what = f"the body drops at {max(fall, flight):.1f} g"
     elif push > _PUSH_LIMIT:
-        what = f"the body darts along the floor with {push:.1f} g, more than shoes can hold"
+        what = f"the body accelerates along the floor at {push:.1f} g, more than shoes can grip"
     elif dip > _DIP_LIMIT:
-        what = f"the body drops with {dip:.1f} g while a foot stands"
+        what = f"the body drops at {dip:.1f} g while a foot stands on the ground"
     else:
         return None
     return Issue(
         "rate",
         "warning",
         f"at {fps:g} fps {what}: the take is too fast, or it jitters",
-        "play it: if it looks too fast, give its true rate: --fps",
+        "play the take; if it looks too fast, set its true rate with --fps",
     )
 
 
 def _standing(measured: Measurements) -> NDArray[np.bool_]:
-    """Frames in which a foot stands, shape (T,)."""
+    """Return a mask of the frames in which a foot stands, shape (T,)."""
     if measured.contacts is None:
         return np.zeros(len(measured.motion), np.bool_)
     return measured.contacts.standing("left") | measured.contacts.standing("right")
@@ -187,29 +194,29 @@ def _percentile(values: NDArray[np.float64], share: float) -> float:
 
 
 def _sides(measured: Measurements) -> Issue | None:
-    """Toes point forward, perpendicular to the line from right hip to left hip."""
+    """Check the sides: toes point forward, perpendicular to the line from right hip to left hip."""
     needed = [f"{side}_{part}" for side in ("left", "right") for part in _LEG]
     if not measured.has(*needed) or not len(measured.motion):
         return None
     rest = Measurements(measured.motion.rest_pose())
     if _legs_down(rest) and _toes_ahead(rest) < -0.3:
-        what = "at rest the toes point backwards"
+        what = "the toes point backward in the rest pose"
     elif not _legs_down(rest) and _toes_ahead(measured) < -0.3:
-        what = "the toes point backwards half of the time"
+        what = "the toes point backward in half of the frames"
     elif (apart := _ankles_apart(measured)) > _SPLAYED:
-        what = f"the ankles are {apart:.1f} leg lengths apart half of the time"
+        what = f"the ankles are {apart:.1f} leg lengths apart in half of the frames"
     else:
         return None
     return Issue(
         "sides",
         "error",
         f"{what}: left and right seem to be swapped",
-        "exchange the names of left and right joints, or give a role map: --roles",
+        "swap the names of the left and right joints, or supply a role map with --roles",
     )
 
 
 def _legs_down(rest: Measurements) -> bool:
-    """Whether a rest pose stands upright; LAFAN1's has every bone along X."""
+    """Return whether a rest pose stands upright. In LAFAN1's, every bone points along X."""
     for side in ("left", "right"):
         leg = rest.position(f"{side}_hip")[0] - rest.position(f"{side}_ankle")[0]
         if leg[1] < 0.7 * np.linalg.norm(leg):
@@ -218,9 +225,9 @@ def _legs_down(rest: Measurements) -> bool:
 
 
 def _toes_ahead(measured: Measurements) -> float:
-    """Median cosine of the angle between the toes of the lower foot and the heading.
+    """Return the median cosine of the angle between the toes of the lower foot and the heading.
 
-    The other foot may point anywhere: that of a sprinter points backwards while it swings.
+    The other foot may point anywhere: a sprinter's swinging foot points backward.
     """
     heading = measured.motion.headings()
     ahead, height = [], []
@@ -235,9 +242,9 @@ def _toes_ahead(measured: Measurements) -> float:
 
 
 def _upright(measured: Measurements) -> NDArray[np.bool_]:
-    """Frames in which the hips are well above the lower ankle.
+    """Return a mask of the frames in which the hips are well above the lower ankle.
 
-    A cartwheel, a split or a swimmer tells nothing about sides.
+    Cartwheels, splits and swimming carry no information about sides.
     """
     hips = 0.5 * (measured.position("left_hip")[:, 1] + measured.position("right_hip")[:, 1])
     ankles = [measured.position(f"{side}_ankle")[:, 1] for side in ("left", "right")]
@@ -250,7 +257,7 @@ def _leg_length(measured: Measurements) -> float:
 
 
 def _ankles_apart(measured: Measurements) -> float:
-    """Median distance from right to left ankle along the line of the hips, in leg lengths."""
+    """Return the median distance from right to left ankle along the hip line, in leg lengths."""
     across = measured.position("left_hip") - measured.position("right_hip")
     across /= np.maximum(np.linalg.norm(across, axis=1, keepdims=True), 1e-6)
     ankles = measured.position("left_ankle") - measured.position("right_ankle")
@@ -259,7 +266,7 @@ def _ankles_apart(measured: Measurements) -> float:
 
 
 def _median(values: NDArray[np.float64]) -> float:
-    """Median; 0, which is no evidence, of nothing."""
+    """Return the median, or 0 (no evidence) for an empty array."""
     return float(np.median(values)) if len(values) else 0.0
 
 
@@ -268,13 +275,13 @@ def _jumps(measured: Measurements) -> Issue | None:
         return None
     if not len(measured.jump_frames):
         shown = _some(measured.turn_frames)
-        return Issue("twists", "info", f"joints flip about their own bone at frame {shown}")
+        return Issue("twists", "info", f"joints flip around their bone at frame {shown}")
     return Issue(
         "jumps",
         "error",
         f"the body jumps or flips ({', '.join(measured.turns)}) "
         f"at frame {_some(measured.jump_frames)}",
-        "look at these frames; --fix replaces short flips by what lies between their neighbors",
+        "check these frames; --fix replaces short flips by interpolating between their neighbors",
     )
 
 
@@ -289,8 +296,8 @@ def _floor(measured: Measurements) -> Issue | None:
     return Issue(
         "floor",
         "error",
-        f"the ground lies {100 * abs(ground):.0f} cm {'above' if ground > 0 else 'below'} y = 0",
-        "--fix sets the body down on it; leave it if the take has a beam, a ball or a ledge",
+        f"the ground is {100 * abs(ground):.0f} cm {'above' if ground > 0 else 'below'} y = 0",
+        "--fix moves the body onto it; skip this if the take uses a beam, a ball or a ledge",
     )
 
 
@@ -302,8 +309,8 @@ def _roles(measured: Measurements) -> Issue | None:
     return Issue(
         "roles",
         "warning" if limbs else "info",
-        f"no joint found for {', '.join(assignment.missing)}",
-        "give them with a mapping file: --roles",
+        f"no joint was found for {', '.join(assignment.missing)}",
+        "name them in a mapping file and pass it with --roles",
     )
 
 
@@ -333,7 +340,7 @@ def _slide(measured: Measurements) -> Issue | None:
         "slide",
         "info",
         f"the feet slide {100 * slide.per_contact_m:.1f} cm per contact",
-        "motionloom clean plants them",
+        "lock the feet with motionloom clean",
     )
 
 
@@ -350,7 +357,7 @@ _CHECKS: tuple[Callable[[Measurements], Issue | None], ...] = (
 
 
 def repair(motion: Motion) -> tuple[Motion, tuple[str, ...]]:
-    """The motion with flips and floor repaired, and one sentence for each repair.
+    """Repair flips and floor; return the motion and one sentence for each repair.
 
     Examples
     --------
@@ -365,7 +372,7 @@ def repair(motion: Motion) -> tuple[Motion, tuple[str, ...]]:
     if len(measured.jump_frames):
         motion, frames = _without_flips(measured)
         if frames:
-            done.append(f"{frames} flipped frames replaced by what lies between their neighbors")
+            done.append(f"{frames} flipped frames replaced by interpolation")
             measured = Measurements(motion)
     ground = measured.ground_offset
     if ground is not None:
@@ -383,7 +390,7 @@ def _without_flips(measured: Measurements) -> tuple[Motion, int]:
     for role, frames in measured.turns.items():
         for start, end in _flips(frames, longest, len(motion)):
             if not np.isin([start, end], measured.jump_frames).any():
-                continue  # invisible: a joint below rotates back
+                continue  # invisible: a joint further down rotates back
             if role == "root path":
                 root[start:end] = _between(
                     root, start, end, lambda a, b, share: a + share[:, None] * (b - a)
@@ -396,13 +403,14 @@ def _without_flips(measured: Measurements) -> tuple[Motion, int]:
 
 
 def _flips(frames: NDArray[np.intp], longest: int, total: int) -> list[tuple[int, int]]:
-    """Ranges [start, end) between a jump away and the next jump back, if it comes soon.
+    """Ranges [start, end) between a jump away and the next jump back, if it follows soon.
 
     Both ends of the motion count as jumps: a take may begin or end with a bad frame.
     """
     marks = [0, *(int(frame) for frame in frames), total]
     ranges: list[tuple[int, int]] = []
-    # A short piece at the start is bad only if a long one follows, not if the next is the flip.
+    # A short range at the start is bad only if a long one follows; otherwise the next one is the
+    # flip.
     k = 0 if marks[2] - marks[1] > longest else 1
     while k + 1 < len(marks):
         start, end = marks[k], marks[k + 1]
@@ -415,7 +423,7 @@ def _flips(frames: NDArray[np.intp], longest: int, total: int) -> list[tuple[int
 
 
 def _between(values: Array, start: int, end: int, mix: Callable[..., Array]) -> Array:
-    """Interpolation from frame ``start - 1`` to frame `end`; constant where one is missing."""
+    """Interpolate from frame ``start - 1`` to frame `end`; constant if one does not exist."""
     before = values[start - 1] if start > 0 else values[end]
     after = values[end] if end < len(values) else before
     share = (np.arange(start, end) - (start - 1)) / (end - start + 1)

@@ -1,7 +1,7 @@
-"""Measurements on a motion, on which the checks for issues are based.
+"""Measurements of a motion, on which the checks for issues are based.
 
-Positions of roles, foot contacts, the acceleration of the center of mass, frames in which a joint
-rotates faster than joints can, and the height of the ground relative to y = 0.
+They cover the positions of roles, foot contacts, the acceleration of the center of mass, frames in
+which a joint rotates impossibly fast, and the height of the ground relative to y = 0.
 """
 
 from __future__ import annotations
@@ -28,25 +28,25 @@ _LIMBS = tuple(
 )
 _FEET = ("left_ankle", "right_ankle", "left_foot", "right_foot")
 
-# Meters, set on the CMU database: in 98 % of its takes the balls of the feet stand between
-# 0.5 and 17 cm above y = 0, and a quarter of the lowest points is no deeper than 9 cm.
+# Meters, set on the CMU database: in 98 % of its takes the balls of the feet stand between 0.5 and
+# 17 cm above y = 0, and the lower quartile of the lowest points is no deeper than 9 cm.
 _BALLS_ABOVE, _BALLS_BELOW, _SUNK = 0.195, -0.06, -0.13
-_ANY_LOW = 0.08  # a body that comes this low was on the floor at some time
+_ANY_LOW = 0.08  # a body that comes this low has touched the floor
 _STEADY = 0.13  # spread of the lowest point of a lying or sitting body
 _BALL_HEIGHT = 0.02  # from the sole to the joint at the ball of the foot
 
-_AIRBORNE = 0.04  # meters of the lowest point of the feet above where they stand
+_AIRBORNE = 0.04  # meters: rise of the lowest foot point above its standing height
 _FLIGHT_FRAMES = 4
 _FASTEST_FALLS = 85.0  # percentile
-_LEAST_FALL = 0.4  # g; less is a foot that is lifted, or a body that hangs
+_LEAST_FALL = 0.4  # g; a slower fall is a lifted foot or a hanging body
 
-_VISIBLE_LEAP = 0.20  # meters in one frame, beyond the steps before and after
+_VISIBLE_LEAP = 0.20  # meters in one frame, in excess of the steps before and after
 
 
 class Measurements:
-    """Measurements on a motion of T frames, each computed on first use.
+    """Measurements of a motion of T frames, each computed on first use.
 
-    They are those of the body: joints above the hips are left out.
+    They describe the body: joints above the hips are excluded.
     """
 
     def __init__(self, motion: Motion) -> None:
@@ -54,11 +54,11 @@ class Measurements:
         self.roles = self.motion.skeleton.roles
 
     def has(self, *roles: str) -> bool:
-        """Whether the skeleton has all these roles."""
+        """Return whether the skeleton has all these roles."""
         return all(role in self.roles for role in roles)
 
     def position(self, role: str) -> Array:
-        """World positions of a role, shape (T, 3)."""
+        """Return the world positions of a role, shape (T, 3)."""
         return self._points[:, self.motion.skeleton.point(role)].astype(np.float64)
 
     @cached_property
@@ -72,14 +72,14 @@ class Measurements:
 
     @cached_property
     def contacts(self) -> FootContacts | None:
-        """Foot contacts; None without feet."""
+        """Foot contacts; None if the skeleton has no feet."""
         return foot_contacts(self.motion) if self.has(*_FEET) and len(self.motion) else None
 
     # --- the ground ---------------------------------------------------------------------
 
     @cached_property
     def ground_offset(self) -> float | None:
-        """Height of the ground above y = 0 in meters; None if it is close enough to zero."""
+        """Height of the ground above y = 0 in meters; None if it is close to zero."""
         if not len(self.motion):
             return None
         low, quarter, high = np.percentile(self.lowest, [5.0, 25.0, 75.0])
@@ -98,7 +98,7 @@ class Measurements:
 
     @cached_property
     def turns(self) -> dict[str, NDArray[np.intp]]:
-        """Role to frames at which its joint rotates, or the root moves, impossibly fast."""
+        """Frames at which a joint rotates (or the root moves) impossibly fast, by role."""
         motion = self.motion
         turns: dict[str, NDArray[np.intp]] = {}
         if len(motion) < 2:
@@ -128,10 +128,10 @@ class Measurements:
 
     @cached_property
     def jump_frames(self) -> NDArray[np.intp]:
-        """Frames among `turn_frames` at which some point of the body jumps visibly.
+        """Frames among `turn_frames` at which a point of the body jumps visibly.
 
-        Its step must exceed those of the nearest regular frames before and after: a point that
-        moves fast for several frames does not jump.
+        The step of the point must exceed its steps in the nearest regular frames before and after:
+        a point that moves fast for several frames does not jump.
         """
         if not len(self.turn_frames):
             return self.turn_frames
@@ -151,8 +151,8 @@ class Measurements:
     def acceleration(self) -> Array | None:
         """Acceleration of the center of mass in g, shape (T, 3), over a tenth of a second.
 
-        NaN at both ends and around jumps, which are an issue by themselves. None if the
-        skeleton has too few roles or the motion too few frames.
+        NaN at both ends and around jumps, which are reported separately. None if the skeleton has
+        too few roles or the motion has too few frames.
         """
         motion = self.motion
         window = max(5, round(0.1 * motion.fps) | 1)
@@ -171,9 +171,9 @@ class Measurements:
     def flight_gravity(self) -> float | None:
         """Downward acceleration of the center of mass while the body is in the air, in g.
 
-        A high percentile over flights, in which both feet are well above the ground and nothing
-        pushes the body sideways (a body that sits down with lifted feet falls more slowly); None if
-        there are none.
+        A high percentile over the flight phases, in which both feet are well above the ground and
+        nothing pushes the body sideways (a body that sits down with lifted feet falls more
+        slowly). None without flight phases.
         """
         if self.acceleration is None or not self.has(*_FEET):
             return None

@@ -1,14 +1,15 @@
 """Foot-skate clean-up of a whole motion.
 
-During every contact the ball of the foot is held at one point, and while the heel is down too
-the foot keeps one orientation, so neither slides. The correction that holds the captured foot
-there is known inside the contacts; between them it follows the curve of least bending through
-the known values, and vanishes a short time away from any contact. So the foot eases in and out,
-and the rest of its path is kept.
+During every contact the ball of the foot is held at one point. While the heel is also down, the
+foot keeps one orientation, and neither part slides. Inside the contacts, the correction that holds
+the captured foot in place is known. Between them it follows the curve of least bending through the
+known values, and it vanishes a short time away from any contact. The foot eases in and out, and
+the rest of its path stays as captured.
 
-Legs do not stretch. A straight leg would have to bend its knee by many degrees for a few
-millimeters of its ankle, so the root follows the locked feet first [1]_ and is lowered where a
-foot is still out of reach; both smoothly. Two-bone inverse kinematics does the rest.
+Legs do not stretch. A straight leg would have to bend its knee by many degrees to move its ankle
+by a few millimeters. The root therefore follows the locked feet first [1]_, and it is lowered
+where a foot is still out of reach; both changes are smooth. Two-bone inverse kinematics does the
+rest.
 
 References
 ----------
@@ -62,8 +63,9 @@ if TYPE_CHECKING:
 Array = NDArray[np.float64]
 Mask = NDArray[np.bool_]
 
-# Weight of the root's acceleration against its displacement and the legs' lengths. Measured on
-# 50 walks of CMU: ten times more bends knees, ten times less shakes the root.
+# Weight of the root's acceleration against its displacement and the lengths of the legs. Measured
+# on 50 CMU walks: a value ten times as large bends the knees, and one ten times as small shakes
+# the root.
 _ROOT_SMOOTHNESS = 2e-6
 _JITTER_SECONDS = 0.05  # accelerations that change faster are noise
 _ENVELOPE_SECONDS = 0.12
@@ -72,12 +74,12 @@ _ENVELOPE_SECONDS = 0.12
 def root_shift(
     limbs: Sequence[Limb], ankles: Sequence[Array], root: Array, standing: Mask, fps: float
 ) -> Array:
-    """Displacement of the root for legs whose ankles are moved.
+    """Displacement of the root for legs with new ankle positions.
 
-    Least squares over all frames: the distances from hip to ankle change little, weighted by
-    how far the knee would bend for it; the root moves little and smoothly. Where a foot stands,
-    jitter of the captured root is removed: the foot no longer has it, and the knee would have to
-    compensate for it.
+    A least-squares solution over all frames: the distances from hip to ankle change little,
+    weighted by how far the knee would have to bend, and the root moves little and smoothly. While
+    a foot stands, jitter of the captured root is removed: the locked foot no longer has this
+    jitter, and the knee would have to compensate for it.
 
     Parameters
     ----------
@@ -88,7 +90,7 @@ def root_shift(
     root : ndarray, shape (T, 3)
         Path of the hips.
     standing : ndarray of bool, shape (T,)
-        Whether any foot is in contact.
+        True where any foot is in contact.
     fps : float
 
     Returns
@@ -122,7 +124,7 @@ def root_shift(
 
 
 def _add_smoothness(band: Array, right: Array, jitter: Array, fps: float) -> None:
-    """Add the squared second differences of the shift, less the `jitter` (T - 2, 3)."""
+    """Add the squared second differences of the shift minus the `jitter` (T - 2, 3)."""
     weight = _ROOT_SMOOTHNESS * fps**4
     second = (1.0, -2.0, 1.0)
     inner = len(jitter)
@@ -149,7 +151,7 @@ def _stiffness(limb: Limb) -> Array:
 
 
 def _lowering(limb: Limb, ankle: Array, shift: Array) -> Array:
-    """How far (T,) the hip must come down for the leg to reach its ankle."""
+    """Distance (T,) by which the hip must come down for the leg to reach its ankle."""
     length = limb.length
     before = np.linalg.norm(limb.end - limb.start, axis=-1)
     longest = np.maximum(MAX_EXTENSION * length, np.minimum(before, length))
@@ -159,7 +161,7 @@ def _lowering(limb: Limb, ankle: Array, shift: Array) -> Array:
 
 
 def _envelope(values: Array, width: int) -> Array:
-    """A smooth curve nowhere below `values` (T,): maximum filter, then smoothed."""
+    """Smooth curve that is nowhere below `values` (T,): a maximum filter, then smoothing."""
     if not np.any(values > 0.0):
         return values
     above = running_maximum(values, 2 * width + 1)
@@ -170,13 +172,13 @@ def _envelope(values: Array, width: int) -> Array:
 
 @dataclass(frozen=True)
 class CleanReport:
-    """Result of a clean-up in numbers.
+    """Statistics of a foot clean-up.
 
     Attributes
     ----------
     slide_before_m, slide_after_m : float or None
-        Mean horizontal travel per contact, in the contacts of the original; None if no contact
-        was found.
+        Mean horizontal travel per contact, in the contacts of the original motion; None without
+        contacts.
     speed_before_m_s, speed_after_m_s : float or None
         Median horizontal speed of heels and balls in contact.
     frames_changed : int
@@ -201,7 +203,7 @@ class CleanReport:
 def clean_feet(
     motion: Motion, *, contacts: FootContacts | None = None, ease: float = 0.25
 ) -> tuple[Motion, CleanReport]:
-    """Remove foot skate: the motion with feet that do not slide in contact, and a report.
+    """Remove foot skate; return a motion whose feet do not slide in contact, and a report.
 
     Parameters
     ----------
@@ -269,7 +271,7 @@ def lock_feet(
     ease: float = 0.25,
     heights: Mapping[str, Array] | None = None,
 ) -> Motion:
-    """`motion` with its feet locked in `contacts`; see `clean_feet`.
+    """Return `motion` with its feet locked in `contacts`; see `clean_feet`.
 
     Parameters
     ----------
@@ -278,8 +280,8 @@ def lock_feet(
     ease : float
         Seconds.
     heights : mapping, optional
-        For ``left_ball`` and ``right_ball`` the height in meters of each contact. Default:
-        the captured height.
+        Height in meters of each contact, for ``left_ball`` and ``right_ball``. Default: the
+        captured height.
     """
     if not ease > 0.0:
         raise InvalidInput(f"ease must be a positive time in seconds; got {ease}")

@@ -1,18 +1,18 @@
-"""Foot contacts: when heel and ball of each foot stand on the ground.
+"""Foot contacts: the frames in which the heel and ball of each foot stand on the ground.
 
-A foot in contact is slow and low. *Slow* is decided with two thresholds: a contact starts where
-the speed falls below the lower one and extends on both sides to where it passes the higher one,
-so that noise does not split it. *Low* is relative to the ground under each contact, because
-captured floors tilt by centimeters and people climb stairs: the height of the slow frames is the
-local ground, and frames more than a little above it are not part of the contact.
+A foot in contact is slow and low. *Slow* is decided with two thresholds, which keep noise from
+splitting a contact: it starts where the speed falls below the lower threshold and extends on both
+sides to where the speed passes the higher one. *Low* is relative to the ground under each contact,
+because captured floors tilt by centimeters and people climb stairs: the height of the slow frames
+is the local ground, and frames more than a little above it are not part of the contact.
 
-Where no foot is slow, the standing foot may skate: see `motionloom.motion.feet.skating`.
+If no foot is slow, the standing foot may be skating: see `motionloom.motion.feet.skating`.
 
-A foot may be still without standing, held up in the air. Still feet far above the floor count
-only while the other foot moves, since one foot has to carry the body.
+A foot may also be held still in the air. Still feet far above the floor count as contacts only
+while the other foot moves, since one foot has to carry the body.
 
-The *ball* is the joint with the role ``foot``; the *heel* is judged by the ankle, which is still
-exactly as long as the whole sole is.
+The *ball* is the joint with the role ``foot``; the *heel* is represented by the ankle, which is
+still for exactly as long as the whole sole is.
 """
 
 from __future__ import annotations
@@ -44,17 +44,17 @@ FOOT_ROLES = {
 }
 FOOT_PARTS = tuple(FOOT_ROLES)
 
-# Seconds of smoothing before speeds are computed: 2 mm of marker noise at 120 Hz would be
-# 0.17 m/s; at 30 Hz it changes almost nothing.
+# Seconds of smoothing before speeds are computed: 2 mm of marker noise at 120 Hz would add 0.17
+# m/s. At 30 Hz the smoothing has almost no effect.
 _SMOOTHING = 0.017
-# At least this fraction of the slow frames is on a level of the ground.
+# A level of the ground has at least this fraction of the slow frames.
 _LEVEL_SHARE = 0.15
 _LEVEL_BAND = 0.05
 # The ankle leaves and reaches its position slowly, rotating about heel or ball; its thresholds are
 # this fraction of `fast` and `rise`. Chosen on the demo corpus, whose contacts are known.
 _HEEL_SHARE = 0.4
-# Contacts of skating feet, relative to the drift: thresholds over those of standing feet, and
-# the least share of a contact in which no foot stands by its speed.
+# Contacts of skating feet, relative to the drift: thresholds divided by those of standing feet,
+# and the minimum fraction of a contact in which no foot is slow enough to stand.
 _SKATE_SLOW = 2.0
 _SKATE_FAST = 1.25
 _BARE_SHARE = 0.3
@@ -64,7 +64,7 @@ _BARE_SHARE = 0.3
 class Plant:
     """One contact: frames ``[start_frame, end_frame)`` and the point's height there, meters.
 
-    `skating` says that the foot moves, and stands only relative to the drift of the body.
+    If `skating` is True, the foot moves and stands still only relative to the drift of the body.
     """
 
     start_frame: int
@@ -105,27 +105,27 @@ class FootContacts:
     fps: float
 
     def __getitem__(self, part: str) -> Mask:
-        """Whether `part` (``"left_ball"``, ...) stands, shape (T,)."""
+        """Mask of the frames in which `part` (``"left_ball"``, ...) stands, shape (T,)."""
         mask = np.zeros(self.frames, dtype=bool)
         for plant in self._plants(part):
             mask[plant.start_frame : plant.end_frame] = True
         return mask
 
     def intervals(self, part: str) -> tuple[tuple[int, int], ...]:
-        """Half-open frame ranges in which `part` stands."""
+        """Return the half-open frame ranges in which `part` stands."""
         return tuple((plant.start_frame, plant.end_frame) for plant in self._plants(part))
 
     def standing(self, side: str) -> Mask:
-        """Whether heel or ball of the foot ``"left"`` or ``"right"`` stands, shape (T,)."""
+        """Mask of frames in which the ``"left"`` or ``"right"`` heel or ball stands, shape (T,)."""
         return self[f"{side}_heel"] | self[f"{side}_ball"]
 
     def standing_parts(self) -> Mask:
-        """Whether each of `FOOT_PARTS` stands, in that order, shape (T, 4)."""
+        """Return masks for all `FOOT_PARTS`, in that order, shape (T, 4)."""
         return np.stack([self[part] for part in FOOT_PARTS], axis=1)
 
     def _plants(self, part: str) -> tuple[Plant, ...]:
         if part not in FOOT_PARTS:
-            raise InvalidInput(f"a foot part is one of {', '.join(FOOT_PARTS)}; got {part!r}")
+            raise InvalidInput(f"a foot part must be one of {', '.join(FOOT_PARTS)}; got {part!r}")
         return self.plants.get(part, ())
 
 
@@ -140,7 +140,7 @@ def foot_contacts(
     gap: float = 0.05,
     skate: float = 1.2,
 ) -> FootContacts:
-    """Ground contacts of heel and ball of each foot.
+    """Find the ground contacts of the heel and ball of each foot.
 
     Parameters
     ----------
@@ -148,19 +148,20 @@ def foot_contacts(
         Needs the roles ``ankle`` and ``foot`` on both sides. Any frame rate.
     slow, fast : float
         Speeds in m/s. A contact contains a frame slower than `slow` and ends where the point
-        becomes faster than `fast`. In CMU's walks a standing ball moves at 0.02 to 0.10 m/s
-        and passes 0.4 m/s within two frames of 1/30 s when it leaves.
+        becomes faster than `fast`. In CMU's walks a standing ball moves at 0.02 to 0.10 m/s and
+        exceeds 0.4 m/s within two frames of 1/30 s when it lifts off.
     rise : float
         Maximum height in meters of the point above the ground of its contact.
     above_floor : float
-        Maximum height in meters of that ground above the floor (CMU's floors tilt by up to
-        5 cm over a take). Higher contacts, as on stairs, count while the other foot moves.
+        Maximum height in meters of that ground above the floor (CMU's floors tilt by up to 5 cm
+        over a take). Higher contacts, such as on stairs, count while the other foot moves.
     shortest, gap : float
-        Seconds: shorter contacts are dropped, shorter gaps between contacts closed.
+        Seconds. Contacts shorter than `shortest` are dropped, and gaps between contacts shorter
+        than `gap` are closed.
     skate : float
-        Highest speed in m/s of a foot that skates. Where no foot is slow enough, a contact is
-        also a foot that is slow compared with the swinging one and moves steadily below the
-        hips. Zero leaves sliding feet alone: for glides, moonwalks, skateboards.
+        Highest speed in m/s of a skating foot. If no foot is slow enough, a foot that is slow
+        compared with the swinging one and moves steadily below the hips is also in contact. Use
+        zero for glides, moonwalks and skateboards, where feet are meant to slide.
 
     Returns
     -------
@@ -215,7 +216,7 @@ def foot_contacts(
 
 
 def landings(stands: Mask) -> NDArray[np.int64]:
-    """Frames at which a contact begins, from a contact mask (T,).
+    """Return the frames at which a contact begins, given a contact mask (T,).
 
     Examples
     --------
@@ -226,7 +227,7 @@ def landings(stands: Mask) -> NDArray[np.int64]:
 
 
 def part_path(motion: Motion, part: str) -> Array:
-    """World path (T, 3) of a foot part, ``left_heel`` (the ankle), ``left_ball``, ...
+    """Return the world path (T, 3) of a foot part: ``left_heel`` (the ankle), ``left_ball``, ...
 
     Examples
     --------
@@ -253,7 +254,7 @@ def _speeds(places: Array, fps: float) -> Array:
 
 @dataclass(frozen=True)
 class _Limits:
-    """Thresholds of `foot_contacts`, times in frames."""
+    """Thresholds of `foot_contacts`, with times in frames."""
 
     slow: float
     fast: float
@@ -299,9 +300,9 @@ def _skating(
     limits: _Limits,
     skate: float,
 ) -> dict[str, list[tuple[int, int]]]:
-    """Further contacts of each part, of feet that move with the drift of the body.
+    """Additional contacts of each part, from feet that move with the drift of the body.
 
-    Only contacts that fill frames in which no foot stands by its speed.
+    Only contacts in frames where no foot is slow enough to stand.
     """
     from motionloom.motion.feet.skating import ground_drift
 
@@ -349,21 +350,21 @@ def _floors(places: dict[str, Array], speed: dict[str, Array], slow: float) -> d
 
 
 def _floor(feet: list[tuple[Array, Array]], slow: float) -> float:
-    """Lowest level that a good share of the slow frames stands on."""
+    """Lowest level on which a sufficient fraction of the slow frames stands."""
     still = np.sort(np.concatenate([height[speed < slow] for height, speed in feet]))
-    if not len(still):  # never slow: only the lowest heights are known
+    if not len(still):  # never slow: only the lowest heights are usable
         heights = np.concatenate([height for height, _ in feet])
         return float(np.percentile(heights, 5.0)) if len(heights) else 0.0
     inside = np.searchsorted(still, still + _LEVEL_BAND) - np.arange(len(still))
     dense = np.flatnonzero(inside >= min(_LEVEL_SHARE * len(still), inside.max()))
-    # From the lowest dense band climb to its fullest neighbor: the middle of that level.
+    # Start at the lowest dense band and move up to its fullest neighbor, the middle of that level.
     near = dense[still[dense] <= still[dense[0]] + _LEVEL_BAND]
     best = near[np.argmax(inside[near])]
     return float(np.median(still[best : best + inside[best]]))
 
 
 def _still(speed: Array, slow: float, fast: float) -> list[tuple[int, int]]:
-    """Runs slower than `fast` that hold a frame slower than `slow`."""
+    """Runs slower than `fast` that contain a frame slower than `slow`."""
     return [(a, b) for a, b in intervals(speed < fast) if np.any(speed[a:b] < slow)]
 
 
@@ -376,7 +377,7 @@ def _low_part(
 
 
 def _tidy(runs: list[tuple[int, int]], gap: float, shortest: float) -> list[tuple[int, int]]:
-    """Close gaps shorter than `gap` frames, drop contacts shorter than `shortest`."""
+    """Close gaps shorter than `gap` frames, and drop contacts shorter than `shortest`."""
     joined: list[tuple[int, int]] = []
     for start, end in runs:
         if joined and start - joined[-1][1] < gap:

@@ -1,8 +1,8 @@
-"""Foot lock for whole motions: target paths of one foot whose contacts are known.
+"""Foot lock for whole motions: target paths of one foot with known contacts.
 
-The ball is held at one point per contact, and rolls off over the toes as captured. While the
-heel is down too, the foot does not turn or tilt, and rocks only slowly. A heel that comes down
-before the ball stays where it will be.
+The ball is held at one point per contact and rolls off over the toes as captured. While the heel
+is also down, the foot does not turn or tilt, and it rocks only slowly. A heel that comes down
+before the ball stays in its final position.
 """
 
 from __future__ import annotations
@@ -27,13 +27,15 @@ if TYPE_CHECKING:
 Array = NDArray[np.float64]
 Mask = NDArray[np.bool_]
 
-MAX_RISE = 0.004  # meters by which a ball rises at most where its height is prescribed
-_FIRM_RISE = 0.01  # meters of rise within which a ball in contact is held down
-_FIRM_DEPTH = 0.03  # meters of depth within which a ball captured below the ground is raised
+MAX_RISE = 0.004  # meters: maximum rise of a ball whose height is prescribed
+_FIRM_RISE = 0.01  # meters of rise up to which a ball in contact is held down
+_FIRM_DEPTH = 0.03  # meters of depth up to which a ball captured below the ground is raised
 _SOLE_SMOOTHING = 0.015  # seconds
-_KNEE_SMOOTHING = 0.05  # seconds; faster changes in a held leg go to the pitch of the foot
+_KNEE_SMOOTHING = (
+    0.05  # seconds; faster changes in a locked leg are absorbed by the pitch of the foot
+)
 _MAX_ROCK = np.radians(5.0)  # of a foot whose heel and ball are down
-LIFT_ONSET = 0.003  # meters of depth over which a foot below the ground begins to be lifted
+LIFT_ONSET = 0.003  # meters of depth over which the lift of a foot below the ground sets in
 _MAX_TOE_BEND = np.radians(40.0)
 _MAX_PITCH = np.radians(8.0)  # of a foot on its ball, to relax the knee
 
@@ -59,7 +61,7 @@ class FootPath:
 
 
 def foot_of(motion: Motion, side: str, contacts: FootContacts) -> Foot:
-    """The leg and foot of one side."""
+    """Return the leg and foot of one side."""
     joints, limb = limb_of(motion, (f"{side}_hip", f"{side}_knee", f"{side}_ankle"))
     world = global_rotations(motion.rotations, motion.skeleton.parents).astype(np.float64)
     sole = world[:, joints[2]]
@@ -79,8 +81,8 @@ def ball_targets(
 ) -> Array:
     """Target of the ball (T, 3), at one of `levels` per contact; NaN outside contacts.
 
-    `most` limits in meters how far the ball rises from its level when it rolls off; that of a
-    skating foot is always limited, since its height is no better known than its place.
+    `most` limits the rise of the ball above its level when it rolls off, in meters. The rise of a
+    skating foot is always limited, since its height is as uncertain as its position.
     """
     ball = foot.limb.end + rot.rotate(foot.sole, foot.lever)
     spots = np.full_like(ball, np.nan)
@@ -95,8 +97,8 @@ def ball_targets(
 def locked_sole(foot: Foot, reach: float, fps: float) -> Array:
     """World rotation (T, 4) of the ankle joint of a locked foot.
 
-    Nearly constant while the whole sole is down; while only the ball is, without the jitter
-    that the ankle would have to follow.
+    It is nearly constant while the whole sole is down. While only the ball is down, it is freed of
+    jitter that the ankle would have to follow.
     """
     sole = _calm_sole(foot, reach, fps)
     turn = np.full((len(sole), 3), np.nan)
@@ -110,7 +112,7 @@ def locked_sole(foot: Foot, reach: float, fps: float) -> Array:
 
 
 def _calm_sole(foot: Foot, reach: float, fps: float) -> Array:
-    """The captured rotation (T, 4), smoothed while the ball is down."""
+    """Captured rotation (T, 4), smoothed while the ball is down."""
     turn = np.full((len(foot.sole), 3), np.nan)
     for start, end in intervals(foot.ball):
         here = rot.unroll(foot.sole[start:end])
@@ -120,13 +122,13 @@ def _calm_sole(foot: Foot, reach: float, fps: float) -> Array:
 
 
 def locked_path(foot: Foot, sole: Array, spots: Array, reach: float) -> FootPath:
-    """Ankle of a foot turned by `sole` (T, 4) whose ball stands at `spots` (T, 3)."""
+    """Ankle path of a foot with rotation `sole` (T, 4) whose ball stands at `spots` (T, 3)."""
     hold = spots - rot.rotate(sole, foot.lever)
     for start, end in intervals(foot.heel):
         down = np.arange(start, end)
         both = down[foot.ball[down]]
         only = down[~foot.ball[down]]
-        if len(both):  # the heel stays where it is once the whole sole is down
+        if len(both):  # the heel already takes its final position with the whole sole down
             after = np.searchsorted(both, only)
             last, first = both[np.maximum(after - 1, 0)], both[np.minimum(after, len(both) - 1)]
             share = np.clip((only - last) / np.maximum(first - last, 1), 0.0, 1.0)
@@ -146,13 +148,13 @@ def relax_knee(
     reach: float,
     fps: float,
 ) -> FootPath:
-    """`path` with changes of the knee moved to the foot, wherever the foot is free.
+    """Return `path` with changes of the knee shifted to the foot wherever the foot is free.
 
-    While the heel is up the ankle can rotate about the ball, and in the air it is free: there
-    the knee bends as captured, apart from the change in the nearest frames with the heel down.
-    In those the knee takes the slow part, and the ankle rotates about the ball by about a
-    millimeter for the rest. `grounds` are the heights (T,) of the ground before and after: a
-    foot in the air goes no deeper below the ground than it was captured.
+    While the heel is up, the ankle can rotate about the ball, and in the air the foot is free.
+    There the knee bends as captured, except for the change in the nearest frames with the heel
+    down. In those frames the knee takes the slow part of the change, and for the rest the ankle
+    rotates about the ball by about a millimeter. `grounds` contains the heights (T,) of the ground
+    before and after: a foot in the air goes no deeper below the ground than captured.
     """
     hip = foot.limb.start + shift
     bones = _bones(foot.limb)
@@ -176,8 +178,8 @@ def relax_knee(
     line = path.ankle - hip
     length = np.maximum(np.linalg.norm(line, axis=-1), 1e-9)
     loose = ~(foot.ball | foot.heel)
-    # What pitch could not take over at the edge of a contact fades out in the air. As an angle:
-    # of a straight leg, a millimeter more would snap the knee.
+    # The part of the change that pitch could not absorb at the edge of a contact fades out in the
+    # air. It fades as an angle: in a straight leg, one more millimeter would snap the knee.
     rest = np.where(loose, np.nan, _bend(length, bones) - bend)
     rest = ease_corrections(rest[:, None], reach)[:, 0]
     span = _span(np.maximum(bend + rest, 0.5 * bend), bones)
@@ -187,10 +189,10 @@ def relax_knee(
 
 
 def raise_toes(before: Motion, after: Motion, side: str, grounds: tuple[Array, Array]) -> Array:
-    """Local rotations (T, J, 4) of `after`, toes bent up where they penetrate the ground.
+    """Local rotations (T, J, 4) of `after`, with toes bent up where they penetrate the ground.
 
-    `grounds` are the heights (T,) of the ground under the ball before and after. Toes may be
-    as far below it as captured, and no further.
+    `grounds` contains the heights (T,) of the ground under the ball before and after. Toes may be
+    as far below it as captured, but no farther.
     """
     q = after.rotations.astype(np.float64)
     skeleton, roles = after.skeleton, after.skeleton.roles
@@ -220,7 +222,7 @@ def ground_under(plants: Sequence[Plant], levels: Array, frames: int) -> Array:
 
 
 def _lift(ankle: Array, sole: Array, foot: Foot, grounds: tuple[Array, Array]) -> Array:
-    """How far (T,) an ankle must rise for its ball to be no deeper below ground than captured."""
+    """Rise (T,) of the ankle that keeps its ball no deeper below ground than captured."""
     before = foot.limb.end[:, 1] + rot.rotate(foot.sole, foot.lever)[:, 1]
     after = ankle[:, 1] + rot.rotate(sole, foot.lever)[:, 1]
     sunk = np.maximum(grounds[1] - after, 0.0) - np.maximum(grounds[0] - before, 0.0)
@@ -245,12 +247,12 @@ def _slow_pitch(sole: Array, mean: Array, ahead: Array) -> Array:
 
 
 def _softened_rise(rise: Array, most: float | None) -> Array:
-    """Height (T,) above its ground at which a ball is held that was captured `rise` above it.
+    """Height (T,) above its ground at which to hold a ball that was captured `rise` above it.
 
-    A small rise is nearly removed, a large one nearly kept: the ball stands firm and still
-    rolls off over the toes. A ball captured below the ground is raised, by a few centimeters
-    completely, from deeper as far as the leg allows. With `most` it is never further from the
-    ground than that.
+    A small rise is nearly removed and a large one nearly preserved: the ball stands firm and still
+    rolls off over the toes. A ball captured below the ground is raised: completely if it is a few
+    centimeters deep, otherwise as far as the leg allows. `most` limits its distance from the
+    ground.
     """
     firm = np.where(rise > 0.0, _FIRM_RISE, _FIRM_DEPTH)
     way = rise * np.abs(rise) / (np.abs(rise) + firm)
@@ -258,10 +260,10 @@ def _softened_rise(rise: Array, most: float | None) -> Array:
 
 
 def _turn_to_span(lever: Array, axis: Array, hip: Array, span: Array) -> Array:
-    """Angle (T,) by which to rotate `lever` about `axis` to have its tip `span` from `hip`.
+    """Angle (T,) by which to rotate `lever` about `axis` so that its tip is `span` away from `hip`.
 
-    All (T, 3) and relative to the ball. |hip - lever|^2 is a sine of the angle; of the two
-    solutions the smaller is taken; where there is none, the nearest angle.
+    All vectors are (T, 3) and relative to the ball. |hip - lever|^2 is a sine of the angle. The
+    smaller of the two solutions is used; if there is none, the nearest angle.
     """
     square = np.cross(axis, lever)
     level = np.sum(hip**2, axis=-1) + np.sum(lever**2, axis=-1) - span**2
@@ -283,7 +285,7 @@ def _bones(limb: Limb) -> tuple[Array, Array]:
 
 
 def _bend(span: Array, bones: tuple[Array, Array]) -> Array:
-    """Angle (T,) between two bones whose ends are `span` apart; 0 is straight."""
+    """Angle (T,) between two bones whose ends are at distance `span`; 0 is straight."""
     a, b = bones
     return np.arccos(np.clip((span**2 - a**2 - b**2) / (2.0 * a * b), -1.0, 1.0))
 

@@ -1,18 +1,20 @@
-"""Gait measured from the motion: stand, walk, jog or run in every frame.
+"""Gait measured from the motion: standing, walking, jogging or running in every frame.
 
-Labels of takes are coarse: a take called "run" begins and ends with steps of walking. The gait is
-told by what the body does, with thresholds from biomechanics, for any body size:
+Labels of takes are coarse: a take called "run" begins and ends with walking steps. The gait is
+determined from the motion of the body, with thresholds from biomechanics that hold for any body
+size:
 
-- speed is compared by the Froude number ``v^2 / (g L)`` with the leg length L (Alexander 1989);
+- speed is expressed as the Froude number ``v^2 / (g L)`` with the leg length L (Alexander 1989);
 - a walker vaults over a stiff leg: the hips are highest where the feet pass each other. A runner
-  bounces: there the hips are lowest, and highest in the flight phase, with the feet apart (Cavagna,
-  Heglund and Taylor 1977). This needs no foot contacts, which are often found too short to tell a
-  flight phase by them: by a duty factor below 0.5, a quarter of CMU's walks would be runs;
-- people walk at a Froude number of 0.25 by preference, change to running near 0.5, and cannot walk
+  bounces: there the hips are lowest, and they are highest in the flight phase, with the feet far
+  apart (Cavagna, Heglund and Taylor 1977). This needs no foot contacts. Detected contacts are often
+  too short to recognize a flight phase: by a duty factor below 0.5, a quarter of CMU's walks would
+  be runs;
+- people prefer to walk at a Froude number of 0.25, change to running near 0.5, and cannot walk
   above 1, where the body would leave the ground (Hreljac 1995; Kram, Domingo and Ferris 1997).
 
-A run at a Froude number below 1, at which one could still walk, is called jog: 3 m/s for a leg of
-0.9 m.
+A run at a Froude number below 1, at which walking is still possible, is called a jog. For a leg of
+0.9 m, this is below 3 m/s.
 """
 
 from __future__ import annotations
@@ -35,13 +37,14 @@ GAITS = ("stand", "walk", "jog", "run")
 
 _NEEDED = ("hips", *(f"{side}_{part}" for side in SIDES for part in ("hip", "ankle", "foot")))
 _GRAVITY = 9.81  # m/s^2
-_HIP_HEIGHT = 1.08  # height of the hip joint over its distance from the ankle (Winter 2009)
+_HIP_HEIGHT = 1.08  # height of the hip joint divided by its distance from the ankle (Winter 2009)
 _PREFERRED, _LIMIT = 0.25, 1.0  # Froude numbers: preferred walking speed, limit of walking
 _STAND = 0.1  # of the preferred walking speed
 _STRIDE = 1.0  # seconds over which hips and feet are compared: a stride of a walk
-# Shares of a stride with a foot on the ground; with less, a body that stands or walks is jumping.
+# Fractions of a stride with a foot on the ground; below them, a standing or walking body is
+# jumping.
 _STANDING, _WALKING = 0.9, 0.5
-_SHORTEST = 0.4  # seconds: a shorter change of gait is none
+_SHORTEST = 0.4  # seconds: shorter changes of gait are ignored
 _WORDS = {
     "stand": ("stand",), "standing": ("stand",), "idle": ("stand",),
     "walk": ("walk",), "walks": ("walk",), "walking": ("walk",),
@@ -52,7 +55,7 @@ _WORDS = {
 
 
 def gaits(motion: Motion) -> NDArray[np.str_]:
-    """Gait in each frame: ``stand``, ``walk``, ``jog``, ``run``, or empty for none of them.
+    """Gait in each frame: ``stand``, ``walk``, ``jog``, ``run``, or an empty string.
 
     Parameters
     ----------
@@ -88,7 +91,7 @@ def gaits(motion: Motion) -> NDArray[np.str_]:
 
 
 def gait_segments(motion: Motion) -> list[tuple[str, int, int]]:
-    """Gait, first and last frame (not included) of each part of a motion that has a gait.
+    """Gait, start frame and end frame (exclusive) of each part of a motion that has a gait.
 
     Examples
     --------
@@ -102,7 +105,7 @@ def gait_segments(motion: Motion) -> list[tuple[str, int, int]]:
 
 
 def label_gaits(label: str) -> tuple[str, ...]:
-    """Gaits that a label means; none if it is about something else, or about several.
+    """Gaits that a label denotes; empty if it names something else or several gaits.
 
     Examples
     --------
@@ -114,7 +117,7 @@ def label_gaits(label: str) -> tuple[str, ...]:
 
 
 def _bounce(motion: Motion, height: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Covariance of the height of the hips and the distance of the feet, over a stride around."""
+    """Covariance of hip height and foot distance over a stride around each frame."""
     ankles = motion.role_positions(["left_ankle", "right_ankle"]).astype(np.float64)[..., [0, 2]]
     apart = np.linalg.norm(ankles[:, 0] - ankles[:, 1], axis=1)
     width = max(round(_STRIDE * motion.fps), 2)
@@ -123,7 +126,7 @@ def _bounce(motion: Motion, height: NDArray[np.float64]) -> NDArray[np.float64]:
 
 
 def _grounded(motion: Motion) -> NDArray[np.float64]:
-    """Share of a stride around each frame with a foot on the ground; 1 if none is ever found."""
+    """Fraction of the stride around each frame with a foot on the ground; 1 without any contact."""
     contacts = motion.contacts()
     feet = np.any([contacts.standing(side) for side in SIDES], axis=0)
     if not feet.any():
@@ -132,7 +135,7 @@ def _grounded(motion: Motion) -> NDArray[np.float64]:
 
 
 def _mean_around(values: NDArray, width: int) -> NDArray[np.float64]:
-    """Mean over `width` frames around each; fewer at the ends."""
+    """Mean over `width` frames around each frame; fewer at the ends."""
     sums = np.concatenate([[0.0], np.cumsum(values, dtype=np.float64)])
     frames = np.arange(len(values))
     low, high = np.maximum(frames - width // 2, 0), np.minimum(frames + width // 2 + 1, len(values))
@@ -140,7 +143,7 @@ def _mean_around(values: NDArray, width: int) -> NDArray[np.float64]:
 
 
 def _without_short(codes: NDArray[np.int64], shortest: int) -> NDArray[np.int64]:
-    """Gaits where each that lasts too short becomes the one before, or at first the one after."""
+    """Replace each gait that is too short by the one before it, or after it at the start."""
     ends = [*(np.flatnonzero(np.diff(codes)) + 1).tolist(), len(codes)]
     tidy, start, previous = codes.copy(), 0, None
     for end in ends:

@@ -1,13 +1,13 @@
-"""Feet that skate: contacts where a foot should stand but moves, and the drift of the body.
+"""Skating feet: contacts where a foot should stand but moves, and the drift of the body.
 
-After bad retargeting, in the output of networks, or when a capture system drifts, a standing foot
-moves at 0.2 to 1 m/s, and a threshold on its speed finds no contact. It is still the foot that the
-body travels over: slow compared with the swinging foot, steady, and below the hips. Its velocity,
-smoothed over time, is the *drift* of the motion. Relative to the drift a skating foot is as still
-as a standing foot is on the ground, and the same kind of thresholds applies.
+After bad retargeting, in the output of neural networks, or when a capture system drifts, a
+standing foot moves at 0.2 to 1 m/s, and a threshold on its speed finds no contact. It is still the
+foot over which the body travels: slow compared with the swinging foot, steady, and below the hips.
+Its velocity, smoothed over time, is the *drift* of the motion. Relative to the drift, a skating
+foot is as still as a standing foot is on the ground, and the same kind of threshold applies.
 
-Feet do not carry the body while it falls freely, so flight has no drift. A walk in place, whose
-feet pass under hips that stay, as on a treadmill, is left alone; so is a glide above the limit.
+Feet do not carry the body in free fall; flight phases have no drift. Walking in place, as on a
+treadmill, is not changed, and neither is a glide above the speed limit.
 """
 
 from __future__ import annotations
@@ -29,30 +29,30 @@ Mask = NDArray[np.bool_]
 
 # Chosen on eleven clean takes (CMU, Bandai-Namco, corpus: walks, turns, runs, dances, boxing) with
 # nine kinds of skate each: balls in contact are found with a recall of 0.95 and a precision of
-# 0.93; of the frames of 109 clean takes 0.08 % change.
+# 0.93, and 0.08 % of the frames of 109 clean takes change.
 _SWING_WINDOW = 0.5  # seconds on either side in which the fastest foot is the swinging one
 _SWING_SHARE = 0.35  # a skating foot is slower than this fraction of the swinging foot
 _TOGETHER = 0.3  # m/s: parts whose velocities differ by less move together
-_GLIDE_SHARE = 0.5  # of the limit, for feet that move together: nobody steps, the body glides
+_GLIDE_SHARE = 0.5  # of the limit, for feet that move together: the body glides without stepping
 _WALKS = 0.4  # m/s
-_IN_PLACE_SHARE = 0.25  # hips of a walk in place travel less than this fraction of the walk
+_IN_PLACE_SHARE = 0.25  # hips that walk in place travel less than this fraction of the walk
 _DRIFT_SMOOTHING = 0.05  # seconds
 _STEADY = 0.05  # seconds by which acceleration counts against a part: swinging feet turn quickly
-_ROUNDS = 3  # of choosing the part nearest to the drift, and smoothing
+_ROUNDS = 3  # iterations of choosing the part nearest to the drift, and smoothing
 _FALL = -5.0  # m/s^2: vertical acceleration of the hips below which the body falls
 _LEG_SHARE = 0.4  # a standing ankle is at least this fraction of the leg's length below the hip
 _SLIDE = 0.1  # meters: the body is shifted if a foot in contact slides farther
-_SUPPORT_SPEED = 1.2  # m/s: as `skate` of `foot_contacts`
+_SUPPORT_SPEED = 1.2  # m/s: the same as `skate` of `foot_contacts`
 _SUPPORT_RISE = 0.05  # meters above the lowest height within `_SWING_WINDOW`
-# Weights of the root's way from its path and of its acceleration (1/s^4) against the way of feet
-# in contact. A weight of 0.05 keeps a walk that travels 1.3 times too far within 0.33 m of its path
-# and changes its poses by 0.6 cm; 0.01 keeps it within 0.54 m, and changes them by 0.4 cm.
+# Weights of the root's distance from its path and of its acceleration (1/s^4) against the travel
+# of feet in contact. A weight of 0.05 keeps a walk that travels 1.3 times too far within 0.33 m of
+# its path and changes its poses by 0.6 cm; 0.01 keeps it within 0.54 m and changes them by 0.4 cm.
 _PATH_WEIGHT = 0.01
 _SMOOTHNESS = 1e-4
 
 
 def ground_drift(motion: Motion, velocities: Array, *, limit: float) -> tuple[Array, Mask]:
-    """Horizontal velocity of the standing foot, and where there is one.
+    """Horizontal velocity of the standing foot, and a mask of the frames that have one.
 
     Parameters
     ----------
@@ -94,11 +94,11 @@ def ground_drift(motion: Motion, velocities: Array, *, limit: float) -> tuple[Ar
 
 
 def supported_parts(motion: Motion, contacts: FootContacts) -> Mask:
-    """Which foot parts stand, (T, 4): a foot for every frame in which the body is not in flight.
+    """Mask (T, 4) of the standing foot parts, with a foot in every frame outside flight phases.
 
-    Contacts end where a foot rolls or skates a little more than usual, and a walk is then without a
-    foot on the ground for some frames. There that part of a foot stands that is slowest in these
-    frames, while it is slower than `_SUPPORT_SPEED`, low, and may carry the body.
+    Contacts end where a foot rolls or skates a little more than usual, which leaves a walk without
+    a foot on the ground for some frames. In these frames the slowest foot part stands, as long as
+    it is slower than `_SUPPORT_SPEED`, low, and able to carry the body.
 
     Examples
     --------
@@ -125,12 +125,12 @@ def supported_parts(motion: Motion, contacts: FootContacts) -> Mask:
 
 
 def drift_shift(motion: Motion, contacts: FootContacts) -> Array:
-    """Displacement of the root that takes the drift out of the contacts, shape (T, 3).
+    """Displacement of the root that removes the drift from the contacts, shape (T, 3).
 
-    Least squares over all frames: each heel and ball in contact stays at one place, wherever
-    that is; the root stays near its path and moves smoothly. A body that drifts on standing feet
-    so stays where it stands, and a walk whose feet slide keeps its poses and most of its path.
-    Zero if no foot slides far enough to need it.
+    A least-squares solution over all frames: each heel and ball in contact stays at one position,
+    which is free, and the root stays near its path and moves smoothly. As a result, a body that
+    drifts on standing feet stays in place, and a walk with sliding feet keeps its poses and most
+    of its path. Zero if no foot slides far enough to need a correction.
     """
     from scipy.sparse import coo_array, diags_array
     from scipy.sparse.linalg import spsolve
@@ -148,7 +148,8 @@ def drift_shift(motion: Motion, contacts: FootContacts) -> Array:
     slides = [np.ptp(way, axis=0).max() > _SLIDE for way in ways]
     if frames < 3 or not any(slides):
         return shift
-    # One row per frame in contact: shift + path - place = 0, with one unknown place per contact.
+    # One row per frame in contact: shift + path - place = 0, with one unknown position (place) per
+    # contact.
     places = np.repeat(frames + np.arange(len(plants)), [len(times) for times in held])
     columns = np.stack([np.concatenate(held), places], axis=1).ravel()
     rows = np.repeat(np.arange(len(places)), 2)
@@ -164,7 +165,7 @@ def drift_shift(motion: Motion, contacts: FootContacts) -> Array:
 
 
 def _in_place(motion: Motion, drift: Array, certain: Mask) -> bool:
-    """Whether the body steps over a ground that moves instead of itself."""
+    """Return whether the ground moves under a body that steps in place."""
     hips = motion.role_positions(["hips"])[:, 0].astype(np.float64)[:, [0, 2]]
     hips = gaussian_smooth(hips, 0.25 * motion.fps)
     velocity = np.gradient(hips, 1.0 / motion.fps, axis=0)[certain]
@@ -176,7 +177,7 @@ def _in_place(motion: Motion, drift: Array, certain: Mask) -> bool:
 
 
 def _carrying(motion: Motion) -> Mask:
-    """Whether the left and right foot may carry the body, shape (T, 2).
+    """Mask of the frames in which the left and right foot may carry the body, shape (T, 2).
 
     False where the hips fall freely, and for a foot that is not below its hip.
     """

@@ -1,12 +1,11 @@
-"""Streaming foot lock: feet held in contact one block of frames at a time.
+"""Streaming foot lock: holds feet in contact, one block of frames at a time.
 
-`Motion.clean_feet` sees the whole motion and eases each foot toward where it will stand. A
-player knows only the frames played so far. Here a foot is held where its contact begins, and
-the correction that holds it is released after the contact by a critically damped spring, so that
-nothing jumps. The root follows the held feet by another spring, and is lowered where a leg is
-too short.
+`Motion.clean_feet` sees the whole motion and eases each foot toward the position where it will
+stand. A player knows only the frames played so far. Here a foot is held where its contact begins.
+After the contact a critically damped spring releases the correction, so that nothing jumps. The
+root follows the held feet through another spring and is lowered where a leg is too short.
 
-The state is eighty numbers per character; it does not grow with time.
+The state is eighty numbers per character and does not grow with time.
 """
 
 from __future__ import annotations
@@ -33,39 +32,40 @@ from motionloom.motion.skeleton import Skeleton
 from motionloom.motion.smoothing import critically_damped_spring
 
 _RELEASE_RATE = 12.0  # 1/s: a correction is gone about 0.4 s after its contact
-# m/s^2 at which a foot is pulled back to its path after its contact, at most. Without a limit a
-# foot held 0.1 m from its path is pulled as hard as the swing itself accelerates: worst seam 1.75
-# in 576 of the built-in waltz. With 8, 10, 12 and 14 it is 1.41, 1.44, 1.50 and 1.56; walks and
-# marches hold their feet nearer and do not change.
+# Maximum acceleration, in m/s^2, with which a foot is pulled back to its path after a contact.
+# Without a limit, a foot held 0.1 m from its path is pulled as hard as the swing itself
+# accelerates: the worst of 576 seams of the built-in waltz is 1.75. With limits of 8, 10, 12 and
+# 14 it is 1.41, 1.44, 1.50 and 1.56. Walks and marches hold their feet closer to the path and do
+# not change.
 _RELEASE_PULL = 10.0
-_FOLLOW_RATE = 9.0  # 1/s: the root follows held feet
+_FOLLOW_RATE = 9.0  # 1/s: rate at which the root follows held feet
 _ROOT_SHARE = 0.7  # fraction of the correction of held feet that the root takes over
-_LOWER_RATE = 18.0  # 1/s: the root is lowered for legs that cannot reach
+_LOWER_RATE = 18.0  # 1/s: rate at which the root is lowered for legs that cannot reach
 _SETTLE_RATE = _LOWER_RATE  # 1/s: a ball in contact comes down to its ground, with the root
-# Meters of rise within which a ball in contact is held down. Four times the value for whole
-# motions (`foot_lock`): the height of the contact is not known in advance.
+# Meters of rise up to which a ball in contact is held down. This is four times the value for whole
+# motions (`foot_lock`), because the height of the contact is not known in advance.
 _FIRM_RISE_STREAMING = 0.04
-_MAX_LOWERING = 0.08  # meters by which the root is lowered at most
+_MAX_LOWERING = 0.08  # meters: maximum lowering of the root
 _MAX_CORRECTION = 0.35  # meters: a foot that would be held farther from its path is released
-_LEAST_LEFT = 0.05  # meters up to that distance, at least, in which a released foot turns round
+_LEAST_LEFT = 0.05  # meters: minimum distance over which a released foot turns around
 _CAUGHT_AGAIN = 0.1  # meters from its path at which a released foot may be held again
-# After a seam a foot may stand in the next motion while it is still on its way there: held at once,
-# it stops from 3 m/s in one frame. So a foot is held as soon as it is slow, or no longer slows
-# down: a foot that skates has a steady speed.
+# After a seam, a foot may stand in the next motion while it is still on its way there. Held at
+# once, it would stop from 3 m/s within one frame. A foot is therefore held only once it is slow or
+# no longer slows down: a skating foot has a steady speed.
 _CATCH_SPEED = 0.6  # m/s: slower feet are held at once
 _SKATE_SPEED = 1.5  # m/s: faster feet do not skate, they travel
-_SLOWS = 0.95  # of the last speed: a foot that slows down
+_SLOWS = 0.95  # of the last speed: below it, a foot slows down
 _RISES = 0.3  # m/s upwards: faster feet are not caught, ...
 _RISEN = 0.6  # ... and held ones are released: they leave the ground
 
 # In a nearly straight leg, a millimeter between hip and ankle moves the knee by centimeters, and
-# the ankle hardly depends on the bend. There the bend follows what the goal needs by a spring; the
-# more the knee is bent, the more firmly.
+# the ankle hardly depends on the bend. There a spring moves the bend toward the value that the
+# goal needs; the more the knee is bent, the stiffer the spring.
 _KNEE_RATE = 20.0  # 1/s for a straight knee
 _KNEE_BENT = 0.25  # radians at which the rate is twice as high
 
-# Rows of the state: per foot ankle and ball (correction, its velocity, position held, phase), then
-# the correction of the root. An ankle also has the correction of its knee's bend.
+# Rows of the state: ankle and ball of each foot (correction, its velocity, held position, phase),
+# then the correction of the root. An ankle also has the correction of its knee's bend.
 _POINTS = 4
 _STATE = (_POINTS + 1, 16)
 
@@ -84,7 +84,7 @@ class StreamingFootLock:
     characters : int
         Number of characters, for `lock_all`.
     max_root_shift : float, optional
-        Horizontal distance in meters by which the root follows at most. Default: no limit.
+        Maximum horizontal shift of the root in meters. Default: no limit.
 
     Examples
     --------
@@ -113,14 +113,14 @@ class StreamingFootLock:
             joints = skeleton.points([f"{side}_hip", f"{side}_knee", f"{side}_ankle"])
             if np.any(joints >= len(skeleton)):
                 raise RoleError(
-                    f"roles {side}_hip, {side}_knee and {side}_ankle must be joints; one is an end "
-                    "site, which has no rotation. Name joints in a mapping file"
+                    f"roles {side}_hip, {side}_knee and {side}_ankle must be joints, but one is "
+                    f"an end site, which has no rotation. Assign joints in a mapping file"
                 )
             legs.append(joints)
             balls.append(skeleton.point(f"{side}_foot"))
         self.skeleton = skeleton
         ball_parents = skeleton.point_parents[balls].astype(np.int64)
-        # A plain tuple: the list of compiled signatures cannot name a tuple's fields.
+        # A plain tuple, because the list of compiled signatures cannot name a tuple's fields.
         self._tree = (
             skeleton.parents.astype(np.int64),
             skeleton.offsets.astype(np.float64),
@@ -135,21 +135,21 @@ class StreamingFootLock:
         self._state = np.zeros((characters, *_STATE))
 
     def reset(self) -> None:
-        """Reset the state: the next frame does not continue the last one."""
+        """Reset the state, so that the next frame does not continue the last one."""
         self._state[:] = 0.0
 
     def copy(self) -> StreamingFootLock:
-        """Another foot lock in the same state."""
+        """Return another foot lock in the same state."""
         other = copy(self)
         other._state = self._state.copy()
         return other
 
     def rebase(self) -> NDArray[np.float64]:
-        """Hand the shift of the root over to whoever moves the character; (characters, 3), y = 0.
+        """Return the shift of the root and subtract it from the state; (characters, 3), y = 0.
 
-        Add it to the root of all frames to come. Nothing moves by it; the root is from then on
-        where the held feet carried it, so that legs that are free need no correction for a root
-        that follows the other foot. A nearly straight knee would bend by centimeters for it.
+        Add it to the root of all later frames. Nothing moves visibly. From then on the root is
+        where the held feet carried it, and free legs need no correction for a root that follows
+        the other foot. A nearly straight knee would bend by centimeters for such a correction.
 
         Examples
         --------
@@ -171,7 +171,7 @@ class StreamingFootLock:
         *,
         ground_heights: ArrayLike | None = None,
     ) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
-        """The next frames, feet locked.
+        """Return the next frames with locked feet.
 
         Parameters
         ----------
@@ -181,8 +181,8 @@ class StreamingFootLock:
             Which foot parts are in contact, in the order of
             `motionloom.motion.feet.contacts.FOOT_PARTS`.
         ground_heights : array_like, shape (n, 2), optional
-            Height of the ground in meters under the left and the right ball; NaN where it is not
-            known. A ball in contact comes down to it, and none goes below.
+            Height of the ground in meters under the left and the right ball; NaN where unknown. A
+            ball in contact comes down to the ground, and no ball goes below it.
 
         Returns
         -------
@@ -204,7 +204,7 @@ class StreamingFootLock:
         *,
         ground_heights: ArrayLike | None = None,
     ) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
-        """The same for all characters at once; arrays have one more axis, the first."""
+        """Lock the feet of all characters at once; arrays have an additional leading axis."""
         turned = np.array(rotations, np.float32, order="C")
         moved = np.array(root, np.float32, order="C")
         standing = np.array(contacts, np.bool_, order="C")
@@ -233,7 +233,7 @@ class StreamingFootLock:
 
 
 def _ancestors(skeleton: Skeleton, joints: NDArray[np.int64]) -> NDArray[np.int64]:
-    """The joints and all their ancestors, from the root on."""
+    """The given joints and all their ancestors, starting at the root."""
     chain: set[int] = set()
     for start in joints:
         joint = int(start)
@@ -254,8 +254,8 @@ def _spring_step(state, c, target, rate, dt):
 def _release_rate(state):
     """Rate of the spring that releases the correction in `state` (16,), in 1/s.
 
-    The acceleration along a correction c of velocity v is ``r**2 c + 2 r v`` for a rate r: the
-    rate is lower where that exceeds `_RELEASE_PULL`, unless the foot would then be left behind by
+    The acceleration along a correction c of velocity v is ``r**2 c + 2 r v`` for a rate r. The
+    rate is reduced where this exceeds `_RELEASE_PULL`, unless the foot would then lag behind by
     more than `_MAX_CORRECTION`.
     """
     away = math.hypot(state[0], state[2])
@@ -263,20 +263,20 @@ def _release_rate(state):
         return _RELEASE_RATE
     speed = (state[0] * state[3] + state[2] * state[5]) / away
     gentle = (math.sqrt(speed * speed + _RELEASE_PULL * away) - speed) / away
-    # A foot that a run leaves behind at v comes v / (e r) farther behind.
+    # A foot that a run leaves behind at speed v lags by another v / (e r).
     left = max(_MAX_CORRECTION - away, _LEAST_LEFT)
     return min(_RELEASE_RATE, max(gentle, speed / (math.e * left)))
 
 
 @kernel
 def _hold_point(state, place, stands, other, other_held, first, dt):
-    """Advance the correction `state` (16,) of one point, at `place` (3,) in the motion, by a frame.
+    """Advance by one frame the correction `state` (16,) of a point at `place` (3,) in the motion.
 
     `other` (16,) is the state of the other point of the foot. Columns: 0-2 correction, 3-5 its
-    velocity, 6-8 position held, 9 phase: held (1), free (0), or released until it is near its path
+    velocity, 6-8 held position, 9 phase: held (1), free (0), or released until it is near its path
     or the contact ends (2); 10-11 last position on the floor, 12 last speed, 15 last height.
     """
-    # The speed is the one seen, with the correction; the rise is that of the motion itself.
+    # The speed includes the correction; the rise is that of the motion itself.
     here, there = place[0] + state[0], place[2] + state[2]
     speed = 0.0 if first else math.hypot(here - state[10], there - state[11]) / dt
     travels = speed > _SKATE_SPEED or (speed > _CATCH_SPEED and speed < _SLOWS * state[12])
@@ -294,13 +294,13 @@ def _hold_point(state, place, stands, other, other_held, first, dt):
     rate = _RELEASE_RATE if other_held else _release_rate(state)
     for c in (0, 2):
         if state[9] == 1.0:
-            # The velocity is kept up to date, so that the spring takes over without a jerk.
+            # The velocity is updated so that the spring takes over without a jerk.
             held = state[6 + c] - place[c]
             state[3 + c] = (held - state[c]) / dt
             state[c] = held
         else:
-            # A free heel goes where the held ball goes, and a free ball with the heel: the foot
-            # moves as one. With neither held, the correction fades to zero.
+            # A free heel follows the held ball, and a free ball follows the held heel: the foot
+            # moves as one. If neither is held, the correction fades to zero.
             _spring_step(state, c, other[c] if other_held else 0.0, rate, dt)
     state[10], state[11], state[12] = place[0] + state[0], place[2] + state[2], speed
     state[15] = place[1]
@@ -308,11 +308,11 @@ def _hold_point(state, place, stands, other, other_held, first, dt):
 
 @kernel
 def _settle_ball(state, rise, stands, first, dt):
-    """Advance the vertical correction of a ball: down to its ground in contact, never below.
+    """Advance the vertical correction of a ball: down to the ground in contact, never below it.
 
-    `state` is (16,), `rise` the height of the ball over its ground in meters. A ball that rises in
-    contact is held down firmly at first and released gradually, so that it can roll off over the
-    toes.
+    `state` is (16,), and `rise` is the height of the ball above its ground in meters. A ball that
+    rises in contact is held down firmly at first and then released gradually, so that it can roll
+    off over the toes.
     """
     target = rise * abs(rise) / (abs(rise) + _FIRM_RISE_STREAMING) - rise if stands else 0.0
     before = state[1]
@@ -320,7 +320,8 @@ def _settle_ball(state, rise, stands, first, dt):
         state[1] = target
     else:
         _spring_step(state, 1, target, _SETTLE_RATE if stands else _RELEASE_RATE, dt)
-    # Below the ground the lift grows smoothly from zero: quadratic at first, then by all of `deep`.
+    # Below the ground the lift grows smoothly from zero: first quadratically, then linearly with
+    # `deep`.
     deep = -(rise + state[1])
     if deep > 0.0:
         state[1] += deep * deep / (deep + LIFT_ONSET)
@@ -333,7 +334,8 @@ def _bend_knee(state, more, bend, first, dt):
     if first:
         state[13] = more
         return
-    # The rate grows with the bend: a bent knee moves little for the same way of the ankle.
+    # The rate grows with the bend, because a bent knee moves little for the same travel of the
+    # ankle.
     rate = _KNEE_RATE * (1.0 + (bend / _KNEE_BENT) ** 2)
     away, speed = critically_damped_spring(state[13] - more, state[14], rate, dt)
     state[13], state[14] = more + away, speed
@@ -341,7 +343,7 @@ def _bend_knee(state, more, bend, first, dt):
 
 @kernel
 def _lock_all(q, root, contacts, levels, tree, limits, states):
-    """`_lock` for each of N characters; all arrays but those of `tree` have a leading axis N."""
+    """Run `_lock` for N characters; all arrays except those of `tree` have a leading axis N."""
     for n in range(len(q)):
         _lock(q[n], root[n], contacts[n], levels[n], tree, limits, states[n])
 
@@ -351,14 +353,15 @@ def _lock(q, root, contacts, levels, tree, limits, state):
     """Lock the feet of one character in T frames, in place.
 
     q (T, J, 4) and root (T, 3): float32, changed. contacts (T, 4): heel and ball of each side.
-    levels (T, 2): ground under the balls, NaN where it is not known. tree: parents (J,), offsets
-    (J, 3), chain (C,), the ankles' and balls' joints with all ancestors, parents first; legs
-    (2, 3), hip, knee and ankle; ball_parents (2,) and ball_offsets (2, 3). limits: height of the
-    floor (or -inf), largest root shift (or inf), seconds per frame. state (5, 16): see `_STATE`.
+    levels (T, 2): ground under the balls, NaN where unknown. tree: parents (J,), offsets (J, 3),
+    chain (C,), the ankles' and balls' joints with all ancestors, parents first; legs (2, 3), hip,
+    knee and ankle; ball_parents (2,) and ball_offsets (2, 3). limits: height of the floor (or
+    -inf), maximum root shift (or inf), seconds per frame. state (5, 16): see `_STATE`.
 
-    Frames come in order, because each continues the springs of the last. Within a frame: forward
-    kinematics of the legs, goals of ankles and balls, the root, and last the rotations of the
-    legs. All in float64; only the results are rounded to float32.
+    Frames are processed in order, because each continues the springs of the last. Within a frame,
+    the steps are forward kinematics of the legs, the goals of ankles and balls, the root, and
+    finally the rotations of the legs. Everything is computed in float64; only the results are
+    rounded to float32.
     """
     parents, offsets, chain, legs, ball_parents, ball_offsets = tree
     floor, max_root_shift, dt = limits
@@ -389,12 +392,12 @@ def _lock(q, root, contacts, levels, tree, limits, state):
             balls[side] = place[ball_parents[side]] + bone
             heel_state, ball_state = state[2 * side], state[2 * side + 1]
             heel_stands, ball_stands = contacts[t, 2 * side], contacts[t, 2 * side + 1]
-            # The ball first: a heel that is free then follows it in the same frame.
+            # The ball comes first: a free heel then follows it in the same frame.
             fixed = heel_state[9] == 1.0
             _hold_point(ball_state, balls[side], ball_stands, heel_state, fixed, first, dt)
             fixed = ball_state[9] == 1.0
             _hold_point(heel_state, ankle, heel_stands, ball_state, fixed, first, dt)
-            if math.isnan(levels[t, side]):  # the ground is not known: only not below the floor
+            if math.isnan(levels[t, side]):  # unknown ground: only stay above the floor
                 ball_state[1] = max(0.0, floor - balls[side, 1])
             else:
                 rise = balls[side, 1] - levels[t, side]
@@ -417,12 +420,12 @@ def _lock(q, root, contacts, levels, tree, limits, state):
                     ball_state[c] = ankle[c] + heel_state[c] + aim[c] - balls[side, c]
                     ball_state[10 + c // 2] = balls[side, c] + ball_state[c]
             goals[side] = balls[side] + ball_state[:3] - aim
-            if heel_state[9] != 1.0:  # a heel that is held next is held where it is seen
+            if heel_state[9] != 1.0:  # a heel that is held next is held at its visible position
                 for c in (0, 2):
                     heel_state[c] = goals[side, c] - ankle[c]
                     heel_state[10 + c // 2] = goals[side, c]
-        # The root follows the mean correction of the held points, not all of the way: the legs
-        # take the rest.
+        # The root follows the mean correction of the held points only partly; the legs take the
+        # rest.
         share = _ROOT_SHARE / held if held > 0 else 0.0
         for c in (0, 2):
             _spring_step(
@@ -433,12 +436,12 @@ def _lock(q, root, contacts, levels, tree, limits, state):
             for c in (0, 2):
                 pelvis[c] *= max_root_shift / far
                 pelvis[3 + c] = 0.0
-        # How far the root must come down for both legs to reach their goals. A leg that the motion
-        # itself stretches beyond MAX_EXTENSION may stay as long as it is.
+        # Lowering of the root at which both legs reach their goals. A leg that the motion itself
+        # stretches beyond MAX_EXTENSION may keep its length.
         short = 0.0
         for side in range(2):
             hip = place[legs[side, 0]] + pelvis[:3]
-            hip[1] -= pelvis[1]  # the lowering of the last frame does not count
+            hip[1] -= pelvis[1]  # without the lowering of the last frame
             thigh = place[legs[side, 1]] - place[legs[side, 0]]
             shank = place[legs[side, 2]] - place[legs[side, 1]]
             line = place[legs[side, 2]] - place[legs[side, 0]]
@@ -448,7 +451,7 @@ def _lock(q, root, contacts, levels, tree, limits, state):
             if aside < length * length:
                 most = goals[side, 1] + math.sqrt(length * length - aside)
                 short = min(short, most - hip[1])
-        if down > 0:  # a straight leg cannot go down to its ground alone
+        if down > 0:  # a straight leg cannot reach its ground without the root
             short = min(short, wanted[1] / down)
         if first:
             pelvis[1] = max(short, -_MAX_LOWERING)
@@ -457,14 +460,14 @@ def _lock(q, root, contacts, levels, tree, limits, state):
         pelvis[9] = 1.0  # the first frame is over
         for c in range(3):
             root[t, c] += pelvis[c]
-        # Legs: thigh, shank, then the foot, each with the change of its parent taken back.
+        # Legs: thigh, shank, then foot, each compensated for the change of its parent.
         for side in range(2):
             h, k, f = legs[side, 0], legs[side, 1], legs[side, 2]
             shifted = pelvis[:3]
             hip, knee, ankle = place[h] + shifted, place[k] + shifted, place[f] + shifted
             more, bend = bend_for_goal(hip, knee, ankle, goals[side])
             _bend_knee(state[2 * side], more, bend, first, dt)
-            # A leg that needs no change keeps its rotations to the bit.
+            # A leg that needs no change keeps its rotations bit for bit.
             nothing = max(np.abs(shifted).max(), abs(state[2 * side, 13])) < 1e-7
             if nothing and np.abs(goals[side] - place[f]).max() < 1e-7:
                 continue

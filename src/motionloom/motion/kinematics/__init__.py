@@ -1,1 +1,1 @@
-"""Forward and two-bone inverse kinematics, measures of a body, carrier joints above it."""
+"""Forward and two-bone inverse kinematics, body measures, and carrier joints above the hips."""

@@ -1,12 +1,12 @@
 """Measures of a body: heading, height, leg length, center of mass.
 
-Heights are sums of bone lengths along leg and trunk, so they do not depend on the rest pose or on
-the axes of the file. What no bone measures (below the ankle, above the head joint where no end
-site marks the top) is a fixed fraction of the height.
+Heights are sums of bone lengths along the leg and trunk and do not depend on the rest pose or on
+the axes of the file. Parts that no bone covers (below the ankle, and above the head joint if no
+end site marks the top) are a fixed fraction of the height.
 
 Segment masses as fractions of the whole, and the position of each segment's center between its
-ends, are the mean of women and men in [1]_; hands count to the forearms and feet to the ankles
-where a skeleton has none.
+ends, are the mean of women and men in [1]_. If a skeleton has no hands or feet, they count toward
+the forearms and ankles.
 
 References
 ----------
@@ -78,7 +78,7 @@ def facing(motion: Motion, points: NDArray[np.float32] | None = None) -> NDArray
 
 
 def hips_path(motion: Motion) -> NDArray[np.float32]:
-    """World positions (T, 3) of the hips; those of the root where no joint has this role.
+    """World positions (T, 3) of the hips, or of the root if no joint has this role.
 
     Examples
     --------
@@ -97,17 +97,17 @@ def hips_path(motion: Motion) -> NDArray[np.float32]:
 # and Motor Control of Human Movement (2009), figure 4.1; skull base to crown as in SMPL's mean.
 _BELOW_ANKLE = 0.039
 _ABOVE_HEAD = 0.10
-# For rigs without a head: medians over 60 rigs of 14 naming schemes. The first is within 0.77 and
-# 0.86 on all of them, the second within 0.47 and 0.54 on all but one.
+# For rigs without a head: medians over 60 rigs from 14 naming schemes. The first is between 0.77
+# and 0.86 for all of them, the second between 0.47 and 0.54 for all but one.
 _ANKLE_TO_NECK = 0.82
 _HIP_TO_ANKLE = 0.505
 
 
 def body_height(skeleton: Skeleton) -> float | None:
-    """Standing height in the unit of the skeleton, or None where roles are missing.
+    """Standing height in the unit of the skeleton, or None if roles are missing.
 
-    Needs one whole leg. Without hips or head the height follows from the leg, and from the trunk
-    up to the neck where there is one.
+    Needs one complete leg. Without hips or head, the height is estimated from the leg and, if
+    there is one, from the trunk up to the neck.
 
     Examples
     --------
@@ -176,9 +176,9 @@ class BodyProportions:
     leg : float
         Length of the leg, hip to ankle, in the unit of the skeleton.
     hips, head : float
-        Heights of the joint of the hips and of the head above the hip joints.
+        Heights of the hips (the pelvis joint) and of the head above the hip joints.
     hip_width : float
-        Distance of the hip joints.
+        Distance between the hip joints.
     up : ndarray, shape (3,)
         Unit vector up the trunk, in the frame of the hips.
     """
@@ -191,7 +191,7 @@ class BodyProportions:
 
 
 def body_proportions(skeleton: Skeleton) -> BodyProportions | None:
-    """Where hips and head are relative to the legs, or None where roles are missing.
+    """Positions of hips and head relative to the legs, or None if roles are missing.
 
     Examples
     --------
@@ -227,7 +227,7 @@ def body_proportions(skeleton: Skeleton) -> BodyProportions | None:
 def _trunk(skeleton: Skeleton, tree: BodyTree, at: dict[str, int], end: str) -> float:
     """Length along the bones from the hips to the role `end`, without detours.
 
-    Second Life's spine goes up and comes back twice, for bones that older bodies lack.
+    Second Life's spine goes up and comes back twice, for bones that older bodies do not have.
     """
     places, lengths = [np.zeros(3)], [0.0]
     for point in tree.between(at["hips"], at[end]):
@@ -257,10 +257,10 @@ def _hip_drop(skeleton: Skeleton, tree: BodyTree, at: dict[str, int], end: str) 
 
 
 def _dropped_chest(skeleton: Skeleton, tree: BodyTree, at: dict[str, int], end: str) -> float:
-    """Length of the chest where a file puts the neck at the position of the chest.
+    """Length of the chest in files that put the neck at the position of the chest.
 
-    CMU's conversion drops the bone of the thorax, which is as long as each of the spine
-    bones below it: on subject 1 2.065, 2.050 and 2.045 units in the Acclaim original.
+    CMU's conversion drops the thorax bone, which is as long as each of the spine bones below it:
+    for subject 1, these bones have 2.065, 2.050 and 2.045 units in the Acclaim original.
     """
     if "chest" not in at:
         return 0.0
@@ -276,12 +276,12 @@ def _dropped_chest(skeleton: Skeleton, tree: BodyTree, at: dict[str, int], end: 
 
 
 def _offset(skeleton: Skeleton, tree: BodyTree, top: int, bottom: int):
-    """Offset from one point down to another, bones laid end to end in their own frames."""
+    """Offset from one point down to another, with bones laid end to end in their local frames."""
     return sum((skeleton.point_offsets[p] for p in tree.between(top, bottom)), np.zeros(3))
 
 
 # Fraction of the mass, position of the center from the first end to the second, and both ends: the
-# first of some roles that the skeleton has.
+# first of the listed roles that the skeleton has.
 _SEGMENTS = (
     (0.068, 0.60, ("neck", "head"), ("head_top", "head")),
     (0.430, 0.55, ("hips",), ("neck", "chest", "spine", "head")),
@@ -307,7 +307,7 @@ def center_of_mass(motion: Motion) -> NDArray[np.float64]:
     Parameters
     ----------
     motion : Motion
-        Body segments whose roles the skeleton lacks are left out.
+        Body segments whose roles the skeleton lacks are skipped.
 
     Returns
     -------
@@ -339,7 +339,7 @@ def center_of_mass(motion: Motion) -> NDArray[np.float64]:
         mass += share
     if mass < _NEEDED:
         raise RoleError(
-            f"the center of mass needs the joints of trunk, arms and legs; the skeleton has "
-            f"roles for {100 * mass:.0f} % of the body only: {', '.join(roles) or 'none'}"
+            f"the center of mass needs the joints of the trunk, arms and legs; the skeleton only "
+            f"has roles for {100 * mass:.0f} % of the body: {', '.join(roles) or 'none'}"
         )
     return total / mass

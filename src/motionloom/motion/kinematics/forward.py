@@ -2,8 +2,8 @@
 
 One pass over the joints, parents first: the global rotation of a joint is its parent's times its
 local one, and its position is its parent's plus the rotated offset. The kernels process blocks of
-frames laid out joint by joint, so that the inner loop is over frames of one joint and is
-vectorized by the compiler.
+frames laid out joint by joint: the inner loop runs over the frames of one joint, and the compiler
+vectorizes it.
 """
 
 from __future__ import annotations
@@ -35,11 +35,11 @@ def joint_positions(
     rotations : array_like, shape (T, J, 4)
         Local rotations, unit, ``wxyz``.
     root : array_like, shape (T, 3)
-        Path of the root joint in meters; it replaces the root's offset.
+        Path of the root joint in meters, which replaces the root's offset.
     parents : array_like of int, shape (J,)
     offsets : array_like, shape (J, 3)
     translations : array_like, shape (T, J, 3), optional
-        Offset of every joint in every frame, where bones change their length.
+        Offset of every joint in every frame, if bones change their length.
     end_parents, end_offsets : array_like, shapes (E,), (E, 3), optional
         End sites, appended after the joints.
 
@@ -50,12 +50,12 @@ def joint_positions(
     Raises
     ------
     InvalidInput
-        If shapes do not fit, or a parent does not come before its child.
+        If shapes do not match, or a parent does not come before its child.
 
     Notes
     -----
-    Single precision: on a human-sized tree the result is within 3 micrometers of double
-    precision.
+    Computed in single precision: for a human-sized skeleton the result is within 3 micrometers of
+    double precision.
 
     Examples
     --------
@@ -131,7 +131,7 @@ def _array(name: str, value: ArrayLike, shape: tuple[int, ...], dtype) -> NDArra
 
 
 def _signature():
-    """One signature, so that frozen and writable arrays share the compiled code."""
+    """A single signature lets frozen and writable arrays share the compiled code."""
     from numba import float32, int32, types, void
 
     def frozen(kind, axes):
@@ -188,12 +188,12 @@ def _positions(q, root, parents, offsets, translations, out):
     """Fill `out` (T, P, 3); the first J points have rotations, the rest are end sites.
 
     q (T, J, 4), root (T, 3), parents (P,), offsets (P, 3), translations (T, J, 3) or (0, J, 3) if
-    the bones keep their length; float32 and int32. Parents come before their children, so that
-    one pass over the points is enough. NaN spreads to the points below a joint, and no farther.
+    the bones keep their length; float32 and int32. Parents come before their children, and one
+    pass over the points is enough. NaN spreads only to the points below a joint.
 
-    Joints one after the other, the frames of a block innermost: the products of one joint in many
-    frames are the same instruction on many numbers, whereas the joints of one frame wait for
-    their parents. A block of all joints fits into the cache.
+    The loop visits one joint after the other, with the frames of a block innermost: the products
+    of one joint in many frames are the same instruction on many numbers, whereas the joints of one
+    frame wait for their parents. A block of all joints fits into the cache.
     """
     frames, joints = q.shape[0], q.shape[1]
     points = parents.shape[0]
@@ -203,8 +203,8 @@ def _positions(q, root, parents, offsets, translations, out):
     turn = np.empty((joints, 4, _BLOCK), np.float32)
     place = np.empty((points, 3, _BLOCK), np.float32)
     # Local rotation and offset of one joint, and the results. The compiler cannot know that a
-    # joint and its parent are different rows of `turn`; with results written here first and
-    # copied, the long loop is vectorized.
+    # joint and its parent are different rows of `turn`. Writing the results here first and copying
+    # them lets it vectorize the long loop.
     own = np.empty((4, _BLOCK), np.float32)
     bone = np.empty((3, _BLOCK), np.float32)
     new = np.empty((7, _BLOCK), np.float32)
@@ -268,7 +268,7 @@ def _global_rotations_plain(q, parents, out):
 
 @kernel(numpy=_global_rotations_plain, nanoseconds=5, error_model="numpy")
 def _global_rotations(q, parents, out):
-    """World rotations `out` (T, J, 4) of local rotations q (T, J, 4); parents (J,) come first."""
+    """World rotations `out` (T, J, 4) of local rotations q (T, J, 4), with parents (J,)."""
     for t in range(q.shape[0]):
         for j in range(q.shape[1]):
             if parents[j] < 0:

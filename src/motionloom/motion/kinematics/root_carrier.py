@@ -1,11 +1,11 @@
 """Carrier joints: joints above the hips that are not part of the body.
 
 Many rigs have one or more joints above the hips: ``joint_Root`` (Bandai-Namco), ``root`` (Unreal),
-``Armature`` (Blender, Mixamo), ``Reference`` (MotionBuilder, Xsens). Such a carrier stands still at
-the origin, or travels on the floor below the body, or moves with the hips; the hips move relative
-to it, from another place in every file. A motion whose root is the body needs none of this:
-`hips_as_root` composes the carrier into the hips and remembers it in ``motion.origin.carrier``;
-`with_carrier` is the inverse, for files that need the joint.
+``Armature`` (Blender, Mixamo), ``Reference`` (MotionBuilder, Xsens). Such a carrier stands still
+at the origin, travels on the floor below the body, or moves with the hips. The hips move relative
+to it, and every kind of file does this differently. To hide the difference, `hips_as_root`
+composes the carrier into the hips and stores it in ``motion.origin.carrier``. `with_carrier` is
+the inverse, for files that need the joint.
 """
 
 from __future__ import annotations
@@ -27,26 +27,27 @@ if TYPE_CHECKING:
 
 Array = NDArray[np.float64]
 
-_STILL = 1e-5  # meters, and units of a quaternion's components: smaller changes are rounding
-_UPRIGHT = 0.999  # cosine: a carrier that stands on another axis than y turns by 90 degrees
+_STILL = 1e-5  # meters, and units of quaternion components: smaller changes are rounding errors
+_UPRIGHT = 0.999  # cosine: a carrier with another up axis than y rotates by 90 degrees
 
 
 @dataclass(frozen=True)
 class Carrier:
-    """Joints above the hips in the source of a motion.
+    """Joints above the hips in the source file of a motion.
 
     Attributes
     ----------
     names : tuple of str, length C
         The joints, topmost first; the last one is the parent of the hips.
     moves : bool
-        Whether the last of them moves in the world.
+        True if the last of them moves in the world.
     placement : tuple of 7 floats, length C, or None
-        Position (meters) and rotation ``wxyz`` of each, if constant: in the world if the carrier
-        stands still, in the frame of the hips if it moves with them. None if neither is constant.
+        Position (meters) and rotation ``wxyz`` of each joint, if constant: in the world if the
+        carrier stands still, in the frame of the hips if it moves with them. None if neither is
+        constant.
     path : ndarray, shape (T, C, 7), or None
-        Position and rotation in the frame of the hips in every frame, if not constant. It is not
-        stored in libraries; without it, the carrier is placed on the floor below the hips.
+        Position and rotation of each joint relative to the hips in every frame, if not constant.
+        Libraries do not store it; without it, the carrier is placed on the floor below the hips.
     left_out : tuple of str
         Points below the carrier that are not below the hips (IK targets, props, cameras), which
         are not part of the motion.
@@ -64,7 +65,7 @@ class Carrier:
     left_out: tuple[str, ...] = ()
 
     def text(self, hips: str) -> str:
-        """One sentence for people."""
+        """Describe the carrier in one sentence."""
         names = ", ".join(map(repr, self.names))
         how = "stands still"
         if self.moves:
@@ -72,15 +73,15 @@ class Carrier:
         out = ""
         if self.left_out:
             shown = ", ".join(self.left_out[:5]) + (", ..." if len(self.left_out) > 5 else "")
-            out = f"; {shown} beside the body left out"
+            out = f"; {shown} next to the body skipped"
         return f"{names} above {hips!r} {how}{out}"
 
     def frames(self, chosen: slice) -> Carrier:
-        """The carrier of some frames of the motion."""
+        """Return the carrier for some frames of the motion."""
         return self if self.path is None else replace(self, path=self.path[chosen])
 
     def resampled(self, before: NDArray, after: NDArray, share: Array) -> Carrier:
-        """The carrier in frames between `before` and `after` with weight `share` of the second."""
+        """Interpolate the carrier between frames `before` and `after` with weight `share`."""
         if self.path is None or not len(self.path):
             return self
         a, b = self.path[before].astype(np.float64), self.path[after].astype(np.float64)
@@ -89,7 +90,7 @@ class Carrier:
         return replace(self, path=mixed.astype(np.float32))
 
     def to_json(self) -> dict[str, Any]:
-        """The carrier as plain data, without its path."""
+        """Return the carrier as plain data, without its path."""
         return {
             "names": list(self.names),
             "moves": self.moves,
@@ -99,7 +100,7 @@ class Carrier:
 
     @classmethod
     def from_json(cls, data: dict[str, Any]) -> Carrier:
-        """The inverse of `to_json`."""
+        """Create a carrier from the output of `to_json`."""
         placement = data["placement"]
         return cls(
             tuple(data["names"]),
@@ -111,10 +112,10 @@ class Carrier:
 
 @lru_cache(maxsize=256)
 def body_root(skeleton: Skeleton) -> int:
-    """The joint that is the root of the body: hips and all other roles are at or below it.
+    """Root joint of the body: the hips and all other roles are at or below it.
 
-    It is 0 if no joint is above the body, if no joint has the role ``hips``, and for figures with
-    limbs beside the body.
+    It is 0 if no joint is above the body, if no joint has the role ``hips``, or if limbs are not
+    attached below the hips.
 
     Examples
     --------
@@ -135,8 +136,8 @@ def body_root(skeleton: Skeleton) -> int:
         return 0
     body, above = {root, *tree.below(root)}, set(tree.path_up(root))
     beside = [point for point in range(len(tree.parents)) if point not in body | above]
-    # If more points are beside the body than in it, the roles are not those of the whole figure;
-    # if a limb is (the feet of rigs that pull the legs toward them), it would be lost.
+    # If more points lie outside the body than in it, the roles do not describe the whole figure.
+    # If a limb lies outside (feet of rigs that pull the legs toward them), it would be lost.
     labels = labels_of(skeleton.names)
     limbs = [labels[joint] for joint in beside if joint < len(skeleton)]
     if any(label.part and not (label.aside or label.tip) for label in limbs):
@@ -145,7 +146,7 @@ def body_root(skeleton: Skeleton) -> int:
 
 
 def body_skeleton(skeleton: Skeleton) -> Skeleton:
-    """The skeleton at and below `body_root`: that of `hips_as_root` for a carrier without rotation.
+    """Skeleton at and below `body_root`, as in `hips_as_root` for a carrier without rotation.
 
     Examples
     --------
@@ -160,11 +161,11 @@ def body_skeleton(skeleton: Skeleton) -> Skeleton:
 
 
 def hips_as_root(motion: Motion) -> Motion:
-    """The same body motion with the hips as root; joints above them become the origin's carrier.
+    """Return the same motion with the hips as root; joints above become the origin's carrier.
 
-    Translation and rotation of the joints above are composed into the hips. Points below them that
-    are not part of the body are left out and named in the carrier. A motion whose root is the
-    body is returned as it is.
+    The translation and rotation of the joints above are composed into the hips. Points below those
+    joints that are not part of the body are dropped and listed in the carrier. A motion whose root
+    is already the hips is returned unchanged.
 
     Examples
     --------
@@ -206,15 +207,15 @@ def hips_as_root(motion: Motion) -> Motion:
 
 
 def with_carrier(motion: Motion, carrier: Carrier | None = None) -> Motion:
-    """The same body motion with its carrier above the root again: the inverse of `hips_as_root`.
+    """Return the same motion with its carrier above the root: the inverse of `hips_as_root`.
 
     Parameters
     ----------
     motion : Motion
     carrier : Carrier, optional
-        Default: that of ``motion.origin``; without one the motion is returned as it is. A carrier
-        that moves and whose path is not known is placed on the floor below the root and faces as
-        the body does.
+        Default: the carrier of ``motion.origin``; without one the motion is returned unchanged. A
+        moving carrier without a known path is placed on the floor below the root and faces the
+        same way as the body.
 
     Examples
     --------
@@ -300,7 +301,7 @@ def _carrier(skeleton: Skeleton, chain: Sequence[int], places: Array, turns: Arr
 
 
 def _is_constant(transforms: Array) -> bool:
-    """Whether transforms (T, C, 7) are the same in every frame."""
+    """Return whether transforms (T, C, 7) are the same in every frame."""
     turns = transforms[..., 3:]
     sign = np.where(np.sum(turns * turns[:1], axis=2, keepdims=True) < 0.0, -1.0, 1.0)
     away = np.abs(transforms[..., :3] - transforms[:1, :, :3]).max(initial=0.0)
@@ -313,9 +314,9 @@ def _tuples(transforms: Array) -> tuple[tuple[float, ...], ...]:
 
 
 def _below(skeleton: Skeleton, root: int, still: Array | None) -> tuple[Skeleton, NDArray[np.intp]]:
-    """The skeleton at and below a joint, and its joints.
+    """Return the skeleton at and below a joint, and its joints.
 
-    `still` is the rotation ``wxyz`` of a carrier that stands still.
+    `still` is the rotation ``wxyz`` of a stationary carrier.
     """
     turn = None if still is None else _axis_turn(still)
     tilt = (0, 0, 0) if turn is None else tuple(int(v) for v in turn)
@@ -323,7 +324,7 @@ def _below(skeleton: Skeleton, root: int, still: Array | None) -> tuple[Skeleton
 
 
 def _axis_turn(still: Array) -> NDArray[np.int64] | None:
-    """The axis of the body that a still carrier turns upright, if it is not y: (3,) of -1, 0, 1."""
+    """Body axis that a stationary carrier rotates upright, if it is not y: (3,) of -1, 0, 1."""
     up = rot.rotate(rot.inverse(still), np.array([0.0, 1.0, 0.0]))
     axis = np.rint(up).astype(np.int64)
     if up @ axis < _UPRIGHT or axis[1] == 1:
@@ -356,7 +357,7 @@ def _cached_below(
         rest,
         skeleton.role_map,
     )
-    if smaller.roles != skeleton.roles:  # the names above the hips were needed to tell
+    if smaller.roles != skeleton.roles:  # identified by the names above the hips
         smaller = replace(smaller, role_map=dict(skeleton.roles))
     return _shared(_ByKey(smaller)).skeleton, kept
 
@@ -367,7 +368,7 @@ def _smaller_rest(
     if skeleton.rest is None:
         if not any(tilt) or not _rests_along(skeleton, tilt):
             return None
-        # The file's rest pose lies along `tilt`, and the carrier always turns it upright.
+        # The file's rest pose lies along `tilt`, and the carrier always rotates it upright.
         rest = np.tile(rot.IDENTITY, (len(kept), 1))
         rest[0] = rot.between(np.array(tilt, np.float64), np.array([0.0, 1.0, 0.0]))
         return rest
@@ -380,7 +381,7 @@ def _smaller_rest(
 
 
 def _rests_along(skeleton: Skeleton, axis: tuple[int, ...]) -> bool:
-    """Whether the body rests along an axis: the head lies that way from the hips."""
+    """Return whether the head of the rest pose lies in direction of this axis from the hips."""
     if "head" not in skeleton.roles:
         return False
     places = BodyTree(skeleton).rest_positions()
@@ -390,7 +391,7 @@ def _rests_along(skeleton: Skeleton, axis: tuple[int, ...]) -> bool:
 
 
 class _ByKey:
-    """A skeleton that is hashed and compared by its key."""
+    """A skeleton hashed and compared by its key."""
 
     def __init__(self, skeleton: Skeleton) -> None:
         self.skeleton = skeleton
@@ -404,7 +405,7 @@ class _ByKey:
 
 @lru_cache(maxsize=64)
 def _shared(skeleton: _ByKey) -> _ByKey:
-    """The first of equal skeletons, so that the motions of one performer share its roles."""
+    """Return the first of equal skeletons, so that all motions of a performer share its roles."""
     return skeleton
 
 
@@ -429,7 +430,7 @@ def _carrier_in_world(motion: Motion, carrier: Carrier) -> tuple[Array, Array]:
 
 
 def _grown_rest(skeleton: Skeleton, carrier: Carrier, local: Array) -> Array | None:
-    """The rest pose with the carrier: a still one keeps its rotation, a moving one has none."""
+    """Rest pose with the carrier: a stationary one keeps its rotation, a moving one has none."""
     above = np.tile(rot.IDENTITY, (len(carrier.names), 1))
     if not carrier.moves and len(local):
         above = local[0, :-1].copy()

@@ -1,21 +1,21 @@
 """Two-bone inverse kinematics: hip, knee and ankle, or shoulder, elbow and hand.
 
-Two bone lengths and the distance to the target make a triangle, so the law of cosines gives
-the bend of the middle joint. What is left is the plane of the triangle: a *pole*, the direction
-in which knee or elbow points, determines it.
+The two bone lengths and the distance to the target form a triangle, and the law of cosines gives
+the bend of the middle joint. A *pole*, the direction in which the knee or elbow points, determines
+the plane of the triangle.
 
-A limb that is pulled straight does so with a jerk: near full extension a millimeter of the
-target moves the knee by centimeters. A soft limit bends the distance smoothly toward full
-extension without ever reaching it. Inside the limit the target is met exactly.
+A limb that is pulled straight jerks: near full extension, moving the target by a millimeter moves
+the knee by centimeters. A soft limit makes the distance approach full extension smoothly without
+ever reaching it. Within the limit the tip reaches the target exactly.
 
-To move a limb of a motion with little change, it is first rotated as a whole by the shortest
-rotation that points it at its target, which keeps its twist and the plane of its bend; then the
-middle joint opens or closes until the tip arrives.
+To change a captured limb as little as possible, the whole limb is first rotated by the shortest
+rotation that points it at its target, which preserves its twist and the plane of its bend. Then
+the middle joint opens or closes until the tip reaches the target.
 
-There are two drivers. `reach_target` takes all frames of a motion and takes the bend direction
+There are two solvers. `reach_target` handles all frames of a motion and takes the bend direction
 of a straight limb from the other frames. `solve_two_bone` is a Numba kernel for one frame, used
-while a motion is being played; it takes the bend direction from the toes. They round differently
-(a quaternion from a matrix, a quaternion from two vectors), so each keeps its own arithmetic.
+during playback; it takes the bend direction from the toes. They share no arithmetic because they
+round differently (a quaternion from a matrix, a quaternion from two vectors).
 """
 
 from __future__ import annotations
@@ -41,12 +41,12 @@ if TYPE_CHECKING:
 
 Array = NDArray[np.float64]
 
-MAX_EXTENSION = 0.995  # fraction of its length to which a limb is straightened at most
+MAX_EXTENSION = 0.995  # maximum extension of a limb, as a fraction of its length
 # Fractions of the limb's length by which the middle joint of a nearly straight limb is offset
-# toward its bend direction: seen over a whole motion, and frame by frame.
+# toward its bend direction: over a whole motion, and frame by frame.
 _STRAIGHT_OFFSET = 0.01
 _STRAIGHT_OFFSET_FRAMEWISE = 0.03
-_CLEARLY_BENT = 0.045  # ... by which it is offset when the limb's own bend decides, not the toes
+_CLEARLY_BENT = 0.045  # ... and when the bend of the limb decides instead of the toes
 _TOES_AHEAD = 0.3  # toes whose perpendicular part is shorter than this give no direction
 
 
@@ -63,7 +63,7 @@ class TwoBonePose:
     bend : ndarray, shape (T,)
         Angle between the two bones in radians: 0 is straight, never negative.
     reached : ndarray of bool, shape (T,)
-        Whether the tip lies on the target; False where the soft limit held it back.
+        True where the tip lies on the target, False where the soft limit held it back.
     """
 
     upper: Array
@@ -84,19 +84,19 @@ def two_bone_pose(
     hinge: ArrayLike,
     softness: ArrayLike = 0.01,
 ) -> TwoBonePose:
-    """Rotations of two bones whose tip reaches a target, bent toward a pole.
+    """Rotate two bones so that their tip reaches a target, bent toward a pole.
 
     Parameters
     ----------
     start : array_like, shape (T, 3)
         World position of the first joint (hip, shoulder).
     target : array_like, shape (T, 3)
-        Where the tip should be.
+        Desired position of the tip.
     pole : array_like, shape (T, 3)
-        World direction in which the middle joint points; only its component perpendicular to
-        the line from start to target counts.
+        World direction in which the middle joint points. Only the component perpendicular to the
+        line from start to target matters.
     upper_bone, lower_bone : array_like, shape (3,) or (T, 3)
-        The bones at rest in meters, each in the frame of its own joint.
+        The bones at rest in meters, each in the frame of its joint.
     hinge : array_like, shape (3,)
         Axis at rest about which the middle joint bends: ``(1, 0, 0)``
         for a knee below a hip that faces +Z.
@@ -109,7 +109,7 @@ def two_bone_pose(
 
     Examples
     --------
-    A leg of twice 0.4 m, the foot 0.6 m below the hip; the knee goes forward:
+    A leg of two 0.4 m bones with the foot 0.6 m below the hip; the knee moves forward:
 
     >>> leg = two_bone_pose([[0, 1, 0]], [[0, 0.4, 0]], [[0, 0, 1]],
     ...                     upper_bone=[0, -0.4, 0], lower_bone=[0, -0.4, 0], hinge=[1, 0, 0])
@@ -140,7 +140,7 @@ def two_bone_pose(
     sine = np.sqrt(1.0 - cosine**2)
     middle = start + length_a[:, None] * (cosine * along + sine * across)
     end = start + distance[:, None] * along
-    # Bending turns the upper bone toward the line: about across x along.
+    # Bending rotates the upper bone toward the line, about across x along.
     axis = rot.cross(across, along)
     first, second = _unit(middle - start, along), _unit(end - middle, along)
     dot = np.clip(np.sum(first * second, axis=-1), -1.0, 1.0)
@@ -155,7 +155,7 @@ def two_bone_pose(
 
 
 def soft_reach(distance: ArrayLike, length: ArrayLike, *, softness: ArrayLike) -> Array:
-    """Distance (T,) that a limb of `length` spans for a target at `distance`; below `length`.
+    """Distance (T,) spanned by a limb of `length` for a target at `distance`; less than `length`.
 
     Equal to `distance` up to ``(1 - softness) * length``, then an exponential approach with
     the same slope.
@@ -176,8 +176,8 @@ def soft_reach(distance: ArrayLike, length: ArrayLike, *, softness: ArrayLike) -
 def swing_direction(rest: ArrayLike, direction: ArrayLike, carried: ArrayLike) -> Array:
     """`carried` (3,) rotated by the shortest rotation from `rest` (3,) to `direction` (T, 3).
 
-    This is how a pole follows its limb: a knee that points forward under a hanging leg points up
-    once the leg is swung forward.
+    A pole follows its limb this way: the knee of a hanging leg points forward, and it points up
+    once the leg swings forward.
 
     Examples
     --------
@@ -188,7 +188,7 @@ def swing_direction(rest: ArrayLike, direction: ArrayLike, carried: ArrayLike) -
 
 
 def _frame_to_frame(bone: Array, hinge: ArrayLike, direction: Array, axis: Array) -> Array:
-    """Rotation of the bone to `direction` and of the hinge, made perpendicular, to `axis`."""
+    """Rotation of the bone to `direction` and of the perpendicular part of the hinge to `axis`."""
     from_bone = _unit(bone, direction)
     rest = _basis(from_bone, _perpendicular_to(from_bone, _rows("hinge", hinge)))
     world = _basis(direction, axis)
@@ -228,7 +228,7 @@ class Limb:
     upper, lower : ndarray, shape (T, 4)
         World rotations ``wxyz`` of the first and of the middle joint.
     start, middle, end : ndarray, shape (T, 3)
-        World positions of hip, knee, ankle, or of shoulder, elbow, wrist.
+        World positions of hip, knee and ankle, or of shoulder, elbow and wrist.
     """
 
     upper: Array
@@ -239,15 +239,15 @@ class Limb:
 
     @property
     def length(self) -> Array:
-        """Length of both bones together, shape (T,)."""
+        """Total length of both bones, shape (T,)."""
         first = np.linalg.norm(self.middle - self.start, axis=-1)
         return first + np.linalg.norm(self.end - self.middle, axis=-1)
 
 
 def reach_target(limb: Limb, start: Array, target: Array, *, softness: float = 0.0) -> Limb:
-    """`limb` moved to `start` (T, 3), its tip at `target` (T, 3) or as near as possible.
+    """Move `limb` to `start` (T, 3), with its tip at `target` (T, 3) or as near as possible.
 
-    Frames whose tip is at the target already stay as they are.
+    Frames whose tip is already at the target do not change.
 
     Parameters
     ----------
@@ -294,17 +294,17 @@ def reach_target(limb: Limb, start: Array, target: Array, *, softness: float = 0
 
 
 def bend_direction(limb: Limb) -> Array:
-    """Direction in which the middle joint points, shape (T, 3), also where the limb is straight.
+    """Direction in which the middle joint points, shape (T, 3), defined even for straight limbs.
 
-    A straight limb defines no plane, and captured knees are sometimes bent slightly the wrong
-    way. So the component along the mean direction of all frames, as seen from the upper bone,
-    is kept positive; where the limb is bent this changes nothing.
+    A straight limb defines no plane, and captured knees are sometimes bent slightly the wrong way.
+    The component along the mean direction of all frames, in the frame of the upper bone, is
+    therefore kept positive. This changes nothing where the limb is bent.
     """
     along = _direction(limb.end - limb.start)
     out = _rejection(limb.middle - limb.start, along)
     usual = rot.rotate(rot.inverse(limb.upper), out).mean(axis=0)
     size = float(np.linalg.norm(usual))
-    if size < 1e-9:  # straight in every frame: any direction, but always the same
+    if size < 1e-9:  # straight in every frame: use any direction, but always the same
         usual, size = np.array([0.0, 0.0, 1.0]), 1.0
     carried = _direction(_rejection(rot.rotate(limb.upper, usual / size), along))
     part = np.sum(out * carried, axis=-1)
@@ -319,7 +319,7 @@ def limb_of(motion: Motion, roles: tuple[str, str, str]) -> tuple[tuple[int, int
     if ends:
         raise RoleError(
             f"role {ends[0]} must be a joint; {motion.skeleton.roles[ends[0]]!r} is an end site, "
-            "which has no rotation. Name a joint in a mapping file"
+            "which has no rotation. Assign a joint in a mapping file"
         )
     place = motion.positions().astype(np.float64)
     world = global_rotations(motion.rotations, motion.skeleton.parents).astype(np.float64)
@@ -330,7 +330,7 @@ def limb_of(motion: Motion, roles: tuple[str, str, str]) -> tuple[tuple[int, int
 def with_global_rotations(q: Array, skeleton: Skeleton, turned: Mapping[int, Array]) -> Array:
     """Local rotations (T, J, 4) with the world rotations (T, 4) of some joints replaced.
 
-    Joints are set from the root outwards; all other joints keep their local rotations.
+    Joints are set from the root outward; all other joints keep their local rotations.
     """
     q = q.copy()
     for joint in sorted(turned):
@@ -359,25 +359,25 @@ def _rejection(vectors: Array, along: Array) -> Array:
 
 
 def _direction(vectors: Array) -> Array:
-    """Unit vectors; down for those that are hardly a nanometer long."""
+    """Unit vectors; vectors shorter than about a nanometer become straight down."""
     length = np.linalg.norm(vectors, axis=-1, keepdims=True)
     return np.where(length > 1e-9, vectors / np.maximum(length, 1e-9), [0.0, -1.0, 0.0])
 
 
 @kernel
 def shortest_rotation_into(a, b, out):
-    """``out``: the shortest rotation of the direction of `a` (3,) to that of `b` (3,)."""
+    """Write to ``out`` the shortest rotation from the direction of `a` (3,) to that of `b` (3,)."""
     size = math.sqrt((a @ a) * (b @ b))
     if size < 1e-12:
         out[0], out[1], out[2], out[3] = 1.0, 0.0, 0.0, 0.0
         return
-    # Half-angle formula without angles: (|a||b| + a.b, a x b) is the rotation, up to its length.
+    # Half-angle formula without angles: (|a||b| + a.b, a x b) is the rotation up to its length.
     w = size + a @ b
     x = a[1] * b[2] - a[2] * b[1]
     y = a[2] * b[0] - a[0] * b[2]
     z = a[0] * b[1] - a[1] * b[0]
     norm = math.sqrt(w * w + x * x + y * y + z * z)
-    if norm < 1e-9 * size:  # opposite directions, which limbs never have
+    if norm < 1e-9 * size:  # opposite directions, which do not occur in limbs
         out[0], out[1], out[2], out[3] = 1.0, 0.0, 0.0, 0.0
         return
     out[0], out[1], out[2], out[3] = w / norm, x / norm, y / norm, z / norm
@@ -385,10 +385,11 @@ def shortest_rotation_into(a, b, out):
 
 @kernel
 def _soft_extension(wanted, natural, length):
-    """Extension of a limb for a target at `wanted` that was extended to `natural`: soft limit.
+    """Extension, with the soft limit, of a limb captured at `natural` for a target at `wanted`.
 
-    Lengths in meters. A limb that the motion itself extends beyond the limit keeps that; otherwise
-    the extension approaches the limit exponentially from 97 % of the limb's length on.
+    Lengths in meters. A limb that the motion itself extends beyond the limit keeps its extension.
+    Otherwise the extension approaches the limit exponentially, starting at 97 % of the limb's
+    length.
     """
     most = max(MAX_EXTENSION * length, min(natural, 0.9999 * length))
     soft = 0.97 * length
@@ -406,7 +407,8 @@ def _bend_aside(thigh, along, ahead, length):
     """Unit vector across the limb in which its middle joint points; vectors are (3,)."""
     aside = thigh - (thigh @ along) * along
     # A straight knee may be bent slightly the wrong way and must not flip: its bend toward the
-    # toes stays positive. A bent knee decides alone, since toes may point down behind it.
+    # toes stays positive. For a bent knee the toes are ignored, since they may point down behind
+    # it.
     toes = ahead - (ahead @ along) * along
     size = math.sqrt(toes @ toes)
     if size > 1e-6:
@@ -424,8 +426,8 @@ def _bend_aside(thigh, along, ahead, length):
 def solve_two_bone(hip, knee, ankle, goal, ahead, upper, lower):
     """World rotations of thigh and shank, into `upper` and `lower`, that bring the ankle to `goal`.
 
-    All are (3,) but the rotations, (4,). Returns where the ankle arrives. Knees bend toward the
-    unit vector `ahead`; give zeros for an elbow, which may bend in any direction.
+    Vectors are (3,), rotations (4,). Returns the resulting position of the ankle. Knees bend
+    toward the unit vector `ahead`; pass zeros for an elbow, which may bend in any direction.
     """
     thigh, shank = knee - hip, ankle - knee
     a, b = math.sqrt(thigh @ thigh), math.sqrt(shank @ shank)
@@ -433,11 +435,11 @@ def solve_two_bone(hip, knee, ankle, goal, ahead, upper, lower):
     natural = math.sqrt(line @ line)
     reach = goal - hip
     wanted = math.sqrt(reach @ reach)
-    # Not nearer than bones of different length can fold, or there is no triangle.
+    # Not closer than bones of different length can fold, or there would be no triangle.
     far = max(_soft_extension(wanted, natural, a + b), 1.02 * abs(a - b) + 1e-6)
     along = line / natural
     aside = _bend_aside(thigh, along, ahead, a + b)
-    # Law of cosines at the hip, still along the old line; then the whole limb swings to its goal.
+    # Law of cosines at the hip, still along the old line. Then the whole limb swings to its goal.
     cosine = min(1.0, max(-1.0, (a * a + far * far - b * b) / (2.0 * a * far)))
     bent = a * (cosine * along + math.sqrt(1.0 - cosine * cosine) * aside)
     swing, turn = np.empty(4), np.empty(4)
@@ -451,10 +453,10 @@ def solve_two_bone(hip, knee, ankle, goal, ahead, upper, lower):
 
 @kernel
 def bend_for_goal(hip, knee, ankle, goal):
-    """Change of the knee's bend that brings the ankle to `goal`, and the bend then; radians.
+    """Change of the knee's bend that brings the ankle to `goal`, and the resulting bend; radians.
 
-    Both bends are taken as positive, so that nothing changes for a goal that is as far as the
-    ankle, even if the knee is bent slightly the wrong way.
+    Both bends are taken as positive: a goal at the same distance as the ankle changes nothing,
+    even if the knee is bent slightly the wrong way.
     """
     thigh, shank, line, reach = knee - hip, ankle - knee, ankle - hip, goal - hip
     a, b = math.sqrt(thigh @ thigh), math.sqrt(shank @ shank)
@@ -467,7 +469,7 @@ def bend_for_goal(hip, knee, ankle, goal):
 
 @kernel
 def _bend(a, b, far):
-    """Angle between two bones whose ends are `far` apart; 0 is straight."""
+    """Angle between two bones whose ends are at distance `far`; 0 is straight."""
     return math.acos(min(1.0, max(-1.0, (far * far - a * a - b * b) / (2.0 * a * b))))
 
 
@@ -475,16 +477,16 @@ def _bend(a, b, far):
 def bend_two_bone(hip, knee, ankle, goal, ahead, more, upper, lower):
     """World rotations of thigh and shank that bend the knee by `more` radians and aim at `goal`.
 
-    Returns where the ankle arrives: on the line from the hip to the goal. With `more` from
-    `bend_for_goal` that is the goal itself; a caller that changes it slowly keeps the knee of a
-    nearly straight leg from jerking, at the price of millimeters of the ankle.
+    Returns the resulting position of the ankle, on the line from the hip to the goal. With `more`
+    from `bend_for_goal`, this is the goal itself. A caller that changes `more` slowly keeps the
+    knee of a nearly straight leg from jerking, at the cost of a few millimeters at the ankle.
     """
     thigh, shank, line, reach = knee - hip, ankle - knee, ankle - hip, goal - hip
     length = math.sqrt(thigh @ thigh) + math.sqrt(shank @ shank)
     along = line / math.sqrt(line @ line)
     aside = _bend_aside(thigh, along, ahead, length)
     turn, swing, bent = np.empty(4), np.empty(4), np.empty(3)
-    # The knee turns about the normal of the limb's plane, aside x along.
+    # The knee rotates about the normal of the limb's plane, aside x along.
     sine = math.sin(0.5 * more)
     turn[0] = math.cos(0.5 * more)
     turn[1] = sine * (aside[1] * along[2] - aside[2] * along[1])
@@ -501,16 +503,16 @@ def bend_two_bone(hip, knee, ankle, goal, ahead, more, upper, lower):
 
 @kernel
 def set_global_rotation(q, t, joint, turn, parents, change, parent_change, around, world):
-    """Set the local rotation of a joint rotated by `change` (4,), its parent by `parent_change`.
+    """Set the local rotation after turning a joint by `change` (4,), its parent by `parent_change`.
 
-    q (T, J, 4) is changed in frame t; turn (J, 4) are the world rotations before; around and world
-    (4,) are room to work in, so that nothing is allocated per joint.
+    q (T, J, 4) is changed in frame t, and turn (J, 4) contains the world rotations before the
+    change. around and world (4,) are scratch arrays, so that nothing is allocated per joint.
     """
     multiply_into(change, turn[joint], world)
     if parents[joint] >= 0:
         multiply_into(parent_change, turn[parents[joint]], around)
         _inverse_product(around, world, world)
-    # Of the two quaternions the one near the old one: no flip of sign between frames.
+    # Choose the quaternion sign closest to the old one, so that it does not flip between frames.
     sign = 1.0 if (world * q[t, joint]).sum() >= 0.0 else -1.0
     for c in range(4):
         q[t, joint, c] = sign * world[c]

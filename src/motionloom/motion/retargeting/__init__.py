@@ -1,1 +1,1 @@
-"""Retargeting: a motion transferred to another skeleton."""
+"""Retargeting: transferring a motion to another skeleton."""

@@ -1,9 +1,9 @@
 """Hands that touch something keep touching it on a body of another size.
 
-The importance of the position of a hand, from 0 to 1, follows from its distance to something: the
-floor, the other hand, the head, the trunk, the knees. An important hand keeps its position
-relative to that; any other keeps the angles of its arm, a simple form of Shin, Lee, Shin and
-Gleicher (2001).
+The importance of a hand's position, from 0 to 1, follows from its distance to the things it may
+touch: the floor, the other hand, the head, the trunk, the knees. An important hand keeps its
+position relative to them; any other hand keeps the angles of its arm. This is a simple form of
+Shin, Lee, Shin and Gleicher (2001).
 """
 
 from __future__ import annotations
@@ -28,12 +28,12 @@ Array = NDArray[np.float64]
 
 HANDS = ("left_hand", "right_hand")
 # Roles a hand may touch. Joints are inside the body: a hand on the head is about 8 cm from the
-# joint. Hands that hang or swing beside a walking body are further away.
+# joint. Hands that hang or swing at the sides of a walking body are farther away.
 _TOUCHED = ("head", "chest", "hips", "left_knee", "right_knee", "left_shoulder", "right_shoulder")
 _TOUCHING, _APART = 0.08, 0.20  # meters, for a leg of 0.85 m
 _USUAL_LEG = 0.85
 _SMOOTHING = 0.08  # seconds
-_MAX_ARM_EXTENSION = 0.98  # fraction of its length to which an arm is straightened at most
+_MAX_ARM_EXTENSION = 0.98  # maximum extension of an arm, as a fraction of its length
 
 
 def place_hands(
@@ -44,7 +44,7 @@ def place_hands(
     floor: float | None = None,
     importance: Mapping[str, ArrayLike] | None = None,
 ) -> Motion:
-    """`moved` with its hands placed like those of the source, by importance.
+    """Place the hands of `moved` like those of the source, weighted by importance.
 
     Parameters
     ----------
@@ -53,12 +53,12 @@ def place_hands(
     moved : Motion
         The same frames on another skeleton, with the arm angles of the source.
     scale : float
-        Ratio of leg lengths, `moved` to `source`.
+        Leg length of `moved` divided by that of `source`.
     floor : float, optional
         Height of the source's floor in meters; None for no floor.
     importance : mapping, optional
-        For ``left_hand``, ``right_hand``: a number from 0 to 1 or one per frame (T,). Default:
-        `hand_importance` of everything a hand may touch.
+        For ``left_hand`` and ``right_hand``, a number from 0 to 1 or one per frame (T,). Default:
+        the `hand_importance` of everything a hand may touch.
     """
     given = {hand: _given(hand, value, len(moved)) for hand, value in (importance or {}).items()}
     goals = {}
@@ -85,7 +85,7 @@ def place_hands(
 
 
 def hand_importance(distance: Array, fps: float, *, size: float = 1.0) -> Array:
-    """Importance (T,) of a hand at `distance` (T,) meters from something, smooth in time.
+    """Importance (T,) of a hand at `distance` (T,) meters from an object, smooth in time.
 
     Examples
     --------
@@ -136,14 +136,14 @@ def _in_reach(arm: Limb, target: Array) -> Array:
 
 
 def _things(source, moved, hand, scale, floor, own, here):
-    """Positions (T, 3) of what a hand may touch, on the source and on the other body."""
+    """Positions (T, 3) of the things a hand may touch, on the source and on the other body."""
     if floor is not None:
         below, below_moved = own.copy(), here.copy()
         below[:, 1], below_moved[:, 1] = floor, scale * floor
         yield below, below_moved
     other = HANDS[1 - HANDS.index(hand)]
     if _has_arm(source, other) and _has_arm(moved, other):
-        # Both hands meet half-way between the positions given by their arms.
+        # Both hands meet halfway between the positions given by their arms.
         yield (
             _place(source, other),
             0.5 * (_place(moved, other) + here - scale * (own - _place(source, other))),
@@ -166,14 +166,14 @@ def _has_arm(motion: Motion, hand: str) -> bool:
 
 
 def _place(motion: Motion, hand: str) -> Array:
-    """Position of the knuckles, or of the wrist of a skeleton without."""
+    """Position of the knuckles, or of the wrist if the skeleton has none."""
     role = hand if hand in motion.skeleton.roles else hand.replace("hand", "wrist")
     return motion.role_positions([role])[:, 0].astype(np.float64)
 
 
 def _given(hand: str, value: ArrayLike, frames: int) -> Array:
     if hand not in HANDS:
-        raise InvalidInput(f"importance is given for {' or '.join(HANDS)}; got {hand!r}")
+        raise InvalidInput(f"importance keys must be {' or '.join(HANDS)}; got {hand!r}")
     array = np.asarray(value, dtype=np.float64)
     if array.ndim > 1 or (array.ndim == 1 and len(array) != frames):
         raise InvalidInput(
@@ -181,5 +181,5 @@ def _given(hand: str, value: ArrayLike, frames: int) -> Array:
             f"got shape {array.shape}"
         )
     if not np.all((array >= 0.0) & (array <= 1.0)):
-        raise InvalidInput(f"importance of {hand} must lie in 0 to 1")
+        raise InvalidInput(f"importance of {hand} must lie between 0 and 1")
     return np.broadcast_to(array, (frames,)).astype(np.float64)

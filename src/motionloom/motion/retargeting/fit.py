@@ -1,8 +1,8 @@
-"""Check of a retargeted motion: widths, directions of limbs, height and feet.
+"""Checks of a retargeted motion: widths, limb directions, height and feet.
 
-All figures are computed from joint positions, so that they find what the transfer of rotations
-gets wrong. A result that is no longer a body is refused; lesser deviations are warnings of the
-quality report (`motionloom.motion.diagnostics.quality.report`).
+All figures are computed from joint positions and therefore reveal errors in the transfer of
+rotations. A result that is no longer a plausible body raises an error; smaller deviations become
+warnings in the quality report (`motionloom.motion.diagnostics.quality.report`).
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 Array = NDArray[np.float64]
 
-# Beyond these the result is refused: widths as fractions of the target's own, and degrees.
+# Limits beyond which an error is raised: widths as fractions of the target's, and degrees.
 _HOPELESS_WIDTH = (0.5, 2.0)
 _HOPELESS_ANGLE = 60.0
 _PARTS = {
@@ -46,7 +46,7 @@ def retarget_fit(
     contacts: FootContacts | None = None,
     grounds: Mapping[str, Array] | None = None,
 ) -> RetargetFit:
-    """Compare a retargeted motion with its source and with the target's own shape.
+    """Compare a retargeted motion with its source and with the shape of the target.
 
     Parameters
     ----------
@@ -55,23 +55,23 @@ def retarget_fit(
     pose : NeutralPose
         Of the target.
     scale : float
-        Ratio of leg lengths, `moved` to `source`.
+        Leg length of `moved` divided by that of `source`.
     example : Motion, optional
-        A motion on the target's skeleton, whose widths are the target's own. Default: those of
-        the neutral pose.
+        A motion on the target's skeleton that shows its normal widths. Default: the widths of the
+        neutral pose.
     contacts : FootContacts, optional
         Of the source.
     grounds : mapping, optional
-        For ``left_ball`` and ``right_ball`` the height in meters of the ground under each contact.
+        Height in meters of the ground under each contact, for ``left_ball`` and ``right_ball``.
 
     Raises
     ------
     InvalidInput
-        If shoulders or hips have collapsed, or limbs point elsewhere altogether.
+        If shoulders or hips have collapsed, or limbs point in entirely different directions.
     """
     there, here = _places(source), _places(moved)
     own = _places(example) if example is not None and len(example) else None
-    rest = _places(moved.rest_pose())  # the distance of the hip joints is the same in any pose
+    rest = _places(moved.rest_pose())  # the distance between the hip joints is the same in any pose
     widths = {
         "shoulder": pose.shoulder_width(moved.skeleton) if own is None else _width(own, "shoulder"),
         "hip": _width(rest if own is None else own, "hip"),
@@ -104,16 +104,16 @@ def _refuse_hopeless(
     for part, width in widths.items():
         if width is not None and not least <= width <= most:
             raise InvalidInput(
-                f"cannot retarget {moved.name!r}: its {part}s would be {100 * width:.0f} % as wide "
-                "as the target's own. The roles of one of the two skeletons are probably wrong: "
-                "check them with motionloom doctor, and give them with a mapping file"
+                f"cannot retarget {moved.name!r}: its {part}s would be {100 * width:.0f} % as "
+                f"wide as the target's. The roles of one of the two skeletons are probably wrong: "
+                f"check them with motionloom doctor, and correct them in a mapping file"
             )
     if angle > _HOPELESS_ANGLE:
         raise InvalidInput(
             f"cannot retarget {moved.name!r}: the bone that begins at the {limb.replace('_', ' ')} "
-            f"would point {angle:.0f} degrees elsewhere than in the source. The roles of one of "
-            "the two skeletons are probably wrong: check them with motionloom doctor, and give "
-            "them with a mapping file"
+            f"would be {angle:.0f} degrees off its direction in the source. The roles of one of "
+            f"the two skeletons are probably wrong: check them with motionloom doctor, and "
+            f"correct them in a mapping file"
         )
 
 
@@ -125,7 +125,7 @@ def _places(motion: Motion) -> dict[str, Array]:
 
 
 def _width(places: Mapping[str, Array], part: str) -> float | None:
-    """Distance between the left and the right of a part, median over frames."""
+    """Distance between the left and right joint of a part, median over frames."""
     ends = [places.get(f"{side}_{part}") for side in SIDES]
     if ends[0] is None or ends[1] is None:
         return None
@@ -133,7 +133,7 @@ def _width(places: Mapping[str, Array], part: str) -> float | None:
 
 
 def _limb_angles(there: Mapping[str, Array], here: Mapping[str, Array]) -> tuple[str, float, float]:
-    """Bone that differs most, its median and its 95th percentile of degrees."""
+    """The bone that differs most, with the median and 95th percentile of its angle in degrees."""
     worst = ("", 0.0, 0.0)
     trunk_there, trunk_here = _trunk(there), _trunk(here)
     if trunk_there is None or trunk_here is None:
@@ -159,7 +159,7 @@ def _limb_angles(there: Mapping[str, Array], here: Mapping[str, Array]) -> tuple
 
 
 def _trunk(places: Mapping[str, Array]) -> Array | None:
-    """Axes (T, 3, 3) of the trunk: left, up and ahead; None without hips and neck."""
+    """Axes (T, 3, 3) of the trunk: left, up and forward; None without hips and neck."""
     if not {"hips", "neck", "left_hip", "right_hip"} <= places.keys():
         return None
     up = _unit(places["neck"] - places["hips"])
@@ -178,7 +178,7 @@ def _height(
     contacts: FootContacts | None,
     scale: float,
 ) -> float | None:
-    """Height of the head in lengths of legs and trunk, over that of the source."""
+    """Height of the head in lengths of legs and trunk, divided by that of the source."""
     if contacts is None or not all("head" in places for places in (there, here)):
         return None
     tall = [

@@ -1,17 +1,18 @@
-"""Neutral pose: the posture in which skeletons of any rig are compared.
+"""Neutral pose: the posture in which skeletons of different rigs are compared.
 
-Local rotations of two rigs cannot be compared: their axes differ, and so do their rest poses.
-What can be compared is the world rotation of each body part since one posture: upright, facing
-+Z, arms out to the sides, legs straight, feet flat. The rest pose is turned into it from the trunk
-outwards: the trunk by a rotation about the vertical (a full one, if it does not rest upright),
-arms and legs bone by bone by the shortest rotation, feet flat on the ground whatever their shape.
+The local rotations of two rigs cannot be compared, because their axes and rest poses differ. The
+world rotation of each body part relative to a common posture can: upright, facing +Z, arms out to
+the sides, legs straight, feet flat. The rest pose is rotated into this posture from the trunk
+outward. The trunk rotates about the vertical (or freely, if it does not rest upright), arms and
+legs follow bone by bone with the shortest rotation, and feet are placed flat on the ground
+whatever their shape.
 
-Many files have a zero pose that no body can take: all bones along one axis, because joint axes
+In many files, a body cannot take the zero pose: all bones point along one axis, because joint axes
 follow the bones and the file has no other rest pose (LAFAN1, Bandai-Namco, most rigs written
 without their bind pose). Such a pose is recognized part by part: an arm along the spine, a leg
-beside the head, collars that do not lead to the side, sides that are no mirror images. Bone
-directions of the neutral pose are the same as for any rig. What the rest pose no longer tells is
-the twist of each bone, and the natural position of collars and feet:
+next to the head, collars that do not lead to the side, sides that are not mirror images. The bone
+directions of the neutral pose are the same as for any rig. However, the rest pose then does not
+show the twist of each bone or the natural position of collars and feet;
 `motionloom.motion.retargeting.observed_pose` takes these from a motion.
 """
 
@@ -38,24 +39,25 @@ LEFT, UP, AHEAD = np.eye(3)
 
 # Body parts that differ by less than this from the neutral pose differ in shape, not in pose.
 _SHAPE = np.radians(40.0)
-# A collar bone further than this from the lateral direction does not lead to the shoulder ...
+# A collar bone farther than this from the lateral direction does not lead to the shoulder ...
 _COLLAR_RAISED = np.radians(60.0)
-# ... if the shoulders at rest are also nearer to each other than this, in leg lengths. Bodies
-# have 0.25 (Bandai-Namco) to 0.5; zero poses with all bones along one axis 0.14 and less.
+# ... if the shoulders at rest are also closer together than this, in leg lengths. Bodies have 0.25
+# (Bandai-Namco) to 0.5; zero poses with all bones along one axis have 0.14 or less.
 _NARROW_SHOULDERS = 0.2
-_NO_SHOULDERS = 0.03  # leg lengths: shoulders nearer to each other do not tell left from right
-# Collars of an unknown rest pose lead to the side and slightly back. Measured over the motion:
-# 7 degrees in LAFAN1, 18 in Bandai-Namco, 3 in CMU.
+_NO_SHOULDERS = 0.03  # leg lengths: shoulders closer together do not distinguish left and right
+# Collars without a usable rest pose lead to the side and slightly back. Measured on motions: 7
+# degrees in LAFAN1, 18 in Bandai-Namco, 3 in CMU.
 _COLLAR_BACK = np.radians(10.0)
-# They rise to shoulders that are this far below the neck, in leg lengths: 0.065 in LAFAN1, 0.04 in
-# Bandai-Namco, 0.06 in the built-in corpus; within limits, because necks begin anywhere.
+# They rise to shoulders at this distance below the neck, in leg lengths: 0.065 in LAFAN1, 0.04 in
+# Bandai-Namco, 0.06 in the built-in corpus. The rise is limited, because necks begin at different
+# heights.
 _SHOULDER_DROP = 0.05
 _COLLAR_RISE = (np.radians(-5.0), np.radians(40.0))
-# Arms nearer than this to the direction of the spine are not a rest pose.
+# Arms closer than this to the direction of the spine are not a rest pose.
 _ARM_RAISED = np.radians(40.0)
 _LEG_RAISED = np.radians(100.0)
-_FOLD = np.radians(50.0)  # of a trunk that is not straight at rest; 20 degrees in LAFAN1
-_FOLDED = np.radians(120.0)  # an elbow or a knee that is bent further than this
+_FOLD = np.radians(50.0)  # for a trunk that is not straight at rest; 20 degrees in LAFAN1
+_FOLDED = np.radians(120.0)  # an elbow or a knee bent by more than this is folded
 # Height of the ankle above the ball of a flat foot, in leg lengths: 0.066 in the built-in corpus,
 # 0.07 in CMU, 0.10 in LAFAN1, 0.08 in Bandai-Namco.
 _INSTEP = 0.08
@@ -71,9 +73,9 @@ class NeutralPose:
     turns : dict of str to ndarray, shape (4,)
         World rotation ``wxyz`` per role from the rest pose to the neutral pose.
     unknown : frozenset of str
-        Roles whose rest pose tells nothing.
+        Roles for which the rest pose is not usable.
     assumed : frozenset of str
-        Of these, roles that no motion has shown either: limbs have their directions, but the
+        Unknown roles that no motion has shown either: the directions of limbs are known, but the
         twist of bones, the rise of collars and the slope of feet are assumed.
     """
 
@@ -82,7 +84,7 @@ class NeutralPose:
     assumed: frozenset[str] = frozenset()
 
     def shoulder_width(self, skeleton: Skeleton) -> float | None:
-        """Distance of the shoulders in this pose of a skeleton; None if it has no chest."""
+        """Distance between the shoulders in this pose; None if the skeleton has no chest."""
         rest = RestDirections(skeleton)
         ends = []
         for side in SIDES:
@@ -151,7 +153,7 @@ def bone_direction(role: str) -> Array | None:
 
 
 def onto(turn: Array, there: Array | None, here: Array | None) -> Array:
-    """`turn` (4,), then the shortest rotation of the direction `there` (3,) to `here` (3,).
+    """Compose `turn` (4,) with the shortest rotation of direction `there` (3,) to `here` (3,).
 
     A limb that points the opposite way is first rotated about the forward axis.
     """
@@ -165,7 +167,7 @@ def onto(turn: Array, there: Array | None, here: Array | None) -> Array:
 
 
 def assumed_foot(rest: RestDirections, side: str, shank: Array) -> dict[str, Array]:
-    """Turns of the roles of a flat foot whose rest pose tells nothing, from that of the shank."""
+    """Rotations of the roles of a flat foot without a usable rest pose, from that of the shank."""
     ankle, ball = f"{side}_ankle", f"{side}_foot"
     sole = onto(shank, rest.of(ankle), rest.sloping(side))
     toes = onto(sole, rest.of(ball) if rest.of(ball) is not None else rest.of(ankle), AHEAD)
@@ -173,7 +175,7 @@ def assumed_foot(rest: RestDirections, side: str, shank: Array) -> dict[str, Arr
 
 
 def facing_turn(up: Array, left: Array) -> Array:
-    """Rotation (4,) that takes the direction `up` to +Y, and `left`, as far as it is square, to +X.
+    """Rotation (4,) that takes the direction `up` to +Y and the perpendicular part of `left` to +X.
 
     Examples
     --------
@@ -208,7 +210,7 @@ class RestDirections:
         self.leg = float(np.mean(legs)) if legs else 0.0
 
     def line(self, first: str, second: str) -> Array | None:
-        """Vector from one role to another; None if the skeleton lacks one."""
+        """Vector from one role to another; None if the skeleton lacks one of them."""
         if first not in self.place or second not in self.place:
             return None
         return self.place[second] - self.place[first]
@@ -219,7 +221,7 @@ class RestDirections:
         return None if line is None else _unit(line)
 
     def of(self, role: str) -> Array | None:
-        """Direction of the bone that begins at a joint, of the trunk as a whole; None for none."""
+        """Direction of the bone that begins at a joint, or of the trunk; None if undefined."""
         if role in TRUNK:
             return self.pelvis()[1] if role == "hips" else self.chest_up()
         side, _, part = role.partition("_")
@@ -249,10 +251,10 @@ class RestDirections:
 
     @cached_property
     def straight(self) -> bool:
-        """Whether the trunk at rest is straight, and square to the line between the hips.
+        """Whether the trunk at rest is straight and perpendicular to the line between the hips.
 
-        It is not where the axes of the pelvis are those of the world and all others follow their
-        bones (Rokoko): the zero pose lays the spine to the side.
+        It is not straight if the pelvis has the axes of the world and all other axes follow their
+        bones (Rokoko): the zero pose then lays the spine to the side.
         """
         whole = self._spine("hips")
         bones = [self._bone(role) for role in ("hips", "chest")]
@@ -262,7 +264,7 @@ class RestDirections:
         return left is None or abs(angle(left, whole) - np.pi / 2) < _SHAPE
 
     def _spine(self, first: str) -> Array | None:
-        """Direction from a role of the trunk to the neck, or as far as the skeleton has one."""
+        """Direction from a role of the trunk to the neck, or to the highest role that exists."""
         for top in ("neck", "head", "chest", "spine"):
             line = self.direction(first, top)
             if line is not None:
@@ -279,7 +281,7 @@ class RestDirections:
 
 
 def _trunk_turn(rest: RestDirections) -> Array:
-    """Rotation of the pelvis: about the vertical if it rests upright, otherwise a full one."""
+    """Rotation of the pelvis: about the vertical if it rests upright, otherwise unrestricted."""
     left, up = rest.pelvis()
     if left is None or up is None:
         return rot.IDENTITY.copy()
@@ -292,12 +294,12 @@ def _trunk_turn(rest: RestDirections) -> Array:
 
 
 def _upper_trunk_turn(rest: RestDirections, pelvis: Array) -> tuple[Array, bool]:
-    """Rotation of the trunk above the pelvis, and whether its axes are those of the pelvis."""
+    """Rotation of the trunk above the pelvis, and whether it has the same axes as the pelvis."""
     up = rest.chest_up()
     if up is None or rest.line("right_shoulder", "left_shoulder") is None:
         return pelvis, rest.straight
-    # The chest holds the collars. Where they begin in one place it is the shoulders that tell:
-    # collars along the spine bring them together, but not to the other side.
+    # The chest carries the collars. If they begin at one point, the shoulders show left and right:
+    # collars along the spine bring the shoulders together, but not to the other side.
     for part in ("collar", "shoulder"):
         line = rest.line(f"right_{part}", f"left_{part}")
         across = np.zeros(3) if line is None else line - (line @ up) * up
@@ -310,7 +312,7 @@ def _upper_trunk_turn(rest: RestDirections, pelvis: Array) -> tuple[Array, bool]
 
 
 def _add_arms(rest: RestDirections, trunk: Array, turns: dict[str, Array]) -> set[str]:
-    """Add the turns of collars, arms and hands; returns the roles that are unknown."""
+    """Add the rotations of collars, arms and hands; return the unknown roles."""
     known = _collars_known(rest, trunk) and _limbs_known(rest, trunk, ARM, UP, _ARM_RAISED)
     for side, sign in (("left", 1.0), ("right", -1.0)):
         turn = trunk
@@ -326,7 +328,7 @@ def _add_arms(rest: RestDirections, trunk: Array, turns: dict[str, Array]) -> se
 
 
 def _add_legs(rest: RestDirections, pelvis: Array, turns: dict[str, Array]) -> set[str]:
-    """Add the turns of legs and feet; returns the roles that are unknown."""
+    """Add the rotations of legs and feet; return the unknown roles."""
     known = _limbs_known(rest, pelvis, LEG, -UP, _LEG_RAISED, away=False)
     unknown = set() if known else {f"{side}_{part}" for side in SIDES for part in LEG[:2]}
     for side in SIDES:
@@ -343,7 +345,7 @@ def _add_legs(rest: RestDirections, pelvis: Array, turns: dict[str, Array]) -> s
 def _add_chain(
     rest: RestDirections, side: str, chain: tuple[str, ...], turn: Array, turns: dict[str, Array]
 ) -> None:
-    """Add the turns of a limb, bone by bone from the turn of what carries it."""
+    """Add the rotations of a limb, bone by bone, starting from that of its parent."""
     for first, second in zip(chain, chain[1:], strict=False):
         bone = (f"{side}_{first}", f"{side}_{second}")
         turn = onto(turn, rest.direction(*bone), bone_direction(bone[0]))
@@ -352,7 +354,7 @@ def _add_chain(
 
 
 def _collar_direction(rest: RestDirections, trunk: Array, side: str, sign: float) -> Array:
-    """Direction of a collar whose rest pose tells nothing: to the side, at shoulder height."""
+    """Direction of a collar without a usable rest pose: to the side, at shoulder height."""
     lateral = rot.rotate(rot.yaw(sign * _COLLAR_BACK), sign * LEFT)
     below = rest.line(f"{side}_collar", "neck")
     collar = rest.line(f"{side}_collar", f"{side}_shoulder")
@@ -365,7 +367,7 @@ def _collar_direction(rest: RestDirections, trunk: Array, side: str, sign: float
 
 
 def _collars_known(rest: RestDirections, trunk: Array) -> bool:
-    """Whether the collars at rest lead to the shoulders."""
+    """Return whether the collars at rest lead to the shoulders."""
     line = rest.line("right_shoulder", "left_shoulder")
     if line is None or rot.rotate(trunk, line) @ LEFT > _NARROW_SHOULDERS * rest.leg:
         return True
@@ -384,10 +386,10 @@ def _limbs_known(
     limit: float,
     away: bool = True,
 ) -> bool:
-    """Whether both limbs at rest are in a posture that a body can take.
+    """Return whether both limbs at rest are in a posture that a body can take.
 
-    Their first bones are mirror images and at least (`away`) or at most `limit` radians from
-    the direction `pole`, and their middle joints are not folded.
+    Their first bones must be mirror images and at least (`away`) or at most `limit` radians from
+    the direction `pole`, and their middle joints must not be folded.
     """
     first = []
     for side in SIDES:
@@ -405,7 +407,7 @@ def _limbs_known(
 
 
 def _flat_foot(rest: RestDirections, side: str, trunk: Array) -> Array | None:
-    """Turn of a foot that rests level: about the vertical only; None for any other."""
+    """Rotation of a foot that rests level, about the vertical only; None for any other foot."""
     bone = rest.direction(f"{side}_ankle", f"{side}_foot")
     if bone is None:
         return trunk

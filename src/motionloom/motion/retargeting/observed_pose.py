@@ -1,8 +1,9 @@
-"""Neutral pose seen in a motion, where the rest pose of the skeleton tells nothing.
+"""Neutral pose estimated from a motion, for skeletons without a usable rest pose.
 
-The elbow and the knee are hinges: the normal of the plane in which they bend, seen from the axes
-of a bone, is the twist of that bone. In the neutral pose elbows bend forward and knees backward.
-Collars, wrists and the trunk are neutral where they are on average, feet where they stand flat.
+The elbow and the knee are hinges: the normal of the plane in which they bend, in the axes of a
+bone, gives the twist of that bone. In the neutral pose elbows bend forward and knees backward. The
+neutral position of collars, wrists and trunk is their average, and feet are neutral where they
+stand flat.
 """
 
 from __future__ import annotations
@@ -35,22 +36,22 @@ if TYPE_CHECKING:
 
 Array = NDArray[np.float64]
 
-# A joint is believed to be neutral as assumed unless it is further than this from its mean.
+# The assumed neutral rotation of a joint is used unless it is farther than this from the mean.
 _PLAUSIBLE = np.radians(45.0)
-_COLLAR_RANGE = np.radians(60.0)  # of the mean collar from the lateral direction
-# A limb shows its hinge if it is bent by this much on average, always about the same axis.
+_COLLAR_RANGE = np.radians(60.0)  # from the mean collar to the lateral direction
+# A limb shows its hinge if it is bent at least this much on average, always about the same axis.
 _LEAST_BEND = np.sin(np.radians(6.0))
 _LEAST_AGREEMENT = 0.5
 _LEAST_FLAT_FRAMES = 3
-# Change of the width of shoulders from rest from which, and up to which, it is the rig's habit.
+# Range of shoulder width changes from rest that are attributed to the rig's habit.
 _HABIT = (0.03, 0.06)
-_ALIKE = np.radians(20.0)  # bones whose directions in their joint's axes differ by less
+_ALIKE = np.radians(20.0)  # bones whose directions in their joint's axes differ by less are equal
 
 
 def observed_pose(
     motion: Motion, pose: NeutralPose, contacts: FootContacts | None = None
 ) -> NeutralPose:
-    """`pose` with its unknown roles taken from a motion, as far as the motion shows them.
+    """Fill in the unknown roles of `pose` from a motion, as far as the motion shows them.
 
     Parameters
     ----------
@@ -58,7 +59,7 @@ def observed_pose(
     pose : NeutralPose
         Of the motion's skeleton.
     contacts : FootContacts, optional
-        Of the motion; without them, feet keep the slope that is assumed.
+        Contacts of the motion; without them, feet keep the assumed slope.
     """
     if not pose.unknown:
         return pose
@@ -80,9 +81,10 @@ def observed_pose(
 def shared_pose(
     skeleton: Skeleton, pose: NeutralPose, other: Skeleton, known: NeutralPose
 ) -> NeutralPose:
-    """`pose` of a skeleton, with unknown roles as in the pose of another skeleton of the same rig.
+    """Fill in the unknown roles of `pose` from the pose of another skeleton of the same rig.
 
-    Takes of one data set share joint names and joint axes, and so a twist that no rest pose tells.
+    Takes of one data set share joint names and joint axes, and therefore also the twist that their
+    rest poses do not show.
     """
     if skeleton.names != other.names or not pose.unknown:
         return pose
@@ -105,11 +107,11 @@ def shared_pose(
 
 
 def settled_collars(motion: Motion, pose: NeutralPose) -> NeutralPose:
-    """`pose` with the collars where the motion holds them, if the shoulders are not as at rest.
+    """Move the collars of `pose` to where the motion holds them, if shoulders differ from rest.
 
-    Rest poses raise or draw back the collars in ways of their own. A motion whose shoulders are
-    narrower or wider than at rest all along shows the rig's habit, not a shrug, and another rig
-    would shrug for ever.
+    Every rig raises or draws back the collars differently in its rest pose. If the shoulders stay
+    narrower or wider than at rest throughout a motion, this shows the rig's habit and not a shrug;
+    another rig would otherwise shrug permanently.
     """
     at_rest = pose.shoulder_width(motion.skeleton)
     seen = _Seen(motion, NeutralPose(pose.turns, frozenset(f"{s}_collar" for s in SIDES)))
@@ -128,7 +130,7 @@ def settled_collars(motion: Motion, pose: NeutralPose) -> NeutralPose:
 
 
 class _Seen:
-    """World rotations and positions of a motion by role, and the turns found so far."""
+    """World rotations and positions of a motion by role, and the neutral rotations found so far."""
 
     def __init__(self, motion: Motion, pose: NeutralPose) -> None:
         skeleton = motion.skeleton
@@ -149,12 +151,12 @@ class _Seen:
         self.unknown = pose.unknown if len(whole) else frozenset()
 
     def take(self, role: str, turn: Array) -> None:
-        """Set the turn of a role that the motion shows."""
+        """Set the neutral rotation of a role that the motion shows."""
         self.turns[role] = turn
         self.shown.add(role)
 
     def take_chest(self) -> None:
-        """Left of the chest from the line between the shoulders, if it is not as assumed."""
+        """Take the left of the chest from the shoulder line, if it differs from the assumed one."""
         shoulders = [f"{side}_shoulder" for side in SIDES]
         up = self.bones.chest_up()
         if "left_collar" not in self.unknown or "chest" not in self.world or up is None:
@@ -171,7 +173,7 @@ class _Seen:
             self.take(role, turn)
 
     def take_mean(self, role: str, base: str) -> None:
-        """The mean rotation relative to another role, if it is far from what is assumed."""
+        """Take the mean rotation relative to another role, if it is far from the assumed one."""
         mean = self.mean_turn(role, base)
         if mean is None:
             return
@@ -181,7 +183,7 @@ class _Seen:
         self.take(role, nearest if near else mean)
 
     def take_collar(self, side: str, sign: float) -> None:
-        """The mean of a collar relative to the chest, if it leads to the side."""
+        """Take the mean of a collar relative to the chest, if it leads to the side."""
         role = f"{side}_collar"
         bone, mean = self.bones.of(role), self.mean_turn(role, "chest")
         if mean is not None and bone is not None:
@@ -189,7 +191,7 @@ class _Seen:
                 self.take(role, mean)
 
     def take_hinge(self, side: str, chain: tuple[str, ...], normal: Array) -> None:
-        """Twist of the two bones of a limb whose middle joint bends about `normal`."""
+        """Take the twist of the two bones of a limb whose middle joint bends about `normal`."""
         roles = [f"{side}_{part}" for part in chain]
         if roles[0] not in self.unknown or not all(role in self.world for role in roles[:2]):
             return
@@ -211,7 +213,7 @@ class _Seen:
             self.turns[f"{side}_{chain[2]}"] = self.turns[roles[1]]
 
     def take_foot(self, side: str, contacts: FootContacts | None) -> None:
-        """The mean of a foot that stands flat, relative to where it points."""
+        """Take the mean of a foot that stands flat, relative to its direction."""
         ankle, ball = f"{side}_ankle", f"{side}_foot"
         if ankle not in self.unknown or ankle not in self.world or ball not in self.place:
             return
@@ -229,7 +231,7 @@ class _Seen:
                 self.take(role, rot.multiply(mean, rot.inverse(self.rest[role])))
 
     def mean_turn(self, role: str, base: str) -> Array | None:
-        """Turn of a role whose mean relative to `base` is neutral; None if it is not unknown."""
+        """Rotation of a role whose mean relative to `base` is neutral; None if already known."""
         if role not in self.unknown or role not in self.world or base not in self.world:
             return None
         mean = mean_rotation(rot.multiply(rot.inverse(self.world[base]), self.world[role]))
@@ -247,7 +249,7 @@ def _directions(lines: Array) -> Array:
 
 
 def _frame(along: Array | None, normal: Array) -> Array:
-    """Rotation matrix with columns along a bone, about its hinge, and square to both."""
+    """Rotation matrix with columns along a bone, along its hinge, and perpendicular to both."""
     along = LEFT if along is None else along / np.linalg.norm(along)
     normal = normal - (normal @ along) * along
     normal = normal / np.linalg.norm(normal)

@@ -1,16 +1,16 @@
-"""Retargeting: a motion transferred to a skeleton with other proportions, joints and rest pose.
+"""Retargeting to a skeleton with other proportions, joints and rest pose.
 
 Body parts rotate in the world as in the source, relative to a posture that both skeletons share
-(see `motionloom.motion.retargeting.transfer`), so joint angles are kept. The path is scaled
-by the length of the legs, the hips are placed where legs of the new length carry them, and feet
-are locked to the ground in the contacts of the source. Hands that touch something keep touching
-it, as far as the arms reach (see `motionloom.motion.retargeting.end_effectors`); otherwise the
-arms keep their angles [1]_.
+(see `motionloom.motion.retargeting.transfer`), which preserves joint angles. The path is scaled by
+the length of the legs, the hips are placed where legs of the new length carry them, and feet are
+locked to the ground during the contacts of the source. Hands that touch something keep touching it
+as far as the arms reach (see `motionloom.motion.retargeting.end_effectors`); other arms keep their
+angles [1]_.
 
-A `StreamRetargeter` transfers a few frames at a time, without knowing those that follow. What
-`retarget` takes from the whole motion, the neutral pose of its skeleton and the height of a
-standing ankle, comes from an example. Feet are not locked to the ground and hands keep no contact:
-that needs the frames to come.
+A `StreamRetargeter` transfers a few frames at a time without knowing the frames that follow. The
+neutral pose of the skeleton and the height of a standing ankle, which `retarget` takes from the
+whole motion, come from an example. Feet are not locked to the ground and hands do not keep
+contacts, because that requires future frames.
 
 References
 ----------
@@ -48,12 +48,12 @@ if TYPE_CHECKING:
 Array = NDArray[np.float64]
 
 _NEEDED = ("hips", *(f"{side}_{part}" for side in SIDES for part in ("hip", "knee", "ankle")))
-# Contacts whose sorted heights differ by less than this (meters) are on one level ...
+# Contacts whose sorted heights differ by less than this (meters) are on the same level ...
 _SAME_LEVEL = 0.04
 # ... unless their range exceeds what a tilted floor can explain.
 _MAX_TILT = 0.12
 _TILT_SECONDS = 0.3
-_HEEL_EASE = 0.05  # seconds over which a heel begins and ends to rise by the length of the legs
+_HEEL_EASE = 0.05  # seconds over which the scaling of a heel's rise by leg length fades in and out
 _MAX_HEEL_PITCH = np.radians(30.0)
 _NEEDED_TO_STREAM = ["hips", *(f"{side}_{part}" for side in SIDES for part in ("hip", "knee"))]
 
@@ -71,20 +71,20 @@ def retarget(
     Parameters
     ----------
     motion : Motion
-        T frames. Needs hips and legs; with `keep_contacts` also feet.
+        T frames. Needs hips and legs, and feet with `keep_contacts`.
     skeleton : Skeleton or Motion
-        Needs the same roles. Roles that the source lacks, and joints without a role, keep
-        their rest pose relative to their parent; joints without a role that have the same
-        name in both skeletons (fingers, for example) are copied. A motion on the skeleton
-        shows how it holds shoulders and feet and how its bones are twisted, if its rest pose
-        does not (all bones along one axis, as in LAFAN1).
+        Needs the same roles. Roles that the source lacks, and joints without a role, keep their
+        rest pose relative to their parent; joints without a role that have the same name in both
+        skeletons (fingers, for example) are copied. Pass a motion if the rest pose does not show
+        how the skeleton holds its shoulders and feet and how its bones are twisted (all bones
+        along one axis, as in LAFAN1).
     importance : mapping, optional
-        Weight of the position of a hand against the angles of its arm, 0 to 1, a number or
-        one per frame (T,), for ``left_hand`` and ``right_hand``. 1 keeps the hand at its
-        position in the world, scaled like the path. Default: from its distance to the floor,
-        the other hand and the body.
+        Weight of the position of a hand against the angles of its arm, 0 to 1, a number or one per
+        frame (T,), for ``left_hand`` and ``right_hand``. 1 keeps the hand at its position in the
+        world, scaled like the path. Default: derived from its distance to the floor, the other
+        hand and the body.
     keep_contacts : bool
-        Lock the feet to the ground in the contacts of the source.
+        Lock the feet to the ground during the contacts of the source.
     contacts : FootContacts, optional
         Contacts of the source. Default: `foot_contacts` of the motion.
 
@@ -92,15 +92,15 @@ def retarget(
     -------
     moved : Motion
         The same number of frames at the same rate; the height of the floor is scaled.
-        ``moved.quality.retarget`` compares it with the source and with the target's own shape;
-        limits passed are in ``moved.quality.warnings``.
+        ``moved.quality.retarget`` compares it with the source and with the shape of the target;
+        ``moved.quality.warnings`` lists exceeded limits.
 
     Raises
     ------
     RoleError
         If the source or the target lacks a required role.
     InvalidInput
-        If the result is no longer a body, because roles are wrong.
+        If the result is not a plausible body, because roles are wrong.
 
     Examples
     --------
@@ -119,8 +119,7 @@ def retarget(
         raise InvalidInput("cannot retarget a motion without frames")
     if contacts is not None and contacts.frames != len(motion):
         raise InvalidInput(
-            f"contacts must be those of the motion's {len(motion)} frames; "
-            f"got contacts of {contacts.frames}"
+            f"contacts must cover the motion's {len(motion)} frames; got {contacts.frames}"
         )
     if contacts is None and has_feet(motion.skeleton) and has_feet(skeleton):
         contacts = foot_contacts(motion)
@@ -152,9 +151,9 @@ def retarget(
 
 
 def conformed(motion: Motion, skeleton: Skeleton | None, fps: float) -> Motion:
-    """`motion` at `fps` and on `skeleton`, if given; the same object if nothing changes.
+    """Return `motion` at `fps` and on `skeleton`, if given; the same object if nothing changes.
 
-    The root of the result is the hips: joints above them are left out.
+    The root of the result is the hips: joints above them are dropped.
 
     Examples
     --------
@@ -172,9 +171,9 @@ def conformed(motion: Motion, skeleton: Skeleton | None, fps: float) -> Motion:
 
 
 def on_skeleton(motion: Motion, skeleton: Skeleton) -> Motion:
-    """`motion` with exactly this skeleton: retargeted, unless it is the same body.
+    """Return `motion` with exactly this skeleton, retargeted unless it is the same body.
 
-    Bones that differ by rounding only (`Skeleton.is_same_body`) are exchanged.
+    Bones that differ only by rounding (`Skeleton.is_same_body`) are replaced.
 
     Examples
     --------
@@ -192,7 +191,7 @@ def on_skeleton(motion: Motion, skeleton: Skeleton) -> Motion:
 
 
 def require_roles(whose: str, skeleton: Skeleton, roles: list[str]) -> None:
-    """Raise RoleError, or InvalidInput for legs without length, if `skeleton` cannot be used."""
+    """Raise RoleError, or InvalidInput for legs of zero length, if `skeleton` is not usable."""
     try:
         skeleton.role_assignment.require(roles)
     except RoleError as error:
@@ -202,10 +201,11 @@ def require_roles(whose: str, skeleton: Skeleton, roles: list[str]) -> None:
 
 
 def _raise_heels(motion: Motion, turned: Motion, scale: float, contacts: FootContacts) -> Motion:
-    """`turned` with heels that rise off the ground as high as legs of the new length lift them.
+    """Adjust `turned` so that heels rise as high as legs of the new length lift them.
 
-    The same pitch would lift the ankle of a longer foot further, and the knee would have to make
-    up for it. So a longer foot pitches less while its ball stands; toes keep their direction.
+    The same pitch would lift the ankle of a longer foot higher, and the knee would have to
+    compensate. A longer foot therefore pitches less while its ball stands. Toes keep their
+    direction.
     """
     insteps = [instep_height(motion, contacts), instep_height(turned, contacts)]
     q = turned.rotations.astype(np.float64)
@@ -236,7 +236,7 @@ def _on_scaled_path(
     contacts: FootContacts | None,
     levels: Mapping[str, Array],
 ) -> Motion:
-    """`turned` with its hip joints on the scaled path of the source's.
+    """Move `turned` so that its hip joints follow the scaled path of the source's.
 
     Heights are measured from the ankle of a flat foot, because feet do not scale like legs.
     """
@@ -265,8 +265,8 @@ def instep_height(motion: Motion, contacts: FootContacts) -> float:
 def _levels(contacts: FootContacts) -> dict[str, Array]:
     """Height of the level ground under each contact of each ball.
 
-    Captured floors tilt slightly; contacts that differ by no more than that are on one level.
-    Stairs and uneven ground keep their heights.
+    Captured floors tilt slightly; contacts that differ by no more than such a tilt are on one
+    level. Stairs and uneven ground keep their heights.
     """
     parts = [f"{side}_ball" for side in SIDES]
     heights = np.array([plant.height for part in parts for plant in contacts.plants[part]])
@@ -297,7 +297,7 @@ def _tilt(contacts: FootContacts, levels: Mapping[str, Array]) -> Array:
 
 
 def _contacts_on(motion: Motion, contacts: FootContacts) -> FootContacts:
-    """The same contacts with the heights of the feet of this motion."""
+    """Return the same contacts with the foot heights of this motion."""
     plants = {}
     for part, rows in contacts.plants.items():
         height = part_path(motion, part)[:, 1]
@@ -309,12 +309,12 @@ def _contacts_on(motion: Motion, contacts: FootContacts) -> FootContacts:
 
 
 class StreamRetargeter:
-    """Transfers frames of one skeleton to another, block by block.
+    """Transfers frames from one skeleton to another, block by block.
 
     Parameters
     ----------
     source : Motion
-        Any motion on the skeleton of the frames, at best a few seconds with both feet on the
+        Any motion on the source skeleton, ideally a few seconds in which both feet are on the
         ground at times.
     target : Motion
         A motion on the other skeleton, or its rest pose.
@@ -322,7 +322,7 @@ class StreamRetargeter:
     Attributes
     ----------
     scale : float
-        Leg length of the target over that of the source: the path is scaled by it.
+        Leg length of the target divided by that of the source; the path is scaled by it.
 
     Examples
     --------
@@ -353,7 +353,7 @@ class StreamRetargeter:
     def frames(
         self, rotations: ArrayLike, root: ArrayLike
     ) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
-        """Rotations (T, J, 4) and root (T, 3) of frames, on the target."""
+        """Transfer frames; return rotations (T, J, 4) and root (T, 3) on the target."""
         given = replace(
             self._source,
             rotations=np.asarray(rotations),

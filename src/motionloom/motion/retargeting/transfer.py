@@ -1,10 +1,9 @@
-"""Transfer of rotations: the body parts of one skeleton turned like those of another.
+"""Transfer of rotations: rotates the body parts of one skeleton like those of another.
 
-Body parts rotate in the world as in the source since the neutral pose
-(`motionloom.motion.retargeting.neutral_pose`). Bones of arms and legs have exactly the directions
-that they have in the source; the line from pelvis to neck does too, by a rotation of the spine.
-Collars keep the shape of the target's shoulders and swing about it. Spine joints between two
-joints with a role are interpolated.
+Relative to the neutral pose (`motionloom.motion.retargeting.neutral_pose`), body parts rotate in
+the world as in the source. The bones of arms and legs have exactly the same directions as in the
+source, and so does the line from pelvis to neck, after a rotation of the spine. Collars swing
+about the target's shoulder shape. Spine joints between two joints with a role are interpolated.
 """
 
 from __future__ import annotations
@@ -42,9 +41,11 @@ if TYPE_CHECKING:
 
 Array = NDArray[np.float64]
 
-_MOST_LEAN = np.radians(20.0)  # correction of the trunk; 9 degrees at most between CMU and Bandai
+_MOST_LEAN = np.radians(
+    20.0
+)  # correction of the trunk; at most 9 degrees between CMU and Bandai-Namco
 _LEAN_STEPS = 3
-_SAME_SHAPE = 0.02  # leg lengths by which joints of one shape may differ
+_SAME_SHAPE = 0.02  # leg lengths by which joints of the same shape may differ
 
 
 def transfer_rotations(
@@ -54,10 +55,10 @@ def transfer_rotations(
     *,
     example: Motion | None = None,
 ) -> Motion:
-    """Rotations of `motion` transferred to another `skeleton`, with the root at the origin.
+    """Transfer the rotations of `motion` to another `skeleton`, with the root at the origin.
 
-    Only the rotations: the caller places the root and the feet. `poses` are the neutral poses of
-    both skeletons, by default those of `neutral_poses`; `example` is a motion on `skeleton`.
+    The caller places the root and the feet. `poses` are the neutral poses of both skeletons, by
+    default those of `neutral_poses`; `example` is a motion on `skeleton`.
     """
     source = motion.skeleton
     # World rotation of every source joint since rest.
@@ -95,7 +96,7 @@ def transfer_rotations(
 
 
 def _local_rotations(skeleton: Skeleton, world_turn: Mapping[int, Array], neutral: Array) -> Array:
-    """Local rotations (T, J, 4) of joints turned in the world since rest, others `neutral`."""
+    """Local rotations (T, J, 4) from world rotations since rest; other joints are `neutral`."""
     rest = global_rest_rotations(skeleton)
     frames = len(next(iter(world_turn.values())))
     local = np.empty((frames, len(skeleton), 4))
@@ -119,8 +120,8 @@ def neutral_poses(
 ) -> tuple[NeutralPose, NeutralPose]:
     """Neutral poses of the motion's skeleton and of another.
 
-    `example` is a motion on `skeleton`, `contacts` are those of `motion`; both are used where a
-    rest pose tells nothing.
+    `example` is a motion on `skeleton`, and `contacts` are those of `motion`; both are used if a
+    rest pose is not usable.
     """
     source = observed_pose(motion, neutral_pose(motion.skeleton), contacts)
     if motion.skeleton.key == skeleton.key:
@@ -142,8 +143,8 @@ def _neutral_local_rotations(
 ) -> Array:
     """Local rotations (J, 4) of the neutral pose.
 
-    Joints without a role keep their rest pose; those that carry others with a role keep their
-    mean rotation in `example`, a motion on the skeleton, if there is one.
+    Joints without a role keep their rest pose. If they carry joints with a role, they take their
+    mean rotation from `example`, a motion on the skeleton, if there is one.
     """
     rest, local = global_rest_rotations(skeleton), skeleton.rest_rotations.copy()
     role_of = {name: role for role, name in reversed(skeleton.roles.items())}
@@ -169,9 +170,9 @@ def _swing_collars(
     turn_of_role: dict[str, Array],
     world_turn: dict[int, Array],
 ) -> None:
-    """Swing collars that are longer for the width of the shoulders less than the source's.
+    """Swing collars that are long relative to the shoulder width less than the source's.
 
-    So shoulders are raised and drawn together by the same fraction of their width.
+    This raises shoulders and draws them together by the same fraction of their width.
     """
     here, there = _collar_share(skeleton, to_turns), _collar_share(source, from_turns)
     if here is None or there is None or there >= here or "chest" not in turn_of_role:
@@ -190,7 +191,7 @@ def _swing_collars(
 
 
 def _collar_share(skeleton: Skeleton, turns: Mapping[str, Array]) -> float | None:
-    """Length of the collars over the width of the shoulders in the neutral pose."""
+    """Length of the collars divided by the width of the shoulders in the neutral pose."""
     rest = RestDirections(skeleton)
     width, length = 0.0, 0.0
     for side, sign in (("left", 1.0), ("right", -1.0)):
@@ -205,10 +206,10 @@ def _collar_share(skeleton: Skeleton, turns: Mapping[str, Array]) -> float | Non
 
 
 def _lean_trunk(motion: Motion, turned: Motion, world_turn: dict[int, Array]) -> None:
-    """Rotate the trunk above the pelvis so that the line from pelvis to neck is as in the motion.
+    """Rotate the trunk above the pelvis so that the line from pelvis to neck matches the motion.
 
-    Rigs place hips and neck differently in one body, by up to 6 degrees, and spines bend at other
-    heights; limbs are seen against the line.
+    Rigs place hips and neck differently in the same body, by up to 6 degrees, and spines bend at
+    different heights. Viewers judge limbs relative to this line.
     """
     skeleton, tree = turned.skeleton, BodyTree(turned.skeleton)
     wanted, line = _trunk_line(motion), _trunk_line(turned)
@@ -245,7 +246,7 @@ def _trunk_line(motion: Motion) -> Array | None:
 def _point_limbs(motion: Motion, skeleton: Skeleton, world_turn: dict[int, Array]) -> None:
     """Rotate the bones of arms and legs into the directions that they have in the motion.
 
-    They are there already, unless joints between two roles move in the source.
+    They already have these directions, unless joints between two roles move in the source.
     """
     place = motion.positions(end_sites=True).astype(np.float64)
     tree = BodyTree(skeleton)
@@ -278,8 +279,8 @@ def _copy_by_name(
 ) -> None:
     """Copy the rotation of joints without a role that have the same name in both skeletons.
 
-    Joints that carry others with a role are copied only if both are of one shape: the axis about
-    which they move is their own.
+    Joints that carry joints with a role are copied only if both skeletons have the same shape,
+    because the axis about which such joints move depends on the rig.
     """
     with_role = set(source.roles.values()) | set(target.roles.values())
     role_of = {name: role for role, name in target.roles.items()}
@@ -303,7 +304,7 @@ def _carriers(skeleton: Skeleton) -> set[int]:
 
 
 def _same_shape(a: Skeleton, other: Skeleton) -> bool:
-    """Whether two skeletons are the same but for their size."""
+    """Return whether two skeletons differ only in size."""
     if a.names != other.names or not np.array_equal(a.parents, other.parents):
         return False
     size = np.linalg.norm(other.offsets) / max(float(np.linalg.norm(a.offsets)), 1e-9)
@@ -333,7 +334,7 @@ def _spread_over_trunk(
 
 
 def _carry_to_root(skeleton: Skeleton, world_turn: dict[int, Array]) -> None:
-    """Joints above the hips rotate with them."""
+    """Rotate the joints above the hips with them."""
     hips = int(skeleton.point("hips"))
     joint = hips
     while skeleton.parents[joint] >= 0:
@@ -342,5 +343,5 @@ def _carry_to_root(skeleton: Skeleton, world_turn: dict[int, Array]) -> None:
 
 
 def has_feet(skeleton: Skeleton) -> bool:
-    """Whether a skeleton has ankles and balls of the feet on both sides."""
+    """Return whether a skeleton has ankles and balls of the feet on both sides."""
     return all(f"{side}_{part}" in skeleton.roles for side in SIDES for part in ("ankle", "foot"))

@@ -1,1 +1,1 @@
-"""Joint roles: from names, from the tree's shape, from naming schemes, from a user's map."""
+"""Joint roles, derived from joint names, the shape of the tree or a user's role map."""

@@ -3,28 +3,24 @@
 Algorithms use roles, never joint names:
 
 =========================== ==========================================================
-``hips``                    the pelvis, where the legs meet
-``spine``                   the first joint of the spine above the hips
-``chest``                   where the collar bones (or arms) and the neck branch off
-``neck``, ``head``          base of the neck, base of the skull
-``head_top``                the top of the head
-``*_collar``                clavicle (HumanIK ``LeftShoulder``, others ``LeftCollar``)
-``*_shoulder``              the upper arm's joint (``LeftArm``, ``LeftUpperArm``)
-``*_elbow``, ``*_wrist``    ``LeftForeArm``, ``LeftHand`` in HumanIK's words
-``*_hand``                  the knuckles: base of a finger, or the hand's end site
-``*_hip``, ``*_knee``       ``LeftUpLeg``, ``LeftLeg``
-``*_ankle``, ``*_foot``     ``LeftFoot``; the ball of the foot, ``LeftToeBase``
-``*_toe``                   the tip of the toes
+``hips`` the pelvis, where the legs meet ``spine`` the first joint of the spine above the hips
+``chest`` where the collar bones (or arms) and the neck branch off ``neck``, ``head`` base of the
+neck, base of the skull ``head_top`` the top of the head ``*_collar`` clavicle (HumanIK
+``LeftShoulder``, others ``LeftCollar``) ``*_shoulder`` the upper arm's joint (``LeftArm``,
+``LeftUpperArm``) ``*_elbow``, ``*_wrist`` ``LeftForeArm``, ``LeftHand`` in HumanIK ``*_hand`` the
+knuckles: base of a finger, or the hand's end site ``*_hip``, ``*_knee`` ``LeftUpLeg``, ``LeftLeg``
+``*_ankle``, ``*_foot`` ``LeftFoot``; the ball of the foot, ``LeftToeBase`` ``*_toe`` the tip of
+the toes
 =========================== ==========================================================
 
 An end site may have a role. In a coarse skeleton two roles may share one point (a foot without a
 toe joint: its end site is both ``foot`` and ``toe``; a trunk of one joint is both ``spine`` and
-``chest``); shared roles have a lower confidence. Where several joints coincide, as in CMU's
+``chest``); shared roles have a lower confidence. If several joints coincide, as in CMU's
 conversion, a joint at a distinct position is preferred. Roles of joints that a skeleton does not
 have (collar bones, hands) are missing.
 
-The naming scheme (the tool or data set that named the joints) is for information, shown by
-``info`` and ``doctor``, and for export presets: roles do not depend on it.
+The naming scheme (the tool or data set that named the joints) is shown by ``info`` and ``doctor``
+and used by export presets. Roles do not depend on it.
 
 A user assigns roles in a file, JSON or TOML, one line per role::
 
@@ -32,7 +28,7 @@ A user assigns roles in a file, JSON or TOML, one line per role::
     left_hip = "Oberschenkel_links"
     head_top = ""          # no joint
 
-Roles in the file override those found by name; other roles stay as they are. An empty name (or
+Roles in the file override those found by name; other roles do not change. An empty name (or
 ``null`` in JSON) removes a role.
 """
 
@@ -89,7 +85,7 @@ ROLES: tuple[str, ...] = (
     "hips", "spine", "chest", "neck", "head", "head_top",
     *(f"{side}_{limb}" for side in _SIDES for limb in _LIMBS),
 )  # fmt: skip
-# Names alone are trusted if they give this many of the roles that every person has.
+# Names alone are trusted if they yield this many of the roles that every person has.
 _CORE = (
     "hips", "head",
     *(f"{side}_{part}" for side in _SIDES
@@ -109,7 +105,7 @@ def scheme_of(names: Sequence[str]) -> str:
     return _scheme(tuple(names))
 
 
-@lru_cache(maxsize=256)  # a library holds thousands of files of a few schemes
+@lru_cache(maxsize=256)  # a library contains thousands of files in a few schemes
 def _scheme(names: tuple[str, ...]) -> str:
     bare = {re.split("[:|]", name)[-1] for name in names}
     lines = "\n".join([*names, *bare])
@@ -136,11 +132,11 @@ class RoleAssignment:
     roles : dict of str to str
         Role to point name.
     scheme : str
-        The naming scheme (``"cmu"``, ``"mixamo"``, ...), ``"names"`` for names of no
+        The naming scheme (``"cmu"``, ``"mixamo"``, ...), ``"names"`` for names that follow no
         known scheme, ``"shape"`` for the tree's shape, ``"map"`` for the user's mapping,
         ``"none"`` if nothing was found; several are joined by ``" + "``.
     confidence : mapping of str to float
-        For each role found, from 0 (a guess) to 1 (its name and the tree agree).
+        For each role with a point, from 0 (a guess) to 1 (its name and the tree agree).
     point_names : tuple of str
         All joints and end sites of the skeleton.
     """
@@ -169,17 +165,17 @@ class RoleAssignment:
         if absent:
             raise RoleError(
                 f"no joint has the role {_listed(absent, 8)}. The skeleton has: "
-                f"{_listed(self.point_names, 40)}.\nGive the roles of joints in a mapping "
+                f"{_listed(self.point_names, 40)}.\nAssign the missing roles in a mapping "
                 f'file, for example {{"{absent[0]}": "{_example(self.point_names)}"}} in '
-                "roles.json, and give roles.json as roles"
+                "roles.json, and pass roles.json as roles"
             )
 
 
 def assign_roles(skeleton: Skeleton) -> RoleAssignment:
-    """Roles of a skeleton's joints and end sites.
+    """Assign roles to a skeleton's joints and end sites.
 
-    From names and tree, from the shape of the tree where names do not help; the user's
-    ``skeleton.role_map`` overrides both.
+    Roles come from the names and the tree, or from the shape of the tree alone if the names do not
+    help. The user's ``skeleton.role_map`` overrides both.
 
     Raises
     ------
@@ -216,14 +212,14 @@ def assign_roles(skeleton: Skeleton) -> RoleAssignment:
 
 
 def _agree(named: RolePoints, shape: RolePoints) -> bool:
-    """Whether roles from names and roles from shape agree."""
+    """Return whether roles from names and roles from shape agree."""
     shared = [role for role in named if role in shape]
     same = sum(named[role][0] == shape[role][0] for role in shared)
     return same >= 0.7 * len(shared)
 
 
 def _discounted(points: RolePoints, labels: Sequence[Label]) -> RolePoints:
-    """Halve the confidence where the body is not a person: no pair of limbs, or a tail."""
+    """Halve the confidence if the body is not a person: no pair of limbs, or a tail."""
     legs = all(f"{side}_{part}" in points for side in _SIDES for part in ("hip", "knee"))
     arms = all(f"{side}_{part}" in points for side in _SIDES for part in ("shoulder", "elbow"))
     if (legs or arms) and not any(label.tail for label in labels):
@@ -232,7 +228,7 @@ def _discounted(points: RolePoints, labels: Sequence[Label]) -> RolePoints:
 
 
 def unknown_role(role: str) -> str:
-    """Message for a role that does not exist."""
+    """Error message for a role that does not exist."""
     near = difflib.get_close_matches(role, ROLES, n=3)
     hint = f"; did you mean {' or '.join(near)}?" if near else f"; roles are {', '.join(ROLES)}"
     return f"there is no role {role!r}{hint}"
@@ -275,7 +271,7 @@ def load_role_map(path: str | Path) -> dict[str, str | None]:
         reason = error.strerror or "cannot be read"
         raise MotionFormatError(f"cannot read the role map: {reason}", path=path) from None
     except UnicodeDecodeError:
-        raise MotionFormatError("a role map must be text in UTF-8", path=path) from None
+        raise MotionFormatError("a role map must be UTF-8 text", path=path) from None
     entries = _parsed(text, path)
     if not isinstance(entries, dict):
         raise MotionFormatError(
@@ -293,8 +289,8 @@ def save_role_map(roles: RoleAssignment | Mapping[str, str | None], path: str | 
     Parameters
     ----------
     roles : RoleAssignment or mapping of role to point name
-        For example ``skeleton.role_assignment``, whose missing roles are written with empty
-        names, to be filled in.
+        For example ``skeleton.role_assignment``. Missing roles are written with empty names, for
+        the user to fill in.
     path : str or Path
     """
     path = Path(path)
@@ -318,7 +314,7 @@ def save_role_map(roles: RoleAssignment | Mapping[str, str | None], path: str | 
 def apply_role_map(
     assignment: RoleAssignment, role_map: Mapping[str, str | None]
 ) -> RoleAssignment:
-    """`assignment` overridden by the roles of the user.
+    """Override `assignment` with the roles given by the user.
 
     Raises
     ------
@@ -355,7 +351,7 @@ def _parsed(text: str, path: Path):
         return parse_toml(text) if _is_toml(path) else parse_json(text)
     except json.JSONDecodeError as error:
         raise MotionFormatError(error.msg, path=path, line=error.lineno) from None
-    except ValueError as error:  # of TOML, or numbers that are too large
+    except ValueError as error:  # from TOML, or numbers that are too large
         place = re.search(r"\(at line (\d+)", str(error))
         line = int(place[1]) if place else None
         raise MotionFormatError(str(error), path=path, line=line) from None
@@ -376,7 +372,8 @@ def _unknown_point(role: str, name: str, points: tuple[str, ...]) -> str:
         near = [point for point in points if lower in point.lower()][:3]
     if near:
         return (
-            f"{role} is mapped to {name!r}, which is not in the skeleton; near: {', '.join(near)}"
+            f"{role} is mapped to {name!r}, which is not in the skeleton; similar names: "
+            f"{', '.join(near)}"
         )
     shown = ", ".join(points[:40]) + (f" and {len(points) - 40} more" if len(points) > 40 else "")
-    return f"{role} is mapped to {name!r}, which is not in the skeleton; it has: {shown}"
+    return f"{role} is mapped to {name!r}, which is not in the skeleton; its points are: {shown}"

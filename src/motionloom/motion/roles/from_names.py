@@ -1,9 +1,10 @@
 """Roles from joint names, interpreted in the context of the tree.
 
 The same name means different joints in different rigs: HumanIK's ``LeftShoulder`` is the collar
-bone because its child is ``LeftArm``, Xsens' ``LeftShoulder`` is the upper arm because its child is
-``LeftElbow``. So limbs are read as chains from the trunk outwards, and ambiguous names are decided
-by their neighbors in the chain. The hips are where the legs meet, the chest where the arms meet.
+bone because its child is ``LeftArm``, Xsens' ``LeftShoulder`` is the upper arm because its child
+is ``LeftElbow``. Limbs are therefore read as chains from the trunk outward, and ambiguous names
+are resolved by their neighbors in the chain. The hips are where the legs meet, the chest where the
+arms meet.
 """
 
 from __future__ import annotations
@@ -13,11 +14,11 @@ from collections.abc import Collection, Sequence
 from motionloom.motion.roles.joint_names import ARM, LEG, Label
 from motionloom.motion.skeleton import BodyTree
 
-# Confidence of a role, by how it was found.
+# Confidence of a role, depending on how it was found.
 NAMED = 1.0  # the name and the tree agree
 DECIDED = 0.95  # the name is ambiguous and its neighbors decide
 INFERRED = 0.8  # from the tree, given named neighbors
-SHARED = 0.6  # the skeleton is coarse: the point of another role
+SHARED = 0.6  # the skeleton is coarse: shares the point of another role
 
 RolePoints = dict[str, tuple[int, float]]  # role -> point, confidence
 
@@ -38,7 +39,7 @@ def named_roles(tree: BodyTree, labels: Sequence[Label]) -> RolePoints:
 
 
 class _Chain:
-    """The joints of one limb from the trunk outwards, with the body part each one names."""
+    """The joints of one limb from the trunk outward, with the body part that each one names."""
 
     def __init__(self, tree, labels, side, parts) -> None:
         wanted = [
@@ -59,7 +60,7 @@ class _Chain:
         self.roles: RolePoints = {}
 
     def take(self, role: str, place: int | None, sure: float) -> int | None:
-        """Give a role to the joint at an index of the chain, if there is one; returns the index."""
+        """Assign a role to the joint at an index of the chain, if it exists; return the index."""
         if place is not None:
             self.roles[role] = (self.joints[place], sure)
         return place
@@ -118,7 +119,7 @@ def _arm(tree: BodyTree, labels: Sequence[Label], side: str) -> RolePoints:
     shoulder = upper if upper is not None and upper < end else chain.first({"arm"})
     if shoulder is not None and shoulder < end:
         take("shoulder", shoulder, NAMED if shoulder == upper else DECIDED)
-    else:  # no name for the upper arm: the last "shoulder" before the elbow
+    else:  # no name for the upper arm: use the last "shoulder" before the elbow
         places = [place for place in range(end) if chain.parts[place] == "shoulder"]
         shoulder = take("shoulder", places[-1] if places else None, DECIDED)
     if shoulder is not None:
@@ -143,7 +144,7 @@ def _arm(tree: BodyTree, labels: Sequence[Label], side: str) -> RolePoints:
 
 
 def _end_site(tree: BodyTree, joint: int) -> int | None:
-    """The end site of a joint without other children, if it is apart from the joint."""
+    """The end site of a joint without other children, if it is at a different position."""
     below = tree.children[joint]
     if len(below) == 1 and tree.is_end_site(below[0]) and tree.apart(joint, below[0]):
         return below[0]
@@ -179,7 +180,7 @@ def _knuckles(
         if (not tree.children[point] or labels[point].tip)
         and not wrong.intersection(tree.path_up(point))
     ]
-    # A tip at the wrist itself is useless; without any lengths, every tip is as good.
+    # A tip at the wrist itself is useless; without lengths, all tips are equally good.
     tips.sort(key=lambda point: not tree.apart(wrist, point))
     return (tips[0], INFERRED) if tips else None
 
@@ -245,7 +246,7 @@ def _trunk(tree: BodyTree, labels: Sequence[Label], roles: RolePoints) -> None:
 
 
 def _meeting(tree: BodyTree, found: RolePoints, parts: Sequence[str]) -> int | None:
-    """Common ancestor of the left and right limb, which start with the first existing part."""
+    """Common ancestor of the left and right limb, which begin with the first part that exists."""
     starts = []
     for side in ("left", "right"):
         roles = [f"{side}_{part}" for part in parts if f"{side}_{part}" in found]
@@ -265,7 +266,7 @@ def _hips(tree, named, legs, arms) -> tuple[int, float] | None:
         return (both or above)[-1], NAMED
     beside = [joint for joint in candidates if tree.parents[joint] == legs]
     if beside and arms is not None and tree.is_above(beside[0], arms):
-        return beside[0], DECIDED  # the legs have a root of their own beside the pelvis
+        return beside[0], DECIDED  # the legs have a separate root next to the pelvis
     return legs, INFERRED
 
 
@@ -323,7 +324,7 @@ def _head(tree, labels, named, chest, hips, roles) -> tuple[int, float] | None:
     head = max(chains, key=lambda joint: (len(tree.path_up(joint)), -joint))
     if head not in named.get("neck", []):
         return head, INFERRED
-    # Only a neck: the head begins where it ends, at an end site or a joint of the face.
+    # Only a neck: the head begins where the neck ends, at an end site or a joint of the face.
     ends = [p for p in tree.children[head] if tree.is_end_site(p) or labels[p].side is None]
     ends = [point for point in ends if tree.apart(head, point)]
     return (max(ends, key=lambda point: tree.reach[point]), SHARED) if ends else None
@@ -339,7 +340,7 @@ def _head_top(tree, labels, head) -> tuple[int, float] | None:
                     return point, NAMED
     sites = [point for point in tree.children[head] if tree.is_end_site(point)]
     if not sites:
-        # "Head" continued by a joint of the same name: its end is the top.
+        # "Head" is continued by a joint of the same name, whose end is the top.
         heads = [c for c in tree.children[head] if c < tree.joints and labels[c].part == "head"]
         if heads:
             tip = _tip(tree, labels, heads[-1])

@@ -1,11 +1,11 @@
-"""Roles from the shape of the tree alone, for joint names without meaning.
+"""Roles from the shape of the tree alone, for joints with meaningless names.
 
 A standing person has two joints with a pair of similar branches each: the hips with the legs, and
 above them, on a third branch, the chest with the arms. Legs point away from the chest; the branch
-of the chest along the trunk is the neck. The toes give the forward direction, and so left and
-right. Everything is measured relative to the body, so the axes of the file do not matter.
-Quadrupeds (legs perpendicular to the trunk), spiders (more than one pair of legs) and chains get no
-roles.
+of the chest along the trunk is the neck. The toes give the forward direction, and with it left and
+right. Everything is measured relative to the body, and the axes of the file do not matter.
+Quadrupeds (legs perpendicular to the trunk), spiders (more than one pair of legs) and chains get
+no roles.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from motionloom.motion.skeleton import BodyTree
 _SURE = 0.6  # forward direction from the toes, or sides from the names
 _GUESSED = 0.4  # no toes: assumed to face +Z, by convention
 _UPRIGHT = -0.6  # cosine between trunk and legs: about 127 degrees apart or more
-_SIMILAR = 0.8  # least ratio of the lengths of a left and a right limb
+_SIMILAR = 0.8  # minimum ratio of the lengths of a left and a right limb
 _LIMB_RATIO = 2.0  # upper and lower half of a limb: neither twice as long as the other
 
 
@@ -93,7 +93,7 @@ def _body(tree, labels, places, farthest, hips, legs, chest, arms) -> RolePoints
 
 
 def _farthest(tree: BodyTree) -> list[int]:
-    """For every point the tip below it that is farthest along the bones."""
+    """For every point, the tip below it that is farthest along the bones."""
     tips = list(range(len(tree.parents)))
     for point in sorted(range(len(tips)), key=lambda p: -len(tree.path_up(p))):
         parent = tree.parents[point]

@@ -1,11 +1,11 @@
-"""Joint names parsed: side, and the body part that is named.
+"""Parsing of joint names into a side and a body part.
 
-Names differ in prefixes (``mixamorig:``, ``Bip01``, ``m_avg_``, ``DEF-``), in
-the way words are joined (``LeftUpLeg``, ``thigh_l``, ``upper_arm.L``, ``lfemur``) and in
-the words. A name is split into words, prefixes and decoration are dropped, the side is removed,
-and the rest is looked up in one table. Many words mean different joints in different rigs (a
-``LeftShoulder`` may be the collar bone or the upper arm): the table only gives the *part* that is
-named; `motionloom.motion.roles.from_names` decides in context.
+Names differ in their prefixes (``mixamorig:``, ``Bip01``, ``m_avg_``, ``DEF-``), in the way words
+are joined (``LeftUpLeg``, ``thigh_l``, ``upper_arm.L``, ``lfemur``) and in the words. A name is
+split into words, prefixes and decoration are dropped, the side is removed, and the rest is looked
+up in one table. Many words mean different joints in different rigs (a ``LeftShoulder`` may be the
+collar bone or the upper arm): the table only gives the named *part*, and
+`motionloom.motion.roles.from_names` decides in context.
 """
 
 from __future__ import annotations
@@ -67,7 +67,7 @@ _DECORATION = frozenset(
     " geo rig node anim c m f j b center centre base0 armature skeleton body human humanoid"
     " root reference sim".split()
 )
-# Words of joints that are no part of the body: twists, rig controls, face, props.
+# Words for joints that are not part of the body: twists, rig controls, face, props.
 _ASIDE = frozenset(
     "twist roll helper ik fk pole target ctrl control adj adjust dummy prop weapon bag hair"
     " skirt cloth breast pec pectoral bust jaw eye eyes brow eyebrow lip tongue teeth cheek ear"
@@ -88,8 +88,9 @@ _WORDS = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+|[^\W\d_a-zA-Z]+")
 class Label:
     """Parsed joint name.
 
-    `part` of the body (None: unknown), `side`, the `numbers` in it; whether it is a `tip`
-    (``HeadTop_End``), `aside` of the body (twists, controls, face, props), or a `tail`.
+    It consists of the `part` of the body (None if unknown), the `side` and the `numbers` in the
+    name. Flags mark a `tip` (``HeadTop_End``), joints `aside` of the body (twists, controls, face,
+    props), and a `tail`.
     """
 
     part: str | None = None
@@ -101,7 +102,7 @@ class Label:
 
 
 def labels_of(names: Sequence[str]) -> list[Label]:
-    """Label of every name; a prefix of nearly all names is dropped first.
+    """Label of every name, after dropping a prefix that nearly all names share.
 
     Examples
     --------
@@ -138,7 +139,7 @@ def _labels(names: Sequence[str]) -> list[Label]:
 
 @lru_cache(maxsize=16384)
 def split_words(name: str) -> tuple[str, ...]:
-    """Words of a name in lower case, without namespaces, split at case, digits and separators.
+    """Lowercase words of a name without namespaces, split at case, digits and separators.
 
     Examples
     --------
@@ -150,7 +151,7 @@ def split_words(name: str) -> tuple[str, ...]:
 
 
 def side_and_rest(name: str) -> tuple[str | None, str]:
-    """Side of a name (None on the mid-line), and the words of the name without it.
+    """Side of a name (None on the midline), and the words of the name without it.
 
     Corresponding left and right joints have the same rest and opposite sides.
 
@@ -170,7 +171,7 @@ def side_and_rest(name: str) -> tuple[str | None, str]:
 
 
 def _common_words(words: list[tuple[str, ...]]) -> tuple[str, ...]:
-    """Words that at least two thirds of the names begin with and that name no part."""
+    """Words with which at least two thirds of the names begin and that do not name a part."""
     common: list[str] = []
     for place in range(4):
         heads = [w[place] for w in words if len(w) > place and w[:place] == tuple(common)]
@@ -220,7 +221,7 @@ def _label(words: tuple[str, ...]) -> Label:
 
 
 def _child_of_trunk(words: list[str]) -> str:
-    """The words joined; for ``torso_clavicle``, a part of the trunk and its child, the child."""
+    """Join the words; for ``torso_clavicle``, a part of the trunk and its child, keep the child."""
     stem = "".join(words)
     if stem in _STEMS:
         return stem
@@ -247,13 +248,13 @@ def _part(stem: str, side: str | None, words: list[str]) -> str | None:
     part = _STEMS.get(stem)
     if part == "hips":
         return "hip"
-    if stem == "thorax":  # one on either side: it carries the arm
+    if stem == "thorax":  # one on each side: it carries the arm
         return "collar"
     return part if part not in CENTER else None
 
 
 def _glued_side(stem: str) -> tuple[str | None, str]:
-    """Side of ``leftupleg``, ``lfemur``, ``kneeright``; (None, stem) where there is none."""
+    """Side of ``leftupleg``, ``lfemur``, ``kneeright``; (None, stem) if there is none."""
     for word, side in (
         ("left", "left"),
         ("right", "right"),

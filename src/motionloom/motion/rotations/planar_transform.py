@@ -1,9 +1,9 @@
 """Planar rigid transforms: a rotation about the vertical plus a translation on the floor, SE(2).
 
-Where a motion was captured and which way it faced carries no meaning, so motions may be
-transformed along the floor before they are compared or blended. `PlanarTransform` is the only
-type for this. It rotates by `yaw` radians about the vertical through the origin, then
-translates by `x` and `z` meters.
+The position and direction in which a motion was captured carry no meaning, and motions may be
+transformed along the floor before they are compared or blended. `PlanarTransform` is the only type
+for this. It rotates by `yaw` radians about the vertical through the origin, then translates by `x`
+and `z` meters.
 
 A floor position is written as the complex number ``z + ix``: a rotation by `yaw` is then a
 multiplication by ``exp(i yaw)``, and facing +Z is the number 1.
@@ -68,12 +68,12 @@ class PlanarTransform:
 
     @classmethod
     def identity(cls, *shape: int) -> PlanarTransform:
-        """The transform that changes nothing; an array of `shape` of them."""
+        """Identity transforms, in an array of `shape`."""
         return cls.from_array(np.zeros((*shape, 3)))
 
     @classmethod
     def from_array(cls, values: ArrayLike) -> PlanarTransform:
-        """Transforms from an array (..., 3) of ``x, z, yaw``, as kernels and files keep them."""
+        """Transforms from an array (..., 3) of ``x, z, yaw``, as used in kernels and files."""
         values = np.asarray(values, np.float64)
         if values.shape[-1:] != (3,):
             raise InvalidInput(f"values must have shape (..., 3), x, z, yaw; got {values.shape}")
@@ -87,7 +87,7 @@ class PlanarTransform:
 
     @classmethod
     def stack(cls, transforms: Sequence[PlanarTransform], axis: int = 0) -> PlanarTransform:
-        """Several transforms of one shape as an array with one more axis."""
+        """Stack transforms of the same shape into an array with one more axis."""
         return cls(
             *(np.stack([getattr(t, part) for t in transforms], axis) for part in ("x", "z", "yaw"))
         )
@@ -96,14 +96,14 @@ class PlanarTransform:
     def aligning(
         cls, onto: ArrayLike, clouds: ArrayLike, weights: ArrayLike | None = None
     ) -> PlanarTransform:
-        """The transform that brings each of `clouds` closest to its counterpart in `onto`.
+        """Transforms that bring each of `clouds` closest to its counterpart in `onto`.
 
         Parameters
         ----------
         onto, clouds : array_like, shape (..., P, 3)
-            Corresponding points: those of a short window of two motions.
+            Corresponding points, taken from a short window of two motions.
         weights : array_like, shape (P,) or (..., P), optional
-            Weight of each point; default: all the same.
+            Weight of each point. Default: equal weights.
 
         Returns
         -------
@@ -120,7 +120,7 @@ class PlanarTransform:
         a, b = np.asarray(onto, np.float64), np.asarray(clouds, np.float64)
         if a.shape != b.shape or a.ndim < 2 or a.shape[-1] != 3 or a.shape[-2] == 0:
             raise InvalidInput(
-                f"clouds must hold the same points, shape (..., P, 3); got {a.shape} and {b.shape}"
+                f"clouds must have the same points, shape (..., P, 3); got {a.shape} and {b.shape}"
             )
         w = np.ones(a.shape[-2]) if weights is None else np.asarray(weights, np.float64)
         if w.shape not in (a.shape[-2:-1], a.shape[:-1]):
@@ -139,7 +139,7 @@ class PlanarTransform:
 
     @classmethod
     def to_origin(cls, motion: Motion) -> PlanarTransform:
-        """The transform that puts the first frame of a motion over the origin, facing +Z.
+        """Transform that moves the first frame of a motion over the origin, facing +Z.
 
         Examples
         --------
@@ -162,7 +162,7 @@ class PlanarTransform:
 
     @classmethod
     def from_twist(cls, twists: ArrayLike) -> PlanarTransform:
-        """The transforms that steady motions (..., 3) make in one unit of time; see `twist`."""
+        """Transforms that steady motions (..., 3) produce in one unit of time; see `twist`."""
         steady = cls.from_array(twists)
         return cls.from_complex(steady.floor * _arc(steady.yaw), steady.yaw)
 
@@ -170,7 +170,7 @@ class PlanarTransform:
 
     @property
     def shape(self) -> tuple[int, ...]:
-        """Shape of the array of transforms; ``()`` for one."""
+        """Shape of the array of transforms; ``()`` for a single one."""
         return self.x.shape
 
     @property
@@ -184,14 +184,14 @@ class PlanarTransform:
         return np.exp(1j * self.yaw)
 
     def to_array(self) -> Array:
-        """``x, z, yaw`` in an array (..., 3), as kernels and files keep them."""
+        """Return ``x, z, yaw`` in an array (..., 3), the form used in kernels and files."""
         return np.stack([self.x, self.z, self.yaw], axis=-1)
 
     def twist(self) -> Array:
-        """The steady motion (..., 3) that makes this transform in one unit of time.
+        """Return the steady motion (..., 3) that produces this transform in one unit of time.
 
-        Twists are what may be averaged: the mean of walking straight and walking a curve is
-        walking a wider curve.
+        Twists can be averaged: the mean of walking straight and walking a curve is walking a wider
+        curve.
 
         Examples
         --------
@@ -208,7 +208,7 @@ class PlanarTransform:
         return len(self.x)
 
     def __getitem__(self, index: Any) -> PlanarTransform:
-        """Some of an array of transforms, indexed as a NumPy array."""
+        """Select from an array of transforms, indexed like a NumPy array."""
         return PlanarTransform(self.x[index], self.z[index], self.yaw[index])
 
     def __repr__(self) -> str:
@@ -219,7 +219,7 @@ class PlanarTransform:
     # --- the group ----------------------------------------------------------------------
 
     def __matmul__(self, first: PlanarTransform) -> PlanarTransform:
-        """Composition: `first`, then this transform.
+        """Compose two transforms: `first`, then this one.
 
         Examples
         --------
@@ -234,13 +234,13 @@ class PlanarTransform:
         )
 
     def inverse(self) -> PlanarTransform:
-        """The transform back."""
+        """Return the inverse transform."""
         return PlanarTransform.from_complex(-np.exp(-1j * self.yaw) * self.floor, -self.yaw)
 
     # --- application --------------------------------------------------------------------
 
     def apply(self, points: ArrayLike) -> Array:
-        """Transformed points (..., 3); heights stay as they are."""
+        """Transform points (..., 3); heights do not change."""
         points = np.asarray(points, np.float64)
         floor = self.floor + self.rotation * floor_complex(points)
         height = np.broadcast_to(points[..., 1], floor.shape)
@@ -249,13 +249,13 @@ class PlanarTransform:
     def apply_to_poses(
         self, rotations: ArrayLike, root: ArrayLike
     ) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
-        """Transformed poses: rotations (T, J, 4) and root (T, 3), by one transform or by T."""
+        """Transform poses, rotations (T, J, 4) and root (T, 3); one transform or one per frame."""
         turned = np.array(rotations, np.float32)
         turned[:, 0] = rot.multiply(rot.yaw(self.yaw), turned[:, 0].astype(np.float64))
         return turned, self.apply(root).astype(np.float32)
 
     def apply_to_motion(self, motion: Motion) -> Motion:
-        """The motion as a whole, transformed; see `Motion.transform`."""
+        """Transform a whole motion; see `Motion.transform`."""
         return motion.transform(yaw=float(self.yaw), shift=(float(self.x), 0.0, float(self.z)))
 
 
@@ -266,6 +266,6 @@ def floor_complex(points: ArrayLike) -> Complex:
 
 
 def _arc(yaw: Array) -> Complex:
-    """Where one unit ahead leads while turning by `yaw`: (exp(i yaw) - 1) / (i yaw)."""
+    """End of an arc of unit length that turns by `yaw`: (exp(i yaw) - 1) / (i yaw)."""
     half = 0.5 * yaw
     return np.sinc(half / np.pi) * np.exp(1j * half)

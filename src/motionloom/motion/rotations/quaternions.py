@@ -5,7 +5,7 @@ other axes. Euler sequences are written as in BVH: ``"ZYX"`` lists the channels 
 right, and the rotation is the product of the three in that order (intrinsic; SciPy uses the same
 capital letters).
 
-The functions that end in ``_into`` are for Numba code: one rotation at a time, written to `out`.
+Functions whose name ends in ``_into`` are for Numba code: they write one rotation to `out`.
 """
 
 from __future__ import annotations
@@ -62,7 +62,7 @@ def inverse(q: ArrayLike) -> Array:
 
 
 def rotate(q: ArrayLike, vectors: ArrayLike) -> Array:
-    """Vectors turned by rotations.
+    """Rotate vectors.
 
     Parameters
     ----------
@@ -75,7 +75,7 @@ def rotate(q: ArrayLike, vectors: ArrayLike) -> Array:
 
     Examples
     --------
-    A quarter turn about the vertical takes the character's forward (+Z) to its left (+X):
+    A quarter turn about the vertical rotates the character's forward (+Z) to its left (+X):
 
     >>> rotate(from_axis_angle([0, 1, 0], np.pi / 2), [0, 0, 1]).round(6) + 0.0
     array([1., 0., 0.])
@@ -108,7 +108,7 @@ def normalize(q: ArrayLike) -> Array:
 
 
 def from_axis_angle(axis: ArrayLike, angle: ArrayLike) -> Array:
-    """Rotation by `angle` (...,) radians about `axis` (..., 3), which need not be unit."""
+    """Rotation by `angle` (...,) radians about `axis` (..., 3), which may have any length."""
     axis = np.asarray(axis, dtype=np.float64)
     half = 0.5 * np.asarray(angle, dtype=np.float64)[..., None]
     length = np.linalg.norm(axis, axis=-1, keepdims=True)
@@ -124,7 +124,7 @@ def from_euler(angles: ArrayLike, order: str) -> Array:
     angles : array_like, shape (..., N)
         Radians, one per letter of `order`.
     order : str
-        Axes from left to right, for example ``"ZYX"``; any length, any repetition.
+        Axes from left to right, for example ``"ZYX"``; any number of axes, with any repetition.
 
     Returns
     -------
@@ -168,8 +168,8 @@ def to_euler(q: ArrayLike, order: str) -> Array:
 
     Notes
     -----
-    The angles are read off two half-angle sums and differences of the quaternion's
-    components, without a matrix in between [1]_.
+    The angles follow from two half-angle sums and differences of the quaternion's components,
+    without an intermediate matrix [1]_.
 
     References
     ----------
@@ -187,7 +187,7 @@ def to_euler(q: ArrayLike, order: str) -> Array:
             f"order must be three axes of X, Y, Z with different neighbors; got {order!r}"
         )
     q = np.asarray(q, dtype=np.float64)
-    # The method is stated for extrinsic sequences; an intrinsic one is the reverse of it.
+    # The method is stated for extrinsic sequences; an intrinsic one is its reverse.
     i, j, k = (_AXIS[axis] for axis in reversed(order))
     proper = i == k
     if proper:
@@ -215,7 +215,7 @@ def to_euler(q: ArrayLike, order: str) -> Array:
 
 
 def _wrapped(angles: Array) -> Array:
-    """Angles within two turns brought to [-pi, pi]; those already there keep their bits."""
+    """Wrap angles within two turns to [-pi, pi]; angles already in range keep their exact bits."""
     turns = np.where(angles > np.pi, 1.0, 0.0) - np.where(angles < -np.pi, 1.0, 0.0)
     return np.clip(angles - 2.0 * np.pi * turns, -np.pi, np.pi)
 
@@ -268,14 +268,14 @@ def from_matrix(matrix: ArrayLike) -> Array:
 
 
 def between(a: ArrayLike, b: ArrayLike) -> Array:
-    """Shortest rotation (..., 4) that turns direction `a` (..., 3) onto direction `b`."""
+    """Shortest rotation (..., 4) from direction `a` (..., 3) to direction `b`."""
     a, b = np.asarray(a, dtype=np.float64), np.asarray(b, dtype=np.float64)
     a = a / np.linalg.norm(a, axis=-1, keepdims=True)
     b = b / np.linalg.norm(b, axis=-1, keepdims=True)
     a, b = np.broadcast_arrays(a, b)
     w = 1.0 + np.sum(a * b, axis=-1, keepdims=True)
     q = np.concatenate([w, cross(a, b)], axis=-1)
-    # Opposite directions: any half turn about an axis square to them will do.
+    # Opposite directions: any half turn about a perpendicular axis will do.
     helper = np.where(np.abs(a[..., :1]) < 0.9, [1.0, 0.0, 0.0], [0.0, 1.0, 0.0])
     axis = cross(a, helper)
     half_turn = np.concatenate([np.zeros_like(w), axis], axis=-1)
@@ -321,7 +321,7 @@ def slerp(a: ArrayLike, b: ArrayLike, t: ArrayLike) -> Array:
     b = np.where(dot < 0.0, -b, b)
     angle = np.arccos(np.clip(np.abs(dot), 0.0, 1.0))
     sine = np.sin(angle)
-    near = sine < 1e-6  # straight line and arc differ by less than rounding there
+    near = sine < 1e-6  # here the straight line and the arc differ by less than rounding
     safe = np.where(near, 1.0, sine)
     weight_a = np.where(near, 1.0 - t, np.sin((1.0 - t) * angle) / safe)
     weight_b = np.where(near, t, np.sin(t * angle) / safe)
@@ -329,7 +329,7 @@ def slerp(a: ArrayLike, b: ArrayLike, t: ArrayLike) -> Array:
 
 
 def unroll(q: ArrayLike) -> Array:
-    """Flip signs along the first axis so that neighbors lie in one hemisphere (T, ..., 4)."""
+    """Flip signs along the first axis so that neighbors (T, ..., 4) lie in one hemisphere."""
     q = np.array(q)
     if len(q) > 1:
         flips = np.where(np.sum(q[1:] * q[:-1], axis=-1) < 0.0, -1, 1)
@@ -345,19 +345,19 @@ def yaw(angle: ArrayLike) -> Array:
 
 
 def yaw_angle(q: ArrayLike) -> Array:
-    """Turn about +Y (...,) in radians, -pi to pi, nearest to each rotation (..., 4).
+    """Rotation about +Y (...,) in radians, -pi to pi, that is nearest to each rotation (..., 4).
 
     The twist part of the swing-twist decomposition: smooth as long as the body does not
     turn upside down.
     """
     q = np.asarray(q, dtype=np.float64)
     w, y = q[..., 0], q[..., 2]
-    return np.arctan2(2.0 * w * y, w * w - y * y)  # the double of the half angle's tangent
+    return np.arctan2(2.0 * w * y, w * w - y * y)  # twice the angle of the half-angle tangent
 
 
 @kernel
 def multiply_into(a, b, out):
-    """``out = a * b``, each (4,): first `b`, then `a`. `out` must be neither of them."""
+    """``out = a * b``, each (4,): first `b`, then `a`. `out` must not be one of them."""
     out[0] = a[0] * b[0] - a[1] * b[1] - a[2] * b[2] - a[3] * b[3]
     out[1] = a[0] * b[1] + a[1] * b[0] + a[2] * b[3] - a[3] * b[2]
     out[2] = a[0] * b[2] - a[1] * b[3] + a[2] * b[0] + a[3] * b[1]
@@ -366,8 +366,8 @@ def multiply_into(a, b, out):
 
 @kernel
 def rotate_into(q, v, out):
-    """``out``: the vector `v` (3,) rotated by `q` (4,); `out` may be `v`."""
-    # v + w t + u x t with t = 2 u x v: fewer products than by way of a matrix.
+    """Write to ``out`` the vector `v` (3,) rotated by `q` (4,); `out` may be `v`."""
+    # v + w t + u x t with t = 2 u x v: fewer products than with a matrix.
     tx = 2.0 * (q[2] * v[2] - q[3] * v[1])
     ty = 2.0 * (q[3] * v[0] - q[1] * v[2])
     tz = 2.0 * (q[1] * v[1] - q[2] * v[0])
@@ -379,14 +379,14 @@ def rotate_into(q, v, out):
 
 @kernel
 def log_into(q, out):
-    """``out``: the rotation vector (3,) of `q` (4,), of at most half a turn."""
-    # q and -q are the same rotation: the one with w >= 0 turns by at most half a turn.
+    """Write to ``out`` the rotation vector (3,) of `q` (4,), of at most half a turn."""
+    # q and -q are the same rotation; the one with w >= 0 rotates by at most half a turn.
     sign = 1.0 if q[0] >= 0.0 else -1.0
     square = q[1] * q[1] + q[2] * q[2] + q[3] * q[3]
     if square > 0.04:
         length = math.sqrt(square)
         factor = sign * 2.0 * math.atan2(length, sign * q[0]) / length
-    else:  # the series of asin(s) / s, good to eight digits up to 23 degrees
+    else:  # the series of asin(s) / s, accurate to eight digits up to 23 degrees
         factor = 1.0 + square * (
             1 / 6 + square * (3 / 40 + square * (15 / 336 + square * 105 / 3456))
         )
@@ -396,7 +396,7 @@ def log_into(q, out):
 
 @kernel
 def exp_into(v, out):
-    """``out``: the quaternion (4,) of the rotation vector `v` (3,)."""
+    """Write to ``out`` the quaternion (4,) of the rotation vector `v` (3,)."""
     angle = math.sqrt(v[0] * v[0] + v[1] * v[1] + v[2] * v[2])
     factor = math.sin(0.5 * angle) / angle if angle > 1e-8 else 0.5  # the limit at 0
     out[0] = math.cos(0.5 * angle)
@@ -405,7 +405,7 @@ def exp_into(v, out):
 
 @kernel
 def right_jacobian_into(v, out):
-    """``out`` (3, 3): ``exp(v + d) = exp(v) * exp(out @ d)`` for a small `d` (right Jacobian)."""
+    """Right Jacobian ``out`` (3, 3): ``exp(v + d) = exp(v) * exp(out @ d)`` for a small `d`."""
     # I - a [v] + b [v]^2 with the cross-product matrix [v]; a and b at 0 are their limits.
     x, y, z = v[0], v[1], v[2]
     square = x * x + y * y + z * z
@@ -427,6 +427,6 @@ def right_jacobian_into(v, out):
 def rotate_floor(c, s, x, z):
     """Floor position (x, z) after a rotation by `yaw`, given its cosine `c` and sine `s`.
 
-    `PlanarTransform` for kernels, which keep transforms as arrays of ``x, z, yaw``.
+    The counterpart of `PlanarTransform` for kernels, which use arrays of ``x, z, yaw``.
     """
     return c * x + s * z, c * z - s * x

@@ -1,1 +1,1 @@
-"""Transitions: where one motion of a graph may continue as another."""
+"""Transitions, at which playback of a graph switches from one motion to another."""

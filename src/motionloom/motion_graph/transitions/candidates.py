@@ -1,13 +1,13 @@
 """Transition candidates: pairs of frames at which two motions are similar.
 
-The error function of two motions is the distance between every frame of one and every frame of
-the other. It is computed in bands of rows, so that two takes of an hour need no more memory than
-two of a minute. Two methods find candidates on it:
+The error function of two motions is the distance between every frame of one and every frame of the
+other. It is computed in bands of rows, so that two takes of an hour need no more memory than two
+takes of a minute. Two methods find candidates in it:
 
 ``sectors``
-    The least error in every square sector, pruned by three conditions: it is below the threshold;
-    of neighboring minima only one is kept; and the mean error over the frames to be blended is
-    below the threshold, too.
+    The smallest error in every square sector, pruned by three conditions: the error is below the
+    threshold; only one of several neighboring minima is kept; and the mean error over the frames
+    to be blended is also below the threshold.
 ``minima``
     Every local minimum below the threshold (Kovar, Gleicher & Pighin 2002).
 
@@ -28,14 +28,14 @@ from numpy.typing import NDArray
 from motionloom.errors import InvalidInput
 from motionloom.features import FrameDistance
 
-BAND_CELLS = 4_000_000  # cells of a band: 32 MB in double precision
+BAND_CELLS = 4_000_000  # cells per band: 32 MB in double precision
 
 
 @dataclass(frozen=True)
 class Band:
-    """Rows from `row` and columns from `column` on of an error function.
+    """Part of an error function that starts at row `row` and column `column`.
 
-    `inner` are the rows that belong to this band alone; the others are its margin.
+    `inner` is the slice of rows that belong only to this band; the others are its margin.
     """
 
     row: int
@@ -52,18 +52,18 @@ def error_bands(
     multiple: int = 1,
     margin: int = 0,
 ) -> Iterator[Band]:
-    """Distances between all frames of two motions, band by band.
+    """Yield the distances between all frames of two motions, band by band.
 
     Parameters
     ----------
     distance : FrameDistance
     a, b : ndarray, shapes (M, D), (N, D)
-        Results of `distance.prepare`. Without `b`: `a` against itself, where each band starts at
-        its own row, as the error function is symmetric.
+        Results of `distance.prepare`. Without `b`, `a` is compared with itself; the error function
+        is then symmetric, and each band starts at the diagonal.
     multiple : int
-        Bands start at multiples of this many rows.
+        Bands start at multiples of this number of rows.
     margin : int
-        Rows of the neighboring bands that are included.
+        Number of rows of the neighboring bands to include.
 
     Examples
     --------
@@ -87,7 +87,7 @@ def error_bands(
 def error_function(
     distance: FrameDistance, a: NDArray[Any], b: NDArray[Any] | None = None
 ) -> NDArray[np.float32]:
-    """The whole error function, shape (M, N), in single precision; for short motions."""
+    """Return the whole error function (M, N) in single precision; for short motions."""
     columns = a if b is None else b
     out = np.empty((len(a), len(columns)), dtype=np.float32)
     for band in error_bands(distance, a, b):
@@ -108,20 +108,21 @@ Array = NDArray[np.float64]
 
 @dataclass(frozen=True, eq=False)
 class TransitionCandidates:
-    """n candidates for transitions between two motions.
+    """Candidates for transitions between two motions, n of them.
 
     Attributes
     ----------
     frames : ndarray of int64, shape (n, 2)
-        Frame of the first motion, frame of the second.
+        Frame of the first motion and frame of the second.
     errors : ndarray, shape (n,)
-        Frame distance there.
+        Frame distance at those frames.
     means : ndarray, shape (n,)
-        Mean distance over the frames that are blended.
+        Mean distance over the frames to be blended.
     sectors : ndarray of int64, shape (n, 2)
-        Sector along the first motion, sector along the second.
+        Sector along the first motion and sector along the second.
     examined : int
-        Sectors of the error function; of a motion against itself, those on and above the diagonal.
+        Number of sectors of the error function; for a motion against itself, those on and above
+        the diagonal.
     """
 
     frames: Ints
@@ -135,11 +136,11 @@ class TransitionCandidates:
 
     @property
     def scores(self) -> Array:
-        """The least threshold that each candidate passes, shape (n,)."""
+        """Smallest threshold that each candidate passes, shape (n,)."""
         return np.maximum(self.errors, self.means)
 
     def select(self, mask: NDArray[Any]) -> TransitionCandidates:
-        """Candidates by mask (n,) or by index."""
+        """Select candidates by mask (n,) or by index."""
         return replace(
             self,
             frames=self.frames[mask],
@@ -151,7 +152,7 @@ class TransitionCandidates:
 
 @dataclass(frozen=True)
 class Pruning:
-    """Number of candidates left after each condition."""
+    """Number of candidates that remain after each condition."""
 
     sectors: int
     below_threshold: int
@@ -169,28 +170,29 @@ def transition_candidates(
     blend: int = 12,
     apart: int = 15,
 ) -> TransitionCandidates:
-    """All candidates of two motions, before a threshold is applied.
+    """Find all candidates of two motions, before a threshold is applied.
 
     Parameters
     ----------
     distance : FrameDistance
     a, b : ndarray, shapes (M, D), (N, D)
-        Results of `distance.prepare`. Without `b`: `a` against itself; candidates within `apart`
-        frames of the diagonal are left out, and of each candidate and its mirror image the one with
-        the earlier frame first is returned.
+        Results of `distance.prepare`. Without `b`, `a` is compared with itself: candidates within
+        `apart` frames of the diagonal are excluded, and each pair of mirrored candidates is
+        returned once, with the earlier frame first.
     method : {"sectors", "minima"}
     sector : int
-        Frames along each side of a sector.
+        Number of frames along each side of a sector.
     blend : int
-        Frames that are blended around a candidate; all of them must lie in both motions.
+        Number of frames that are blended around a candidate; all of them must exist in both
+        motions.
     apart : int
-        Least distance from the diagonal, in frames.
+        Minimum distance from the diagonal, in frames.
     """
     if method not in METHODS:
         raise InvalidInput(f"method must be one of {', '.join(METHODS)}; got {method!r}")
-    found: list[tuple[Ints, Array]] = []
+    parts: list[tuple[Ints, Array]] = []
     columns = len(a if b is None else b)
-    margin = 0 if method == "sectors" else 1  # a minimum is found by its neighboring rows
+    margin = 0 if method == "sectors" else 1  # local minima are detected from neighboring rows
     for band in error_bands(distance, a, b, multiple=sector, margin=margin):
         cells = np.where(np.isnan(band.cells), np.inf, band.cells)
         _forbid(cells, band.row, band.column, len(a), columns, blend, apart if b is None else None)
@@ -198,13 +200,13 @@ def transition_candidates(
             candidates, errors = _sector_minima(cells, sector)
         else:
             candidates, errors = _local_minima(cells, band.inner)
-        found.append((candidates + np.array([band.row, band.column], np.int64), errors))
+        parts.append((candidates + np.array([band.row, band.column], np.int64), errors))
     frames = (
-        np.concatenate([candidates for candidates, _ in found])
-        if found
+        np.concatenate([candidates for candidates, _ in parts])
+        if parts
         else np.zeros((0, 2), np.int64)
     )
-    errors = np.concatenate([errors for _, errors in found]) if found else np.zeros(0)
+    errors = np.concatenate([errors for _, errors in parts]) if parts else np.zeros(0)
     means = mean_errors(distance, a, a if b is None else b, frames, blend)
     high, wide = -(-len(a) // sector), -(-columns // sector)
     examined = high * (high + 1) // 2 if b is None else high * wide
@@ -218,13 +220,13 @@ def pruned(
     method: Method = "sectors",
     blend: int = 12,
 ) -> tuple[TransitionCandidates, Pruning]:
-    """Candidates below a threshold, and the number that each condition left.
+    """Return the candidates below a threshold, and how many remain after each condition.
 
     Parameters
     ----------
     candidates : TransitionCandidates
     threshold : float
-        In the unit of the distance.
+        Threshold in the unit of the distance.
     method, blend
         As in `transition_candidates`.
     """
@@ -235,7 +237,7 @@ def pruned(
 
 
 def _forbid(cells, row, column, rows, columns, blend, apart) -> None:
-    """Set cells to infinity where no blend fits, or where a motion would meet itself."""
+    """Set cells to infinity where a blend does not fit or is too close to the diagonal."""
     before, after = blend // 2, blend - blend // 2
     i = np.arange(row, row + cells.shape[0])
     j = np.arange(column, column + cells.shape[1])
@@ -246,7 +248,7 @@ def _forbid(cells, row, column, rows, columns, blend, apart) -> None:
 
 
 def _sector_minima(cells: Array, sector: int) -> tuple[Ints, Array]:
-    """Frames and error of the least cell of each sector that has a finite one."""
+    """Frames and error of the smallest cell of each sector that has a finite one."""
     high, wide = (-(-side // sector) for side in cells.shape)
     padded = np.full((high * sector, wide * sector), np.inf, dtype=cells.dtype)
     padded[: cells.shape[0], : cells.shape[1]] = cells
@@ -271,7 +273,7 @@ def _local_minima(cells: Array, inner: slice) -> tuple[Ints, Array]:
 
 
 def inside(frames: Ints, source: int, target: int, blend: int) -> NDArray[np.bool_]:
-    """Whether all frames that are blended around `frames` (n, 2) exist, shape (n,)."""
+    """Return a mask (n,): True where all frames to be blended around `frames` (n, 2) exist."""
     ends = np.array([source, target]) - (blend - blend // 2)
     return np.all((frames >= blend // 2) & (frames <= ends), axis=1)
 
@@ -279,7 +281,7 @@ def inside(frames: Ints, source: int, target: int, blend: int) -> NDArray[np.boo
 def mean_errors(
     distance: FrameDistance, a: NDArray[Any], b: NDArray[Any], frames: Ints, blend: int
 ) -> Array:
-    """Mean distance over the `blend` frames around each of `frames` (n, 2), shape (n,)."""
+    """Mean distance (n,) over the `blend` frames around each of `frames` (n, 2)."""
     if not len(frames):
         return np.zeros(0)
     steps = np.arange(-(blend // 2), blend - blend // 2)
@@ -292,11 +294,11 @@ def mean_errors(
 
 
 def _doubled(candidates: TransitionCandidates, near: int) -> NDArray[np.bool_]:
-    """Candidates that a neighboring sector has too, shape (n,).
+    """Return a mask (n,) of the candidates that a neighboring sector also has.
 
-    With the first motion from left to right and the second from top to bottom, candidates are
-    visited from top right to bottom left. One that has another within `near` frames in a sector not
-    yet visited is dropped, so that of each cluster the one at the bottom left stays.
+    If the first motion runs from left to right and the second from top to bottom, candidates are
+    visited from top right to bottom left. A candidate is dropped if a sector that was not visited
+    yet has another one within `near` frames. The bottom left candidate of each cluster remains.
     """
     at = {(int(i), int(j)): k for k, (i, j) in enumerate(candidates.sectors)}
     out = np.zeros(len(candidates), dtype=bool)

@@ -1,9 +1,9 @@
-"""Foot support: which feet are in contact, and which foot strikes next.
+"""Foot support: the feet in contact, and the foot that strikes next.
 
-Poses may be similar while the feet disagree: one walker is about to put down the left foot, the
-other has just done so. A transition there skips a step. Two frames may be joined only if the same
-feet are in contact in both, and if the last foot strike before one and the next strike after the
-other are of different feet.
+Two poses may be similar although the feet disagree: one walker is about to put down the left foot,
+the other has just done so. A transition between them skips a step. Two frames may be connected
+only if the same feet are in contact in both, and if the last foot strike before one frame and the
+next strike after the other are by different feet.
 """
 
 from __future__ import annotations
@@ -19,20 +19,20 @@ from motionloom.motion.segment import intervals
 
 Mask = NDArray[np.bool_]
 
-_GAP = 0.15  # seconds: a shorter lift of a foot is no step
-_SHARE = 0.17  # of the blended frames in which contacts may differ
+_GAP = 0.15  # seconds: a shorter lift of a foot does not count as a step
+_SHARE = 0.17  # share of the blended frames in which contacts may differ
 
 
 @dataclass(frozen=True, eq=False)
 class FootSupport:
-    """Foot contacts of one motion of T frames.
+    """Foot contacts of a motion with T frames.
 
     Attributes
     ----------
     parts : ndarray of bool, shape (T, 4)
         Contacts in the order of `motionloom.motion.feet.contacts.FOOT_PARTS`.
     standing : ndarray of bool, shape (T, 2)
-        Whether the left and the right foot are in contact.
+        True where the left and the right foot are in contact.
     last, next : ndarray of int8, shape (T,)
         Foot (0 left, 1 right) of the last strike up to and including a frame, and of the next
         strike after it; -1 if there is none.
@@ -45,7 +45,7 @@ class FootSupport:
 
     @classmethod
     def of(cls, motion: Motion) -> FootSupport:
-        """Foot support of a motion.
+        """Detect the foot support of a motion.
 
         Examples
         --------
@@ -72,16 +72,16 @@ class FootSupport:
 
 
 def agreement(a: FootSupport, b: FootSupport, frames: NDArray[np.int64], blend: int) -> Mask:
-    """Whether a transition at each of `frames` (n, 2) keeps the sequence of steps, shape (n,).
+    """Return a mask (n,): True where a transition at `frames` keeps the sequence of steps.
 
-    Checked in both directions.
+    Both directions are checked.
 
     Parameters
     ----------
     a, b : FootSupport
     frames : ndarray of int64, shape (n, 2)
     blend : int
-        Frames that are blended around each.
+        Number of frames that are blended around each frame.
     """
     i, j = frames[:, 0], frames[:, 1]
     same = np.all(a.standing[i] == b.standing[j], axis=1)
@@ -92,12 +92,12 @@ def agreement(a: FootSupport, b: FootSupport, frames: NDArray[np.int64], blend: 
 
 
 def alternates(last: NDArray[np.int8], following: NDArray[np.int8]) -> Mask:
-    """Whether the last foot strike and the next one are of different feet."""
+    """Return whether the last foot strike and the next one are by different feet."""
     return (last != following) | (last < 0)
 
 
 def _without_gaps(mask: Mask, shortest: float) -> Mask:
-    """The mask with gaps of fewer than `shortest` frames closed."""
+    """Close gaps of fewer than `shortest` frames in a mask."""
     closed = mask.copy()
     for start, end in intervals(~mask):
         if 0 < start and end < len(mask) and end - start < shortest:

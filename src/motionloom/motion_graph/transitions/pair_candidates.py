@@ -1,7 +1,8 @@
-"""Transition candidates of all pairs of motions, in worker processes.
+"""Find the transition candidates of all pairs of motions in worker processes.
 
-Searching the error function of every pair is nearly all the work of building a motion graph.
-Workers get names of motions, read them from the library, and return the few candidates found.
+Searching the error function of every pair takes nearly all the time of building a motion graph.
+Workers receive names of motions, read the motions from the library, and return the few candidates
+they find.
 """
 
 from __future__ import annotations
@@ -25,10 +26,10 @@ from motionloom.motion_graph.transitions.candidates import (
 from motionloom.parallel import Progress, one_thread
 from motionloom.store.store import Store
 
-MAX_TASK_CELLS = 100_000_000  # cells of one task, at most: some seconds of work
-MIN_TASK_CELLS = 10_000_000  # cells of one task, at least: dispatching it costs little beside
+MAX_TASK_CELLS = 100_000_000  # maximum cells per task: a few seconds of work
+MIN_TASK_CELLS = 10_000_000  # minimum cells per task: dispatching costs little in comparison
 _TASKS_PER_WORKER = 8
-_WORTH_A_POOL = 150_000_000  # cells; for fewer, starting processes takes longer
+_WORTH_A_POOL = 150_000_000  # cells; with fewer, starting processes takes longer than the work
 
 Pair = tuple[int, int]
 
@@ -37,14 +38,14 @@ Pair = tuple[int, int]
 class LibraryMotions:
     """Motions of a library by number, conformed to the first.
 
-    Numbers beyond the names are those of the same motions mirrored.
+    Numbers beyond the names refer to mirrored copies of the same motions.
     """
 
     library: Store
     names: tuple[str, ...]
 
     def motions(self, numbers: Sequence[int]) -> dict[int, Motion]:
-        """Some of the motions."""
+        """Load the motions with these numbers."""
         names = {n: self.names[n % len(self.names)] for n in numbers}
         self.library.fetch([self.names[0], *names.values()])
         first = self.library[self.names[0]]
@@ -56,7 +57,7 @@ class LibraryMotions:
 
 
 def mirrored(motion: Motion) -> Motion:
-    """A motion with left and right exchanged, by the name ``NAME_mirrored``."""
+    """Return a motion with left and right exchanged, named ``NAME_mirrored``."""
     return replace(motion.mirror(), name=f"{motion.name}_mirrored")
 
 
@@ -69,19 +70,19 @@ def pair_candidates(
     workers: int | None = None,
     progress: Progress | None = None,
 ) -> dict[Pair, TransitionCandidates]:
-    """Candidates of every pair of motions, each motion with itself included.
+    """Find the candidates of every pair of motions, including each motion with itself.
 
     Parameters
     ----------
     motions : sequence of Motion
-        With one skeleton and frame rate.
+        Motions with one skeleton and frame rate.
     distance : FrameDistance
     options : dict
         Options of `transition_candidates`.
     stored : LibraryMotions, optional
-        Where workers find the same motions. Without it all work is done in this process.
+        Where workers find the same motions. Without it, all work is done in this process.
     workers : int, optional
-        Processes. Default: one per core, or none for little work.
+        Number of worker processes. Default: one per core, or none for small jobs.
     progress : callable, optional
         Called with the number of pairs done since the last call.
     """
@@ -110,7 +111,7 @@ def pair_candidates(
 
 
 class _PreparedMotions:
-    """Prepared rows of motions, by number; each computed once per process."""
+    """Prepared rows of motions by number, each computed once per process."""
 
     def __init__(
         self,
@@ -123,7 +124,7 @@ class _PreparedMotions:
         self._made: dict[int, NDArray[Any]] = {}
 
     def of(self, numbers: Sequence[int]) -> dict[int, NDArray[Any]]:
-        """Rows of some motions."""
+        """Return the rows of the motions with these numbers."""
         new = [n for n in numbers if n not in self._made]
         if self._motions is not None:
             motions = {n: self._motions[n] for n in new}
@@ -150,7 +151,7 @@ def _task_candidates(
 
 
 def _tasks(lengths: Sequence[int]) -> list[tuple[Pair, ...]]:
-    """All pairs, grouped into tasks for one worker each.
+    """Group all pairs into tasks for one worker each.
 
     Examples
     --------

@@ -1,17 +1,17 @@
-"""Transitions between the motions of a set.
+"""Find the transitions between the motions of a set.
 
 Transition candidates become transitions if
 
 - the same feet are in contact, so that no step is skipped (see `foot_support`);
 - the transition moves no joint more abruptly than the motions themselves do.
 
-The largest frame distance is given, or the least one that yields the wanted number of transitions
-per minute. As takes are most similar to themselves, that may cut off some motions; for these the
-limit is relaxed step by step.
+The maximum frame distance is set by the user, or it is the smallest distance that yields the
+requested number of transitions per minute. Takes are most similar to themselves, so this may cut
+off some motions. The limit is relaxed step by step for those.
 
-A transition at frames (i, j) blends the k frames around i with those around j, so that the frames
-that are most similar are blended half and half. Kravcevich (2014, section 4.6) blends A_i to
-A_(i+k-1) with B_(j-k+1) to B_j instead (`window_centers`).
+A transition at frames (i, j) blends the k frames around i with those around j, so that the most
+similar frames are blended half and half. Kravcevich (2014, section 4.6) instead blends A_i to
+A_(i+k-1) with B_(j-k+1) to B_j (see `window_centers`).
 """
 
 from __future__ import annotations
@@ -50,20 +50,20 @@ _LOOSER = np.array([1.25, 1.6, 2.0, 2.5, 3.0, 4.0])  # factors by which a thresh
 
 @dataclass(frozen=True, eq=False)
 class Transitions:
-    """n directed transitions.
+    """Directed transitions, n of them.
 
     Attributes
     ----------
     source, target : ndarray of int64, shape (n, 2)
-        Motion and frame in the middle of the blend.
+        Motion, and frame in the middle of the blend.
     errors, means : ndarray, shape (n,)
-        Frame distance there, and its mean over the blended frames.
+        Frame distance at that frame, and its mean over the blended frames.
     transforms : ndarray, shape (n, 3)
         Planar transform ``x, z, yaw`` from the target motion to the source motion.
     accelerations : ndarray, shape (n,)
-        Largest acceleration of a joint during the transition, m/s^2.
+        Largest acceleration of a joint during the transition, in m/s^2.
     blend : int
-        Frames that are blended.
+        Number of frames that are blended.
 
     Examples
     --------
@@ -85,16 +85,16 @@ class Transitions:
 
     @cached_property
     def leave(self) -> Ints:
-        """Motion and first frame that is blended away, shape (n, 2)."""
+        """Source motion and its first blended frame, shape (n, 2)."""
         return self.source - np.array([0, self.blend // 2], np.int64)
 
     @cached_property
     def enter(self) -> Ints:
-        """Motion and first frame of the target alone, shape (n, 2)."""
+        """Target motion and its first frame after the blend, shape (n, 2)."""
         return self.target + np.array([0, self.blend - self.blend // 2], np.int64)
 
     def select(self, mask: NDArray[Any]) -> Transitions:
-        """Transitions by mask (n,) or by index."""
+        """Select transitions by mask (n,) or by index."""
         return replace(
             self,
             source=self.source[mask],
@@ -107,7 +107,7 @@ class Transitions:
 
     @classmethod
     def joined(cls, parts: Sequence[Transitions]) -> Transitions:
-        """Transitions of several, at least one, concatenated."""
+        """Concatenate the transitions of one or more parts."""
 
         def every(name: str) -> NDArray[Any]:
             return np.concatenate([getattr(part, name) for part in parts])
@@ -124,14 +124,14 @@ class Transitions:
 
 
 def window_centers(frames: Ints, blend: int, window: str = "centered") -> tuple[Ints, Ints]:
-    """Middle frames of the blends of transitions at frames (i, j) of motions A and B.
+    """Return the middle frames of the blends of transitions at frames (i, j) of A and B.
 
     Parameters
     ----------
     frames : ndarray of int64, shape (n, 2)
-        Frame i of A, frame j of B.
+        Frame i of A and frame j of B.
     blend : int
-        Frames that are blended, k.
+        Number of frames that are blended, k.
     window : {"centered", "kr14"}
         Frames that are blended: those around i with those around j; or, as in Kravcevich 2014,
         section 4.6, A_i to A_(i+k-1) with B_(j-k+1) to B_j.
@@ -139,8 +139,8 @@ def window_centers(frames: Ints, blend: int, window: str = "centered") -> tuple[
     Returns
     -------
     there, back : ndarray of int64, shape (n, 2)
-        Source and target frame of the transitions from A to B, and from B to A, for which i and j
-        change places (section 4.8).
+        Source and target frames of the transitions from A to B, and of those from B to A, where i
+        and j are swapped (section 4.8).
 
     Examples
     --------
@@ -158,7 +158,7 @@ def window_centers(frames: Ints, blend: int, window: str = "centered") -> tuple[
 
 @dataclass(frozen=True)
 class TransitionReport:
-    """Transitions found, and counts of those rejected."""
+    """Transitions found, and the number of rejected ones."""
 
     transitions: Transitions
     threshold: float
@@ -178,7 +178,7 @@ def find_transitions(
     workers: int | None = None,
     progress: Progress | None = None,
 ) -> TransitionReport:
-    """All transitions between motions of one skeleton and frame rate, in both directions.
+    """Find all transitions, in both directions, between motions of one skeleton and frame rate.
 
     Parameters
     ----------
@@ -192,9 +192,11 @@ def find_transitions(
     """
     window = settings.rules.window or "centered"
     if window == "directed":
-        raise InvalidInput("window directed is for transitions of a file")
+        raise InvalidInput("window directed only applies to transitions from a file")
     if window == "kr14" and settings.rules.match_feet:
-        raise InvalidInput("window kr14 needs match_feet off: feet are compared around (i, j)")
+        raise InvalidInput(
+            "window kr14 requires match_feet off, because feet are compared around (i, j)"
+        )
     fps = motions[0].fps
     blend = max(round(settings.rules.blend_seconds * fps), 2)
     sector = max(round(settings.sector_seconds * fps), blend)
@@ -209,32 +211,32 @@ def find_transitions(
         progress=progress,
     )
     agree = {
-        (a, b): agreement(foot_supports[a], foot_supports[b], found.frames, blend)
+        (a, b): agreement(foot_supports[a], foot_supports[b], group.frames, blend)
         if settings.rules.match_feet
-        else np.ones(len(found), dtype=bool)
-        for (a, b), found in candidates.items()
+        else np.ones(len(group), dtype=bool)
+        for (a, b), group in candidates.items()
     }
-    good = {pair: found.select(agree[pair]) for pair, found in candidates.items()}
+    good = {pair: group.select(agree[pair]) for pair, group in candidates.items()}
     threshold = settings.max_distance
     if threshold is None:
         minutes = sum(len(motion) for motion in motions) / fps / 60.0
         threshold = _threshold(good, max(round(settings.per_minute * minutes), 1), options)
     prunings, foul = {}, 0
-    for (a, b), found in candidates.items():
-        alike, prunings[a, b] = pruned(found, threshold, **options)
+    for (a, b), group in candidates.items():
+        alike, prunings[a, b] = pruned(group, threshold, **options)
         if settings.rules.match_feet:
             foul += int(np.sum(~agreement(foot_supports[a], foot_supports[b], alike.frames, blend)))
     maker = _Maker(motions, foot_supports, blend, settings.rules.smooth, window)
-    left = {pair: pruned(found, threshold, **options)[0] for pair, found in good.items()}
-    made = {pair: maker.made(pair, found) for pair, found in left.items()}
+    left = {pair: pruned(group, threshold, **options)[0] for pair, group in good.items()}
+    made = {pair: maker.made(pair, group) for pair, group in left.items()}
     loosest = 1.0 if settings.max_distance is not None else settings.rules.connect
     for factor in _LOOSER[loosest >= _LOOSER]:
         lonely = _cut_off(len(motions), made)
         if not lonely:
             break
-        for pair, found in good.items():
-            if lonely & set(pair) and found.scores.min(initial=np.inf) <= factor * threshold:
-                made[pair] = maker.made(pair, pruned(found, factor * threshold, **options)[0])
+        for pair, group in good.items():
+            if lonely & set(pair) and group.scores.min(initial=np.inf) <= factor * threshold:
+                made[pair] = maker.made(pair, pruned(group, factor * threshold, **options)[0])
     whole = Transitions.joined(list(made.values()))
     if settings.rules.bridge and len(whole):
         lengths = [len(motion) for motion in motions]
@@ -255,24 +257,24 @@ def transitions_at(
     window: str = "centered",
     mirror: bool = True,
 ) -> TransitionReport:
-    """Transitions at given frames.
+    """Create transitions at given frames.
 
     Parameters
     ----------
     motions : sequence of Motion
-        With one skeleton and frame rate.
+        Motions with one skeleton and frame rate.
     distance : FrameDistance
     candidates : mapping of (int, int) to ndarray of int64, shape (n, 2)
-        Frames for each pair of motions, at least one pair; those too near an end for a blend are
-        left out.
+        Frames for each pair of motions, at least one pair. Frames too close to an end for a blend
+        are skipped.
     blend : int
-        Frames that are blended.
+        Number of frames that are blended.
     smooth : float, optional
         As in `TransitionSettings`. Default: no limit.
     window : {"centered", "kr14"}
         As in `window_centers`.
     mirror : bool
-        Also make the transitions from the second motion of a pair to the first.
+        Also create the transitions from the second motion of a pair to the first.
     """
     used = sorted({number for pair in candidates for number in pair})
     rows = {n: distance.prepare(motions[n]) for n in used}
@@ -304,7 +306,7 @@ def blended(
     target: Ints,
     blend: int,
 ) -> Transition:
-    """The frames of one transition from `source` (2,) to `target` (2,), motion and frame each."""
+    """Blend the transition from `source` to `target`, each a motion and a frame (2,)."""
     windows = []
     for motion, frame in (source, target):
         part = slice(int(frame) - blend // 2, int(frame) - blend // 2 + blend)
@@ -315,17 +317,17 @@ def blended(
 
 
 def _threshold(good: dict[tuple[int, int], TransitionCandidates], wanted: int, options) -> float:
-    """The least threshold that leaves `wanted` candidates, or all there are."""
-    scores = {pair: found.scores for pair, found in good.items() if len(found)}
+    """Return the smallest threshold that leaves `wanted` candidates, or all if there are fewer."""
+    scores = {pair: group.scores for pair, group in good.items() if len(group)}
     if not scores:
         return 0.0
     steps = np.unique(np.concatenate(list(scores.values())))
-    best = {pair: float(found.min()) for pair, found in scores.items()}
+    best = {pair: float(group.min()) for pair, group in scores.items()}
     low, high = 0, len(steps) - 1
     while low < high:
         middle = (low + high) // 2
         alike = (good[pair] for pair, score in best.items() if score <= steps[middle])
-        left = sum(len(pruned(found, steps[middle], **options)[0]) for found in alike)
+        left = sum(len(pruned(group, steps[middle], **options)[0]) for group in alike)
         low, high = (low, middle) if left >= wanted else (middle + 1, high)
     return float(steps[low])
 
@@ -338,7 +340,7 @@ def _cut_off(count: int, made: dict[tuple[int, int], Transitions]) -> set[int]:
 
 
 class _Maker:
-    """Computes the transition at each candidate once, and counts those that are too abrupt."""
+    """Computes the transition at each candidate once and counts those that are too abrupt."""
 
     def __init__(
         self, motions, foot_supports, blend: int, smooth: float | None, window: str = "centered"
@@ -349,7 +351,7 @@ class _Maker:
         self._known: dict[tuple[int, ...], tuple[NDArray[np.float64], float]] = {}
 
     def made(self, pair: tuple[int, int], candidates: TransitionCandidates) -> Transitions:
-        """Transitions there and back at the candidates of a pair of motions."""
+        """Return the transitions in both directions at the candidates of a pair of motions."""
         ways = window_centers(candidates.frames, self.blend, self.window)
         parts = []
         for (a, b), frames in zip((pair, pair[::-1]), ways, strict=True):
@@ -365,7 +367,7 @@ class _Maker:
         errors: NDArray[np.float64],
         means: NDArray[np.float64],
     ) -> Transitions:
-        """Transitions from the first motion of a pair to the second, that are smooth enough."""
+        """Return the transitions from the first motion of a pair to the second that are smooth."""
         planned = Transitions(
             np.column_stack([np.full(len(frames), pair[0]), frames[:, 0]]),
             np.column_stack([np.full(len(frames), pair[1]), frames[:, 1]]),
@@ -392,10 +394,10 @@ class _Maker:
         return planned.select(good)
 
     def _usual(self, source: int, target: int) -> float:
-        """Acceleration that a transition between two motions is compared with, m/s^2.
+        """Acceleration that a transition between two motions is compared with, in m/s^2.
 
-        That of the whole set or of the livelier of the two motions, whichever is less: among
-        runs, a walk must not jerk as runs do.
+        This is the smaller of the acceleration of the whole set and that of the livelier of the
+        two motions: a walk among runs must not jerk as runs do.
         """
         whole, each = self._accelerations
         return min(whole, max(each[source], each[target]))
@@ -413,7 +415,7 @@ def _usual(motions: Sequence[Motion]) -> float:
 
 
 def _abruptness(motions, planned: Transitions, k: int, made: Transition) -> float:
-    """Largest joint acceleration over a transition and the frames beside it, m/s^2."""
+    """Largest joint acceleration over a transition and the adjacent frames, in m/s^2."""
     (a, leave), (b, enter) = planned.leave[k], planned.enter[k]
     before, after = motions[a], motions[b]
     beside = max(round(0.25 * before.fps) - planned.blend // 2 + 2, 2)

@@ -1,1 +1,1 @@
-"""Walks through a motion graph: routes are planned, played, and judged."""
+"""Walks through a motion graph: planning, playing and rating routes."""

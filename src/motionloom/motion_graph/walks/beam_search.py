@@ -1,4 +1,4 @@
-"""Beam search for the route of least cost through a motion graph, in order of progress."""
+"""Beam search for the route with the lowest cost through a motion graph."""
 
 from __future__ import annotations
 
@@ -20,28 +20,28 @@ from motionloom.ragged import offsets_of
 if TYPE_CHECKING:
     from motionloom.motion_graph.graph import MotionGraph
 
-_WIDTH = 96  # branches followed at each stage
+_WIDTH = 96  # branches that are followed at each stage
 _STARTS = 200  # start frames that are tried
 _HORIZON = 4.0  # seconds that a motion is followed before it must be left
-_SMOOTHING = 0.2  # seconds: the sway of a walking body is no progress
-_STAGE = 0.25  # meters of a stage along a path
+_SMOOTHING = 0.2  # seconds: the sway of a walking body does not count as progress
+_STAGE = 0.25  # length of a stage along a path, in meters
 _STAGE_SECONDS = 0.15
-_LOOK_AHEAD = 0.7  # meters along a path, or seconds along a guide, of the point steered for
-_STEERS = 2.5  # 1/s: rate of turning toward it
+_LOOK_AHEAD = 0.7  # distance to the point steered for: meters on a path, seconds on a guide
+_STEERS = 2.5  # 1/s: rate of turning toward that point
 _ONSET = 0.15  # seconds to full turning
-# m/s^2: largest centripetal acceleration that is added by turning the body; a runner does not
-# lean into the bend of a straight run.
+# m/s^2: maximum centripetal acceleration that turning the body may add. A runner in a straight run
+# does not lean into a bend.
 _SIDEWAYS = 2.0
 _SLOWEST = 0.25  # m/s: slower progress along a path is abandoned
-# A route along a path that has walked farther than this many times its progress, and some meters
-# more, makes a lap and is abandoned.
+# A route along a path is abandoned as a lap if its length exceeds this multiple of its progress by
+# some meters.
 _DETOUR, _SLACK = 1.2, 1.5
 
-# Costs of a frame, in square meters: constant, motion without the wanted label, distance from
-# the guide, turning by 1 rad/s; and of the last frame: distance and heading from the goal.
+# Costs of a frame, in square meters: constant, missing label, distance from the guide, turning by
+# 1 rad/s. Costs of the last frame: distance and heading from the goal.
 _TIME, _LABEL, _GUIDE, _TURN, _GOAL, _FACING = 0.002, 1.0, 0.02, 0.03, 30.0, 8.0
-# And of a transition, for each second that its target has been played before. With 0.02 the beam
-# prefers takes that stand still to those that walk along the path, and finds no route.
+# Cost of a transition for each second that its target was played before. With 0.02, the beam
+# prefers takes that stand still to takes that walk along the path, and finds no route.
 _REPEAT = 0.003
 
 
@@ -62,13 +62,13 @@ class _Ground:
             smooth = gaussian_smooth(both, _SMOOTHING * motion.fps)
             paths.append(smooth[:, 0] + 1j * smooth[:, 1])
             headings.append(motion.headings())
-        offsets = offsets_of([len(one) for one in graph.motions])
+        offsets = offsets_of([len(motion) for motion in graph.motions])
         return cls(np.concatenate(paths), np.concatenate(headings), offsets)
 
 
 @dataclass
 class _Branch:
-    """A partial route: at a frame of a motion, in the middle of the transition that led there."""
+    """Partial route that ends at a frame of a motion, in the middle of the last transition."""
 
     cost: float
     motion: int
@@ -92,16 +92,16 @@ def best_route(
     start: tuple[int, int] | None,
     progress: Progress | None = None,
 ) -> Route:
-    """The route of least cost among those that the beam keeps.
+    """Return the route with the lowest cost among those that the beam keeps.
 
     Parameters
     ----------
     graph : MotionGraph
     goal : Goal
     rng : Generator
-        Draws the start frames.
+        Random generator for the start frames.
     start : (int, int), optional
-        Motion and frame to start from. Default: any.
+        Motion and frame to start from. Default: any frame.
     progress : callable, optional
         Called with the number of branches followed since the last call.
 
@@ -128,18 +128,18 @@ def best_route(
             ended, further = _followed(graph, ground, goal, branch)
             if ended is not None and (best is None or ended[0] < best[0]):
                 best = (ended[0], branch, ended[1])
-            for one in further:
-                if one.time > latest:
+            for extended in further:
+                if extended.time > latest:
                     continue
-                place = max(_stage(goal, graph.fps, one), stage + 1)
+                place = max(_stage(goal, graph.fps, extended), stage + 1)
                 if place not in stages:
                     stages[place] = []
                     heapq.heappush(queue, place)
-                stages[place].append(one)
+                stages[place].append(extended)
     if best is None:
         raise NoRoute(
-            "no route through the graph reaches the goal: its motions do not go that far. Add "
-            "walking motions, or start elsewhere"
+            "no route through the graph reaches the goal, because its motions do not go that far. "
+            "Add walking motions, or start at another frame"
         )
     return _route(graph, ground, goal, *best)
 
@@ -169,7 +169,7 @@ def _beginnings(graph, ground: _Ground, goal: Goal, rng, start) -> list[_Branch]
 
 
 def _followed(graph: MotionGraph, ground: _Ground, goal: Goal, branch: _Branch):
-    """Cost and frame at which a branch ends, if it does; and the branches that continue it."""
+    """Return the cost and frame at which a branch ends, if it does, and the branches after it."""
     half = graph.transitions.blend // 2
     frames, which = graph.departures(branch.motion, branch.free)
     trace = _traced(graph, ground, goal, branch)
@@ -185,7 +185,7 @@ def _followed(graph: MotionGraph, ground: _Ground, goal: Goal, branch: _Branch):
     elif stop >= 0 and len(goal.path):  # past the end of the path within a blend
         ended = (branch.cost + trace.costs[stop], branch.free)
     if len(goal.path):
-        traced = slice(None if stop < 0 else stop + 1)  # what follows was not written
+        traced = slice(None if stop < 0 else stop + 1)  # later frames were not written
         lap = trace.walked[traced] > _DETOUR * trace.progress[traced] + _SLACK
         if ended is not None and lap[stop]:
             ended = None
@@ -225,7 +225,7 @@ def _followed(graph: MotionGraph, ground: _Ground, goal: Goal, branch: _Branch):
 
 
 class _Trace(NamedTuple):
-    """What happens along a segment, frame by frame; `stop` is the frame at which it ends, or -1."""
+    """State along a segment, frame by frame; `stop` is the frame at which it ends, or -1."""
 
     costs: NDArray[np.float64]
     progress: NDArray[np.float64]
@@ -260,14 +260,15 @@ def _trace(
 ):  # fmt: skip
     """Kernel of `_traced`: the path `floor`, transformed and steered along the goal path.
 
-    Floor positions are complex, ``z + ix``: `floor` (T,) of the hips, goal `path` (P,) with points
-    `STEP` meters apart and `guide` (G,) with one point per frame, either empty if there is none.
-    `label_mismatch` (T,) is the cost of labels. `shift` and `yaw` are the transform of the motion;
-    `turning`, `progress`, `time` and `gone_before` are the state of the parent branch; `frames` is
-    the length of the whole walk (0: until the end of the path), `most` the fastest turn in rad/s.
-    Returns the fields of `_Trace`, each (T,), written up to its `stop`.
+    Floor positions are complex, ``z + ix``: `floor` (T,) is the path of the hips, `path` (P,) is
+    the goal path with points every `STEP` meters, and `guide` (G,) has one point per frame; `path`
+    and `guide` are empty if there is none. `label_mismatch` (T,) is the cost of labels. `shift`
+    and `yaw` are the transform of the motion. `turning`, `progress`, `time` and `gone_before` are
+    the state of the parent branch. `frames` is the length of the whole walk (0: until the end of
+    the path), and `most` is the fastest turn in rad/s. Returns the fields of `_Trace`, each (T,),
+    written up to its `stop`.
     """
-    # Frames must go in order: steering depends on where the walker was led before.
+    # Frames must be processed in order, because steering depends on the path so far.
     count = len(floor)
     costs, along = np.empty(count), np.empty(count)
     turns, turned = np.zeros(count), np.zeros(count)
@@ -283,8 +284,8 @@ def _trace(
             place += gone
             walked[k] = walked[k - 1] + abs(gone)
             if len(path) > 0:
-                # Progress is the way along the path, not the nearest point of it: a path that
-                # crosses itself is walked through, and nothing is searched.
+                # Progress is the distance along the path, not its nearest point. A path that
+                # crosses itself is therefore walked completely, and no search is needed.
                 at = min(int(progress / STEP), len(path) - 2)
                 tangent = (path[at + 1] - path[at]) / STEP
                 progress += gone.real * tangent.real + gone.imag * tangent.imag
@@ -307,7 +308,7 @@ def _trace(
             total += _GUIDE * (away.real**2 + away.imag**2)
         costs[k], along[k], places[k] = total, progress, place
         turned[k] = bend
-        turns[k] = turning  # in the first frame, that of the parent branch
+        turns[k] = turning  # in the first frame: the turning of the parent branch
         if (len(path) > 0 and progress >= length) or (frames > 0 and time + k + 1 >= frames):
             stop = k
             break
@@ -316,11 +317,11 @@ def _trace(
 
 @kernel
 def _turning(turning, gone, aim, dt, most):
-    """Radians by which a walker moving by `gone` turns in this frame, toward `aim`.
+    """Angle in radians by which a walker that moves by `gone` turns toward `aim` in this frame.
 
-    Both are complex; `turning` is the turn of the last frame, from which the change is limited.
+    Both are complex. `turning` is the turn of the last frame; the change from it is limited.
     """
-    # Someone who stands, or has arrived, is not turned: the direction would be noise.
+    # A walker that stands still or has arrived is not turned: the direction would be noise.
     wanted = 0.0
     if abs(gone) > 0.3 * dt and abs(aim) > 0.2:
         off = np.angle(aim * np.conj(gone))
@@ -331,7 +332,7 @@ def _turning(turning, gone, aim, dt, most):
 
 
 def _transforms(ground: _Ground, branch: _Branch, trace: _Trace, steps: NDArray[np.int64]):
-    """Transforms (n,) of the branch's motion after `steps` frames (n,)."""
+    """Transforms (n,) of the motion of a branch after `steps` frames (n,)."""
     row = int(ground.offsets[branch.motion]) + branch.frame
     yaw = branch.transform.yaw + trace.turned[steps]
     shift = trace.places[steps] - np.exp(1j * yaw) * ground.floor[row + steps]
@@ -339,7 +340,7 @@ def _transforms(ground: _Ground, branch: _Branch, trace: _Trace, steps: NDArray[
 
 
 def _label_costs(goal: Goal, segments: NDArray[np.int64], rows: slice) -> NDArray[np.float64]:
-    """Cost of each frame where the wanted label does not hold; zero after the last label."""
+    """Cost of each frame without the requested label; zero after the last label."""
     costs = np.zeros(len(segments))
     wanted = np.flatnonzero(segments < len(goal.label_ends))
     costs[wanted] = _LABEL * goal.label_mismatch[segments[wanted], rows.start + wanted]
@@ -347,9 +348,9 @@ def _label_costs(goal: Goal, segments: NDArray[np.int64], rows: slice) -> NDArra
 
 
 def _unavoidable(goal: Goal, transition: int, time: int) -> float:
-    """Least cost of frames without the wanted label that follow a transition.
+    """Minimum cost of frames without the requested label that follow a transition.
 
-    A branch far from the next label must leave in time, though it costs nothing yet.
+    A branch far from the next label must depart in time, although it has no such cost yet.
     """
     cost, begin = 0.0, 0
     for remaining, end in zip(goal.label_remaining, goal.label_ends.tolist(), strict=True):
@@ -358,7 +359,7 @@ def _unavoidable(goal: Goal, transition: int, time: int) -> float:
             late = min(float(remaining[transition]) - wait, end - max(begin, time))
             cost += _LABEL * max(late, 0.0)
             if wait:
-                break  # of labels further ahead nothing is known
+                break  # nothing is known about later labels
         begin = end
     return cost
 
@@ -373,7 +374,7 @@ def _final(goal: Goal, place: complex, facing: float) -> float:
 
 
 def _fittest(branches: list[_Branch]) -> list[_Branch]:
-    """The best branches of a stage, at most two that end with the same transition."""
+    """Return the best branches of a stage, at most two of which end with the same transition."""
     branches.sort(key=lambda branch: branch.cost + branch.expected)
     seen: dict[int, int] = {}
     kept = []
@@ -388,7 +389,7 @@ def _fittest(branches: list[_Branch]) -> list[_Branch]:
 
 
 def _latest(goal: Goal, fps: float) -> float:
-    """The frame by which a route must have ended."""
+    """Return the frame by which a route must have ended."""
     if len(goal.path):
         return fps * (len(goal.path) * STEP / _SLOWEST + _HORIZON)
     return float(goal.frames)

@@ -1,15 +1,15 @@
-"""Playback of a motion graph: endless motion, generated while it is played.
+"""Playback of a motion graph: endless motion that is generated while it plays.
 
-The state of a player is a frame of a motion, the planar transform of that motion, and the next
-transition. Controls of ``player.steer``:
+The state of a player consists of a frame of a motion, the planar transform of that motion, and the
+next transition. The controls of ``player.steer`` are:
 
 ``transition``
-    True: take the next possible transition.
+    If True, take the next possible transition.
 ``automatic``
-    Whether transitions are taken at random. If not, each motion is played as long as possible
-    without reaching a dead end.
+    If True, take transitions at random. If False, play each motion as long as possible without
+    reaching a dead end.
 ``label``
-    Go to motions with this label by the shortest path and stay there; None: anywhere.
+    Take the shortest path to motions with this label and stay there. None allows all motions.
 """
 
 from __future__ import annotations
@@ -44,13 +44,13 @@ if TYPE_CHECKING:
     from motionloom.motion_graph.walks.routes import Route
 
 
-_HORIZON = 4.0  # seconds within which the next random transition lies, if there is one
-_LOG = 10_000  # transitions in the log
+_HORIZON = 4.0  # seconds within which the next random transition is chosen, if there is one
+_LOG = 10_000  # maximum number of transitions in the log
 
 
 @dataclass(frozen=True)
 class PlayedTransition:
-    """A transition that was played: frame of its middle in the output, source and target."""
+    """Transition that was played: its middle frame in the output, its source and its target."""
 
     frame: int
     source: str
@@ -60,7 +60,7 @@ class PlayedTransition:
     error: float
 
     def to_dict(self) -> dict[str, Any]:
-        """The fields as plain data."""
+        """Return the fields as plain data."""
         return asdict(self)
 
 
@@ -72,7 +72,7 @@ class GraphPlayer(Player):
     log : deque of PlayedTransition
         The latest transitions, oldest first.
     transition_count : int
-        Number of all transitions played.
+        Total number of transitions played.
 
     Examples
     --------
@@ -104,12 +104,12 @@ class GraphPlayer(Player):
         self._label: str | None = None
         self._remaining_frames: NDArray[np.float64] | None = None
         self._uses = np.zeros(len(graph), np.int64)
-        self._frames_of = np.zeros(len(graph.motions), np.int64)  # played of each motion
+        self._frames_of = np.zeros(len(graph.motions), np.int64)  # frames played of each motion
         self._foot_lock = StreamingFootLock(graph.skeleton, graph.fps) if lock_feet else None
         self._script = None if route is None else deque(route.transitions)
         self._turns = None if route is None else route.turns
         self._played = self.transition_count = 0
-        self._blended: int | None = None  # frames of the current transition played
+        self._blended: int | None = None  # frames already played of the current transition
         if route is not None:
             self._motion, self._frame = route.start
             self._transform = route.transform
@@ -120,7 +120,7 @@ class GraphPlayer(Player):
         self._next = self._choice()
 
     def quality(self, motion: Motion) -> QualityReport:
-        """Quality of frames recorded, relative to the motions of the graph and to the goals."""
+        """Quality of recorded frames, compared with the motions and the goals."""
         return self.graph.quality(motion, self.goals, self._notes)
 
     @property
@@ -145,14 +145,14 @@ class GraphPlayer(Player):
 
     def _steer(self, **controls: Any) -> None:
         if self._script is not None:
-            raise InvalidInput("a player that follows a route takes no controls")
+            raise InvalidInput("a player that follows a route has no controls")
         if "label" in controls:
             label = controls["label"]
             if not isinstance(label, str | None):
-                raise InvalidInput(f"label must be a text; got {str(label)[:80]}")
+                raise InvalidInput(f"label must be a string; got {str(label)[:80]}")
             self._remaining_frames = (
                 None if label is None else frames_to(self.graph, label)
-            )  # raises if there is none
+            )  # raises an error if no motion has it
             self._label = label
         self._automatic = bool(controls.get("automatic", self._automatic))
         if self._blended is None:
@@ -161,12 +161,12 @@ class GraphPlayer(Player):
     def save(
         self, path: str | Path, frames: int, *, progress: Progress | None = None
     ) -> WalkReport:
-        """Play frames into a file; BVH files are streamed, so hours need little memory.
+        """Play frames into a file. BVH files are streamed, so hours of motion need little memory.
 
         Parameters
         ----------
         path : str or Path
-            In any format that can be written; the file appears when it is complete.
+            File in any format that can be written; it appears when it is complete.
         frames : int
         progress : callable, optional
             Called with the number of frames written since the last call.
@@ -195,23 +195,23 @@ class GraphPlayer(Player):
             frames, meter.report(), merged(played), self.transition_count, tuple(self.log)
         )
 
-    # --- one part after the other ------------------------------------------------------
+    # --- playing, part by part ------------------------------------------------------
 
     def _next_part(self, count: int) -> FrameBlock:
-        """Frames of one motion up to its departure, or of one transition; none at the end."""
+        """Return frames of a motion up to its departure, or of a transition; none at the end."""
         if self._blended is None and self._frame >= self._end and self._next is not None:
             self._blended = 0
         return self._play(count) if self._blended is None else self._blend(count)
 
     @property
     def _end(self) -> int:
-        """The frame up to which the current motion is played."""
+        """Return the frame up to which the current motion is played."""
         if self._next is None:
             return self._last_frame
         return int(self.graph.transitions.leave[self._next, 1])
 
     def _play(self, count: int) -> FrameBlock:
-        """Frames of the current motion, up to its departure."""
+        """Return frames of the current motion, up to its departure."""
         motion = self.graph.motions[self._motion]
         first, last = self._frame, min(self._frame + count, self._end)
         if first >= last:
@@ -226,7 +226,7 @@ class GraphPlayer(Player):
         return FrameBlock(rotations, root, contacts, self._played, (source,))
 
     def _blend(self, count: int) -> FrameBlock:
-        """Frames of the current transition."""
+        """Return frames of the current transition."""
         number, done = self._next, self._blended
         assert number is not None and done is not None
         made = self.graph.transition_frames(number)
@@ -245,14 +245,14 @@ class GraphPlayer(Player):
         return FrameBlock(rotations, root, made.contacts[part], self._played, sources, seams)
 
     def _transforms(self, rotations: NDArray, root: NDArray) -> PlanarTransform:
-        """The transform of the next frames; one per frame where the route turns the body."""
+        """Return the transform of the next frames; one per frame if the route turns the body."""
         if self._turns is None:
             return self._transform
         turns = self._turns[self._played : self._played + len(root)]
         transforms = np.empty((len(root), 3))
         places = hips_path(Motion(self.skeleton, rotations, root, self.fps))
         for k, turn in enumerate(turns):
-            if turn:  # about the hips
+            if turn:  # rotate around the hips
                 here = self._transform.floor + self._transform.rotation * places[k]
                 yaw = self._transform.yaw + turn
                 self._transform = PlanarTransform.from_complex(
@@ -271,7 +271,7 @@ class GraphPlayer(Player):
     def _halves(self, number: int, part: slice, seam: int) -> tuple[Source, ...]:
         """Provenance of part of a transition: the first motion up to the seam, then the second."""
         graph, here = self.graph, self._played - part.start
-        transitions, found = graph.transitions, []
+        transitions, sources = graph.transitions, []
         for (motion, frame), low, high in (
             (transitions.source[number], 0, seam),
             (transitions.target[number], seam, transitions.blend),
@@ -280,8 +280,8 @@ class GraphPlayer(Player):
             if low < high:
                 first = int(frame) - transitions.blend // 2
                 name = graph.motions[motion].name
-                found.append(Source(name, first + low, first + high, here + low, here + high))
-        return tuple(found)
+                sources.append(Source(name, first + low, first + high, here + low, here + high))
+        return tuple(sources)
 
     def _played_transition(self, number: int, frame: int) -> PlayedTransition:
         graph = self.graph
@@ -291,25 +291,25 @@ class GraphPlayer(Player):
             frame, graph.motions[a].name, int(i), graph.motions[b].name, int(j), error
         )
 
-    # --- where to go --------------------------------------------------------------------
+    # --- choosing transitions --------------------------------------------------------------------
 
     def _begin(self, start: MotionFrame | str | None) -> tuple[int, int]:
         if start is None:
             if not len(self.graph):
-                raise InvalidInput("the motion graph has no transitions; build it again")
+                raise InvalidInput("the motion graph has no transitions; rebuild it")
             motion, frame = self.graph.transitions.enter[self._rng.integers(len(self.graph))]
             return int(motion), int(frame)
         motion, frame = self.graph.locate(start)
         if not len(self.graph.departures(motion, frame)[0]):
             last = int(self.graph.departures(motion, 0)[0][-1])
             raise InvalidInput(
-                f"nothing leads away from {self.graph.names[motion]} behind frame {last}; "
-                f"start there or before, not at {frame}"
+                f"no transition leaves {self.graph.names[motion]} after frame {last}; "
+                f"start at or before that frame, not at {frame}"
             )
         return motion, frame
 
     def _choice(self, *, now: bool = False) -> int | None:
-        """The next transition."""
+        """Choose the next transition."""
         if self._script is not None:
             return self._script.popleft() if self._script else None
         frames, which = self.graph.departures(self._motion, self._frame)
@@ -327,17 +327,17 @@ class GraphPlayer(Player):
         return int(self._rng.choice(which, p=weights / weights.sum()))
 
     def _repetition(self, which: NDArray[np.int64]) -> NDArray[np.float64]:
-        """Divisor of the weight of transitions to motions that were played for some seconds.
+        """Divisor of the weight of transitions to motions that were played for a while.
 
-        As takes are most similar to themselves, most transitions lead back to the same take: those
-        to a motion that was played for long count as one.
+        Takes are most similar to themselves, so most transitions lead back to the same take. All
+        transitions to a motion that was played for a long time together count as one.
         """
         target = self.graph.transitions.target[which, 0]
         long = np.maximum(self._frames_of[target] / (_HORIZON * self.fps), 1.0)
         return np.where(long > 1.0, long**2 * np.bincount(target)[target], 1.0)
 
     def _labeled(self, frames, which):
-        """Those of the transitions that lead to frames where the wanted label holds."""
+        """Return the transitions that lead to frames with the requested label."""
         assert self._remaining_frames is not None and self._label is not None
         holds = self.graph.label_frames(self._label)[self._motion][self._frame :]
         missing = self._remaining_frames[which]
@@ -347,35 +347,35 @@ class GraphPlayer(Player):
             stays = inside & (missing <= self.graph.transitions.blend)
             if stays.any():
                 return which[stays]
-            if inside.any():  # play on while it holds, then come back
+            if inside.any():  # continue while the label applies, then come back
                 return which[frames == frames[inside].max()]
         rest = frames - self._frame + missing
-        if holds.any() and np.argmax(holds) <= rest.min():  # soon it holds here
+        if holds.any() and np.argmax(holds) <= rest.min():  # the label soon applies here
             later = frames >= self._frame + np.argmax(holds)
             if later.any():
                 return which[later]
         return which[rest == rest.min()]
 
 
-_BLOCK = 3_000  # frames played, measured and written at once
-_CONTINUITY = 2.0  # seconds of the block before that a block is measured with
-_SOURCES = 20_000  # reported at most
+_BLOCK = 3_000  # frames that are played, measured and written at once
+_CONTINUITY = 2.0  # seconds of the previous block that are measured together with a block
+_SOURCES = 20_000  # maximum number of sources in a report
 
 
 @dataclass(frozen=True)
 class WalkReport:
-    """A walk that was written to a file.
+    """Report of a walk that was written to a file.
 
     Attributes
     ----------
     frames : int
     quality : QualityReport
     sources : tuple of Source
-        What the frames are made of; the first ones of a very long walk.
+        Provenance of the frames; for a very long walk, only of the first frames.
     transition_count : int
-        Transitions played.
+        Number of transitions played.
     log : tuple of PlayedTransition
-        The last of them.
+        The last transitions played.
     """
 
     frames: int
@@ -385,7 +385,7 @@ class WalkReport:
     log: tuple[PlayedTransition, ...]
 
     def save_log(self, path: str | Path) -> None:
-        """Write the transitions played to a CSV file."""
+        """Write the logged transitions to a CSV file."""
         with atomic_write(path) as scratch, scratch.open("w", newline="", encoding="utf-8") as file:
             out = csv.writer(file)
             out.writerow(["frame", "source", "source_frame", "target", "target_frame", "error"])
@@ -393,7 +393,7 @@ class WalkReport:
 
 
 class _WalkMeter:
-    """Quality of the frames played, block by block."""
+    """Measures the quality of played frames, block by block."""
 
     def __init__(
         self, graph: MotionGraph, goals: WalkSettings | None, notes: Sequence[str]

@@ -1,8 +1,9 @@
-"""Frames of a graph's motions at which a label holds.
+"""Frames of the motions of a graph to which a label applies.
 
-A label of a segment holds in its frames. A label of a whole take that names a gait holds where the
-take has that gait (`motionloom.motion.feet.gait`): a take called "run" is only "run" where it runs.
-Any other label of a take holds in all its frames. A gait that nobody labeled is measured.
+The label of a segment applies to its frames. If the label of a whole take names a gait, it applies
+to the frames with that gait (`motionloom.motion.feet.gait`): a take labeled "run" is "run" only
+while it runs. Any other label of a take applies to all its frames. If no motion is labeled with a
+gait, the gait is measured.
 """
 
 from __future__ import annotations
@@ -20,16 +21,17 @@ if TYPE_CHECKING:
 
 Mask = NDArray[np.bool_]
 
-_NAMED = 3  # motions named in a message
+_NAMED = 3  # maximum number of motions named in a message
 
 
 def label_frames(graph: MotionGraph, label: str) -> tuple[Mask, ...]:
-    """For each motion of a graph, the frames at which a label holds, (frames,) each.
+    """Return a mask (frames,) for each motion: True at the frames to which a label applies.
 
     Raises
     ------
     InvalidInput
-        If it holds nowhere; the message says whether its motions are cut off from the graph.
+        If the label applies nowhere. The message says whether its motions are cut off from the
+        graph.
 
     Examples
     --------
@@ -49,10 +51,10 @@ def label_frames(graph: MotionGraph, label: str) -> tuple[Mask, ...]:
     for number in whole:
         masks[number][:] = np.isin(graph.gaits[number], meant) if meant else True
     if whole and not any(masks[number].any() for number in whole):
-        for number in whole:  # none of them has the gait: the label says something else
+        for number in whole:  # none of them has the gait, so the label means something else
             masks[number][:] = True
     if not any(mask.any() for mask in masks) and label in GAITS:
-        masks = [found == label for found in graph.gaits]
+        masks = [gait == label for gait in graph.gaits]
     if not any(mask.any() for mask in masks):
         raise InvalidInput(_nowhere(graph, label))
     return tuple(masks)
@@ -79,14 +81,14 @@ def _nowhere(graph: MotionGraph, label: str) -> str:
     labels = ", ".join(graph_labels(graph)) or "-"
     lost = _cut_off(graph, label)
     if not lost:
-        gait = " and none of its motions has that gait" if label in GAITS else ""
-        return f"no motion of the graph has the label {label!r}{gait}; there are: {labels}"
+        gait = ", and none has that gait" if label in GAITS else ""
+        return f"no motion of the graph has the label {label!r}{gait}. Its labels are: {labels}"
     some = ", ".join(lost[:_NAMED]) + (", ..." if len(lost) > _NAMED else "")
-    why = graph.removed.reasons.get(lost[0], "no smooth transitions lead there and back")
+    why = graph.removed.reasons.get(lost[0], "no smooth transitions connect it in both directions")
     many = f"the {len(lost)} motions that have it" if len(lost) > 1 else "the motion that has it"
     return (
         f"no motion of the graph has the label {label!r}: {many} ({some}) "
         f"{'are' if len(lost) > 1 else 'is'} cut off ({why}). Add takes that change between "
-        f"{label!r} and the others, join the parts by bridges (bridge), or build a graph of "
-        f"these motions alone (label {label}); labels in the graph: {labels}"
+        f"{label!r} and the others, connect the parts with bridges (bridge), or build a graph of "
+        f"only these motions (label {label}). Labels in the graph: {labels}"
     )

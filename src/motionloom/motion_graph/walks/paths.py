@@ -1,8 +1,8 @@
-"""Paths on the floor: sampled, rounded at corners, and the distance of a walker from them.
+"""Paths on the floor: sampling, rounding of corners, and the distance of a walker from them.
 
 Takes that only walk straight ahead cannot turn a sharp corner. The corner is then rounded: the
-path bends with the least radius that can be walked, instead of the walker making a lap to get
-back onto it.
+path bends with the smallest radius that can be walked. Otherwise the walker would make a lap to
+get back onto the path.
 """
 
 from __future__ import annotations
@@ -18,26 +18,26 @@ from motionloom.motion.kinematics import body
 from motionloom.motion.rotations.planar_transform import floor_complex
 
 STEP = 0.05  # meters between the points of a path
-LONGEST = 20_000.0  # meters of a path: four hours of walking
+LONGEST = 20_000.0  # maximum length of a path in meters: four hours of walking
 
 Floor = NDArray[np.complex128]
 
-_TOLERANCE = 0.05  # by which the radius of a rounded corner may be missed
-_ROUNDS = 20_000  # of the flow that rounds corners; a radius of 3 m takes 12,000
+_TOLERANCE = 0.05  # relative tolerance of the radius of a rounded corner
+_ROUNDS = 20_000  # maximum iterations that round corners; a radius of 3 m takes 12,000
 
 
 def hips_path(motion: Motion) -> Floor:
-    """Floor positions (T,) of the hips; those of the root without the role hips."""
+    """Floor positions (T,) of the hips, or of the root if the skeleton has no role hips."""
     return floor_complex(body.hips_path(motion))
 
 
 def sampled_path(path: Any) -> Floor:
-    """Points every `STEP` meters, ``z + ix``, of floor positions (n, 2), x and z in meters.
+    """Resample floor positions x, z (n, 2) in meters to points ``z + ix`` every `STEP` meters.
 
     Raises
     ------
     InvalidInput
-        If the path is no such array, not finite, too short or too long.
+        If the path has another shape, is not finite, is too short or is too long.
     """
     points = as_numbers(path)
     if points.ndim != 2 or points.shape[1] != 2 or len(points) < 2:
@@ -47,7 +47,7 @@ def sampled_path(path: Any) -> Floor:
     if not np.isfinite(points).all():
         raise InvalidInput("path must be finite")
     floor = points[:, 1] + 1j * points[:, 0]
-    with np.errstate(over="ignore", invalid="ignore"):  # then it is too long
+    with np.errstate(over="ignore", invalid="ignore"):  # such a path is too long
         length = float(np.abs(np.diff(floor)).sum())
     if length < 2 * STEP:
         raise InvalidInput(f"path must be longer than {2 * STEP} m; got {length:.3f} m")
@@ -57,7 +57,7 @@ def sampled_path(path: Any) -> Floor:
 
 
 def as_numbers(given: Any) -> NDArray[np.float64]:
-    """`given` as an array; an empty one if it does not consist of numbers."""
+    """Return `given` as an array, or an empty array if it does not consist of numbers."""
     try:
         return np.asarray(given, np.float64)
     except (TypeError, ValueError):
@@ -71,16 +71,16 @@ def _resampled(floor: Floor, step: float = STEP) -> Floor:
 
 
 def rounded(path: Floor, radius: float) -> Floor:
-    """A path without bends tighter than `radius` in meters; both ends are kept.
+    """Round a path so that no bend is tighter than `radius` in meters; both ends are kept.
 
-    Points where the path bends more are moved toward their neighbors until none is left: a
-    corner becomes an arc of that radius, and the rest of the path stays where it is.
+    Points at tighter bends are moved toward their neighbors until no tight bend remains. A corner
+    becomes an arc of that radius, and the rest of the path stays unchanged.
 
     Examples
     --------
     >>> corner = sampled_path([(0.0, 0.0), (0.0, 4.0), (4.0, 4.0)])
     >>> cut = np.abs(rounded(corner, 1.0) - (4.0 + 0.0j)).min()
-    >>> round(float(cut), 1)  # an arc of 1 m leaves 0.41 m of the corner out
+    >>> round(float(cut), 1)  # an arc of 1 m cuts the corner by 0.41 m
     0.4
     """
     points = path.copy()
@@ -97,7 +97,7 @@ def rounded(path: Floor, radius: float) -> Floor:
 
 
 def distances(points: Floor, path: Floor) -> NDArray[np.float64]:
-    """Distance (T,) of points (T,) from the nearest point of a path, meters.
+    """Distance (T,) of points (T,) from the nearest point of a path, in meters.
 
     Examples
     --------
@@ -108,5 +108,5 @@ def distances(points: Floor, path: Floor) -> NDArray[np.float64]:
     from scipy.spatial import cKDTree
 
     fine = _resampled(path, 0.2 * STEP)
-    here, there = (np.column_stack([one.real, one.imag]) for one in (points, fine))
+    here, there = (np.column_stack([floor.real, floor.imag]) for floor in (points, fine))
     return np.asarray(cKDTree(there).query(here)[0])

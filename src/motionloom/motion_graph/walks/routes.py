@@ -1,8 +1,8 @@
 """Routes through a motion graph: along a path, to a goal, by labels, or from pose to pose.
 
-All but the last are found by one beam search: partial routes are compared with the goal frame by
-frame, only the best continue, in order of progress (along the path, or in time), and none that
-costs more than the best complete route. A route that is costly at first may still win as long as
+A beam search finds all but the last. It compares partial routes with the goal frame by frame and
+extends them in order of progress (along the path, or in time). Only the best routes continue, and
+none that costs more than the best complete route. A route that is costly at first may still win if
 it is among the best at every stage.
 """
 
@@ -34,27 +34,28 @@ if TYPE_CHECKING:
 
 
 _MOVING = 0.3  # m/s
-_LONGEST = 3.0  # a detour is at most this many times the distance
-GENTLE_TURN = 0.35  # rad/s: turning the body by this much is hardly visible
+_LONGEST = 3.0  # maximum length of a detour, as a multiple of the distance
+GENTLE_TURN = 0.35  # rad/s: turning the body at this rate is hardly visible
 # rad/s: 25 degrees in a step of 0.55 s. Walkers turn a corner by 30 to 60 degrees per step
 # (Hase and Stein 1999), so the legs of a straight walk can follow this.
 STRONG_TURN = 0.8
 SHARP_TURN = 1.6  # rad/s: 50 degrees in a step, for hairpins and goals behind the walker
-# Least radius in meters of the bends of a path, and turning allowed: tried in this order until
-# one is followed without cutting much; else the best of them. A radius of 0.3 m is not walked: it
-# keeps the tips of hairpins, which the walker then passes in a bend of his own. A hairpin that
-# leads back along the same line has no rounded form; the last of them walks it as it is.
+# Minimum radius of the bends of a path in meters, and maximum turning. They are tried in this
+# order until a route follows the path without cutting much; otherwise the best route is used. A
+# radius of 0.3 m cannot be walked: it keeps the tips of hairpins, and the walker passes them in a
+# wider bend. A hairpin that leads back along the same line has no rounded form; the last entry
+# walks it unchanged.
 _ROUNDINGS = (
     (0.0, GENTLE_TURN), (0.75, STRONG_TURN), (0.3, STRONG_TURN), (1.5, STRONG_TURN),
     (3.0, STRONG_TURN), (0.3, SHARP_TURN), (0.0, SHARP_TURN),
 )  # fmt: skip
-_REACHED = 0.2  # meters from a goal, below the limit of the quality report
+_REACHED = 0.2  # meters from a goal; less than the limit of the quality report
 _FACED = 0.35  # radians from the heading at a goal
-_CUT = 0.5  # meters by which a corner may be cut without looking for a better radius
-_FOLLOWED = 0.3  # meters: a path is followed if no frame is farther from it
-_MISSED = 0.8  # meters: a step; only routes that miss the path by more are turned sharply
-_LABEL_KEPT = 0.8  # share of its time in which a label of a timeline should hold
-_DETOUR = 1.1  # a walk along a path that is longer is no good walk
+_CUT = 0.5  # meters by which a corner may be cut before another radius is tried
+_FOLLOWED = 0.3  # meters: a path counts as followed if no frame is farther from it
+_MISSED = 0.8  # meters, one step: only routes that miss the path by more are turned sharply
+_LABEL_KEPT = 0.8  # share of its time during which a label of a timeline should apply
+_DETOUR = 1.1  # maximum length of a good walk, as a multiple of the length of the path
 
 
 def _none() -> Floor:
@@ -68,25 +69,25 @@ class Goal:
     Attributes
     ----------
     path : ndarray of complex
-        Points every `STEP` meters; empty: no path.
+        Points every `STEP` meters; empty if there is no path.
     guide : ndarray of complex, shape (frames,)
-        Approximate position in each frame; empty: anywhere.
+        Approximate position in each frame; empty if any position is allowed.
     frames : int
-        Duration; 0: as long as the path takes.
+        Duration; 0 means as long as the path takes.
     position : complex or None
         Position in the last frame.
     heading : float or None
         Heading in the last frame.
     label_mismatch : ndarray of bool, shape (S, frames of all motions)
-        For each label of the timeline, the frames at which it does not hold.
+        For each label of the timeline: True at the frames to which it does not apply.
     labels : tuple of str, length S
         Labels of the timeline.
     label_ends : ndarray of int64, shape (S,)
         The frame at which each label ends.
     label_remaining : ndarray, shape (S, transitions)
-        Frames from the arrival of each transition until each label holds.
+        Frames from the arrival of each transition until each label applies.
     most_turning : float
-        Radians per second by which the body is turned at most, to follow a path or guide.
+        Maximum rate at which the body is turned to follow a path or guide, in rad/s.
     """
 
     path: Floor = field(default_factory=_none)
@@ -102,16 +103,16 @@ class Goal:
 
 
 def position_goal(goal: Any, seconds: float | None, graph: MotionGraph) -> Goal:
-    """Goal of reaching x, z (and a heading) in time, from the origin, facing +Z."""
+    """Return the goal of reaching x, z and a heading in time, starting at the origin facing +Z."""
     values = as_numbers(goal)
     if values.shape not in ((2,), (3,)) or not np.isfinite(values).all():
         raise InvalidInput(f"goal must be x, z or x, z, heading; got {goal!r}")
     if seconds is None:
-        raise InvalidInput("a walk to a goal needs its duration, seconds")
+        raise InvalidInput("a walk to a goal needs a duration; set seconds")
     frames = max(round(seconds * graph.fps), 1)
     there = complex(values[1], values[0])
     heading = float(values[2]) if len(values) == 3 else None
-    # A Hermite curve that begins and ends in the headings there.
+    # A Hermite curve that starts and ends in the headings at both ends.
     u = np.linspace(0.0, 1.0, frames)
     first = abs(there)
     last = abs(there) * (np.exp(1j * heading) if heading is not None else there / (first or 1.0))
@@ -121,7 +122,7 @@ def position_goal(goal: Any, seconds: float | None, graph: MotionGraph) -> Goal:
 
 
 def usual_speed(graph: MotionGraph) -> float:
-    """Median speed in m/s of the graph's motions while they move."""
+    """Median speed of the motions of a graph while they move, in m/s."""
     steps = np.concatenate([np.diff(motion.root[:, [0, 2]], axis=0) for motion in graph.motions])
     speeds = np.linalg.norm(steps, axis=1) * graph.fps
     moving = speeds[speeds > _MOVING]
@@ -129,10 +130,10 @@ def usual_speed(graph: MotionGraph) -> float:
 
 
 def _lengthened(guide: Floor, there: complex, length: float) -> Floor:
-    """The guide with bends to both sides, as long as the body walks in the given time."""
+    """Lengthen a guide with bends to both sides to the distance walked in the given time."""
     if abs(there) < 1e-6 or length > _LONGEST * abs(there):
         return guide
-    u = np.linspace(0.0, np.pi, len(guide))  # level at both ends, where the guide is kept
+    u = np.linspace(0.0, np.pi, len(guide))  # flat at both ends, where the guide stays unchanged
     aside = 1j * there / abs(there) * np.sin(2.0 * u) * np.sin(u) ** 2
     low, high = 0.0, length
     for _ in range(30):
@@ -148,7 +149,7 @@ def label_goal(
     seconds: float | None,
     graph: MotionGraph,
 ) -> Goal:
-    """`goal` with a timeline of labels and their durations."""
+    """Add a timeline of labels and their durations to `goal`."""
     names, label_mismatch, remaining, ends, at = [], [], [], [], 0.0
     for item in labels:
         try:
@@ -165,7 +166,7 @@ def label_goal(
         remaining.append(frames_to(graph, label) - graph.transitions.blend)
         ends.append(round(at * graph.fps))
     if not label_mismatch:
-        raise InvalidInput("labels must hold at least one pair of label and seconds; got none")
+        raise InvalidInput("labels must contain at least one pair of label and seconds; got none")
     frames = goal.frames
     if not len(goal.path) and not frames:
         frames = ends[-1] if seconds is None else max(round(seconds * graph.fps), 1)
@@ -180,28 +181,28 @@ def label_goal(
 
 
 def label_notes(goal: Goal, rows: NDArray[np.int64], fps: float) -> list[str]:
-    """One sentence for each label of a timeline that is not kept; `rows` are the frames played."""
+    """Return a note for each label of a timeline that is missed; `rows` are the frames played."""
     notes, begin = [], 0
     for label, missing, end in zip(goal.labels, goal.label_mismatch, goal.label_ends, strict=True):
         played = rows[begin : int(end)]
-        held = len(played) - int(missing[played].sum())
-        if held < _LABEL_KEPT * len(played):
+        labeled = len(played) - int(missing[played].sum())
+        if labeled < _LABEL_KEPT * len(played):
             notes.append(
-                f"label {label!r} holds in {held / fps:.1f} of the {len(played) / fps:.1f} s "
-                "it was asked for: give it more time, add takes that have it or change to it, or "
-                "allow more transitions (per_minute)"
+                f"label {label!r} applies to only {labeled / fps:.1f} of the requested "
+                f"{len(played) / fps:.1f} s. Give it more time, add takes that have it or change "
+                "to it, or allow more transitions (per_minute)"
             )
         begin = int(end)
     return notes
 
 
 def frames_to(graph: MotionGraph, label: str) -> NDArray[np.float64]:
-    """Frames from the start of each transition to frames where `label` holds, shape (n,).
+    """Number of frames (n,) from the start of each transition to the next frame with `label`.
 
     Raises
     ------
     InvalidInput
-        If it holds nowhere in the graph.
+        If the label applies nowhere in the graph.
     """
     masks = graph.label_frames(label)
     direct = np.array(
@@ -211,13 +212,13 @@ def frames_to(graph: MotionGraph, label: str) -> NDArray[np.float64]:
 
 
 def _until(mask: NDArray[np.bool_], frame: int) -> float:
-    """Frames from `frame` to the next one of the mask; infinite if there is none."""
+    """Number of frames from `frame` to the next True in the mask; infinite if there is none."""
     there = np.flatnonzero(mask[frame:])
     return float(there[0]) if len(there) else np.inf
 
 
 def frames_to_place(graph: MotionGraph, motion: int, frame: int) -> NDArray[np.float64]:
-    """Frames from the start of each transition to a frame of a motion, shape (n,)."""
+    """Number of frames (n,) from the start of each transition to a frame of a motion."""
     transitions = graph.transitions
     ahead = frame - transitions.enter[:, 1]
     direct = np.where((transitions.target[:, 0] == motion) & (ahead >= 0), ahead, np.inf)
@@ -225,13 +226,16 @@ def frames_to_place(graph: MotionGraph, motion: int, frame: int) -> NDArray[np.f
 
 
 def _remaining_frames(graph: MotionGraph, direct: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Shortest paths in frames from each arrival; `direct` (n,) are those without a transition."""
+    """Lengths in frames of the shortest paths from each arrival.
+
+    `direct` (n,) are the lengths of the paths without another transition.
+    """
     from scipy.sparse import coo_array
     from scipy.sparse.csgraph import dijkstra
 
     leave, enter = graph.transitions.leave, graph.transitions.enter
     count = len(leave)
-    # One node per arrival and one for the goal; edges reversed, from the goal to all.
+    # One node per arrival and one for the goal. Edges are reversed and lead from the goal to all.
     rows, columns, costs = [], [], []
     for k in range(count):
         frames, which = graph.departures(int(enter[k, 0]), int(enter[k, 1]))
@@ -242,7 +246,7 @@ def _remaining_frames(graph: MotionGraph, direct: NDArray[np.float64]) -> NDArra
     rows.append(np.full(len(there), count))
     columns.append(there)
     costs.append(direct[there])
-    # A zero would mean no edge; half a frame does not change which path is shorter.
+    # A zero would mean that there is no edge; half a frame does not change which path is shorter.
     weights = np.maximum(np.concatenate(costs), 0.5)
     matrix = coo_array(
         (weights, (np.concatenate(rows), np.concatenate(columns))), shape=(count + 1,) * 2
@@ -252,14 +256,14 @@ def _remaining_frames(graph: MotionGraph, direct: NDArray[np.float64]) -> NDArra
 
 @dataclass(frozen=True)
 class Route:
-    """A start frame, transitions, and an end frame.
+    """Route through a motion graph: a start frame, transitions, and an end frame.
 
     Attributes
     ----------
     start : (int, int)
-        Motion and frame.
+        Motion and frame at which the route starts.
     transform : PlanarTransform
-        Of that motion.
+        Transform of that motion.
     transitions : tuple of int
     end_frame : int
         The last motion is played up to, but not including, this frame.
@@ -268,12 +272,13 @@ class Route:
     cost : float
         Mean cost per frame.
     turns : ndarray, shape (frames,), optional
-        Radians by which the body is turned in each frame, to bend a straight walk along a path.
+        Angle in radians by which the body is turned in each frame, to bend a straight walk along a
+        path.
     places : ndarray of complex, shape (frames,), optional
         Planned positions of the hips.
     notes : tuple of str
-        What was done to follow a path (corners rounded, the body turned), and labels that are not
-        kept.
+        Adjustments made to follow a path (rounded corners, turned body), and labels that are
+        missed.
     """
 
     start: tuple[int, int]
@@ -292,15 +297,15 @@ class NoRoute(InvalidInput):
 
 
 def plan(graph: MotionGraph, settings: WalkSettings, *, progress: Progress | None = None) -> Route:
-    """The route that meets the goals of a walk best; see `MotionGraph.walk`."""
+    """Find the route that best meets the goals of a walk; see `MotionGraph.walk`."""
     from motionloom.motion_graph.walks.beam_search import best_route
 
     seconds, rng = settings.seconds, np.random.default_rng(settings.seed)
-    if sum(one is not None for one in (settings.end, settings.path, settings.goal)) > 1:
-        raise InvalidInput("a walk can have a path, a goal or an end pose; only one of them")
+    if sum(goal is not None for goal in (settings.end, settings.path, settings.goal)) > 1:
+        raise InvalidInput("a walk can have only one of a path, a goal and an end pose")
     if settings.end is not None:
         if settings.labels is not None:
-            raise InvalidInput("a walk to an end pose takes no labels")
+            raise InvalidInput("a walk to an end pose cannot have labels")
         return _to_frame(graph, seconds, rng, settings.start, settings.end)
     begin = None if settings.start is None else graph.locate(settings.start)
     if settings.path is not None:
@@ -319,7 +324,7 @@ def _to_position(
     begin: tuple[int, int] | None,
     progress: Progress | None,
 ) -> Route:
-    """The route to a goal; the body is turned as little as it takes to get there."""
+    """Find a route to a goal; the body is turned as little as possible."""
     from motionloom.motion_graph.walks.beam_search import best_route
 
     goal = position_goal(settings.goal_values(), settings.seconds, graph)
@@ -360,17 +365,17 @@ def _along_path(
     begin: tuple[int, int] | None,
     progress: Progress | None,
 ) -> Route:
-    """The route along a path; its corners are rounded as little as the motions allow."""
+    """Find a route along a path; corners are rounded as little as the motions allow."""
     from motionloom.motion_graph.walks.beam_search import best_route
 
     if settings.seconds is not None:
-        raise InvalidInput("seconds cannot be given with a path: it takes as long as it takes")
+        raise InvalidInput("a walk along a path cannot have seconds: the path sets its duration")
     path = sampled_path(settings.floor_path())
     goal = Goal()
     if settings.labels is not None:
         goal = label_goal(replace(goal, path=path), settings.timeline(), None, graph)
     best: tuple[float, Route] | None = None
-    farthest = np.inf  # of the best route and the path from each other
+    farthest = np.inf  # largest distance between the best route and the path
     for radius, turning in _ROUNDINGS:
         if turning == SHARP_TURN and farthest <= _MISSED:
             break
@@ -406,10 +411,10 @@ def _no_route(graph: MotionGraph, path: Floor) -> str:
     seconds = max(len(motion) for motion in graph.motions) / graph.fps
     who = f"its {count} motions do" if count > 1 else "its motion does"
     return (
-        f"no route through the graph reaches the goal without laps: {who} not go "
-        f"{STEP * (len(path) - 1):.1f} m, or not turn as the path does (the longest has "
-        f"{seconds:.1f} s, usual speed {usual_speed(graph):.1f} m/s). Add walking motions and "
-        "motions that turn, mirror them (mirror), allow more transitions (per_minute), "
+        f"no route through the graph follows the path without laps: {who} not cover "
+        f"{STEP * (len(path) - 1):.1f} m or turn as the path does (the longest lasts "
+        f"{seconds:.1f} s; the usual speed is {usual_speed(graph):.1f} m/s). Add walking motions "
+        "and motions that turn, mirror them (mirror), allow more transitions (per_minute), "
         "or draw wider bends"
     )
 
@@ -421,12 +426,12 @@ def _to_frame(
     start: MotionFrame | str | None,
     end: MotionFrame | str,
 ) -> Route:
-    """At random while there is time, then by the shortest path to the end pose."""
+    """Find a route that is random while there is time, then takes the shortest path to the end."""
     motion, frame = graph.locate(end)
     remaining = frames_to_place(graph, motion, frame)
     if not np.isfinite(remaining).any():
         raise InvalidInput(
-            f"no transition leads to frame {frame} of {graph.names[motion]}; choose a later one"
+            f"no transition leads to frame {frame} of {graph.names[motion]}; choose a later frame"
         )
     if start is None:
         enter = graph.transitions.enter[rng.integers(len(graph))]

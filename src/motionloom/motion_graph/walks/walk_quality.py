@@ -1,4 +1,4 @@
-"""What a walk through a motion graph did: path, takes, speeds, and warnings of what to try."""
+"""Quality of a walk through a motion graph: path, takes, speeds, and warnings with advice."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ if TYPE_CHECKING:
     from motionloom.motion_graph.settings import WalkSettings
 
 _MOVING = 0.3  # m/s
-_SPEEDS = (1.0, 99.0)  # percentiles of the speeds of the motions that can be had
-_LONG, _SHARE = 10.0, 0.6  # seconds of a walk, and share of one take in it that is told
-_CORNER = 0.1  # meters by which a corner must be cut to be told
-_STEP_SECONDS = 0.55  # of a walking step
+_SPEEDS = (1.0, 99.0)  # percentiles of the speeds that count as minimum and maximum
+_LONG, _SHARE = 10.0, 0.6  # a warning needs a walk this long (s) and this share of one take
+_CORNER = 0.1  # meters: smaller cuts of a corner are not reported
+_STEP_SECONDS = 0.55  # duration of a walking step
 
 
 def walk_parts(
@@ -31,7 +31,7 @@ def walk_parts(
     goals: WalkSettings | None,
     notes: Sequence[str] = (),
 ) -> dict[str, Any]:
-    """Parts of the quality report of a walk.
+    """Return the parts of the quality report of a walk.
 
     Parameters
     ----------
@@ -43,7 +43,7 @@ def walk_parts(
     goals : WalkSettings, optional
         Path or goal of the walk.
     notes : sequence of str
-        What was done to reach it; they become warnings.
+        Adjustments made to reach it; they become warnings.
     """
     takes = TakesUsed.of(sources, graph.fps, graph.unused)
     fit = path_fit(track, goals)
@@ -57,33 +57,36 @@ def walk_parts(
 
 
 def path_fit(track: NDArray[np.float32], goals: WalkSettings | None) -> PathFit | None:
-    """Fit of the way of the hips (T, 2) to the path or goal of a walk; None without either."""
+    """Fit of the hips (T, 2) to the path or goal of a walk; None without either."""
     if goals is None or (goals.path is None and goals.goal is None):
         return None
     return PathFit.of(track, path=goals.floor_path(), goal=goals.goal_values())
 
 
 def _too_far(graph: MotionGraph, fit: PathFit | None, goals: WalkSettings | None) -> list[str]:
-    """A warning if no speed of the graph reaches the goal in time."""
+    """Return a warning if even the highest speed of the graph does not reach the goal in time."""
     if fit is None or goals is None or goals.goal is None or not goals.seconds:
         return []
     away, fastest = float(np.hypot(*goals.goal_values()[:2])), graph.speeds[1]
     if not fastest or away <= fastest * goals.seconds:
         return []
     return [
-        f"the goal is {away:.1f} m away: {away / fastest:.0f} s at the largest speed that can be "
-        f"had ({fastest:.1f} m/s); give more seconds than {goals.seconds:g}"
+        f"the goal is {away:.1f} m away, which takes {away / fastest:.0f} s at the highest speed "
+        f"in the graph ({fastest:.1f} m/s). Set seconds to more than {goals.seconds:g}"
     ]
 
 
 def moving_speeds(motions: Sequence[Motion]) -> tuple[float, float]:
-    """Least and largest speed over a second of motions that move, m/s; zero if none does."""
-    found = []
+    """Minimum and maximum speed of motions that move, in m/s; zero if none moves.
+
+    Speeds are averaged over a second.
+    """
+    measured = []
     for motion in motions:
         hips = hips_path(motion)
         both = gaussian_smooth(np.column_stack([hips.real, hips.imag]), 0.25 * motion.fps)
-        found.append(np.linalg.norm(np.diff(both, axis=0), axis=1) * motion.fps)
-    speeds = np.concatenate(found)
+        measured.append(np.linalg.norm(np.diff(both, axis=0), axis=1) * motion.fps)
+    speeds = np.concatenate(measured)
     moving = speeds[speeds > _MOVING]
     if not len(moving):
         return 0.0, 0.0
@@ -94,16 +97,16 @@ def moving_speeds(motions: Sequence[Motion]) -> tuple[float, float]:
 def path_notes(
     path: Floor, radius: float, turns: NDArray[np.float64], graph: MotionGraph
 ) -> list[str]:
-    """One sentence on corners that were rounded, and one on how the body is turned.
+    """Return a note about rounded corners and a note about turning the body.
 
     Parameters
     ----------
     path : ndarray of complex, shape (n,)
-        As it was given, sampled.
+        The path as requested, sampled.
     radius : float
-        Least radius of its bends as it was walked, meters; 0: as it was given.
+        Minimum radius of the bends of the walked path, in meters; 0 if it was not rounded.
     turns : ndarray, shape (T,)
-        Radians by which the body is turned in each frame.
+        Angle in radians by which the body is turned in each frame.
     graph : MotionGraph
     """
     notes: list[str] = []
@@ -113,21 +116,21 @@ def path_notes(
         if corners:
             named = ", ".join(f"({place.imag:.1f}, {place.real:.1f})" for place in corners[:4])
             more = f" and {len(corners) - 4} more" if len(corners) > 4 else ""
-            one = len(corners) == 1
+            single = len(corners) == 1
             mirrored = any(name.endswith("_mirrored") for name in graph.names)
             notes.append(
-                f"{len(corners)} {'corner' if one else 'corners'} of the path at {named}{more} "
-                f"{'is' if one else 'are'} rounded to a radius of {radius:g} m, cut by up to "
-                f"{away.max():.2f} m: the takes do not turn that sharply. Add takes that turn"
-                + ("" if mirrored else ", or mirror them (mirror)")
+                f"{len(corners)} {'corner' if single else 'corners'} of the path at {named}{more} "
+                f"{'is' if single else 'are'} rounded to a radius of {radius:g} m and cut by up to "
+                f"{away.max():.2f} m, because the takes do not turn that sharply. Add takes "
+                "that turn" + ("" if mirrored else ", or mirror them (mirror)")
             )
     return notes + turn_notes(turns, graph.fps, "follow the path")
 
 
 def turn_notes(turns: NDArray[np.float64], fps: float, what: str) -> list[str]:
-    """One sentence if the body is turned visibly; `turns` (T,) in radians, `what` it is for."""
+    """Return a note if the body is turned visibly by `turns` (T,), in radians, to do `what`."""
     rate = np.degrees(np.abs(turns) * fps)
-    strong = rate > 22.0  # beyond what is hardly visible, 0.35 rad/s
+    strong = rate > 22.0  # degrees/s, a little more than GENTLE_TURN: visible
     if not strong.any():
         return []
     return [
@@ -138,14 +141,14 @@ def turn_notes(turns: NDArray[np.float64], fps: float, what: str) -> list[str]:
 
 
 def _corners(path: Floor, away: NDArray[np.float64]) -> list[complex]:
-    """The point of each cut corner that is farthest from the rounded path."""
+    """Return the point of each cut corner that is farthest from the rounded path."""
     from motionloom.motion.segment import intervals
 
     return [path[a + int(np.argmax(away[a:b]))] for a, b in intervals(away > _CORNER)]
 
 
 def _one_take(graph: MotionGraph, takes: TakesUsed) -> list[str]:
-    """A warning if a long walk is nearly all of one take although there are others."""
+    """Return a warning if a long walk mostly uses one take although there are others."""
     total = sum(takes.used.values())
     if len(graph.motions) < 3 or total < _LONG:
         return []
@@ -153,6 +156,6 @@ def _one_take(graph: MotionGraph, takes: TakesUsed) -> list[str]:
     if seconds <= _SHARE * total:
         return []
     return [
-        f"{seconds:.0f} of {total:.0f} s are of one take ({name}): try another seed, leave it out "
-        "(exclude), or allow more transitions (per_minute)"
+        f"{seconds:.0f} of {total:.0f} s come from one take ({name}). Try another seed, exclude "
+        "the take (exclude), or allow more transitions (per_minute)"
     ]

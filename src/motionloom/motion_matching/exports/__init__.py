@@ -1,4 +1,4 @@
-"""Matching databases as files of other programs and engines."""
+"""Export of matching databases to other programs and engines."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ FORMATS = {
 
 
 def export_database(database: MatchingDatabase, folder: str | Path, format: str) -> list[Path]:
-    """Write a database to a folder, which is made if need be; returns the files.
+    """Write a database to a folder, created if necessary, and return the files.
 
     Parameters
     ----------
@@ -30,7 +30,7 @@ def export_database(database: MatchingDatabase, folder: str | Path, format: str)
         raise InvalidInput(f"format must be one of {', '.join(FORMATS)}; got {format!r}")
     place = Path(folder)
     if place.exists() and not place.is_dir():
-        raise InvalidInput(f"{place}: not a folder; a matching database is several files")
+        raise InvalidInput(f"{place}: not a folder. A matching database needs several files")
     place.mkdir(parents=True, exist_ok=True)
     if format == "orangeduck":
         return write_orangeduck(database, place)

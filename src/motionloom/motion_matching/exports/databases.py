@@ -1,22 +1,22 @@
-"""Databases of other motion matching programs: orangeduck's, and JLPM22's for Unity.
+"""Database formats of other motion matching programs: orangeduck's, and JLPM22's for Unity.
 
-Both store local transforms of bones under a simulation bone on the floor, with their velocities,
-little endian.
+Both store local transforms of bones below a simulation bone on the floor, with their velocities,
+in little-endian order.
 
 **orangeduck**: ``database.bin`` has positions, velocities, rotations ``wxyz`` and angular
 velocities of bones, each as rows and columns (uint32) and float32; then parents and first and last
 frames of ranges, each as a count (uint32) and int32; then contact flags of the left and the right
 toe as rows, columns and one byte each. ``features.bin`` has normalized features as rows, columns
-and float32; then their offsets and scales, each as a count and float32. Facts from its
-``database.h``, ``array.h`` and ``character.h`` (commit 57b7250).
+and float32; then their offsets and scales, each as a count and float32. The format is taken from
+its ``database.h``, ``array.h`` and ``character.h`` (commit 57b7250).
 
-It has 23 bones, in a fixed order, and plays 60 frames per second. Its program builds features
-again at start, with weights of its own; ``features.bin`` has ours.
+The character has 23 bones in a fixed order and plays 60 frames per second. The program rebuilds
+the features at startup with its own weights; ``features.bin`` contains ours.
 
 **Unity**: ``.mmskeleton``, ``.mmpose`` and ``.mmfeatures`` as C#'s BinaryWriter writes them:
-strings are UTF-8 with their length in front, in groups of seven bits. Facts from its
-``PoseSerializer.cs``, ``FeatureSerializer.cs``, ``Skeleton.cs`` (commit 35fc8ee). Unity is
-left-handed: x points the other way.
+strings are UTF-8, preceded by their length in groups of seven bits. The format is taken from its
+``PoseSerializer.cs``, ``FeatureSerializer.cs`` and ``Skeleton.cs`` (commit 35fc8ee). Unity is
+left-handed: x points in the opposite direction.
 
 The features are the two trajectories (positions and directions, three predictions of x and z
 each), then positions and velocities of both feet and the velocity of the hips. The asset
@@ -43,14 +43,14 @@ Array = NDArray[np.float64]
 
 @dataclass(frozen=True, eq=False)
 class BoneTracks:
-    """Bones of N frames; bone 0 is the simulation bone.
+    """Transforms and velocities of bones in N frames; bone 0 is the simulation bone.
 
     Attributes
     ----------
     positions, velocities, angular_velocities : ndarray, shape (N, B, 3)
-        In the frame of the parent; meters, m/s, rad/s.
+        Values in the frame of the parent, in meters, m/s and rad/s.
     rotations : ndarray, shape (N, B, 4)
-        ``wxyz``, in the frame of the parent.
+        Quaternions ``wxyz`` in the frame of the parent.
     """
 
     positions: Array
@@ -60,7 +60,7 @@ class BoneTracks:
 
     @classmethod
     def joined(cls, parts: Sequence[BoneTracks]) -> BoneTracks:
-        """One after the other."""
+        """Concatenate tracks."""
         names = ("positions", "rotations", "velocities", "angular_velocities")
         return cls(*(np.concatenate([getattr(part, name) for part in parts]) for name in names))
 
@@ -74,14 +74,14 @@ def simulation_bone(database: MatchingDatabase, part: Range) -> tuple[Array, Arr
 def bone_tracks(
     database: MatchingDatabase, part: Range, parents: Sequence[int], joints: Sequence[int | None]
 ) -> BoneTracks:
-    """Tracks of bones that follow joints of the skeleton; None stays at its parent.
+    """Return the tracks of bones that follow joints; a bone without a joint stays at its parent.
 
     Parameters
     ----------
     parents : sequence of int, length B
         Parent of each bone; -1 for bone 0, the simulation bone.
     joints : sequence of int or None, length B
-        The point of the skeleton that each bone follows; that of bone 0 is ignored.
+        Point of the skeleton that each bone follows; the entry of bone 0 is ignored.
     """
     motion = database.motion(part)
     places, turns = _world(motion)
@@ -124,7 +124,7 @@ def _velocities(values: Array, fps: float) -> Array:
 
 
 def _angular_velocities(rotations: Array, fps: float) -> Array:
-    """Rotation per second in the frame of the parent: central differences."""
+    """Rotation per second in the frame of the parent, by central differences."""
     if len(rotations) < 2:
         return np.zeros((*rotations.shape[:2], 3))
     steps = rot.log(rot.multiply(rotations[1:], rot.inverse(rotations[:-1]))) * fps
@@ -133,7 +133,7 @@ def _angular_velocities(rotations: Array, fps: float) -> Array:
 
 
 FPS = 60.0
-# Bone: role, or None where we have none, and parent.
+# Bone: its role (None if we have no such role) and its parent.
 _LEG = ("hip", "knee", "ankle", "foot")
 _ARM = ("collar", "shoulder", "elbow", "wrist")
 ROLES = (
@@ -143,15 +143,15 @@ ROLES = (
     *(f"left_{part}" for part in _ARM), *(f"right_{part}" for part in _ARM),
 )  # fmt: skip
 PARENTS = (-1, 0, 1, 2, 3, 4, 1, 6, 7, 8, 1, 10, 11, 12, 13, 12, 15, 16, 17, 12, 19, 20, 21)
-_LARGEST = 1e30  # scale of features without weight
+_LARGEST = 1e30  # scale of features whose weight is zero
 
 
 def write_orangeduck(database: MatchingDatabase, folder: Path) -> list[Path]:
-    """Write both files; returns their paths."""
+    """Write both files and return their paths."""
     if abs(database.fps - FPS) > 1e-6:
         raise InvalidInput(
-            f"orangeduck's program plays {FPS:g} frames per second; the database has "
-            f"{database.fps:g}: build it at {FPS:g} fps"
+            f"orangeduck's program plays {FPS:g} frames per second, but the database has "
+            f"{database.fps:g}. Build it at {FPS:g} fps"
         )
     skeleton = database.skeleton
     joints = [
@@ -193,7 +193,7 @@ def _size(*counts: int) -> bytes:
 
 
 def _table(values: NDArray) -> bytes:
-    """Rows and columns of elements, then float32."""
+    """Encode a table: the numbers of rows and columns, then float32 values."""
     return _size(*values.shape[:2]) + values.astype("<f4").tobytes()
 
 
@@ -201,7 +201,8 @@ def _row(values: NDArray, kind: str) -> bytes:
     return _size(len(values)) + values.astype(kind).tobytes()
 
 
-# Name, floats of each element, elements, and columns of our features (x mirrored for Unity).
+# Name, floats per element, number of elements, and columns of our features (x is mirrored for
+# Unity).
 FEATURES = (
     ("FuturePosition", 2, 3, slice(15, 21)),
     ("FutureDirection", 2, 3, slice(21, 27)),
@@ -220,12 +221,12 @@ _BONES = {
     "right_elbow": 16, "left_wrist": 17, "right_wrist": 18, "left_foot": 19, "right_foot": 20,
 }  # fmt: skip
 _NO_BONE = 55
-_FLIP = np.array([-1.0, 1.0, 1.0])  # of positions and velocities
-_FLIP_TURN = np.array([1.0, -1.0, -1.0])  # of angular velocities, and of x, y, z of quaternions
+_FLIP = np.array([-1.0, 1.0, 1.0])  # for positions and velocities
+_FLIP_TURN = np.array([1.0, -1.0, -1.0])  # for angular velocities and x, y, z of quaternions
 
 
 def write_unity(database: MatchingDatabase, folder: Path, name: str = "motionloom") -> list[Path]:
-    """Write the three files; returns their paths."""
+    """Write the three files and return their paths."""
     files = [folder / f"{name}{suffix}" for suffix in (".mmskeleton", ".mmpose", ".mmfeatures")]
     skeleton = database.skeleton
     parents = [-1, 0, *(int(parent) + 1 for parent in skeleton.parents[1:])]
@@ -298,7 +299,7 @@ def _features(database: MatchingDatabase) -> bytes:
 
 
 def _ranges(mask: NDArray[np.bool_]) -> list[tuple[int, int]]:
-    """First and last frames (not included) of the parts where a mask holds."""
+    """First and last frames (excluded) of the runs where a mask is True."""
     edges = np.flatnonzero(np.diff(np.concatenate([[False], mask, [False]]).astype(np.int8)))
     return [(int(a), int(b)) for a, b in edges.reshape(-1, 2)]
 
@@ -308,7 +309,7 @@ def _number(*values: int) -> bytes:
 
 
 def _text(text: str) -> bytes:
-    """UTF-8 with its length in front, seven bits per byte, the lowest first."""
+    """Encode a string as UTF-8, preceded by its length, seven bits per byte, lowest first."""
     coded = text.encode("utf-8")
     length, front = len(coded), b""
     while length >= 0x80:

@@ -1,1 +1,1 @@
-"""The HTTP server: the application, who may connect, how much at a time, and its start."""
+"""The HTTP server: application, access control, limits, and start-up."""

@@ -30,18 +30,18 @@ if TYPE_CHECKING:
 PAGE = Path(__file__).parents[1] / "static"
 
 _NO_PAGE = (
-    "The studio's page was not built when motionloom was installed: the npm packages could not "
-    "be reached. Everything else works. To get it, install a released wheel, which contains the "
-    "page (pip install --force-reinstall 'motionloom[studio]'), or run python build_page.py in a "
+    "The studio's page was not built when motionloom was installed, because the npm packages "
+    "could not be downloaded. Everything else works. To get the page, install a released wheel "
+    "(pip install --force-reinstall 'motionloom[studio]'), or run python build_page.py in a "
     "clone of the repository, with access to the npm registry."
 )
 
 
 class StudioApp(FastAPI):
-    """An application whose OpenAPI document names settings, and has messages of the websocket."""
+    """Application whose OpenAPI document also describes settings and websocket messages."""
 
     def openapi(self) -> dict[str, Any]:
-        """The document; ``LiveHeads`` has the head of the answer to each kind of live request."""
+        """OpenAPI document; ``LiveHeads`` has the response head of each kind of live request."""
         if self.openapi_schema is None:
             document = with_named_settings(super().openapi())
             document["components"]["schemas"] |= live_schemas("#/components/schemas/{model}")
@@ -56,18 +56,18 @@ def create_app(
     token: str | None = None,
     choice: LibraryChoice | None = None,
 ) -> FastAPI:
-    """The studio of one library as an ASGI application.
+    """Create the studio of a library as an ASGI application.
 
     Parameters
     ----------
     library : Library or None
-        None: the page begins with a choice of libraries.
+        Library to show. If None, the page starts with a list of libraries.
     names : set of str
         Host names that the server answers to.
     token : str, optional
-        Token that every request must carry; needed when other machines can connect.
+        Token that every request must contain; required if other machines can connect.
     choice : LibraryChoice, optional
-        Libraries that the page may open instead. Default: none.
+        Other libraries that the page may open. Default: none.
 
     Examples
     --------
@@ -82,7 +82,7 @@ def create_app(
     app = StudioApp(
         title="motionloom studio",
         version=__version__,
-        description="Requests of the studio's page; the same functions as the command line.",
+        description="HTTP interface of the studio's page; it does the same as the command line.",
         docs_url=None,  # these pages load external scripts; /openapi.json is the document
         redoc_url=None,
         lifespan=_lifespan,
@@ -104,7 +104,7 @@ def create_app(
 
 
 def missing_page() -> str:
-    """How to get the page where it was not built; empty where it was."""
+    """Explain how to get the page if it was not built; empty if it was."""
     return "" if (PAGE / "index.html").is_file() else _NO_PAGE
 
 
@@ -115,21 +115,21 @@ async def _lifespan(app: FastAPI) -> AsyncIterator[None]:
 
 
 def _error_response(request: Request, error: Exception) -> JSONResponse:
-    """An invalid request, with the message of the library."""
+    """Response to an invalid request, with the message of the library."""
     code = 404 if isinstance(error, LibraryError) else 422
     return JSONResponse({"error": str(error)}, status_code=code)
 
 
 def _invalid_response(request: Request, error: Exception) -> JSONResponse:
-    """A value that a request may not have; ``detail`` is as FastAPI writes it."""
-    found = list(error.errors()) if isinstance(error, RequestValidationError) else []
-    said = "; ".join(_sentence(one) for one in found[:4])
-    detail = [{**one, "ctx": None, "msg": _sentence(one)} for one in found]
+    """Response to an invalid value; ``detail`` has the format of FastAPI."""
+    problems = list(error.errors()) if isinstance(error, RequestValidationError) else []
+    said = "; ".join(_sentence(problem) for problem in problems[:4])
+    detail = [{**problem, "ctx": None, "msg": _sentence(problem)} for problem in problems]
     return JSONResponse({"error": said, "detail": jsonable_encoder(detail)}, status_code=422)
 
 
 def _sentence(error: dict[str, Any]) -> str:
-    """What is wrong with a value: a sentence of the library, or the field and pydantic's words."""
+    """Describe an invalid value: the library's message, or the field and pydantic's message."""
     reason = error.get("ctx", {}).get("error")
     if isinstance(reason, MotionloomError):
         return str(reason)

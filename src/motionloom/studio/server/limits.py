@@ -1,11 +1,11 @@
-"""Limits of the server: work at a time, connections without a request, slow headers.
+"""Limits of the server: concurrent work, idle connections, slow headers.
 
-`WorkLimiter` lets a few requests compute at a time, once they have been received whole; the others
-wait, and one whose client has left is not computed at all. So requests that only read are answered
-whatever the others cost.
+`WorkLimiter` lets only a few requests compute at a time, after they are received completely. The
+others wait, and a request whose client has left is dropped. Requests that only read are therefore
+answered even under load.
 
-`TimedConnection` closes a connection that sends no complete request head within some seconds, and
-the oldest such connection if there are many.
+`TimedConnection` closes connections that do not send a complete request head within some seconds,
+and the oldest of them if there are too many.
 """
 
 from __future__ import annotations
@@ -20,22 +20,22 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 AT_ONCE = 4  # requests that compute at a time
 READ_AT_ONCE = 16  # requests for frames, strips, beats ... of motions; there are 40 threads
-WAITING = 64  # requests that wait for their turn
-RECEIVED = 512 << 20  # bytes of all bodies that are received, wait or compute
-BODY_SECONDS = 120.0  # for a request that computes to be sent whole
-LIVE_AT_ONCE = 8  # messages of all windows that are answered at a time
+WAITING = 64  # requests that may wait for their turn
+RECEIVED = 512 << 20  # total bytes of bodies being received, waiting or computing
+BODY_SECONDS = 120.0  # for a computing request to arrive completely
+LIVE_AT_ONCE = 8  # websocket messages of all windows processed at a time
 HEAD_SECONDS = 15.0  # for a connection to send the head of a request
-SILENT = 100  # connections that have sent no request yet; the oldest are closed first ...
-_YOUNG = 1.0  # ... but not within these seconds: their request may be here, and not yet read ...
-_CROWDED = 4 * SILENT  # ... unless there are so many
+SILENT = 100  # connections without a request yet; the oldest are closed first ...
+_YOUNG = 1.0  # ... but not within these seconds, because their request may not be read yet ...
+_CROWDED = 4 * SILENT  # ... unless there are this many
 
-_LIGHT = ("/api/uploads", "/api/jobs")  # written to disk as it comes; status of jobs
+_LIGHT = ("/api/uploads", "/api/jobs")  # bodies written directly to disk; status of jobs
 _COMPUTED = ("/api/crowds", "/api/grid", "/api/families", "/api/dance/music")
-_STATUS = ("/api/library", "/api/library/history")  # small, and always answered
+_STATUS = ("/api/library", "/api/library/history")  # small; always answered
 
 
 class WorkLimiter:
-    """Middleware: requests that compute run a few at a time.
+    """Middleware that runs only a few computing requests at a time.
 
     Parameters
     ----------
@@ -47,19 +47,17 @@ class WorkLimiter:
         self.app, self.limiter = app, limiter
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Pass on a request when it is its turn."""
+        """Pass on a request when its turn comes."""
         limiter, body = self.limiter, _Body()
         queue = limiter.queue(scope)
         if queue is None:
             await self.app(scope, receive, send)
             return
         try:
-            # Outside of the turns: a client that sends slowly keeps no other from computing.
+            # Received before waiting for a turn, so that slow clients do not block others.
             await body.receive(receive, limiter)
             if limiter.waiting >= WAITING:
-                raise HTTPException(
-                    503, "too many requests are waiting; try again when some have ended"
-                )
+                raise HTTPException(503, "too many requests are waiting; try again later")
             limiter.waiting += 1
             try:
                 ours = await _turn(queue, receive)
@@ -70,7 +68,7 @@ class WorkLimiter:
             await _answer(refusal, send)
             return
         try:
-            if ours:  # else the client has left
+            if ours:  # otherwise the client has left
                 await self.app(scope, _after(body.messages, receive), send)
         finally:
             limiter.received -= body.size
@@ -79,14 +77,14 @@ class WorkLimiter:
 
 
 class _Body:
-    """A request that is received whole before it has its turn."""
+    """Body of a request, received completely before its turn."""
 
     def __init__(self) -> None:
         self.messages: list[Message] = []
         self.size = 0
 
     async def receive(self, receive: Receive, limiter: Limiter) -> None:
-        """Receive all of it; raises `HTTPException` if that takes too long, or is too much."""
+        """Receive the whole body; raise `HTTPException` if it takes too long or is too large."""
         try:
             async with asyncio.timeout(BODY_SECONDS):
                 more = True
@@ -96,24 +94,28 @@ class _Body:
                     self.size += (part := len(message.get("body", b"")))
                     limiter.received += part
                     if limiter.received > RECEIVED:
-                        raise HTTPException(503, "too much is being received; try again later")
+                        raise HTTPException(
+                            503, "the server is receiving too much data; try again later"
+                        )
                     more = message.get("more_body", False)
         except TimeoutError:
-            raise HTTPException(408, f"a request must be whole after {BODY_SECONDS:g} s") from None
+            raise HTTPException(
+                408, f"a request must arrive completely within {BODY_SECONDS:g} s"
+            ) from None
 
 
 class Limiter:
-    """What is under way in one server."""
+    """Work in progress on one server."""
 
     def __init__(self) -> None:
         self.work = asyncio.Semaphore(AT_ONCE)
         self.reading = asyncio.Semaphore(READ_AT_ONCE)
         self.live = asyncio.Semaphore(LIVE_AT_ONCE)
         self.waiting = 0
-        self.received = 0  # bytes of requests that are being received, wait or compute
+        self.received = 0  # bytes of requests being received, waiting or computing
 
     def queue(self, scope: Scope) -> asyncio.Semaphore | None:
-        """Where a request waits for its turn: requests that are sent something compute."""
+        """Queue in which a request waits for its turn; requests with a body count as computing."""
         path = scope.get("path", "")
         if scope["type"] != "http" or not path.startswith("/api/") or path.startswith(_LIGHT):
             return None
@@ -131,7 +133,7 @@ async def _answer(refusal: HTTPException, send: Send) -> None:
 
 
 async def _turn(work: asyncio.Semaphore, receive: Receive) -> bool:
-    """Wait for a turn; False if the client has left before."""
+    """Wait for a turn; return False if the client leaves first."""
     if not work.locked():
         await work.acquire()
         return True
@@ -150,7 +152,7 @@ async def _turn(work: asyncio.Semaphore, receive: Receive) -> bool:
 
 
 def _after(first: list[Message], receive: Receive) -> Receive:
-    """A `receive` that begins with messages that were received before."""
+    """Return a `receive` that first repeats messages received earlier."""
     pending = list(first)
 
     async def received() -> Message:
@@ -160,14 +162,14 @@ def _after(first: list[Message], receive: Receive) -> Receive:
 
 
 def timed_protocol() -> type:
-    """HTTP protocol of uvicorn that closes connections which send no request."""
+    """Return a uvicorn HTTP protocol that closes connections without requests."""
     from uvicorn.protocols.http.auto import AutoHTTPProtocol
 
     silent: OrderedDict[Any, None] = OrderedDict()
 
     class TimedConnection(AutoHTTPProtocol):  # type: ignore[valid-type, misc]
         _alarm: Any = None
-        _since = 0.0  # when the head of a request was first expected
+        _since = 0.0  # time from which the head of a request is expected
 
         def connection_made(self, transport: Any) -> None:
             super().connection_made(transport)
@@ -185,7 +187,7 @@ def timed_protocol() -> type:
 
         def data_received(self, data: bytes) -> None:
             if self.cycle is None or self.cycle.response_complete:
-                self._expect_head()  # of the next request of this connection
+                self._expect_head()  # for the next request of this connection
             super().data_received(data)
             upgraded = self.transport.get_protocol() is not self
             if upgraded or (self.cycle is not None and not self.cycle.response_complete):

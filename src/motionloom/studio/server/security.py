@@ -1,16 +1,16 @@
-"""Access control: only the studio's page on this machine, or holders of the token.
+"""Access control: only the studio's page, and only with the token.
 
-A browser that shows a hostile page can send requests to any address it can reach, including this
-server. These checks refuse them:
+A browser that shows a malicious page can send requests to any address it can reach, including this
+server. These checks reject such requests:
 
-- *Host* must be one of the server's names, or a foreign name could resolve to 127.0.0.1 (DNS
-  rebinding);
-- *Origin* and *Sec-Fetch-Site*, where a browser sends them, must be the server's own, and a body
-  must have a type that a plain form cannot send (cross-site requests);
-- every request needs the token, first in the address and then in a cookie: other users of this
-  machine can connect, too.
+- *Host* must be one of the server's names; otherwise a foreign name could resolve to 127.0.0.1
+  (DNS rebinding);
+- *Origin* and *Sec-Fetch-Site*, if present, must be those of the server, and a body must have a
+  type that a plain form cannot send (cross-site requests);
+- every request needs the token, first in the address and then in a cookie, because other users of
+  this machine can also connect.
 
-Responses forbid other pages to frame, read or embed them.
+Response headers forbid other pages to frame, read or embed the responses.
 """
 
 from __future__ import annotations
@@ -28,26 +28,26 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 LOCAL_NAMES = frozenset({"127.0.0.1", "localhost", "[::1]"})
 COOKIE = "motionloom_token"
-LARGEST_JSON = 8 << 20  # bytes of a body, whatever its type; files have their own limits
+LARGEST_JSON = 8 << 20  # bytes of a body of any type; files have other limits
 BODY_SECONDS = 30  # between two parts of a body
 
-_FILES = ("/api/uploads/", "/api/dance/music/")  # have limits of their own
+_FILES = ("/api/uploads/", "/api/dance/music/")  # have other limits
 _FORM_TYPES = ("application/x-www-form-urlencoded", "multipart/form-data", "text/plain")
-_OWN_SITES = ("same-origin", "none")  # the page itself, or a person typing the address
+_OWN_SITES = ("same-origin", "none")  # the page itself, or an address typed by the user
 
 
 class AccessControl:
-    """Middleware that refuses requests from other sites and without the token.
+    """Middleware that rejects requests from other sites and requests without the token.
 
     Parameters
     ----------
     app : ASGI application
     names : set of str
-        Host names, without port, that the server answers to. With a token also all numeric
-        addresses: DNS rebinding cannot use those.
+        Host names, without port, that the server accepts. With a token, it also accepts all numeric
+        addresses, which DNS rebinding cannot use.
     token : str, optional
-        Token of every request, as ``?token=``, as ``Authorization: Bearer`` or as the cookie
-        that the first of them sets. None: no token is needed.
+        Token of every request, as ``?token=``, as ``Authorization: Bearer``, or in the cookie that
+        the first request sets. None: no token is required.
     """
 
     def __init__(
@@ -58,7 +58,7 @@ class AccessControl:
         self.token = token
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Pass on an allowed request; refuse any other."""
+        """Pass on allowed requests and reject all others."""
         if scope["type"] not in ("http", "websocket"):
             await self.app(scope, receive, send)
             return
@@ -70,7 +70,7 @@ class AccessControl:
         if refusal is not None:
             await _refuse(scope, receive, send, refusal)
         elif scope["type"] == "http" and self._token_in_address(scope):
-            # Removes the token from the address bar, history and screenshots.
+            # The redirect removes the token from the address bar, history and screenshots.
             response = RedirectResponse(scope.get("root_path", "") + scope["path"], 303)
             # Lax: the cookie is also sent when a link from another site is followed.
             response.set_cookie(
@@ -83,17 +83,17 @@ class AccessControl:
     def _refusal(self, scope: Scope, headers: Headers) -> str | None:
         host = headers.get("host", "")
         if len(headers.getlist("host")) != 1 or not self._answers_to(_name(host)):
-            return f"this server does not answer to the name {host[:80]!r}"
+            return f"this server does not accept the host name {host[:80]!r}"
         for origin in headers.getlist("origin"):
             if _place(origin) != host:
-                return f"requests from {origin[:80]} are not answered"
+                return f"requests from {origin[:80]} are not allowed"
         site = headers.get("sec-fetch-site", "none")
         if site not in _OWN_SITES and not _is_navigation(scope, headers):
-            return "requests from other sites are not answered"
+            return "requests from other sites are not allowed"
         if scope["type"] == "http" and scope["method"] == "POST" and _is_form(headers):
-            return "forms are not answered; send application/json"
+            return "forms are not accepted; send application/json"
         if self.token is not None and not self._has_token(scope, headers):
-            return "a token is needed: open the address that motionloom studio printed"
+            return "a token is required; open the address that motionloom studio printed"
         return None
 
     def _answers_to(self, name: str) -> bool:
@@ -107,14 +107,16 @@ class AccessControl:
             _cookie(headers.get("cookie", ""), _cookie_name(headers)),
         ]
         expected = (self.token or "").encode()
-        return any(secrets.compare_digest(one.encode(), expected) for one in given if one)
+        return any(
+            secrets.compare_digest(candidate.encode(), expected) for candidate in given if candidate
+        )
 
     def _token_in_address(self, scope: Scope) -> bool:
         return self.token is not None and scope["path"] == "/" and "token" in _query(scope)
 
 
 def _place(origin: str) -> str | None:
-    """Host and port of an origin; None if it is not valid."""
+    """Host and port of an origin, or None if it is invalid."""
     try:
         return urlsplit(origin).netloc
     except ValueError:
@@ -122,7 +124,7 @@ def _place(origin: str) -> str | None:
 
 
 def _name(host: str) -> str:
-    """A host without its port: ``[::1]:8000`` -> ``[::1]``."""
+    """Host without its port: ``[::1]:8000`` -> ``[::1]``."""
     return host[: host.rfind("]") + 1] if host.startswith("[") else host.split(":")[0].lower()
 
 
@@ -135,13 +137,13 @@ def _is_ip_address(name: str) -> bool:
 
 
 def _is_navigation(scope: Scope, headers: Headers) -> bool:
-    """Whether a person follows a link to the page from another site."""
+    """Return whether the user follows a link from another site to the page."""
     mode = headers.get("sec-fetch-mode", "navigate")
     return scope["type"] == "http" and scope["path"] == "/" and mode == "navigate"
 
 
 def _is_form(headers: Headers) -> bool:
-    """Whether the body has a type that any page may send anywhere without a preflight request."""
+    """Return whether any page could send this type of body without a preflight request."""
     kind = headers.get("content-type", "").split(";")[0].strip().lower()
     has_body = headers.get("content-length", "0") != "0" or "transfer-encoding" in headers
     return kind in _FORM_TYPES or (not kind and has_body)
@@ -152,21 +154,21 @@ def _query(scope: Scope) -> dict[str, list[str]]:
 
 
 def _cookie_name(headers: Headers) -> str:
-    """Name of the cookie; ports of a machine share cookies, so two studios need two names."""
+    """Name of the cookie. Ports of a machine share cookies, so each studio needs its own name."""
     port = headers.get("host", "").rpartition(":")[2]
     return f"{COOKIE}_{port}" if port.isdigit() else COOKIE
 
 
 def _cookie(text: str, name: str) -> str:
     try:
-        found = SimpleCookie(text).get(name)
+        cookie = SimpleCookie(text).get(name)
     except CookieError:
         return ""
-    return found.value if found is not None else ""
+    return cookie.value if cookie is not None else ""
 
 
 def _guarded(send: Send, path: str, host: str) -> Send:
-    """A `send` that adds the security headers."""
+    """Return a `send` that adds the security headers."""
     lines = f"ws://{host} wss://{host}" if host else ""
 
     async def guarded(message: Message) -> None:
@@ -181,7 +183,7 @@ def _guarded(send: Send, path: str, host: str) -> Send:
             headers["Referrer-Policy"] = "no-referrer"
             headers["Cross-Origin-Opener-Policy"] = "same-origin"
             headers["Cross-Origin-Resource-Policy"] = "same-origin"
-            # Built assets carry a hash in their name; everything else may change at any time.
+            # Built assets have a hash in their names; everything else can change at any time.
             built = path.startswith("/assets/")
             headers.setdefault(
                 "Cache-Control", "max-age=31536000, immutable" if built else "no-cache"
@@ -192,17 +194,17 @@ def _guarded(send: Send, path: str, host: str) -> Send:
 
 
 def _bounded(receive: Receive, path: str) -> Receive:
-    """A `receive` that limits the size of a body and the time between its parts."""
+    """Return a `receive` that limits the size of a body and the time between its parts."""
     size, whole = 0, False
 
     async def bounded() -> Message:
         nonlocal size, whole
-        if whole:  # nothing more comes but the end of the connection
+        if whole:  # only the end of the connection can follow
             return await receive()
         try:
             message = await asyncio.wait_for(receive(), BODY_SECONDS)
         except TimeoutError:
-            raise HTTPException(408, f"nothing was received for {BODY_SECONDS} s") from None
+            raise HTTPException(408, f"no data received for {BODY_SECONDS} s") from None
         whole = not message.get("more_body", False)
         size += len(message.get("body", b""))
         if size > LARGEST_JSON and not path.startswith(_FILES):

@@ -1,4 +1,4 @@
-"""Start of the studio's server."""
+"""Start-up of the studio's server."""
 
 from __future__ import annotations
 
@@ -23,8 +23,8 @@ from motionloom.studio.state.library_choice import LibraryChoice, remember
 
 _TOKEN = re.compile(r"[A-Za-z0-9._~-]{1,200}")
 _ANYWHERE = ("0.0.0.0", "::", "")
-_PING_SECONDS = 600  # for a browser to answer a ping: a loaded machine is not disconnected
-_SHUTDOWN_SECONDS = 1  # for responses in progress when the server stops
+_PING_SECONDS = 600  # for a browser to answer a ping; long enough for a loaded machine
+_SHUTDOWN_SECONDS = 1  # allowed for responses in progress when the server stops
 
 
 def serve(
@@ -42,23 +42,23 @@ def serve(
     Parameters
     ----------
     library : str or Path, optional
-        Default: the page begins with a choice of libraries. On this machine and with a token, the
-        page can open the user's recent libraries and those of the current folder, and make new
-        ones there.
+        Library to show. Default: the page starts with a list of libraries. On this machine and with
+        a token, the page can open the user's recent libraries and those in the current folder, and
+        create new ones there.
     host : str
         Address to listen on.
     port : int
-        0: any free port.
+        Port; 0 selects a free port.
     token : str or False, optional
-        Token of every request; the printed address contains it. Default: one is generated, for
-        each start if `host` is not a loopback address, else once for this user. False: no token
-        is needed, so every user of this machine can read and change the library; on loopback
-        addresses only.
+        Token that every request must contain; the printed address includes it. Default: a generated
+        token, new at each start unless `host` is a loopback address; then the user has one fixed
+        token. False: no token is required, so every user of this machine can read and change the
+        library; allowed only on loopback addresses.
     names : tuple of str
-        Further host names to answer to, for example behind a proxy.
+        Additional host names to accept, for example behind a proxy.
     open_browser : bool
     report : callable
-        Called with the line that shows the address, and once more if the page is missing.
+        Called with the line that shows the address, and again if the page is missing.
 
     Raises
     ------
@@ -82,13 +82,13 @@ def serve(
         ) from None
 
     token = _checked_token(token, local=_is_local(host))
-    # If others may use the server, it shows the library that it was started with and no other.
+    # If others can use the server, it shows only the library that it was started with.
     ours = token is not None and _is_local(host) and not names
     choice = LibraryChoice(Path.cwd()) if ours else None
     if library is None and choice is None:
         raise InvalidInput(
-            "LIB is needed where others can connect: the page opens other libraries only on this "
-            "machine and with a token"
+            "LIB is required if others can connect, because the page lists libraries only on "
+            "this machine and with a token"
         )
     opened = Library(library) if library is not None else None
     if opened is not None and choice is not None:
@@ -117,7 +117,7 @@ def serve(
     close = server.shutdown
 
     async def shutdown(sockets: list[socket.socket] | None = None) -> None:
-        # Responses that are cut short now are not errors.
+        # Responses cut short during shutdown are not errors.
         logging.getLogger("uvicorn.error").setLevel(logging.CRITICAL)
         await close(sockets)
 
@@ -136,17 +136,21 @@ def _is_local(host: str) -> bool:
 def _checked_token(token: str | bool | None, *, local: bool) -> str | None:
     if token is False:
         if not local:
-            raise InvalidInput("other machines can connect: a token is needed there")
+            raise InvalidInput(
+                "a token is required, because other machines can connect to this address"
+            )
         return None
     if token is None or token is True:
         return _own_token() if local else secrets.token_urlsafe(24)
     if not _TOKEN.fullmatch(token):
-        raise InvalidInput("token must be letters, digits and - . _ ~, at least one")
+        raise InvalidInput(
+            "token must consist of letters, digits and - . _ ~, and must not be empty"
+        )
     return token
 
 
 def _own_token() -> str:
-    """The user's token on this machine: kept, so that open pages outlive a restart."""
+    """The user's token on this machine. It is saved, so that open pages survive a restart."""
     place = user_settings().with_name("studio-token")
     try:
         status = place.lstat()
@@ -164,12 +168,12 @@ def _own_token() -> str:
         with os.fdopen(handle, "w") as file:
             file.write(made)
     except OSError:
-        pass  # it holds for this start only
+        pass  # the token is valid only until the server stops
     return made
 
 
 def _listen(host: str, port: int) -> socket.socket:
-    """A listening socket, opened before the address is reported, so that it is correct."""
+    """Open a listening socket before the address is reported, so that the port is correct."""
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     listening = socket.socket(family, socket.SOCK_STREAM)
     if os.name == "posix":  # on Windows it would let two servers share a port
@@ -181,13 +185,13 @@ def _listen(host: str, port: int) -> socket.socket:
         listening.close()
         why = (isinstance(error, OSError) and error.strerror) or error
         raise InvalidInput(
-            f"cannot listen on {host}:{port}: {why}; choose another with --host and --port"
+            f"cannot listen on {host}:{port}: {why}; choose another address with --host and --port"
         ) from None
     return listening
 
 
 def _shown_name(host: str) -> str:
-    """Host name of a server that listens on `host`, for a browser."""
+    """Host name to open in a browser for a server that listens on `host`."""
     if host in _ANYWHERE:
         return socket.gethostname()
     return f"[{host}]" if ":" in host else host

@@ -1,1 +1,1 @@
-"""What a running studio holds: its library, jobs, uploads, and the libraries to choose from."""
+"""State of a running studio: its library, jobs, uploads, and the list of libraries."""

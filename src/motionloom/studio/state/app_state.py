@@ -19,7 +19,9 @@ if TYPE_CHECKING:
     from motionloom.library import Library
     from motionloom.studio.state.library_choice import LibraryChoice
 
-_CACHED = 12  # values per kind, the first element of a key: families, graphs, dances, ...
+_CACHED = (
+    12  # cached values per kind, which is the first element of a key: families, graphs, dances, ...
+)
 _FEWER = {
     "crowd": 3,
     "music": 4,
@@ -31,26 +33,26 @@ _FEWER = {
     "acted": 4,
     "matching": 3,
     "character": 3,
-}  # kinds of many megabytes each
+}  # kinds whose values have many megabytes
 # Kinds that depend on all motions and labels.
 _LIBRARY_WIDE = ("family", "graph", "prepared", "walk", "matching")
 
 
-# What changed: motions of the library, their labels, artifacts saved by name; the jobs; or which
-# library is shown.
+# Kinds of changes: motions of the library, their labels, saved artifacts, jobs, or the library
+# shown.
 Change = Literal["motions", "labels", "kept", "jobs", "library"]
 Listener = Callable[[Change], None]
 
 
 class AppState:
-    """One library, and what the windows of its studio share.
+    """A library and the state that the windows of its studio share.
 
     Parameters
     ----------
     library : Library, optional
-        Default: none is open yet; the page asks for one.
+        Default: none; the page asks for one.
     choice : LibraryChoice, optional
-        What the page may open instead. Default: nothing.
+        Libraries that the page may open instead. Default: none.
     limiter : Limiter, optional
     """
 
@@ -73,7 +75,7 @@ class AppState:
 
     @property
     def is_open(self) -> bool:
-        """Whether a library is open."""
+        """True if a library is open."""
         return self._library is not None
 
     @property
@@ -85,20 +87,20 @@ class AppState:
 
     @property
     def uploads(self) -> Uploads:
-        """Files that were sent and are not imported yet."""
+        """Uploaded files that are not imported yet."""
         if self._uploads is None:
             raise LibraryError("no library is open; choose one on the start page")
         return self._uploads
 
     def successor(self, library: Library) -> AppState:
-        """The state of another library, for the same server."""
+        """Return the state of another library for the same server."""
         return AppState(library, choice=self.choice, limiter=self.limiter)
 
     def cached(self, key: tuple, compute: Callable[[], Any]) -> Any:
-        """The value of a key, computed on first use and kept among the latest few of its kind.
+        """Return the value of a key, computed on first use; the latest few of each kind are kept.
 
-        The first element of a key is its kind: beats of many takes do not evict a motion graph.
-        Concurrent requests for the same key wait for one computation.
+        The first element of a key is its kind, so that the beats of many takes do not evict a
+        motion graph. Concurrent requests for the same key wait for a single computation.
         """
         with self._lock:
             if key in self._cache:
@@ -123,13 +125,13 @@ class AppState:
 
     @property
     def cached_keys(self) -> tuple[tuple, ...]:
-        """Keys of all cached values, the least recently used first."""
+        """Keys of all cached values, least recently used first."""
         with self._lock:
             return tuple(self._cache)
 
     @property
     def computing_keys(self) -> tuple[tuple, ...]:
-        """Keys of the values being computed at the moment."""
+        """Keys of the values that are currently computed."""
         with self._lock:
             return tuple(self._computing)
 
@@ -140,13 +142,13 @@ class AppState:
             return len(self._listeners)
 
     def invalidate(self, matches: Callable[[tuple], bool]) -> None:
-        """Drop cached values whose keys match."""
+        """Drop the cached values whose keys match."""
         with self._lock:
             for key in [key for key in self._cache if matches(key)]:
                 del self._cache[key]
 
     def notify(self, change: Change) -> None:
-        """Tell every window of a change; new motions or labels invalidate library-wide values."""
+        """Notify all windows of a change; new motions or labels invalidate library-wide values."""
         if change in ("motions", "labels"):
             self.invalidate(lambda key: key[0] in _LIBRARY_WIDE)
         with self._lock:
@@ -155,21 +157,21 @@ class AppState:
             listener(change)
 
     def all_changed(self) -> None:
-        """Anything may have changed: drop what depends on motions, labels and artifacts."""
-        # Results, which go on showing what they were.
+        """Drop all cached values that depend on motions, labels or artifacts."""
+        # These are results, which keep showing their original state.
         made = ("crowd", "dance", "film", "export", "music")
         self.invalidate(lambda key: key[0] not in made)
         self.notify("motions")
         self.notify("kept")
 
     def artifact_changed(self, key: tuple) -> None:
-        """Drop a cached artifact that was saved again or deleted, and tell every window."""
+        """Drop a cached artifact that was replaced or deleted, and notify all windows."""
         self.invalidate(lambda other: other == key)
         self.notify("kept")
 
     @contextmanager
     def listening(self, listener: Listener) -> Iterator[None]:
-        """Call `listener`, from any thread, with every change while the context is open.
+        """Call `listener` with every change, from any thread, while the context is open.
 
         Examples
         --------
@@ -192,7 +194,7 @@ class AppState:
                 self._listeners.remove(listener)
 
     def close(self) -> None:
-        """Stop all jobs and remove files that were sent but not imported."""
+        """Stop all jobs and delete uploaded files that were not imported."""
         self.jobs.close()
         if self._uploads is not None:
             self._uploads.close()

@@ -1,8 +1,8 @@
-"""Long computations in background threads: started by one request, polled by others.
+"""Long computations in background threads, started by one request and polled by others.
 
-One queue for all windows: a few jobs run at a time, a few more wait for their turn, and what
-exceeds that is refused. A job that is stopped leaves the queue at once; one that runs ends at its
-next step.
+All windows share one queue: a few jobs run at a time, a few more wait, and further jobs are
+rejected. A waiting job that is stopped leaves the queue immediately; a running job ends at its next
+step.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ JobState = Literal["running", "done", "failed", "stopped"]
 
 
 class JobStatus(BaseModel, Generic[Result]):
-    """Progress and outcome of a job; the result is null until it is done."""
+    """Progress and outcome of a job; the result is null until the job is done."""
 
     id: int
     title: str
@@ -58,21 +58,21 @@ class Job(Generic[Result]):
     _ended: threading.Event = field(default_factory=threading.Event, repr=False)
 
     def advance(self, steps: int = 1) -> None:
-        """Count `steps` more as done; raises `JobStopped` if the job was asked to stop."""
+        """Report `steps` more as done; raise `JobStopped` if the job was asked to stop."""
         if self._stop.is_set():
             raise JobStopped
         self.done += steps
 
     def stop(self) -> None:
-        """Stop the job: at its next step, or before it begins."""
+        """Stop the job at its next step, or before it begins."""
         self._stop.set()
 
     def wait(self, timeout: float | None = None) -> None:
-        """Wait until the job has ended, or for `timeout` seconds."""
+        """Wait until the job ends, for at most `timeout` seconds."""
         self._ended.wait(timeout)
 
     def run(self, work: Callable[[Job[Result]], Result]) -> None:
-        """Run the computation in this thread; its outcome becomes that of the job."""
+        """Run the computation in this thread and record its outcome."""
         try:
             self.advance(0)
             self.result = work(self)
@@ -82,16 +82,16 @@ class Job(Generic[Result]):
         except MotionloomError as error:
             self.state, self.error = "failed", str(error)
         except MemoryError:
-            self.state, self.error = "failed", "too large for the memory of this machine"
-        except Exception as error:  # reported to the page; nobody else watches the thread
+            self.state, self.error = "failed", "this machine does not have enough memory"
+        except Exception as error:  # report any error to the page; nothing else watches this thread
             said = f"{type(error).__name__}: {error}"
             self.state = "failed"
-            self.error = f"an error of motionloom, please report it ({said})"
+            self.error = f"internal error of motionloom; please report it ({said})"
         finally:
             self._ended.set()
 
     def status(self) -> JobStatus[Result]:
-        """The job as sent to the page."""
+        """Status of the job for the page."""
         return JobStatus(**{name: getattr(self, name) for name in JobStatus.model_fields})
 
 
@@ -107,7 +107,7 @@ class Jobs:
     """
 
     def __init__(self, changed: Callable[[], None] = lambda: None) -> None:
-        self._changed = changed  # called, from any thread, when a job begins or ends
+        self._changed = changed  # called from any thread when a job begins or ends
         self._numbers = itertools.count(1)
         self._jobs: dict[int, Job] = {}
         self._waiting: deque[tuple[Job, Callable[[Job], Any]]] = deque()
@@ -117,7 +117,7 @@ class Jobs:
     def start(
         self, title: str, work: Callable[[Job[Result]], Result], *, total: int | None = None
     ) -> Job[Result]:
-        """Run `work` in a thread, when it is its turn; its result must be serializable as JSON.
+        """Run `work` in a thread when its turn comes; its result must be JSON-serializable.
 
         Raises
         ------
@@ -128,12 +128,12 @@ class Jobs:
             running = sum(job.state == "running" for job in self._jobs.values())
             if running >= MOST:
                 raise InvalidInput(
-                    f"{running} jobs are running or waiting; wait for one to end, or stop it"
+                    f"{running} jobs are running or waiting; wait for one to finish, or stop one"
                 )
             job: Job[Result] = Job(next(self._numbers), title, total=total)
             self._jobs[job.id] = job
             self._waiting.append((job, work))
-            ended = [number for number, one in self._jobs.items() if one.state != "running"]
+            ended = [number for number, past in self._jobs.items() if past.state != "running"]
             for number in ended[:-_REMEMBERED]:
                 del self._jobs[number]
             if len(self._threads) < AT_ONCE:
@@ -144,7 +144,7 @@ class Jobs:
         return job
 
     def _work(self) -> None:
-        """Run jobs until none is waiting."""
+        """Run jobs until none are waiting."""
         while True:
             with self._lock:
                 if not self._waiting:
@@ -157,19 +157,19 @@ class Jobs:
     def __getitem__(self, number: int) -> Job:
         with self._lock:
             if number not in self._jobs:
-                raise InvalidInput(f"no job {number}; it may have ended long ago")
+                raise InvalidInput(f"there is no job {number}; it may have ended long ago")
             return self._jobs[number]
 
     def stop(self, number: int) -> Job:
-        """Stop a job; one that waits for its turn ends at once."""
+        """Stop a job; a waiting job ends immediately."""
         job = self[number]
         with self._lock:
             job.stop()
             waiting = [entry for entry in self._waiting if entry[0] is job]
             for entry in waiting:
                 self._waiting.remove(entry)
-        for one, work in waiting:
-            one.run(work)  # ends it as stopped
+        for waiting_job, work in waiting:
+            waiting_job.run(work)  # ends it as stopped
             self._changed()
         return job
 
@@ -179,13 +179,13 @@ class Jobs:
             return [job.status() for job in self._jobs.values()]
 
     def wait(self, number: int, timeout: float | None = None) -> JobStatus:
-        """Status of a job after it has ended, or after `timeout` seconds."""
+        """Wait until a job ends, or for `timeout` seconds, and return its status."""
         job = self[number]
         job.wait(timeout)
         return job.status()
 
     def close(self, timeout: float = 1.0) -> None:
-        """Ask all jobs to stop and wait up to `timeout` seconds; their threads are daemons."""
+        """Ask all jobs to stop and wait for up to `timeout` seconds; their threads are daemons."""
         with self._lock:
             running = [job for job in self._jobs.values() if job.state == "running"]
         for job in running:

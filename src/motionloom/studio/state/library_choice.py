@@ -1,10 +1,10 @@
-"""Libraries that the page may open: the user's recent ones, and those of one folder.
+"""Libraries that the page may open: the user's recent ones, and those in one folder.
 
-A request never contains a path. It names a library by an id of this list, or gives a plain name
-for a new library in the folder. The list belongs to the user's account: libraries that were given
-to ``motionloom studio`` before (``~/.config/motionloom/recent-libraries.json``), and those in the
-folder where it was started. A server that others may use as well, on another address or without a
-token, has no such list: it shows the library that it was started with.
+A request never contains a path. It refers to a library by an id from this list, or has a plain name
+for a new library in the folder. The list belongs to the user's account: libraries opened with
+``motionloom studio`` before (``~/.config/motionloom/recent-libraries.json``), and those in the
+folder where it was started. A server that others can use, on another address or without a token,
+has no such list and shows only the library that it was started with.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ FILE = "recent-libraries.json"
 MOST_RECENT = 20
 LONGEST_NAME = 80  # characters of a new library's name
 _LARGEST = 1 << 18  # bytes of the list
-_MOST_ENTRIES = 5000  # of the folder that are looked at
+_MOST_ENTRIES = 5000  # maximum number of entries of the folder to examine
 _REFUSED = frozenset('/\\:*?"<>|')
 _lock = threading.Lock()
 _log = logging.getLogger("motionloom")
@@ -45,12 +45,12 @@ class KnownLibrary:
 
 
 class LibraryChoice:
-    """What a studio of this user may open.
+    """Libraries that a studio of this user may open.
 
     Parameters
     ----------
     folder : Path
-        Where new libraries are made; its libraries are listed as well.
+        Folder for new libraries; its libraries are also listed.
 
     Examples
     --------
@@ -66,7 +66,7 @@ class LibraryChoice:
         self.folder = folder.absolute()
 
     def known(self) -> list[KnownLibrary]:
-        """Libraries that exist: recent ones, latest first, then others of the folder by name."""
+        """Existing libraries: recent ones, latest first, then others in the folder by name."""
         recent = [path for path in recent_libraries() if is_library(path)]
         try:
             entries = sorted(islice(self.folder.iterdir(), _MOST_ENTRIES))
@@ -85,31 +85,31 @@ class LibraryChoice:
         ]
 
     def path_of(self, key: str) -> Path:
-        """Path of a known library.
+        """Return the path of a library in the list.
 
         Raises
         ------
         LibraryError
-            If the list has no such id.
+            If the id is not in the list.
         """
-        for known in self.known():
-            if known.id == key:
-                return known.path
+        for library in self.known():
+            if library.id == key:
+                return library.path
         raise LibraryError(
             "this library is not in the list; open it once with: motionloom studio LIB"
         )
 
     def new_path(self, name: str) -> Path:
-        """Path for a new library called `name`, in the folder.
+        """Return the path of a new library called `name` in the folder.
 
         Raises
         ------
         InvalidInput
-            If the name is not a plain one, or is taken.
+            If the name is invalid or already exists.
         """
         name = name.strip().removesuffix(".loom")
         if not name or len(name) > LONGEST_NAME:
-            raise InvalidInput(f"a library's name has 1 to {LONGEST_NAME} characters")
+            raise InvalidInput(f"the name of a library must have 1 to {LONGEST_NAME} characters")
         if set(name) & _REFUSED or not name.isprintable() or name[0] == "." or name[-1] in ". ":
             raise InvalidInput(
                 f"{name!r} cannot be the name of a library: use letters, digits, spaces, - and _"
@@ -119,32 +119,32 @@ class LibraryChoice:
         path = self.folder / f"{name}.loom"
         if os.path.lexists(path):
             raise InvalidInput(
-                f"there is a library {name!r} already: open it, or choose another name"
+                f"there is a library {name!r} already; open it, or choose another name"
             )
         return path
 
 
 def recent_libraries() -> list[Path]:
-    """Paths of libraries that were opened in the studio, the latest first; some may be gone."""
+    """Paths of libraries opened in the studio, latest first; some may no longer exist."""
     try:
-        found = parse_json(read_regular(user_settings().with_name(FILE), largest=_LARGEST))
+        contents = parse_json(read_regular(user_settings().with_name(FILE), largest=_LARGEST))
     except (OSError, ValueError, MotionFormatError):
         return []
-    texts = found if isinstance(found, list) else []
+    texts = contents if isinstance(contents, list) else []
     paths = [Path(text) for text in texts if isinstance(text, str) and "\0" not in text]
     return [path for path in paths if path.is_absolute()][:MOST_RECENT]
 
 
 def remember(path: Path) -> None:
-    """Put a library at the head of the recent ones."""
+    """Move a library to the front of the recent libraries."""
     path = path.absolute()
     place = user_settings().with_name(FILE)
     with _lock:
-        paths = [path, *(one for one in recent_libraries() if one != path)][:MOST_RECENT]
+        paths = [path, *(recent for recent in recent_libraries() if recent != path)][:MOST_RECENT]
         try:
             place.parent.mkdir(parents=True, exist_ok=True)
             with atomic_write(place) as scratch:
-                scratch.write_text(json.dumps([str(one) for one in paths], indent=1), "utf-8")
+                scratch.write_text(json.dumps([str(recent) for recent in paths], indent=1), "utf-8")
         except OSError as error:
             _log.warning("%s: cannot be written (%s)", place, error.strerror)
 

@@ -1,9 +1,9 @@
-"""Uploaded files: sent by the page, stored temporarily, imported together.
+"""Uploaded files, stored temporarily and imported together.
 
-Files are stored in ``LIB/incoming/SERVER/BATCH`` under their own names and folders until
+Files are stored in ``LIB/incoming/SERVER/BATCH`` under their original names and folders until
 `UploadBatch.add_to` imports them with the readers of ``motionloom import``. Input is not trusted:
-every part of a name is checked, every byte is counted, links are never followed, and files left by
-a killed server are removed by the next one.
+every part of a name is checked, every byte is counted, and links are never followed. The next
+server deletes files left behind by a killed server.
 """
 
 from __future__ import annotations
@@ -54,11 +54,11 @@ class Uploads:
         self._folder: Path | None = None
 
     def begin(self) -> UploadBatch:
-        """A new, empty batch."""
+        """Start a new, empty batch."""
         with self._lock:
             if len(self._batches) >= MOST_BATCHES:
                 raise InvalidInput(
-                    f"{MOST_BATCHES} imports are under way; wait for one to end, or stop it"
+                    f"{MOST_BATCHES} imports are in progress; wait for one to finish, or stop one"
                 )
             key = secrets.token_urlsafe(12)
             folder = self._own_folder() / f"batch-{key}"
@@ -69,7 +69,7 @@ class Uploads:
     def __getitem__(self, key: str) -> UploadBatch:
         with self._lock:
             if key not in self._batches:
-                raise LibraryError(f"no import {key[:40]!r} is under way; begin one first")
+                raise LibraryError(f"there is no import {key[:40]!r} in progress; start one first")
             return self._batches[key]
 
     def finish(self, key: str) -> UploadBatch:
@@ -80,10 +80,10 @@ class Uploads:
         return batch
 
     def close(self) -> None:
-        """Remove all files that were not imported."""
+        """Delete all files that were not imported."""
         with self._lock:
             self._batches.clear()
-            self._locks.close()  # first: some systems do not remove an open file
+            self._locks.close()  # close first, because some systems cannot delete an open file
             if self._folder is not None:
                 shutil.rmtree(self._folder, ignore_errors=True)
                 self._folder = None
@@ -93,7 +93,7 @@ class Uploads:
             pass
 
     def _own_folder(self) -> Path:
-        """Folder of this server, made on first use, when those of dead servers are removed."""
+        """Folder of this server, created on first use; folders of dead servers are then deleted."""
         if self._folder is None:
             _make_folder(self._root, exist_ok=True)
             for other in self._root.iterdir():
@@ -106,18 +106,18 @@ class Uploads:
 
 
 class UploadBatch:
-    """Files that are imported together; made by `Uploads.begin`."""
+    """Files that are imported together; created by `Uploads.begin`."""
 
     def __init__(self, key: str, folder: Path) -> None:
         self.key = key
-        # Motions of the same name are distinguished by their folder: a date is informative.
+        # Motions with the same name are distinguished by their folder; a date is more informative.
         self.folder = folder / date.today().isoformat()
         _make_folder(self.folder)
         self.files = self.motions = self.size = 0
         self._lock = threading.Lock()
 
     def open(self, name: str) -> UploadedFile:
-        """A new file of the batch; `name` may have folders, with forward slashes."""
+        """Open a new file of the batch; `name` may contain folders, with forward slashes."""
         path = self.folder.joinpath(*checked_name(name).parts)
         with self._lock:
             if self.files >= MOST_FILES:
@@ -134,7 +134,7 @@ class UploadBatch:
         return UploadedFile(self, name, path, os.fdopen(handle, "wb"))
 
     def uncount(self, path: Path, size: int = 0) -> None:
-        """Forget an incomplete file, of which `size` bytes were counted."""
+        """Discard an incomplete file of which `size` bytes were counted."""
         with self._lock:
             self.size -= size
             self.files -= 1
@@ -145,12 +145,14 @@ class UploadBatch:
         with self._lock:
             self.size += size
             if self.size > LARGEST_BATCH:
-                raise InvalidInput(f"one import may have {LARGEST_BATCH >> 30} GB; split it")
+                raise InvalidInput(
+                    f"one import may have at most {LARGEST_BATCH >> 30} GB; split it"
+                )
 
     def add_to(
         self, library: Library, *, by_folder: bool, progress: Callable[[int], None]
     ) -> dict[str, Any]:
-        """Import the files; returns the keys of ``motionloom import --json``, and ``names``."""
+        """Import the files; return the keys of ``motionloom import --json``, and ``names``."""
         report = library.add(
             self.folder,
             labels="folder" if by_folder else None,
@@ -177,14 +179,14 @@ class UploadBatch:
         shutil.rmtree(self.folder.parent, ignore_errors=True)
 
     def _shown(self, text: str) -> str:
-        """A message with file names as the sender knows them."""
+        """Replace temporary paths in a message with the original file names."""
         for folder in (str(self.folder), os.path.realpath(self.folder)):
             text = text.replace(folder + os.sep, "")
         return text
 
 
 class UploadedFile:
-    """One file while it is received; deleted on exit unless `done` was called."""
+    """A file while it is received; deleted on exit unless `done` was called."""
 
     def __init__(self, batch: UploadBatch, name: str, path: Path, file: BinaryIO) -> None:
         self._batch, self._name, self._path, self._file = batch, name, path, file
@@ -205,8 +207,8 @@ class UploadedFile:
         self._size += len(part)
         if self._size > LARGEST_FILE:
             raise InvalidInput(
-                f"{self._name}: an uploaded file may have at most {LARGEST_FILE >> 20} MB; "
-                "use motionloom import for larger ones"
+                f"{self._name}: an uploaded file may have at most {LARGEST_FILE >> 20} MB; use "
+                f"motionloom import for larger files"
             )
         self._counted += len(part)
         self._batch.count(len(part))
@@ -216,7 +218,7 @@ class UploadedFile:
             raise _write_error(self._name, error) from None
 
     def done(self) -> int:
-        """Mark the file as complete; returns its size in bytes."""
+        """Mark the file as complete and return its size in bytes."""
         try:
             self._file.flush()
         except OSError as error:
@@ -226,13 +228,13 @@ class UploadedFile:
 
 
 def checked_name(name: str) -> PurePosixPath:
-    """A file name as a relative path.
+    """Return a file name as a relative path.
 
     Raises
     ------
     InvalidInput
-        If the name leaves the folder, is not valid on every system, or has a suffix that is not
-        imported.
+        If the name points outside the folder, is invalid on some system, or has an unsupported
+        suffix.
 
     Examples
     --------
@@ -252,19 +254,21 @@ def checked_name(name: str) -> PurePosixPath:
         if is_reserved(part):
             raise InvalidInput(f"{shown}: {part[:40]!r} is the name of a device on Windows")
         if part.startswith(".") or part.endswith((".", " ")):
-            raise InvalidInput(f"{shown}: hidden files and names ending in . or space are refused")
+            raise InvalidInput(
+                f"{shown}: hidden files and names that end in a period or space are not accepted"
+            )
         if len(os.fsencode(part)) > _LONGEST_PART:
             raise InvalidInput(f"{shown}: {part[:40]!r}... is too long for a file name")
     path = PurePosixPath(*parts)
     suffix = path.suffix.lower()
     if suffix in _REFUSED:
         raise InvalidInput(
-            f"{shown}: USD files may refer to other files and cannot be uploaded; "
-            "use motionloom import LIB FILE"
+            f"{shown}: USD files can refer to other files, so they cannot be uploaded; use "
+            f"motionloom import LIB FILE"
         )
     if suffix not in MOTION_SUFFIXES and not is_companion(path):
-        known = ", ".join(kind for kind in MOTION_SUFFIXES if kind not in _REFUSED)
-        raise InvalidInput(f"{shown}: one of {known} expected")
+        suffixes = ", ".join(kind for kind in MOTION_SUFFIXES if kind not in _REFUSED)
+        raise InvalidInput(f"{shown}: the suffix must be one of {suffixes}")
     return path
 
 
@@ -272,13 +276,13 @@ def _make_folder(folder: Path, *, exist_ok: bool = False) -> None:
     try:
         folder.mkdir(mode=0o700, exist_ok=exist_ok)
         if folder.is_symlink():
-            raise LibraryError(f"{folder} is a link; remove it")
+            raise LibraryError(f"{folder} is a symbolic link; delete it")
     except OSError as error:
         raise LibraryError(f"{folder}: cannot be created: {error.strerror}") from None
 
 
 def _remove_abandoned(folder: Path) -> None:
-    """Remove the folder of a server that no longer runs."""
+    """Delete the folder of a server that is no longer running."""
     if folder.is_symlink() or not folder.is_dir():
         return
     try:
@@ -291,7 +295,7 @@ def _remove_abandoned(folder: Path) -> None:
 
 def _write_error(name: str, error: OSError) -> InvalidInput:
     if isinstance(error, FileExistsError):
-        return InvalidInput(f"{name}: sent twice in one import")
+        return InvalidInput(f"{name}: uploaded twice in one import")
     if error.errno in (errno.ENOSPC, errno.EDQUOT):
-        return InvalidInput(f"{name}: no room left on the disk of the library")
+        return InvalidInput(f"{name}: the disk of the library is full")
     return InvalidInput(f"{name}: cannot be written: {error.strerror}")

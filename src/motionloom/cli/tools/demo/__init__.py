@@ -1,4 +1,4 @@
-"""``motionloom demo``: a tour of the product on the built-in corpus."""
+"""``motionloom demo``: a tour of motionloom with the built-in corpus."""
 
 from __future__ import annotations
 
@@ -15,14 +15,15 @@ from motionloom.errors import InvalidInput
 
 def demo(
     folder: Annotated[
-        Path, Argument("Folder of the results, created if missing.", metavar="DIR")
+        Path, Argument("Folder for the results; created if missing.", metavar="DIR")
     ] = Path("motionloom-demo"),
-    seed: Annotated[int, Option("Random seed of the corpus.", min=0)] = 0,
+    seed: Annotated[int, Option("Random seed for the corpus.", min=0)] = 0,
     json: Annotated[bool, JSON] = False,
 ) -> None:
-    """Take a tour on the built-in corpus: import, draw, search and synthesize motions.
+    """Take a tour with the built-in corpus: import, draw, search and synthesize motions.
 
-    Leaves a page to look at and suggests next steps; run again, it continues where it stopped.
+    Writes a page with all results and suggests next steps. Run it again to continue after an
+    interruption.
     """
     if folder.exists() and not folder.is_dir():
         raise InvalidInput(f"{folder} is a file; the tour needs a folder")
@@ -57,7 +58,7 @@ def warm_up(
 ) -> None:
     """Compile and cache the kernels in parallel, so that the first commands start quickly.
 
-    Kernels that are cached already are skipped. In the build of a container image, set
+    Kernels that are already cached are skipped. When you build a container image, set
     NUMBA_CACHE_DIR to a folder that its users can read.
     """
     from motionloom.kernels import cache_folder, compile_listed, listed

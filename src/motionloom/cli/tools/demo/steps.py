@@ -1,14 +1,18 @@
-"""Steps of ``motionloom demo``: functions of the `Tour` that return their results by name."""
+"""Steps of ``motionloom demo``: functions of a `Tour` that return a dictionary of results."""
 
 from __future__ import annotations
 
+import shutil
 from typing import Any
 
 from motionloom.cli.terminal import progress
 from motionloom.cli.tools.demo.tour import Tour
 from motionloom.errors import MissingExtra
+from motionloom.files import atomic_write
 from motionloom.search.settings import Expansion, SearchSettings
 
+# Files that the examples of the documentation use.
+_SHORT_NAMES = {"walk_p0.bvh": "walk.bvh", "kick_front_high_right_p0.bvh": "kick.bvh"}
 _STRIPS = ("walk_p0", "kick_leap_front_right_p0", "dance_groove_p1")
 
 
@@ -19,6 +23,9 @@ def corpus(tour: Tour) -> dict[str, Any]:
     count = len(names())
     with progress("generating", count, quiet=tour.quiet) as advance:
         write(tour.takes, seed=tour.seed, progress=lambda name: advance())
+    for take, name in _SHORT_NAMES.items():
+        with atomic_write(tour.folder / name) as scratch:
+            shutil.copyfile(tour.takes / take, scratch)
     tour.say(f"{count} files in {tour.takes}, described by truth.csv, contacts.csv and labels.csv.")
     return {}
 
@@ -108,7 +115,7 @@ def search(tour: Tour) -> dict[str, Any]:
 
 
 def match_web(tour: Tour) -> dict[str, Any]:
-    """Precompute the match webs of all kicks, and find a family by look-up."""
+    """Precompute the match webs of all kicks, and look up a family in them."""
     from motionloom.plots.match_graph import write_match_graph
 
     tour.command(f"web {tour.place} build --label kick")
@@ -132,7 +139,7 @@ def whole_clips(tour: Tour) -> dict[str, Any]:
 
 
 def parametric_kick(tour: Tour) -> dict[str, Any]:
-    """Make a parametric kick of many, and let it land at a point."""
+    """Learn a parametric kick from many kicks, and let it land at a target."""
     from motionloom.cli.aim import draw_accessible
 
     kick, here = "kick_front_mid_right_p0:0-70", tour.folder / "kick_here.bvh"
@@ -140,21 +147,21 @@ def parametric_kick(tour: Tour) -> dict[str, Any]:
     tour.command(f"synthesize {tour.place} kick --at=-0.2,0.7,0.8 -o {here}")
     family = tour.lib.family(kick, label="kick", max=24, expansion=Expansion(join_distance=0.1))
     space = tour.lib.parametrize(family, by="right_ankle@33", samples=150, name="kick")
-    found = space.reach([-0.2, 0.7, 0.8])
-    found.motion.save(here)
+    result = space.reach([-0.2, 0.7, 0.8])
+    result.motion.save(here)
     region = tour.folder / "region.png"
     draw_accessible(space, region)
     tour.page.picture(region, "where the kick can land")
-    tour.page.play(found.motion, "target of the ankle: 20 cm to the right, 70 cm up, 80 cm ahead")
+    tour.page.play(result.motion, "target of the ankle: 20 cm to the right, 70 cm up, 80 cm ahead")
     tour.say(
-        f"{len(family)} kicks; the ankle reaches the target at frame {found.frames[0]} with an "
-        f"error of {100 * found.error:.1f} cm."
+        f"{len(family)} kicks; the ankle reaches the target at frame {result.frames[0]} with an "
+        f"error of {100 * result.error:.1f} cm."
     )
     return {"kick": str(here), "region": str(region)}
 
 
 def endless_walk(tour: Tour) -> dict[str, Any]:
-    """Walk randomly on a motion graph of the walks of one performer."""
+    """Synthesize a random walk through a motion graph of one performer's walks."""
     walks = [name for name in tour.lib.names if name.startswith("walk") and name.endswith("_p0")]
     endless = tour.folder / "endless.bvh"
     tour.command(f"graph {tour.place} build --only {','.join(sorted(walks))}")
@@ -211,7 +218,7 @@ def dance_floor(tour: Tour) -> dict[str, Any]:
     save(floor.scene, scene)
     write_floor_plan(floor.motions, above)
     tour.page.picture(above, "five dancers from above")
-    tour.say(f"least distance of two bodies {floor.least_distance:.2f} m")
+    tour.say(f"minimum distance between two bodies: {floor.least_distance:.2f} m")
     return {"floor": str(scene), "floor_picture": str(above)}
 
 
@@ -240,20 +247,20 @@ def ballroom(tour: Tour) -> dict[str, Any]:
     tour.page.picture(above, "twelve couples from above")
     tour.page.link(moving, "the ballroom from above, animated")
     tour.say(
-        f"least gap between couples and walls {100 * made.clearance():.0f} cm; "
+        f"minimum gap between couples and walls: {100 * made.clearance():.0f} cm; "
         f"feet land on {on_time} of {total} beats"
     )
     return {"ballroom": str(scene), "ballroom_page": str(moving)}
 
 
 def whole_body(tour: Tour) -> dict[str, Any]:
-    """Reconstruct a body from six points, without its own take."""
+    """Reconstruct a body from six points, without using the original take."""
     from motionloom.evaluation.reconstruction import joint_errors
 
     body = tour.folder / "body.bvh"
     tour.command(
-        f"reconstruct {tour.place} {tour.takes / 'walk_p0.bvh'} "
-        f"--skeleton walk_p0 --exclude walk_p0 -o {body}"
+        f"reconstruct {tour.place} {tour.takes / 'walk_p0.bvh'} --skeleton walk_p0 --exclude "
+        f"walk_p0 -o {body}"
     )
     truth = tour.lib["walk_p0"]
     inferred = tour.lib.reconstruct(truth, skeleton=truth, exclude="walk_p0")
@@ -269,7 +276,7 @@ _KICK = "kick_front_mid_right_p0"
 
 
 def cluster(tour: Tour) -> dict[str, Any]:
-    """Query an index in shards on two workers of a local Dask cluster."""
+    """Query a sharded index on two workers of a local Dask cluster."""
     from motionloom.parallel import ClusterError, local_cluster, on_cluster
 
     tour.command("cluster --workers 2")
@@ -283,8 +290,8 @@ def cluster(tour: Tour) -> dict[str, Any]:
     pairs = [pair for rows in zip(single, sharded, strict=True) for pair in zip(*rows, strict=True)]
     differ = sum((a.text, a.distance) != (b.text, b.distance) for a, b in pairs)
     tour.say(
-        f"{len(single)} frames, the 16 nearest of {tour.lib.store.frames} to each, from shards: "
-        f"{differ} of {len(pairs)} results differ from those of a single index"
+        f"{len(single)} frames, each with its 16 nearest of {tour.lib.store.frames} frames, "
+        f"from shards: {differ} of {len(pairs)} results differ from those of a single index"
     )
     return {"cluster": {"answers": len(pairs), "differ": differ}}
 
@@ -294,10 +301,10 @@ STEPS = (
     ("Importing them into a library, as you would import your own takes:", library),
     ("Drawing film strips:", film_strips),
     ("Drawing a contact sheet with animated figures, one file for any browser:", contact_sheet),
-    ("Searching for movements like this kick, nearest first:", search),
+    ("Searching for motion similar to this kick, nearest first:", search),
     ("Diagnosing a take whose file has twice the true frame rate:", doctor),
     ("Retargeting a walk to another performer, for Blender:", other_body),
-    ("Comparing all kicks in advance, so that a search is a look-up:", match_web),
+    ("Comparing all kicks in advance, so that a search becomes a lookup:", match_web),
     ("Blending all similar kicks into one that lands at a given point:", parametric_kick),
     ("Synthesizing half a minute of walking from a few walks:", endless_walk),
     ("Retrieving whole clips: which jumps are like this one?", whole_clips),
@@ -305,5 +312,5 @@ STEPS = (
     ("Filling a dance floor with five characters:", dance_floor),
     ("Letting twelve couples waltz around a ballroom without colliding:", ballroom),
     ("Reconstructing a full body from wrists, ankles, head and hips:", whole_body),
-    ("Searching on a cluster: two workers, half of the library each:", cluster),
+    ("Searching on a cluster of two workers, each with half of the library:", cluster),
 )

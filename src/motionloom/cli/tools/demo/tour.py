@@ -1,8 +1,8 @@
 """The tour of ``motionloom demo``: its folder and library, and the page of its results.
 
-On a machine that has never run motionloom, most of the time of the tour is compilation. Compiled
-kernels are cached on disk, so a second process compiles them from the last step on while the
-first steps run.
+On a machine that has never run motionloom, the tour spends most of its time on compilation.
+Compiled kernels are cached on disk, so a second process compiles the kernels of the last steps
+while the first steps run.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ class _Step:
 class IndexPage:
     """A page of commands and results, step by step.
 
-    Pictures and other pages are linked and lie next to the page; animated figures are part of it.
+    Pictures and other pages are linked files in the same folder; animated figures are embedded.
     """
 
     steps: list[_Step] = field(default_factory=list)
@@ -89,7 +89,7 @@ class IndexPage:
         text = (
             '<!doctype html><html lang="en"><meta charset="utf-8"><title>motionloom: a tour</title>'
             f"<style>{_STYLE}</style><h1>motionloom: a tour</h1>"
-            "<p>All motions were generated on this machine. The commands repeat each step.</p>"
+            "<p>All motions were generated on this machine. Run the commands to repeat a step.</p>"
             f"{articles}</html>\n"
         )
         with atomic_write(path) as scratch:
@@ -110,7 +110,7 @@ def _article(number: int, step: _Step) -> str:
 
 @dataclass(frozen=True)
 class Tour:
-    """A tour in a folder; `quiet`: without progress bars."""
+    """A tour in a folder; `quiet` disables progress bars."""
 
     folder: Path
     seed: int
@@ -119,7 +119,7 @@ class Tour:
 
     @property
     def takes(self) -> Path:
-        """The folder of the files of the corpus."""
+        """Folder with the files of the corpus."""
         return self.folder / "takes"
 
     @property
@@ -147,7 +147,7 @@ class Tour:
 
 @contextmanager
 def compiled_ahead() -> Iterator[None]:
-    """Compile in the background; stop at the end of the block."""
+    """Compile kernels in the background until the end of the block."""
     if (os.cpu_count() or 1) < 2:
         yield
         return
@@ -165,7 +165,7 @@ def compiled_ahead() -> Iterator[None]:
 
 
 def compile_from_the_end() -> None:
-    """Compile the kernels of the tour, those of its last step first."""
+    """Compile the kernels of the tour, starting with its last step."""
     if hasattr(os, "nice"):
         os.nice(10)  # the tour has priority
     from motionloom.kernels import compile_listed, listed

@@ -1,8 +1,9 @@
 """Quality gate: all measures of a finished motion in one report.
 
-Clean-up, retargeting and all synthesis use the same report, so that their figures compare. What
-is usual depends on the takes: a dancer's crossed legs are no fault in a dance. So seams, limbs,
-balance, slide and steps are compared with `SourceStatistics` where the sources are known.
+Clean-up, retargeting and every kind of synthesis use the same report, which makes their figures
+comparable. Normal values depend on the takes: crossed legs are not a fault in a dance. Seams,
+limbs, balance, slide and steps are therefore compared with `SourceStatistics` if the sources are
+known.
 """
 
 from __future__ import annotations
@@ -40,24 +41,25 @@ if TYPE_CHECKING:
 
 Array = NDArray[np.float64]
 
-# Limits. The second of two holds where the sources are not known: 99 % of CMU's takes are below.
-MAX_SLIDE = 0.03  # meters per contact, or 1.5 times that of the sources
-MAX_SLIDE_SPEED = 0.15  # m/s: at least where contacts slide this fast, feet skate
-MAX_FLOOR = (0.01, 0.03)  # meters, mean over frames; or 1.5 times that of the sources
+# Limits. The second value of a pair applies if the sources are unknown: 99 % of CMU's takes are
+# below it.
+MAX_SLIDE = 0.03  # meters per contact, or 1.5 times the value of the sources
+MAX_SLIDE_SPEED = 0.15  # m/s: feet whose contacts slide at least this fast skate
+MAX_FLOOR = (0.01, 0.03)  # meters, mean over frames; or 1.5 times the value of the sources
 MAX_SEAM = 1.5  # of the sources' 99.9th percentile
 MAX_REPEATED_STEPS = 0.05  # share of steps
 MAX_JUMP = 0.1  # meters in one frame
 MAX_OVERLAP = (0.04, 0.095)  # meters
 MAX_IMBALANCE = (0.05, 0.15)  # meters
 
-_SAME_STEP = 0.2  # seconds within which a repeated step is that of the take
+_SAME_STEP = 0.2  # seconds within which a repeated step matches one in the take
 _LEAST_STEPS = 4
-_JUDGED = 3  # steps that a block leaves to the next one: the last two, and that between them
+_JUDGED = 3  # steps that a block leaves to the next one: the last two and the one between them
 
 
 @dataclass(frozen=True, eq=False)
 class SourceStatistics:
-    """Usual values in the sources of a motion.
+    """Normal values in the sources of a motion.
 
     Attributes
     ----------
@@ -66,12 +68,12 @@ class SourceStatistics:
     slide, floor : float
         Slide per contact and floor penetration, meters.
     overlaps : ndarray, shape (pairs,)
-        Depth by which each pair of limbs overlaps, meters; the largest of all frames.
+        Depth by which each pair of limbs overlaps, in meters; the maximum over all frames.
     imbalance : float
-        Distance of the center of mass outside the feet while the body stands, meters; the largest
-        of all frames.
+        Distance of the center of mass outside the feet while the body stands, in meters; the
+        maximum over all frames.
     repeated_steps : mapping of str to ndarray
-        For each take, the frames of steps that repeat a foot.
+        For each take, the frames of steps made by the same foot as the step before.
 
     Examples
     --------
@@ -89,10 +91,11 @@ class SourceStatistics:
 
     @classmethod
     def of(cls, sources: Iterable[Motion], *, whole_takes: bool = True) -> SourceStatistics:
-        """Statistics of motions with one skeleton and rate.
+        """Return the statistics of motions that share one skeleton and rate.
 
-        With `whole_takes`, provenance counts frames of these very motions, and steps of the
-        result can be compared with them; not so for clips cut out of takes.
+        With `whole_takes`, the motions are complete takes. The frame numbers of the provenance
+        then refer to them, and the steps of the result can be compared with theirs. This does not
+        work for clips cut out of takes.
         """
         motions = list(sources)
         slides: list[float] = []
@@ -129,7 +132,7 @@ def quality_report(
     sources: Iterable[Motion] | None = None,
     usual: SourceStatistics | None = None,
 ) -> QualityReport:
-    """All measures of a motion; those that the skeleton has no joints for are None.
+    """Measure the quality of a motion; measures that need missing joints are None.
 
     Parameters
     ----------
@@ -137,10 +140,10 @@ def quality_report(
     contacts : FootContacts, optional
         Default: those of the motion.
     sources : iterable of Motion, optional
-        The takes it was made of, on the same skeleton and at the same rate, with which it is
-        compared. Default: no comparison; seams and steps have no figure then.
+        The takes the motion was made from, on the same skeleton and at the same rate, to compare
+        it with. Default: no comparison, and no figures for seams and steps.
     usual : SourceStatistics, optional
-        Their statistics, if already computed.
+        The statistics of the sources, if already computed.
 
     Examples
     --------
@@ -161,7 +164,7 @@ class QualityMeter:
     Parameters
     ----------
     usual : SourceStatistics, optional
-        What the motion is compared with.
+        Normal values to compare the motion with.
 
     Examples
     --------
@@ -186,7 +189,8 @@ class QualityMeter:
     ) -> None:
         """Measure a block whose first frame is frame `start` of the whole motion.
 
-        The first `seen` frames were part of the block before; they are there for continuity.
+        The first `seen` frames were already part of the previous block and only provide
+        continuity.
         """
         checked = _contacts(motion, contacts)
         if checked is not None and len(motion):
@@ -206,7 +210,7 @@ class QualityMeter:
     def _note(
         self, motion: Motion, start: int, measure: str, value: float, frame: int, detail: str = ""
     ) -> None:
-        """Keep a value if it is the largest of its measure so far."""
+        """Keep a value if it is the largest so far for its measure."""
         if measure in self._peaks and value <= self._peaks[measure].value:
             return
         take = "" if motion.provenance is None else motion.provenance.take_at(frame)
@@ -269,7 +273,7 @@ class QualityMeter:
         self._note(motion, start, "limbs", float(depth[frame, pair]), int(frame), parts)
 
     def report(self) -> QualityReport:
-        """The report of all blocks added."""
+        """Return the report on all blocks added so far."""
         slide = self._slide / self._contacts if self._contacts else None
         depth = self._depth / self._frames if self._contacts else None
         repeated = self._repeats / self._steps if self._steps >= _LEAST_STEPS else None
@@ -293,7 +297,7 @@ class QualityMeter:
         ).with_parts()
 
     def _limits(self) -> dict[str, float]:
-        """The largest value of each measure that is no warning."""
+        """Return the largest value of each measure that does not cause a warning."""
         usual = self._usual
         mean_seconds = self._contact_seconds / max(self._contacts, 1)
         skating = max(MAX_SLIDE, MAX_SLIDE_SPEED * mean_seconds)
@@ -310,7 +314,7 @@ class QualityMeter:
 
 
 def worst_seam(motion: Motion, usual: float) -> Seam | None:
-    """The seam with the largest acceleration, relative to the sources' `usual_acceleration`.
+    """Return the seam with the largest acceleration relative to the sources' `usual_acceleration`.
 
     None for a motion without seams, or if the sources do not move.
     """
@@ -324,7 +328,7 @@ def worst_seam(motion: Motion, usual: float) -> Seam | None:
 
 
 def _contacts(motion: Motion, contacts: FootContacts | None) -> FootContacts | None:
-    """Contacts of a motion; None where the skeleton has no feet."""
+    """Return the contacts of a motion, or None if the skeleton has no feet."""
     try:
         return contacts_of(motion, contacts)
     except RoleError:
@@ -332,7 +336,7 @@ def _contacts(motion: Motion, contacts: FootContacts | None) -> FootContacts | N
 
 
 def _imbalance(motion: Motion, contacts: FootContacts) -> Array | None:
-    """`imbalance`; None if the body never stands still, or too little of it is known."""
+    """`imbalance`; None if the body never stands still or too few of its joints are known."""
     try:
         off = imbalance(motion, contacts)
     except RoleError:
@@ -341,7 +345,7 @@ def _imbalance(motion: Motion, contacts: FootContacts) -> Array | None:
 
 
 def _jumping_part(motion: Motion, jumps: Array) -> str:
-    """Name of the joint that jumps most, of jumps (J,); the body, if the hips do."""
+    """Name of the joint with the largest of the jumps (J,); the whole body if it is the hips."""
     names = motion.skeleton.names
     hips = motion.skeleton.roles.get("hips")
     if hips in names and jumps[names.index(hips)] > 0.0:
@@ -352,7 +356,7 @@ def _jumping_part(motion: Motion, jumps: Array) -> str:
 def _repeats_in_take(
     provenance: Provenance, frame: int, fps: float, usual: SourceStatistics
 ) -> bool:
-    """Whether a take repeats a foot at the step of `frame`, or is not known."""
+    """Return whether the take repeats a foot at the step of `frame`, or is unknown."""
     for source in provenance.sources:
         if source.start <= frame < source.end:
             own = usual.repeated_steps.get(source.motion)

@@ -26,8 +26,8 @@ _SEAM_REACH = 0.25  # seconds on either side of a seam that belong to it
 _JUMP = 0.1  # meters
 _JUMP_RATIO = 3.0
 _AROUND = (2, 3, 4)  # frames before and after
-_BESIDE, _BACK = 0.4, 0.8  # steps beside a jump, over it; and the step of a jump back
-_USUAL = 99.9  # percentile of the sources' accelerations that a seam is compared with
+_BESIDE, _BACK = 0.4, 0.8  # neighboring steps relative to a jump, and the step of a jump back
+_USUAL = 99.9  # percentile of the sources' accelerations to which a seam is compared
 
 
 @dataclass(frozen=True)
@@ -61,13 +61,13 @@ def foot_slide(motion: Motion, contacts: FootContacts | None = None) -> FootSlid
     motion : Motion
         Needs ankles and feet.
     contacts : FootContacts, optional
-        Give the contacts of the source to measure an edited motion. Default: those of the
+        Pass the contacts of the source to measure an edited motion. Default: the contacts of the
         motion.
 
     Returns
     -------
     slide : FootSlide
-        None in place of figures without contacts: whether feet slide is not known then.
+        Without contacts the figures are None: it is then unknown whether the feet slide.
 
     Examples
     --------
@@ -87,7 +87,7 @@ def foot_slide(motion: Motion, contacts: FootContacts | None = None) -> FootSlid
 
 @dataclass(frozen=True)
 class ContactSlide:
-    """Frames ``[start_frame, end_frame)`` in which a foot part stands, and how far it travels."""
+    """Travel of a foot part during one contact, frames ``[start_frame, end_frame)``."""
 
     part: str
     start_frame: int
@@ -108,7 +108,7 @@ def contact_slides(motion: Motion, contacts: FootContacts | None = None) -> list
 
 
 def floor_penetration(motion: Motion, contacts: FootContacts | None = None) -> float:
-    """Mean of `floor_depths` over all frames, meters.
+    """Return the mean of `floor_depths` over all frames, in meters.
 
     Examples
     --------
@@ -120,9 +120,9 @@ def floor_penetration(motion: Motion, contacts: FootContacts | None = None) -> f
 
 
 def floor_depths(motion: Motion, contacts: FootContacts | None = None) -> NDArray[np.float64]:
-    """Depth of the balls of the feet below the ground in meters, shape (T,).
+    """Return the depth of the balls of the feet below the ground in meters, shape (T,).
 
-    The ground under a foot is the height of its ball in the nearest contact; the deeper foot
+    The ground under a foot is the height of its ball in the nearest contact. The deeper foot
     counts.
     """
     contacts = contacts_of(motion, contacts)
@@ -136,11 +136,11 @@ def floor_depths(motion: Motion, contacts: FootContacts | None = None) -> NDArra
         ground = np.array([p.height for p in plants])
         nearest = np.argmin(np.abs(np.arange(len(motion))[:, None] - middles), axis=1)
         depth[:, k] = np.maximum(ground[nearest] - ball, 0.0)
-    return np.nan_to_num(depth).max(axis=1)  # NaN: a frame that is not known
+    return np.nan_to_num(depth).max(axis=1)  # NaN: an unknown frame
 
 
 def joint_accelerations(motion: Motion) -> NDArray[np.float64]:
-    """Magnitudes of the world accelerations of the joints in m/s^2, shape (T - 2, J).
+    """Return the magnitudes of the joints' world accelerations in m/s^2, shape (T - 2, J).
 
     Row k is frame k + 1.
 
@@ -156,7 +156,7 @@ def joint_accelerations(motion: Motion) -> NDArray[np.float64]:
 
 
 def seam_accelerations(motion: Motion) -> NDArray[np.float64]:
-    """Largest joint acceleration within 0.25 s of each seam in m/s^2, shape (seams,)."""
+    """Return the largest joint acceleration within 0.25 s of each seam in m/s^2, shape (seams,)."""
     seams = () if motion.provenance is None else motion.provenance.seams
     largest = np.nan_to_num(joint_accelerations(motion)).max(axis=1, initial=0.0)
     reach = max(1, round(_SEAM_REACH * motion.fps))
@@ -165,22 +165,22 @@ def seam_accelerations(motion: Motion) -> NDArray[np.float64]:
 
 
 def usual_acceleration(motions: Iterable[Motion]) -> float:
-    """99.9th percentile of the accelerations of all joints and frames, m/s^2; 0 without any."""
+    """Return the 99.9th percentile of all joint accelerations in m/s^2; 0 without any."""
     every = np.concatenate([np.zeros(0), *(joint_accelerations(m).ravel() for m in motions)])
     finite = every[np.isfinite(every)]
     return float(np.percentile(finite, _USUAL)) if len(finite) else 0.0
 
 
 def jump_sizes(motion: Motion) -> NDArray[np.float64]:
-    """Distances in meters that joints jump in one frame, shape (T - 1,); row k: from k to k + 1.
+    """Return the largest joint jump in each step in meters, shape (T - 1,); row k: from k to k + 1.
 
-    A jump is a step of at least 0.1 m from one frame to the next that is more than three times as
-    long as all steps of the same joint two to four frames before and after, and much longer than
-    the steps beside it or, for a joint that jumps away and back, as long as one of them: a fast
-    arm becomes fast and slow over several frames. Zero: no joint jumps. The first and last two
-    steps are not judged: little is known about one side of them.
+    A jump is a step of at least 0.1 m from one frame to the next. It is more than three times as
+    long as all steps of the same joint two to four frames before and after. It is also much longer
+    than the adjacent steps or, for a joint that jumps away and back, as long as one of them: a
+    fast arm speeds up and slows down over several frames. Zero means that no joint jumps. The
+    first and last two steps are not judged, because too few frames surround them.
 
-    In 300 takes of CMU's database it finds 17 with jumps; all of these are faults of the capture.
+    In 300 takes of the CMU database it finds 17 with jumps, all of them capture errors.
 
     Examples
     --------
@@ -192,7 +192,7 @@ def jump_sizes(motion: Motion) -> NDArray[np.float64]:
 
 
 def joint_jumps(motion: Motion) -> NDArray[np.float64]:
-    """The jump of each joint in each step, shape (T - 1, J); see `jump_sizes`."""
+    """Return the jump of each joint in each step, shape (T - 1, J); see `jump_sizes`."""
     places = motion.positions().astype(np.float64)
     sizes = np.linalg.norm(np.diff(places, axis=0), axis=-1)  # (T - 1, J)
     around = np.zeros_like(sizes)
@@ -212,12 +212,12 @@ def joint_jumps(motion: Motion) -> NDArray[np.float64]:
 
 
 def contacts_of(motion: Motion, contacts: FootContacts | None) -> FootContacts:
-    """The contacts given, checked, or those of the motion."""
+    """Return the given contacts after a check, or the contacts of the motion."""
     if contacts is None:
         return foot_contacts(motion)
     if contacts.frames != len(motion):
         raise InvalidInput(
-            f"contacts must be those of {len(motion)} frames; got contacts of {contacts.frames}. "
-            "Resample first, then find the contacts"
+            f"contacts must cover {len(motion)} frames; got {contacts.frames}. Resample the "
+            f"motion before computing its contacts"
         )
     return contacts

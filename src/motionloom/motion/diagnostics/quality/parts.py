@@ -15,15 +15,15 @@ MAX_PATH_MEAN = 0.25  # meters
 MAX_PATH_WORST = 1.0  # meters: about one step
 MAX_DETOUR = 1.3  # length walked over length of the path
 MAX_GOAL = 0.25  # meters
-MIN_BEATS = 0.8  # share of the foot landings that are on a beat
-FEWEST_LANDINGS = 8  # with fewer, the share tells nothing: motion beats count
+MIN_BEATS = 0.8  # fraction of the foot landings that are on a beat
+FEWEST_LANDINGS = 8  # with fewer, the fraction is meaningless and motion beats count
 MAX_WIDTH_CHANGE = 0.05  # of shoulders and hips, after retargeting
-MAX_LIMB_ANGLE = 10.0  # degrees between limbs of a motion and of the retargeted one
-MAX_HEIGHT_CHANGE = 0.10  # of the height at which the head is carried
+MAX_LIMB_ANGLE = 10.0  # degrees between a limb in the source and in the retargeted motion
+MAX_HEIGHT_CHANGE = 0.10  # of the height of the head
 MAX_FOOT_HEIGHT = 0.01  # meters between the balls in contact and the scaled ground
 
-_TAKES_NAMED = 4  # takes named in the line, those with most seconds first
-_FIGURE = re.compile(r"(?<![\w.])\d+(?:\.\d+)?(?![\w])")  # not a part of a name
+_TAKES_NAMED = 4  # takes named in the line, longest first
+_FIGURE = re.compile(r"(?<![\w.])\d+(?:\.\d+)?(?![\w])")  # but not inside a name
 
 
 @dataclass(frozen=True)
@@ -33,20 +33,21 @@ class RetargetFit:
     Attributes
     ----------
     shoulder_width, hip_width : float or None
-        Width over that of the target in its neutral pose, or in a motion on it; median over
-        frames. None where the skeleton has no shoulders.
+        Width divided by the target's width in its neutral pose or in a motion on it; median over
+        frames. None if the skeleton has no shoulders.
     limb_angle_deg : float
-        Angle between the bones of arms and legs of both motions, seen from the trunk: 95th
-        percentile over frames, of the bone that differs most.
+        Angle between corresponding arm and leg bones of both motions, relative to the trunk: 95th
+        percentile over frames, for the bone that differs most.
     limb : str
-        Role at which this bone begins.
+        Role at which that bone begins.
     height : float or None
-        Height of the head above the floor in lengths of legs and trunk, over that of the source;
+        Height of the head above the floor in lengths of legs and trunk, divided by the source's;
         median over frames.
     foot_height_m : float or None
-        Largest distance of the balls in contact from the ground of the source, scaled.
+        Largest distance of the balls in contact from the scaled ground of the source.
     assumed : tuple of str
-        Body parts whose natural pose neither the target's rest pose nor a motion tells.
+        Body parts whose natural pose is assumed, because neither the target's rest pose nor a
+        motion shows it.
 
     Examples
     --------
@@ -72,7 +73,7 @@ class RetargetFit:
         return ", ".join([*widths, f"limbs within {self.limb_angle_deg:.1f} degrees"])
 
     def short_figures(self) -> Iterator[tuple[str, bool]]:
-        """Figures in a few letters, and whether each is beyond its limit."""
+        """Yield each figure as short text, and whether it exceeds its limit."""
         for name, width in (("shoulders", self.shoulder_width), ("hips", self.hip_width)):
             if width is not None:
                 yield f"{name} {100 * width:.0f} %", abs(width - 1.0) > MAX_WIDTH_CHANGE
@@ -89,14 +90,14 @@ class WorstFrame:
     measure : str
         ``slide, floor, seam, steps, jump, limbs`` or ``balance``.
     value, limit : float
-        The figure that is judged, and the largest that is no warning, in the same unit.
+        The measured value, and the largest value without a warning, in the same unit.
     frame : int
     second : float
         The frame as a time.
     detail : str
         Where on the body, or between which takes.
     take : str
-        The take in that frame; empty where it is not known.
+        The take in that frame; empty if unknown.
 
     Examples
     --------
@@ -114,12 +115,12 @@ class WorstFrame:
 
     @property
     def severity(self) -> float:
-        """The value over its limit."""
+        """The value divided by its limit."""
         return self.value / self.limit
 
     @property
     def passed(self) -> bool:
-        """Whether the value is beyond the limit."""
+        """True if the value exceeds the limit."""
         return self.value > self.limit
 
 
@@ -134,9 +135,9 @@ class Seam:
     second : float
         The same as a time.
     before, after : str
-        Names of the takes that meet; empty where they are not known.
+        Names of the takes that meet; empty if unknown.
     ratio : float
-        Largest joint acceleration within 0.25 s, over the 99.9th percentile of the sources.
+        Largest joint acceleration within 0.25 s, divided by the 99.9th percentile of the sources.
 
     Examples
     --------
@@ -157,15 +158,15 @@ class Seam:
 
 @dataclass(frozen=True)
 class PathFit:
-    """How well a motion keeps to a path on the floor, or reaches a goal.
+    """How well a motion follows a path on the floor or reaches a goal.
 
     Attributes
     ----------
     mean_m, worst_m : float or None
-        Distance of the hips from the nearest point of the path, over the floor, mean and largest
-        over all frames; None for a goal without a path.
+        Horizontal distance of the hips from the nearest point of the path, mean and maximum over
+        all frames; None for a goal without a path.
     length_m : float
-        Length of the way of the hips over the floor, summed from frame to frame.
+        Distance that the hips travel over the floor, summed from frame to frame.
     path_length_m : float or None
         Length of the path.
     goal_m : float or None
@@ -188,7 +189,7 @@ class PathFit:
     def of(
         cls, track: ArrayLike, *, path: ArrayLike | None = None, goal: ArrayLike | None = None
     ) -> PathFit:
-        """Fit of a way over the floor (T, 2) to a path (n, 2), a goal (2,), or both; x, z."""
+        """Fit of a track on the floor (T, 2) to a path (n, 2), a goal (2,), or both; x, z."""
         way = np.asarray(track, np.float64)
         length = float(np.linalg.norm(np.diff(way, axis=0), axis=1).sum())
         off, long = None, None
@@ -217,16 +218,16 @@ class PathFit:
 
     @property
     def path_missed(self) -> bool:
-        """Whether the path is missed by more than the limits."""
+        """True if the motion misses the path by more than the limits."""
         return (self.mean_m or 0.0) > MAX_PATH_MEAN or (self.worst_m or 0.0) > MAX_PATH_WORST
 
     @property
     def detour(self) -> float:
-        """Length walked over the length of the path; 0 without a path."""
+        """Length walked divided by the length of the path; 0 without a path."""
         return self.length_m / self.path_length_m if self.path_length_m else 0.0
 
     def short_figures(self) -> Iterator[tuple[str, bool]]:
-        """Figures in a few letters, and whether each is beyond its limit."""
+        """Yield each figure as short text, and whether it exceeds its limit."""
         if self.worst_m is not None:
             yield f"path {self.worst_m:.2f} m off at worst", self.path_missed
         if self.detour > MAX_DETOUR:
@@ -237,14 +238,15 @@ class PathFit:
 
 @dataclass(frozen=True)
 class TakesUsed:
-    """Takes that a motion is made of, and those that were offered but not used.
+    """The takes a motion is made from, and the takes that were available but not used.
 
     Attributes
     ----------
     used : dict of str to float
-        Seconds of each take, the longest first; blended takes by their weights.
+        Seconds of each take, longest first; blended takes count by their weights.
     unused : dict of str to str
-        Reason for each take that was offered: ``"not drawn"``, ``"cut off"``, ...
+        Reason why each of the other available takes was not used: ``"not drawn"``, ``"cut off"``,
+        ...
 
     Examples
     --------
@@ -259,7 +261,7 @@ class TakesUsed:
     def of(
         cls, sources: Iterable[Source], fps: float, unused: Mapping[str, str] | None = None
     ) -> TakesUsed:
-        """Seconds of each take of a motion; of `unused`, those are kept that are not used."""
+        """Seconds of each take in a motion, and the entries of `unused` that it does not use."""
         seconds: dict[str, float] = {}
         for source in sources:
             time = (source.end - source.start) * max(source.weight, 0.0) / fps
@@ -270,7 +272,7 @@ class TakesUsed:
 
     @classmethod
     def joined(cls, parts: Sequence[TakesUsed]) -> TakesUsed | None:
-        """Takes of several motions: seconds are summed, unused are those that none uses."""
+        """Combine the takes of several motions: sum the seconds; unused takes are used by none."""
         if not parts:
             return None
         seconds: dict[str, float] = {}
@@ -296,9 +298,9 @@ class BeatFit:
     total : int
         Beats of the music.
     within_one_frame : int
-        Of these, beats with a beat of the motion within one frame.
+        Number of these beats that have a beat of the motion within one frame.
     landings_on_beat, landings_total : int or None
-        Foot landings that are on a beat of the music, and all of them.
+        Number of foot landings on a beat of the music, and of all foot landings.
     landing_coherence : float or None
         Coherence of the landings with the music, 0 to 1.
 
@@ -324,12 +326,12 @@ class BeatFit:
 
     @property
     def landings_missed(self) -> bool:
-        """Whether fewer landings are on a beat than the limit, if there are enough to tell."""
+        """True if too few landings are on a beat and there are enough landings to judge."""
         on, total = self.landings_on_beat, self.landings_total or 0
         return on is not None and total >= FEWEST_LANDINGS and on < MIN_BEATS * total
 
     def short_figures(self) -> Iterator[tuple[str, bool]]:
-        """Figures in a few letters, and whether each is beyond its limit."""
+        """Yield each figure as short text, and whether it exceeds its limit."""
         if self.landings_on_beat is not None and self.landings_total:
             share = self.landings_on_beat / self.landings_total
             text = f"{100 * share:.0f} % of landings on a beat"
@@ -341,7 +343,7 @@ class BeatFit:
 
 
 def grouped_reasons(reasons: Mapping[str, str]) -> dict[str, list[str]]:
-    """Names by reason; reasons that differ only in their figures become one, with a range.
+    """Group names by reason; reasons that differ only in their figures are merged into a range.
 
     Examples
     --------
@@ -362,7 +364,7 @@ def grouped_reasons(reasons: Mapping[str, str]) -> dict[str, list[str]]:
 
 
 def reasons_text(reasons: Mapping[str, str]) -> str:
-    """How many have each reason, and their names where these are one or two.
+    """Return a list of reasons with their counts, and with names if there are only one or two.
 
     Examples
     --------
@@ -383,7 +385,7 @@ def _range(figures: Sequence[str]) -> str:
 def _distances_to_line(
     points: NDArray[np.float64], line: NDArray[np.float64]
 ) -> NDArray[np.float64]:
-    """Distance of each point (T, 2) from the nearest point of a line through points (n, 2)."""
+    """Return the distance of each point (T, 2) from a polyline through points (n, 2)."""
     nearest = np.full(len(points), np.inf)
     for a, b in zip(line[:-1], line[1:], strict=True):
         along = b - a

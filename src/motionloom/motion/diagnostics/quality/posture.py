@@ -1,14 +1,15 @@
-"""Posture of the body: overlap of limbs, balance while it stands, steps that alternate.
+"""Posture of the body: overlapping limbs, balance while standing, and alternating steps.
 
-*Overlap* is how deep body parts, drawn as capsules, go into each other. A capsule is all points
-within a radius of a line segment. Radii are fractions of the body's height and a little smaller
-than flesh: skin gives way, and markers sit on it. Parts that are joined by a joint (upper arm and
-forearm, thigh and trunk) always overlap and are not compared.
+*Overlap* is the depth by which body parts, modeled as capsules, penetrate each other. A capsule is
+the set of points within a radius of a line segment. The radii are fractions of the body's height
+and slightly smaller than a real body's, because skin gives way and markers sit on top of it. Parts
+connected by a joint (upper arm and forearm, thigh and trunk) always overlap and are not compared.
 
-*Balance* and *alternation* start from foot contacts. Balance is the distance over the floor from
-the center of mass to the area between the feet in contact, measured only while the body stands
-upright and still: who walks, turns or jumps may be anywhere. Alternation asks whether each step is
-made by the other foot than the step before; a repeated step is what a bad seam looks like.
+*Balance* and *alternation* are based on foot contacts. Balance is the distance over the floor from
+the center of mass to the area between the feet in contact. It is measured only while the body
+stands upright and still, since a body that walks, turns or jumps may be anywhere. Alternation
+checks that each step is made by the other foot than the step before; a repeated step is typical of
+a bad seam.
 """
 
 from __future__ import annotations
@@ -30,10 +31,10 @@ if TYPE_CHECKING:
 
 Array = NDArray[np.float64]
 
-_LEGS = 0.49  # leg length, hip to ankle, over height
+_LEGS = 0.49  # leg length, hip to ankle, divided by height
 
-# Name, roles of both ends (the first of some that the skeleton has), radius over height. The
-# trunk is as thick as it is deep, not as it is wide: arms hang at its sides.
+# Name, roles of both ends (the first that the skeleton has), radius divided by height. The trunk's
+# radius follows its depth and not its width, because arms hang at its sides.
 _PARTS: tuple[tuple[str, tuple[str, ...], tuple[str, ...], float], ...] = (
     ("trunk", ("spine", "hips"), ("chest", "neck"), 0.055),
     ("head", ("head", "neck"), ("head_top", "head"), 0.040),
@@ -49,7 +50,7 @@ _PARTS: tuple[tuple[str, tuple[str, ...], tuple[str, ...], float], ...] = (
         )
     ),
 )
-# Parts that meet at a joint, besides consecutive parts of one arm or leg.
+# Parts that meet at a joint, in addition to consecutive parts of one arm or leg.
 _JOINED = {
     frozenset(pair)
     for side in SIDES
@@ -62,16 +63,16 @@ _JOINED = {
         (f"{side} shin", f"{side} foot"),
     )
 } | {frozenset(("trunk", "head")), frozenset(("left thigh", "right thigh"))}
-# Who crouches presses the upper arms against the thighs: 0.09 m deep in CMU's takes.
+# Crouching presses the upper arms against the thighs: 0.09 m deep in CMU's takes.
 _JOINED |= {frozenset((f"{a} upper arm", f"{b} thigh")) for a in SIDES for b in SIDES}
-_STILL = 0.15  # m/s: largest horizontal speed of the center of mass of a body that stands
+_STILL = 0.15  # m/s: maximum horizontal speed of the center of mass of a standing body
 _STILL_SECONDS = 0.5  # for this long
-_UPRIGHT = 0.9  # hips above the standing foot, over the length of the legs: not sitting
-_BESIDE = 0.06  # meters: a foot no higher than this above the standing one carries weight, too
+_UPRIGHT = 0.9  # height of the hips above the standing foot in leg lengths: not sitting
+_BESIDE = 0.06  # meters: a foot no higher than this above the standing one also carries weight
 _FOOT_MARGIN = 0.06  # meters around ankle, ball and toes that belong to the sole
 _DIRECTIONS = 48
 _LIFTED = 0.2  # seconds off the ground in a step
-_STEP = 0.06  # of the length of the legs a foot moves in a step: 5 cm for an adult
+_STEP = 0.06  # of the leg length: minimum travel of a foot in a step, 5 cm for an adult
 
 
 @dataclass(frozen=True)
@@ -86,7 +87,7 @@ class Capsules:
     radii : tuple of float
         Meters.
     pairs : tuple of (int, int)
-        Parts that no joint joins.
+        Parts that are not connected by a joint.
 
     Examples
     --------
@@ -103,7 +104,7 @@ class Capsules:
 
     @classmethod
     def of(cls, skeleton: Skeleton) -> Capsules:
-        """The capsules of the parts whose roles a skeleton has."""
+        """Return the capsules of the parts whose roles the skeleton has."""
         roles = skeleton.roles
         height = _height(skeleton)
         parts = []
@@ -123,13 +124,13 @@ class Capsules:
         return cls(names, tuple(ends for _, ends, _ in parts), tuple(r for *_, r in parts), pairs)
 
     def pair_name(self, pair: int) -> str:
-        """Names of the two parts of a pair."""
+        """Return the names of the two parts of a pair."""
         a, b = self.pairs[pair]
         return f"{self.names[a]} and {self.names[b]}"
 
 
 def limb_overlaps(motion: Motion) -> Array:
-    """Depth in meters by which body parts overlap, shape (T, pairs of `Capsules.of`).
+    """Return the depth in meters by which body parts overlap, shape (T, pairs of `Capsules.of`).
 
     Zero where the parts do not touch.
 
@@ -149,7 +150,7 @@ def limb_overlaps(motion: Motion) -> Array:
     starts, stops = points[:, ends[:, 0]], points[:, ends[:, 1]]
     radii = np.array(capsules.radii)
     first, second = np.array(capsules.pairs).T
-    # Only parts whose enclosing spheres touch: one of ten.
+    # Only parts whose bounding spheres touch, about one in ten.
     middles, halves = 0.5 * (starts + stops), 0.5 * np.linalg.norm(stops - starts, axis=-1)
     spheres = halves + radii
     gaps = middles[:, first] - middles[:, second]
@@ -164,7 +165,7 @@ def limb_overlaps(motion: Motion) -> Array:
 
 
 def segment_distances(a: Array, b: Array, c: Array, d: Array) -> Array:
-    """Distances between line segments a-b and c-d, arrays of shape (..., 3); shape (...)."""
+    """Return the distances (...) between line segments a-b and c-d, arrays of shape (..., 3)."""
     u, v, w = b - a, d - c, a - c
     uu, uv, vv = _dot(u, u), _dot(u, v), _dot(v, v)
     uw, vw = _dot(u, w), _dot(v, w)
@@ -186,7 +187,7 @@ def _dot(a: Array, b: Array) -> Array:
 
 
 def _height(skeleton: Skeleton) -> float:
-    """Height of the body; without a head, from the legs; 1.7 m where neither is known."""
+    """Height of the body; from the legs if it has no head; 1.7 m if both are missing."""
     height = body_height(skeleton)
     if height is not None:
         return height
@@ -195,10 +196,10 @@ def _height(skeleton: Skeleton) -> float:
 
 
 def imbalance(motion: Motion, contacts: FootContacts) -> Array:
-    """Distance of the center of mass outside the support, meters, shape (T,).
+    """Return the distance of the center of mass outside the support in meters, shape (T,).
 
     The support is the convex hull of ankles, balls and toes of the feet in contact, with a margin
-    for the width of the feet. NaN in frames in which the body does not stand upright and still.
+    for the width of the feet. NaN in frames where the body does not stand upright and still.
 
     Examples
     --------
@@ -226,8 +227,8 @@ def imbalance(motion: Motion, contacts: FootContacts) -> Array:
     center = center_of_mass(motion)[stands][:, [0, 2]]
     angles = np.linspace(0.0, 2.0 * np.pi, _DIRECTIONS, endpoint=False)
     directions = np.stack([np.cos(angles), np.sin(angles)])  # (2, D)
-    # Outside a convex set, the distance is the largest of all directions by which the point is
-    # farther than the set.
+    # Outside a convex set, the distance is the maximum over all directions of how much farther the
+    # point lies than the set.
     reach = np.full((len(stands), _DIRECTIONS), -np.inf)
     for side, feet in enumerate(points):
         far = (feet @ directions).max(axis=1)
@@ -237,20 +238,20 @@ def imbalance(motion: Motion, contacts: FootContacts) -> Array:
 
 
 def _stands_still(motion: Motion, ground: NDArray[np.float32]) -> NDArray[np.bool_]:
-    """Frames in which the body stands upright on the ankle at height `ground`, and hardly moves."""
+    """Return a mask of frames in which the body stands upright on the ankle at height `ground`."""
     if len(motion) < 2:
         return np.zeros(len(motion), bool)
     center = center_of_mass(motion)[:, [0, 2]]
     speed = np.linalg.norm(np.gradient(center, 1.0 / motion.fps, axis=0), axis=1)
     size = max(3, round(_STILL_SECONDS * motion.fps) | 1)
-    # Around the first and last frames it is not known whether the body has stopped.
+    # Near the first and last frames it is unknown whether the body has stopped.
     still = running_maximum(speed, size, beyond=np.inf) < _STILL
     hips = motion.role_positions(["hips"])[:, 0, 1]
     return still & (hips - ground > _UPRIGHT * leg_length(motion.skeleton))
 
 
 def steps(motion: Motion, contacts: FootContacts) -> list[tuple[int, str]]:
-    """Frame and side of each step: a foot is lifted and lands at another place.
+    """Return frame and side of each step: a foot is lifted and lands somewhere else.
 
     Examples
     --------
@@ -275,7 +276,7 @@ def steps(motion: Motion, contacts: FootContacts) -> list[tuple[int, str]]:
 
 
 def repeated_steps(motion: Motion, contacts: FootContacts) -> NDArray[np.int64]:
-    """Frames of the steps made by the same foot as the step before."""
+    """Return the frames of the steps made by the same foot as the step before."""
     made = steps(motion, contacts)
     return np.array(
         [frame for (_, last), (frame, side) in zip(made[:-1], made[1:], strict=True)

@@ -1,8 +1,8 @@
 """Quality report: the figures of a synthesized motion, as data and as one line of text.
 
-The report holds what was measured on the motion itself and, where the verb that made the motion
-knows them, the fit to a path, the takes used, the speeds that can be had and the fit to music. A
-limit that is passed becomes a warning that says what to try.
+The report contains the measures of the motion itself. Depending on the command that made the
+motion, it also contains the fit to a path, the takes used, the available speeds or the fit to
+music. A figure that exceeds its limit becomes a warning that suggests a remedy.
 """
 
 from __future__ import annotations
@@ -28,15 +28,15 @@ from motionloom.motion.diagnostics.quality.parts import (
     WorstFrame,
 )
 
-# What a passed limit is called, and what to try.
+# For each measure, the warning and the suggested remedy.
 _ADVICE: dict[str, tuple[str, str]] = {
     "slide": (
-        "feet slide {cm:.1f} cm per contact, {detail} most of all at {at}",
-        "try motionloom clean, or leave out takes that slide themselves",
+        "feet slide {cm:.1f} cm per contact, {detail} worst at {at}",
+        "try motionloom clean, or exclude takes that slide themselves",
     ),
     "floor": (
-        "feet are {cm:.1f} cm below the floor on average, most of all at {at}",
-        "try motionloom clean on the takes, or takes on one level floor",
+        "feet are {cm:.1f} cm below the floor on average, worst at {at}",
+        "try motionloom clean on the takes, or use takes on one level floor",
     ),
     "seam": (
         "the seam at {at} accelerates {value:.1f} times as much as the takes ({detail})",
@@ -48,14 +48,14 @@ _ADVICE: dict[str, tuple[str, str]] = {
     ),
     "jump": (
         "{detail} jumps {cm:.0f} cm in one frame at {at}{take}",
-        "try another seed, or leave out the take if motionloom doctor finds it there",
+        "try another seed, or exclude the take if motionloom doctor also finds the jump there",
     ),
     "limbs": (
         "{detail} overlap {cm:.1f} cm deeper than in the takes at {at}",
-        "try another seed, or leave out takes that hold their limbs otherwise",
+        "try another seed, or exclude takes with a different posture",
     ),
     "balance": (
-        "the body is {cm:.0f} cm out of balance while it stands at {at}",
+        "the body is {cm:.0f} cm out of balance while standing at {at}",
         "try another seed or target, or more takes",
     ),
 }
@@ -69,40 +69,41 @@ class QualityReport:
     ----------
     foot_slide_m : float or None
         Horizontal travel of heel (ankle) and ball within a contact, summed from frame to frame,
-        mean over all contacts; None where no contacts are found.
+        mean over all contacts; None without contacts.
     floor_penetration_m : float or None
         Depth of the deeper ball below its height in the nearest contact, mean over frames; None
-        where no contacts are found.
+        without contacts.
     seam_acceleration_ratio : float or None
         Largest joint acceleration (second difference of world positions) within 0.25 s of a seam,
-        over the 99.9th percentile of all joints and frames of the sources; None without seams.
+        divided by the 99.9th percentile over all joints and frames of the sources; None without
+        seams.
     worst_seam : Seam or None
         The seam with that acceleration.
     foot_alternation : float or None
-        Share of the steps that are made by the other foot than the step before, or that repeat
-        a foot where the take does so, too; None with fewer than four steps or unknown takes.
+        Fraction of the steps that are made by the other foot than the step before, or that repeat
+        a foot where the take also repeats it; None with fewer than four steps or unknown takes.
     jumps : int or None
         Frames in which a joint jumps by at least 0.1 m; see `jump_sizes`.
     limb_intersection_m : float or None
-        Depth by which two body parts, drawn as capsules, overlap more than in the sources; the
-        largest over all frames and pairs of parts.
+        Depth by which two body parts, modeled as capsules, overlap more than in the sources; the
+        maximum over all frames and pairs of parts.
     balance_m : float or None
-        Distance of the center of mass outside the feet, while the body stands still, more than
-        in the sources; the largest over all frames. None if it never stands still.
+        How much farther outside the feet the center of mass lies than in the sources while the
+        body stands still; the maximum over all frames. None if the body never stands still.
     worst : tuple of WorstFrame
-        Worst frame of each measure, the one farthest beyond its limit first.
+        Worst frame of each measure, most severe first.
     path : PathFit or None
         Distance from the path or goal, for motions that have one.
     takes : TakesUsed or None
         Takes used and unused.
     speeds_m_s : (float, float) or None
-        Least and largest speed that the sources can give.
+        Lowest and highest speed that the sources can produce.
     beats : BeatFit or None
         Fit to the music, for dances.
     retarget : RetargetFit or None
         Fit to the target skeleton and to the source, for retargeted motions.
     warnings : tuple of str
-        One sentence for each limit that is passed, and what to try.
+        One sentence for each exceeded limit, with a suggested remedy.
 
     Examples
     --------
@@ -129,9 +130,9 @@ class QualityReport:
     warnings: tuple[str, ...] = ()
 
     def with_parts(self, *, warnings: Sequence[str] = (), **parts: Any) -> QualityReport:
-        """The report with further parts (`path`, `takes`, `speeds_m_s`, ...) and warnings.
+        """Return the report with further parts (`path`, `takes`, `speeds_m_s`, ...) and warnings.
 
-        Warnings of limits are derived again; `warnings` are added to them.
+        The warnings about limits are recomputed; `warnings` are added to them.
 
         Examples
         --------
@@ -144,13 +145,13 @@ class QualityReport:
         return replace(changed, warnings=tuple(dict.fromkeys(every)))
 
     def _notes(self) -> list[str]:
-        """Warnings of the verb that made the motion, beside those of limits."""
+        """Warnings of the command that made the motion, in addition to those about limits."""
         limits = limits_passed(self)
         return [text for text in self.warnings if text not in limits]
 
     @classmethod
     def worst_of(cls, reports: Sequence[QualityReport]) -> QualityReport:
-        """The worst of each figure over several motions, with the takes of all; at least one.
+        """Return the worst value of each figure over one or more reports, with the takes of all.
 
         Examples
         --------
@@ -176,7 +177,7 @@ class QualityReport:
 
     @classmethod
     def mean_of(cls, reports: Sequence[QualityReport]) -> QualityReport:
-        """The mean of each figure over several motions; at least one."""
+        """Return the mean of each figure over one or more reports."""
         return cls._summed_up(reports, lambda figures: float(np.mean(figures)))
 
     @classmethod
@@ -199,7 +200,7 @@ class QualityReport:
         return self.line()
 
     def line(self) -> str:
-        """The report as one short line for people: limits passed first, then the main figures.
+        """The report as one short line of text: exceeded limits first, then the main figures.
 
         Examples
         --------
@@ -218,18 +219,18 @@ class QualityReport:
         return "; ".join(parts)
 
     def details(self) -> list[str]:
-        """All figures, one line for each part, without the warnings."""
+        """Return all figures without the warnings, one line per part."""
         parts = [", ".join(self._figures())]
         if self.speeds_m_s is not None:
-            parts.append("speeds {:.1f} to {:.1f} m/s can be had".format(*self.speeds_m_s))
+            parts.append("available speeds {:.1f} to {:.1f} m/s".format(*self.speeds_m_s))
         further = (self.path, self.beats, self.takes, self.retarget)
         parts += [str(part) for part in further if part is not None]
         return parts
 
     def _short_figures(self) -> Iterator[tuple[str, bool, bool]]:
-        """Each figure in a few letters; whether it is beyond its limit; whether it is a main one.
+        """Yield each figure as short text, whether it exceeds its limit, and whether it is main.
 
-        Main figures are told even where they are good.
+        Main figures are shown even if they are within their limits.
         """
         beyond = {frame.measure for frame in self.worst if frame.passed}
         if self.seam_acceleration_ratio is not None:
@@ -250,7 +251,7 @@ class QualityReport:
             yield text, measure in beyond, False
 
     def _figures(self) -> list[str]:
-        """Measures of the motion itself, in words."""
+        """Return the measures of the motion itself as text."""
         if self.foot_slide_m is None:
             figures = ["no foot contacts found"]
         else:
@@ -273,12 +274,12 @@ class QualityReport:
         return figures
 
     def to_json(self) -> dict[str, Any]:
-        """The report as plain data."""
+        """Return the report as plain data."""
         return asdict(self)
 
 
 def worst_frames(frames: Iterable[WorstFrame]) -> tuple[WorstFrame, ...]:
-    """Of each measure the most severe frame; the most severe of all first."""
+    """Return the most severe frame of each measure, most severe first."""
     worst: dict[str, WorstFrame] = {}
     for frame in frames:
         if frame.measure not in worst or frame.severity > worst[frame.measure].severity:
@@ -287,7 +288,7 @@ def worst_frames(frames: Iterable[WorstFrame]) -> tuple[WorstFrame, ...]:
 
 
 def limits_passed(report: QualityReport) -> list[str]:
-    """One sentence for each figure of a report that is beyond its limit."""
+    """Return one sentence for each figure of a report that exceeds its limit."""
     sentences = [_sentence(frame) for frame in report.worst if frame.passed]
     if report.path is not None:
         sentences += _path_limits(report.path)
@@ -297,7 +298,7 @@ def limits_passed(report: QualityReport) -> list[str]:
     if beats is not None and beats.landings_missed:
         sentences.append(
             f"{beats.landings_on_beat} of {beats.landings_total} foot landings are on a beat: try "
-            "takes with clear steps, music nearer to their tempo, or set the beats of the takes "
+            "takes with clear steps, music closer to their tempo, or set the beats of the takes "
             "(motionloom beats --save)"
         )
     return sentences
@@ -330,8 +331,8 @@ def _path_limits(fit: PathFit) -> list[str]:
         )
     if (fit.goal_m or 0.0) > MAX_GOAL:
         sentences.append(
-            f"the end is {fit.goal_m:.2f} m away from the goal: try more seconds, another seed, "
-            "or more takes"
+            f"the end is {fit.goal_m:.2f} m away from the goal: try a longer motion, another "
+            f"seed, or more takes"
         )
     return sentences
 
@@ -347,28 +348,28 @@ def _retarget_limits(fit: RetargetFit) -> list[str]:
     if fit.limb_angle_deg > MAX_LIMB_ANGLE:
         leg = fit.limb.endswith(("hip", "knee"))
         sentences.append(
-            f"the bone of the {fit.limb.replace('_', ' ')} points {fit.limb_angle_deg:.0f} degrees "
-            "elsewhere than in the source: "
+            f"the bone that begins at the {fit.limb.replace('_', ' ')} is "
+            f"{fit.limb_angle_deg:.0f} degrees off its direction in the source: "
             + (
-                "its feet are held in other places: switch keep_contacts off, or clean the source"
+                "locking the feet moves them; switch keep_contacts off, or clean the source"
                 if leg
-                else "the hand is held at what it touches; try importance 0 for that hand"
+                else "the hand keeps its contact; try importance 0 for that hand"
             )
         )
     if fit.height is not None and abs(fit.height - 1.0) > MAX_HEIGHT_CHANGE:
         sentences.append(
-            f"the head is carried at {100 * fit.height:.0f} % of the height that the source "
-            "suggests: check the roles of the legs with motionloom doctor"
+            f"the head is at {100 * fit.height:.0f} % of the height expected from the source: "
+            f"check the roles of the legs with motionloom doctor"
         )
     if (fit.foot_height_m or 0.0) > MAX_FOOT_HEIGHT:
         sentences.append(
             f"feet in contact are up to {100 * (fit.foot_height_m or 0.0):.1f} cm away from the "
-            "ground: the legs do not reach it; try a take whose feet are lower"
+            "ground because the legs do not reach it: try a take with lower feet"
         )
     if fit.assumed:
         sentences.append(
-            f"the target's rest pose does not tell how it holds its {', '.join(fit.assumed)}, "
-            "so that is assumed: give a motion on it as target in which limbs bend and feet stand "
-            "flat"
+            f"the target's rest pose does not show how it holds its {', '.join(fit.assumed)}, and "
+            f"a pose is assumed: pass a motion of the target, with bent limbs and flat feet, as "
+            f"the target"
         )
     return sentences

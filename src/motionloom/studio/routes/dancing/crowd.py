@@ -41,15 +41,15 @@ if TYPE_CHECKING:
 router = APIRouter(prefix="/crowds", tags=["crowds"])
 
 _MAX_FRAMES = 150_000  # of all characters together: 50 MB for the page
-_USUAL_SECONDS = 60.0  # at most, without a length
+_USUAL_SECONDS = 60.0  # maximum, if no length is set
 
 
 class BallroomRequest(RequestModel):
-    """Couples in a ballroom, as ``motionloom ballroom`` makes them."""
+    """Couples in a ballroom; see ``motionloom ballroom``."""
 
     kind: Literal["ballroom"] = "ballroom"
     label: Name | None = Field(
-        None, description="Label of the takes to learn from; default: built-in."
+        None, description="Label of the takes to learn from; default: built-in takes."
     )
     settings: Served[BallroomSettings] = BallroomSettings()
 
@@ -60,11 +60,11 @@ class BallroomRequest(RequestModel):
 
 
 class MarchRequest(RequestModel):
-    """Soldiers on a street, as ``motionloom march`` makes them."""
+    """Soldiers on a street; see ``motionloom march``."""
 
     kind: Literal["march"]
     label: Name | None = Field(
-        None, description="Label of the takes to learn from; default: built-in."
+        None, description="Label of the takes to learn from; default: built-in takes."
     )
     settings: Served[MarchSettings] = MarchSettings()
 
@@ -78,7 +78,7 @@ CrowdRequest = Annotated[BallroomRequest | MarchRequest, Field(discriminator="ki
 
 
 def crowd_lines(request: CrowdRequest, library: Path) -> CodeLines:
-    """The crowd as a command line, and with the built-in takes as Python code."""
+    """The crowd as a command line and, for built-in takes, as Python code."""
     settings = request.settings
     words = ["motionloom", request.kind, *([] if request.label is None else [str(library)])]
     words += flags(settings)
@@ -99,13 +99,13 @@ def crowd_lines(request: CrowdRequest, library: Path) -> CodeLines:
 
 
 def _key(request: CrowdRequest, library: Library) -> str:
-    """Key of a request, and of the state of the library if its takes are used."""
+    """Cache key of a request; includes the state of the library if its takes are used."""
     text = request.model_dump_json() + (library.store.digest() if request.label else "")
     return hashlib.sha256(text.encode()).hexdigest()[:16]
 
 
 class CrowdResult(TypedDict):
-    """A crowd, its measures of quality, and the code that makes it."""
+    """A crowd, its quality measurements, and equivalent code."""
 
     id: str
     characters: int
@@ -120,7 +120,7 @@ class CrowdResult(TypedDict):
 
 
 class CrowdHead(SceneHead):
-    """All characters; `bodies` is the number of characters of one dancer or couple."""
+    """Head of all characters; `bodies` is 2 for couples and 1 otherwise."""
 
     bodies: int
     room: tuple[float, float] | None
@@ -128,14 +128,15 @@ class CrowdHead(SceneHead):
 
 @router.post("")
 def create(request: CrowdRequest, state: State) -> JobStatus[CrowdResult]:
-    """Create a crowd as a job; its result has the ``id`` and measures of quality."""
+    """Start a job that creates a crowd; its result has the ``id`` and quality measurements."""
     seconds = request.settings.seconds or _USUAL_SECONDS
     frames = round(request.characters * seconds * request.settings.fps)
     if frames > _MAX_FRAMES:
         raise InvalidInput(
-            f"the page shows at most {_MAX_FRAMES:,} frames; {request.characters} characters for "
-            f"{seconds:g} s are {frames:,}. Choose fewer seconds or characters, or use a "
-            f"terminal: {crowd_lines(request, state.library.path).cli}"
+            f"the page can show at most {_MAX_FRAMES:,} frames; {request.characters} characters "
+            f"for "
+            f"{seconds:g} s make {frames:,}. Reduce the time or the number of characters, or "
+            f"run this in a terminal: {crowd_lines(request, state.library.path).cli}"
         )
 
     def work(job: Job) -> CrowdResult:
@@ -148,7 +149,7 @@ def create(request: CrowdRequest, state: State) -> JobStatus[CrowdResult]:
 
 @router.get("/{id}", response_model=CrowdHead, response_class=ArrayResponse)
 def crowd(id: str, state: State) -> Response:
-    """All characters: ``positions_K`` (T, P, 3), ``contacts_K`` (T, 4), and the room or street."""
+    """Return all characters, ``positions_K`` (T, P, 3) and ``contacts_K`` (T, 4), and the room."""
     crowd = crowd_of(state, id)
     motions = crowd.scene.motions
     characters, arrays = scene_arrays(motions)
@@ -168,15 +169,15 @@ def crowd(id: str, state: State) -> Response:
 
 @router.get("/{id}/sound", response_class=Response)
 def sound(id: str, state: State) -> Response:
-    """The music of the crowd as a WAV file."""
+    """Return the music of the crowd as a WAV file."""
     return Response(wav_bytes(crowd_of(state, id).music), media_type="audio/wav")
 
 
 def crowd_of(state: AppState, key: str) -> Ballroom | March:
-    """A cached crowd; the page requests it again where it was dropped."""
+    """Return a cached crowd; the page creates it again if it was dropped."""
 
     def missing() -> Ballroom | March:
-        raise InvalidInput("this crowd is not open; make it again")
+        raise InvalidInput("this crowd is no longer available; create it again")
 
     return state.cached(("crowd", key), missing)
 

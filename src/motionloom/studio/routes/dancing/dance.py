@@ -1,4 +1,4 @@
-"""Dances: choreographies from takes, music from a file or generated, and both together."""
+"""Dances: choreographies learned from takes, set to music from a file or a generated tune."""
 
 from __future__ import annotations
 
@@ -39,17 +39,19 @@ if TYPE_CHECKING:
 
 router = APIRouter(prefix="/dance", tags=["dance"])
 
-MAX_MUSIC = 24 << 20  # bytes of a music file: four minutes of CD audio, hours if compressed
-_MAX_SECONDS = 300.0  # of a dance that is sent whole
+MAX_MUSIC = (
+    24 << 20
+)  # bytes of a music file: four minutes of CD audio, or hours of compressed audio
+_MAX_SECONDS = 300.0  # of a dance that is sent in one response
 _MAX_TUNE_SECONDS = 600.0  # of a generated tune: 26 MB of sound
 _MEDIA = {".wav": "audio/wav", ".mp3": "audio/mpeg", ".ogg": "audio/ogg", ".flac": "audio/flac"}
 
 
 class ChoreographyRequest(RequestModel):
-    """Takes to learn a choreography from: some by name, and those with a label of the settings."""
+    """Takes to learn a choreography from, by name and by the label in the settings."""
 
     takes: Annotated[list[list[Name]], Field(max_length=MOST_VALUES)] = Field(
-        [], description="Names; those of one list dance together."
+        [], description="Names; takes in a nested list were danced together."
     )
     settings: Served[ChoreographySettings] = ChoreographySettings()
 
@@ -74,7 +76,7 @@ class TuneRequest(BaseModel):
 
 
 class DanceRequest(BaseModel):
-    """A choreography danced to a piece of music."""
+    """A dance: a choreography and a piece of music."""
 
     choreography: str
     music: str
@@ -102,7 +104,7 @@ class ChoreographyNode(TypedDict):
 
 
 class ChoreographyResult(TypedDict):
-    """A choreography; `left_out` has the reason for each take that was skipped."""
+    """A choreography; `left_out` has the reason for each skipped take."""
 
     id: str
     meter: int
@@ -113,7 +115,7 @@ class ChoreographyResult(TypedDict):
 
 
 class DanceHead(SceneHead):
-    """A dance: beats of music and motion in seconds, and how many of them agree."""
+    """A dance: beats of music and motion in seconds, and the number that agree."""
 
     motion_beats: list[float]
     music_beats: list[float]
@@ -130,10 +132,10 @@ class LoadedMusic:
     music: Music
     sound: bytes
     media_type: str
-    file: str = ""  # name of the file; none of a generated tune
+    file: str = ""  # name of the file; None for a generated tune
 
     def info(self, key: str) -> MusicInfo:
-        """The music as sent to the page."""
+        """Description of the music for the page."""
         downbeats = [int(k) for k in self.music.downbeats]
         added = {"id": key, "file": self.file, "downbeats": downbeats}
         return MusicInfo(**{**self.music.as_dict(), **added})
@@ -141,14 +143,14 @@ class LoadedMusic:
 
 @router.post("/choreographies")
 def make_choreography(request: ChoreographyRequest, state: State) -> JobStatus[ChoreographyResult]:
-    """Cut takes into movements and learn their transitions, as a job."""
+    """Start a job that cuts takes into movements and learns their transitions."""
     text = json.dumps(
         [request.model_dump(mode="json"), state.library.store.digest()], sort_keys=True
     )
     key = hashlib.sha256(text.encode()).hexdigest()[:16]
     total = sum(1 for _ in _takes(request, state))
     if not total:
-        raise InvalidInput("no take to dance: choose a label or name takes of the library")
+        raise InvalidInput("no takes selected; choose a label or names of takes")
 
     def work(job: Job) -> ChoreographyResult:
         choreography = state.cached(
@@ -161,7 +163,7 @@ def make_choreography(request: ChoreographyRequest, state: State) -> JobStatus[C
 
 @router.put("/music/{filename}")
 async def send_music(filename: str, request: Request, state: State) -> MusicInfo:
-    """Send a MIDI or audio file as the body; the response has its beats."""
+    """Upload a MIDI or audio file as the request body; the response has its beats."""
     data = await request_body(request, MAX_MUSIC, "a music file")
     suffix = Path(filename).suffix.lower()
     key = hashlib.sha256(data + suffix.encode()).hexdigest()[:16]
@@ -173,38 +175,39 @@ async def send_music(filename: str, request: Request, state: State) -> MusicInfo
 
 @router.post("/tunes")
 def make_tune(request: TuneRequest, state: State) -> MusicInfo:
-    """A generated tune, to dance without a music file."""
+    """Generate a tune, for dances without a music file."""
     key = f"tune-{request.meter}-{request.tempo_bpm:g}-{request.bars}-{request.seed}"
     return state.cached(("music", key), lambda: _tune(request)).info(key)
 
 
 @router.get("/music/{key}")
 def music(key: str, state: State) -> MusicInfo:
-    """A loaded piece of music: its beats, bars and length."""
+    """Return the beats, bars and length of a loaded piece of music."""
     return music_of(state, key).info(key)
 
 
 @router.get("/music/{key}/sound", response_class=Response)
 def sound(key: str, state: State) -> Response:
-    """The audio file itself, or notes and beats of a score as tones."""
+    """Return the audio file, or the notes and beats of a score as tones."""
     loaded = music_of(state, key)
     return Response(loaded.sound, media_type=loaded.media_type)
 
 
 @router.post("/performances", response_model=DanceHead, response_class=ArrayResponse)
 def dance(request: DanceRequest, state: State, own: Worn) -> Response:
-    """The dance: for every character ``positions_K`` (T, P, 3) and ``contacts_K`` (T, 4).
+    """Return the dance: ``positions_K`` (T, P, 3) and ``contacts_K`` (T, 4) of each character K.
 
-    The head has the beats of music and motion, how many of them agree, and the quality. A dancer
-    alone is shown on a character, if one is worn; couples hold hands and keep their bodies.
+    The head has the beats of music and motion, the number that agree, and the quality. A single
+    dancer is shown on the selected character, if any; couples hold hands and keep their original
+    bodies.
     """
     danced = dance_of(request, state)
     alone = own if len(danced.motions) == 1 else None
     shown = (
         [motion.retarget(alone.motion) for motion in danced.motions] if alone else danced.motions
     )
-    found = danced.found_beats()
-    total, on_time = danced.beats_on_time(found=found)
+    motion_beats = danced.found_beats()
+    total, on_time = danced.beats_on_time(detected=motion_beats)
     characters, arrays = scene_arrays(shown)
     if alone:
         characters[0].update(alone.head(danced.motions[0].skeleton))
@@ -213,7 +216,7 @@ def dance(request: DanceRequest, state: State, own: Worn) -> Response:
         "fps": danced.motions[0].fps,
         "frames": len(danced.motions[0]),
         "characters": characters,
-        "motion_beats": [round(float(t), 4) for t in found],
+        "motion_beats": [round(float(t), 4) for t in motion_beats],
         "music_beats": [round(float(t), 4) for t in danced.music.beats],
         "beats_total": total,
         "beats_within_one_frame": on_time,
@@ -225,7 +228,7 @@ def dance(request: DanceRequest, state: State, own: Worn) -> Response:
 
 @router.post("/rehearsals")
 def rehearse(request: DanceRequest, state: State) -> JobStatus[FrameCount]:
-    """Make a dance as a job; the performance of the same dance is then answered at once."""
+    """Start a job that computes a dance; a later request for the same dance is then fast."""
 
     def work(job: Job) -> FrameCount:
         return {"frames": len(dance_of(request, state, job.advance).motions[0])}
@@ -234,16 +237,16 @@ def rehearse(request: DanceRequest, state: State) -> JobStatus[FrameCount]:
 
 
 def choreography_of(state: AppState, key: str) -> Choreography:
-    """A cached choreography; the page requests it again where it was dropped."""
+    """Return a cached choreography; the page creates it again if it was dropped."""
 
     def missing() -> Choreography:
-        raise InvalidInput("this choreography is not open; make it again")
+        raise InvalidInput("this choreography is no longer available; create it again")
 
     return state.cached(("choreography", key), missing)
 
 
 def music_of(state: AppState, key: str) -> LoadedMusic:
-    """Cached music; tunes are generated again from their key."""
+    """Return cached music; tunes are regenerated from their key."""
 
     def missing() -> LoadedMusic:
         parts = key.split("-")
@@ -255,13 +258,13 @@ def music_of(state: AppState, key: str) -> LoadedMusic:
                 )
             except ValueError:
                 pass
-        raise InvalidInput("this music is not open; load it again")
+        raise InvalidInput("this music is no longer available; load it again")
 
     return state.cached(("music", key), missing)
 
 
 def wav_bytes(music: Music) -> bytes:
-    """Notes and beats of a piece of music as a WAV file."""
+    """Return the notes and beats of a piece of music as a WAV file."""
     with tempfile.TemporaryDirectory() as folder:
         return write_sound(music, Path(folder) / "sound.wav").read_bytes()
 
@@ -300,14 +303,16 @@ def _summary(key: str, choreography: Choreography) -> ChoreographyResult:
 
 def _music_file(data: bytes, suffix: str, filename: str) -> LoadedMusic:
     if suffix not in (*MIDI_SUFFIXES, *AUDIO_SUFFIXES):
-        known = ", ".join((*MIDI_SUFFIXES, *AUDIO_SUFFIXES))
-        raise InvalidInput(f"music is read from {known}; got {suffix or 'no suffix'}")
+        suffixes = ", ".join((*MIDI_SUFFIXES, *AUDIO_SUFFIXES))
+        raise InvalidInput(
+            f"the suffix of a music file must be one of {suffixes}; got {suffix or 'no suffix'}"
+        )
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / f"music{suffix}"
         path.write_bytes(data)
         try:
             music = replace(load_music(path), name=Path(filename).stem, path="")
-        except MotionloomError as error:  # which names the temporary file
+        except MotionloomError as error:  # the message contains the path of the temporary file
             raise InvalidInput(str(error).replace(str(path), filename)) from None
     if suffix in AUDIO_SUFFIXES:
         media_type = _MEDIA.get(suffix, "application/octet-stream")
@@ -325,7 +330,7 @@ def _tune(request: TuneRequest) -> LoadedMusic:
 def dance_of(
     request: DanceRequest, state: AppState, progress: Callable[[int], None] | None = None
 ) -> Dance:
-    """The dance of a request, cached."""
+    """Return the dance of a request, from the cache if possible."""
     choreography = choreography_of(state, request.choreography)
     music = music_of(state, request.music).music
     seconds = min(request.settings.seconds or music.seconds, _MAX_SECONDS)

@@ -1,4 +1,4 @@
-"""Movement transition graphs of dances: create, store by name, show, edit."""
+"""Movement transition graphs of dances: create, save by name, show and edit."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ router = APIRouter(prefix="/movements", tags=["movements"])
 class MovementsRequest(RequestModel):
     """Takes to cut into movements at their beats."""
 
-    name: Name = Field(description="Stored under this name; replaces an earlier one.")
+    name: Name = Field(description="Name to save it under; replaces an existing one.")
     settings: Served[ChoreographySettings]
 
 
@@ -35,12 +35,14 @@ class MovementGraphEdit(BaseModel):
 
     action: Literal["connect", "remove", "rename"]
     source: str
-    target: str = Field("", description="The other node; for rename the new name.")
-    likelihood: float = Field(0.5, gt=0.0, le=1.0, description="Of connect: transition likelihood.")
+    target: str = Field("", description="The other node; for rename, the new name.")
+    likelihood: float = Field(
+        0.5, gt=0.0, le=1.0, description="For connect: transition likelihood."
+    )
 
 
 class NodeSelection(BaseModel):
-    """One node to play, or two in sequence."""
+    """One node to play, or two nodes in sequence."""
 
     nodes: list[str] = Field(min_length=1, max_length=2)
 
@@ -62,7 +64,7 @@ class MovementEdge(BaseModel):
 
 
 class MovementGraph(BaseModel):
-    """A stored choreography as a graph."""
+    """A saved choreography as a graph."""
 
     name: str
     kind: str
@@ -74,7 +76,7 @@ class MovementGraph(BaseModel):
 
 
 class StoredMovements(TypedDict):
-    """A stored choreography; `left_out` has the reason for each take that was skipped."""
+    """A saved choreography; `left_out` has the reason for each skipped take."""
 
     name: str
     left_out: dict[str, str]
@@ -82,15 +84,15 @@ class StoredMovements(TypedDict):
 
 @router.get("")
 def stored(state: State) -> list[str]:
-    """Names of the stored choreographies."""
+    """List the names of the saved choreographies."""
     return list(state.library.choreographies)
 
 
 @router.post("")
 def create(request: MovementsRequest, state: State) -> JobStatus[StoredMovements]:
-    """Cut takes into movements, learn their transitions and store them, as a job."""
+    """Start a job that cuts takes into movements, learns transitions and saves both."""
     if not request.settings.label:
-        raise InvalidInput("no take to dance: choose a label")
+        raise InvalidInput("no takes selected; choose a label")
     total = len(state.library.select(**motion_choice(request.settings)))
 
     def work(job: Job) -> StoredMovements:
@@ -103,7 +105,7 @@ def create(request: MovementsRequest, state: State) -> JobStatus[StoredMovements
 
 @router.get("/{name}")
 def load(name: str, state: State) -> MovementGraph:
-    """Nodes with their movements, and edges with their likelihoods."""
+    """Return the nodes with their movements, and the edges with their likelihoods."""
     choreography = _load(state, name)
     texts = [movement.text for movement in choreography.movements]
     graph = choreography.graph
@@ -135,7 +137,7 @@ def edit(name: str, request: MovementGraphEdit, state: State) -> MovementGraph:
         graph = graph.without_edge(request.source, request.target)
         if graph.dead_ends:
             raise InvalidInput(
-                f"{request.source} would be a dead end: connect it to another node first"
+                f"{request.source} would become a dead end; connect it to another node first"
             )
     else:
         graph = graph.renamed({request.source: _new_name(request.target)})
@@ -145,7 +147,7 @@ def edit(name: str, request: MovementGraphEdit, state: State) -> MovementGraph:
 
 @router.post("/{name}/dance", response_model=MotionHead, response_class=ArrayResponse)
 def dance(name: str, request: NodeSelection, state: State, own: Worn) -> Response:
-    """A node, or one after another, as a motion of the first character."""
+    """Return one node, or two in sequence, as a motion of the first character."""
     choreography = _load(state, name)
     cycle = choreography.with_graph(choreography.graph.cycle(request.nodes))
     movement_frames = choreography.meter * choreography.beat_frames

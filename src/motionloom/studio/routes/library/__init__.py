@@ -1,1 +1,1 @@
-"""Requests about the library: motions, labels, words, clusters, uploads, other libraries."""
+"""Requests about libraries: motions, labels, words, clusters, uploads, other libraries."""

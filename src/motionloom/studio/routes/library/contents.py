@@ -1,4 +1,4 @@
-"""Motions and labels of the library, clusters of takes, what can be undone, jobs."""
+"""Motions and labels of the library, clusters of takes, undo history, and jobs."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ class MotionRow(BaseModel):
 
 
 class LibraryContents(BaseModel):
-    """The library and all its motions, sorted by name; without a name if none is open."""
+    """The open library and its motions, sorted by name; no name if no library is open."""
 
     id: str
     name: str
@@ -61,7 +61,7 @@ class Labels(BaseModel):
 
 @router.get("/library", response_model=LibraryContents)
 def library(state: State) -> JSONResponse:
-    """Name, rate, and one row per motion: name, frames, fps, seconds, labels."""
+    """Return name, rate, and one row per motion: name, frames, fps, seconds, labels."""
     if not state.is_open:
         return JSONResponse({"id": "", "name": "", "path": "", "fps": None, "motions": []})
     library = state.library
@@ -97,7 +97,7 @@ def set_labels(name: str, given: Labels, state: State) -> Labels:
 
 
 class PlaceLabel(BaseModel):
-    """A label of takes or of segments of them."""
+    """A label to add to takes or segments, or to remove."""
 
     places: list[Place] = Field(min_length=1, max_length=20_000)
     label: str = Field(min_length=1, max_length=200)
@@ -112,7 +112,7 @@ class LabeledTakes(BaseModel):
 
 @router.post("/library/labels")
 def label_places(given: PlaceLabel, state: State) -> LabeledTakes:
-    """Add a label to takes or segments, or remove it, as one change; the labels of these takes."""
+    """Add or remove a label of takes or segments as one change; return the takes' labels."""
     library = state.library
     with library.store.change("label"):
         for place in given.places:
@@ -121,19 +121,21 @@ def label_places(given: PlaceLabel, state: State) -> LabeledTakes:
             else:
                 library.labels.add(place, given.label)
     state.notify("labels")
-    names = {one if one in library else one.rpartition(":")[0] for one in given.places}
+    names = {
+        segment if segment in library else segment.rpartition(":")[0] for segment in given.places
+    }
     return LabeledTakes(labels={name: list(library.labels[name]) for name in sorted(names)})
 
 
 class AddedCount(TypedDict):
-    """Number of takes that were added."""
+    """Number of added takes."""
 
     added: int
 
 
 @router.post("/library/samples")
 def samples(state: State) -> JobStatus[AddedCount]:
-    """Add a few takes that are made by code, as a job: something to try the studio with."""
+    """Start a job that adds a few generated takes, to try the studio with."""
 
     def work(job: Job) -> AddedCount:
         count = 0
@@ -160,7 +162,7 @@ class Renaming(BaseModel):
 
 @router.post("/library/rename")
 def rename(given: Renaming, state: State) -> dict[str, None]:
-    """Give a take another name."""
+    """Rename a take."""
     state.library.rename(given.name, given.new.strip())
     state.all_changed()
     return {}
@@ -174,14 +176,14 @@ class TakeNames(BaseModel):
 
 @router.post("/library/remove")
 def remove(given: TakeNames, state: State) -> dict[str, None]:
-    """Remove takes; their frames go to the trash of the library."""
+    """Remove takes; their frames are moved to the trash of the library."""
     state.library.remove(*given.names)
     state.all_changed()
     return {}
 
 
 class LibraryChange(BaseModel):
-    """One change of the library, in words."""
+    """One change of the library, with a description."""
 
     text: str
     undone: bool
@@ -189,19 +191,21 @@ class LibraryChange(BaseModel):
 
 @router.get("/library/history")
 def history(state: State) -> list[LibraryChange]:
-    """What can be undone and redone, the latest first."""
-    return [LibraryChange(text=str(one), undone=one.undone) for one in state.library.history()]
+    """List the changes that can be undone or redone, latest first."""
+    return [
+        LibraryChange(text=str(change), undone=change.undone) for change in state.library.history()
+    ]
 
 
 @router.post("/library/undo")
 def undo(state: State) -> LibraryChange:
-    """Undo the latest change of the library, whoever made it."""
+    """Undo the latest change of the library, no matter where it was made."""
     return _exchanged(state, state.library.undo())
 
 
 @router.post("/library/redo")
 def redo(state: State) -> LibraryChange:
-    """Do the change again that was undone last."""
+    """Redo the change that was undone last."""
     return _exchanged(state, state.library.redo())
 
 
@@ -212,13 +216,13 @@ def _exchanged(state: AppState, change: Change) -> LibraryChange:
 
 @router.get("/jobs")
 def jobs(state: State) -> list[JobStatus]:
-    """All remembered jobs, the latest last."""
+    """List all remembered jobs, latest last."""
     return state.jobs.all()
 
 
 @router.get("/jobs/{number}")
 def job(number: int, state: State) -> JobStatus:
-    """One job: ``state`` is running, done, failed or stopped."""
+    """Return a job; ``state`` is running, done, failed or stopped."""
     return state.jobs[number].status()
 
 
@@ -232,46 +236,46 @@ def stop_job(number: int, state: State) -> JobStatus:
 
 
 class ClusterRequest(RequestModel):
-    """How takes are put into clusters."""
+    """Settings for clusters of takes."""
 
     settings: Served[ClusterSettings] = ClusterSettings()
 
 
 @router.post("/clusters")
 def clusters(request: ClusterRequest, state: State) -> JobStatus[list[Cluster]]:
-    """Put takes into clusters, as a job; its result has the clusters, the largest first."""
+    """Start a job that groups takes into clusters; its result has the clusters, largest first."""
     library = state.library
 
     def work(job: Job) -> list[Cluster]:
-        found = library.clusters(request.settings, workers=1, progress=job.advance)
+        groups = library.clusters(request.settings, workers=1, progress=job.advance)
         return [
-            replace(one, seconds=round(one.seconds, 2), spread=round(one.spread, 3))
-            for one in found
+            replace(cluster, seconds=round(cluster.seconds, 2), spread=round(cluster.spread, 3))
+            for cluster in groups
         ]
 
-    return state.jobs.start("sorting takes into clusters", work, total=len(library)).status()
+    return state.jobs.start("grouping takes into clusters", work, total=len(library)).status()
 
 
 @router.post("/rhythms")
 def rhythms(state: State) -> JobStatus[dict[str, float]]:
-    """Which takes have a rhythm, as a job; its result has the tempo of each, beats per minute."""
+    """Start a job that finds rhythmic takes; its result has their tempos in beats per minute."""
     library = state.library
     entries = library.entries()
 
     def work(job: Job) -> dict[str, float]:
-        found = {}
-        known: dict[str, float | None] = state.cached(("rhythms",), dict)
+        result = {}
+        tempos: dict[str, float | None] = state.cached(("rhythms",), dict)
         for entry in entries:
-            if entry.digest not in known:
+            if entry.digest not in tempos:
                 try:
                     beats = library.beats[entry.name]
-                    known[entry.digest] = 60.0 / beats.period if beats.rhythmic else None
-                except MotionloomError:  # too short, or without feet
-                    known[entry.digest] = None
-            tempo = known[entry.digest]
+                    tempos[entry.digest] = 60.0 / beats.period if beats.rhythmic else None
+                except MotionloomError:  # the take is too short or has no feet
+                    tempos[entry.digest] = None
+            tempo = tempos[entry.digest]
             if tempo is not None:
-                found[entry.name] = round(tempo, 1)
+                result[entry.name] = round(tempo, 1)
             job.advance()
-        return found
+        return result
 
-    return state.jobs.start("looking for rhythm", work, total=len(entries)).status()
+    return state.jobs.start("detecting rhythm", work, total=len(entries)).status()

@@ -1,4 +1,4 @@
-"""Other libraries: what this user may open, opening one, making a new one."""
+"""Other libraries: list, open and create them."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class KnownLibraryRow(BaseModel):
 
 
 class Libraries(BaseModel):
-    """What can be opened; nothing else can be where `allowed` is false."""
+    """Libraries that can be opened; `allowed` is false if the server shows only one library."""
 
     allowed: bool
     folder: str
@@ -34,19 +34,19 @@ class Libraries(BaseModel):
 
 
 class LibraryId(BaseModel):
-    """A library of the list."""
+    """Id of a library in the list."""
 
     id: str = Field(min_length=1, max_length=64)
 
 
 class NewLibrary(BaseModel):
-    """A library that is made in the folder of the list."""
+    """A library to create in the folder of the list."""
 
     name: str = Field(min_length=1, max_length=2 * LONGEST_NAME)
 
 
 class OpenedLibrary(BaseModel):
-    """The library that all windows show now."""
+    """The library that all windows now show."""
 
     id: str
     name: str
@@ -54,41 +54,41 @@ class OpenedLibrary(BaseModel):
 
 @router.get("/libraries")
 def libraries(state: State) -> Libraries:
-    """Recent libraries of this user, and those in the folder where the studio was started."""
+    """List recent libraries of this user and those in the folder where the studio was started."""
     choice = state.choice
     if choice is None:
         return Libraries(allowed=False, folder="", libraries=[])
     shown = state.library.path.absolute() if state.is_open else None
     rows = [
         KnownLibraryRow(
-            id=one.id,
-            name=one.name,
-            folder=str(one.path.parent),
-            place=one.place,
-            open=one.path == shown,
+            id=entry.id,
+            name=entry.name,
+            folder=str(entry.path.parent),
+            place=entry.place,
+            open=entry.path == shown,
         )
-        for one in choice.known()
+        for entry in choice.known()
     ]
     return Libraries(allowed=True, folder=str(choice.folder), libraries=rows)
 
 
 @router.post("/libraries/open")
 def open_library(given: LibraryId, state: State, request: Request) -> OpenedLibrary:
-    """Show another library in all windows; jobs of the present one are stopped."""
+    """Show another library in all windows; jobs of the current one are stopped."""
     path = _choice(state).path_of(given.id)
     return _exchange(request, Library(path))
 
 
 @router.post("/libraries")
 def new_library(given: NewLibrary, state: State, request: Request) -> OpenedLibrary:
-    """Make a library in the folder where the studio was started, and show it in all windows."""
+    """Create a library in the folder where the studio was started, and show it everywhere."""
     choice = _choice(state)
     path = choice.new_path(given.name)
     try:
         made = Library.create(path)
     except OSError as error:
         raise LibraryError(
-            f"{path.name} cannot be made in {choice.folder}: {error.strerror}; "
+            f"{path.name} cannot be created in {choice.folder}: {error.strerror}; "
             "start the studio in another folder"
         ) from None
     return _exchange(request, made)
@@ -97,8 +97,8 @@ def new_library(given: NewLibrary, state: State, request: Request) -> OpenedLibr
 def _choice(state: AppState) -> LibraryChoice:
     if state.choice is None:
         raise InvalidInput(
-            "this server shows one library, because others can use it as well; "
-            "another is opened by: motionloom studio LIB"
+            "this server shows only one library, because other users can access it. Open another "
+            "library with: motionloom studio LIB"
         )
     return state.choice
 
@@ -109,6 +109,8 @@ def _exchange(request: Request, library: Library) -> OpenedLibrary:
     with app.state.exchanging:
         before: AppState = app.state.studio
         app.state.studio = before.successor(library)
-    before.notify("library")  # windows load the page again; requests under way end as they began
+    before.notify(
+        "library"
+    )  # windows reload the page; pending requests finish with the previous library
     before.close()
     return OpenedLibrary(id=library.store.id, name=library.path.stem)

@@ -46,7 +46,7 @@ class AlternativePeriod(BaseModel):
 
 
 class LandingsOnBeats(BaseModel):
-    """How well foot landings and beats agree."""
+    """Agreement of foot landings and beats."""
 
     landings_total: int
     landings_on_beat: int
@@ -89,7 +89,7 @@ class StripsHead(TypedDict):
 
 
 class ThumbnailRow(TypedDict):
-    """A small animation, or the reason that there is none."""
+    """A small animation, or the reason why there is none."""
 
     name: str
     fps: NotRequired[float]
@@ -105,9 +105,9 @@ class ThumbnailsHead(TypedDict):
 
 @router.get("/motions/{name:path}/frames", response_model=MotionHead, response_class=ArrayResponse)
 def frames(name: str, state: State, own: Worn) -> Response:
-    """The whole motion as packed arrays: positions, orientations and contacts.
+    """Return the whole motion as packed arrays: positions, orientations and contacts.
 
-    With the id of a character (``PUT /api/characters/FILE.glb``) it is retargeted to it.
+    With the id of a character (``PUT /api/characters/FILE.glb``), the motion is retargeted.
     """
     if own:
         return motion_response(on_character(state, own, name), name=name, body=own.body)
@@ -116,11 +116,11 @@ def frames(name: str, state: State, own: Worn) -> Response:
 
 @router.get("/bodies/{key}", response_model=BodyHead, response_class=ArrayResponse)
 def body(key: str, state: State, detail: Literal["high", "low"] = "high") -> Response:
-    """The body of a skeleton, by the ``body`` of a motion's head, as packed arrays.
+    """Return the body of a skeleton as packed arrays; the key is ``body`` of a motion head.
 
     ``vertices``, ``normals`` (V, 3), ``triangles`` (F, 3), ``joints``, ``weights`` (V, 4) and
-    ``unbind`` (P, 3, 4), the inverse matrices of joints and end sites in the bind pose. A
-    character of the user has ``colors`` (V, 3), too.
+    ``unbind`` (P, 3, 4), the inverse matrices of joints and end sites in the bind pose. A user's
+    character also has ``colors`` (V, 3).
     """
     if key.startswith(BODY):
         return array_response({"body": key}, **character_of(state, key.removeprefix(BODY)).mesh)
@@ -129,7 +129,7 @@ def body(key: str, state: State, detail: Literal["high", "low"] = "high") -> Res
 
 @router.get("/motions/{name:path}/strips", response_model=StripsHead, response_class=ArrayResponse)
 def strips(name: str, state: State) -> Response:
-    """Curves of the timeline: speed (T,), root_speed (T,) and contacts (T, 4).
+    """Return the curves of the timeline: speed (T,), root_speed (T,) and contacts (T, 4).
 
     Speeds are in meters per second; ``speed`` is the mean over all joints.
     """
@@ -143,20 +143,20 @@ def strips(name: str, state: State) -> Response:
 
 @router.get("/motions/{name:path}/beats")
 def motion_beats(name: str, state: State) -> MotionBeats:
-    """Beats of the motion in seconds and their confidence."""
+    """Return the beats of the motion in seconds, and their confidence."""
     key = ("beats", name, state.library.store.entry(name).digest)
     return state.cached(key, lambda: MotionBeats(**state.library.beats[name].as_dict()))
 
 
 class BeatTimes(BaseModel):
-    """Beats given by hand, seconds, rising; none: found again."""
+    """Beats set by hand, in ascending seconds; an empty list restores detected beats."""
 
     times: Annotated[list[float], Field(max_length=10_000)]
 
 
 @router.put("/motions/{name:path}/beats")
 def keep_beats(name: str, request: BeatTimes, state: State) -> MotionBeats:
-    """Keep the beats of a motion, as they were dragged; an empty list forgets them."""
+    """Save the beats of a motion set by hand; an empty list deletes them."""
     state.library.beats.edit(name, times=request.times)
     state.invalidate(lambda key: key[0] == "beats")
     state.notify("kept")
@@ -165,7 +165,7 @@ def keep_beats(name: str, request: BeatTimes, state: State) -> MotionBeats:
 
 @router.get("/thumbnails", response_model=ThumbnailsHead, response_class=ArrayResponse)
 def thumbnails(names: MotionNames, state: State) -> Response:
-    """Small animations: one array (F, P, 2) of bytes per motion, named by its index.
+    """Return small animations: one array (F, P, 2) of bytes per motion, named by its index.
 
     A motion that cannot be read has ``error`` in its row instead of an array.
     """
@@ -187,13 +187,13 @@ def thumbnails(names: MotionNames, state: State) -> Response:
 
 _SECONDS = 3.0
 _FPS = 12.5
-_YAW = 0.6  # radians that the figure is turned away from the viewer
-_TILT = 0.15  # radians that the camera looks down
+_YAW = 0.6  # rotation of the figure away from the viewer, in radians
+_TILT = 0.15  # downward angle of the camera, in radians
 _FLOOR = 236.0  # pixel row of the floor
 _STANDING = 196.0  # pixel rows from the floor to the top of a standing body
-_TALL = 1.7  # meters, where the height of the skeleton is unknown
+_TALL = 1.7  # meters; used if the height of the skeleton is unknown
 
-# Points of the figure: the roles that may provide each, and the index of its parent.
+# Points of the figure: candidate roles for each point, and the index of its parent.
 _FIGURE: tuple[tuple[tuple[str, ...], int], ...] = (
     (("hips",), -1),
     (("chest", "spine"), 0),
@@ -235,7 +235,7 @@ class Thumbnail:
 
 
 def thumbnail(motion: Motion) -> Thumbnail:
-    """The segment of a motion with the most movement, as a flat figure with fixed hips.
+    """Draw the most active segment of a motion as a flat figure with fixed hips.
 
     Examples
     --------
@@ -251,7 +251,7 @@ def thumbnail(motion: Motion) -> Thumbnail:
     hips[:, 1] = 0.0
     shown = positions[:, points] - hips[:, None]
     start, end = most_active_segment(shown, round(_SECONDS * motion.fps))
-    floor = np.nanmin(shown[start:end, :, 1], initial=np.inf)  # a climbing figure stays visible
+    floor = np.nanmin(shown[start:end, :, 1], initial=np.inf)  # keeps a climbing figure visible
     shown[..., 1] -= floor if np.isfinite(floor) else 0.0
     count = max(int(round((end - start) / motion.fps * _FPS)), 1)
     frames = start + np.arange(count) * (end - start) // count
@@ -281,7 +281,7 @@ def most_active_segment(points: NDArray[np.floating], length: int) -> tuple[int,
 
 
 def _figure(skeleton: Skeleton) -> tuple[NDArray[np.int64], tuple[int, ...]]:
-    """Points of the figure and their parents; all joints where roles are missing."""
+    """Points of the figure and their parents; all joints if roles are missing."""
     roles = skeleton.roles
     named = [next((role for role in choice if role in roles), "") for choice, _ in _FIGURE]
     if "" in named:
@@ -294,7 +294,7 @@ def _rows_per_meter(skeleton: Skeleton) -> float:
 
 
 def _view(motion: Motion, positions: NDArray[np.float32], frame: int) -> NDArray[np.float64]:
-    """Rotation (3, 3) to right, up and nearer, for a body facing half toward the viewer."""
+    """Rotation (3, 3) to view axes (right, up, nearer) for a body turned half toward the viewer."""
     direction = facing(motion, positions)[frame]
     angle = (np.angle(direction) if np.isfinite(direction) else 0.0) + _YAW
     right = np.array([np.cos(angle), 0.0, -np.sin(angle)])

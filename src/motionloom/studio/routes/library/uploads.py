@@ -1,4 +1,4 @@
-"""Upload of motion files: one at once, or many together as a job with progress.
+"""Upload of motion files: a single file, or many files as a job with progress.
 
 Only file contents are accepted, never paths on the server.
 """
@@ -29,7 +29,7 @@ _BUFFER = 1 << 20  # bytes collected before each write
 
 
 class BatchInfo(BaseModel):
-    """A new batch, and its limits."""
+    """A new batch and its limits."""
 
     id: str
     most_files: int = MOST_FILES
@@ -44,7 +44,7 @@ class FailedFile(BaseModel):
 
 
 class ImportResult(BaseModel):
-    """The report of ``motionloom import --json``, and the names of the motions."""
+    """The report of ``motionloom import --json`` with the names of the motions."""
 
     added: int
     replaced: int
@@ -56,7 +56,7 @@ class ImportResult(BaseModel):
 
 
 class ImportOptions(BaseModel):
-    """How the files of a batch are imported."""
+    """Import options of a batch."""
 
     label_by_folder: bool = False
 
@@ -69,12 +69,12 @@ class ReceivedBytes(BaseModel):
 
 @router.put("/{filename}", openapi_extra=_BODY)
 async def upload(filename: str, request: Request, state: State) -> ImportResult:
-    """Import one file, sent as the body; its name ends in the suffix of its format."""
+    """Import a single file from the request body; the suffix of its name selects the format."""
     batch = await run_in_threadpool(state.uploads.begin)
     try:
         await _receive(batch, filename, request)
         if not batch.motions:
-            raise InvalidInput(f"{filename} contains no motion by itself; send its folder")
+            raise InvalidInput(f"{filename} does not contain a complete motion; upload its folder")
         result = await run_in_threadpool(_import, state, batch, ImportOptions(), lambda steps: None)
     finally:
         state.uploads.finish(batch.key).remove()
@@ -91,15 +91,15 @@ def begin(state: State) -> BatchInfo:
 
 @router.put("/{id}/files/{name:path}", openapi_extra=_BODY)
 async def send(id: str, name: str, request: Request, state: State) -> ReceivedBytes:
-    """One file of a batch, sent as the body; its name may have folders."""
+    """Receive a file of a batch as the request body; its name may contain folders."""
     return ReceivedBytes(bytes=await _receive(state.uploads[id], name, request))
 
 
 @router.post("/{id}/import")
 def import_batch(id: str, options: ImportOptions, state: State) -> JobStatus[ImportResult]:
-    """Import the batch as a job: ``done`` of ``total`` files; its result is `ImportResult`."""
+    """Start a job that imports the batch, with progress by file; its result is `ImportResult`."""
     if not state.uploads[id].motions:
-        raise InvalidInput("the batch has no motion file; there is nothing to import")
+        raise InvalidInput("the batch does not contain any motion files")
     batch = state.uploads.finish(id)
 
     def work(job: Job) -> ImportResult:
@@ -125,16 +125,16 @@ def _import(
     try:
         return ImportResult(**batch.add_to(state.library, by_folder=by_folder, progress=progress))
     finally:
-        state.notify("motions")  # also after a stop: earlier files are in the library
+        state.notify("motions")  # also after a stop, because earlier files are already imported
 
 
 async def _receive(batch: UploadBatch, name: str, request: Request) -> int:
-    """Write the body to a file of the batch; returns its size."""
+    """Write the request body to a file of the batch, and return its size."""
     declared = request.headers.get("content-length", "")
     if declared.isdigit() and int(declared) > LARGEST_FILE:
         raise InvalidInput(
-            f"{name}: an uploaded file may have at most {LARGEST_FILE >> 20} MB; "
-            "use motionloom import for larger ones"
+            f"{name}: an uploaded file may have at most {LARGEST_FILE >> 20} MB; use "
+            f"motionloom import for larger files"
         )
     with batch.open(name) as file:
         buffer = bytearray()

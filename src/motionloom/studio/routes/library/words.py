@@ -1,4 +1,4 @@
-"""Words: motions found by describing them, captions and labeled segments of a motion."""
+"""Text search, and captions and labeled segments of a motion."""
 
 from __future__ import annotations
 
@@ -19,22 +19,22 @@ if TYPE_CHECKING:
 
 router = APIRouter(tags=["words"])
 
-MAX_TEXT = 10_000  # characters of a description; `Library.find` has its own, shorter limit
-_QUICK_FRAMES = 20_000  # frames that are described in a second or two
+MAX_TEXT = 10_000  # characters of a description; `Library.find` has a shorter limit
+_QUICK_FRAMES = 20_000  # number of frames that can be described in a second or two
 
 
 class FindRequest(RequestModel):
     """A description of motions."""
 
-    text: str = Field(max_length=MAX_TEXT, description="What the motion shows, in English.")
+    text: str = Field(max_length=MAX_TEXT, description="Description of the motion in English.")
     settings: Served[FindSettings] = FindSettings()
 
 
 class FoundSegment(BaseModel):
-    """A segment that answers a description; see `motionloom find --json`.
+    """A segment that matches a description; see `motionloom find --json`.
 
-    `spans` are the characters ``[start, end)`` of `text` that match; `whole` says that no event
-    tells which part of the motion it is.
+    `spans` are the matching characters ``[start, end)`` of `text`; `whole` is true if no event
+    narrows the match to a part of the motion.
     """
 
     motion: str
@@ -53,9 +53,9 @@ class FoundSegment(BaseModel):
 
 
 class FindResults(BaseModel):
-    """What was found, best first.
+    """Results, best first.
 
-    `unknown` has the words that no motion is described by, with what is spelled like them, or "".
+    `unknown` maps each word that does not describe any motion to a similar word, or "".
     """
 
     matches: list[FoundSegment]
@@ -65,7 +65,7 @@ class FindResults(BaseModel):
 
 
 class Description(BaseModel):
-    """A running job that describes the motions, or null if they are described quickly."""
+    """A running job that describes the motions, or null if that takes only a moment."""
 
     job: JobStatus[None] | None
 
@@ -79,7 +79,7 @@ class CaptionedSegment(BaseModel):
 
 
 class MotionWords(BaseModel):
-    """Captions and labeled segments of a motion; `reason` says why there are no captions."""
+    """Captions and labeled segments of a motion; `reason` explains missing captions."""
 
     captions: list[CaptionedSegment]
     labels: list[CaptionedSegment]
@@ -88,7 +88,7 @@ class MotionWords(BaseModel):
 
 @router.post("/find/prepare")
 def prepare(state: State) -> Description:
-    """Describe all motions first, as a job, where that takes more than a moment."""
+    """Start a job that describes all motions, if that takes more than a moment."""
     frames = sum(entry.frames for entry in state.library.entries())
     if frames < _QUICK_FRAMES or "words" in state.cached(("prepared",), set):
         return Description(job=None)
@@ -102,13 +102,13 @@ def prepare(state: State) -> Description:
 
 @router.post("/find")
 def find(request: FindRequest, state: State) -> FindResults:
-    """Segments that answer a description, best first, with the words that matched."""
+    """Return the segments that match a description, best first, with the matching words."""
     began = time.perf_counter()
-    found = state.library.find(request.text, request.settings, workers=1)
+    results = state.library.find(request.text, request.settings, workers=1)
     path, text = state.library.path, request.text
     return FindResults(
-        matches=[_segment(state.library, each) for each in found],
-        unknown=found.unknown,
+        matches=[_segment(state.library, each) for each in results],
+        unknown=results.unknown,
         seconds=round(time.perf_counter() - began, 4),
         lines=code_lines(
             path, ["find", str(path), text], "found", f"find({text!r}", request.settings
@@ -118,7 +118,7 @@ def find(request: FindRequest, state: State) -> FindResults:
 
 @router.get("/motions/{name:path}/words")
 def words(name: str, state: State) -> MotionWords:
-    """What a motion shows, by rule, and its labeled segments, in order of time."""
+    """Return the captions and labeled segments of a motion, in order of time."""
     library = state.library
     entry = library.store.entry(name)
     captions, reason = state.cached(
@@ -142,14 +142,14 @@ def _captions(
 ) -> tuple[list[CaptionedSegment], str]:
     try:
         events = library.captions[name]
-    except MotionloomError as error:  # as for a skeleton without arms
+    except MotionloomError as error:  # such as a skeleton without arms
         return [], str(error)
-    found = []
+    segments = []
     for event in events:
         start = min(round(event.start * fps), frames - 1)
         end = min(max(round(event.end * fps), start + 1), frames)
-        found.append(CaptionedSegment(start_frame=start, end_frame=end, text=event.text))
-    return found, ""
+        segments.append(CaptionedSegment(start_frame=start, end_frame=end, text=event.text))
+    return segments, ""
 
 
 def _segment(library: Library, each: TextMatch) -> FoundSegment:

@@ -1,1 +1,1 @@
-"""Requests that search and compare: searches, distance matrices, aligned poses, exports."""
+"""Requests for searches, distance matrices, aligned poses and exports."""

@@ -1,4 +1,4 @@
-"""Export of segments as a zip of files, with their provenance."""
+"""Export of segments as a zip archive with their provenance."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ _CHUNK = 1 << 18
 
 
 class ExportClip(BaseModel):
-    """A segment of a take, and its result in a search."""
+    """A segment of a take, with its search result."""
 
     model_config = ConfigDict(extra="forbid")
     motion: str = Field(max_length=300)
@@ -58,13 +58,13 @@ class ExportRequest(BaseModel):
 
     @property
     def origin(self) -> SearchRequest | FamilyRequest | None:
-        """The request that found the segments."""
+        """Request that found the segments."""
         return self.search or self.family
 
 
 @router.post("/export", response_class=StreamingResponse)
 def export(request: ExportRequest, state: State) -> StreamingResponse:
-    """A zip: one file per segment, numbered in the given order, and ``matches.json``."""
+    """Return a zip archive with a numbered file per segment, and ``matches.json``."""
     _check_size(request)
     archive: IO[bytes] = tempfile.SpooledTemporaryFile(_IN_MEMORY)  # noqa: SIM115 (read later)
     try:
@@ -86,7 +86,7 @@ def export(request: ExportRequest, state: State) -> StreamingResponse:
 
 @router.post("/exports")
 def export_job(request: ExportRequest, state: State) -> JobStatus[ResultId]:
-    """Pack the same zip as a job; its result has the ``id`` for the next request."""
+    """Start a job that packs the same archive; its result has the ``id`` for the next request."""
     _check_size(request)
     library = state.library
 
@@ -104,10 +104,10 @@ def export_job(request: ExportRequest, state: State) -> JobStatus[ResultId]:
 
 @router.get("/exports/{id}", response_class=Response)
 def packed(id: str, state: State) -> Response:
-    """A zip that was packed before; only the latest few are kept."""
+    """Return an archive packed by a job; only the latest few are kept."""
 
     def missing() -> bytes:
-        raise InvalidInput("this zip is gone; pack it again")
+        raise InvalidInput("this zip archive is no longer available; pack it again")
 
     return Response(state.cached(("export", id), missing), media_type="application/zip")
 
@@ -115,7 +115,9 @@ def packed(id: str, state: State) -> Response:
 def _check_size(request: ExportRequest) -> None:
     frames = sum(max(clip.end_frame - clip.start_frame, 0) for clip in request.clips)
     if frames > _MAX_FRAMES:
-        raise InvalidInput(f"at most {_MAX_FRAMES:,} frames in one zip; got {frames:,}")
+        raise InvalidInput(
+            f"a zip archive must have at most {_MAX_FRAMES:,} frames; got {frames:,}"
+        )
 
 
 def _write(
@@ -133,7 +135,7 @@ def _write(
             take = library[clip.motion]
             if not clip.start_frame < clip.end_frame <= len(take):
                 raise InvalidInput(
-                    f"{clip.motion}: the range must lie within the motion's {len(take)} frames; "
+                    f"{clip.motion}: the range must be within the motion's {len(take)} frames; "
                     f"got {clip.start_frame} to {clip.end_frame}"
                 )
             match = Match(clip.motion, clip.start_frame, clip.end_frame, 0.0, 0.0, 0.0)
@@ -161,7 +163,7 @@ def _provenance(
 
 
 def _title(request: ExportRequest) -> str:
-    """File name from the query or the first motion, with characters valid on every system."""
+    """File name derived from the query or the first motion, valid on every system."""
     text = request.origin.query if request.origin else request.clips[0].motion
     return "like_" + file_stem(text.encode("ascii", "replace").decode())
 

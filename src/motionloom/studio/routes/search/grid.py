@@ -30,9 +30,9 @@ USUAL = WebOptions().distance
 MAX_SIDE = 4000  # rows and columns shown
 MAX_CELLS = 36_000_000  # cells of a match web built, or of minima computed, on request
 _STRIP = 256  # rows computed at once
-_LEVELS = 255  # 255: beyond the range of colors, or unknown
-_PROBED_ROWS, _PROBED_COLUMNS = 40, 500  # sampled for the range of colors
-_LONGEST_QUERY = 900  # rows that are searched for: half a minute
+_LEVELS = 255  # 255 means beyond the color range, or unknown
+_PROBED_ROWS, _PROBED_COLUMNS = 40, 500  # sampled to determine the color range
+_LONGEST_QUERY = 900  # maximum rows of a query: half a minute
 
 
 class GridSide(TypedDict):
@@ -47,7 +47,7 @@ class GridSide(TypedDict):
 
 
 class GridHead(TypedDict):
-    """A heat map: the distances at the ends of its colors, and its sides."""
+    """A heat map: the distances at the ends of its color scale, and its sides."""
 
     high: float
     low: float
@@ -68,7 +68,7 @@ class WebSize(TypedDict):
 
 
 class GridWebHead(TypedDict):
-    """Numbers of the polylines shown, and the size of the whole web."""
+    """Numbers of shown polylines, and the size of the whole web."""
 
     chains: int
     bridges: int
@@ -84,7 +84,7 @@ class GridPathsHead(TypedDict):
 
 @router.get("", response_model=GridHead, response_class=ArrayResponse)
 def heat_map(state: State, a: SegmentText, b: SegmentText, distance: Distance = USUAL) -> Response:
-    """Distances as ``cells`` (rows, columns), one byte each: 254 for ``high``, 255 beyond."""
+    """Return distances as ``cells`` (rows, columns) of bytes: 254 for ``high``, 255 beyond."""
     pair = state.library.compare(a, b, WebOptions(distance=distance))
     step = _step(pair)
     high = _color_range(pair)
@@ -119,22 +119,23 @@ def lines(
     distance: Distance = USUAL,
     max_distance: float | None = None,
 ) -> CodeLines:
-    """Command that writes the figure, and Python that computes the matrix."""
+    """Command that writes the figure, and Python code that computes the matrix."""
     pair = state.library.compare(a, b, WebOptions(distance=distance))
     return _lines(state.library.path, pair, a, b, max_distance)
 
 
 @router.get("/marks", response_model=NoHead, response_class=ArrayResponse)
 def marks(state: State, a: SegmentText, b: SegmentText, distance: Distance = USUAL) -> Response:
-    """One-dimensional minima (bit 1) and valid region (bit 2) as ``marks`` (rows, columns).
+    """Return minima (bit 1) and valid region (bit 2) as ``marks`` (rows, columns).
 
-    Computed at the full rate; a cell that stands for several has the bits of all.
+    The minima are one-dimensional and computed at the full rate; a cell that represents several
+    cells has the bits of all.
     """
     pair = state.library.compare(a, b, WebOptions(distance=distance))
     if pair.shape[0] * pair.shape[1] > MAX_CELLS:
         raise InvalidInput(
-            f"minima of {pair.shape[0]:,} x {pair.shape[1]:,} cells are too many; "
-            "choose shorter segments"
+            f"minima of {pair.shape[0]:,} x {pair.shape[1]:,} cells take too long to compute; "
+            f"choose shorter segments"
         )
     minima, region = pair.minima()
     bits = (minima.astype(np.uint8) | (region.astype(np.uint8) << 1)).astype(np.uint8)
@@ -144,10 +145,10 @@ def marks(state: State, a: SegmentText, b: SegmentText, distance: Distance = USU
 
 @router.get("/web", response_model=GridWebHead, response_class=ArrayResponse)
 def web(state: State, a: SegmentText, b: SegmentText, distance: Distance = USUAL) -> Response:
-    """Chains, bridges and match sequences as polylines of cells.
+    """Return chains, bridges and match sequences as polylines of cells.
 
-    ``cells`` (C, 2) are row and column as shown, ``offsets`` (paths + 1) delimit first the
-    chains, then the bridges, then the match sequences, whose ``distances`` are given.
+    ``cells`` (C, 2) has rows and columns as shown. ``offsets`` (paths + 1) separates the paths:
+    chains, then bridges, then match sequences, which also have ``distances``.
     """
     pair = state.library.compare(a, b, WebOptions(distance=distance))
     web = pair.web(max_cells=MAX_CELLS)
@@ -161,12 +162,12 @@ def web(state: State, a: SegmentText, b: SegmentText, distance: Distance = USUAL
         [part for path in paths for part in _inside(path - first, pair.shape)]
         for paths in (chains, bridges)
     ]
-    # Longer rows are no query: the number of paths would explode. Within the range of colors,
-    # nearer thresholds only filter.
-    found = []
+    # Longer segments are not searched: the number of paths would explode. Within the color range,
+    # smaller thresholds only filter the result.
+    matches = []
     if pair.shape[0] <= _LONGEST_QUERY:
-        found = pair.sequences(web, max_distance=_color_range(pair))
-    sequences = [one.path - (0, pair.first_column) for one in found]
+        matches = pair.sequences(web, max_distance=_color_range(pair))
+    sequences = [match.path - (0, pair.first_column) for match in matches]
     head: GridWebHead = {
         "chains": len(shown[0]),
         "bridges": len(shown[1]),
@@ -178,20 +179,20 @@ def web(state: State, a: SegmentText, b: SegmentText, distance: Distance = USUAL
         },
     }
     return _polylines(
-        head, [*shown[0], *shown[1], *sequences], [one.distance for one in found], _step(pair)
+        head, [*shown[0], *shown[1], *sequences], [match.distance for match in matches], _step(pair)
     )
 
 
 @router.get("/paths", response_model=GridPathsHead, response_class=ArrayResponse)
 def paths(state: State, a: SegmentText, b: SegmentText, distance: Distance = USUAL) -> Response:
-    """DTW matches of the rows among the columns: ``cells`` (C, 2), ``offsets``, ``distances``."""
+    """Return DTW matches of rows among columns: ``cells`` (C, 2), ``offsets``, ``distances``."""
     pair = state.library.compare(a, b, WebOptions(distance=distance))
-    found = pair.dtw_matches()
+    matches = pair.dtw_matches()
     scales = np.array([pair.rate / pair.a.motion.fps, pair.rate / pair.b.motion.fps])
-    lines = [(match.alignment - (0, pair.b.start_frame)) * scales for match in found]
-    rows: Any = [match.as_dict() for match in found]
+    lines = [(match.alignment - (0, pair.b.start_frame)) * scales for match in matches]
+    rows: Any = [match.as_dict() for match in matches]
     head: GridPathsHead = {"matches": rows}
-    return _polylines(head, lines, [match.distance for match in found], _step(pair))
+    return _polylines(head, lines, [match.distance for match in matches], _step(pair))
 
 
 def _polylines(
@@ -206,7 +207,7 @@ def _polylines(
 
 
 def _step(pair: Comparison) -> int:
-    """Every how many frames are shown, so that no side is longer than `MAX_SIDE`."""
+    """Frame step that keeps both sides within `MAX_SIDE`."""
     return max(1, -(-max(pair.shape) // MAX_SIDE))
 
 
@@ -215,7 +216,7 @@ def _shown_shape(pair: Comparison, step: int) -> tuple[int, int]:
 
 
 def _inside(path: NDArray, shape: tuple[int, int]) -> list[NDArray]:
-    """The parts of a path inside a matrix of some shape."""
+    """Parts of a path inside a matrix."""
     kept = np.all((path >= 0) & (path < shape), axis=1)
     if kept.all():
         return [path] if len(path) else []
@@ -227,8 +228,8 @@ def _color_range(pair: Comparison) -> float:
     rows = np.unique(np.linspace(0, pair.shape[0] - 1, _PROBED_ROWS).astype(int))
     step = 1 + pair.shape[1] // _PROBED_COLUMNS
     sample = np.concatenate([pair.matrix(slice(row, row + 1))[:, ::step] for row in rows])
-    known = sample[np.isfinite(sample)]
-    return max(float(np.quantile(known, 0.9)), 1e-6) if len(known) else 1.0
+    finite = sample[np.isfinite(sample)]
+    return max(float(np.quantile(finite, 0.9)), 1e-6) if len(finite) else 1.0
 
 
 def _pooled(bits: NDArray[np.uint8], step: int) -> NDArray[np.uint8]:

@@ -1,8 +1,8 @@
-"""Poses of several takes aligned to one: same place, same heading, same time.
+"""Poses of several takes, aligned with a reference in position, heading and time.
 
-Every clip is moved along the floor so that one of its frames, the anchor, is as near as possible
-to a reference pose, which stands at the origin and faces +Z. Frames are listed one by one, so
-that a match can be played in the time of its query.
+Every clip is moved on the floor so that one of its frames, the anchor, is as close as possible to a
+reference pose, which stands at the origin and faces +Z. Frames are listed one by one, so that a
+match can be played in sync with its query.
 """
 
 from __future__ import annotations
@@ -28,9 +28,9 @@ from motionloom.studio.state.app_state import AppState, State
 router = APIRouter(tags=["search"])
 
 MAX_FRAMES = 60_000  # of all clips of one request
-_POINTS = 22  # of small figures: fingers are dropped
-_CONTEXT = 15  # frames around a clip that its foot contacts are estimated with
-_FIGURES = 512  # skeletons whose figures are cached
+_POINTS = 22  # of small figures, which have no fingers
+_CONTEXT = 15  # frames before and after a clip, for the estimation of foot contacts
+_FIGURES = 512  # number of skeletons with cached figures
 
 Frame = Annotated[int, Field(ge=0)]
 
@@ -44,25 +44,29 @@ class FrameReference(BaseModel):
 
 
 class FrameSequence(BaseModel):
-    """Frames of a take in display order, and which of them is aligned."""
+    """Frames of a take in display order, and the frame to align."""
 
     model_config = ConfigDict(extra="forbid")
     motion: str = Field(max_length=300)
     frames: list[Frame] = Field(min_length=1, max_length=MAX_FRAMES)
-    anchor: int = Field(0, ge=0, description="Index into frames: aligned to the reference pose.")
+    anchor: int = Field(
+        0, ge=0, description="Index into frames of the one aligned with the reference pose."
+    )
 
 
 class PosesRequest(BaseModel):
-    """Clips to align, the reference pose, and how much of each body to send."""
+    """Clips to align, the reference pose, and the level of detail."""
 
     model_config = ConfigDict(extra="forbid")
     onto: FrameReference
     clips: list[FrameSequence] = Field(min_length=1, max_length=500)
-    small: bool = Field(False, description="Figures for cards: few points and no contacts.")
+    small: bool = Field(
+        False, description="Send figures for cards, with few points and no contacts."
+    )
 
 
 class FigureBody(TypedDict):
-    """How a small figure is drawn: bones between its points."""
+    """Bones between the points of a small figure."""
 
     bones: list[tuple[int, int]]
     sides: list[int]
@@ -91,16 +95,16 @@ class PosesHead(TypedDict):
 
 @router.post("/poses", response_model=PosesHead, response_class=ArrayResponse)
 def poses(request: PosesRequest, state: State, own: Worn) -> Response:
-    """Points of all clips, aligned, one clip after the other.
+    """Return the points of all clips, aligned, one clip after another.
 
-    ``clips`` of the head has name, rate, frames and points of each clip and the index of its
-    body among ``bodies``; ``positions`` is flat, (frames, points, 3) of each clip.
-    ``orientations``, (frames, joints, 4) of each clip, and ``contacts``, rows of four, are omitted
-    for small figures. With a character, all clips are shown on it.
+    In the head, ``clips`` has name, rate, frames and points of each clip and the index of its body
+    in ``bodies``. ``positions`` is flat, (frames, points, 3) for each clip. ``orientations``,
+    (frames, joints, 4) for each clip, and ``contacts``, in rows of four, are omitted for small
+    figures. If a character is selected, all clips are retargeted to it.
     """
     total = sum(len(clip.frames) for clip in request.clips)
     if total > MAX_FRAMES:
-        raise InvalidInput(f"at most {MAX_FRAMES} frames per request; got {total}")
+        raise InvalidInput(f"a request may have at most {MAX_FRAMES} frames; got {total}")
     onto = request.onto
     own = None if request.small else own
     _, reference = _frames(state, own, onto.motion, [onto.frame])
@@ -151,7 +155,7 @@ def poses(request: PosesRequest, state: State, own: Worn) -> Response:
 def _frames(
     state: AppState, own: OwnCharacter | None, name: str, frames: Sequence[int]
 ) -> tuple[Motion, Motion]:
-    """A take, or the part of it that is retargeted to a character, and the frames of it."""
+    """Take, or the part of it to retarget to a character, and its frames."""
     take = state.library[name]
     motion = frames_of(take, frames, name)
     if own is None:
@@ -168,13 +172,13 @@ def _contacts(take: Motion, frames: Sequence[int]) -> NDArray[np.bool_]:
 
 
 def _figure(state: AppState, take: Motion, skeleton: str) -> StickFigure:
-    """Cached figure of a skeleton; computing it takes longer than drawing."""
-    known: dict[str, StickFigure] = state.cached(("figures",), dict)
-    if skeleton not in known:
-        if len(known) >= _FIGURES:
-            known.clear()
-        known[skeleton] = stick_figure(take, max_points=_POINTS)
-    return known[skeleton]
+    """Cached figure of a skeleton; computing it is slower than drawing it."""
+    figures: dict[str, StickFigure] = state.cached(("figures",), dict)
+    if skeleton not in figures:
+        if len(figures) >= _FIGURES:
+            figures.clear()
+        figures[skeleton] = stick_figure(take, max_points=_POINTS)
+    return figures[skeleton]
 
 
 def _figure_head(figure: StickFigure) -> FigureBody:

@@ -1,4 +1,4 @@
-"""Requests for searches and families, and the family of an id."""
+"""Requests for searches and families, and lookup of families by id."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ from motionloom.studio.state.app_state import AppState
 if TYPE_CHECKING:
     from motionloom.library import Family, Library, Matches
 
-Query = Annotated[Name, Field(description="NAME:START-END of the library, in frames.")]
+Query = Annotated[Name, Field(description="Segment of the library, NAME:START-END in frames.")]
 
 
 class SearchRequest(RequestModel):
@@ -38,7 +38,7 @@ class SearchRequest(RequestModel):
     settings: Served[SearchSettings] = SearchSettings()
 
     def matches(self, library: Library) -> Matches:
-        """Matches in the library; the query cannot be a file."""
+        """Search the library; the query cannot be a file."""
         return library.search(segment_query(library, self.query), self.settings)
 
     def lines(self, library: Path) -> CodeLines:
@@ -53,17 +53,17 @@ class FamilyRequest(RequestModel):
     query: Query
     settings: Served[FamilySettings] = FamilySettings()
     members: Annotated[tuple[int, ...], Field(max_length=MOST_VALUES)] | None = Field(
-        None, description="Indices of the nodes to keep; all by default."
+        None, description="Indices of the nodes to keep; default: all."
     )
 
     def family(self, library: Library, progress: Callable[[int], None] | None = None) -> Family:
-        """The family, reduced to its `members`."""
+        """Compute the family, reduced to its `members`."""
         query = segment_query(library, self.query)
         family = library.family(query, self.settings, progress=progress)
         return family if self.members is None else family.only(self.members)
 
     def lines(self, library: Path) -> CodeLines:
-        """The family as a command line (whole) and as Python code (its members only)."""
+        """The whole family as a command line, and its members as Python code."""
         command = ["family", str(library), self.query]
         lines = code_lines(library, command, "family", f"family({self.query!r}", self.settings)
         if self.members is not None:
@@ -72,14 +72,14 @@ class FamilyRequest(RequestModel):
 
     @property
     def id(self) -> str:
-        """The request as text for an address, from which the family can be computed again."""
+        """The request as a URL-safe string, from which the family can be recomputed."""
         given = self.model_dump(exclude_defaults=True, mode="json")
         text = json.dumps(given, sort_keys=True, separators=(",", ":"))
         return base64.urlsafe_b64encode(text.encode()).decode().rstrip("=")
 
     @classmethod
     def from_id(cls, id: str) -> FamilyRequest:
-        """The request of an `id`.
+        """Return the request of an `id`.
 
         >>> request = FamilyRequest(query="walk:0-30", settings=FamilySettings(max=8))
         >>> FamilyRequest.from_id(request.id).settings.max
@@ -92,7 +92,7 @@ class FamilyRequest(RequestModel):
 
 
 def family_of(state: AppState, id: str) -> Family:
-    """The family of an id given by ``POST /api/families``: cached, or computed again."""
+    """Return the family of an id from ``POST /api/families``, cached or recomputed."""
     request = FamilyRequest.from_id(id)
     if request.members is None:
         return state.cached(("family", id), lambda: request.family(state.library))
@@ -101,7 +101,7 @@ def family_of(state: AppState, id: str) -> Family:
 
 
 def corresponding_frames(matches: Matches, length: int) -> NDArray[np.int32]:
-    """For each match, the frame aligned with each of the `length` frames of the query."""
+    """Frames of each match that correspond to the `length` frames of the query."""
     rows = np.zeros((len(matches), length), np.int32)
     for row, match in zip(rows, matches, strict=True):
         row[:] = np.rint(match.corresponding_frames(length))

@@ -1,4 +1,4 @@
-"""Searches and families, and what must be computed before them."""
+"""Searches and families, and the computations they require."""
 
 from __future__ import annotations
 
@@ -40,15 +40,16 @@ if TYPE_CHECKING:
 
 router = APIRouter(tags=["search"])
 
-MAX_QUICK_FRAMES = 150_000  # frames whose features take a second or two
-_NODE_SIZE = (1.0, 1.2)  # of the layout of a family; the page scales it
-_WIDEN = 1.6  # pages are wide, and so are names
+MAX_QUICK_FRAMES = 150_000  # number of frames whose features take a second or two
+_NODE_SIZE = (1.0, 1.2)  # size of the layout of a family; the page scales it
+_WIDEN = 1.6  # aspect ratio; pages and names are wide
 
 
 class SearchMethod(BaseModel):
-    """What the schema of the search settings does not say about a method.
+    """Properties of a search method that are not in the schema of the settings.
 
-    `unit` is null where that of the features applies; `mirrors`: whether a query can be mirrored.
+    `unit` is null if the unit of the features applies; `mirrors` is true if the method supports
+    mirrored queries.
     """
 
     name: str
@@ -83,7 +84,7 @@ class SearchMenu(BaseModel):
 
 
 class MissingWebs(BaseModel):
-    """Match webs that a search needs and that are not built yet."""
+    """Match webs that a search needs but that are not built yet."""
 
     what: str
     pairs: int
@@ -91,7 +92,7 @@ class MissingWebs(BaseModel):
 
 
 class Preparation(BaseModel):
-    """What a search needs first: missing webs, to be built on request, or a running job."""
+    """Prerequisites of a search: missing webs, built on request, or a running job."""
 
     lacking: MissingWebs | None
     job: JobStatus[None] | None
@@ -115,7 +116,7 @@ class QuerySegment(TypedDict):
 
 
 class SearchHead(TypedDict):
-    """Matches in order of rank; `seconds` of computation."""
+    """Matches in order of rank; `seconds` is the computation time."""
 
     query: QuerySegment
     unit: str
@@ -140,7 +141,8 @@ class FamilyNode(BaseModel):
 class FamilyEdge(BaseModel):
     """An edge of a match graph.
 
-    `way`: on a cheapest path to the query; `cuts_off`: nodes that are reached by this edge only.
+    `way` is true on a shortest path to the query; `cuts_off` is the number of nodes reachable only
+    through this edge.
     """
 
     a: int
@@ -151,7 +153,7 @@ class FamilyEdge(BaseModel):
 
 
 class FamilySizes(BaseModel):
-    """Sizes of a family where they change with the join distance, and the plateau chosen."""
+    """Family sizes at the join distances where they change, and the chosen plateau."""
 
     proposed: float
     plateau: tuple[float, float]
@@ -193,12 +195,12 @@ class FamilyLines(BaseModel):
 
 @router.get("/search/menu")
 def menu(state: State) -> SearchMenu:
-    """Methods with their units, features, distances, labels."""
+    """Return methods with their units, features, distances and labels."""
     labels = state.library.labels.counts()
     return SearchMenu(
         methods=[_method(name) for name in METHODS],
-        features=[NamedUnit(name=name, unit=one.unit) for name, one in FEATURES.items()],
-        distances=[NamedUnit(name=name, unit=one.unit) for name, one in DISTANCES.items()],
+        features=[NamedUnit(name=name, unit=kind.unit) for name, kind in FEATURES.items()],
+        distances=[NamedUnit(name=name, unit=kind.unit) for name, kind in DISTANCES.items()],
         labels=[LabelCount(name=name, count=count) for name, count in labels.items()],
         defaults={"k": LAZY_K},
     )
@@ -212,7 +214,7 @@ def _method(name: str) -> SearchMethod:
         name=name,
         unit=method.unit() if whole_clips else None,
         whole_clips=whole_clips,
-        # A match web knows the takes of the library alone, and has no mirrored query.
+        # A match web covers only the takes of the library, not mirrored queries.
         mirrors=not isinstance(method, MatchWeb),
         # dtw ranks by movement and then filters; lazy and web search within the threshold.
         threshold_filters=whole_clips or isinstance(method, Dtw),
@@ -221,7 +223,7 @@ def _method(name: str) -> SearchMethod:
 
 @router.post("/search/prepare")
 def prepare(request: SearchRequest, state: State) -> Preparation:
-    """What a search needs first: ``lacking`` must be built on request, ``job`` is running."""
+    """Return the prerequisites of a search: ``lacking`` webs to build, or a running ``job``."""
     method = request.settings.method
     lacking = _missing_webs(state.library, request.settings)
     prepared = state.cached(("prepared",), set)
@@ -240,7 +242,7 @@ def prepare(request: SearchRequest, state: State) -> Preparation:
 
 @router.post("/search/web")
 def build_web(request: SearchRequest, state: State) -> JobStatus[BuiltWebs]:
-    """Build the match webs that a search needs, as a job; its progress counts pairs of takes."""
+    """Start a job that builds the match webs of a search; progress counts pairs of takes."""
     lacking = _missing_webs(state.library, request.settings)
     settings = _web_settings(request.settings)
 
@@ -253,17 +255,20 @@ def build_web(request: SearchRequest, state: State) -> JobStatus[BuiltWebs]:
 
 
 def _web_settings(settings: SearchSettings) -> WebSettings:
-    """Settings of the webs that a search needs: the options that its method has of them."""
+    """Settings of the webs that a search needs, from the options of its method."""
     method = settings.method
     if not isinstance(method, MatchWeb):
-        raise InvalidInput(f"method {method.NAME} needs no match webs")
+        raise InvalidInput(f"method {method.NAME} does not use match webs")
     options = {name: getattr(method, name) for name in described(WebOptions)}
-    choice = {**motion_choice(settings), "exclude": None}  # searched motions only are excluded
+    choice = {
+        **motion_choice(settings),
+        "exclude": None,
+    }  # exclusions apply only to the searched motions
     return WebSettings(web=WebOptions(**options), **choice)
 
 
 def _missing_webs(library: Library, settings: SearchSettings) -> MissingWebs | None:
-    """Webs that are missing for a search and take too long to be built without asking."""
+    """Webs that a search needs and that take too long to build without asking the user."""
     if not isinstance(settings.method, MatchWeb):
         return None
     pairs = library.webs.missing(_web_settings(settings)).pairs
@@ -276,11 +281,11 @@ def _missing_webs(library: Library, settings: SearchSettings) -> MissingWebs | N
 
 @router.post("/search", response_model=SearchHead, response_class=ArrayResponse)
 def search(request: SearchRequest, state: State) -> Response:
-    """Matches in order of rank, as packed arrays.
+    """Return matches in order of rank, as packed arrays.
 
-    The head holds ``matches`` (as ``motionloom search --json`` prints them), ``unit``,
-    ``seconds`` of computation, ``query`` and ``lines``. ``frames`` (matches, query frames) has
-    the frame of each match that corresponds to each frame of the query.
+    The head has ``matches`` (as in ``motionloom search --json``), ``unit``, ``seconds`` of
+    computation, ``query`` and ``lines``. ``frames`` (matches, query frames) has the frame of each
+    match that corresponds to each frame of the query.
     """
     began = time.perf_counter()
     query = segment_query(state.library, request.query)
@@ -305,19 +310,19 @@ def search(request: SearchRequest, state: State) -> Response:
 
 @router.post("/search/lines")
 def lines(request: SearchRequest, state: State) -> CodeLines:
-    """A search as a command line and as Python code, without searching."""
+    """Return a search as a command line and as Python code, without searching."""
     return request.lines(state.library.path)
 
 
 @router.post("/families")
 def families(request: FamilyRequest, state: State) -> FamilyGraph:
-    """A family, computed or cached: id, nodes with positions, edges, code."""
+    """Return a family, computed or cached: id, nodes with positions, edges, code."""
     return _family_graph(request, state)
 
 
 @router.post("/families/grow")
 def grow(request: FamilyRequest, state: State) -> JobStatus[GrownFamily]:
-    """The same as a job, whose progress counts the members that have been searched from."""
+    """Start a job that computes a family; progress counts the searched members."""
 
     def work(job: Job) -> GrownFamily:
         family = state.cached(
@@ -325,18 +330,18 @@ def grow(request: FamilyRequest, state: State) -> JobStatus[GrownFamily]:
         )
         return {"id": request.id, "nodes": len(family.nodes)}
 
-    return state.jobs.start("searching a family", work, total=None).status()
+    return state.jobs.start("growing a family", work, total=None).status()
 
 
 @router.post("/families/lines")
 def family_lines(request: FamilyRequest, state: State) -> FamilyLines:
-    """Id and code of a family, without computing it."""
+    """Return id and code of a family, without computing it."""
     return FamilyLines(id=request.id, lines=request.lines(state.library.path))
 
 
 @router.get("/families/{id}")
 def family(id: str, state: State) -> FamilyGraph:
-    """The family of an id, computed again if it is not cached."""
+    """Return the family of an id, recomputed if it is not cached."""
     return _family_graph(FamilyRequest.from_id(id), state)
 
 
@@ -344,7 +349,7 @@ def _family_graph(request: FamilyRequest, state: AppState) -> FamilyGraph:
     began = time.perf_counter()
     family = family_of(state, request.id)
     query = segment_query(state.library, request.query)
-    # Square roots: distant members come nearer, so that figures can be larger.
+    # Square roots bring distant members closer, so that figures can be larger.
     places = graph_layout(np.sqrt(family_distances(family)), _NODE_SIZE) * (_WIDEN, 1.0)
     return FamilyGraph(
         id=request.id,

@@ -1,1 +1,1 @@
-"""Requests about what is on the stage, on which character, and for which armature."""
+"""Requests about the subject on the stage, its character and its armature."""

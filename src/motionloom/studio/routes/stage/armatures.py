@@ -1,4 +1,4 @@
-"""Armatures of other programs: a subject retargeted to one, and poses of one as a query."""
+"""Armatures of other programs: retarget subjects to them, and use their poses as queries."""
 
 from __future__ import annotations
 
@@ -31,30 +31,34 @@ if TYPE_CHECKING:
 
 router = APIRouter(prefix="/subjects", tags=["armatures"])
 
-_MAX_ROTATIONS = 8_000_000  # frames times joints of one response: 128 MB
-_AIMED = 0.002  # meters: nearer than this is not seen
-_MAX_AIMS = 8  # corrections of a target, each a blend and a retargeting
+_MAX_ROTATIONS = 8_000_000  # frames times joints per response: 128 MB
+_AIMED = 0.002  # meters; a smaller error is not visible
+_MAX_AIMS = 8  # corrections of a target, each with a blend and a retargeting
 
 
 class RetargetRequest(BaseModel):
-    """A subject, and the armature that it is brought to."""
+    """A subject, and the armature to retarget it to."""
 
     subject: Subject
     skeleton: SkeletonModel
-    character: int = Field(0, ge=0, description="Which of several dancers or soldiers.")
-    fps: Rate | None = Field(None, description="Rate of the result; default: that of the subject.")
+    character: int = Field(
+        0, ge=0, description="Index of the character, for several dancers or soldiers."
+    )
+    fps: Rate | None = Field(
+        None, description="Frame rate of the result; default: that of the subject."
+    )
     at_origin: bool = Field(
-        False, description="Begin over the origin, facing as the armature does at rest."
+        False, description="Start at the origin, with the facing direction of the rest pose."
     )
     aim: Place | None = Field(
         None,
-        description="Where the joint of a parametric motion arrives on the armature, instead of "
-        "the target of the subject; the motion begins over the origin.",
+        description="Position on the armature that the joint of a parametric motion should reach, "
+        "instead of the target of the subject; the motion starts at the origin.",
     )
 
 
 class ArmatureHead(NamedBones):
-    """A motion on an armature; `reached`, `error` and `joint` are those of an aim."""
+    """A motion on an armature; `reached`, `error` and `joint` are set if there is an aim."""
 
     fps: float
     quality: Quality | None
@@ -64,7 +68,7 @@ class ArmatureHead(NamedBones):
 
 
 class QueryResult(BaseModel):
-    """Matches of a subject, as ``motionloom search --json`` prints them."""
+    """Matches of a subject, as in ``motionloom search --json``."""
 
     unit: str
     matches: list[MatchRow]
@@ -79,17 +83,17 @@ class SubjectSearchRequest(BaseModel):
 
 @router.post("/retarget", response_model=ArmatureHead, response_class=ArrayResponse)
 def on_armature(request: RetargetRequest, state: State) -> Response:
-    """The subject on an armature: ``rotations`` (T, J, 4) and ``root`` (T, 3).
+    """Retarget a subject to an armature: ``rotations`` (T, J, 4) and ``root`` (T, 3).
 
-    Rotations are local, ``wxyz``, relative to the rest pose with the axes of the world; those of
-    the first joint, the hips, are in the world. The head has the ``joints`` at and below the hips,
-    their ``parents``, ``fps``, ``roles`` and ``quality``, and for ``aim`` what was ``reached``.
+    Rotations are local, ``wxyz``, relative to the rest pose with world axes; those of the first
+    joint, the hips, are in world space. The head has the ``joints`` at and below the hips, their
+    ``parents``, ``fps``, ``roles`` and ``quality`` and, with ``aim``, the point ``reached``.
     """
     skeleton = request.skeleton.body()
     head: dict[str, Any] = {}
     if request.aim is not None:
         if not isinstance(request.subject, ParametricSubject):
-            raise InvalidInput("only a parametric motion can be aimed")
+            raise InvalidInput("aim is only available for parametric motions")
         moved, head = _aimed(request.subject, skeleton, np.array(request.aim), state)
     else:
         motions = request.subject.motions(state)
@@ -118,13 +122,13 @@ def on_armature(request: RetargetRequest, state: State) -> Response:
 
 @router.post("/search")
 def similar(request: SubjectSearchRequest, state: State) -> QueryResult:
-    """Everything in the library that resembles the subject, nearest first."""
+    """Find all motion in the library that is similar to the subject, nearest first."""
     motions = request.subject.motions(state)
     if len(motions) > 1:
-        raise InvalidInput(f"a query has one character; this has {len(motions)}")
-    found = state.library.search(motions[0], request.settings)
-    rows: Any = found.to_json()
-    return QueryResult(unit=found.unit, matches=rows)
+        raise InvalidInput(f"a query must have one character; this subject has {len(motions)}")
+    hits = state.library.search(motions[0], request.settings)
+    rows: Any = hits.to_json()
+    return QueryResult(unit=hits.unit, matches=rows)
 
 
 def _retargeted(motion: Motion, skeleton: Skeleton) -> Motion:
@@ -135,13 +139,13 @@ def _retargeted(motion: Motion, skeleton: Skeleton) -> Motion:
 def _check_size(frames: int, skeleton: Skeleton) -> None:
     if frames * len(skeleton) > _MAX_ROTATIONS:
         raise InvalidInput(
-            f"at most {_MAX_ROTATIONS // len(skeleton):,} frames are brought to an armature of "
-            f"{len(skeleton)} joints at once; got {frames:,}"
+            f"at most {_MAX_ROTATIONS // len(skeleton):,} frames can be retargeted to an "
+            f"armature of {len(skeleton)} joints in one request; got {frames:,}"
         )
 
 
 def _facing_as_rest(moved: Motion) -> Motion:
-    """The motion with its first frame over the origin, facing as the rest pose does."""
+    """Move a motion so that it starts at the origin, facing in the direction of the rest pose."""
     return (_rest_heading(moved) @ PlanarTransform.to_origin(moved)).apply_to_motion(moved)
 
 
@@ -152,19 +156,19 @@ def _rest_heading(motion: Motion) -> PlanarTransform:
 def _aimed(
     subject: ParametricSubject, skeleton: Skeleton, aim: np.ndarray, state: AppState
 ) -> tuple[Motion, dict[str, Any]]:
-    """The motion whose joint arrives at `aim` on the armature, and what was reached.
+    """Synthesize the motion whose joint reaches `aim` on the armature; return the point reached.
 
-    The limbs of the armature have other proportions, so the target of the blend is corrected by
-    what the armature misses; the best of all attempts is kept.
+    The limbs of the armature have different proportions, so the target of the blend is repeatedly
+    corrected by the remaining error; the best attempt is returned.
     """
     shared = parametric_of(state, subject.name)
-    texts = [one.text for one in shared.motion.parameters]
-    role = texts[0].partition("@")[0]
+    measured = [parameter.text for parameter in shared.motion.parameters]
+    role = measured[0].partition("@")[0]
     result = shared.reach(shared.motion.space.examples.mean(axis=0).tolist())
-    if len(texts) != 1 or role not in skeleton.roles or result.frames[0] is None:
+    if len(measured) != 1 or role not in skeleton.roles or result.frames[0] is None:
         raise InvalidInput(
-            f"{subject.name} cannot be aimed: it is parametrized by {', '.join(texts)}; only the "
-            "position of one joint that the armature has, such as right_ankle@33, can be"
+            f"{subject.name} cannot be aimed, because it is parametrized by {', '.join(measured)}; "
+            f"aim needs the position of one joint that the armature has, such as right_ankle@33"
         )
     scale = leg_length(skeleton) / leg_length(shared.motion.registration.skeleton)
     missed, target, best = aim, np.zeros(3), (np.inf, result.motion, aim)

@@ -1,11 +1,11 @@
-"""A user's own character: a skinned mesh in a GLB file, on which motions are shown.
+"""Characters of the user: skinned meshes in GLB files, on which motions are shown.
 
-The file is read by the reader of `motionloom.formats.gltf`, motions are retargeted by roles, and
-the page draws the mesh as it draws the neutral body. Characters belong to the server's session.
+The reader of `motionloom.formats.gltf` reads the file, motions are retargeted by roles, and the
+page draws the mesh like the neutral body. Characters are kept until the server stops.
 
-Takes and matches have the character's own size. What was made in a place, along a path or to a
-target (walks, dances, blends, a controller) is shown at the size of its performer: the page scales
-the character by ``size`` of the head, and everything stays where it was made.
+Takes and matches are shown at the character's size. Synthesized motions (walks, dances, blends,
+controllers) are shown at the size of their performer, so that they still follow their path or reach
+their target: the page scales the character by ``size`` of the head.
 """
 
 from __future__ import annotations
@@ -40,15 +40,15 @@ if TYPE_CHECKING:
 
 router = APIRouter(prefix="/characters", tags=["characters"])
 
-BODY = "character-"  # begins the key of the body of a character
+BODY = "character-"  # prefix of the body key of a character
 _MAX_BYTES = 64 << 20
 _MAX_VERTICES = 300_000
 _MAX_PIXELS = 1 << 26  # of a texture
-_PAINT = (0.62, 0.66, 0.72)  # where the file names no color
+_PAINT = (0.62, 0.66, 0.72)  # if the file does not define a color
 
 
 class CharacterInfo(BaseModel):
-    """A character that was sent."""
+    """An uploaded character."""
 
     id: str
     name: str
@@ -58,31 +58,31 @@ class CharacterInfo(BaseModel):
 
 @dataclass(frozen=True, eq=False)
 class OwnCharacter:
-    """A character: the file, its skeleton with a pose, and its mesh as it is sent to the page."""
+    """A character: its file, its skeleton with a pose, and its mesh for the page."""
 
     info: CharacterInfo
     motion: Motion
     mesh: dict[str, Any]
-    folder: tempfile.TemporaryDirectory[str]  # removed with this object
+    folder: tempfile.TemporaryDirectory[str]  # deleted with this object
 
     @property
     def body(self) -> str:
-        """Key of its mesh, for ``GET /api/bodies/KEY``."""
+        """Key of the mesh, for ``GET /api/bodies/KEY``."""
         return f"{BODY}{self.info.id}"
 
     def size_on(self, skeleton: Skeleton) -> float:
-        """Scale at which its legs are as long as those of a performer."""
+        """Scale at which the legs are as long as those of a performer."""
         return leg_length(skeleton) / leg_length(self.motion.skeleton)
 
     def head(self, performer: Skeleton) -> Bones:
-        """The skeleton, as `skeleton_head`, with its body and its size beside a performer."""
+        """Head of the skeleton, with its body and its scale relative to a performer."""
         bones = skeleton_head(self.motion.skeleton, self.motion)
         return {**bones, "body": self.body, "size": self.size_on(performer)}
 
 
 @router.put("/{filename}")
 async def send_character(filename: str, request: Request, state: State) -> CharacterInfo:
-    """Send a GLB file with a skinned mesh as the body; takes can then be shown on it."""
+    """Upload a GLB file with a skinned mesh as the request body, to show takes on it."""
     data = await request_body(request, _MAX_BYTES, "a character")
     if Path(filename).suffix.lower() != ".glb":
         raise InvalidInput(f"a character must be a GLB file; got {filename[:100]}")
@@ -95,15 +95,15 @@ async def send_character(filename: str, request: Request, state: State) -> Chara
 
 @router.get("/{key}")
 def character(key: str, state: State) -> CharacterInfo:
-    """A character that was sent before."""
+    """Return an uploaded character."""
     return character_of(state, key).info
 
 
 def character_of(state: AppState, key: str) -> OwnCharacter:
-    """The character of an id, among the latest few."""
+    """Return the character with an id; only the latest few are kept."""
 
     def missing() -> OwnCharacter:
-        raise InvalidInput("this character is not here any more; drop its file again")
+        raise InvalidInput("this character is no longer available; drop its file again")
 
     return state.cached(("character", key), missing)
 
@@ -111,7 +111,7 @@ def character_of(state: AppState, key: str) -> OwnCharacter:
 def on_character(
     state: AppState, own: OwnCharacter, name: str, start: int = 0, end: int | None = None
 ) -> Motion:
-    """Frames ``[start, end)`` of a take of the library, retargeted to a character."""
+    """Retarget frames ``[start, end)`` of a take to a character."""
     key = ("on-character", own.info.id, name, state.library.store.entry(name).digest, start, end)
     return state.cached(key, lambda: state.library[name][start:end].retarget(own.motion))
 
@@ -119,10 +119,10 @@ def on_character(
 def worn(
     state: State,
     character: Annotated[
-        str | None, Query(description="Id of a character on which the motion is shown.")
+        str | None, Query(description="Id of the character that shows the motion.")
     ] = None,
 ) -> OwnCharacter | None:
-    """The character that a request names."""
+    """Character that a request refers to, or None."""
     return character_of(state, character) if character else None
 
 
@@ -130,12 +130,12 @@ Worn = Annotated[OwnCharacter | None, Depends(worn)]
 
 
 def shown_head(skeleton: Skeleton, own: OwnCharacter | None) -> Bones:
-    """Head of the skeleton on which a performer's motion is shown: its own, or a character's."""
+    """Head of the skeleton that shows a motion: the performer's, or a character's."""
     return skeleton_head(skeleton) if own is None else own.head(skeleton)
 
 
 def made_response(motion: Motion, own: OwnCharacter | None, **meta: Any) -> Response:
-    """A motion that was made, on a character if one is worn."""
+    """Return a synthesized motion, retargeted to the selected character, if any."""
     if own is None:
         return motion_response(motion, **meta)
     moved = motion.retarget(own.motion)
@@ -150,9 +150,9 @@ def _read(data: bytes, filename: str, key: str, state: AppState) -> OwnCharacter
     try:
         motion = load_character(path)
         mesh = _merged(gltf.character.meshes(path, motion.skeleton))
-        if state.library.names:  # whether takes can be shown on it
+        if state.library.names:  # raises if takes cannot be retargeted to it
             state.library[state.library.names[0]][:2].retarget(motion)
-    except MotionloomError as error:  # which names the temporary file
+    except MotionloomError as error:  # the message contains the path of the temporary file
         raise InvalidInput(str(error).replace(str(path), filename)) from None
     info = CharacterInfo(
         id=key,
@@ -164,7 +164,7 @@ def _read(data: bytes, filename: str, key: str, state: AppState) -> OwnCharacter
 
 
 def _merged(meshes: Sequence[SkinnedMesh]) -> dict[str, Any]:
-    """All meshes as one, in the bind pose of the first, with a color for each vertex."""
+    """Merge all meshes, in the bind pose of the first, with a color per vertex."""
     count = sum(len(mesh.vertices) for mesh in meshes)
     if count > _MAX_VERTICES:
         raise InvalidInput(
@@ -190,7 +190,7 @@ def _merged(meshes: Sequence[SkinnedMesh]) -> dict[str, Any]:
 
 
 def _bound(mesh: SkinnedMesh, bind: NDArray) -> tuple[NDArray, NDArray]:
-    """Vertices and normals of a mesh, moved to another bind pose if it has its own."""
+    """Vertices and normals of a mesh in the common bind pose."""
     if np.allclose(mesh.bind, bind, atol=1e-6):
         return mesh.vertices, mesh.normals
     moves = bind @ np.linalg.inv(mesh.bind)
@@ -206,7 +206,7 @@ def _bound(mesh: SkinnedMesh, bind: NDArray) -> tuple[NDArray, NDArray]:
 
 
 def _colors(mesh: SkinnedMesh) -> NDArray[np.float32]:
-    """Linear colors (V, 3): the material's, times its texture at each vertex."""
+    """Linear colors (V, 3): material color times texture at each vertex."""
     look = mesh.material
     paint = np.array(_PAINT if look is None else look.color, np.float32)
     color = np.tile(paint, (len(mesh.vertices), 1))
@@ -217,15 +217,15 @@ def _colors(mesh: SkinnedMesh) -> NDArray[np.float32]:
         return color
     height, width = pixels.shape[:2]
     u, v = np.mod(np.nan_to_num(mesh.uvs), 1.0).T
-    found = pixels[
+    srgb = pixels[
         np.minimum((v * height).astype(int), height - 1),
         np.minimum((u * width).astype(int), width - 1),
     ]
-    return color * np.where(found <= 0.04045, found / 12.92, ((found + 0.055) / 1.055) ** 2.4)
+    return color * np.where(srgb <= 0.04045, srgb / 12.92, ((srgb + 0.055) / 1.055) ** 2.4)
 
 
 def _image(data: bytes) -> NDArray[np.float32] | None:
-    """Pixels (H, W, 3), 0 to 1, of a PNG or JPEG file; None if it cannot be read."""
+    """Pixels (H, W, 3) of a PNG or JPEG file, from 0 to 1, or None if it cannot be read."""
     from PIL import Image
 
     try:

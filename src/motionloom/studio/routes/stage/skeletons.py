@@ -1,8 +1,7 @@
 """Skeletons and poses in requests: the armature of another program, and motion on it.
 
-Joints are given in the rest pose of the armature with the axes of the world (meters, y up), as in
-a BVH file: every rotation is relative to that pose. How the other program turns and rolls its bones
-is its own matter.
+Joints are given in the rest pose of the armature with world axes (meters, y up), as in a BVH file;
+every rotation is relative to that pose. The bone axes and rolls of the other program do not matter.
 """
 
 from __future__ import annotations
@@ -23,7 +22,7 @@ from motionloom.studio.requests import Name
 from motionloom.studio.state.app_state import AppState
 
 MAX_JOINTS = 1_000
-_UNIT = 0.01  # greatest error of a quaternion's length: more is not rounding
+_UNIT = 0.01  # maximum error of a quaternion's length that rounding can explain
 
 Joint = Annotated[int, Field(ge=-1, lt=MAX_JOINTS)]
 Meters = Annotated[float, Field(ge=-1e4, le=1e4, allow_inf_nan=False)]
@@ -45,7 +44,7 @@ class SkeletonModel(BaseModel):
     end_names: list[Name] = Field([], max_length=MAX_JOINTS)
     end_parents: list[Joint] = Field([], max_length=MAX_JOINTS)
     end_offsets: list[Place] = Field([], max_length=MAX_JOINTS)
-    roles: dict[Name, Name] = Field({}, max_length=100, description="Role to joint, if known.")
+    roles: dict[Name, Name] = Field({}, max_length=100, description="Joint of each role, if known.")
 
     def skeleton(self) -> Skeleton:
         """The skeleton, with its roles."""
@@ -60,12 +59,12 @@ class SkeletonModel(BaseModel):
         return made.with_roles(self.roles) if self.roles else made
 
     def body(self) -> Skeleton:
-        """The skeleton at and below the hips, which motions are retargeted to."""
+        """Skeleton at and below the hips, to which motions are retargeted."""
         return body_skeleton(self.skeleton())
 
 
 class PosesSubject(BaseModel):
-    """Motion on an armature, as another program shows it.
+    """Motion on an armature of another program.
 
     ``rotations`` (T, J, 4) are local, ``wxyz``, relative to the rest pose; ``root`` (T, 3) is the
     position of the first joint. Both are float32, little-endian, in base64.
@@ -87,8 +86,8 @@ class PosesSubject(BaseModel):
         rotations = _decoded("rotations", self.rotations, (len(skeleton), 4))
         if len(root) != len(rotations) or not len(root):
             raise InvalidInput(
-                f"rotations and root must have the same frames, at least one; "
-                f"got {len(rotations)} and {len(root)}"
+                f"rotations and root must have the same number of frames, at least one; got "
+                f"{len(rotations)} and {len(root)}"
             )
         lengths = np.linalg.norm(rotations, axis=-1, keepdims=True)
         if np.abs(lengths - 1.0).max() > _UNIT:
@@ -97,7 +96,7 @@ class PosesSubject(BaseModel):
 
 
 def _decoded(name: str, text: str, shape: tuple[int, ...]) -> NDArray[np.float32]:
-    """An array (T, *shape) from base64."""
+    """Decode an array (T, *shape) from base64."""
     try:
         data = base64.b64decode(text, validate=True)
     except (binascii.Error, ValueError):
@@ -105,7 +104,8 @@ def _decoded(name: str, text: str, shape: tuple[int, ...]) -> NDArray[np.float32
     size = 4 * int(np.prod(shape))
     if len(data) % size:
         raise InvalidInput(
-            f"{name} must have {size} bytes per frame; got {len(data)} bytes, not a multiple of it"
+            f"{name} must have {size} bytes per frame; got {len(data)} bytes, which is not a "
+            f"multiple"
         )
     values = np.frombuffer(data, "<f4").reshape(-1, *shape)
     if not np.isfinite(values).all():

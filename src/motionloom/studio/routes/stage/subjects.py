@@ -1,7 +1,7 @@
-"""What is on the stage, whatever made it: as a file, a film, or kept as takes of the library.
+"""The subject on the stage: download it as a file or film, or add it to the library.
 
 A subject is a segment of a take, a walk, a dance, a parametric motion at a target, a crowd, an
-acted script, what a controller played, or poses sent by another program.
+acted script, a recording of a controller, or poses from another program.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 router = APIRouter(prefix="/subjects", tags=["subjects"])
 
 _MAX_KEPT = 64  # characters of one subject
-_FILM_SECONDS = 60.0  # drawn of a longer one; its caption says so
+_FILM_SECONDS = 60.0  # maximum drawn; the caption of a longer motion says so
 _FILMS = {"gif": ("image/gif", 20.0), "mp4": ("video/mp4", 30.0)}  # type, frames per second
 
 
@@ -54,7 +54,7 @@ class SegmentSubject(BaseModel):
         end = len(take) if self.end_frame is None else self.end_frame
         if not self.start_frame < end <= len(take):
             raise InvalidInput(
-                f"{self.motion}: the range must lie within the motion's {len(take)} frames; "
+                f"{self.motion}: the range must be within the motion's {len(take)} frames; "
                 f"got {self.start_frame} to {end}"
             )
         return [take[self.start_frame : end]]
@@ -93,7 +93,7 @@ class ParametricSubject(BaseModel):
 
 
 class CrowdSubject(BaseModel):
-    """A crowd that was made before."""
+    """A crowd created by an earlier request."""
 
     kind: Literal["crowd"]
     id: Name
@@ -114,7 +114,7 @@ class ActedSubject(ScriptRequest):
 
 
 class ControlledSubject(PlayedSubject):
-    """What a character of motion matching has played."""
+    """Recording of a motion matching character."""
 
     kind: Literal["played"]
 
@@ -140,7 +140,7 @@ class SubjectFileRequest(BaseModel):
 
 
 class KeepRequest(BaseModel):
-    """A subject, and the name of the take that it becomes."""
+    """A subject, and the name of the new take."""
 
     subject: Subject
     name: Name = Field(min_length=1)
@@ -155,14 +155,14 @@ class KeptTakes(BaseModel):
 
 @router.post("/file", response_class=Response)
 def save(request: SubjectFileRequest, state: State) -> Response:
-    """The subject as a file; several characters are written into one."""
+    """Return the subject as a file; several characters are written to one file."""
     motions = request.subject.motions(state)
     if len(motions) == 1:
         return file_response(motions[0], request.suffix)
     if request.suffix == "bvh":
         raise InvalidInput(
-            f"a BVH file has one character; this has {len(motions)}. Choose GLB, FBX or USD, or "
-            "keep them as takes and download each"
+            f"a BVH file can have only one character; this subject has {len(motions)}. Choose "
+            f"GLB, FBX or USD, or save the characters as takes and download each of them"
         )
     return scene_file_response(motions, request.suffix, compact=request.subject.kind == "crowd")
 
@@ -176,11 +176,12 @@ class FilmRequest(BaseModel):
 
 @router.post("/films")
 def film(request: FilmRequest, state: State) -> JobStatus[ResultId]:
-    """Draw a film of the subject, as a job; its result has the ``id`` for the next request."""
+    """Start a job that draws a film of the subject; its result has the ``id`` of the film."""
     motions = request.subject.motions(state)
     if len(motions) != 1:
         raise InvalidInput(
-            f"a film has one character; this has {len(motions)}. Record the stage instead"
+            f"a film can have only one character; this subject has {len(motions)}. Record the "
+            f"stage instead"
         )
     write = write_gif if request.suffix == "gif" else write_mp4
     kind, fps = _FILMS[request.suffix]
@@ -204,10 +205,10 @@ def film(request: FilmRequest, state: State) -> JobStatus[ResultId]:
 
 @router.get("/films/{id}", response_class=Response)
 def film_file(id: str, state: State) -> Response:
-    """A film that was drawn before."""
+    """Return a film drawn by a job."""
 
     def missing() -> tuple[bytes, str]:
-        raise InvalidInput("this film is gone; draw it again")
+        raise InvalidInput("this film is no longer available; draw it again")
 
     content, kind = state.cached(("film", id), missing)
     return Response(content, media_type=kind)
@@ -215,14 +216,16 @@ def film_file(id: str, state: State) -> Response:
 
 @router.post("/keep")
 def keep(request: KeepRequest, state: State) -> KeptTakes:
-    """Add the subject to the library as takes: NAME, or NAME_1, NAME_2, ... for several."""
+    """Add the subject to the library: as take NAME, or NAME_1, NAME_2, ... for several."""
     motions = request.subject.motions(state)
     if len(motions) > _MAX_KEPT:
-        raise InvalidInput(f"at most {_MAX_KEPT} characters are kept at once; got {len(motions)}")
+        raise InvalidInput(
+            f"at most {_MAX_KEPT} characters can be saved at once; got {len(motions)}"
+        )
     base = request.name.strip()
     names = [base if len(motions) == 1 else f"{base}_{k}" for k in range(1, len(motions) + 1)]
     if taken := [name for name in names if name in state.library]:
-        raise InvalidInput(f"{taken[0]} is a take of this library; choose another name")
+        raise InvalidInput(f"{taken[0]} already exists in this library; choose another name")
     with state.library.store.change("keep"):
         for motion, name in zip(motions, names, strict=True):
             state.library.add_motion(motion, name=name, labels=request.labels)

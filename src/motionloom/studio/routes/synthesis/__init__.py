@@ -1,1 +1,1 @@
-"""Requests that make motion: parametric motions, motion graphs, motion matching, scripts."""
+"""Requests for synthesis: parametric motions, motion graphs, motion matching, scripts."""

@@ -1,4 +1,4 @@
-"""Scripts acted by the library: the plan with its alternatives, and the motion."""
+"""Scripts turned into motion: the plan with its alternatives, and the result."""
 
 from __future__ import annotations
 
@@ -27,20 +27,20 @@ if TYPE_CHECKING:
 router = APIRouter(prefix="/act", tags=["act"])
 
 _BRIDGE = "(bridge)"
-_STEPS = 2  # of a job, after the motions are described: the options, the motion
+_STEPS = 2  # steps of a job after the motions are described: options, motion
 
 
 class ScriptRequest(BaseModel):
-    """A script: phrases to be acted one after the other."""
+    """A script: phrases, acted one after another."""
 
     script: str = Field(max_length=MAX_TEXT)
 
 
 class ActRequest(ScriptRequest):
-    """A script, and segments of the user's choice instead of some of its phrases."""
+    """A script, and segments chosen by the user for some of its phrases."""
 
     instead: dict[int, Name] = Field(
-        {}, max_length=100, description="Number of a phrase, from 0: the segment TAKE:START-END."
+        {}, max_length=100, description="Index of a phrase, from 0, to its segment TAKE:START-END."
     )
 
 
@@ -53,7 +53,7 @@ class PhraseOption(TypedDict):
 
 
 class ScriptPhrase(TypedDict):
-    """A phrase of a script, the segments that show it, best first, or what comes near."""
+    """A phrase of a script with the segments that show it, best first, or similar phrases."""
 
     text: str
     near: list[str]
@@ -77,7 +77,7 @@ class PlannedSegment(TypedDict):
 
 
 class ActResult(TypedDict):
-    """An acted script, with the segments that were chosen by hand."""
+    """An acted script, with the segments chosen by hand."""
 
     script: str
     phrases: list[ScriptPhrase]
@@ -88,11 +88,11 @@ class ActResult(TypedDict):
 
 @router.post("")
 def act(request: ActRequest, state: State) -> JobStatus[ActResult]:
-    """Act a script, as a job.
+    """Start a job that acts a script.
 
-    Its result has ``phrases``, each with its ``options`` (segments) or what comes ``near``;
-    ``script``, with the segments that were chosen, for ``/api/act/motion``; the ``plan``;
-    ``quality`` and ``lines``. Where a phrase is shown by nothing, ``plan`` is empty.
+    Its result has ``phrases``, each with ``options`` (segments) or similar phrases in ``near``;
+    ``script``, with the chosen segments, for ``/api/act/motion``; the ``plan``; ``quality`` and
+    ``lines``. If no segment shows one of the phrases, ``plan`` is empty.
     """
 
     def work(job: Job) -> ActResult:
@@ -114,7 +114,7 @@ def act(request: ActRequest, state: State) -> JobStatus[ActResult]:
         except InvalidInput:
             if all(each.candidates for each in options):
                 raise
-            return answer  # the phrases say which of them nothing shows
+            return answer  # `phrases` reports the ones without segments
         job.advance()
         answer["plan"] = _plan(acted.plan, script, state.library)
         answer["quality"] = quality_head(acted.motion.quality)
@@ -125,17 +125,17 @@ def act(request: ActRequest, state: State) -> JobStatus[ActResult]:
 
 @router.post("/motion", response_model=MotionHead, response_class=ArrayResponse)
 def motion(request: ScriptRequest, state: State, own: Worn) -> Response:
-    """The motion of a script that was acted, as packed arrays."""
+    """Return the motion of an acted script as packed arrays."""
     return made_response(acted_of(state, request.script).motion, own)
 
 
 def acted_of(state: AppState, script: str) -> ActedScript:
-    """A script that was acted, cached."""
+    """Return an acted script, from the cache if possible."""
     return state.cached(("acted", script), lambda: state.library.act(script, workers=1))
 
 
 def _chosen(options: Sequence[PhraseOptions], instead: dict[int, str]) -> str:
-    """The script with the user's segments instead of phrases."""
+    """Replace phrases of the script with the segments chosen by the user."""
     if beyond := [number for number in instead if not 0 <= number < len(options)]:
         raise InvalidInput(f"there is no phrase {beyond[0]}; the script has {len(options)}")
     return ", ".join(instead.get(number, each.phrase) for number, each in enumerate(options))
@@ -153,7 +153,7 @@ def _phrase(options: PhraseOptions) -> ScriptPhrase:
 
 
 def _plan(plan: Sequence[PlannedPhrase], script: str, library: Library) -> list[PlannedSegment]:
-    """Rows of the plan, each with the number of its phrase; -1 for a bridge."""
+    """Rows of the plan, each with the index of its phrase; -1 for a bridge."""
     texts = [each.phrase for each in phrase_options(library, script, workers=1)]
     rows: list[Any] = []
     number = 0

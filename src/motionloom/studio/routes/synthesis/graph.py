@@ -43,7 +43,7 @@ if TYPE_CHECKING:
 
 router = APIRouter(prefix="/graphs", tags=["graphs"])
 
-_MAX_MOTIONS = 300  # of one graph on the page: more than can be drawn
+_MAX_MOTIONS = 300  # of one graph on the page; more than can be drawn
 _MAX_POINTS = 5_000  # of a path
 
 Coordinate = Annotated[float, Field(ge=-1e4, le=1e4)]
@@ -56,14 +56,14 @@ class GraphRequest(RequestModel):
 
 
 class SteeringEvent(BaseModel):
-    """Controls of a player, and the frame before which they were set."""
+    """Controls of a player, and the frame before which they take effect."""
 
     frame: int = Field(ge=0)
     controls: dict[Literal["transition", "automatic"], bool]
 
 
 class WalkRequest(BaseModel):
-    """A walk in a graph: along a path, or random with recorded steering."""
+    """A walk through a graph: along a path, or random with recorded steering."""
 
     graph: Served[GraphSettings]
     settings: Served[WalkSettings] = WalkSettings()
@@ -71,12 +71,12 @@ class WalkRequest(BaseModel):
     steered: list[SteeringEvent] = Field([], max_length=10_000)
 
     def motion(self, graph: MotionGraph, progress: Progress | None = None) -> Motion:
-        """The walk as a motion."""
+        """Compute the walk as a motion."""
         if self.path is not None:
             settings = replace(self.settings, path=self.path, seconds=None)
             return graph.walk(settings, progress=progress)
         if self.settings.seconds is None:
-            raise InvalidInput("a walk needs seconds or a path")
+            raise InvalidInput("a walk needs a duration or a path")
         if not self.settings.random:
             return graph.walk(self.settings, progress=progress)
         player = graph.player(self.settings.seed, start=self.settings.start)
@@ -89,7 +89,7 @@ class TransitionRequest(BaseModel):
 
     graph: Served[GraphSettings]
     transition: str = Field(description="NAME:FRAME,NAME:FRAME")
-    seconds: float = Field(1.0, ge=0.0, le=10.0, description="Shown before and after.")
+    seconds: float = Field(1.0, ge=0.0, le=10.0, description="Seconds shown before and after.")
 
 
 class TransitionEdit(BaseModel):
@@ -114,7 +114,7 @@ class GraphMenu(BaseModel):
 
 
 class RemovedTransitions(TypedDict):
-    """Motions and transitions that a graph does not have, by reason."""
+    """Motions and transitions removed from a graph, by reason."""
 
     motions: list[str]
     transitions: int
@@ -143,7 +143,7 @@ class GraphInfo(TypedDict):
 
 
 class GraphHead(TypedDict):
-    """A graph as drawn: takes with their lengths, states of transitions, code."""
+    """A graph for drawing: takes with their lengths, states of transitions, code."""
 
     names: list[str]
     frames: list[int]
@@ -165,12 +165,12 @@ class WalkHead(MotionHead):
 
 
 class ReplayPlayer(Player):
-    """A player with recorded steering, applied at the same frames again.
+    """A player that replays recorded steering at the same frames.
 
     Parameters
     ----------
     player : Player
-        New, with the same seed as the recorded one.
+        New player with the same seed as the recorded one.
     events : sequence of SteeringEvent
     """
 
@@ -181,7 +181,7 @@ class ReplayPlayer(Player):
         self._played = 0
 
     def quality(self, motion: Motion) -> QualityReport:
-        """Quality of frames recorded: that of the player."""
+        """Quality of recorded frames."""
         return self._player.quality(motion)
 
     def _read(self, count: int) -> FrameBlock:
@@ -201,20 +201,20 @@ class ReplayPlayer(Player):
 
 @router.get("/menu")
 def menu(state: State) -> GraphMenu:
-    """Frame distances with their units, and labels with their number of takes."""
-    units = {name: one.unit for name, one in (FEATURES | DISTANCES).items()}
+    """Return frame distances with their units, and labels with their number of takes."""
+    units = {name: kind.unit for name, kind in (FEATURES | DISTANCES).items()}
     return GraphMenu(distances=units, labels=state.library.labels.counts())
 
 
 @router.post("")
 def build(request: GraphRequest, state: State) -> JobStatus[GraphInfo]:
-    """Find the transitions as a job; its result is that of ``motionloom graph info``."""
+    """Start a job that finds the transitions; its result is that of ``motionloom graph info``."""
     settings = request.settings
     count = _checked_count(state, settings)
 
     def work(job: Job) -> Any:
         edited = graph_of(state, settings, job.advance)
-        state.library.graphs.keep(settings)  # the default of motionloom walk
+        state.library.graphs.keep(settings)  # becomes the default graph of motionloom walk
         return edited.graph.info()
 
     total = count * (count + 1) // 2
@@ -223,10 +223,10 @@ def build(request: GraphRequest, state: State) -> JobStatus[GraphInfo]:
 
 @router.post("/drawn", response_model=GraphHead, response_class=ArrayResponse)
 def drawn(request: GraphRequest, state: State) -> Response:
-    """Takes with their lengths, and transitions.
+    """Return takes with their lengths, and transitions.
 
-    Arrays: ``source`` and ``target`` (n, 2), index of the take and frame; ``errors`` (n,);
-    ``states`` (n,), indices into the head's ``states``.
+    The arrays are ``source`` and ``target`` (n, 2), with take index and frame; ``errors`` (n,); and
+    ``states`` (n,), indices into ``states`` of the head.
     """
     settings, library = request.settings, state.library.path
     edited = graph_of(state, settings)
@@ -256,7 +256,7 @@ def drawn(request: GraphRequest, state: State) -> Response:
 
 @router.post("/transition", response_model=MotionHead, response_class=ArrayResponse)
 def transition(request: TransitionRequest, state: State, own: Worn) -> Response:
-    """One transition as a motion, with some frames before and after.
+    """Return a transition as a motion, with some frames before and after.
 
     The head has ``seam``, the frame in the middle of the blend, and ``blend``, its length.
     """
@@ -275,7 +275,7 @@ def edit(request: TransitionEdit, state: State) -> EditCounts:
 
 @router.post("/walks")
 def plan_walk(request: WalkRequest, state: State) -> JobStatus[FrameCount]:
-    """Plan a walk as a job; the next request for the same walk is then answered at once."""
+    """Start a job that plans a walk; a later request for the same walk is then fast."""
 
     def work(job: Job) -> FrameCount:
         return {"frames": len(walk_of(state, request, lambda steps: job.advance(0)))}
@@ -284,7 +284,7 @@ def plan_walk(request: WalkRequest, state: State) -> JobStatus[FrameCount]:
 
 
 def walk_of(state: AppState, request: WalkRequest, progress: Progress | None = None) -> Motion:
-    """The walk of a request, cached."""
+    """Return the walk of a request, from the cache if possible."""
     graph = graph_of(state, request.graph).graph
     key = ("walk", request.model_dump_json(include=set(WalkRequest.model_fields)))
     return state.cached(key, lambda: request.motion(graph, progress))
@@ -292,13 +292,13 @@ def walk_of(state: AppState, request: WalkRequest, progress: Progress | None = N
 
 @router.post("/walk", response_model=WalkHead, response_class=ArrayResponse)
 def walk(request: WalkRequest, state: State, own: Worn) -> Response:
-    """A walk as a motion; the head has its ``sources``, ``seams`` and ``quality``."""
+    """Return a walk as a motion; the head has its ``sources``, ``seams`` and ``quality``."""
     motion = walk_of(state, request)
     made_of = motion.provenance
     return made_response(
         motion,
         own,
-        sources=[] if made_of is None else [one.as_dict() for one in made_of.sources],
+        sources=[] if made_of is None else [source.as_dict() for source in made_of.sources],
         seams=[] if made_of is None else list(made_of.seams),
         quality=quality_head(motion.quality),
     )
@@ -307,28 +307,28 @@ def walk(request: WalkRequest, state: State, own: Worn) -> Response:
 def graph_of(
     state: AppState, settings: GraphSettings, progress: Progress | None = None
 ) -> EditedGraph:
-    """The graph of some settings: cached, stored with the library, or built now.
+    """Return the graph for settings: from the cache, from the library, or built now.
 
     Raises
     ------
     InvalidInput
-        If it has too many motions.
+        If the graph has too many motions.
     """
 
     def made() -> EditedGraph:
         _checked_count(state, settings)
-        # In this process: forking a process with many threads is unsafe.
+        # One process only: forking a process with many threads is unsafe.
         return state.library.graphs.edited(settings, workers=1, progress=progress)
 
     return state.cached(("graph", settings_key(settings)), made)
 
 
 def _checked_count(state: AppState, settings: GraphSettings) -> int:
-    """Number of motions of a graph; raises if they are too many for the page."""
+    """Return the number of motions of a graph; raise if there are too many for the page."""
     count = len(state.library.graphs.motions(settings))
     if count > _MAX_MOTIONS:
         raise InvalidInput(
             f"a graph on the page may have at most {_MAX_MOTIONS} motions; got {count}. "
-            "Choose a label or names"
+            "Choose a label or names of motions"
         )
     return count

@@ -1,7 +1,7 @@
-"""Motion matching: databases, what their takes cover, and what was played.
+"""Motion matching: databases, coverage of their takes, and recordings.
 
-The character itself is steered over the websocket (`motionloom.studio.live`). What it plays is
-recorded here, so that it can be kept as a take or downloaded.
+The character itself is steered over the websocket (`motionloom.studio.live`). Its frames are
+recorded here, so that you can save them as a take or download them.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ if TYPE_CHECKING:
 router = APIRouter(prefix="/matching", tags=["matching"])
 
 _MAX_FRAMES = 400_000  # of the takes of one database
-_RECORDED_SECONDS = 300.0  # of what was played
+_RECORDED_SECONDS = 300.0  # of a recording
 
 
 class MatchingRequest(RequestModel):
@@ -51,17 +51,17 @@ class MatchingRequest(RequestModel):
 
 
 class PlayedSubject(BaseModel):
-    """What was played by a character of a matching database."""
+    """Recording of a motion matching character."""
 
     id: Name
 
     def motions(self, state: AppState) -> list[Motion]:
-        """The frames that were played, at most the last five minutes."""
+        """The recorded frames, at most the last five minutes."""
         return [played_of(state, self.id).motion()]
 
 
 class Recording:
-    """Frames that a player has produced, the latest ones."""
+    """The latest frames of a player."""
 
     def __init__(self, skeleton: Skeleton, fps: float) -> None:
         self.skeleton, self.fps = skeleton, fps
@@ -70,7 +70,7 @@ class Recording:
         self._lock = Lock()
 
     def add(self, block: FrameBlock) -> None:
-        """Record a block, and forget what is too long ago."""
+        """Record a block, and drop frames that are too old."""
         with self._lock:
             self._blocks.append(block)
             self._frames += len(block)
@@ -82,7 +82,7 @@ class Recording:
         """The recorded frames as a motion, with provenance."""
         with self._lock:
             if self._frames < 2:
-                raise InvalidInput("nothing was played yet; steer the character first")
+                raise InvalidInput("there are no recorded frames yet; steer the character first")
             joined = FrameBlock.joined(list(self._blocks))
         return joined.to_motion(self.skeleton, self.fps, name="played")
 
@@ -90,8 +90,8 @@ class Recording:
 class MatchingInfo(TypedDict):
     """A matching database.
 
-    `tags` are the seconds of each gait and label, `speeds` the slowest and fastest, m/s; `made`
-    says whether standing poses were made, because no take has any.
+    `tags` has the seconds of each gait and label, `speeds` the slowest and fastest speed in m/s.
+    `made` is true if standing poses were synthesized because no take contains any.
     """
 
     takes: int
@@ -105,7 +105,7 @@ class MatchingInfo(TypedDict):
 
 
 class CoverageResult(TypedDict):
-    """Id of the page of a coverage report, and its sentences."""
+    """Id of the page of a coverage report, and its findings."""
 
     id: str
     sentences: list[str]
@@ -113,9 +113,9 @@ class CoverageResult(TypedDict):
 
 @router.post("")
 def build(request: MatchingRequest, state: State) -> JobStatus[MatchingInfo]:
-    """Build a matching database, as a job, or open the one that is stored."""
+    """Start a job that builds a matching database, or opens the saved one."""
     settings = request.settings
-    takes = _check(settings, state)  # at once, not within the job
+    takes = _check(settings, state)  # raises immediately, not within the job
 
     def work(job: Job) -> MatchingInfo:
         database = matching_of(state, settings, job.advance)
@@ -137,7 +137,7 @@ def build(request: MatchingRequest, state: State) -> JobStatus[MatchingInfo]:
 
 @router.post("/coverage")
 def coverage(request: MatchingRequest, state: State) -> JobStatus[CoverageResult]:
-    """What the takes cover, as a job; its result has the ``id`` of the page, and ``sentences``."""
+    """Start a job that measures the coverage of takes; its result has ``id`` and ``sentences``."""
     settings = request.settings
     _check(settings, state)
 
@@ -152,15 +152,15 @@ def coverage(request: MatchingRequest, state: State) -> JobStatus[CoverageResult
         state.cached(("coverage", key), lambda: page)
         return {"id": key, "sentences": report.sentences()}
 
-    return state.jobs.start("measuring what the takes cover", work).status()
+    return state.jobs.start("measuring the coverage of the takes", work).status()
 
 
 @router.get("/coverage/{key}", response_class=Response)
 def coverage_page(key: str, state: State) -> Response:
-    """The page of a coverage report."""
+    """Return the page of a coverage report."""
 
     def missing() -> str:
-        raise InvalidInput("this report is not here any more; make it again")
+        raise InvalidInput("this report is no longer available; create it again")
 
     return Response(state.cached(("coverage", key), missing), media_type="text/html")
 
@@ -168,7 +168,7 @@ def coverage_page(key: str, state: State) -> Response:
 def matching_of(
     state: AppState, settings: MatchingSettings, progress: Progress | None = None
 ) -> MatchingDatabase:
-    """The database of some takes: cached, stored, or built; `progress` as of `motion_matching`."""
+    """Return the database of some takes: cached, saved, or built with `progress`."""
     _check(settings, state)
     return state.cached(
         ("matching", settings_key(settings)),
@@ -182,29 +182,29 @@ def _lines(library: Path, settings: MatchingSettings) -> CodeLines:
 
 
 def record(state: AppState, database: MatchingDatabase) -> tuple[str, Recording]:
-    """A new recording and its id."""
+    """Start a new recording and return it with its id."""
     key = secrets.token_hex(8)
     made = Recording(database.skeleton, database.fps)
     return key, state.cached(("played", key), lambda: made)
 
 
 def played_of(state: AppState, key: str) -> Recording:
-    """The recording of an id, among the latest few."""
+    """Return the recording with an id; only the latest few are kept."""
 
     def missing() -> Recording:
-        raise InvalidInput("what was played is not here any more; play it again")
+        raise InvalidInput("this recording is no longer available; record it again")
 
     return state.cached(("played", key), missing)
 
 
 def _check(settings: MatchingSettings, state: AppState) -> int:
-    """Number of takes of a database; raises if they are too long for the page."""
+    """Return the number of takes of a database; raise if they are too long for the page."""
     library = state.library
     chosen = library.select(**motion_choice(settings))
     frames = sum(library.store.entry(name).frames for name in chosen)
     if frames > _MAX_FRAMES:
         raise InvalidInput(
-            f"a controller on the page has at most {_MAX_FRAMES:,} frames; these takes "
-            f"have {frames:,}: choose a label or names of takes that walk, run, turn and stop"
+            f"a controller on the page has at most {_MAX_FRAMES:,} frames; these takes have "
+            f"{frames:,}. Choose a label, or names of takes that walk, run, turn and stop"
         )
     return len(chosen)

@@ -1,4 +1,4 @@
-"""Parametric motions: create from a family, store by name, synthesize for a target."""
+"""Parametric motions: learn them from a family, save them, and synthesize motions."""
 
 from __future__ import annotations
 
@@ -28,21 +28,24 @@ router = APIRouter(prefix="/parametric", tags=["parametric"])
 
 
 class ParametrizeRequest(RequestModel):
-    """A parametric motion to create, from one of `family`, `query` and `takes`."""
+    """A parametric motion to learn from one of `family`, `query` and `takes`."""
 
-    family: str | None = Field(None, description="Id of a family of this server.")
-    query: Name | None = Field(None, description="NAME:START-END, whose family is searched.")
+    family: str | None = Field(None, description="Id of a family computed by this server.")
+    query: Name | None = Field(None, description="Query NAME:START-END, whose family is searched.")
     takes: Name | None = Field(
-        None, description="A name; it and the motions that `search` chooses are used whole."
+        None,
+        description="Name of a take; it and the motions that `search` selects are used as a whole.",
     )
     search: Served[FamilySettings] = FamilySettings()
-    name: Name = Field(description="Stored under this name; replaces an earlier one.")
-    by: list[Name] = Field(min_length=1, max_length=20, description="right_ankle@33, turn, ...")
+    name: Name = Field(description="Name to save it under; replaces an existing one.")
+    by: list[Name] = Field(
+        min_length=1, max_length=20, description="Parameters, such as right_ankle@33 or turn."
+    )
     settings: Served[ParametrizeSettings] = ParametrizeSettings()
 
 
 class ParametricRow(BaseModel):
-    """A stored parametric motion: its parameters and number of examples."""
+    """A saved parametric motion: its parameters and number of examples."""
 
     name: str
     by: list[str]
@@ -50,13 +53,13 @@ class ParametricRow(BaseModel):
 
 
 class ArtifactName(BaseModel):
-    """Name of a stored artifact."""
+    """Name of a saved artifact."""
 
     name: str
 
 
 class ParametrizeResult(TypedDict):
-    """A new parametric motion, and the examples that were skipped."""
+    """A new parametric motion and the skipped examples."""
 
     name: str
     examples: int
@@ -64,7 +67,7 @@ class ParametrizeResult(TypedDict):
 
 
 class ParametricHead(NamedBones):
-    """A parametric motion: texts, axes, numbers and frames of its parameters, its examples."""
+    """A parametric motion: names, axes, dimensions and frames of its parameters, and examples."""
 
     by: list[str]
     axes: list[str]
@@ -77,36 +80,36 @@ class ParametricHead(NamedBones):
 
 @dataclass
 class SharedParametricMotion:
-    """A parametric motion used by several windows, one at a time: its foot lock has state."""
+    """A parametric motion shared by windows; only one uses it at a time, as foot lock has state."""
 
     motion: ParametricMotion
     lock: threading.Lock = field(default_factory=threading.Lock)
 
     def reach(self, target: list[float]) -> SynthesisResult:
-        """As `ParametricMotion.reach`."""
+        """Same as `ParametricMotion.reach`."""
         with self.lock:
             return self.motion.reach(target)
 
 
 @router.get("/kinds")
 def kinds(state: State) -> list[ParameterKind]:
-    """Kinds of parameters: name, description, whether they have a joint and a frame."""
+    """List the kinds of parameters: name, description, and whether joint and frame apply."""
     return list(state.library.parametric.kinds())
 
 
 @router.get("")
 def stored(state: State) -> list[ParametricRow]:
-    """The stored parametric motions: name, parameters, number of examples."""
+    """List the saved parametric motions: name, parameters, number of examples."""
     return [ParametricRow(**row) for row in state.library.parametric.about()]
 
 
 @router.post("")
 def create(request: ParametrizeRequest, state: State) -> JobStatus[ParametrizeResult]:
-    """Create one as a job; its result is the name and the number of examples."""
+    """Start a job that learns a parametric motion; its result has name and number of examples."""
     if sum(map(bool, (request.family, request.query, request.takes))) != 1:
         raise InvalidInput("a parametric motion needs one of family, query and takes")
 
-    # Built-in parameters only: a text from a browser names no file and no function.
+    # Built-in parameters only: a string from a browser must not refer to files or functions.
     by = [parameter(text) for text in request.by]
 
     def work(job: Job) -> ParametrizeResult:
@@ -132,14 +135,14 @@ def create(request: ParametrizeRequest, state: State) -> JobStatus[ParametrizeRe
 
 @router.get("/{name}", response_model=ParametricHead, response_class=ArrayResponse)
 def load(name: str, state: State, own: Worn) -> Response:
-    """A stored one: its skeleton, ``accessible`` (S, d) and ``examples`` (N, d)."""
+    """Return a saved parametric motion: skeleton, ``accessible`` (S, d), ``examples`` (N, d)."""
     motion = parametric_of(state, name).motion
     head: ParametricHead = {
         "name": name,
-        "by": [one.text for one in motion.parameters],
+        "by": [parameter.text for parameter in motion.parameters],
         "axes": list(motion.axes),
-        "numbers": [len(one) for one in motion.parameters],
-        "frames": [one.frame for one in motion.parameters],
+        "numbers": [len(parameter) for parameter in motion.parameters],
+        "frames": [parameter.frame for parameter in motion.parameters],
         "examples": list(motion.examples),
         "left_out": list(motion.registration.left_out),
         "fps": motion.registration.fps,
@@ -150,15 +153,15 @@ def load(name: str, state: State, own: Worn) -> Response:
 
 @router.delete("/{name}")
 def delete(name: str, state: State) -> ArtifactName:
-    """Delete a stored one."""
-    parametric_of(state, name)  # raises if there is none
+    """Delete a saved parametric motion."""
+    parametric_of(state, name)  # raises if it does not exist
     del state.library.parametric[name]
     state.artifact_changed(("parametric", name))
     return ArtifactName(name=name)
 
 
 def parametric_of(state: AppState, name: str) -> SharedParametricMotion:
-    """A stored parametric motion, loaded once for all windows."""
+    """Return a saved parametric motion, loaded once for all windows."""
     return state.cached(
         ("parametric", name), lambda: SharedParametricMotion(state.library.parametric[name])
     )
