@@ -42,7 +42,7 @@ _MOST = 16  # strides that are kept in the built-in graph
 
 @dataclass(frozen=True, kw_only=True)
 class StrideRules:
-    """Rules of learned marches that the paper does not have; see docs/crowds.md, "Departures".
+    """Rules of learned marches that the paper does not have; see docs/explanation/crowds.md.
 
     Attributes
     ----------
