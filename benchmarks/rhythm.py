@@ -158,7 +158,7 @@ def beat_errors(takes: list[tuple[Motion, Array]], name: str) -> str:
     """
     scores = [beat_score(truth, _BEATS[name](motion)) for motion, truth in takes]
     error = np.mean([score.mean_error for score in scores])
-    within = sum(score.matched for score in scores) / sum(score.known for score in scores)
+    within = sum(score.matched for score in scores) / sum(score.expected for score in scores)
     f_measure = np.mean([score.f_measure for score in scores])
     return (
         f"error {error:.2f} frames of 1/30 s, {100 * within:.0f} % within one, F-measure "

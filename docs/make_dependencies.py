@@ -1,4 +1,6 @@
-"""Write what motionloom depends on: sizes into ``docs/install.md``, licenses into ``licenses.md``.
+"""Write the dependencies of motionloom into ``docs``: sizes and licenses.
+
+Sizes go to ``start/install.md``, licenses to ``reference/licenses.md``.
 
     python docs/make_dependencies.py       in an environment with all extras (``make`` makes one)
 
@@ -166,7 +168,7 @@ def python_tables() -> str:
         lines.append(f"| {name} | {each.specifier} | {', '.join(into)} | {what} |")
     lines += [
         "",
-        "What these need, of those that users install:",
+        "Indirect dependencies that users install:",
         "",
         "| package | license |",
         "|---|---|",
@@ -179,7 +181,7 @@ def python_tables() -> str:
 
 
 def npm_tables() -> str:
-    """Packages inside the studio's page, and those that only build and test it."""
+    """Tables of the packages bundled into the studio's page and of those that build and test it."""
     wanted = json.loads((PAGE_SOURCES / "package.json").read_text(encoding="utf-8"))
     locked = json.loads((PAGE_SOURCES / "package-lock.json").read_text(encoding="utf-8"))[
         "packages"
@@ -216,8 +218,8 @@ def rewritten(page: str, parts: dict[str, str]) -> str:
 
 
 PAGES = {
-    "install.md": {"sizes": size_tables},
-    "licenses.md": {"python": python_tables, "npm": npm_tables},
+    "start/install.md": {"sizes": size_tables},
+    "reference/licenses.md": {"python": python_tables, "npm": npm_tables},
 }
 
 if __name__ == "__main__":

@@ -1,7 +1,7 @@
-"""What captions should find in the built-in corpus and in small procedural motions.
+"""Events that captions should find in the built-in corpus and in small procedural motions.
 
-``python tests/caption_truth.py [docs/words.md]`` prints precision and recall of every predicate,
-and writes them into the page.
+``python tests/caption_truth.py [docs/evidence/captions.md]`` prints the precision and recall of
+every predicate and writes them into the page.
 """
 
 from __future__ import annotations

@@ -213,7 +213,7 @@ def test_a_bone_missing_in_some_frames_is_filled_in(take):
     motion = ml.load(take(amc), unit=1.0)
     angles = np.degrees(rot.angle_between(motion.rotations[:, 2], rot.IDENTITY))
     np.testing.assert_allclose(angles, [0, 20, 40], atol=1e-3)
-    assert motion.repairs == ("bone 'shin' missing in 1 frames, filled in",)
+    assert motion.repairs == ("bone 'shin' was missing in 1 frames and was filled in",)
 
 
 def test_a_bone_that_never_moves_stays_at_rest(take):
@@ -235,13 +235,13 @@ def test_a_skeleton_that_is_ambiguous_must_be_given(take, tmp_path):
     path = take(HEAD + block(1), stem="05_01", skeleton="08")
     take(HEAD + block(1), stem="05_01", skeleton="09")
     with pytest.raises(
-        MotionFormatError, match=r"05_01.asf beside it; found 08.asf, 09.asf.*as skeleton"
+        MotionFormatError, match=r"05_01.asf in the same folder; found 08.asf, 09.asf.*skeleton"
     ):
         ml.load(path)
     assert len(ml.load(path, skeleton=tmp_path / "09.asf")) == 1
-    with pytest.raises(MotionFormatError, match="there is no skeleton"):
+    with pytest.raises(MotionFormatError, match="the skeleton .* does not exist"):
         ml.load(path, skeleton=tmp_path / "10.asf")
-    with pytest.raises(MotionFormatError, match="is a skeleton; read the .amc"):
+    with pytest.raises(MotionFormatError, match="is only a skeleton; read its .amc"):
         ml.load(tmp_path / "09.asf")
 
 
@@ -249,7 +249,7 @@ def test_a_skeleton_that_is_ambiguous_must_be_given(take, tmp_path):
     ("amc", "message"),
     [
         (HEAD, r"amc: the file has no frames"),
-        (HEAD + block(1) + block(1), r"amc:8: frame 1 after frame 1"),
+        (HEAD + block(1) + block(1), r"amc:8: frame 1 follows frame 1"),
         (
             HEAD + block(2) + block(1),
             r"amc:8: frame 1 follows frame 2, but frame numbers must increase",
@@ -257,12 +257,15 @@ def test_a_skeleton_that_is_ambiguous_must_be_given(take, tmp_path):
         (HEAD + block(1) + "tail 1 2\n", r"amc:8: the skeleton has no bone called 'tail'"),
         (HEAD + block(1, thigh=(1, 2)), r"amc:6: bone 'thigh' needs 3 values.*found 2"),
         (HEAD + block(1) + "shin\n", r"amc:8: bone 'shin' needs 2 values, found none"),
-        (HEAD + block(1) + "shin 1 2\n", r"amc:8: bone 'shin' twice in one frame"),
+        (HEAD + block(1) + "shin 1 2\n", r"amc:8: bone 'shin' occurs twice in one frame"),
         (HEAD + block(1) + "foot 1\n", r"amc:8: bone 'foot' needs 0 values.*found 1"),
         (HEAD + block(1).replace("25", "nan"), r"amc:7: expected a number, found 'nan'"),
         (HEAD + block(1).replace("25", "-1.#IND"), r"amc:7: expected a number"),
         (HEAD + block(1).replace("25", "1e30"), r"amc:4: 1e\+30 in bone 'shin'"),
-        (HEAD + "root 1 2 3 4 5 6\n" + block(1), r"amc:4: a bone line before the first frame"),
+        (
+            HEAD + "root 1 2 3 4 5 6\n" + block(1),
+            r"amc:4: a line for a bone comes before the first frame",
+        ),
         (HEAD + block(1) + "1.5\nroot 1 2 3 4 5 6\n", r"amc:8: expected a frame number"),
         (HEAD + "1\nthigh 1 2 3\n", r"amc: no frame has a line for the root"),
     ],
@@ -331,7 +334,9 @@ def test_wrong_options_are_named(take):
         ml.load(path, fps=0)
     with pytest.raises(InvalidInput, match="max_gap must be zero or more"):
         ml.load(path, format=FormatOptions(max_gap=-1))
-    with pytest.raises(InvalidInput, match="Acclaim takes no option 'tpose'; it takes skeleton"):
+    with pytest.raises(
+        InvalidInput, match="Acclaim has no option 'tpose'; its options are skeleton"
+    ):
         ml.load(path, format=FormatOptions(tpose=True))
 
 

@@ -123,7 +123,7 @@ def test_without_trans_the_figure_stays(file):
     del content["trans"]
     motion = ml.load(file(**content))
     assert motion.repairs == ("the file has no trans; the figure stays in place",)
-    with pytest.raises(MotionFormatError, match="strict reading: there is no trans"):
+    with pytest.raises(MotionFormatError, match="strict reading: the file has no trans"):
         ml.load(file(**content), strict=True)
 
 
@@ -151,7 +151,9 @@ def test_says_what_is_wrong(file, change, message):
 
 
 def test_a_shape_file_is_no_motion(file):
-    with pytest.raises(MotionFormatError, match="not a motion; the file holds betas, gender"):
+    with pytest.raises(
+        MotionFormatError, match="not a motion: the file has no poses, only betas, gender"
+    ):
         ml.load(file(betas=np.zeros(16), gender=np.array("male")))
 
 

@@ -118,7 +118,7 @@ def test_a_given_unit_overrules_the_inferred_one(write):
 
 def test_a_giant_is_read_with_a_warning(write):
     text = person(standing(3)).replace("0 -42 0", "0 -142 0")
-    assert any("no usual unit" in w for w in ml.load(write(text)).origin.warnings)
+    assert any("no common unit" in w for w in ml.load(write(text)).origin.warnings)
 
 
 @pytest.mark.parametrize("meters", [0.85, 0.95, 1.05, 1.3])
@@ -126,7 +126,7 @@ def test_a_child_in_centimeters_is_no_giant_in_inches(write, meters):
     grown = ml.load(write(person(standing(3)))).skeleton
     child = infer_unit(grown.scaled(100.0 * meters / body_height(grown)))
     assert child.meters == UNITS["cm"]
-    assert "no usual unit" in child.warning
+    assert "no common unit" in child.warning
 
 
 def test_something_that_is_no_person_gets_a_guessed_unit_and_says_so(write):
@@ -149,7 +149,7 @@ Frame Time: 0.04
     cart = ml.load(write(text))
     assert cart.origin.unit_m == 0.01
     assert cart.fps == 25.0
-    assert any("unit guessed as cm" in warning for warning in cart.origin.warnings)
+    assert any("unit cm was guessed" in warning for warning in cart.origin.warnings)
 
 
 def test_a_tpose_in_front_becomes_the_rest_pose(write):
@@ -290,7 +290,9 @@ def test_strict_reading_refuses_what_is_repaired(write):
 
 
 def test_unknown_suffixes_and_folders_are_refused(tmp_path):
-    with pytest.raises(MotionFormatError, match=r"x.doc: unknown suffix '.doc'; one of .*\.bvh"):
+    with pytest.raises(
+        MotionFormatError, match=r"x.doc: unknown suffix '.doc'; expected one of .*\.bvh"
+    ):
         ml.load(tmp_path / "x.doc")
     (tmp_path / "y.bvh").mkdir()
     with pytest.raises(MotionFormatError, match="y.bvh: expected a file; found a folder"):

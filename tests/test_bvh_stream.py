@@ -41,7 +41,7 @@ def test_says_what_cannot_be_written(tmp_path):
     spoiled = np.array(walk.root)
     spoiled[3] = np.nan
     with (
-        pytest.raises(InvalidInput, match="frames from 0 on hold NaN"),
+        pytest.raises(InvalidInput, match="frames starting at 0 contain NaN"),
         bvh_stream(tmp_path / "walk.bvh", walk.skeleton, frames=len(walk), fps=30) as out,
     ):
         out.write(walk.rotations, spoiled)

@@ -76,7 +76,7 @@ def test_wrong_words_are_one_line(place, tmp_path):
     wrong = run("beats", f"{lib}:groove_0", "-o", tmp_path / "b.txt")
     assert "the suffix must be one of .png" in str(wrong.exception)
     wrong = run("movements", lib, "--takes", "sit")
-    assert "no take has a rhythm to cut it by" in str(wrong.exception)
+    assert "no take has a rhythm" in str(wrong.exception)
     wrong = run("movements", lib, "--label", "groove", "--meter", 99)
     assert "a movement of 99 beats needs 100 beats" in str(wrong.exception)
     assert not list(tmp_path.iterdir())

@@ -85,7 +85,7 @@ def test_unit_and_axis_are_the_given_ones(takes, tmp_path):
     walk = ml.load(tmp_path / "walk.bvh")
     assert walk.origin.unit_m == pytest.approx(0.0254)
     assert walk.origin.up == "z"
-    with pytest.raises(InvalidInput, match=r"--unit: \.glb files leave no choice of unit"):
+    with pytest.raises(InvalidInput, match=r"--unit: \.glb files have a fixed unit"):
         run(takes / "walk.bvh", tmp_path / "walk.glb", "--unit", "cm")
 
 
@@ -112,7 +112,7 @@ def test_says_how_well_the_target_keeps_its_shape(takes, tmp_path):
     done = run(takes / "walk.bvh", tmp_path / "out.bvh", "--onto", rig)
     assert "quality: within limits: slide" in done.stderr
     assert ", shoulders 100 %, hips 100 %, limbs " in done.stderr
-    assert "warning: the target's rest pose does not tell how it holds its feet" in done.stderr
+    assert "warning: the target's rest pose does not show how it holds its feet" in done.stderr
     done = run(takes, tmp_path / "both", "--onto", rig, "--json")
     facts = json.loads(done.stdout)
     assert sorted(facts["quality"]) == sorted(facts["files"])
@@ -167,7 +167,7 @@ def test_a_single_bad_file_leaves_nothing_behind(tmp_path):
         (["TAKES", "OUT", "--to", "blend"], "--to must be one of bvh, .*got 'blend'"),
         (["TAKES", "OUT", "--to", "amc"], "--to must be one of"),
         (["TAKES", "OUT", "--preset", "poser"], "preset must be one of blender"),
-        (["TAKES", "OUT", "--to", "glb", "--up", "z"], "leave no choice of up"),
+        (["TAKES", "OUT", "--to", "glb", "--up", "z"], "have a fixed up"),
         (["TAKES/walk.bvh", "TAKES/walk.bvh"], "would overwrite an input file"),
         (["TAKES", "TAKES", "OUT"], "would both be written to"),
         (["EMPTY", "OUT"], "no motion files"),

@@ -45,7 +45,7 @@ def test_warnings_in_json_say_what_to_give(tmp_path):
     )
     for command in ("info", "doctor"):
         told = json.loads(run(command, path, "--json").stdout)["warnings"]
-        assert any("Give unit to change it" in text for text in told), told
+        assert any("Set unit to change it" in text for text in told), told
 
 
 def test_points_without_labels_name_the_option_that_reads_them(tmp_path):
@@ -87,7 +87,7 @@ def test_what_an_import_leaves_out_is_told(tmp_path):
     walk.save(takes / "walk.bvh")
     (takes / "c.BLEND").write_bytes(b"")
     told = run("import", tmp_path / "a.loom", takes).stderr
-    assert "skipped  2 .c3d files: markers without a skeleton; make motions of them" in told
+    assert "skipped  2 .c3d files: markers without a skeleton; convert them to motions" in told
     assert "skipped  1 .blend file: no reader; convert to GLB" in told
     facts = json.loads(run("import", tmp_path / "a.loom", takes, "--json").stdout)
     assert facts["left_out"] == {".c3d": 2, ".blend": 1}
@@ -144,7 +144,7 @@ def test_the_output_of_a_conversion_may_be_an_option(tmp_path):
     assert ml.load(tmp_path / "walk.glb").fps == 30.0
     markers = ml.demo.clip("walk").save(tmp_path / "walk.c3d")
     told = run("convert", markers, tmp_path / "no.bvh", code=2).stderr
-    assert "motionloom reconstruct makes a motion of them" in told
+    assert "motionloom reconstruct turns markers into a motion" in told
 
 
 def test_names_that_are_labels_or_folders_are_told(tmp_path):

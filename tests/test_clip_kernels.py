@@ -87,7 +87,7 @@ def test_every_joint_has_a_parent_before_it_and_arms_outweigh_fingers():
 
 
 def test_missing_joints_have_no_curve_and_unknown_ones_are_named():
-    with pytest.raises(InvalidInput, match="no curve is called 'tail'; there are hips, spine"):
+    with pytest.raises(InvalidInput, match="no curve is called 'tail'; the curves are hips, spine"):
         rotation_curves(ml.demo.clip("walk"), ("tail",))
     with pytest.raises(InvalidInput, match=r"angles must have shape \(T, 3\)"):
         unwrapped([1.0, 2.0])
@@ -204,7 +204,7 @@ def test_signatures_that_cannot_be_compared_are_reported(arguments, message):
     ("costs", "message"),
     [
         ([[1.0]], r"costs must have shape \(2, 1\)"),
-        ([[1.0], [-1.0]], "costs must be finite and not"),
+        ([[1.0], [-1.0]], "costs must be finite and non"),
     ],
 )
 def test_costs_that_cannot_be_transported_are_reported(costs, message):
@@ -294,7 +294,10 @@ def test_offsets_are_added_to_the_distances(rng, k):
             lambda: scaling_nearest([[0.0]], [[0.0]], [0, 2], k=1),
             "starts must rise from 0 to the 1 ",
         ),
-        (lambda: scaling_nearest([[0.0]], [[0.0]], [0, 0, 1], k=1), "a row or more for each clip"),
+        (
+            lambda: scaling_nearest([[0.0]], [[0.0]], [0, 0, 1], k=1),
+            "with at least one row per clip",
+        ),
         (lambda: even_rows([[0.0]], 0), "count must be at least 1; got 0"),
         (lambda: even_rows([], 3), r"rows must have shape \(T, ...\)"),
     ],

@@ -385,7 +385,7 @@ def test_every_option_of_a_measure_can_be_set(lib, method, options):
     ("weights", "message"),
     [
         ("heavy", "joint_weights must be importance, equal or JOINT=WEIGHT"),
-        ("left_ear=1", "no curve is called 'left_ear'; there are hips"),
+        ("left_ear=1", "no curve is called 'left_ear'; the curves are hips"),
         ("left_hand=much", "the weight of left_hand must be a number; got 'much'"),
         ({"left_hand": -1.0}, "joint_weights must not be negative"),
         (dict.fromkeys(CURVE_JOINTS, 0.0), "not all zero"),
@@ -483,9 +483,9 @@ def test_missing_values_are_refused_in_a_query_and_passed_over_in_a_library(tmp_
 
 
 def test_a_wrong_name_is_answered_with_those_there_are(lib):
-    with pytest.raises(InvalidInput, match="no clip measure is called 'emdd'; there are stat"):
+    with pytest.raises(InvalidInput, match="unknown clip measure 'emdd'; choose one of stat"):
         clip_measure("emdd")
     with pytest.raises(InvalidInput, match="method must be one of .*dtw-clip, emd"):
         lib.search("walk_p0", method="emdd")
-    with pytest.raises(InvalidInput, match="leave no motion"):
+    with pytest.raises(InvalidInput, match="select no motions"):
         lib.search("walk_p0", method="emd", only="walk_p0", exclude="walk_p0")

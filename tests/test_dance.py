@@ -173,7 +173,7 @@ def test_a_running_clock_changes_its_tempo_smoothly_and_is_read_in_order():
     steps = np.diff(np.concatenate([first, then])) * 30.0 * 60.0
     assert steps[0] == pytest.approx(100.0) and steps[-1] == pytest.approx(150.0, abs=0.1)
     assert np.abs(np.diff(steps)).max() < 15.0
-    with pytest.raises(InvalidInput, match="consecutive; 150 is next"):
+    with pytest.raises(InvalidInput, match="consecutive; expected 150"):
         clock.beats_at(7, 1, 30.0)
 
 
@@ -261,7 +261,9 @@ def test_the_kind_of_dance_chooses_among_kept_choreographies(lib, tmp_path):
         done = run("dance", lib.path, tune, "-o", tmp_path / "d.bvh", "--kind", kind)
         assert done.exit_code == 0 and f"movements of {meter} beats" in done.output
     done = run("dance", lib.path, tune, "-o", tmp_path / "d.bvh", "--kind", "tango")
-    assert "no choreography for tango; there are: groove (4 beats), waltz" in str(done.exception)
+    assert "no choreography for tango; available choreographies: groove (4 beats), waltz" in str(
+        done.exception
+    )
     done = run("dance", lib.path, tune, "-o", tmp_path / "d.bvh", "--kind", "a", "--label", "b")
     assert "cannot be combined with --takes, --label or --graph" in str(done.exception)
 

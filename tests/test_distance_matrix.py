@@ -79,7 +79,7 @@ def test_memory_can_be_used_again(clips):
     room = np.full((20, 30), np.inf)
     assert matrix.block(slice(0, 20), slice(0, 30), out=room) is room
     assert np.array_equal(room, matrix.block(slice(0, 20), slice(0, 30)))
-    with pytest.raises(InvalidInput, match=r"out must hold float64 of shape \(20, 31\)"):
+    with pytest.raises(InvalidInput, match=r"out must be float64 with shape \(20, 31\)"):
         matrix.block(slice(0, 20), slice(0, 31), out=room)
 
 
@@ -124,7 +124,7 @@ def test_says_what_is_wrong(clips):
         DistanceMatrix(prepared_frames(walk), [prepared_frames(kick)], tile=0)
     with pytest.raises(InvalidInput, match="one distance, at one rate; got pc11 and e15"):
         DistanceMatrix(prepared_frames(walk), [prepared_frames(kick, "e15")])
-    with pytest.raises(InvalidInput, match=r"where must hold uint8 of shape \(2, 3\); got bool"):
+    with pytest.raises(InvalidInput, match=r"where must be uint8 with shape \(2, 3\); got bool"):
         matrix = DistanceMatrix(prepared_frames(walk[:4]), [prepared_frames(kick[:5])])
         matrix.sampled(2, where=np.ones((2, 3), bool))
     with pytest.raises(InvalidInput, match="steps of 1 and 2 frames"):

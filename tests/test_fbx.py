@@ -127,9 +127,9 @@ def test_euler_angles_go_on_where_they_wrap(rng):
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"up": "x"}, "up of an FBX file must be y or z; got 'x'"),
+        ({"up": "x"}, "up axis of an FBX file must be y or z; got 'x'"),
         ({"takes": [WALK.resample(60)]}, "must share one rate; got .30.0, 60.0."),
-        ({"takes": [ml.demo.clip("walk", performer=2)]}, "'walk_p2' has another skeleton"),
+        ({"takes": [ml.demo.clip("walk", performer=2)]}, "'walk_p2' has a different skeleton"),
         ({"takes": [WALK[:0]]}, "each at least one frame"),
     ],
 )
@@ -140,7 +140,7 @@ def test_says_what_cannot_be_written(tmp_path, options, message):
 
 
 def test_several_takes_are_of_one_character(tmp_path):
-    with pytest.raises(InvalidInput, match="several takes are written of one character"):
+    with pytest.raises(InvalidInput, match="several takes can only be written for one character"):
         fbx.write(Scene([WALK, WALK], names=["a", "b"]), tmp_path / "a.fbx", takes=[WALK])
 
 
@@ -165,12 +165,12 @@ def test_comes_back_with_rest_pose_takes_and_end_sites(tmp_path, rng, monkeypatc
     assert (again.fps, len(again), again.origin.up, again.origin.unit_m) == (30.0, 40, "y", 0.01)
     assert np.abs(again.positions(end_sites=True) - motion.positions(end_sites=True)).max() < 1e-5
     assert rot.angle_between(again.skeleton.rest, rest).max() < 1e-5
-    assert "one of 2 takes, 'walk_p0', is read; the others are other" in again.origin.warnings[0]
+    assert "one of 2 takes, 'walk_p0', was read; the others are other" in again.origin.warnings[0]
     other = ml.load(tmp_path / "a.fbx", animation="other")
     assert (len(other), other.name) == (7, "other")
-    with pytest.raises(MotionFormatError, match="no animation 'jump'; there is walk_p0, other"):
+    with pytest.raises(MotionFormatError, match="no animation 'jump'; the file has walk_p0, other"):
         ml.load(tmp_path / "a.fbx", animation="jump")
-    with pytest.raises(MotionFormatError, match="no skeleton is called 'Bob'; there is Hips"):
+    with pytest.raises(MotionFormatError, match="no skeleton is called 'Bob'; the file has Hips"):
         ml.load(tmp_path / "a.fbx", skeleton="Bob")
     monkeypatch.setenv("MOTIONLOOM_READ_SECONDS", "0")
     with pytest.raises(InvalidInput, match="READ_SECONDS must be a positive number; got 0"):
@@ -256,7 +256,9 @@ def test_a_crash_of_the_library_is_reported(tmp_path, monkeypatch):
     path = WALK.save(tmp_path / "a.fbx", mesh="none")
     (tmp_path / "crash.py").write_text("import os\nos.abort()\n")
     monkeypatch.setattr(reader.script, "__file__", str(tmp_path / "crash.py"))
-    with pytest.raises(MotionFormatError, match="ufbx crashed on this file .exit code -6.: it is"):
+    with pytest.raises(
+        MotionFormatError, match="ufbx crashed on this file .exit code -6.; the file is"
+    ):
         ml.load(path)
 
 

@@ -273,7 +273,7 @@ def test_a_set_may_bring_numbers_of_its_own(kick):
     assert rows.shape == (len(kick), 3)
     np.testing.assert_allclose(rows[:, 1], kick.role_positions(["hips"])[:, 0, 1])
     wrong = replace(height, size=2)
-    with pytest.raises(InvalidInput, match=r"frame_rows must give shape \(\d+, 2\); got"):
+    with pytest.raises(InvalidInput, match=r"frame_rows must return shape \(\d+, 2\); got"):
         frame_features(kick, wrong)
 
 
@@ -294,7 +294,7 @@ def test_scale_free_needs_legs(kick):
     ("call", "message"),
     [
         (lambda m: frame_features(m, "e16"), "no feature set is called 'e16'; did you mean e15"),
-        (lambda m: frame_features(m, "zzz"), "known are e15, e30"),
+        (lambda m: frame_features(m, "zzz"), "available: e15, e30"),
         (lambda m: frame_features(m, "pca8"), r"needs principal components.*lib.features\('pca8'"),
         (lambda m: frame_features(m, "e15", normalize="half"), "normalize must be one of heading"),
         (lambda m: FeatureSet("a b", ("head",)), "letters, digits, - and _; got 'a b'"),

@@ -182,11 +182,11 @@ def test_unknown_options_are_named(tmp_path, suffix):
     settings, writing = LoadMarkersSettings if markers else LoadSettings, SaveSettings
     every_format = {"keep_carrier", "format"}  # the format at hand names its own
     for name in set(described(settings)) - _options(module.read) - every_format:
-        with pytest.raises(InvalidInput, match=f"reading {form.name} takes no option '{name}'"):
+        with pytest.raises(InvalidInput, match=f"reading {form.name} has no option '{name}'"):
             load(tmp_path / f"a{suffix}", **{name: _other(settings, name)})
     for kind in form.writes:
         for name in set(described(writing)) - _options(module.write):
-            with pytest.raises(InvalidInput, match=f"writing {form.name} takes no option '{name}'"):
+            with pytest.raises(InvalidInput, match=f"writing {form.name} has no option '{name}'"):
                 ml.save(example(kind), tmp_path / f"a{suffix}", **{name: _other(writing, name)})
     assert not list(tmp_path.iterdir())
 
@@ -212,10 +212,12 @@ def test_a_motion_and_markers_are_read_by_their_own_function(tmp_path, suffix):
     path = tmp_path / f"a{suffix}"
     path.write_bytes(b"")
     if FORMATS[suffix].reads == "motion":
-        with pytest.raises(MotionFormatError, match="holds a motion, .* read it with load$"):
+        with pytest.raises(MotionFormatError, match="contains a motion, .* read it with load$"):
             ml.load_markers(path)
     else:
-        with pytest.raises(MotionFormatError, match="holds markers .* read it with load_markers$"):
+        with pytest.raises(
+            MotionFormatError, match="contains markers .* read it with load_markers$"
+        ):
             ml.load(path)
 
 

@@ -390,7 +390,10 @@ FOUR = np.zeros((1, 4, 3))
         (lambda: point_cloud_distances(FOUR, FOUR, weights=[1, -1, 1, 1]), "non-negative"),
         (lambda: PointCloud("even", samples=4), "samples must be odd and positive; got 4"),
         (lambda: PointCloud("still", step_seconds=0.0), "step_seconds must be positive"),
-        (lambda: TransitionCost("none", {}), "weights must be positive, one or more"),
+        (
+            lambda: TransitionCost("none", {}),
+            "weights must contain at least one joint, all positive",
+        ),
         (lambda: frame_distance("pc12"), "no distance is called 'pc12'; did you mean pc1"),
         (lambda: frame_distance(3), "must be a name or have name, unit, prepare and matrix; got 3"),
         (lambda: register_distance(EulerDistance(name="e15")), "another distance called 'e15'"),

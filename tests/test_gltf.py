@@ -83,7 +83,7 @@ def test_several_characters_in_one_file(tmp_path, rng):
     gltf.write([anna, bob], tmp_path / "both.glb")
     first = ml.load(tmp_path / "both.glb")
     assert apart(first, anna) < 1e-5
-    assert "the first of 2 skins, 'Anna', is read; the others are Bob" in first.origin.warnings[0]
+    assert "the first of 2 skins, 'Anna', was read; the others are Bob" in first.origin.warnings[0]
     for which in ("Bob", 1):
         second = ml.load(tmp_path / "both.glb", skeleton=which)
         assert (second.name, second.fps, len(second)) == ("Bob", 30.0, 20)

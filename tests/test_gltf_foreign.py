@@ -144,7 +144,7 @@ def test_without_an_animation_there_is_the_rest_pose(tmp_path):
 def test_a_giant_is_doubted(tmp_path, rng):
     big = random_motion(rng, skeleton=SKELETON.scaled(100.0))
     path = big.save(tmp_path / "a.glb")
-    assert "m tall; if that is wrong, give its unit" in ml.load(path).origin.warnings[0]
+    assert "m tall; if that is wrong, set its unit" in ml.load(path).origin.warnings[0]
     assert not ml.load(path, unit="cm").origin.warnings
 
 
@@ -163,9 +163,9 @@ def test_buffers_lie_beside_the_file_and_nowhere_else(tmp_path):
 
     assert len(ml.load(with_uri("data%20file.bin"))) == 31
     for uri in ("../out.bin", "missing.bin", str(tmp_path / "out.bin"), "."):
-        with pytest.raises(MotionFormatError, match="buffer 0 should be in .* beside the file"):
+        with pytest.raises(MotionFormatError, match="buffer 0 should be in .* in the same folder"):
             ml.load(with_uri(uri))
-    with pytest.raises(MotionFormatError, match="only files beside this one are read"):
+    with pytest.raises(MotionFormatError, match="only files in the same folder are read"):
         ml.load(with_uri("https://example.org/a.bin"))
     with pytest.raises(MotionFormatError, match="buffer 0 is not valid base64"):
         ml.load(with_uri("data:;base64,???"))

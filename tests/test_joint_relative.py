@@ -267,5 +267,5 @@ def test_says_what_learning_needs(walk):
         learn_weights(two, [True, False], method="magic")
     with pytest.raises(InvalidInput, match="no weight is positive"):
         learn_weights([(walk[0], walk[9]), (walk[3], walk[3])], [True, False])
-    with pytest.raises(InvalidInput, match="no pair of joints is there in all poses"):
+    with pytest.raises(InvalidInput, match="no pair of joints exists in all poses"):
         learn_weights(two, [True, False], pairs=[("tail", "hips")])

@@ -161,7 +161,7 @@ def test_motions_of_a_single_frame_are_left_out_by_name(library):
     library.add_motion(library[library.names[0]][:1], name="still")
     report = library.webs.build(workers=1)
     assert report.motions == 3
-    assert report.left_out == {"still": "it has a single frame, and a web needs two"}
+    assert report.left_out == {"still": "it has only one frame, and a web needs two"}
 
 
 def test_motions_without_the_joints_are_left_out(library):
@@ -170,7 +170,7 @@ def test_motions_without_the_joints_are_left_out(library):
     library.add_motion(ml.Motion(skeleton, still, np.zeros((40, 3)), fps=30), name="stick")
     report = WebStore(library.store).build(workers=1)
     assert report.motions == 3 and list(report.left_out) == ["stick"]
-    with pytest.raises(RoleError, match="no motion has all that pc11 needs; stick"):
+    with pytest.raises(RoleError, match="no motion has all joints that pc11 needs; stick"):
         WebStore(library.store).build(only=["stick"])
 
 
@@ -179,7 +179,9 @@ def test_damage_and_emptiness_are_reported(library, tmp_path):
     store.build(workers=1)
     for path in store.folder.glob("*.web"):
         path.write_bytes(path.read_bytes()[:-4])
-    with pytest.raises(LibraryError, match=r"\.web: damaged web: .*; remove it and build again"):
+    with pytest.raises(
+        LibraryError, match=r"\.web: damaged web: .*; remove it and rebuild the web"
+    ):
         WebStore(library.store).web("walk", "walk")
     with pytest.raises(LibraryError, match="the library is empty"):
         WebStore(ml.Library.create(tmp_path / "none.loom").store).build()

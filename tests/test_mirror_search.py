@@ -85,8 +85,8 @@ def test_the_command_prints_and_draws_the_side(lib, tmp_path):
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"tiers": "all"}, r"mirror works without query expansion \(tiers 1\) only"),
-        ({"method": "web"}, "mirror needs a method that searches motions from outside"),
+        ({"tiers": "all"}, r"mirror requires a search without query expansion \(tiers 1\)"),
+        ({"method": "web"}, "mirror needs a method that can search motions from outside"),
     ],
 )
 def test_what_cannot_be_mirrored_is_refused(lib, options, message):

@@ -312,7 +312,7 @@ def test_one_standing_pose_is_refused(walks):
     with pytest.raises(InvalidInput, match="needs takes that walk or run; the take stays in place"):
         matching_database([still], MatchingSettings())
     with pytest.raises(
-        InvalidInput, match="needs takes of at least 0.7 s; the longest of 1 has 0.07"
+        InvalidInput, match="needs takes of at least 0.7 s; the longest of 1 lasts 0.07"
     ):
         matching_database([still[:2]], MatchingSettings())
     with pytest.raises(InvalidInput, match="at least one motion; none are selected"):
@@ -321,7 +321,7 @@ def test_one_standing_pose_is_refused(walks):
 
 def test_takes_without_locomotion_are_refused():
     reach = ml.demo.clip("reach_front_high_right_p0")
-    with pytest.raises(InvalidInput, match=r"the take stays in place \(no more than 0\.\d+ m"):
+    with pytest.raises(InvalidInput, match=r"the take stays in place \(at most 0\.\d+ m"):
         matching_database([reach], MatchingSettings())
 
 
@@ -344,7 +344,7 @@ def test_one_line_says_what_is_wrong_with_a_library(lib, walks):
         ("box", "box: motion matching needs the roles"),
         ("still", "needs takes that walk or run; the take stays in place"),
         ("still,reach", "needs takes that walk or run; all 2 takes stay in place"),
-        ("tiny", "needs takes of at least 0.7 s; the longest of 1 has 0.17 s"),
+        ("tiny", "needs takes of at least 0.7 s; the longest of 1 lasts 0.17 s"),
     ):
         done = ran("match", str(lib.path), "build", "--only", names)
         assert done.returncode == 2 and said in done.stderr
@@ -412,7 +412,7 @@ def test_a_damaged_database_is_refused_before_it_is_used(database, tmp_path):
     opened = open_database(tmp_path, MatchingSettings())
     assert opened.ranges == database.ranges
     np.save(tmp_path / "features.npy", np.zeros((5, 27), np.float32))
-    with pytest.raises(LibraryError, match=r"features: expected float32 of \(\d+, 27\), found"):
+    with pytest.raises(LibraryError, match=r"features: expected float32 of \(\d+, 27\), got"):
         open_database(tmp_path, MatchingSettings())
     about = json.loads((tmp_path / "about.json").read_text())
     about["ranges"][0][2] += 7
@@ -427,10 +427,10 @@ def test_a_damaged_database_is_refused_before_it_is_used(database, tmp_path):
         ("fps", 1e30, "1e\\+30 frames per second"),
         ("fps", 0, "0 frames per second"),
         ("acceleration", -1, "-1 m/s"),
-        ("ranges", [["a", 0, "x", False]], "a range of 'a', 0, 'x'"),
+        ("ranges", [["a", 0, "x", False]], "invalid range 'a', 0, 'x'"),
         ("ranges", [], "index out of range"),
         ("ranges", 3, "not iterable"),
-        ("labels", {"walk": [[0, 1 << 40]]}, "a label of the frames 0 to"),
+        ("labels", {"walk": [[0, 1 << 40]]}, "a label has frames 0 to"),
         ("labels", [1], "has no attribute"),
         ("skipped", 7, "has no attribute"),
     ],
@@ -446,11 +446,11 @@ def test_a_description_that_cannot_be_is_refused(database, tmp_path, key, value,
 @pytest.mark.parametrize(
     ("name", "value", "message"),
     [
-        ("root", np.nan, "root: expected numbers to 1e[+]06"),
-        ("root", 1e35, "root: expected numbers to 1e[+]06"),
-        ("rotations", np.inf, "rotations: expected numbers to 2"),
-        ("places", np.nan, "places: expected numbers to"),
-        ("features", 0.0, "features: expected directions of length 1"),
+        ("root", np.nan, "root: expected numbers up to 1e[+]06"),
+        ("root", 1e35, "root: expected numbers up to 1e[+]06"),
+        ("rotations", np.inf, "rotations: expected numbers up to 2"),
+        ("places", np.nan, "places: expected numbers up to"),
+        ("features", 0.0, "features: directions must have length 1"),
     ],
 )
 def test_numbers_that_no_kernel_can_use_are_refused(database, tmp_path, name, value, message):
@@ -553,7 +553,7 @@ def test_gaps_that_cannot_be_filled_are_refused(database, walks):
     known = np.ones(len(truth), bool)
     with pytest.raises(InvalidInput, match="one flag per frame"):
         database.fill_gaps(truth, known[1:])
-    with pytest.raises(InvalidInput, match="the rate of the database, 30 fps; got 60"):
+    with pytest.raises(InvalidInput, match="the frame rate of the database, 30 fps; got 60"):
         database.fill_gaps(truth.resample(60), np.ones(2 * len(truth) - 1, bool))
     known[-1] = False
     with pytest.raises(InvalidInput, match="the first and the last frame must be known"):

@@ -132,14 +132,14 @@ def test_the_body_is_sent_when_it_is_asked_for():
     view._answer(view, {"kind": "else"}, [])
     mesh = messages.unpack(sent[0][1][0])[1]
     assert len(mesh["vertices"]) == len(mesh["weights"]) > 1000
-    assert "not known" in sent[1][0]["error"] and len(sent) == 2
+    assert "unknown skeleton" in sent[1][0]["error"] and len(sent) == 2
 
 
 def test_what_cannot_be_shown_is_named(kicks):
     hits = kicks.search("walk_p0:10-40", max=2)
     with pytest.raises(InvalidInput, match=r"pass it as ml.view\(matches, library=lib\)"):
         ml.view(hits)
-    with pytest.raises(InvalidInput, match="there is no match of 'walk_p0:10-40' to show"):
+    with pytest.raises(InvalidInput, match="there are no matches of 'walk_p0:10-40' to show"):
         ml.view(hits[:0], library=kicks)
     with pytest.raises(InvalidInput, match="a ParametricMotion; got int"):
         ml.view(7)
@@ -151,7 +151,7 @@ def test_what_cannot_be_shown_is_named(kicks):
 
 def test_a_motion_too_long_for_a_cell_is_refused(monkeypatch):
     monkeypatch.setattr(notebook, "_MAX_NUMBERS", 1000)
-    with pytest.raises(InvalidInput, match=r"5 s are too long for a cell; show a part: ml.view"):
+    with pytest.raises(InvalidInput, match="5 s are too long for a cell; show a part, such as"):
         ml.view(ml.demo.clip("walk"))
 
 

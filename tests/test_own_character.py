@@ -158,10 +158,10 @@ def test_on_the_command_line(hero, tmp_path):
     for options, message in (
         (
             ["--character", path, "--preset", "unreal"],
-            "a character keeps its own joints; leave out",
+            "a character keeps its own joints and cannot",
         ),
         (["--character", path, "--onto", take], "give --onto or --character, not both"),
-        (["--character", take], "a character must be one of .glb, .gltf, .fbx"),
+        (["--character", take], "the suffix of a character file must be one of .glb, .gltf, .fbx"),
     ):
         done = ran("convert", take, tmp_path / "no.glb", *options)
         assert (done.returncode, message in done.stderr) == (2, True), done.stderr
@@ -175,7 +175,7 @@ def test_says_what_is_wrong(hero, tmp_path):
         moved,
         skeleton=replace(moved.skeleton, names=("Pelvis", *moved.skeleton.names[1:])),
     )
-    with pytest.raises(InvalidInput, match="joints that the character .* has not: Pelvis"):
+    with pytest.raises(InvalidInput, match="joints that the character .* lacks: Pelvis"):
         other.save(tmp_path / "out.glb")
     assert moved.retarget(WALK.skeleton).origin.character is None
     moved.save(tmp_path / "bones.glb", mesh="sticks")  # without the character
@@ -188,7 +188,7 @@ def test_says_what_is_wrong(hero, tmp_path):
     document.pop("skins")
     bare.write_text(json.dumps(document))
     with pytest.raises(
-        MotionFormatError, match="a character needs a skinned mesh; there is no skin"
+        MotionFormatError, match="a character needs a skinned mesh, but the file has no skin"
     ):
         WALK.retarget(bare).save(tmp_path / "out.glb")
     bare = WALK[:2].save(tmp_path / "bare.glb", mesh="none")
@@ -200,13 +200,16 @@ def test_converted_in_python(hero):
     path = hero(".glb")
     moved = convert(WALK, character=str(path), fps=60)
     assert (moved.origin.character, moved.fps) == (str(path), 60.0)
-    with pytest.raises(InvalidInput, match="a skeleton or a character to retarget onto, not both"):
+    with pytest.raises(
+        InvalidInput, match="retarget onto either a skeleton or a character, not both"
+    ):
         convert(WALK, character=str(path), onto=WALK)
 
 
 def test_a_character_of_another_kind_is_refused():
     with pytest.raises(
-        InvalidInput, match="a character must be one of .glb, .gltf, .fbx; got a.bvh"
+        InvalidInput,
+        match="the suffix of a character file must be one of .glb, .gltf, .fbx; got a.bvh",
     ):
         load_character(Path("a.bvh"))
 
@@ -220,7 +223,7 @@ def test_files_beside_a_character_have_a_limit(hero, tmp_path):
     images = [{"uri": "large.png"}]
     path.write_bytes(glb_bytes({**file.document, "images": images}, file.binary))
     worn = WALK.retarget(path)
-    with pytest.raises(MotionFormatError, match="files beside it have more than 1024 MB"):
+    with pytest.raises(MotionFormatError, match="files it refers to exceed 1024 MB"):
         worn.save(tmp_path / "out.glb")
 
 

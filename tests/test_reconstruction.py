@@ -615,7 +615,7 @@ def test_the_take_itself_and_what_repeats_it_are_left_out(lib, tmp_path):
     assert repeats(library.store, library["A_walk"]) == ("A_walk", "B_again")
     error = evaluate_reconstruction(library.store, "A_walk")
     assert error.left_out == ("A_walk", "B_again")
-    with pytest.raises(InvalidInput, match="leave no motion"):
+    with pytest.raises(InvalidInput, match="select no motions"):
         library.remove("B_again")
         evaluate_reconstruction(library.store, "A_walk", ReconstructionTest(without_subject=True))
 

@@ -92,7 +92,7 @@ def test_says_what_is_wrong(lib):
         with pytest.raises(InvalidInput, match=message):
             lib.beats.edit("groove", times=times)
     lib.artifacts.save(KIND, "given", {"takes": {"groove": {"times": [3.0, 1.0]}}})
-    with pytest.raises(LibraryError, match="kept beats of groove are damaged"):
+    with pytest.raises(LibraryError, match="the saved beats of groove are damaged"):
         lib.beats["groove"]
 
 

@@ -153,7 +153,9 @@ def test_large_answers_are_refused(client, library, monkeypatch):
     monkeypatch.setattr("motionloom.studio.routes.stage.armatures._MAX_ROTATIONS", 21 * 29)
     request = {"subject": SEGMENT, "skeleton": armature(library["walk"].skeleton)}
     answer = client.post("/api/subjects/retarget", json=request)
-    assert "at most 29 frames are brought to an armature of 21 joints" in answer.json()["error"]
+    assert (
+        "at most 29 frames can be retargeted to an armature of 21 joints" in answer.json()["error"]
+    )
 
 
 def test_a_parametric_motion_is_aimed_on_an_armature(client, library):
@@ -183,4 +185,4 @@ def test_a_parametric_motion_is_aimed_on_an_armature(client, library):
         "/api/subjects/retarget",
         json={**request, "subject": {**subject, "name": "turning"}, "aim": [0.0, 1.0, 0.0]},
     )
-    assert "turning cannot be aimed: it is parametrized by turn;" in answer.json()["error"]
+    assert "turning cannot be aimed, because it is parametrized by turn;" in answer.json()["error"]

@@ -139,7 +139,7 @@ def test_a_stream_is_shown_on_the_character(client, hero):
     head, _ = messages.unpack(
         live.answer(window, json.dumps({"kind": "graph/start", "character": 3}))
     )
-    assert "character must be the id of one; got 3" in head["error"]
+    assert "character must be the id of a character; got 3" in head["error"]
 
 
 @pytest.fixture(scope="module")

@@ -107,7 +107,7 @@ def test_another_seed_is_another_crowd(client):
     ("settings", "words"),
     [
         ({"couples": 40, "floor": {"room": [5, 5]}}, "do not fit into the room"),
-        ({"music": "/etc/passwd.mid"}, "music of a request is tune or none"),
+        ({"music": "/etc/passwd.mid"}, "music in a request must be tune or null"),
         ({"movements": {"library": "/etc"}}, "library cannot be set in a request"),
         ({"movements": {"takes": ["/etc/a.bvh"]}}, "takes cannot be set in a request"),
     ],

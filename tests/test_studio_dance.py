@@ -98,7 +98,7 @@ def test_music_is_sent_as_a_file_and_heard_with_its_beats(client, tmp_path):
 @pytest.mark.parametrize(
     ("name", "content", "words"),
     [
-        ("song.exe", b"MZ", "music is read from .mid"),
+        ("song.exe", b"MZ", "a music file must be one of .mid"),
         ("song", b"", "got no suffix"),
         ("song.mid", b"not music at all", "mid"),
         ("..%2F..%2Fetc%2Fpasswd.mid", b"", "mid"),
@@ -135,7 +135,7 @@ def test_without_takes_there_is_no_dance(client):
 
 def test_what_is_not_open_is_said_to_be_so(client, steps):
     request = {"choreography": "unknown", "music": "tune-4-100-4-0"}
-    assert "make it again" in client.post("/api/dance/performances", json=request).json()["error"]
+    assert "create it again" in client.post("/api/dance/performances", json=request).json()["error"]
     request = {"choreography": steps["id"], "music": "unknown"}
     assert "load it again" in client.post("/api/dance/performances", json=request).json()["error"]
 

@@ -161,7 +161,7 @@ def test_a_threshold_that_filters_leaves_out_what_lies_beyond(client, settings):
 @pytest.mark.parametrize(
     ("request_", "words"),
     [
-        ({"query": "kick_front_high_right_p0:60-200"}, "the range must lie within"),
+        ({"query": "kick_front_high_right_p0:60-200"}, "the range must be within"),
         ({"settings": {"method": "magic"}}, "method must be one of dtw"),
         ({"settings": {"method": {"name": "dtw", "features": "e16"}}}, "did you mean"),
         ({"settings": {"label": ["kicks"]}}, "no motion is labeled 'kicks'"),
@@ -541,8 +541,8 @@ def test_many_takes_are_packed_by_a_job_with_steps(client, library):
     ("clip", "words"),
     [
         ({"motion": "../../etc/passwd", "start_frame": 0, "end_frame": 5}, "no motion"),
-        ({"motion": "walk_p0", "start_frame": 0, "end_frame": 10**5}, "the range must lie within"),
-        ({"motion": "walk_p0", "start_frame": 9, "end_frame": 9}, "the range must lie within"),
+        ({"motion": "walk_p0", "start_frame": 0, "end_frame": 10**5}, "the range must be within"),
+        ({"motion": "walk_p0", "start_frame": 9, "end_frame": 9}, "the range must be within"),
         (
             {"motion": "walk_p0", "start_frame": 0, "end_frame": 10**6},
             "a zip archive must have at most",

@@ -172,7 +172,7 @@ def test_beyond_this_machine_every_request_needs_the_token(open_server):
     for path in ("/", "/api/library", "/openapi.json", "/assets/x.js"):
         status, _, body = ask(open_server, path)
         assert status == 403
-        assert b"a token is needed" in body
+        assert b"a token is required" in body
     for path in (f"/api/library?token={token[:-1]}", "/api/library?token="):
         assert ask(open_server, path)[0] == 403
     assert ask(open_server, f"/api/library?token={token}")[0] == 200

@@ -49,7 +49,7 @@ def test_a_segment_is_kept_as_a_take(client, library):
 @pytest.mark.parametrize(
     ("subject", "message"),
     [
-        ({**SEGMENT, "end_frame": 9999}, "the range must lie within the motion's"),
+        ({**SEGMENT, "end_frame": 9999}, "the range must be within the motion's"),
         ({**SEGMENT, "start_frame": 40}, "got 40 to 40"),
         ({**SEGMENT, "motion": "nothing"}, "nothing"),
         ({"kind": "crowd", "id": "none"}, "this crowd is no longer available"),

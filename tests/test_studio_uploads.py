@@ -253,7 +253,7 @@ def test_sizes_and_numbers_are_bounded(client, library, monkeypatch):
         assert client.put(f"{address}{number}.bvh", content=b"").status_code == 200
     assert "at most 3 files" in client.put(address + "z.bvh", content=b"").text
     assert client.post("/api/uploads").status_code == 200
-    assert "2 imports are under way" in client.post("/api/uploads").json()["error"]
+    assert "2 imports are in progress" in client.post("/api/uploads").json()["error"]
 
 
 def test_a_large_file_is_refused_by_its_header(client, library):
@@ -373,7 +373,7 @@ def test_a_full_disk_is_reported(library, monkeypatch):
     monkeypatch.setattr(os, "fdopen", opened)
     with place.begin().open("a.bvh") as file:
         monkeypatch.undo()
-        with pytest.raises(InvalidInput, match="a.bvh: no room left on the disk"):
+        with pytest.raises(InvalidInput, match="a.bvh: the disk of the library is full"):
             file.write(b"x")
     place.close()
 

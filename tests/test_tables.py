@@ -92,7 +92,10 @@ def test_a_table_of_another_tool_is_read_by_its_column_names(tmp_path):
     [
         ("", "the table is empty"),
         ("a,b\n1,2\n", "columns must be called LABEL.x, LABEL.y, LABEL.z; got 'a', 'b'"),
-        ("h.x,h.y,h.z\n1,2,3\n1,2,3\n", "the frame rate is unknown: give fps, or a column 'time'"),
+        (
+            "h.x,h.y,h.z\n1,2,3\n1,2,3\n",
+            "the frame rate is unknown: set fps, or add a column 'time'",
+        ),
         ("time,h.x,h.y,h.z\n0,1,2,3\n1,1,2\n", "a.csv:3: expected 4 cells, got 3"),
         ("time,h.x,h.y,h.z\n0,1,2,3\n1,1,x,3\n", "a.csv:3: column 'h.y': 'x' is not a number"),
         ("time,h.x,h.y,h.z\n0,1,2,3\n1,1,2,3\n9,1,2,3\n", "times must increase evenly"),
@@ -109,5 +112,7 @@ def test_says_what_is_wrong_with_a_table(tmp_path, text, message):
 def test_says_what_is_wrong(motion, tmp_path):
     with pytest.raises(InvalidInput, match="decimals must be 0 to 17; got -1"):
         motion.save(tmp_path / "a.csv", decimals=-1)
-    with pytest.raises(InvalidInput, match="writing CSV takes no option 'unit'; it takes decimals"):
+    with pytest.raises(
+        InvalidInput, match="writing CSV has no option 'unit'; its options are decimals"
+    ):
         motion.save(tmp_path / "a.csv", unit="cm")

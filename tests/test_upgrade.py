@@ -36,14 +36,14 @@ def golden():
     return json.loads((GOLDEN / "library-0.2.json").read_text(encoding="utf-8"))
 
 
-def test_all_answers_are_those_of_release_0_2_and_nothing_dear_is_built_again(place, golden):
+def test_all_answers_are_those_of_release_0_2_and_nothing_slow_is_rebuilt(place, golden):
     before = files(place)
     with ml.Library(place) as lib:
         assert lib.webs.build(label="kick").built == 0
-        first, found = files(place), answers(lib)
-    assert found.keys() == golden.keys()
+        first, results = files(place), answers(lib)
+    assert results.keys() == golden.keys()
     for question, answer in golden.items():
-        same(found[question], answer, question)
+        same(results[question], answer, question)
     kinds = {name.split(".")[0] for name in files(place).keys() - before.keys()}
     assert {kind for kind in kinds if kind.startswith("derived/")} == {
         *BUILT, "derived/graph-settings",
@@ -67,12 +67,12 @@ def test_it_is_upgraded_when_it_is_opened_and_says_so(place, caplog):
 
 def test_changes_that_release_0_2_made_can_be_undone_and_redone(place, golden):
     with ml.Library(place) as lib:
-        held = lib.labels["groove"]
+        labels = lib.labels["groove"]
         assert str(lib.redo()) == "label groove"
         assert lib.labels["groove"] == ("dance", "fast")
         undone = [str(lib.undo()) for _ in range(2)]
         assert undone == ["label groove", "label groove"] and lib.labels["groove"] == ("dance",)
-        assert held == ("dance", "slow")
+        assert labels == ("dance", "slow")
         assert str(lib.undo()).startswith("beats") and not lib.beats.manual()
         assert "choreography" in str(lib.undo()) and not lib.choreographies
         assert "lock" in str(lib.undo()) and "remove" in str(lib.undo())
@@ -86,7 +86,7 @@ def test_changes_that_release_0_2_made_can_be_undone_and_redone(place, golden):
         assert lib.labels["groove"] == ("dance", "slow")
 
 
-def test_it_can_be_added_to(place):
+def test_motions_can_be_added_to_it(place):
     with ml.Library(place) as lib:
         lib.add_motion(ml.demo.clip("kick_front_mid_right_p3"), name="another", labels=["kick"])
         assert "another" in {match.motion for match in lib.search(QUERY)}
@@ -96,7 +96,7 @@ def test_it_can_be_added_to(place):
 
 
 @pytest.mark.parametrize("where", ["Catalogue.upgrade", "Catalogue._put_checks"])
-def test_an_interrupted_upgrade_is_done_again(place, golden, monkeypatch, where):
+def test_an_interrupted_upgrade_is_repeated(place, golden, monkeypatch, where):
     def interrupted(*_, **__):
         raise KeyboardInterrupt
 
@@ -104,15 +104,17 @@ def test_an_interrupted_upgrade_is_done_again(place, golden, monkeypatch, where)
         patch.setattr(f"motionloom.store.catalogue.{where}", interrupted)
         with pytest.raises(KeyboardInterrupt):
             ml.Library(place)
-    with sqlite3.connect(place / "catalogue.sqlite") as held:
-        assert held.execute("SELECT value FROM meta WHERE key = 'format'").fetchall() == [("2",)]
+    with sqlite3.connect(place / "catalogue.sqlite") as connection:
+        assert connection.execute("SELECT value FROM meta WHERE key = 'format'").fetchall() == [
+            ("2",)
+        ]
         assert list(place.glob("derived/motion-graph-settings.last.*"))
     with ml.Library(place) as lib:
         assert lib.store.catalogue.format == FORMAT
         same(answers(lib), golden, "answers")
 
 
-def test_a_lost_catalogue_costs_labels_and_history_alone(place, golden):
+def test_a_lost_catalogue_costs_only_labels_and_history(place, golden):
     (place / "catalogue.sqlite").write_bytes(b"")
     assert ml.Library.recover(place) == 5
     with ml.Library(place) as lib:
@@ -121,7 +123,7 @@ def test_a_lost_catalogue_costs_labels_and_history_alone(place, golden):
         assert lib.beats.manual()["groove"].bpm == golden["beats"][0]
 
 
-def test_one_that_cannot_be_written_to_says_what_to_run(place, monkeypatch):
+def test_a_read_only_library_names_the_command_to_run(place, monkeypatch):
     def refused(*_, **__):
         raise ml.LibraryError(f"{place}: cannot write to this library: Read-only file system")
 
@@ -132,25 +134,33 @@ def test_one_that_cannot_be_written_to_says_what_to_run(place, monkeypatch):
         ml.Library(place)
 
 
-def test_artifacts_in_an_object_store_keep_their_objects(tmp_path):
+def test_the_frame_index_in_an_object_store_is_removed_and_rebuilt_when_needed(tmp_path):
     with ml.Library.create(tmp_path / "l.loom", store="memory:///upgraded") as lib:
         lib.add_motion(ml.demo.clip("walk"), name="walk")
-        found = lib.search("walk:10-40", method="lazy").to_json()
+        matches = lib.search("walk:10-40", method="lazy").to_json()
         objects = set(lib.store.files.names("derived"))
-        with sqlite3.connect(lib.path / "catalogue.sqlite") as held:
-            held.execute("UPDATE stored SET folder = 'blocks.' || substr(folder, 8) "
-                         "WHERE folder GLOB 'bucket.*'")  # fmt: skip
+        old_index = {name for name in objects if name.startswith("derived/bucket.")}
+        assert old_index and old_index < objects
+        with sqlite3.connect(lib.path / "catalogue.sqlite") as connection:
+            connection.execute("UPDATE stored SET folder = 'blocks.' || substr(folder, 8) "
+                               "WHERE folder GLOB 'bucket.*'")  # fmt: skip
         lib.store.catalogue.set_meta("format", "2")
     with ml.Library(tmp_path / "l.loom") as lib:
-        kinds = {name.partition(".")[0] for name in lib.store.catalogue.artifact_folders()}
-        assert "blocks" not in kinds
-        assert lib.search("walk:10-40", method="lazy").to_json() == found
-        assert set(lib.store.files.names("derived")) == objects
+        assert not {"blocks", "bucket"} & kinds(lib)
+        assert set(lib.store.files.names("derived")) == objects - old_index
+        assert lib.search("walk:10-40", method="lazy").to_json() == matches
+        assert "bucket" in kinds(lib)
+        rebuilt = set(lib.store.files.names("derived")) - (objects - old_index)
+        assert len(rebuilt) == len(old_index)
 
 
-def test_older_ones_are_refused(place):
-    with sqlite3.connect(place / "catalogue.sqlite") as held:
-        held.execute("UPDATE meta SET value = '1' WHERE key = 'format'")
+def kinds(library):
+    return {name.partition(".")[0] for name in library.store.catalogue.artifact_folders()}
+
+
+def test_older_libraries_are_refused(place):
+    with sqlite3.connect(place / "catalogue.sqlite") as connection:
+        connection.execute("UPDATE meta SET value = '1' WHERE key = 'format'")
     with pytest.raises(ml.LibraryError, match=r"before 0\.2 \(format 1\); import its motions"):
         ml.Library(place)
 
@@ -193,7 +203,7 @@ def answers(lib) -> dict:
         **{f"search {method}": hits(lib.search(QUERY, method=method))
            for method in ("dtw", "lazy", "dtw-clip")},
         "search web": hits(lib.search(QUERY, method="web", label="kick")),
-        "find": [found.motion for found in lib.find("kick")],
+        "find": [match.motion for match in lib.find("kick")],
         "parametric": {
             "names": list(lib.parametric),
             "examples": list(kick.examples),
@@ -206,28 +216,28 @@ def answers(lib) -> dict:
             "match_feet": settings.rules.match_feet,
         },
         "graph": len(lib.graphs.edited(settings).graph),
-        "edits": {"removed": [list(astuple(one)) for one in edits.removed],
-                  "locked": [list(astuple(one)) for one in edits.locked]},
+        "edits": {"removed": [list(astuple(edit)) for edit in edits.removed],
+                  "locked": [list(astuple(edit)) for edit in edits.locked]},
         "choreography": lib.choreographies["groove"].as_dict()["cuts"],
         "beats": [given.bpm, given.first_beat],
         "history": [[str(change), change.undone] for change in lib.history()],
     }  # fmt: skip
 
 
-def same(found, golden, where: str) -> None:
+def same(answer, golden, where: str) -> None:
     """The same but for rounding: answers may come from another processor."""
     if isinstance(golden, dict):
-        assert found.keys() == golden.keys(), where
+        assert answer.keys() == golden.keys(), where
         for key, value in golden.items():
-            same(found[key], value, f"{where}, {key}")
+            same(answer[key], value, f"{where}, {key}")
     elif isinstance(golden, list):
-        assert len(found) == len(golden), where
+        assert len(answer) == len(golden), where
         for number, value in enumerate(golden):
-            same(found[number], value, f"{where}, {number}")
+            same(answer[number], value, f"{where}, {number}")
     elif isinstance(golden, float):
-        assert found == pytest.approx(golden, abs=1e-3, rel=1e-3), where
+        assert answer == pytest.approx(golden, abs=1e-3, rel=1e-3), where
     else:
-        assert found == golden, where
+        assert answer == golden, where
 
 
 def files(place: Path) -> dict:

@@ -76,12 +76,14 @@ def test_several_characters_share_a_stage(tmp_path, rng):
     anna, bob = random_motion(rng, name="Anna"), random_motion(rng, frames=7, name="Bob")
     usd.write([anna, bob], tmp_path / "both.usd")
     first = ml.load(tmp_path / "both.usd")
-    assert "the first of 2 skeletons is read" in first.origin.warnings[0]
+    assert "the first of 2 skeletons was read" in first.origin.warnings[0]
     assert apart(first, anna) < 1e-5
     second = ml.load(tmp_path / "both.usd", skeleton="Bob")
     assert (second.name, len(second)) == ("Bob", 7)
     assert apart(second, bob) < 1e-5
-    with pytest.raises(MotionFormatError, match="no skeleton is called 'Eve'; there is /Charact"):
+    with pytest.raises(
+        MotionFormatError, match="no skeleton is called 'Eve'; the file has /Charact"
+    ):
         ml.load(tmp_path / "both.usd", skeleton="Eve")
     with pytest.raises(InvalidInput, match="must share one rate; got .30.0, 60.0."):
         usd.write([anna, replace(bob, fps=30.0)], tmp_path / "no.usd")
@@ -182,7 +184,7 @@ def test_says_what_is_wrong(tmp_path, options, message):
 @pytest.mark.parametrize(
     ("old", "new", "message"),
     [
-        ("metersPerUnit = 0.01", "metersPerUnit = 0", "metersPerUnit is 0; give its unit"),
+        ("metersPerUnit = 0.01", "metersPerUnit = 0", "metersPerUnit is 0; set the option unit"),
         ("timeCodesPerSecond = 60", "timeCodesPerSecond = 0", "timeCodesPerSecond is 0"),
     ],
 )
@@ -211,7 +213,7 @@ def test_a_stage_that_usd_cannot_write_is_reported_and_leaves_nothing(tmp_path, 
 def test_a_stage_without_a_skeleton_is_refused(tmp_path):
     path = tmp_path / "a.usda"
     path.write_text('#usda 1.0\ndef Xform "a" {}\n')
-    with pytest.raises(MotionFormatError, match="there is no skeleton"):
+    with pytest.raises(MotionFormatError, match="the file has no skeleton"):
         ml.load(path)
     path.write_text("hello")
     with pytest.raises(MotionFormatError, match="USD cannot read it"):
@@ -245,7 +247,9 @@ def test_a_breakdown_of_the_library_is_reported(tmp_path, rng, monkeypatch):
     monkeypatch.setattr(
         subprocess, "run", lambda command, **rest: run([command[0], *crash], **rest)
     )
-    with pytest.raises(MotionFormatError, match="USD crashed on this file .exit code -11.: it"):
+    with pytest.raises(
+        MotionFormatError, match="USD crashed on this file .exit code -11.; the file"
+    ):
         ml.load(path)
 
 

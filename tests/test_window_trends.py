@@ -68,5 +68,5 @@ def test_says_what_is_wrong():
     with pytest.raises(InvalidInput, match=r"windows of point clouds \(pc1 to pc11\); got e15"):
         window_trends(prepared_frames(walk, frame_distance("e15")))
     trends = window_trends(prepared_frames(walk))
-    with pytest.raises(InvalidInput, match=r"where must hold uint8 of shape .*; got bool of"):
+    with pytest.raises(InvalidInput, match=r"where must be uint8 with shape .*; got bool of"):
         TrendMatrix(trends, [trends]).sampled(1, where=np.ones((2, 2), np.bool_))

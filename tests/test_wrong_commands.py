@@ -48,7 +48,7 @@ WRONG = {
     "info takes.lom": "did you mean takes.loom",
     "info broken.bvh": "broken.bvh:3: the hierarchy ends with 1 closing brace(s) missing",
     "info empty.bvh": "the file is empty",
-    "info notes.txt": "unknown suffix '.txt'; one of .bvh,",
+    "info notes.txt": "unknown suffix '.txt'; expected one of .bvh,",
     "info empty": "is a folder; name one of its files",
     "info walk.bvh --fps -3": "fps must be positive",
     "convert walk.bvh": "IN... OUT",

@@ -1,7 +1,6 @@
-"""Follow a tutorial and save its pictures: ``python docs/pictures/tutorial.py``.
+"""Follow the tutorial on aiming and save its pictures: ``python docs/pictures/tutorial.py``.
 
-The commands are read from the page itself, docs/tutorials/aim.md, and run in a folder that contains
-the library of the demo.
+The commands are read from the page itself, docs/tutorials/aim.md, and run in the demo's folder.
 """
 
 import os

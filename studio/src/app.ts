@@ -1,4 +1,4 @@
-// The page: tabs at the top, the panel of a view beside the stage, the timeline at the bottom.
+// The page: tabs at the top, the panel of a view next to the stage, the timeline at the bottom.
 
 import { LitElement, css, html, type PropertyValues } from "lit";
 import { customElement, query, state } from "lit/decorators.js";
@@ -59,8 +59,8 @@ const OF_A_QUERY = new Set(["search", "family", "grid"]);
 export class App extends LitElement {
   @state() private ready = false;
   @state() private disconnected = false;
-  @state() private loaded = false; // which library is open is known
-  @state() private settings = false; // fields of settings are known
+  @state() private loaded = false; // the open library is known
+  @state() private settings = false; // the fields of all settings are known
   readonly studio = new Studio();
 
   private readonly layout = new Layout();
@@ -125,7 +125,7 @@ export class App extends LitElement {
     const stage = (this.studio.stage = new Stage(this.stageHost));
     stage.addEventListener("no-webgl", (event) =>
       this.studio.notify(
-        `This browser cannot draw in 3D (${(event as CustomEvent<string>).detail}). Is WebGL switched off?`,
+        `This browser cannot draw in 3D (${(event as CustomEvent<string>).detail}). Is WebGL disabled?`,
       ),
     );
     const painted = () => requestAnimationFrame(() => setTimeout(() => stage.start()));
@@ -143,7 +143,7 @@ export class App extends LitElement {
     this.size();
   }
 
-  /** Set the sizes of panel and timeline, within what the window has now. */
+  /** Set the sizes of panel and timeline, limited by the current window. */
   private readonly size = (): void => {
     const own = (part: Part, whole: number) => {
       const size = this.layout.get(part);
@@ -163,7 +163,7 @@ export class App extends LitElement {
     this.size();
   }
 
-  /** Whether the start page is shown: it is asked for, or no library is open. */
+  /** True if the start page is shown: on request, or because no library is open. */
   private get starting(): boolean {
     return this.studio.route.view === "start" || (this.loaded && !this.studio.library.name);
   }
@@ -172,7 +172,7 @@ export class App extends LitElement {
     return VIEWS.find((one) => one.path === this.studio.route.view) ?? VIEWS[0];
   }
 
-  /** Views return to their last state; those of a query start from the selected segment, if it is another. */
+  /** Link to a view in its last state; views with a query start from the selected segment, if it has changed. */
   private link(path: string): string {
     const left = this.view.path === path ? undefined : this.studio.visited.get(path);
     const { selection } = this.studio;
@@ -191,7 +191,7 @@ export class App extends LitElement {
       <button @click=${() => studio.notify("")}>close</button></div>`;
   }
 
-  /** Title of the window: what is on the stage, the view, the library. */
+  /** Title of the window: the subject on the stage, the view, the library. */
   private windowTitle(): string {
     const { studio } = this;
     if (this.starting) return "Libraries · motionloom studio";

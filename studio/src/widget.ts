@@ -1,4 +1,4 @@
-// The stage in a notebook cell, as an anywidget module: it draws what the kernel sends, without a server.
+// The stage in a notebook cell, as an anywidget module: it draws the messages of the kernel, without a server.
 
 import type { BodyMesh, Detail } from "./stage/bodies";
 import type { Bones } from "./net/types";
@@ -53,7 +53,7 @@ const STYLE = `
 `;
 const COLORS = ["ink", "faint", "line", "panel", "raised", "well", "accent", "cool", "bad"] as const;
 
-/** The page's meshes from the kernel, each asked for once. */
+/** Meshes from the kernel, each requested once. */
 function kernelBodies(model: Model) {
   const waiting = new Map<string, { done: (mesh: BodyMesh) => void; failed: (why: Error) => void }>();
   const asked = new Map<string, Promise<BodyMesh>>();
@@ -77,7 +77,7 @@ function kernelBodies(model: Model) {
   return { source, close: () => model.off("msg:custom", heard as never) };
 }
 
-/** The bytes of a trait as a buffer of their own, so that typed arrays on it are aligned. */
+/** Copy the bytes of a trait to a new buffer, so that typed arrays on it are aligned. */
 function bytesOf(view: DataView | ArrayBuffer): ArrayBuffer {
   if (view instanceof ArrayBuffer) return view.slice(0);
   return view.buffer.slice(view.byteOffset, view.byteOffset + view.byteLength) as ArrayBuffer;
@@ -107,7 +107,7 @@ class Cell {
   private region?: Region;
   private axes: string[] = [];
   private sliders: HTMLInputElement[][] = [];
-  private told = -1; // the frame that the kernel knows
+  private sent = -1; // the frame that the kernel knows
 
   constructor(
     private readonly model: Model,
@@ -140,7 +140,7 @@ class Cell {
     this.follow("_region", () => this.place());
     this.follow("frame", () => {
       const frame = model.get("frame") as number;
-      if (frame !== this.told) this.seek(frame);
+      if (frame !== this.sent) this.seek(frame);
     });
     this.follow("playing", () => {
       const { clock } = this.stage;
@@ -152,7 +152,7 @@ class Cell {
     this.stage.clock.addEventListener("change", () => this.clockChanged());
     this.stage.addEventListener("frame", () => this.drawn());
     this.track.addEventListener("seek", () => this.seek(this.track.frame));
-    this.track.addEventListener("select", () => this.tell({ selection: this.track.selection }));
+    this.track.addEventListener("select", () => this.report({ selection: this.track.selection }));
     this.stage.addEventListener("no-webgl", (event) => {
       this.problem.textContent = `This browser cannot draw in 3D: ${(event as CustomEvent<string>).detail}`;
     });
@@ -179,7 +179,7 @@ class Cell {
     this.listening.push([`change:${name}`, callback]);
   }
 
-  private tell(values: Record<string, unknown>): void {
+  private report(values: Record<string, unknown>): void {
     for (const [name, value] of Object.entries(values)) this.model.set(name, value);
     this.model.save_changes();
   }
@@ -236,14 +236,14 @@ class Cell {
     this.state.textContent = `frame ${this.frame} of ${this.track.frames}`;
   }
 
-  /** The kernel hears of the frame when the motion stands, not sixty times a second. */
+  /** Report the frame to the kernel when playback pauses, not sixty times per second. */
   private clockChanged(): void {
     const { playing } = this.stage.clock;
     this.play.textContent = playing ? "pause" : "play";
-    if (playing) this.tell({ playing });
+    if (playing) this.report({ playing });
     else {
-      this.told = this.frame;
-      this.tell({ playing, frame: this.told });
+      this.sent = this.frame;
+      this.report({ playing, frame: this.sent });
     }
     this.stage.wake();
   }
@@ -255,7 +255,7 @@ class Cell {
     names.forEach((name, index) => list.add(new Option(`${index + 1} of ${names.length}: ${name}`, String(index))));
     const choose = (index: number) => {
       list.value = String(index);
-      this.tell({ choice: index });
+      this.report({ choice: index });
     };
     list.onchange = () => choose(Number(list.value));
     const step = (by: number, text: string, title: string) => {
@@ -308,7 +308,7 @@ class Cell {
       const [x, y, z] = this.aim!.place;
       this.ask(flat ? [x, z] : [x, y, z]);
     });
-    this.stage.holdCamera("The camera stands still, so that the target does not move under the pointer");
+    this.stage.holdCamera("The camera is fixed, so that the target does not move under the pointer");
     this.stage.clock.pause();
   }
 
@@ -317,11 +317,11 @@ class Cell {
   }
 
   private ask(target: number[]): void {
-    this.tell({ target });
+    this.report({ target });
     this.moved(target);
   }
 
-  /** Show a target, whoever has moved it. */
+  /** Show a target, no matter whether the user or the kernel has moved it. */
   private moved(target: number[]): void {
     this.sliders.forEach((inputs, index) => {
       for (const input of inputs)

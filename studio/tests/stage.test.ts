@@ -39,7 +39,7 @@ describe("panes", () => {
           expect(panes.reduce((sum, one) => sum + one.width * one.height, 0)).toBeCloseTo(1);
         }
   });
-  it("lie beside each other on a wide stage, one below the other on a narrow one", () => {
+  it("are side by side on a wide stage, one below the other on a narrow one", () => {
     expect(panesOf("two", [], 2).map(({ x, y }) => [x, y])).toEqual([[0, 0], [0.5, 0]]); // prettier-ignore
     expect(panesOf("two", [], 0.5).map(({ x, y }) => [x, y])).toEqual([[0, 0], [0, 0.5]]); // prettier-ignore
   });

@@ -23,7 +23,7 @@ describe("time codes", () => {
         expect(parseTime(timeText(frame, fps, "frames"), fps, "frames")).toBe(frame);
       }
   });
-  it("are told from frames, seconds and minutes", () => {
+  it("are parsed from frames, seconds and minutes", () => {
     expect(parseTime(" 123 ", 30, "frames")).toBe(123);
     expect(parseTime("2", 30, "seconds")).toBe(60);
     expect(parseTime("2", 30, "time code")).toBe(2);

@@ -54,7 +54,7 @@ def test_a_script_is_acted_changed_and_kept(page, tmp_path):
     bar.locator("#keep").click()
     bar.locator("form input").fill("my scene")
     page.keyboard.press("Enter")
-    expect(bar).to_contain_text("kept as my scene")
+    expect(bar).to_contain_text("saved as my scene")
     with ml.Library(tmp_path / "own.loom") as library:
         assert len(library["my scene"]) == frames
 

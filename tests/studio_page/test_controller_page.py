@@ -63,7 +63,7 @@ def test_the_keyboard_steers_and_what_was_played_is_kept(page, tmp_path):
     bar.locator("#keep").click()
     bar.locator("form input").fill("steered")
     page.keyboard.press("Enter")
-    expect(bar).to_contain_text("kept as steered")
+    expect(bar).to_contain_text("saved as steered")
     with ml.Library(tmp_path / "own.loom") as library:
         kept = library["steered"]
     assert len(kept) > 30 and kept.fps == 30.0

@@ -117,7 +117,7 @@ def test_jobs_of_all_windows_are_in_one_list(windows, studio_address):
     expect(summary).to_be_visible()
     summary.click()
     job = second.locator("loom-jobs li").first
-    expect(job).to_contain_text("sorting takes into clusters: done")
+    expect(job).to_contain_text("grouping takes into clusters: done")
     assert serious_findings(second) == []
     second.keyboard.press("Escape")
     expect(second.locator("loom-jobs ul")).to_be_hidden()

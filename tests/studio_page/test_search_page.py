@@ -130,7 +130,7 @@ def test_cards_answer_to_sliders_clicks_and_arrows(page):
     page.evaluate("studio.stage.characters[0].visible = false; studio.stage.freeze(0.8)")
     assert drawn_joints(page, 1).mean() > 0.8
     page.evaluate("studio.stage.characters[0].visible = true")
-    page.get_by_role("button", name="beside").click()
+    page.get_by_role("button", name="side by side").click()
     _wait(page, "studio.stage.characters[1].group.position.x > 1")
 
     cards.nth(0).click()

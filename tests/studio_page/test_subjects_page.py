@@ -378,7 +378,7 @@ def test_a_walk_is_kept_as_a_take_without_typing_more_than_its_name(
         bar.locator("#keep").click()
         bar.locator("form input").fill("round the corner")
         page.keyboard.press("Enter")
-        expect(page.locator(".notice")).to_contain_text("Kept as round the corner")
+        expect(page.locator(".notice")).to_contain_text("Saved as round the corner")
         frames = page.evaluate("studio.stage.characters[0].motion.frames")
         go(page, "library", take="round the corner")
         bar.locator("#label-it").click()

@@ -53,7 +53,7 @@ def test_a_kept_take_and_beats_are_taken_back(own):
     bar.locator("#keep").click()
     bar.locator("form input").fill("part")
     page.keyboard.press("Enter")
-    expect(page.locator(".notice")).to_contain_text("Kept as part")
+    expect(page.locator(".notice")).to_contain_text("Saved as part")
     assert "part" in library
     page.keyboard.press("Control+z")
     expect(page.locator(".notice")).to_contain_text("Undone: keep part")

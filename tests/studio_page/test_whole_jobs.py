@@ -173,7 +173,7 @@ def test_a_walk_along_a_drawn_path_is_kept_as_a_take(begun):
     count = len(library)
     hand.press(page.locator("loom-subject-bar #keep"))
     hand.press(page.locator("loom-subject-bar form button"))
-    expect(page.locator(".notice")).to_contain_text("Kept as walk 1")
+    expect(page.locator(".notice")).to_contain_text("Saved as walk 1")
     assert len(library) == count + 1 and len(library["walk 1"]) > 10
     page.keyboard.press("Control+z")
     expect(page.locator(".notice")).to_contain_text("Undone: keep walk 1")

@@ -1,4 +1,4 @@
-"""Time alignment: dynamic time warping, valid region, monotone paths, timewarps."""
+"""Time alignment: dynamic time warping, valid regions, monotone paths and timewarps."""
 
 from motionloom.alignment.dtw import STEPS, Alignment, corresponding, subsequence_alignment, warp
 from motionloom.alignment.timewarp import Timewarp

@@ -1,15 +1,15 @@
 """Dynamic time warping of whole clips within a Sakoe-Chiba band, and its lower bound.
 
-Both clips are aligned from start to end; a frame is aligned only with frames within a band
-around the diagonal. The cost of a path is the sum of the squared distances of the frames it
-pairs, and the distance is the square root of the cheapest.
+Both clips are aligned from start to end; a frame is aligned only with frames within a band around
+the diagonal. The cost of a path is the sum of the squared distances of the frames it pairs, and
+the distance is the square root of the minimum cost.
 
-Keogh's bound puts an envelope around the query, the least and greatest value within the band
-at each frame: the part of a clip outside it is a lower bound of the cost. A clip whose bound
-exceeds the best cost so far need not be aligned, and an alignment is abandoned as soon as its
-cost and the bound of the rest exceed it. The answers are the same.
+Keogh's bound puts an envelope around the query: the minimum and maximum value within the band at
+each frame. The part of a clip outside the envelope gives a lower bound of the cost. A clip whose
+bound exceeds the best cost so far does not have to be aligned, and an alignment is abandoned as
+soon as its cost plus the bound of the rest exceeds the best cost. The results are the same.
 
-Frames have single precision; costs are summed in double precision.
+Frames are stored in single precision; costs are summed in double precision.
 
 References
 ----------
@@ -30,18 +30,18 @@ from numpy.typing import ArrayLike, NDArray
 from motionloom.errors import InvalidInput
 from motionloom.kernels import kernel
 
-BAND = 0.1  # of the longer clip; Keogh 2002, and Tam et al. 2007, section 4
-_ROUNDING = 2.0**-22  # of a sum of squares in single precision, per feature
+BAND = 0.1  # fraction of the longer clip; Keogh 2002, and Tam et al. 2007, section 4
+_ROUNDING = 2.0**-22  # rounding of a sum of squares in single precision, per feature
 
 
 @dataclass(frozen=True, eq=False)
 class Nearest:
-    """Nearest of many clips, and the number of distances computed.
+    """The nearest of many clips, and the number of distances computed.
 
     Attributes
     ----------
     clips : ndarray of int64, shape (k,)
-        Numbers of the clips, nearest first, ties by number.
+        Indices of the clips, nearest first; ties are ordered by index.
     distances : ndarray, shape (k,)
     computed : int
         Number of distances computed in full or in part.
@@ -53,7 +53,7 @@ class Nearest:
 
 
 def banded_dtw(a: ArrayLike, b: ArrayLike, *, band: float = BAND) -> float:
-    """Distance of two clips under the best alignment within a band.
+    """Distance between two clips under the best alignment within a band.
 
     Parameters
     ----------
@@ -66,12 +66,12 @@ def banded_dtw(a: ArrayLike, b: ArrayLike, *, band: float = BAND) -> float:
     Returns
     -------
     distance : float
-        Root of the sum of squared distances along the path.
+        Square root of the sum of squared distances along the path.
 
     Raises
     ------
     InvalidInput
-        If shapes do not fit or `band` is negative.
+        If shapes do not match or `band` is negative.
 
     Examples
     --------
@@ -88,7 +88,7 @@ def banded_dtw(a: ArrayLike, b: ArrayLike, *, band: float = BAND) -> float:
 
 
 def dtw_matrix(clips: ArrayLike, *, band: float = BAND) -> NDArray[np.float64]:
-    """Distances between all clips of equal length.
+    """Distances between all pairs of clips of equal length.
 
     Parameters
     ----------
@@ -113,7 +113,7 @@ def dtw_matrix(clips: ArrayLike, *, band: float = BAND) -> NDArray[np.float64]:
 def dtw_matrix_rows(
     clips: ArrayLike, first: int, last: int, *, band: float = BAND
 ) -> NDArray[np.float64]:
-    """Rows `first` to `last` of `dtw_matrix` up to the diagonal; NaN beyond it.
+    """Rows `first` to `last` of `dtw_matrix`, up to the diagonal; NaN beyond it.
 
     Examples
     --------
@@ -136,7 +136,7 @@ def dtw_nearest(
     offsets: ArrayLike | None = None,
     prune: bool = True,
 ) -> Nearest:
-    """The `k` clips nearest to a query, all of equal length.
+    """Find the `k` clips nearest to a query; all have equal length.
 
     Parameters
     ----------
@@ -148,9 +148,9 @@ def dtw_nearest(
         Clips to compare; none of them may have missing values. Default: all without missing
         values.
     offsets : array_like, shape (C,), optional
-        Added to the distance of each clip; not negative. Default: zero.
+        Non-negative values added to the distance of each clip. Default: zero.
     prune : bool
-        Use the bound; without it every distance is computed, with the same result.
+        Skip clips by their bound. Without it, every distance is computed, with the same result.
 
     Examples
     --------
@@ -160,7 +160,9 @@ def dtw_nearest(
     """
     rows, query = _stack(clips), checked_frames("query", query)
     if query.shape != rows.shape[1:]:
-        raise InvalidInput(f"query must have the clips' shape {rows.shape[1:]}; got {query.shape}")
+        raise InvalidInput(
+            f"query must have the same shape as the clips, {rows.shape[1:]}; got {query.shape}"
+        )
     if k < 1:
         raise InvalidInput(f"k must be at least 1; got {k}")
     reach = band_reach(len(query), len(query), band)
@@ -169,7 +171,7 @@ def dtw_nearest(
     bounds, rests = np.zeros(len(rows)), np.zeros((len(rows), len(query) + 1))
     if prune:
         _keogh(rows, there, low, high, bounds, rests)
-        # Their sums are rounded differently from those of an alignment.
+        # Their sums are rounded differently than those of an alignment.
         bounds *= 1.0 - _ROUNDING * (rows.shape[2] + 4)
         rests *= 1.0 - _ROUNDING * (rows.shape[2] + 4)
     more = np.zeros(len(rows)) if offsets is None else np.ascontiguousarray(offsets, np.float64)
@@ -184,7 +186,7 @@ def dtw_nearest(
 
 
 def keogh_bounds(query: ArrayLike, clips: ArrayLike, *, band: float = BAND) -> NDArray[np.float64]:
-    """Lower bounds of the distances of a query (T, D) to clips (C, T, D), shape (C,)."""
+    """Lower bounds of the distances from a query (T, D) to clips (C, T, D), shape (C,)."""
     query, rows = checked_frames("query", query), _stack(clips)
     low, high = envelope(query, band_reach(len(query), len(query), band))
     bounds = np.zeros(len(rows))
@@ -193,13 +195,13 @@ def keogh_bounds(query: ArrayLike, clips: ArrayLike, *, band: float = BAND) -> N
 
 
 def whole_clips(clips: NDArray[np.float32]) -> NDArray[np.bool_]:
-    """Which clips (C, T, D) have no missing values, shape (C,)."""
-    # A sum is finite where all its terms are, and needs no array of flags.
+    """Mask of the clips (C, T, D) without missing values, shape (C,)."""
+    # A sum is finite if all its terms are, and needs no array of flags.
     return np.isfinite(clips.reshape(len(clips), -1).sum(axis=1, dtype=np.float64))
 
 
 def envelope(rows: NDArray, reach: int) -> tuple[NDArray, NDArray]:
-    """Least and greatest value within `reach` frames of each frame, both (T, D)."""
+    """Minimum and maximum within `reach` frames of each frame, both (T, D)."""
     from scipy.ndimage import maximum_filter1d, minimum_filter1d
 
     size = 2 * reach + 1
@@ -218,7 +220,7 @@ def band_reach(n: int, m: int, band: float) -> int:
 
 
 def banded_matrix(matrix: NDArray[np.float64], *, band: float = BAND) -> NDArray[np.float64]:
-    """A distance matrix (M, N), infinite outside the band."""
+    """Distance matrix (M, N) that is infinite outside the band."""
     n, m = matrix.shape
     reach = band_reach(n, m, band)
     slope = (m - 1) / (n - 1) if n > 1 else 0.0
@@ -227,17 +229,21 @@ def banded_matrix(matrix: NDArray[np.float64], *, band: float = BAND) -> NDArray
 
 
 def checked_frames(name: str, rows: ArrayLike, dtype: type = np.float32) -> NDArray[Any]:
-    """Frames (T, D) of one type; raises if there are none."""
+    """Convert frames (T, D) to one type; raise an error if there are none."""
     out: NDArray[Any] = np.ascontiguousarray(rows, dtype=dtype)
     if out.ndim != 2 or 0 in out.shape:
-        raise InvalidInput(f"{name} must have shape (T, D), at least one each; got {out.shape}")
+        raise InvalidInput(
+            f"{name} must have shape (T, D) with T and D at least 1; got {out.shape}"
+        )
     return out
 
 
 def _stack(clips: ArrayLike) -> NDArray[np.float32]:
     out = np.ascontiguousarray(clips, dtype=np.float32)
     if out.ndim != 3 or 0 in out.shape:
-        raise InvalidInput(f"clips must have shape (C, T, D), at least one each; got {out.shape}")
+        raise InvalidInput(
+            f"clips must have shape (C, T, D) with C, T and D at least 1; got {out.shape}"
+        )
     return out
 
 
@@ -253,7 +259,7 @@ def _cost(a, b, reach):
 def _fill(a, b, reach, limit, rest, cells, above, here):
     """Cost of the best path of rows `a` (n, D) and columns `b` (D, m); inf beyond `limit`.
 
-    `rest[i]` is a lower bound of the cost of the rows from i on.
+    `rest[i]` is a lower bound of the cost of row i and all rows after it.
     """
     n, width = a.shape
     m = b.shape[1]
@@ -268,7 +274,7 @@ def _fill(a, b, reach, limit, rest, cells, above, here):
         high = min(m, int(np.floor(i * slope + span)) + 1)
         count = high - low
         cells[:count] = 0.0
-        # Four features at a time, for all columns: no sum waits for another.
+        # Four features at a time, for all columns, so that no sum waits for another.
         for k in range(0, fours, 4):
             p, q, r, s = a[i, k], a[i, k + 1], a[i, k + 2], a[i, k + 3]
             row_p, row_q = b[k, low:high], b[k + 1, low:high]
@@ -297,9 +303,9 @@ def _fill(a, b, reach, limit, rest, cells, above, here):
 
 @kernel
 def _matrix_rows(rows, columns, reach, usable, first, last):
-    """Squared distances of clips `first` to `last` to those up to them; NaN for unusable ones.
+    """Squared distances from clips `first` to `last` to the clips before them; NaN if unusable.
 
-    `rows` (C, T, D) and `columns` (C, D, T) are the same clips. The buffers are shared by all.
+    `rows` (C, T, D) and `columns` (C, D, T) are the same clips. All clips share the buffers.
     """
     count, length, _ = rows.shape
     out = np.full((last - first, count), np.nan)
@@ -316,10 +322,10 @@ def _matrix_rows(rows, columns, reach, usable, first, last):
     return out
 
 
-# Sums may be taken in any order, so that eight run at a time.
+# Sums may be reordered, so that eight run at a time.
 @kernel(fastmath={"reassoc"})
 def _keogh(rows, clips, low, high, bounds, rests):
-    """Squared excess of clips over the envelope: in all (C,), and from each row on (C, T + 1)."""
+    """Squared excess of clips over the envelope: total (C,), and from each row on (C, T + 1)."""
     length, width = low.shape
     for c in clips:
         for t in range(length - 1, -1, -1):
@@ -334,7 +340,7 @@ def _keogh(rows, clips, low, high, bounds, rests):
 
 @kernel
 def farthest(found, costs):
-    """Which of the nearest so far (k,) is replaced next: the farthest; of equals, the last."""
+    """Index of the farthest of the nearest so far (k,), which is replaced next; last of equals."""
     worst = 0
     for at in range(1, len(found)):
         if costs[at] > costs[worst] or (costs[at] == costs[worst] and found[at] > found[worst]):
@@ -344,7 +350,7 @@ def farthest(found, costs):
 
 @kernel
 def _nearest(rows, columns, reach, order, bounds, rests, offsets, k):
-    """Clips (k,), distances with their offsets (k,), and how many alignments were computed."""
+    """Clips (k,), distances with their offsets (k,), and the number of computed alignments."""
     length = rows.shape[1]
     cells = np.empty(length, np.float32)
     above, here = np.empty(length + 1), np.empty(length + 1)

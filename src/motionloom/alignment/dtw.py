@@ -1,18 +1,18 @@
 """Dynamic time warping on a distance matrix.
 
-Rows of the matrix are the frames of a query, columns those of another motion. A path leads from
-the first row to the last; its cost is the sum of the cells it visits.
+The rows of the matrix are the frames of a query, and the columns are the frames of another motion.
+A path leads from the first row to the last; its cost is the sum of the cells it visits.
 
-Two sets of steps:
+There are two sets of steps:
 
 ``classic``
-    One cell down, right, or both. Either motion may pause while the other continues, for as long
-    as that is cheap.
+    One cell down, right, or both. Either motion may pause while the other continues, as long as
+    this keeps the cost low.
 ``slope``
-    Every query frame is visited exactly once, and the motion runs at between half and twice
-    the query's speed: a step goes one down and one right, one down and two right (skipping a
-    frame of the motion), or two down and one right (visiting the cell between). All paths have
-    as many cells as the query has frames, so that the cheapest sum is also the cheapest mean.
+    Every query frame is visited exactly once, and the motion runs at between half and twice the
+    query's speed: a step goes one down and one right, one down and two right (skipping a frame of
+    the motion), or two down and one right (visiting the cell between). All paths have as many
+    cells as the query has frames, and the path with the lowest sum also has the lowest mean.
 
 In *subsequence* alignments the path may begin and end at any column.
 
@@ -37,7 +37,7 @@ from motionloom.kernels import kernel
 Steps = Literal["slope", "classic"]
 STEPS: tuple[str, ...] = ("slope", "classic")
 
-# The step to a cell. The numbers order equal costs: the diagonal is preferred.
+# The step to a cell. The numbers decide between equal costs: the diagonal is preferred.
 _BEGIN, _DIAGONAL, _DOWN, _RIGHT = 0, 1, 2, 3
 _SKIP, _HOLD = 2, 3
 
@@ -72,25 +72,25 @@ class Alignment:
 def subsequence_alignment(
     matrix: ArrayLike, *, steps: str = "slope", end: int | None = None
 ) -> Alignment:
-    """The cheapest path from the first row to the last, from any column to any column.
+    """Find the cheapest path from the first row to the last, between any two columns.
 
     Parameters
     ----------
     matrix : array_like, shape (M, N)
-        Distances, none of them negative. NaN cells are never visited.
+        Non-negative distances. NaN cells are never visited.
     steps : {"slope", "classic"}
     end : int, optional
-        Last column of the path. Default: the cheapest.
+        Last column of the path. Default: the column with the lowest cost.
 
     Returns
     -------
     alignment : Alignment
-        With infinite cost and an empty path if there is none.
+        Has infinite cost and an empty path if there is no path.
 
     Raises
     ------
     InvalidInput
-        If the matrix is empty, steps are unknown, or `end` is no column.
+        If the matrix is empty, `steps` is unknown, or `end` is not a column.
 
     Examples
     --------
@@ -111,19 +111,19 @@ def subsequence_alignment(
 
 
 def warp(matrix: ArrayLike, *, steps: str = "classic") -> Alignment:
-    """The cheapest path from the first cell to the last: both motions from start to end.
+    """Find the cheapest path from the first cell to the last: both motions from start to end.
 
     Parameters
     ----------
     matrix : array_like, shape (M, N)
-        Distances, none of them negative. NaN cells are never visited.
+        Non-negative distances. NaN cells are never visited.
     steps : {"classic", "slope"}
 
     Returns
     -------
     alignment : Alignment
-        With infinite cost and an empty path if there is none, which happens with ``slope``
-        where one motion is more than twice as long as the other.
+        Has infinite cost and an empty path if there is no path. This happens with ``slope`` if one
+        motion is more than twice as long as the other.
 
     Examples
     --------
@@ -142,15 +142,15 @@ def corresponding(path: ArrayLike, times: ArrayLike) -> NDArray[np.float64]:
     Parameters
     ----------
     path : array_like of int, shape (L, 2)
-        Pairs of frames, at least one, neither column ever decreasing.
+        At least one pair of frames; neither column may decrease.
     times : array_like, shape (...,)
         Frames of the first motion; clamped to the ends of the path.
 
     Returns
     -------
     frames : ndarray, shape (...,)
-        Not rounded. Where several frames are paired with one, their middle; linear between
-        frames. For a smooth, invertible curve see `motionloom.alignment.Timewarp`.
+        Not rounded. If several frames are paired with one, their middle is used; between frames,
+        the result is linear. For a smooth, invertible curve see `motionloom.alignment.Timewarp`.
 
     Examples
     --------
@@ -177,7 +177,7 @@ def accumulated(
 
 
 def path_to(came: NDArray[np.int8], end: int, *, steps: str) -> NDArray[np.int64]:
-    """The path to the cell in the last row and column `end`, traced back, (L, 2)."""
+    """Trace the path (L, 2) back from the cell in the last row and column `end`."""
     return (_slope_path if steps == "slope" else _classic_path)(came, end)
 
 
@@ -195,7 +195,7 @@ def _alignment(costs, came, end: int, steps: str) -> Alignment:
 
 
 def checked_matrix(matrix: ArrayLike) -> NDArray[np.float64]:
-    """A distance matrix with at least one cell, in double precision."""
+    """Convert a distance matrix with at least one cell to double precision."""
     matrix = np.ascontiguousarray(matrix, dtype=np.float64)
     if matrix.ndim != 2 or 0 in matrix.shape:
         raise InvalidInput(f"matrix must have rows and columns; got shape {matrix.shape}")
@@ -204,10 +204,10 @@ def checked_matrix(matrix: ArrayLike) -> NDArray[np.float64]:
 
 @kernel
 def _slope(matrix, subsequence, toll):
-    """Costs and steps (M, N), slope-limited; `toll` is the cost of a step off the diagonal.
+    """Costs and steps (M, N) with limited slope; `toll` is the cost of a step off the diagonal.
 
-    A held column takes two rows at once: the cell between is added with the step, and no cell of
-    the same row is needed.
+    A step that holds a column covers two rows at once: the cell between is added with the step,
+    and no cell of the same row is needed.
     """
     n_rows, n_columns = matrix.shape
     costs = np.full(matrix.shape, np.inf)
@@ -229,7 +229,7 @@ def _slope(matrix, subsequence, toll):
 
 @kernel
 def _slope_path(came, end):
-    """The path (M, 2) that ends in column `end`; slope-limited paths visit each row once."""
+    """Path (M, 2) that ends in column `end`; slope-limited paths visit each row once."""
     n_rows = came.shape[0]
     path = np.empty((n_rows, 2), np.int64)
     i, j = n_rows - 1, end
@@ -272,7 +272,7 @@ def _classic(matrix, subsequence, toll):
 
 @kernel
 def _classic_path(came, end):
-    """The path (L, 2) that ends in column `end`."""
+    """Path (L, 2) that ends in column `end`."""
     path = np.empty((came.shape[0] + came.shape[1], 2), np.int64)
     i, j, at = came.shape[0] - 1, end, len(path)
     while True:

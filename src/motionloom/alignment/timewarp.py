@@ -1,11 +1,11 @@
-"""Timewarps: smooth, invertible maps from the time of one motion to that of another.
+"""Timewarps: smooth, invertible maps from the time of one motion to the time of another.
 
-A time alignment is a staircase of frame pairs. A `Timewarp` is the smooth, strictly increasing
-curve along it through the first and the last pair. Timewarps are composed with
-`Timewarp.then`; a timewarp and its inverse cancel exactly.
+A time alignment is a staircase of frame pairs. A `Timewarp` is a smooth, strictly increasing curve
+along the staircase, through its first and last pair. `Timewarp.then` composes timewarps; a
+timewarp and its inverse cancel exactly.
 
-The curve is a rational quadratic spline: monotone for any positive slopes at its knots, and
-inverted in closed form. Beyond its ends it is linear.
+The curve is a rational quadratic spline, which is monotone for any positive slopes at its knots
+and has an inverse in closed form. Beyond its ends it is linear.
 
 References
 ----------
@@ -27,7 +27,7 @@ from motionloom.errors import InvalidInput
 Array = NDArray[np.float64]
 
 SPACING = 5.0  # frames between the knots of a fitted warp: a sixth of a second at 30 Hz
-STEEPEST = 3.0  # greatest ratio of speeds of a fitted warp
+STEEPEST = 3.0  # maximum ratio of speeds in a fitted warp
 _BEND = 0.5  # weight of the curvature against the distance from the staircase
 _THROUGH_THE_ENDS = 1e4  # weight of the last pair
 
@@ -46,7 +46,7 @@ class _Spline(NamedTuple):
         return float(along[0]), float(along[-1])
 
     def at(self, times: Array) -> tuple[Array, Array]:
-        """Values and speeds at `times`."""
+        """Return the values and speeds at `times`."""
         if not self.backwards:
             return _forwards(self, times)
         back = _solved(self, times)
@@ -54,7 +54,7 @@ class _Spline(NamedTuple):
 
 
 class Timewarp:
-    """A smooth, strictly increasing curve from times of one motion to those of another.
+    """A smooth, strictly increasing curve from times of one motion to times of another.
 
     Parameters
     ----------
@@ -100,12 +100,12 @@ class Timewarp:
     def along(
         cls, alignment: ArrayLike, *, spacing: float = SPACING, steepest: float = STEEPEST
     ) -> Timewarp:
-        """The timewarp fitted to an alignment, through its ends.
+        """Fit a timewarp to an alignment, through its ends.
 
         Parameters
         ----------
         alignment : array_like, shape (L, 2)
-            Pairs of frames, neither column ever decreasing.
+            Pairs of frames; neither column may decrease.
         spacing : float
             Frames between knots.
         steepest : float
@@ -119,7 +119,7 @@ class Timewarp:
         Raises
         ------
         InvalidInput
-            If the alignment decreases, or covers a single frame of one motion.
+            If the alignment decreases, or covers only a single frame of one motion.
 
         Examples
         --------
@@ -145,24 +145,24 @@ class Timewarp:
         return cls(*_fitted(pairs, spacing, steepest))
 
     def __call__(self, times: ArrayLike) -> Array:
-        """Times of the second motion at `times` (...,) of the first."""
+        """Return the times of the second motion at `times` (...,) of the first."""
         return self._at(times)[0]
 
     def speed(self, times: ArrayLike) -> Array:
-        """Slope (...,) of the curve at `times` of the first motion; always positive."""
+        """Return the slope (...,) of the curve at `times` of the first motion; always positive."""
         return self._at(times)[1]
 
     @property
     def domain(self) -> tuple[float, float]:
-        """First and last time of the first motion that the warp is defined by."""
+        """First and last time of the first motion between which the warp is defined."""
         return self._stages[0].ends
 
     def inverse(self) -> Timewarp:
-        """The map from times of the second motion to those of the first."""
+        """Return the map from times of the second motion to times of the first."""
         return _chain(stage._replace(backwards=not stage.backwards) for stage in self._stages[::-1])
 
     def then(self, other: Timewarp) -> Timewarp:
-        """Composition: ``warp.then(other)(t) == other(warp(t))``."""
+        """Compose two timewarps: ``warp.then(other)(t) == other(warp(t))``."""
         return _chain((*self._stages, *other._stages))
 
     def __repr__(self) -> str:
@@ -202,7 +202,7 @@ def _forwards(spline: _Spline, times: Array) -> tuple[Array, Array]:
 
 
 def _solved(spline: _Spline, values: Array) -> Array:
-    """Times (n,) at which the spline has `values`: one quadratic equation each."""
+    """Times (n,) at which the spline has `values`, from one quadratic equation each."""
     x, y, d, _ = spline
     k = np.clip(np.searchsorted(y, values, side="right") - 1, 0, len(x) - 2)
     width, rise = x[k + 1] - x[k], y[k + 1] - y[k]
@@ -217,12 +217,12 @@ def _solved(spline: _Spline, values: Array) -> Array:
 
 
 def _mean_slopes(x: Array, y: Array) -> Array:
-    """Slopes (K,) at the knots: geometric means, so that those of the inverse are inverse."""
+    """Slopes (K,) at the knots: geometric means, which invert when the curve is inverted."""
     width = np.diff(x)
     steep = np.log(np.diff(y) / width)
     if len(steep) == 1:
         return np.exp(np.repeat(steep, 2))
-    share = width[1:] / (width[:-1] + width[1:])  # the nearer side counts more
+    share = width[1:] / (width[:-1] + width[1:])  # the closer side counts more
     inner = share * steep[:-1] + (1.0 - share) * steep[1:]
     return np.exp(np.concatenate([steep[:1], inner, steep[-1:]]))
 

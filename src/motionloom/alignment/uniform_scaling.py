@@ -1,14 +1,14 @@
-"""Uniform scaling: the beginning of a clip, slowed down or sped up uniformly, against a query.
+"""Uniform scaling: compares a query with the beginning of a clip at any uniform speed.
 
-The query has n frames. The first p frames of the clip are resampled to n, for every p from n
-divided by the largest factor to n times it (as far as there are frames), and the least distance
-counts. A clip shorter than all of these is used whole. With `stretch_only` p starts at n, as in
-[1]: the query is slowed down, never sped up.
+The query has n frames. The first p frames of the clip are resampled to n frames, for every p from
+n divided by the maximum factor up to n times the factor (or the end of the clip), and the minimum
+distance counts. A clip shorter than all of these is used whole. With `stretch_only`, p starts at
+n, as in [1]: the query is slowed down and never sped up.
 
 Frame i of the query can only be compared with frames within a range that widens with i. The
-least and greatest values there are an envelope, and the part of the query outside it a lower
-bound: a clip whose bound exceeds the best cost so far need not be scaled. The answers are the
-same.
+minimum and maximum values in that range form an envelope, and the part of the query outside it
+gives a lower bound. A clip whose bound exceeds the best cost so far does not have to be scaled.
+The results are the same.
 
 References
 ----------
@@ -34,26 +34,26 @@ _SLACK = 1e-9
 def scaled_distance(
     query: ArrayLike, clip: ArrayLike, *, factor: float = FACTOR, stretch_only: bool = False
 ) -> float:
-    """Distance of a query to the beginning of a clip at its best uniform speed.
+    """Distance from a query to the beginning of a clip at its best uniform speed.
 
     Parameters
     ----------
     query : array_like, shape (n, D)
     clip : array_like, shape (m, D)
     factor : float
-        Largest factor by which the clip is slowed down or sped up; at least 1.
+        Maximum factor by which the clip is slowed down or sped up; at least 1.
     stretch_only : bool
         Only compare beginnings of the clip that are at least as long as the query.
 
     Returns
     -------
     distance : float
-        Root of the sum of squared distances of the frames; NaN where values are missing.
+        Square root of the sum of squared distances of the frames; NaN if values are missing.
 
     Raises
     ------
     InvalidInput
-        If shapes do not fit or the factor is less than 1.
+        If shapes do not match or the factor is less than 1.
 
     Examples
     --------
@@ -81,7 +81,7 @@ def scaling_nearest(
     usable: ArrayLike | None = None,
     prune: bool = True,
 ) -> Nearest:
-    """The `k` clips whose beginnings are nearest to a query at their best uniform speed.
+    """Find the `k` clips whose beginnings are nearest to a query at their best uniform speed.
 
     Parameters
     ----------
@@ -90,7 +90,7 @@ def scaling_nearest(
         Frames of all clips.
     starts : array_like of int, shape (C + 1,)
         Clip c has frames ``starts[c]`` to ``starts[c + 1]``. Clips with missing values are
-        skipped; all are if the query has some.
+        skipped; if the query has missing values, all clips are skipped.
     k : int
     factor : float
     stretch_only : bool
@@ -98,7 +98,8 @@ def scaling_nearest(
     usable : array_like of bool, shape (C,), optional
         Clips to compare. Default: all.
     prune : bool
-        Use the envelopes; without them every distance is computed, with the same result.
+        Skip clips by their envelopes. Without them, every distance is computed, with the same
+        result.
 
     Examples
     --------
@@ -119,8 +120,8 @@ def scaling_nearest(
     ends = starts.ndim == 1 and len(starts) > 1 and (starts[0], starts[-1]) == (0, len(rows))
     if not ends or np.any(np.diff(starts) < 1):
         raise InvalidInput(
-            f"starts must rise from 0 to the {len(rows)} rows, a row or more for each clip; "
-            f"got {starts}"
+            f"starts must increase from 0 to the {len(rows)} rows, with at least one row per "
+            f"clip; got {starts}"
         )
     if k < 1:
         raise InvalidInput(f"k must be at least 1; got {k}")
@@ -142,7 +143,7 @@ def scaling_nearest(
 
 
 def scaled_lengths(n: int, m: int, factor: float, *, stretch_only: bool = False) -> tuple[int, int]:
-    """Least and greatest number of a clip's `m` frames that are scaled to `n` query frames."""
+    """Minimum and maximum number of a clip's `m` frames that are scaled to `n` query frames."""
     if not factor >= 1.0:
         raise InvalidInput(f"factor must be at least 1; got {factor}")
     most = min(m, max(n, floor(n * factor + 1e-9)))
@@ -151,16 +152,16 @@ def scaled_lengths(n: int, m: int, factor: float, *, stretch_only: bool = False)
 
 @kernel
 def _place(i, p, n):
-    """Frame of the first p of a clip that is compared with frame i of n."""
+    """Frame, among the first p of a clip, that is compared with frame i of n."""
     return (p * (i + 1) + n - 1) // n - 1
 
 
-# Sums may be taken in any order, so that four run at a time.
+# Sums may be reordered, so that four run at a time.
 @kernel(fastmath={"reassoc"})
 def _cost(query, clip, least, most, limit):
-    """Least squared distance of a query (n, D) to the first `least` to `most` frames of a clip.
+    """Minimum squared distance of a query (n, D) to the first `least` to `most` frames of a clip.
 
-    Infinite if it exceeds `limit`: sums only grow, and are abandoned beyond the best so far.
+    It is infinite if it exceeds `limit`: sums only grow and are abandoned beyond the best so far.
     """
     n, width = query.shape
     best = np.inf
@@ -182,9 +183,9 @@ def _cost(query, clip, least, most, limit):
 
 @kernel
 def _bounds(query, rows, starts, lengths, usable, prune):
-    """Squared excess of the query over the envelope of each clip, (C,); NaN: not to be compared.
+    """Squared excess (C,) of the query over the envelope of each clip; NaN for clips to skip.
 
-    Without `prune`, zero.
+    It is zero without `prune`.
     """
     n, width = query.shape
     bounds = np.full(len(starts) - 1, np.nan)
@@ -211,9 +212,10 @@ def _bounds(query, rows, starts, lengths, usable, prune):
 
 @kernel
 def _nearest(query, rows, starts, lengths, order, bounds, k):
-    """The `k` nearest clips, their squared distances, and the number of distances begun.
+    """The `k` nearest clips, their squared distances, and the number of started distances.
 
-    In the order of their `bounds` (C,): the first bound above the k-th distance ends the search.
+    Clips are visited in the order of their `bounds` (C,): the first bound above the k-th distance
+    ends the search.
     """
     found = np.full(k, -1)
     costs = np.full(k, np.inf)

@@ -1,19 +1,19 @@
-"""Valid region of a distance matrix, and time alignments through it (Kovar & Gleicher 2004).
+"""Valid region of a distance matrix, and time alignments within it (Kovar & Gleicher 2004).
 
-*Region.* Hold a frame of one motion fixed and vary that of the other: where the distance has a
-local minimum, the two frames clearly correspond. An alignment of similar motions runs along such
-minima, or close by: noise moves them by a frame, and while a pose is held their place is arbitrary.
-So each minimum is extended along its row or column until the distance exceeds it by a given
-fraction. The cells covered are the *valid region* [1]_. The fraction is that of the paper's
-distance, which is a sum of squares: distances in meters are its root, and 15 % of the square are 7
-% of the root.
+*Region.* Keep a frame of one motion fixed and vary the frame of the other: where the distance has
+a local minimum, the two frames clearly correspond. An alignment of similar motions runs along such
+minima or close to them: noise moves them by a frame, and while a pose is held their position is
+arbitrary. Each minimum is therefore extended along its row or column until the distance exceeds it
+by a given fraction. The covered cells are the *valid region* [1]_. The fraction refers to the
+paper's distance, which is a sum of squares. Distances in meters are its square root, and 15 % of
+the square corresponds to 7 % of the root.
 
 *Alignment.* A path through the matrix goes one cell down, right, or both at a time, and at most
-`max_slope` frames of one motion correspond to a single frame of the other: its slope stays
-between ``1 / max_slope`` and `max_slope`. It may be restricted to a region. Where there is no such
-path, the motions do not correspond. The dynamic program keeps, for each cell, the cheapest path
-for each number of consecutive steps to the right or down that lead to it: with a slope of at most
-k there are ``2 k - 1`` such states.
+`max_slope` frames of one motion correspond to a single frame of the other: its slope stays between
+``1 / max_slope`` and `max_slope`. It may be restricted to a region. If there is no such path, the
+motions do not correspond. For each cell, the dynamic program stores the cheapest path for each
+number of consecutive steps to the right or down that lead to it: with a slope of at most k there
+are ``2 k - 1`` such states.
 
 References
 ----------
@@ -32,7 +32,7 @@ from motionloom.alignment.dtw import Alignment, checked_matrix
 from motionloom.errors import InvalidInput
 from motionloom.kernels import kernel
 
-ALPHA = 0.15  # of the squared distance; Kovar & Gleicher 2004, section 3.1
+ALPHA = 0.15  # fraction of the squared distance; Kovar & Gleicher 2004, section 3.1
 HORIZONTAL, VERTICAL = 1, 2
 MAX_SLOPE = 3  # local changes of speed by up to this factor count as timing
 
@@ -40,7 +40,7 @@ MAX_SLOPE = 3  # local changes of speed by up to this factor count as timing
 def matrix_minima(
     matrix: ArrayLike, *, starts: ArrayLike | None = None, edges: bool = False
 ) -> NDArray[np.uint8]:
-    """Cells that are local minima of their row, of their column, or of both.
+    """Find the cells that are local minima of their row, of their column, or of both.
 
     Parameters
     ----------
@@ -50,17 +50,17 @@ def matrix_minima(
         Columns belong to K motions: motion k has columns ``starts[k]`` to ``starts[k + 1]``.
         Default: one motion.
     edges : bool
-        Whether the first and the last cell of a line can be minima, too.
+        True if the first and the last cell of a line can also be minima.
 
     Returns
     -------
     minima : ndarray of uint8, shape (M, N)
-        0, or the sum of `HORIZONTAL` (1, least of its row) and `VERTICAL` (2).
+        0, or the sum of `HORIZONTAL` (1, minimum of its row) and `VERTICAL` (2).
 
     Notes
     -----
-    A minimum is smaller than the next cell and not larger than the one before. By default the
-    first and the last cell of a line are no minima: the values beyond are not known, and lines of
+    A minimum is smaller than the next cell and not larger than the one before. By default, the
+    first and the last cell of a line are not minima: the values beyond are unknown, and lines of
     minima along the edges would absorb the chains that begin there. Missing values (NaN) are
     neither minima nor neighbors of minima.
 
@@ -83,7 +83,7 @@ def valid_region(
     squared: bool = False,
     minima: NDArray[np.uint8] | None = None,
 ) -> NDArray[np.bool_]:
-    """Cells close to a minimum of their row or column.
+    """Find the cells close to a minimum of their row or column.
 
     Parameters
     ----------
@@ -94,9 +94,9 @@ def valid_region(
     starts : array_like of int, shape (K + 1,), optional
         As in `matrix_minima`.
     squared : bool
-        Whether `matrix` holds squared distances.
+        True if `matrix` contains squared distances.
     minima : ndarray of uint8, shape (M, N), optional
-        As from `matrix_minima`, which is the default.
+        Minima as returned by `matrix_minima`, which is called by default.
 
     Returns
     -------
@@ -136,7 +136,7 @@ def _minima(matrix, starts, edges):
     for i in range(n_rows):
         for k in range(len(starts) - 1):
             first, last = starts[k], starts[k + 1] - 1
-            if first + 1 < last:  # three slices, and no branch: vector instructions
+            if first + 1 < last:  # three slices without a branch can be vectorized
                 line, marks = matrix[i, first + 1 : last], out[i, first + 1 : last]
                 before, after = matrix[i, first : last - 1], matrix[i, first + 2 : last + 1]
                 for j in range(len(line)):
@@ -163,7 +163,8 @@ def _minima(matrix, starts, edges):
 def _extended(matrix, minima, starts, factor):
     """Kernel of `valid_region`: cells within `factor` times a minimum, (M, N).
 
-    Each minimum is followed in its row or column until a cell is not below its limit; NaN never is.
+    Each minimum is extended in its row or column until a cell is not below its limit; NaN never
+    is.
     """
     n_rows = matrix.shape[0]
     out = np.zeros(matrix.shape, np.bool_)
@@ -204,7 +205,7 @@ def align_in_region(
     end: tuple[int, int] | None = None,
     max_slope: int = MAX_SLOPE,
 ) -> Alignment | None:
-    """The cheapest time alignment from one cell to another, if there is any.
+    """Find the cheapest time alignment from one cell to another, if there is one.
 
     Parameters
     ----------
@@ -215,17 +216,17 @@ def align_in_region(
     start, end : tuple of int, optional
         Row and column of the first and of the last cell. Default: the matrix's corners.
     max_slope : int
-        Frames of one motion that correspond to a frame of the other, at most.
+        Maximum number of frames of one motion that correspond to one frame of the other.
 
     Returns
     -------
     alignment : Alignment or None
-        Path and cost; None where no path leads from `start` to `end`.
+        Path and cost; None if no path leads from `start` to `end`.
 
     Raises
     ------
     InvalidInput
-        If shapes do not fit, a cell is outside the matrix, or `max_slope` is below 1.
+        If shapes do not match, a cell is outside the matrix, or `max_slope` is below 1.
 
     Examples
     --------
@@ -234,7 +235,7 @@ def align_in_region(
     >>> found.cost, found.path.tolist()
     (0.0, [[0, 0], [1, 1], [1, 2], [2, 3]])
 
-    One frame cannot correspond to four others when three is the limit:
+    One frame cannot correspond to four others if the limit is three:
 
     >>> align_in_region(np.zeros((1, 4))) is None
     True
@@ -268,20 +269,20 @@ def clear_alignment(
     alpha: float = ALPHA,
     max_slope: int = MAX_SLOPE,
 ) -> Alignment | None:
-    """The cheapest time alignment within the valid region of a matrix, if there is any.
+    """Find the cheapest time alignment within the valid region of a matrix, if there is one.
 
-    Two segments whose boundaries were found by a search begin and end a few frames apart, so cells
-    near both ends count as valid, too.
+    Segments whose boundaries come from a search begin and end a few frames apart; cells near both
+    ends therefore also count as valid.
 
     Parameters
     ----------
     matrix : array_like, shape (M, N)
-        Distances between the frames of two motions; more frames than those that are aligned make
-        the minima near the ends of the alignment known.
+        Distances between the frames of two motions. Extra frames beyond the alignment reveal the
+        minima near its ends.
     start, end : tuple of int, optional
         Row and column of the first and of the last cell. Default: the matrix's corners.
     margin : int
-        Rows and columns after `start` and before `end` that are valid in any case.
+        Number of rows and columns after `start` and before `end` that are always valid.
     alpha : float
         As in `motionloom.alignment.valid_region`.
     max_slope : int
@@ -289,7 +290,7 @@ def clear_alignment(
     Returns
     -------
     alignment : Alignment or None
-        None: the segments do not correspond clearly (Kovar & Gleicher 2004, criterion 2).
+        None if the segments do not clearly correspond (Kovar & Gleicher 2004, criterion 2).
 
     Examples
     --------
@@ -323,7 +324,7 @@ def _cell(
 
 @kernel
 def band_path(matrix, row, column, low, high, first, last, slopes):
-    """Kernel: the cheapest path through a band of a matrix, and its cost.
+    """Kernel: find the cheapest path through a band of a matrix, and its cost.
 
     Parameters
     ----------
@@ -336,7 +337,7 @@ def band_path(matrix, row, column, low, high, first, last, slopes):
     first, last : int
         Column of the path in the first and in the last row.
     slopes : tuple of int
-        As many as `max_slope`: the compiler knows the length of a tuple, and unrolls loops.
+        A tuple of length `max_slope`: the compiler knows its length and unrolls loops.
 
     Returns
     -------
@@ -344,17 +345,17 @@ def band_path(matrix, row, column, low, high, first, last, slopes):
         Cells of the band; empty if there is no path.
     cost : float
     """
-    # States: 0 diagonal step or start; s < max_slope: s consecutive steps to the right;
-    # above: consecutive steps down; then the cheapest of all, and the cheapest that may go down
-    # next. Only costs are kept, no origins: taking a minimum needs no branch, finding its place
-    # does, and that is needed along the path alone.
+    # States: 0 diagonal step or start; s < max_slope: s consecutive steps to the right; above:
+    # consecutive steps down; then the cheapest of all, and the cheapest that may go down next.
+    # Only costs are stored, not origins: taking a minimum needs no branch, but finding its
+    # position does, and the position is only needed along the path.
     n_rows, width = len(low), 0
     for r in range(n_rows):
         width = max(width, high[min(r + 1, n_rows - 1)] - low[r] + 1)
     runs = len(slopes) - 1
     states = 2 * runs + 1
     least, level = states, states + 1
-    # Row r and column c of the band are at [r + 1, c - low[r] + 1]; around it is infinity.
+    # Row r and column c of the band are at [r + 1, c - low[r] + 1], surrounded by infinity.
     costs = np.empty((n_rows + 1, width + 1, states + 2))
     costs[0] = np.inf
     for r in range(n_rows):
@@ -362,7 +363,7 @@ def band_path(matrix, row, column, low, high, first, last, slopes):
         count = high[r] - low[r] + 1
         for s in range(states + 2):
             costs[r + 1, 0, s] = np.inf
-        steep = np.inf  # cost to the cell on the left of a path that may go right next
+        steep = np.inf  # cost, at the cell on the left, of a path that may go right next
         for w in range(1, count + 1):
             value = matrix[row + r, column + low[r] + w - 1]
             if np.isnan(value):
@@ -419,7 +420,7 @@ def band_path(matrix, row, column, low, high, first, last, slopes):
 
 @kernel
 def _least(costs, row, column, first, last):
-    """The cheapest of state 0 and of states `first` to `last` of a cell; 0 if they are equal."""
+    """Cheapest of state 0 and states `first` to `last` of a cell; 0 if they are equal."""
     best = 0
     for s in range(first, last):
         if costs[row, column, s] < costs[row, column, best]:

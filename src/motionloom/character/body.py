@@ -1,8 +1,8 @@
-"""The neutral body: a smooth skinned figure for any skeleton with the roles of a body.
+"""The neutral body: a smooth skinned figure for any skeleton with the necessary roles.
 
 The figure is an implicit surface around the bones (`motionloom.character.figure`), meshed once for
-each skeleton in a pose with arms and legs apart, and skinned by distance. It is made by code from
-the lengths of the skeleton; there is no template.
+each skeleton in a pose with arms and legs apart, and skinned by distance. It is generated from the
+bone lengths of the skeleton, without a template.
 
 Other skeletons get a stick figure: one octahedron per bone.
 """
@@ -36,12 +36,12 @@ if TYPE_CHECKING:
 
 Array = NDArray[np.float64]
 
-# Side of a grid cell over the height of the figure's legs and trunk.
+# Side of a grid cell divided by the height of the figure's legs and trunk.
 DETAILS = {"high": 0.0085, "low": 0.0165}
 FIGURES = ("body", "low", "sticks", "none")
-_ARMS_DOWN = np.radians(42.0)  # from the T-pose: the middle of what shoulders do
+_ARMS_DOWN = np.radians(42.0)  # from the T-pose: the middle of the range of motion of shoulders
 _LEGS_APART = np.radians(7.0)
-_THINNEST = 0.7  # cells: thinner parts fall through the grid
+_THINNEST = 0.7  # in cells: thinner parts fall through the grid
 _WAIST = 0.2  # position of the widest point, as a fraction of the bone
 _SLIMNESS = 0.11  # half width per length
 _THINNEST_STICK, _THICKEST_STICK = 0.008, 0.045  # half widths in meters
@@ -49,24 +49,24 @@ _SHORTEST = 1e-4  # meters; shorter bones are not drawn
 
 
 def has_body(skeleton: Skeleton) -> bool:
-    """Whether a skeleton has the roles from which a body can be made: hips, legs and arms."""
+    """Return whether a skeleton has the roles that a body needs: hips, legs and arms."""
     return all(role in skeleton.roles for role in REQUIRED)
 
 
 def body_mesh(
     skeleton: Skeleton, *, detail: str = "high", example: Motion | None = None
 ) -> SkinnedMesh:
-    """The neutral body of a skeleton; the same object if it is asked for again.
+    """Return the neutral body of a skeleton; repeated calls return the same object.
 
     Parameters
     ----------
     skeleton : Skeleton
-        With hips, legs and arms.
+        Needs hips, legs and arms.
     detail : {"high", "low"}
         About 14,000 or 3,000 vertices.
     example : Motion, optional
-        A motion on the skeleton. It shows how bones are twisted and feet are held, if the rest
-        pose does not (all bones along one axis, as in LAFAN1).
+        A motion on the skeleton. It is needed if the rest pose does not show how bones are twisted
+        and how feet are held (all bones along one axis, as in LAFAN1).
 
     Raises
     ------
@@ -85,12 +85,12 @@ def body_mesh(
         raise InvalidInput(f"detail must be one of {', '.join(DETAILS)}; got {detail!r}")
     missing = [role for role in REQUIRED if role not in skeleton.roles]
     if missing:
-        raise InvalidInput(f"a body needs the roles {', '.join(missing)}, which are missing")
+        raise InvalidInput(f"a body needs the roles {', '.join(missing)}, which the skeleton lacks")
     return _cached(_Wanted(skeleton, detail, example))
 
 
 class _Wanted:
-    """Input of the mesh; compared by skeleton and detail alone."""
+    """Input of the mesh, compared only by skeleton and detail."""
 
     def __init__(self, skeleton: Skeleton, detail: str, example: Motion | None) -> None:
         self.skeleton, self.detail, self.example = skeleton, detail, example
@@ -130,13 +130,14 @@ def _cached(wanted: _Wanted) -> SkinnedMesh:
 def figure_mesh(
     skeleton: Skeleton, *, kind: str = "body", example: Motion | None = None
 ) -> SkinnedMesh | None:
-    """The figure that shows a skeleton: its body, its bones as sticks, or none.
+    """Return the figure for a skeleton: its body, its bones as sticks, or none.
 
     Parameters
     ----------
     skeleton : Skeleton
     kind : {"body", "low", "sticks", "none"}
-        ``"low"`` is the body with few triangles. A skeleton without the roles of a body has sticks.
+        ``"low"`` is the body with few triangles. A skeleton without the roles of a body gets
+        sticks.
     example : Motion, optional
         See `body_mesh`.
     """
@@ -170,7 +171,7 @@ def t_pose(skeleton: Skeleton, example: Motion | None = None) -> Array:
 
 
 def _apart(skeleton: Skeleton, local: Array) -> Array:
-    """The pose with arms lowered and legs apart, so that body parts do not touch."""
+    """Pose with arms lowered and legs apart, so that body parts do not touch."""
     from motionloom.motion.kinematics.forward import global_rotations
 
     for role, angle in (("shoulder", _ARMS_DOWN), ("hip", -_LEGS_APART)):
@@ -184,7 +185,7 @@ def _apart(skeleton: Skeleton, local: Array) -> Array:
 
 
 def stick_mesh(skeleton: Skeleton) -> SkinnedMesh:
-    """Bones as slim octahedra in the rest pose, flat-shaded, each bound to one joint.
+    """Return the bones as slim, flat-shaded octahedra in the rest pose, each bound to one joint.
 
     Examples
     --------
@@ -197,13 +198,13 @@ def stick_mesh(skeleton: Skeleton) -> SkinnedMesh:
     points = bind.positions
     parents = skeleton.point_parents
     root, tree = body_root(skeleton), BodyTree(skeleton)
-    body = {root, *tree.below(root)}  # no bone from a joint above the hips
+    body = {root, *tree.below(root)}  # no stick for a joint above the hips
     bones = [
         (points[parent], points[point], int(parent))
         for point, parent in enumerate(parents)
         if parent in body and np.linalg.norm(points[point] - points[parent]) > _SHORTEST
     ]
-    if not bones:  # a single joint is drawn, too
+    if not bones:  # a single joint is also drawn
         bones = [(points[0], points[0] + [0.0, 0.1, 0.0], 0)]
     corners = np.concatenate([_octahedron(start, end) for start, end, _ in bones])
     sides = np.cross(corners[:, 1] - corners[:, 0], corners[:, 2] - corners[:, 0])

@@ -1,9 +1,9 @@
 """The shape of the neutral figure: body parts as lofts around the joints of a skeleton.
 
-Lengths follow the skeleton, thicknesses the size of the body as a whole, for a person of no
-particular sex or age: the half widths below are those of a person of 1.75 m, from the mean of adult
-measurements, and are scaled. What a skeleton lacks (a collar, a toe, the top of the head) is placed
-where a body has it.
+Lengths follow the skeleton, and thicknesses follow the size of the whole body. The half widths
+below describe a person of 1.75 m and no particular sex or age, taken from the mean of adult
+measurements, and are scaled. Parts that a skeleton lacks (a collar, a toe, the top of the head)
+are placed where a body has them.
 """
 
 from __future__ import annotations
@@ -30,13 +30,13 @@ REQUIRED = (
     *(f"{side}_{part}" for side, _ in SIDES for part in ("hip", "knee", "ankle")),
     *(f"{side}_{part}" for side, _ in SIDES for part in ("shoulder", "elbow", "wrist")),
 )
-# Legs from hip to ankle and trunk from the hips to the neck, together, of a person of 1.75 m.
+# Total length of the legs (hip to ankle) and trunk (hips to neck) of a person of 1.75 m.
 _REFERENCE = 1.36
 _HAND, _HEAD = 0.185, 0.232  # their lengths in meters
 _NEGLIGIBLE = 0.95
 
-# Rows: parameter along the part, half width, half depth, offset sideways, offset in depth.
-# Half widths of the trunk: from the crotch (below 0) over hips (0) and waist to the neck (1).
+# Rows: parameter along the part, half width, half depth, offset sideways, offset in depth. The
+# trunk runs from the crotch (below 0) over hips (0) and waist to the neck (1).
 _TRUNK = [
     (0.02, 0.168, 0.116, 0, -0.010), (0.10, 0.168, 0.114, 0, -0.006),
     (0.22, 0.154, 0.104, 0, 0.000), (0.40, 0.136, 0.094, 0, 0.004),
@@ -45,7 +45,7 @@ _TRUNK = [
     (1.03, 0.064, 0.054, 0, -0.014),
 ]  # fmt: skip
 _NECK = [(-0.2, 0.064, 0.064, 0, 0.0), (0.4, 0.055, 0.057, 0, 0.0), (1.2, 0.054, 0.058, 0, 0.0)]
-# From the chin to the crown; offsets in depth put the chin ahead of the neck.
+# From the chin to the crown; offsets in depth place the chin in front of the neck.
 _SKULL = [
     (0.11, 0.034, 0.033, 0, 0.054), (0.19, 0.047, 0.052, 0, 0.041),
     (0.30, 0.060, 0.074, 0, 0.024), (0.46, 0.071, 0.090, 0, 0.011),
@@ -80,10 +80,10 @@ _FOOT = [
 
 
 def body_parts(skeleton: Skeleton, bind: BindPose, *, thinnest: float = 0.0) -> list[Loft]:
-    """The parts of the figure in a bind pose that stands upright and faces +Z.
+    """Return the parts of the figure in a bind pose that stands upright and faces +Z.
 
-    Parts are at least `thinnest` meters thick from axis to surface, so that a coarse grid sees
-    them; smaller ones (ears) are left out.
+    Parts are at least `thinnest` meters thick from axis to surface, so that a coarse grid captures
+    them; smaller parts (ears) are skipped.
     """
     figure = _Figure(skeleton, bind)
     parts = figure.parts()
@@ -145,7 +145,7 @@ class _Figure:
 
     def trunk(self) -> Loft:
         rows = self.sections(_TRUNK)
-        # Hips and shoulders of the figure are as far apart as those of the skeleton.
+        # The figure has the same hip and shoulder width as the skeleton.
         hips = np.clip((self.half_hips + 0.078 * self.size) / (0.172 * self.size), 0.85, 1.2)
         chest = np.clip((self.half_shoulders - 0.022 * self.size) / (0.160 * self.size), 0.8, 1.2)
         share = np.clip((rows[:, 0] - 0.1) / 0.6, 0.0, 1.0)
@@ -164,7 +164,7 @@ class _Figure:
         return self.joints([*spine, *collars])
 
     def joints(self, points) -> tuple[int, ...]:
-        """The points that are joints, each once."""
+        """Return the points that are joints, without duplicates."""
         return tuple(dict.fromkeys(p for p in points if p < len(self.skeleton)))
 
     def head(self) -> list[Loft]:
@@ -234,9 +234,9 @@ class _Figure:
         return [palm, Loft(root, tip, forward, rows, whole, 0.014 * size)]
 
     def finger_joints(self, side: str, wrist: Array, along: Array) -> tuple[int, ...]:
-        """The wrist and the joints of the middle finger: the chain straight ahead of the wrist.
+        """Wrist and the joints of the middle finger, the chain straight ahead of the wrist.
 
-        Of several joints at one place (CMU), the last turns the hand.
+        If several joints are at one position (CMU), the last one rotates the hand.
         """
         hand = self.at[f"{side}_wrist"]
         if hand >= len(self.skeleton):
@@ -258,7 +258,7 @@ class _Figure:
         hip, knee, ankle = (self.place[f"{side}_{part}"] for part in ("hip", "knee", "ankle"))
         upper = self.chain(f"{side}_hip", f"{side}_knee")
         lower = self.chain(f"{side}_knee", f"{side}_ankle")
-        # Hips of a skeleton may be nearer to each other than thighs are thick.
+        # The hips of a skeleton may be closer together than the thickness of the thighs.
         aside = max(0.082 * size - self.half_hips, 0.0)
         top = hip + [sign * aside, 0.0, 0.0]
         back = self.sections([(0.0, 0.060, 0.060, 0, 0), (1.0, 0.066, 0.066, 0, 0)])
@@ -299,6 +299,6 @@ class _Figure:
         )
 
     def chain(self, first: str, last: str) -> tuple[int, ...]:
-        """Joints from one role (included) to the next (excluded)."""
+        """Return the joints from one role (inclusive) to the next (exclusive)."""
         start, end = self.at[first], self.at[last]
         return self.joints([start, *self.tree.between(start, end)[:-1]])

@@ -1,14 +1,14 @@
 """Implicit surfaces: lofts with elliptic sections, blended into one smooth surface.
 
-A loft follows a straight axis; its sections are ellipses whose half widths vary smoothly along it,
-and its ends are rounded. Two lofts are joined by a polynomial smooth minimum [1]_, which fills the
-groove between them over a width of its own and leaves everything farther away unchanged.
+A loft follows a straight axis. Its sections are ellipses whose half widths vary smoothly along the
+axis, and its ends are rounded. Two lofts are joined by a polynomial smooth minimum [1]_, which
+fills the groove between them over a given width and leaves everything farther away unchanged.
 
-The surface becomes triangles by surface nets on a grid [2]_. Every grid cell that the surface
-crosses has one vertex; every grid edge that it crosses has one quadrangle, between the vertices of
-the four cells around it. A cell through which two sheets pass has one vertex for each, so that the
-mesh is a closed manifold by construction: every edge belongs to two triangles. Only blocks of the
-grid near the surface are evaluated.
+Surface nets on a grid [2]_ convert the surface to triangles. Every grid cell that the surface
+crosses has one vertex. Every grid edge that it crosses has one quadrangle, between the vertices of
+the four cells around the edge. A cell through which two sheets pass has one vertex for each sheet,
+which makes the mesh a closed manifold by construction: every edge belongs to two triangles. Only
+blocks of the grid near the surface are evaluated.
 
 References
 ----------
@@ -27,11 +27,11 @@ from numpy.typing import NDArray
 
 Array = NDArray[np.float64]
 
-_STEPS = 65  # of the table of sections
+_STEPS = 65  # rows in the table of sections
 _THINNEST = 1e-4  # meters
-_FAR = 10.0  # meters: the distance of points that are not near
+_FAR = 10.0  # meters: the value for points far away
 _BLOCK = 8  # cells along the side of a block
-_OUTSIDE = 1.0  # the distance of grid points that are not evaluated
+_OUTSIDE = 1.0  # the value for grid points that are not evaluated
 _CORNERS = np.array([(i, j, k) for i in (0, 1) for j in (0, 1) for k in (0, 1)])
 # The twelve edges of a cell, as pairs of corners: four along each axis.
 _EDGES = [(low, low | 4 >> axis) for axis in range(3) for low in range(8) if not low & 4 >> axis]
@@ -51,16 +51,16 @@ class Loft:
     start, end : ndarray, shape (3,)
         The axis, from parameter 0 to 1.
     across : ndarray, shape (3,)
-        Direction of the first half width; the second is square to it and to the axis.
+        Direction of the first half width; the second is perpendicular to it and to the axis.
     sections : ndarray, shape (N, 5)
-        Rows of parameter (increasing, may be outside of 0 to 1), the two half widths, and the
-        offsets of the center in these two directions, in meters.
+        Each row has the parameter (increasing, may be outside of 0 to 1), the two half widths, and
+        the offsets of the center in these two directions, in meters.
     joints : tuple of int
-        Joints that may move this part.
+        Joints that can move this part.
     blend : float
-        Width over which the part is blended with those before it, in meters.
+        Width in meters over which the part is blended with the previous parts.
     floor : float or None
-        Height below which the part is cut off, as a sole is.
+        Height below which the part is cut off, as for a sole.
     """
 
     start: Array
@@ -73,7 +73,7 @@ class Loft:
 
     @cached_property
     def frame(self) -> Array:
-        """Rows: along the axis, and the directions of the two half widths, shape (3, 3)."""
+        """Rows are the direction of the axis and of the two half widths, shape (3, 3)."""
         along = (self.end - self.start) / self.length
         across = self.across - (self.across @ along) * along
         across = across / np.linalg.norm(across)
@@ -86,7 +86,7 @@ class Loft:
 
     @cached_property
     def table(self) -> Array:
-        """Sections at `_STEPS` even parameters, interpolated without overshoot."""
+        """Sections at `_STEPS` evenly spaced parameters, interpolated without overshoot."""
         from scipy.interpolate import PchipInterpolator
 
         rows = self.sections
@@ -102,7 +102,7 @@ class Loft:
         return np.stack([ends.min(axis=0) - reach, ends.max(axis=0) + reach])
 
     def distances(self, points: Array) -> Array:
-        """Approximate signed distances (N,) of points (N, 3), negative inside."""
+        """Return approximate signed distances (N,) of points (N, 3), negative inside."""
         away = (points - self.start) @ self.frame.T
         rows = self.table
         at = np.clip(away[:, 0] / self.length, rows[0, 0], rows[-1, 0])
@@ -121,7 +121,7 @@ class Loft:
         size = np.sqrt(np.einsum("nc,nc->n", scaled, scaled))
         sides = scaled[:, 1:] / widths
         slope = np.sqrt((scaled[:, 0] / caps) ** 2 + np.einsum("nc,nc->n", sides, sides))
-        # The value over its gradient: near the surface this is the distance.
+        # The value divided by its gradient; near the surface this is the distance.
         distance = np.where(size > 1e-6, size * (size - 1.0) / np.maximum(slope, 1e-9), -caps)
         if self.floor is not None:
             distance = -smooth_minimum(-distance, points[:, 1] - self.floor, 0.012)
@@ -149,7 +149,7 @@ def surface_distances(parts: Sequence[Loft], points: Array, *, reach: float) -> 
 
 
 def onto_surface(parts: Sequence[Loft], points: Array, *, farthest: float) -> Array:
-    """Points (N, 3) near the surface moved onto it, along the gradient, by at most `farthest`."""
+    """Move points (N, 3) near the surface onto it along the gradient, by at most `farthest`."""
     step = 1e-4
     for _ in range(2):
         here = surface_distances(parts, points, reach=0.05)
@@ -169,13 +169,13 @@ def onto_surface(parts: Sequence[Loft], points: Array, *, farthest: float) -> Ar
 def surface_mesh(
     distances: Callable[[Array, float], Array], bounds: Array, cell: float
 ) -> tuple[Array, NDArray[np.int64]]:
-    """Vertices (V, 3) and triangles (F, 3), counter-clockwise from outside, of the largest piece.
+    """Vertices (V, 3) and counterclockwise triangles (F, 3) of the largest piece of a surface.
 
     Parameters
     ----------
     distances : callable
-        Signed distances (N,) of points (N, 3), negative inside; they may be too long by half, and
-        are needed up to the second argument, in meters.
+        Function of points (N, 3) and a range in meters that returns signed distances (N,),
+        negative inside. They may be too long by half, and only have to be valid within the range.
     bounds : ndarray, shape (2, 3)
         Corners of a box that contains the surface.
     cell : float
@@ -189,7 +189,7 @@ def surface_mesh(
     True
     """
     middle, half = bounds.mean(axis=0), 0.5 * (bounds[1] - bounds[0])
-    cells_each_way = np.ceil(half / cell) + 2.0  # so a symmetric surface has a symmetric mesh
+    cells_each_way = np.ceil(half / cell) + 2.0  # gives a symmetric surface a symmetric mesh
     start = middle - cell * cells_each_way
     blocks = np.ceil(2.0 * cells_each_way / _BLOCK).astype(int)
     values = _grid(distances, start, cell, blocks)
@@ -201,7 +201,7 @@ def surface_mesh(
 
 
 def _grid(distances, start: Array, cell: float, blocks: NDArray) -> Array:
-    """Values at the grid points; those of blocks far from the surface only have the right sign."""
+    """Values at the grid points; in blocks far from the surface only their signs are correct."""
     centers = np.stack(
         np.meshgrid(*(np.arange(count) + 0.5 for count in blocks), indexing="ij"), axis=-1
     ).reshape(-1, 3)
@@ -235,7 +235,7 @@ def _crossed_cells(inside: NDArray[np.bool_]) -> NDArray[np.intp]:
 
 
 def _sheets(values: Array, cells: NDArray[np.intp]) -> tuple[NDArray[np.int64], NDArray[np.intp]]:
-    """The vertex (C, 12) at each edge of each cell, and the cell (V,) of each vertex."""
+    """Vertex (C, 12) at each edge of each cell, and the cell (V,) of each vertex."""
     signs = np.zeros(len(cells), np.intp)
     for number, corner in enumerate(_CORNERS):
         signs |= (values[tuple((cells + corner).T)] < 0.0).astype(np.intp) << number
@@ -248,9 +248,9 @@ def _sheets(values: Array, cells: NDArray[np.intp]) -> tuple[NDArray[np.int64], 
 
 
 def _edge_groups(pattern: int) -> list[int]:
-    """The sheet of each edge of a cell, by the corners that are inside (bits); -1: not crossed.
+    """Sheet of each edge of a cell, indexed by the inside corners (bits); -1 if not crossed.
 
-    Inside corners belong together along edges, outside corners also across a face, so that two
+    Inside corners are connected along edges, and outside corners also across a face, so that two
     cells agree about the face between them.
     """
     inside = [bool(pattern >> corner & 1) for corner in range(8)]
@@ -286,7 +286,7 @@ def _middles(values: Array, cells: NDArray, sheets: NDArray, owners: NDArray) ->
         b = values[tuple((cells + _CORNERS[high]).T)]
         crossed = np.flatnonzero((a < 0.0) != (b < 0.0))
         share = (a[crossed] / (a[crossed] - b[crossed]))[:, None]
-        vertex = sheets[crossed, number]  # an edge has one sheet: no vertex occurs twice
+        vertex = sheets[crossed, number]  # each edge has one sheet, and no vertex occurs twice
         total[vertex] += (1.0 - share) * _CORNERS[low] + share * _CORNERS[high]
         count[vertex] += 1.0
     return total / count[:, None]
@@ -323,7 +323,7 @@ def _triangles(
 def _largest_piece(
     vertices: Array, triangles: NDArray[np.int64]
 ) -> tuple[Array, NDArray[np.int64]]:
-    """The piece with the most vertices: what is thinner than a cell may fall into crumbs."""
+    """Keep the piece with the most vertices; parts thinner than a cell may break into fragments."""
     from scipy import sparse
 
     count = len(vertices)

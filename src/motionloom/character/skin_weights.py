@@ -1,14 +1,14 @@
-"""Skin weights: each vertex follows its nearest bone, blended smoothly across the joints.
+"""Skin weights: each vertex follows its nearest bone, with a smooth blend across joints.
 
-A vertex belongs to the body part it lies on, and within it to the nearest bone. These choices are
-then diffused over the surface, so that they change gradually around a joint, over a distance that
-grows with the thickness of the body there. Parts that are near each other but not connected (the
-two thighs) do not mix, because the diffusion follows the surface.
+A vertex belongs to the body part on which it lies, and within that part to the nearest bone. These
+assignments are then diffused over the surface and change gradually around a joint, over a distance
+that grows with the local thickness of the body. Parts that are close but not connected (the two
+thighs) do not mix, because the diffusion follows the surface.
 
-A mesh from a file has its own weights, but any mesh space and scales. There a joint moves a vertex
-by its world matrix times its inverse bind matrix, and both may scale (a character in centimeters
-below a node that scales by 0.01). Our joints do not scale, so the scale moves into the vertices,
-and the rest is a rigid bind pose.
+A mesh from a file already has weights, but its space and scale are arbitrary. There a joint moves
+a vertex by its world matrix times its inverse bind matrix, and both may scale (a character in
+centimeters below a node that scales by 0.01). The joints of a `Skeleton` do not scale: the scale
+is applied to the vertices, and a rigid bind pose remains.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 Array = NDArray[np.float64]
 
 INFLUENCES = 4  # joints per vertex, as game engines allow
-_SPREAD = 0.4  # of the thickness: standard deviation of the diffusion
+_SPREAD = 0.4  # standard deviation of the diffusion, as a fraction of the thickness
 _THINNEST, _THICKEST = 0.03, 0.065  # meters
 
 
@@ -61,7 +61,7 @@ def skin_weights(
 def _nearest_joints(
     skeleton: Skeleton, bind: BindPose, parts: Sequence[Loft], vertices: Array
 ) -> tuple[NDArray[np.intp], Array]:
-    """The joint (V,) whose bone is nearest within the part of a vertex, and the thickness there."""
+    """Joint (V,) with the nearest bone within the part of a vertex, and the thickness there."""
     away = np.stack([part.distances(vertices) for part in parts], axis=1)
     owner = np.argmin(away, axis=1)
     nearest = np.zeros(len(vertices), np.intp)
@@ -98,17 +98,17 @@ def _nearest_bone(
 def _diffused(
     weights: Array, vertices: Array, triangles: NDArray[np.int64], thickness: Array
 ) -> Array:
-    """`weights` after diffusion over the surface by `_SPREAD` times the thickness."""
+    """Diffuse `weights` over the surface by `_SPREAD` times the thickness."""
     from scipy import sparse
 
     a = np.concatenate([triangles[:, k] for k in range(3)])
     b = np.concatenate([triangles[:, (k + 1) % 3] for k in range(3)])
     edge = float(np.mean(np.linalg.norm(vertices[a] - vertices[b], axis=1)))
     count = len(vertices)
-    # Every edge of a closed mesh is in `a`, `b` once in each direction.
+    # `a`, `b` contain every edge of a closed mesh once in each direction.
     graph = sparse.csr_array((np.ones(len(a)), (a, b)), shape=(count, count))
     mean = sparse.diags_array(1.0 / graph.sum(axis=1)) @ graph
-    # A step that replaces half of a value by the mean of its neighbors has variance edge^2 / 4
+    # A step that replaces half of a value with the mean of its neighbors has variance edge^2 / 4
     # along each direction of the surface.
     wanted = (_SPREAD * thickness) ** 2 / (0.25 * edge * edge)
     steps = int(np.ceil(wanted.max()))
@@ -134,7 +134,7 @@ def bound_mesh(
     name: str = "mesh",
     material: Material | None = None,
 ) -> SkinnedMesh:
-    """A mesh bound to a skeleton.
+    """Bind a mesh to a skeleton.
 
     Parameters
     ----------
@@ -143,15 +143,15 @@ def bound_mesh(
         In the space of the mesh.
     triangles : ndarray, shape (F, 3)
     joints, weights : ndarray, shape (V, K)
-        Rows of the N joints of the skin, and their weights.
+        Indices into the N joints of the skin, and their weights.
     inverse_binds : ndarray, shape (N, 4, 4)
         From the space of the mesh to that of each joint.
     sizes : ndarray, shape (N,)
         World scale of each joint in the file.
     points : ndarray of int, shape (N,)
-        The point of the skeleton that stands for each joint of the skin.
+        The point of the skeleton that represents each joint of the skin.
     exact : ndarray of bool, shape (N,)
-        Whether it is the same joint; otherwise it is one above it.
+        True if it is the same joint, False if it is one above it.
     """
     to_joint = inverse_binds.astype(np.float64).copy()
     to_joint[:, :3] *= sizes[:, None, None]

@@ -18,14 +18,14 @@ Array = NDArray[np.float64]
 
 @dataclass(frozen=True, eq=False)
 class BindPose:
-    """The pose of a skeleton to which a mesh is bound, standing on the floor at the origin.
+    """Pose of a skeleton to which a mesh is bound, standing on the floor at the origin.
 
     Attributes
     ----------
     positions : ndarray, shape (J + E, 3)
         World positions in meters: joints, then end sites.
     rotations : ndarray, shape (J + E, 4)
-        World rotations ``wxyz``; an end site has that of its parent.
+        World rotations ``wxyz``; an end site has the rotation of its parent.
     """
 
     positions: Array
@@ -38,7 +38,7 @@ class BindPose:
 
 @dataclass(frozen=True)
 class Material:
-    """How a mesh looks.
+    """Appearance of a mesh.
 
     Attributes
     ----------
@@ -61,20 +61,20 @@ class SkinnedMesh:
     Attributes
     ----------
     vertices, normals : ndarray of float32, shape (V, 3)
-        In meters, in the world of the bind pose.
+        Meters, in the world space of the bind pose.
     triangles : ndarray of uint32, shape (F, 3)
-        Counter-clockwise from outside.
+        Counterclockwise when seen from outside.
     joints : ndarray of uint16, shape (V, 4)
         The joints that move each vertex.
     weights : ndarray of float32, shape (V, 4)
-        Not negative, their sum is 1.
+        Non-negative, with a sum of 1 per vertex.
     bind : ndarray, shape (J + E, 4, 4)
         World matrices, for column vectors, of joints and end sites in the bind pose.
     name : str
     uvs : ndarray of float32, shape (V, 2), or None
         Texture coordinates; (0, 0) is the upper left corner of the image.
     material : Material or None
-        None: painted by whoever shows it.
+        None leaves the color to the viewer.
     """
 
     vertices: NDArray[np.float32]
@@ -102,14 +102,14 @@ class SkinnedMesh:
         return moved
 
     def volume(self, vertices: Array | None = None) -> float:
-        """Volume in cubic meters, in the bind pose or with the given vertices (V, 3)."""
+        """Return the volume in cubic meters, in the bind pose or with the given vertices (V, 3)."""
         points = np.asarray(self.vertices if vertices is None else vertices, np.float64)
         a, b, c = (points[self.triangles[:, corner]] for corner in range(3))
         return float(np.einsum("fc,fc->", a, np.cross(b, c)) / 6.0)
 
 
 def vertex_normals(vertices: Array, triangles: NDArray) -> NDArray[np.float32]:
-    """Unit normals (V, 3): the mean over the triangles around each vertex, by area."""
+    """Unit normals (V, 3): the area-weighted mean over the triangles around each vertex."""
     a, b, c = (vertices[triangles[:, corner]] for corner in range(3))
     sides = np.cross(b - a, c - a)
     normals = np.zeros_like(vertices)
@@ -124,7 +124,7 @@ def vertex_normals(vertices: Array, triangles: NDArray) -> NDArray[np.float32]:
 
 
 def transform_matrices(positions: Array, rotations: Array) -> Array:
-    """Matrices (N, 4, 4) for column vectors of positions (N, 3) and rotations (N, 4) ``wxyz``."""
+    """Matrices (N, 4, 4) for column vectors from positions (N, 3) and rotations (N, 4) ``wxyz``."""
     matrices = np.zeros((len(positions), 4, 4))
     matrices[:, :3, :3] = rot.to_matrix(rotations)
     matrices[:, :3, 3] = positions
@@ -138,7 +138,7 @@ def rest_pose(skeleton: Skeleton) -> BindPose:
 
 
 def bind_pose(skeleton: Skeleton, local: Array) -> BindPose:
-    """The world transforms of a pose with local rotations (J, 4), standing on the floor."""
+    """World transforms of a pose with local rotations (J, 4), standing on the floor."""
     from motionloom.motion import Motion
 
     pose = Motion(skeleton, local[None], np.zeros((1, 3)), 1.0)

@@ -1,6 +1,6 @@
-"""Rhythm: motion beats, movements between beats, choreographies and dances.
+"""Dance: motion beats, movements between beats, choreographies and dances.
 
-After Kim, Park and Shin, "Rhythmic-Motion Synthesis Based on Motion-Beat Analysis" (2003).
+Based on Kim, Park and Shin, "Rhythmic-Motion Synthesis Based on Motion-Beat Analysis" (2003).
 """
 
 from typing import TYPE_CHECKING

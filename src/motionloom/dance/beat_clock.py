@@ -1,7 +1,7 @@
-"""Beat clocks: the position of every frame of a dance in beats.
+"""Beat clocks, which give the position of every frame of a dance in beats.
 
-Position 12.5 is half way from beat 12 to beat 13. Movements are played by the clock, so their beats
-meet those of the music at any tempo.
+Position 12.5 is halfway between beat 12 and beat 13. Movements are played by the clock, so that
+their beats match those of the music at any tempo.
 """
 
 from __future__ import annotations
@@ -18,24 +18,24 @@ from motionloom.errors import InvalidInput
 Array = NDArray[np.float64]
 
 _SLOWEST, _FASTEST = 20.0, 400.0  # beats per minute
-_SETTLE = 0.5  # seconds in which most of a change of tempo takes effect
+_SETTLE = 0.5  # time that most of a change of tempo takes, in seconds
 
 
 class BeatClock(Protocol):
-    """Positions of consecutive frames in beats."""
+    """Protocol of clocks that give the positions of consecutive frames in beats."""
 
     def beats_at(self, first_frame: int, count: int, fps: float) -> Array:
-        """Position of frames ``[first_frame, first_frame + count)``, rising, shape (count,)."""
+        """Increasing positions (count,) of frames ``[first_frame, first_frame + count)``."""
 
     def period_at(self, seconds: float) -> float:
-        """Seconds per beat at a time."""
+        """Seconds per beat at a given time."""
 
 
 class MusicClock:
     """Clock of a piece of music.
 
-    Time is smooth between beats (a `motionloom.alignment.Timewarp`), also where the tempo
-    changes; before the first and after the last beat, the tempo is constant.
+    Time is smooth between beats (a `motionloom.alignment.Timewarp`), even where the tempo changes.
+    Before the first and after the last beat, the tempo is constant.
 
     Parameters
     ----------
@@ -57,7 +57,7 @@ class MusicClock:
             )
         beats = np.asarray(music.beats, np.float64)
         gaps = np.diff(beats)
-        # An additional beat at either end keeps the tempo there.
+        # An extra beat at either end keeps the tempo constant there.
         times = np.concatenate([[beats[0] - gaps[0]], beats, [beats[-1] + gaps[-1]]])
         places = np.arange(len(beats), dtype=np.float64) if positions is None else positions
         self._warp = Timewarp(times, np.concatenate([[places[0] - 1], places, [places[-1] + 1]]))
@@ -67,17 +67,17 @@ class MusicClock:
         return self.beats_at_times((first_frame + np.arange(count)) / fps)
 
     def beats_at_times(self, seconds: Array) -> Array:
-        """Positions of times in beats."""
+        """Convert times in seconds to positions in beats."""
         return np.asarray(self._warp(seconds))
 
     def period_at(self, seconds: float) -> float:
-        """Seconds per beat, over the second that begins at a time."""
+        """Seconds per beat, averaged over the second that starts at a time."""
         first, last = self.beats_at_times(np.array([seconds, seconds + 1.0]))
         return float(1.0 / max(last - first, 1e-9))
 
 
 class TempoClock:
-    """Clock of a tempo that can be changed.
+    """Clock with a tempo that can change.
 
     Parameters
     ----------
@@ -104,7 +104,7 @@ class TempoClock:
         """Position of frames ``[first_frame, first_frame + count)`` in beats, shape (count,)."""
         if first_frame != self._next_frame:
             raise InvalidInput(
-                f"frames of a tempo clock must be consecutive; {self._next_frame} is next, "
+                f"frames of a tempo clock must be consecutive; expected {self._next_frame}, "
                 f"got {first_frame}"
             )
         steps = np.arange(count + 1)
@@ -116,7 +116,7 @@ class TempoClock:
         return positions[:-1]
 
     def period_at(self, seconds: float) -> float:
-        """Seconds per beat of the tempo that was set."""
+        """Seconds per beat at the tempo set last."""
         return 60.0 / self._wanted
 
 

@@ -1,8 +1,8 @@
 """Choreographies: movements cut from takes, and their transition graph.
 
 `Choreography.from_takes` finds beats and meter, cuts movements, groups them and learns the
-transitions. A choreography is saved as one JSON file, the graph and the cuts of the movements,
-that can be edited by hand (`motionloom.dance.choreography_file`).
+transitions. A choreography is saved as one JSON file with the graph and the cuts of the movements,
+which can be edited by hand (`motionloom.dance.choreography_file`).
 """
 
 from __future__ import annotations
@@ -65,23 +65,23 @@ class Choreography:
     Attributes
     ----------
     movements : tuple of Movement
-        All of one meter and one beat period, in the order of the takes.
+        Movements with one meter and one beat period, in the order of the takes.
     graph : TransitionGraph
-        Its `members` are indices into `movements`.
+        Transition graph whose `members` are indices into `movements`.
     kind : str
-        Name of the dance (``"waltz"``), by which `for_music` chooses.
+        Name of the dance (``"waltz"``), used by `for_music`.
     left_out : dict of str to str
-        Takes without movements, each with the reason.
+        Takes without movements, with the reason for each.
     comparison : MovementComparison, optional
-        How its movements were compared. Default: as `MovementComparison.of`.
+        How the movements are compared. Default: as in `MovementComparison.of`.
     runs : tuple of int
-        Lengths of the sequences in which the movements follow one another in the takes; empty:
-        unknown.
+        Lengths of the runs of consecutive movements in the takes; empty if unknown.
     max_seam : float, optional
-        Largest acceleration at a transition, relative to `usual`; see
+        Maximum acceleration at a transition, relative to `usual`; see
         `motionloom.dance.transitions.seams`. Default: transitions are not checked.
     usual : tuple of float
-        `usual_acceleration` of the takes in m/s^2, one per character; empty: of the movements.
+        `usual_acceleration` of the takes in m/s^2, one per character. If empty, that of the
+        movements is used.
 
     Examples
     --------
@@ -121,7 +121,7 @@ class Choreography:
 
     @property
     def transition_phase(self) -> float:
-        """Beats after a downbeat at which all movements begin."""
+        """Offset in beats from a downbeat to the start of all movements."""
         return self.movements[0].transition_phase
 
     @classmethod
@@ -138,10 +138,11 @@ class Choreography:
         Parameters
         ----------
         takes : sequence of Motion, or of sequences of Motion
-            A sequence of motions is danced by several characters together.
+            Takes; an inner sequence contains the motions of characters that dance together.
         settings : ChoreographySettings, optional
         beats_of : callable, optional
-            Beats of a take; a library's knows tempos that were given by hand.
+            Function that finds the beats of a take. The function of a library uses beats set by
+            hand.
         progress : callable, optional
             Called with 1 for every analyzed take.
 
@@ -175,12 +176,14 @@ class Choreography:
         ).with_smooth_transitions(max_seam)  # fmt: skip
 
     def with_smooth_transitions(self, max_seam: float | None) -> Choreography:
-        """With smooth transitions only (`motionloom.dance.transitions.seams`); None: with all.
+        """Return the choreography with smooth transitions only; with None, keep all transitions.
+
+        See `motionloom.dance.transitions.seams`.
 
         Raises
         ------
         InvalidInput
-            If no dance can go on for ever without the others.
+            If a dance with only smooth transitions would end.
         """
         if max_seam is None:
             return replace(self, max_seam=None)
@@ -192,7 +195,7 @@ class Choreography:
         return made
 
     def seams(self, speed: float = 1.0) -> SeamTable | None:
-        """The transitions between its movements, played at a speed; None: not checked."""
+        """Return the checked transitions at a speed, or None if transitions are not checked."""
         if self.max_seam is None:
             return None
         speed = float(2.0 ** (round(8.0 * np.log2(speed)) / 8.0))  # steps of 9 %
@@ -207,19 +210,19 @@ class Choreography:
         return {}
 
     def with_graph(self, graph: TransitionGraph) -> Choreography:
-        """The same movements with another graph."""
+        """Return the same movements with another graph."""
         numbers = range(len(self.movements))
         for name, group in zip(graph.names, graph.members, strict=True):
             strange = [k for k in group if k not in numbers]
             if strange or not group:
                 raise InvalidInput(
-                    f"node {name} must hold some of the {len(self.movements)} movements; "
+                    f"node {name} must contain some of the {len(self.movements)} movements; "
                     f"got {list(group)}"
                 )
         return replace(self, graph=graph)
 
     def with_rules(self, rules: str | Path | Sequence[Mapping[str, Any]]) -> Choreography:
-        """With choreographic rules applied, given as a list or a file."""
+        """Apply choreographic rules from a list or a file."""
         loaded = load_rules(rules) if isinstance(rules, str | Path) else rules
         return self.with_graph(with_rules(self.graph, loaded))
 
@@ -239,7 +242,7 @@ class Choreography:
 
     @cached_property
     def energies(self) -> Array:
-        """Mean squared speed of the joints of each movement, (m/s)^2, shape (N,)."""
+        """Mean squared speed of the joints of each movement, in (m/s)^2, shape (N,)."""
         return np.array([
             np.mean([np.mean(np.sum(np.diff(body.positions(), axis=0) ** 2, axis=2)) * body.fps**2
                      for body in movement.bodies])
@@ -248,7 +251,7 @@ class Choreography:
 
     @cached_property
     def node_sequences(self) -> list[list[int]]:
-        """Nodes in the order in which the takes go through them; removed ones are gaps."""
+        """Return the nodes in the order of the takes; removed nodes split a sequence."""
         node_of = {k: node for node, group in enumerate(self.graph.members) for k in group}
         out: list[list[int]] = []
         first = 0
@@ -263,15 +266,17 @@ class Choreography:
         return [sequence for sequence in out if sequence]
 
     def phrases(self, order: int) -> Phrases:
-        """Likelihood of the next node after up to `order` last ones."""
+        """Return likelihoods of the next node given up to `order` previous nodes."""
         return Phrases.of(self.node_sequences, self.graph.transitions, order)
 
     @cached_property
     def statistics(self) -> tuple[SourceStatistics, ...]:
-        """What is usual in the movements of each character, with which dances are compared."""
+        """Statistics of the movements of each character, the baseline for dances."""
         return tuple(
             replace(
-                SourceStatistics.of((one.bodies[c] for one in self.movements), whole_takes=False),
+                SourceStatistics.of(
+                    (movement.bodies[c] for movement in self.movements), whole_takes=False
+                ),
                 acceleration=usual,
             )
             for c, usual in enumerate(self.accelerations)
@@ -279,27 +284,29 @@ class Choreography:
 
     @cached_property
     def accelerations(self) -> tuple[float, ...]:
-        """`usual`, or that of the movements where the takes are not known."""
+        """`usual`, or the usual accelerations of the movements if it is empty."""
         bodies = zip(*(movement.bodies for movement in self.movements), strict=True)
         return self.usual or tuple(usual_acceleration(body) for body in bodies)
 
     def quality(self, motion: Motion, body: int = 0) -> QualityReport:
-        """Quality of a dance of one character, relative to the takes of that character."""
-        offered = {one.source[body]: "without a smooth transition" for one in self.movements}
+        """Return the quality of the dance of one character, compared with its movements."""
+        offered = {
+            movement.source[body]: "without a smooth transition" for movement in self.movements
+        }
         used = {k for group in self.graph.members for k in group}
         offered |= {self.movements[k].source[body]: "not needed" for k in used}
         takes = TakesUsed.of(motion.sources, motion.fps, {**self.left_out, **offered})
         return quality_report(motion, usual=self.statistics[body]).with_parts(takes=takes)
 
     def onto(self, skeleton: Skeleton | Sequence[Skeleton]) -> Choreography:
-        """The same movements, retargeted to other skeletons."""
+        """Return the same movements, retargeted to other skeletons."""
         count = len(self.movements[0].bodies)
         given = [skeleton] * count if isinstance(skeleton, Skeleton) else list(skeleton)
         if len(given) != count:
-            raise InvalidInput(f"skeleton must be one per character, {count}; got {len(given)}")
-        moved = tuple(one.onto(given) for one in self.movements)
+            raise InvalidInput(f"expected {count} skeletons, one per character; got {len(given)}")
+        moved = tuple(movement.onto(given) for movement in self.movements)
         made = replace(self, movements=moved, usual=())
-        made.__dict__["smoothness"] = self.smoothness  # transitions are those of the takes
+        made.__dict__["smoothness"] = self.smoothness  # transitions stay those of the takes
         made.__dict__["_seams"] = self._seams
         return made
 
@@ -315,9 +322,9 @@ class Choreography:
         blend: Literal["least_squares", "cardinal"] = "least_squares",
         bend: bool = True,
     ) -> DancePlayer:
-        """A player that is steered while it plays; see `DancePlayer`.
+        """Return a player that can be steered while it plays; see `DancePlayer`.
 
-        `clock` may be a tempo in beats per minute, which ``steer(tempo=...)`` changes.
+        `clock` may be a tempo in beats per minute, which ``steer(tempo=...)`` can change.
         """
         from motionloom.dance.dancing.dance_player import DancePlayer
 
@@ -330,15 +337,15 @@ class Choreography:
     def music(
         self, song: str | Path, *, meter: int | None = None, tempo_bpm: float | None = None
     ) -> Music:
-        """Music to dance to: a MIDI or audio file, or ``"tune"``, a generated tune.
+        """Load music to dance to: a MIDI or audio file, or ``"tune"`` for a generated tune.
 
         Parameters
         ----------
         song : str or Path
         meter : int, optional
-            Beats per bar of a file. Default: as the file says, or 4.
+            Beats per bar of a file. Default: as specified in the file, or 4.
         tempo_bpm : float, optional
-            Of a tune, beats per minute. Default: of the takes, within 40 to 200.
+            Tempo of a tune in beats per minute. Default: that of the takes, limited to 40 to 200.
         """
         from motionloom.dance.music import load_music, tune
 
@@ -389,8 +396,8 @@ class Choreography:
         music : Music, or the path of a MIDI or audio file
         settings : DanceSettings, optional
         progress : callable, optional
-            Called with the number of frames that were made; a dance is made several times, until
-            its landings agree with the music. An exception that it raises ends the dance.
+            Called with the number of frames generated. A dance is generated several times, until
+            its landings agree with the music. An exception raised by it stops the dance.
 
         Raises
         ------
@@ -403,7 +410,7 @@ class Choreography:
         return dance(self, music, given, progress=progress)
 
     def as_dict(self) -> dict[str, Any]:
-        """Plain data: the graph and the cuts of the movements."""
+        """Return the graph and the cuts of the movements as plain data."""
         texts = [movement.text for movement in self.movements]
         return {
             **self.graph.as_dict(texts),
@@ -436,7 +443,7 @@ class Choreography:
         }
 
     def save(self, path: str | Path) -> Path:
-        """Write ``.json``, or the graph alone as ``.graphml``."""
+        """Write the choreography as ``.json``, or only its graph as ``.graphml``."""
         path = Path(path)
         if path.suffix.lower() != ".json":
             return self.graph.save(path, [movement.text for movement in self.movements])
@@ -448,12 +455,12 @@ class Choreography:
 def for_music(
     choreographies: Sequence[Choreography], *, kind: str | None = None, meter: int | None = None
 ) -> Choreography:
-    """The first choreography of a kind; without a kind, of a meter.
+    """Return the first choreography of a kind or, without a kind, of a meter.
 
     Raises
     ------
     InvalidInput
-        If none fits; the message lists the choreographies.
+        If none fits. The message lists the choreographies.
 
     Examples
     --------
@@ -463,15 +470,18 @@ def for_music(
     True
     """
     if kind:
-        for one in choreographies:
-            if one.kind.lower() == kind.lower():
-                return one
+        for choreography in choreographies:
+            if choreography.kind.lower() == kind.lower():
+                return choreography
     elif meter:
-        for one in choreographies:
-            if meter % one.meter == 0 or one.meter % meter == 0:
-                return one
+        for choreography in choreographies:
+            if meter % choreography.meter == 0 or choreography.meter % meter == 0:
+                return choreography
     elif choreographies:
         return choreographies[0]
-    kinds = ", ".join(f"{one.kind or '?'} ({one.meter} beats)" for one in choreographies)
+    kinds = ", ".join(
+        f"{choreography.kind or '?'} ({choreography.meter} beats)"
+        for choreography in choreographies
+    )
     wanted = kind or f"{meter} beats a bar"
-    raise InvalidInput(f"no choreography for {wanted}; there are: {kinds or 'none'}")
+    raise InvalidInput(f"no choreography for {wanted}; available choreographies: {kinds or 'none'}")

@@ -1,7 +1,7 @@
-"""Choreographies in files, and as artifacts of a library.
+"""Choreographies in files and as artifacts of a library.
 
-Saved are the movement transition graph, edits included, and which frames of which take each
-movement is cut from.
+A choreography is saved as its movement transition graph, including edits, and the frames of the
+takes that each movement is cut from.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ def load_choreography(path: str | Path, motion_of: MotionOf) -> Choreography:
     Raises
     ------
     MotionFormatError
-        If the file is not a choreography, or a cut is outside of its take.
+        If the file is not a choreography, or a cut is outside its take.
 
     Examples
     --------
@@ -51,11 +51,11 @@ def load_choreography(path: str | Path, motion_of: MotionOf) -> Choreography:
 
 
 def choreography_from(data: Mapping[str, Any], motion_of: MotionOf, path: Path) -> Choreography:
-    """A choreography from plain data, see `Choreography.as_dict`; `path` is named in errors."""
+    """Build a choreography from plain data (see `Choreography.as_dict`); errors name `path`."""
     graph = graph_from(data, path)
     if "cuts" not in data:
         raise MotionFormatError(
-            "a graph without cuts of movements; `motionloom movements` writes both", path=path
+            "the graph has no cuts of movements; `motionloom movements` writes both", path=path
         )
     try:
         cuts = [_Cut.of(cut) for cut in data["cuts"]]
@@ -72,7 +72,7 @@ def choreography_from(data: Mapping[str, Any], motion_of: MotionOf, path: Path) 
             path=path,
         )
     if not cuts:
-        raise MotionFormatError("it has no movements", path=path)
+        raise MotionFormatError("the choreography has no movements", path=path)
     takes = _Takes(motion_of, fps)
     movements = []
     for number, cut in enumerate(cuts):
@@ -91,12 +91,12 @@ def choreography_from(data: Mapping[str, Any], motion_of: MotionOf, path: Path) 
         raise
     except (ValueError, TypeError, LookupError, ArithmeticError) as error:
         raise MotionFormatError(
-            f"no choreography: {type(error).__name__}: {error}", path=path
+            f"not a choreography: {type(error).__name__}: {error}", path=path
         ) from None
 
 
 def _comparison(data: Mapping[str, Any], movements: Sequence[Movement]) -> MovementComparison:
-    """How the movements were compared; files of version 0.1 do not say: all joints weighed 1."""
+    """How the movements were compared; in files of version 0.1, all joints have the weight 1."""
     joints = movements[0].motion.skeleton.names
     try:
         weights = data.get("weights") or {}
@@ -105,19 +105,19 @@ def _comparison(data: Mapping[str, Any], movements: Sequence[Movement]) -> Movem
             np.array(each), float(data.get("velocity_weight", _VELOCITY_WEIGHT_0_1))
         )
     except (AttributeError, TypeError, ValueError) as error:
-        raise MotionFormatError(f"weights must be joints to numbers: {error}") from None
+        raise MotionFormatError(f"weights must map joints to numbers: {error}") from None
 
 
 def _max_seam(data: Mapping[str, Any]) -> float | None:
-    """Limit of the transitions; files of version 0.1 have none."""
+    """Limit of the seams; files of version 0.1 have none."""
     given = data.get("max_seam")
     if given is not None and not (isinstance(given, int | float) and given > 0.0):
-        raise MotionFormatError(f"max_seam must be over 0; got {given!r}")
+        raise MotionFormatError(f"max_seam must be positive; got {given!r}")
     return None if given is None else float(given)
 
 
 def _runs(data: Mapping[str, Any], count: int) -> tuple[int, ...]:
-    """Lengths of the sequences of movements; files of version 0.1 have none."""
+    """Lengths of the runs of movements; files of version 0.1 have none."""
     try:
         runs = tuple(int(length) for length in data.get("runs", ()))
     except (TypeError, ValueError):
@@ -129,7 +129,7 @@ def _runs(data: Mapping[str, Any], count: int) -> tuple[int, ...]:
 
 @dataclass(frozen=True, eq=False)
 class _Cut:
-    """The cut of a movement: names of its takes, one per character, and its beats."""
+    """Cut of a movement: names of its takes, one per character, and its beats."""
 
     source: tuple[str, ...]
     beats: NDArray[np.float64]
@@ -147,7 +147,7 @@ class _Cut:
 
 
 class _Takes:
-    """The takes of the cuts, each read once, on the skeletons of the first."""
+    """Takes of the cuts, each read once and converted to the skeletons of the first."""
 
     def __init__(self, motion_of: MotionOf, fps: float) -> None:
         self._motion_of, self._fps = motion_of, fps
@@ -155,12 +155,12 @@ class _Takes:
         self._like: tuple[Skeleton, ...] = ()
 
     def movement(self, cut: _Cut, beat_frames: int) -> Movement:
-        """The movement of a cut.
+        """Return the movement of a cut.
 
         Raises
         ------
         ValueError
-            If the beats are outside of the takes, or the number of takes differs.
+            If the beats are outside the takes, or the number of takes differs.
         """
         bodies, at = self._bodies(cut), cut.beats
         last = len(bodies[0]) - 1
@@ -170,7 +170,9 @@ class _Takes:
             and bool(np.all(np.diff(at) > 0.0))
         )
         if not (rises and at[0] >= 0.0 and at[-1] <= last):
-            raise ValueError(f"its beats must rise within the {last + 1} frames of {cut.source[0]}")
+            raise ValueError(
+                f"its beats must increase within the {last + 1} frames of {cut.source[0]}"
+            )
         if not 0.0 <= cut.transition_phase < 1.0:
             raise ValueError(
                 f"its lead must be at least 0 and below 1 beat; got {cut.transition_phase:g}"
@@ -182,7 +184,7 @@ class _Takes:
     def _bodies(self, cut: _Cut) -> tuple[Motion, ...]:
         if not cut.source or len(cut.source) != len(self._like or cut.source):
             raise ValueError(
-                f"its source must name {len(self._like) or 'some'} takes, as the others do; "
+                f"its source must name {len(self._like) or 'some'} takes, like the others; "
                 f"got {len(cut.source)}"
             )
         key = cut.source, cut.mirrored
@@ -201,9 +203,9 @@ KIND = "choreography"
 
 
 def save_choreography(library: Store, made: Choreography, name: str) -> None:
-    """Save a choreography in the library of its takes; it replaces the one of that name.
+    """Save a choreography in the library of its takes, replacing any of the same name.
 
-    Its kind is its name unless it has one.
+    If the choreography has no kind, its name becomes its kind.
 
     Examples
     --------
@@ -212,7 +214,7 @@ def save_choreography(library: Store, made: Choreography, name: str) -> None:
     >>> lib = ml.Library.create(f"{folder.name}/takes.loom")
     >>> lib.add_motion(ml.demo.clip("dance_groove"), name="groove")
     >>> save_choreography(lib.store, lib.choreography(meter=4), "disco")
-    >>> [one.kind for one in saved_choreographies(lib.store, lib.__getitem__)]
+    >>> [steps.kind for steps in saved_choreographies(lib.store, lib.__getitem__)]
     ['disco']
     """
     with library.change(f"save choreography {name}"):
@@ -220,11 +222,11 @@ def save_choreography(library: Store, made: Choreography, name: str) -> None:
 
 
 def open_choreography(library: Store, name: str, motion_of: MotionOf) -> Choreography:
-    """A saved choreography; `motion_of` gives the take of a name."""
+    """Load a saved choreography; `motion_of` returns the take with a given name."""
     return choreography_from(library.artifacts.about(KIND, name), motion_of, library.path)
 
 
 def saved_choreographies(library: Store, motion_of: MotionOf) -> tuple[Choreography, ...]:
-    """All saved choreographies, sorted by name; `motion_of` gives the take of a name."""
+    """Load all saved choreographies, sorted by name; see `open_choreography`."""
     names = library.artifacts.names(KIND)
     return tuple(open_choreography(library, name, motion_of) for name in names)

@@ -1,6 +1,6 @@
-"""Beats of MIDI files, from their tempos and time signatures or from their notes.
+"""Read beats of MIDI files from their tempos and time signatures or from their notes.
 
-Files are not trusted: sizes, lengths and counts are checked before anything is allocated.
+Files are not trusted: sizes, lengths and counts are checked before memory is allocated.
 """
 
 from __future__ import annotations
@@ -21,10 +21,10 @@ from motionloom.errors import InvalidInput, MotionFormatError
 
 Array = NDArray[np.float64]
 
-LARGEST_BYTES = 2 * 2**20  # an opera is under a megabyte
+LARGEST_BYTES = 2 * 2**20  # an opera takes less than a megabyte
 LONGEST_SECONDS = 2 * 3600.0
 _MOST_BEATS = 100_000
-_TEMPO = 500_000  # default of MIDI, microseconds per quarter note: 120 per minute
+_TEMPO = 500_000  # MIDI default in microseconds per quarter note: 120 per minute
 _SHORTEST, _LONGEST = 0.25, 1.5  # seconds between beats estimated from notes
 
 
@@ -44,7 +44,7 @@ class _Score:
 
 
 def read_midi(path: str | Path, *, meter: int | None = None, source: Source = "score") -> Music:
-    """Beats of a MIDI file; see `motionloom.dance.music.load_music`."""
+    """Read the beats of a MIDI file; see `motionloom.dance.music.load_music`."""
     if source not in ("score", "notes"):
         raise InvalidInput(f"source must be 'score' or 'notes'; got {source!r}")
     path = Path(path)
@@ -55,8 +55,8 @@ def read_midi(path: str | Path, *, meter: int | None = None, source: Source = "s
     seconds = float(clock.seconds(np.array([score.end]))[0])
     if seconds > LONGEST_SECONDS:
         raise MotionFormatError(
-            f"its length is {seconds / 3600.0:.1f} hours; at most {LONGEST_SECONDS / 3600.0:g} "
-            "are read", path=path,
+            f"its length is {seconds / 3600.0:.1f} hours; the limit is "
+            f"{LONGEST_SECONDS / 3600.0:g}", path=path,
         )  # fmt: skip
     onsets = clock.seconds(np.array(sorted({note[0] for note in score.notes})))
     ticks, bars, written = _written_beats(score, path)
@@ -81,7 +81,7 @@ def read_midi(path: str | Path, *, meter: int | None = None, source: Source = "s
 def _loudness(score: _Score, clock: _Clock, beats: Array) -> Array:
     """Loudness of each beat from the velocities of the notes that start in it."""
     notes = np.array(score.notes)
-    # A note that is written on a beat may start a rounding error before it.
+    # A note on a beat may start a rounding error before it.
     times = clock.seconds(notes[:, 0]) + 1e-6
     return beat_loudness(beats, times, (notes[:, 3] / 127.0) ** 2)
 
@@ -96,7 +96,7 @@ def _read(path: Path) -> _Score:
         )
     try:
         file = mido.MidiFile(path, clip=True)
-    except Exception as error:  # a damaged file can make the parser raise anything
+    except Exception as error:  # a damaged file can make the parser raise any error
         what = f"{type(error).__name__}: {error}" if str(error) else type(error).__name__
         raise MotionFormatError(f"not a complete MIDI file ({what})", path=path) from None
     if file.ticks_per_beat <= 0:
@@ -105,7 +105,7 @@ def _read(path: Path) -> _Score:
         )  # fmt: skip
     if file.type == 2 and len(file.tracks) > 1:
         raise MotionFormatError(
-            "a MIDI file of type 2 has several songs; save one as type 0 or 1",
+            "a MIDI file of type 2 contains several songs; save one of them as type 0 or 1",
             path=path,
         )
     return _gathered(file)
@@ -176,7 +176,7 @@ def _written_beats(score: _Score, path: Path) -> tuple[Array, NDArray[np.int64],
         here = int(np.ceil((until - change.tick) / length - 1e-9)) if until > change.tick else 0
         if count + here > _MOST_BEATS:
             raise MotionFormatError(
-                f"it has more than {_MOST_BEATS} beats; the file may be damaged", path=path
+                f"the file has more than {_MOST_BEATS} beats; it may be damaged", path=path
             )
         ticks.append(change.tick + length * np.arange(here, dtype=np.float64))
         bars += range(count, count + here, beats)
@@ -186,7 +186,7 @@ def _written_beats(score: _Score, path: Path) -> tuple[Array, NDArray[np.int64],
 
 
 def _beat(meter: tuple[int, ...], ticks_per_quarter: int) -> tuple[float, int]:
-    """Ticks per beat and beats per bar; a beat of 6/8, 9/8 and 12/8 is three eighths."""
+    """Return ticks per beat and beats per bar; in 6/8, 9/8 and 12/8 a beat is three eighths."""
     numerator, denominator = max(meter[0], 1), max(meter[1], 1)
     unit = 4.0 * ticks_per_quarter / denominator
     if denominator >= 8 and numerator % 3 == 0 and numerator > 3:
@@ -195,7 +195,7 @@ def _beat(meter: tuple[int, ...], ticks_per_quarter: int) -> tuple[float, int]:
 
 
 def _note_beats(score: _Score, clock: _Clock, seconds: float, path: Path) -> Array:
-    """Beats from note onsets, by the same method as motion beats."""
+    """Detect beats from note onsets with the same method as motion beats."""
     table = np.array(score.notes)
     times = clock.seconds(table[:, 0])
     loud = table[:, 3] / 127.0
@@ -210,7 +210,7 @@ def _note_beats(score: _Score, clock: _Clock, seconds: float, path: Path) -> Arr
         superposed(_by_channel(notes)), alike, rate=RATE, shortest=_SHORTEST, longest=_LONGEST
     )
     if not possible:
-        raise MotionFormatError("no beat period found in its notes", path=path)
+        raise MotionFormatError("the notes have no clear beat period", path=path)
     period = possible[0].seconds
     local = local_periods(playing - playing.mean(), period)
     first, last = float(times.min()), seconds
@@ -219,7 +219,7 @@ def _note_beats(score: _Score, clock: _Clock, seconds: float, path: Path) -> Arr
 
 
 def _by_channel(notes: Candidates) -> Candidates:
-    """One signal per channel, with the notes of a chord as one onset."""
+    """Merge notes to one signal per channel; the notes of a chord become one onset."""
     channels = notes.signals // 128
     keep = np.ones(len(notes), dtype=bool)
     for channel in np.unique(channels):

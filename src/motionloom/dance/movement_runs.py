@@ -1,7 +1,7 @@
-"""Runs of movements cut from takes: beats, meter, and where a take keeps time.
+"""Cut takes into runs of movements: find beats and meter, and drop uneven movements.
 
 Takes with a rhythm are cut into movements of one meter and one beat period. Movements with uneven
-beats are dropped, so that a take becomes *runs*: movements that follow one another.
+beats are dropped, so a take becomes one or more *runs* of consecutive movements.
 """
 
 from __future__ import annotations
@@ -23,19 +23,19 @@ from motionloom.motion.kinematics.root_carrier import hips_as_root
 from motionloom.motion.retargeting.retarget import conformed
 
 Takes = Sequence[Motion | Sequence[Motion]]
-Run = tuple[list[Movement], bool]  # movements that follow each other; from the start of a take?
+Run = tuple[list[Movement], bool]  # consecutive movements; True if from the start of a take
 
-_UNEVEN = 0.25  # largest deviation of the beats of a movement from its period, as a fraction
-# The same for beats that were moved to landings: quick, quick, slow steps are uneven.
+_UNEVEN = 0.25  # maximum deviation of the beats of a movement from its period, as a fraction
+# The same for beats that were moved to landings, because quick, quick, slow steps are uneven.
 _UNEVEN_LANDINGS = 1.0
-_SHORTEST = 1.0  # seconds: movements of an estimated meter that are shorter have twice the beats
-_LANDED = 0.85  # least share of the landings of a movement that are on its beats
+_SHORTEST = 1.0  # seconds: with an estimated meter, shorter movements get twice the beats
+_LANDED = 0.85  # minimum share of the landings of a movement that are on its beats
 
 
 def usual_accelerations(
     movements: Sequence[Movement], takes: Iterable[tuple[Sequence[Motion], Any, Any]]
 ) -> tuple[float, ...]:
-    """`usual_acceleration` of those takes, (motions, ...) each, that movements were cut from."""
+    """`usual_acceleration` of the takes, each (motions, ...), that movements were cut from."""
     used = {movement.source for movement in movements}
     together = [
         motions for motions, *_ in takes if tuple(motion.name for motion in motions) in used
@@ -49,7 +49,7 @@ def analyzed_takes(
     beats_of: Callable[[Sequence[Motion], BeatSettings], Beats],
     progress: Callable[[int], None] | None,
 ) -> tuple[list, dict[str, str]]:
-    """(motions, beats, mirrored) of every rhythmic take, all on the skeleton of the first."""
+    """Return (motions, beats, mirrored) of every rhythmic take, with the skeleton of the first."""
     out: list[tuple[list[Motion], Beats, bool]] = []
     left_out: dict[str, str] = {}
     for take in takes:
@@ -75,16 +75,14 @@ def analyzed_takes(
         if progress is not None:
             progress(1)
     if not out:
-        raise InvalidInput(
-            f"no take has a rhythm to cut it by ({reasons_text(left_out) or 'no takes'})"
-        )
+        raise InvalidInput(f"no take has a rhythm ({reasons_text(left_out) or 'no takes'})")
     return out, left_out
 
 
 def movement_runs(
     analyzed: list, settings: ChoreographySettings, left_out: dict[str, str]
 ) -> tuple[list[Movement], list[Run]]:
-    """All movements, and the runs in which they follow one another."""
+    """Return all movements, and the runs of consecutive movements."""
     meter = settings.meter
     if meter is None:
         meter = usual_meter([(motions, beats) for motions, beats, _ in analyzed])
@@ -102,7 +100,7 @@ def movement_runs(
             )  # fmt: skip
             even = _even_runs(cut, beats, settings) if settings.movements.even else [(cut, True)]
             if not any(run for run, _ in even):
-                left_out[motions[0].name] = f"without {meter} even beats on which feet land"
+                left_out[motions[0].name] = f"it has no {meter} even beats on which feet land"
             runs += even
         except InvalidInput as error:
             left_out[motions[0].name] = str(error)
@@ -113,11 +111,11 @@ def movement_runs(
 
 
 def _like_first(motions: list[Motion], first: list[Motion]) -> list[Motion]:
-    """At the frame rate and on the skeletons of the first take."""
+    """Convert motions to the frame rate and the skeletons of the first take."""
     if len(motions) != len(first):
         raise InvalidInput(
             "all takes of a choreography must have the same number of characters; "
-            f"{first[0].name or 'the first'} has {len(first)}, this one {len(motions)}"
+            f"{first[0].name or 'the first'} has {len(first)}, another has {len(motions)}"
         )
     return [conformed(m, like.skeleton, like.fps) for m, like in zip(motions, first, strict=True)]
 
@@ -125,10 +123,10 @@ def _like_first(motions: list[Motion], first: list[Motion]) -> list[Motion]:
 def _even_runs(
     movements: list[Movement], beats: Beats, settings: ChoreographySettings
 ) -> list[Run]:
-    """Runs of movements with even beats on which feet land; all movements, if few have them.
+    """Return runs of movements with even beats on which feet land; all movements if too few.
 
-    An uneven beat is more often a missed detection than one that was danced so, and would be
-    off the music.
+    An uneven beat is more often a detection error than part of the dance, and would be off the
+    music.
     """
     landed = settings.movements.align == "landings"
     most = _UNEVEN_LANDINGS if landed else _UNEVEN

@@ -1,8 +1,8 @@
 """Basic movements: segments of takes from one downbeat to the next.
 
 A take is cut at every `meter`-th motion beat. The movements are warped to one beat period and
-moved to one start, over the origin and facing +Z (Kim, Park and Shin 2003, section 4.1). Movements
-are compared by posture and velocity at their beats, equations (12) to (15).
+moved to the origin, facing +Z (Kim, Park and Shin 2003, section 4.1). Movements are compared by
+posture and velocity at their beats, equations (12) to (15).
 """
 
 from __future__ import annotations
@@ -22,40 +22,41 @@ from motionloom.motion.rotations import quaternions as rot
 
 Array = NDArray[np.float64]
 
-# Joints that weigh 1; all others weigh 0. The paper gives no weights; these are of the measure that
-# it takes (Lee, Chai, Reitsma, Hodgins and Pollard 2002). With equal weights, a thumb alone made
-# 21 to 26 % of the difference of salsa movements. Joints between hips and chest are the spine.
+# Joints with weight 1; all others have weight 0. The paper gives no weights; these come from the
+# measure that it uses (Lee, Chai, Reitsma, Hodgins and Pollard 2002). With equal weights, a single
+# thumb made up 21 to 26 % of the difference of salsa movements. Joints between hips and chest are
+# the spine.
 IMPORTANT = ("hips", "spine", "chest", *(f"{side}_{part}" for side in ("left", "right")
              for part in ("shoulder", "elbow", "hip", "knee")))  # fmt: skip
-# Limits of the weight of velocities (the paper's nu) where it is chosen from the data: of equal
-# shares, 0.007 for walks, 0.02 to 0.07 for captured dances. The built-in dance stands still on its
-# beats; there, equal shares would magnify noise (3.6).
+# Limits of the weight of velocities (nu in the paper) if it is chosen from the data. Equal shares
+# give 0.007 for walks and 0.02 to 0.07 for captured dances. The built-in dance stands still on its
+# beats, where equal shares would amplify noise (3.6).
 _VELOCITY_RANGE = (0.001, 0.1)
 
 
 @dataclass(frozen=True, eq=False)
 class Movement:
-    """A basic movement of one character, or of several that move together.
+    """Basic movement of one character, or of several that move together.
 
     Attributes
     ----------
     source : tuple of str
-        Names of the takes it was cut from, one per character.
+        Names of the takes that it was cut from, one per character.
     start_frame, end_frame : int
-        Half-open range in the takes; the next movement shares the frame of its first beat.
+        Half-open range in the takes. The next movement starts with the last beat of this one.
     beats : ndarray, shape (B,)
-        Beats in frames of the take, first and last included: ``meter + 1``, and one more if
+        Beats in frames of the take, including the first and last: ``meter + 1`` beats, plus one if
         there is a `transition_phase`.
     bodies : tuple of Motion
-        The warped motions, the leader first; beat k is at frame
+        Warped motions, the leader first. Beat k is at frame
         ``(k - transition_phase) * beat_frames``.
     beat_frames : int
         Frames between beats.
     mirrored : bool
-        Whether left and right were exchanged.
+        True if left and right were exchanged.
     transition_phase : float
-        Beats after its first beat at which it begins, and after its last at which it ends:
-        transitions may be smoother between beats than where a foot lands.
+        Offset in beats of its start from its first beat and of its end from its last beat.
+        Transitions may be smoother between beats than at a foot landing.
 
     Examples
     --------
@@ -75,7 +76,7 @@ class Movement:
 
     @property
     def motion(self) -> Motion:
-        """The motion of the leader."""
+        """Motion of the leader."""
         return self.bodies[0]
 
     @property
@@ -85,19 +86,21 @@ class Movement:
 
     @property
     def clock(self) -> Array:
-        """Frames of the beats in the movement, (B,); some outside of it if it is shifted."""
+        """Frames (B,) of the beats in the movement; some are outside it if it is shifted."""
         beats = np.arange(len(self.beats), dtype=np.float64)
         clock: Array = (beats - self.transition_phase) * float(self.beat_frames)
         return clock
 
     def source_frames(self, frames: Array) -> Array:
-        """Frames of the take at `frames` of the movement."""
+        """Convert frames of the movement to frames of the take."""
         return np.interp(frames, self.clock, self.beats)
 
     def onto(self, skeletons: Sequence[Skeleton]) -> Movement:
-        """The movement retargeted, one skeleton per character."""
+        """Return the movement retargeted to one skeleton per character."""
         bodies = zip(self.bodies, skeletons, strict=True)
-        return replace(self, bodies=tuple(conformed(one, body, one.fps) for one, body in bodies))
+        return replace(
+            self, bodies=tuple(conformed(motion, body, motion.fps) for motion, body in bodies)
+        )
 
     @property
     def text(self) -> str:
@@ -114,21 +117,21 @@ def cut_movements(
     beat_frames: int | None = None,
     mirrored: bool = False,
 ) -> list[Movement]:
-    """The movements of a take, in order.
+    """Cut a take into movements, in order.
 
     Parameters
     ----------
     motions : Motion, or several that move together
     beats : Beats
-        Of these motions.
+        Beats of these motions.
     meter : int
         Beats per movement.
     first_beat : int
         Index of the first downbeat.
     beat_frames : int, optional
-        Common beat period in frames. Default: of the take, rounded.
+        Common beat period in frames. Default: that of the take, rounded.
     mirrored : bool
-        Whether `motions` are mirrored; recorded in the movements.
+        True if `motions` are mirrored; stored in the movements.
 
     Raises
     ------
@@ -152,7 +155,7 @@ def cut_movements(
         name = together[0].name or "the motion"
         raise InvalidInput(
             f"a movement of {meter} beats needs {meter + 1} beats; {name} has "
-            f"{max(usable + 1, 0)} from its first downbeat on ({len(beats)} in total)"
+            f"{max(usable + 1, 0)} after its first downbeat ({len(beats)} in total)"
         )
     every = beat_frames or max(round(beats.period * together[0].fps), 2)
     names = tuple(motion.name for motion in together)
@@ -172,9 +175,10 @@ def warped_movement(
     *,
     transition_phase: float = 0.0,
 ) -> Movement:
-    """The movement between given beats (B,), frames of the motions, warped to one period.
+    """Return the movement between given beats (B,), in frames, warped to one period.
 
-    With a `transition_phase` it begins and ends so many beats later, and `beats` has one more.
+    With a `transition_phase`, it starts and ends later by this number of beats, and `beats` has
+    one more entry.
     """
     count = (len(beats) - 1 - (transition_phase > 0.0)) * beat_frames + 1
     place = np.interp(
@@ -193,15 +197,15 @@ def warped_movement(
 
 
 def _warped(motions: tuple[Motion, ...], place: Array) -> tuple[Motion, ...]:
-    """Motions at fractional frames, moved so that the leader starts at the origin."""
+    """Sample motions at fractional frames; the leader starts at the origin."""
     taken = [sampled(hips_as_root(motion), place) for motion in motions]
     turn = -float(taken[0][0].headings()[0])
     shift = rot.rotate(rot.yaw(turn), taken[0].root[0].astype(np.float64))
-    return tuple(one.transform(yaw=turn, shift=(-shift[0], 0.0, -shift[2])) for one in taken)
+    return tuple(motion.transform(yaw=turn, shift=(-shift[0], 0.0, -shift[2])) for motion in taken)
 
 
 def sampled(motion: Motion, frames: Array) -> Motion:
-    """A motion at fractional frames, at the same frame rate."""
+    """Sample a motion at fractional frames, at the same frame rate."""
     before = np.clip(np.floor(frames).astype(np.intp), 0, len(motion) - 1)
     after = np.minimum(before + 1, len(motion) - 1)
     share = frames - before
@@ -228,7 +232,7 @@ class Postures:
     velocities : ndarray, shape (N, B, C + J, 3)
         Velocities of the roots, then angular velocities of the joints.
     weights : ndarray, shape (J,)
-        Weights of the joints, the paper's w and v.
+        Weights of the joints, w and v in the paper.
     """
 
     roots: Array
@@ -238,43 +242,43 @@ class Postures:
 
 
 def postures(movements: Sequence[Movement], *, weights: Array | None = None) -> Postures:
-    """Postures at all beats of all movements, for equations (13) and (14).
+    """Return the postures at all beats of all movements, for equations (13) and (14).
 
     Parameters
     ----------
     movements : sequence of Movement
-        Of one meter, one beat period and one skeleton.
+        Movements with one meter, one beat period and one skeleton.
     weights : array_like, shape (J,), optional
         Weights of the joints of one character. Default: see `joint_weights`.
     """
     _check_alike(movements)
     first = movements[0]
     at = np.arange(first.meter + 1) * first.beat_frames
-    return _gathered(movements, [_states(one.bodies, at) for one in movements], weights)
+    return _gathered(movements, [_states(movement.bodies, at) for movement in movements], weights)
 
 
 def end_postures(
     movements: Sequence[Movement], *, last: bool, weights: Array | None = None
 ) -> Postures:
-    """Postures at the first or last frame, moved to the origin and facing +Z.
+    """Return the postures at the first or last frame, moved to the origin and facing +Z.
 
-    A movement starts where its predecessor ends, so only the remaining difference counts.
+    A movement starts where the previous one ends, so only the remaining difference counts.
     """
     _check_alike(movements)
     rows = []
-    for one in movements:
-        frame = len(one.motion) - 1 if last else 0
+    for movement in movements:
+        frame = len(movement.motion) - 1 if last else 0
         low, high = max(frame - 1, 0), frame + 2
-        turn = -float(one.motion[frame].headings()[0])
-        place = rot.rotate(rot.yaw(turn), one.motion.root[frame].astype(np.float64))
+        turn = -float(movement.motion[frame].headings()[0])
+        place = rot.rotate(rot.yaw(turn), movement.motion.root[frame].astype(np.float64))
         shift = (-place[0], 0.0, -place[2])
-        bodies = tuple(body[low:high].transform(yaw=turn, shift=shift) for body in one.bodies)
+        bodies = tuple(body[low:high].transform(yaw=turn, shift=shift) for body in movement.bodies)
         rows.append(_states(bodies, np.array([frame - low])))
     return _gathered(movements, rows, weights)
 
 
 def differences(a: Postures, b: Postures, *, velocity_weight: float) -> Array:
-    """Difference between all movements of `a` and `b`, equation (15), shape (N, M)."""
+    """Differences (N, M) between all movements of `a` and `b`, equation (15)."""
     total = np.zeros((len(a.roots), len(b.roots)))
     bodies = a.roots.shape[2] // 3
     scale = np.sqrt(np.concatenate([np.ones(bodies), a.weights]))[:, None]
@@ -290,15 +294,16 @@ def differences(a: Postures, b: Postures, *, velocity_weight: float) -> Array:
 
 
 def joint_weights(skeleton: Skeleton, weights: Mapping[str, float] | str = "important") -> Array:
-    """Weight of every joint in equations (13) and (14), shape (J,).
+    """Return the weight (J,) of every joint in equations (13) and (14).
 
     Parameters
     ----------
     skeleton : Skeleton
     weights : {"important", "all"} or mapping of str to float
-        1 for pelvis, spine, shoulders, elbows, hips and knees and 0 for the others; 1 for all; or
-        the first with other weights for some roles or joint names. A skeleton of which none of the
-        important joints is known weighs all.
+        *important* means 1 for pelvis, spine, shoulders, elbows, hips and knees and 0 for the
+        others; *all* means 1 for all joints. A mapping starts from *important* and sets other
+        weights for roles or joint names. If a skeleton has none of the important joints, all
+        joints have weight 1.
 
     Raises
     ------
@@ -338,14 +343,14 @@ def joint_weights(skeleton: Skeleton, weights: Mapping[str, float] | str = "impo
 
 @dataclass(frozen=True, eq=False)
 class MovementComparison:
-    """How movements are compared.
+    """Weights used to compare movements.
 
     Attributes
     ----------
     weights : ndarray, shape (J,)
-        Of the joints of one character, the paper's w and v.
+        Weights of the joints of one character, w and v in the paper.
     velocity_weight : float
-        The paper's nu, seconds squared.
+        Weight of velocities, nu in the paper, in seconds squared.
     """
 
     weights: Array
@@ -358,9 +363,9 @@ class MovementComparison:
         weights: Mapping[str, float] | str = "important",
         velocity_weight: float | None = None,
     ) -> MovementComparison:
-        """The comparison of some movements; `weights` as in `joint_weights`.
+        """Choose the comparison of some movements; `weights` as in `joint_weights`.
 
-        By default, velocities weigh as much as postures in the median pair, within limits.
+        By default, velocities have as much weight as postures in the median pair, within limits.
         """
         each = joint_weights(movements[0].motion.skeleton, weights)
         if velocity_weight is None:
@@ -375,7 +380,7 @@ class MovementComparison:
 
 
 def movement_differences(movements: Sequence[Movement], how: MovementComparison) -> Array:
-    """Difference between all movements, equation (15), shape (N, N)."""
+    """Differences (N, N) between all movements, equation (15)."""
     states = postures(movements, weights=how.weights)
     return differences(states, states, velocity_weight=how.velocity_weight)
 
@@ -383,7 +388,7 @@ def movement_differences(movements: Sequence[Movement], how: MovementComparison)
 def transition_differences(
     movements: Sequence[Movement], how: MovementComparison | None = None
 ) -> Array:
-    """Difference of the last posture of movement i from the first of movement j, (N, N)."""
+    """Differences (N, N) of the last posture of movement i from the first of movement j."""
     how = how or MovementComparison.of(movements)
     last, first = (end_postures(movements, last=end, weights=how.weights) for end in (True, False))
     return differences(last, first, velocity_weight=how.velocity_weight)
@@ -428,8 +433,8 @@ def _check_alike(movements: Sequence[Movement]) -> None:
         for a, b in zip(other.bodies, first.bodies, strict=True):
             if a.skeleton.names != b.skeleton.names:
                 raise InvalidInput(
-                    f"movements must share their joints; {other.text} has other joints than "
-                    f"{first.text}. Retarget the takes to one skeleton first"
+                    f"movements must have the same joints; {other.text} and {first.text} differ. "
+                    "Retarget the takes to one skeleton first"
                 )
 
 

@@ -1,8 +1,8 @@
-"""Music: beats, bars and length, from MIDI files, audio files or generated tunes.
+"""Music: beats, bars and duration of MIDI files, audio files or generated tunes.
 
-Beats of audio files are detected by librosa (extra ``audio``). Music without sound, such as a
-score, is written as a WAV file with a tone for every note and a click on every beat: enough to
-hear whether a dance is on the beat.
+librosa (extra ``audio``) detects the beats of audio files. Music without sound, such as a score,
+is written as a WAV file with a tone for every note and a click on every beat, so that you can hear
+whether a dance is on the beat.
 """
 
 from __future__ import annotations
@@ -26,9 +26,9 @@ Source = Literal["score", "notes"]
 MIDI_SUFFIXES = (".mid", ".midi", ".kar", ".smf")
 AUDIO_SUFFIXES = (".wav", ".mp3", ".ogg", ".flac", ".aif", ".aiff", ".opus", ".m4a")
 
-LONGEST_SECONDS = 10 * 60.0  # of audio that are analyzed; the memory grows with them
-LARGEST_SOUND = 1 << 29  # bytes of decoded sound: ten minutes in stereo at 96 kHz fit
-RATE = 22_050  # samples per second, read and written
+LONGEST_SECONDS = 10 * 60.0  # maximum analyzed audio; memory grows with it
+LARGEST_SOUND = 1 << 29  # maximum bytes of decoded sound: ten minutes in stereo at 96 kHz
+RATE = 22_050  # samples per second of audio, both read and written
 
 _EDGE = 0.5  # seconds
 # Frequency, decay in seconds and loudness of the sounds of a score.
@@ -42,7 +42,7 @@ class Music:
     Attributes
     ----------
     beats : ndarray, shape (K,)
-        Times of the beats, seconds, increasing.
+        Increasing times of the beats, in seconds.
     meter : int
         Beats per bar at the start.
     downbeats : ndarray of int
@@ -50,12 +50,12 @@ class Music:
     seconds : float
         Duration.
     onsets : ndarray, shape (N,)
-        Times at which notes start, seconds.
+        Times at which notes start, in seconds.
     loudness : ndarray, shape (K,)
-        Of each beat until the next, 0 to 1; empty: unknown.
+        Loudness of each beat until the next, 0 to 1; empty if unknown.
     name : str
     path : str
-        The file, if there is one.
+        Path of the file, if there is one.
     """
 
     beats: Array
@@ -73,14 +73,14 @@ class Music:
         return 60.0 / float(np.median(np.diff(self.beats))) if len(self.beats) > 1 else 0.0
 
     def inner_beats(self, seconds: float) -> Array:
-        """Beats at least half a second from both ends of a dance of this length.
+        """Return the beats at least half a second from both ends of a dance of this duration.
 
-        Nearer to the ends, a beat has motion on one side only and cannot be found.
+        Closer to the ends, a beat has motion on one side only and cannot be detected.
         """
         return self.beats[(self.beats > _EDGE) & (self.beats < seconds - _EDGE)]
 
     def as_dict(self) -> dict:
-        """Plain data, for JSON."""
+        """Return plain data for JSON."""
         return {
             "name": self.name,
             "seconds": self.seconds,
@@ -92,7 +92,7 @@ class Music:
 
 
 def beat_loudness(beats: Array, times: Array, powers: Array) -> Array:
-    """Root of the total power of sounds from each beat to the next, relative to the most.
+    """Root of the total power of sounds from each beat to the next, relative to the maximum.
 
     Examples
     --------
@@ -107,17 +107,17 @@ def beat_loudness(beats: Array, times: Array, powers: Array) -> Array:
     return np.asarray(np.sqrt(total / most)) if most > 0.0 else total
 
 
-def beats_met(wanted: Array, found: Array, fps: float) -> int:
-    """Number of `wanted` times (K,) with a `found` time (N,) within one frame.
+def beats_met(wanted: Array, detected: Array, fps: float) -> int:
+    """Number of `wanted` times (K,) with a `detected` time (N,) within one frame.
 
     Examples
     --------
     >>> beats_met(np.array([0.5, 1.0, 1.5]), np.array([0.52, 1.1]), 30.0)
     1
     """
-    if not len(wanted) or not len(found):
+    if not len(wanted) or not len(detected):
         return 0
-    off = np.abs(found[None] - wanted[:, None]).min(axis=1)
+    off = np.abs(detected[None] - wanted[:, None]).min(axis=1)
     return int(np.sum(off <= 1.0 / fps + 1e-6))
 
 
@@ -127,12 +127,13 @@ def load_music(path: str | Path, *, meter: int | None = None, source: Source = "
     Parameters
     ----------
     path : str or Path
-        ``.mid``; or, with the extra ``audio``, ``.wav``, ``.mp3``, ``.ogg``, ``.flac``.
+        ``.mid`` file or, with the extra ``audio``, a ``.wav``, ``.mp3``, ``.ogg`` or ``.flac``
+        file.
     meter : int, optional
-        Beats per bar. Default: as the file says, or 4.
+        Beats per bar. Default: as specified in the file, or 4.
     source : {"score", "notes"}
-        For MIDI: beats from tempos and time signatures, or from note onsets. In recordings
-        of live play the tempo is often meaningless; use the notes then.
+        For MIDI: beats from tempos and time signatures, or from note onsets. In live recordings
+        the tempo is often meaningless; use the notes for those.
 
     Raises
     ------
@@ -152,7 +153,7 @@ def load_music(path: str | Path, *, meter: int | None = None, source: Source = "
     if suffix in AUDIO_SUFFIXES:
         return read_audio(path, meter=meter or 4)
     suffixes = ", ".join((*MIDI_SUFFIXES, *AUDIO_SUFFIXES))
-    raise MotionFormatError(f"music is read from {suffixes}", path=path)
+    raise MotionFormatError(f"music files must be {suffixes}", path=path)
 
 
 def tune(
@@ -162,7 +163,7 @@ def tune(
     tempo_bpm: float = 120.0,
     seed: int | np.random.Generator = 0,
 ) -> Music:
-    """A generated tune; parameters as in `motionloom.demo.tunes.write_tune`.
+    """Generate a tune; parameters as in `motionloom.demo.tunes.write_tune`.
 
     Examples
     --------
@@ -178,7 +179,7 @@ def tune(
 
 
 def read_audio(path: str | Path, *, meter: int = 4) -> Music:
-    """Beats of an audio file; see `load_music`.
+    """Detect the beats of an audio file; see `load_music`.
 
     Raises
     ------
@@ -191,7 +192,7 @@ def read_audio(path: str | Path, *, meter: int = 4) -> Music:
         import librosa
     except ImportError:
         raise MissingExtra(
-            f"{path}: beats of audio files need librosa; install it with "
+            f"{path}: detecting the beats of audio files requires librosa. Install it with "
             "`pip install 'motionloom[audio]'`, or use a MIDI file"
         ) from None
     path = Path(path)
@@ -204,11 +205,13 @@ def read_audio(path: str | Path, *, meter: int = 4) -> Music:
         what = f"{type(error).__name__}: {error}" if str(error) else type(error).__name__
         raise MotionFormatError(f"not a readable audio file ({what})", path=path) from None
     if len(sound) < RATE or not np.any(np.abs(sound) > 1e-5):
-        raise MotionFormatError("it must hold at least one second of sound, not silence", path=path)
+        raise MotionFormatError(
+            "the file must contain at least one second of sound that is not silence", path=path
+        )
     onsets = librosa.onset.onset_detect(y=sound, sr=rate, units="time")
     _, beats = librosa.beat.beat_track(y=sound, sr=rate, units="time")
     if len(beats) < 3:
-        raise MotionFormatError("no beats found", path=path)
+        raise MotionFormatError("no beats were detected", path=path)
     return Music(
         beats=np.asarray(beats, dtype=np.float64),
         meter=meter,
@@ -222,18 +225,18 @@ def read_audio(path: str | Path, *, meter: int = 4) -> Music:
 
 
 def _check_size(path: Path) -> None:
-    """Raise if a file decodes to far more than music does: a small file may be hours of silence."""
+    """Raise if a file decodes to too much sound: a small file may contain hours of silence."""
     check_regular(path)
     try:
         header = import_module("soundfile").info(str(path))
-    except Exception:  # a format that libsndfile does not know; librosa says what is wrong
+    except Exception:  # a format that libsndfile does not know; librosa reports the problem
         return
     seconds = min(header.frames / max(header.samplerate, 1), LONGEST_SECONDS)
     size = 4.0 * seconds * header.samplerate * header.channels
     if size > LARGEST_SOUND:
         raise MotionFormatError(
-            f"expected sound of at most {LARGEST_SOUND >> 20} MB decoded; found "
-            f"{size / 2**20:.0f}: {header.channels} channels at {header.samplerate} Hz",
+            f"decoded sound may have at most {LARGEST_SOUND >> 20} MB; this file has "
+            f"{size / 2**20:.0f} ({header.channels} channels at {header.samplerate} Hz)",
             path=path,
         )
 
@@ -253,9 +256,9 @@ def write_sound(music: Music, path: str | Path, *, seconds: float | None = None)
     ----------
     music : Music
     path : str or Path
-        ``.wav``.
+        ``.wav`` file.
     seconds : float, optional
-        Length. Default: as the music.
+        Duration. Default: that of the music.
 
     Examples
     --------
@@ -283,7 +286,7 @@ def write_sound(music: Music, path: str | Path, *, seconds: float | None = None)
 
 
 def audible(music: Music, path: str | Path, seconds: float | None = None) -> Path:
-    """The music as an audio file: its own file, or written to `path` if it is a score."""
+    """Return the music as an audio file: the original, or written to `path` for a score."""
     if Path(music.path).suffix.lower() in AUDIO_SUFFIXES:
         return Path(music.path)
     return write_sound(music, path, seconds=seconds)

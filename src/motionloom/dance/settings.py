@@ -1,6 +1,6 @@
 """Settings of motion beats, choreographies and dances.
 
-Imported by the command line at every start, so this module imports nothing heavy.
+The command line imports this module at every start, so it imports nothing heavy.
 """
 
 from __future__ import annotations
@@ -12,15 +12,15 @@ from typing import Any, Literal
 from motionloom.errors import InvalidInput
 from motionloom.settings import MotionChoice, Settings, preset, setting
 
-SHORTEST, LONGEST = 0.28, 1.5  # seconds between beats: 214 and 40 beats per minute
-TUNE = "tune"  # instead of a music file: a generated tune
-RHYTHMIC = 0.25  # confidence below which a motion has no rhythm
-MAX_SEAM = 1.5  # largest acceleration at a seam, over the 99.9th percentile of the takes
+SHORTEST, LONGEST = 0.28, 1.5  # seconds between beats: 214 to 40 beats per minute
+TUNE = "tune"  # generated tune, instead of a music file
+RHYTHMIC = 0.25  # with a lower confidence, a motion has no rhythm
+MAX_SEAM = 1.5  # maximum acceleration at a seam, relative to the 99.9th percentile of the takes
 
 
 @dataclass(frozen=True, kw_only=True)
 class BeatSettings(Settings):
-    """How to find motion beats; see `motionloom.beats`."""
+    """Settings for detecting motion beats; see `motionloom.beats`."""
 
     tempo_bpm: tuple[float, float] = setting(
         (60.0 / LONGEST, 60.0 / SHORTEST),
@@ -30,26 +30,26 @@ class BeatSettings(Settings):
     )
     bpm: float | None = setting(
         None,
-        "Tempo of the takes, if it is known; their confidence is 1 then. [found]",
+        "Tempo of the takes, if it is known; the confidence is then 1. [detected]",
         unit="beats per minute",
         above=0.0,
         greatest=600.0,
     )
     first_beat: float | None = setting(
         None,
-        "Time of the first beat in the takes: beats are a regular grid from it. [found]",
+        "Time of the first beat in the takes; beats form a regular grid from it. [detected]",
         unit="s",
         least=0.0,
     )
     steady: bool = setting(False, "Assume a constant tempo, as in the paper.")
     level: float = setting(
         1.0,
-        "Metrical level: 2 counts every other beat, 0.5 twice as many.",
+        "Metrical level: 2 counts every other beat, 0.5 counts twice as many beats.",
         above=0.0,
         greatest=8.0,
     )
     weights: Mapping[str, float] | None = setting(
-        None, "Role or joint name to a factor on its candidate beats.", command=False
+        None, "Factors on the candidate beats of roles or joints, by name.", command=False
     )
     candidates: Literal["turns", "acceleration"] = setting(
         "turns",
@@ -59,33 +59,33 @@ class BeatSettings(Settings):
     )
     midway: bool = setting(
         True,
-        "With acceleration: beats lie midway between the crossings if the body is slower there.",
+        "With acceleration: put beats midway between the crossings if the body is slower there.",
         expert=True,
     )
     weighted: bool = setting(
         True,
-        "Weigh candidate beats by size and stillness; all weigh the same in the paper.",
+        "Weight candidate beats by size and stillness. In the paper, all have the same weight.",
         expert=True,
     )
     period: Literal["combined", "periodogram"] = setting(
         "combined",
-        "Beat period by periodogram, self-similarity and landings (combined), or by the highest "
-        "peak of the periodogram, as in the paper.",
+        "Beat period from periodogram, self-similarity and landings (combined), or from the "
+        "highest peak of the periodogram, as in the paper.",
         expert=True,
     )
 
     def check(self) -> None:
-        """Check that the tempo range is a range."""
+        """Check that the tempo range is valid."""
         slow, fast = self.tempo_bpm
         if not (0.0 < slow < fast <= 600.0):
             raise InvalidInput(
-                "tempo_bpm must be two tempos from slow to fast, at most 600; "
+                "tempo_bpm must be two tempos, from slow to fast and at most 600; "
                 f"got {self.tempo_bpm!r}"
             )
 
     @preset
     def kp03(cls: Any) -> BeatSettings:
-        """Kim, Park and Shin 2003."""
+        """Settings of Kim, Park and Shin 2003."""
         return cls(
             candidates="acceleration", midway=False, weighted=False, period="periodogram",
             steady=True,
@@ -94,33 +94,33 @@ class BeatSettings(Settings):
 
 @dataclass(frozen=True, kw_only=True)
 class MovementSettings(Settings):
-    """How takes are cut into movements."""
+    """Settings for cutting takes into movements."""
 
     align: Literal["landings", "beats"] = setting(
         "landings",
-        "What of a take meets the beats of the music: its foot landings, as far as they are near "
-        "beats (landings), or its motion beats, as in the paper (beats).",
+        "Part of a take that is aligned with the beats of the music: foot landings near motion "
+        "beats (landings), or motion beats, as in the paper (beats).",
     )
     even: bool = setting(
         True,
-        "Drop movements whose beats are a quarter off their period, or whose feet do not land on "
-        "beats.",
+        "Drop movements whose beats deviate from their period by a quarter, or whose feet do not "
+        "land on beats.",
         expert=True,
     )
-    mirror: bool = setting(False, "Also use every take mirrored: twice the movements.")
+    mirror: bool = setting(False, "Also use a mirrored copy of every take, for more movements.")
     min_confidence: float = setting(
-        RHYTHMIC, "Skip takes whose beats are less certain.", expert=True
+        RHYTHMIC, "Skip takes whose beats have a lower confidence.", expert=True
     )
 
     @preset
     def kp03(cls: Any) -> MovementSettings:
-        """Kim, Park and Shin 2003: all takes and movements are used."""
+        """Settings of Kim, Park and Shin 2003: all takes and movements are used."""
         return cls(align="beats", even=False, min_confidence=0.0)
 
 
 @dataclass(frozen=True, kw_only=True)
 class GroupingSettings(Settings):
-    """How similar movements are grouped into the nodes of a movement transition graph."""
+    """Settings for grouping similar movements into the nodes of a transition graph."""
 
     groups: int | None = setting(
         None, "Number of groups of similar movements. [found by subtractive clustering]"
@@ -130,13 +130,13 @@ class GroupingSettings(Settings):
     )
     joint_weights: Mapping[str, float] | str = setting(
         "important",
-        "Joint weights in the comparison of movements: important (pelvis, spine, shoulders, "
-        "elbows, hips and knees count 1), all, or role or joint to weight.",
+        "Joint weights for comparing movements: important (only pelvis, spine, shoulders, elbows, "
+        "hips and knees), all, or a mapping of roles or joints to weights.",
         command=False,
     )
     velocity_weight: float | None = setting(
         None,
-        "Weight of velocities against postures. [equal shares]",
+        "Weight of velocities relative to postures. [equal shares]",
         unit="s²",
         least=0.0,
         expert=True,
@@ -146,11 +146,11 @@ class GroupingSettings(Settings):
 
 @dataclass(frozen=True, kw_only=True)
 class LikelihoodSettings(Settings):
-    """Which movements may follow which, and how likely."""
+    """Settings for the transitions between movements and their likelihoods."""
 
     behavior: float = setting(
         0.5,
-        "Weight of the transitions seen in the takes against smooth ones, 0 to 1.",
+        "Weight of transitions seen in the takes relative to smooth ones, 0 to 1.",
         least=0.0,
         greatest=1.0,
     )
@@ -162,14 +162,14 @@ class LikelihoodSettings(Settings):
     )
     min_likelihood: float | None = setting(
         None,
-        "Drop transitions that are less likely. [0.05, by chance in large graphs]",
+        "Drop transitions that are less likely than this. [0.05, or less in large graphs]",
         least=0.0,
         expert=True,
     )
     max_seam: float | None = setting(
         MAX_SEAM,
-        "Drop transitions with more than this multiple of the accelerations of the takes, onto "
-        "another foot, or with a jump of the body.",
+        "Drop transitions whose accelerations exceed this multiple of those of the takes, that "
+        "change the standing foot, or in which the body jumps.",
         above=0.0,
         expert=True,
     )
@@ -177,22 +177,22 @@ class LikelihoodSettings(Settings):
 
 @dataclass(frozen=True, kw_only=True)
 class ChoreographySettings(MotionChoice):
-    """How to learn a choreography from takes; see `motionloom.Library.choreography`."""
+    """Settings for learning a choreography; see `motionloom.Library.choreography`."""
 
     meter: int | None = setting(None, "Beats per movement. [estimated, 2 to 8]", least=1)
     kind: str = setting("", "Name of the dance, for example waltz.")
-    beats: BeatSettings = setting(BeatSettings(), "How the beats of the takes are found.")
+    beats: BeatSettings = setting(BeatSettings(), "How the beats of the takes are detected.")
     movements: MovementSettings = setting(
         MovementSettings(), "How the takes are cut into movements."
     )
     grouping: GroupingSettings = setting(GroupingSettings(), "How movements are grouped.")
     transitions: LikelihoodSettings = setting(
-        LikelihoodSettings(), "Which movements may follow which."
+        LikelihoodSettings(), "Which movements may follow each other."
     )
 
     @preset
     def kp03(cls: Any) -> ChoreographySettings:
-        """Kim, Park and Shin 2003: beats as in the paper, all takes and movements used."""
+        """Settings of Kim, Park and Shin 2003: their beats, with all takes and movements."""
         return cls(
             beats=BeatSettings.kp03(),
             movements=MovementSettings.kp03(),
@@ -202,58 +202,61 @@ class ChoreographySettings(MotionChoice):
 
 @dataclass(frozen=True, kw_only=True)
 class PathSettings(Settings):
-    """How a dance follows a path."""
+    """Settings for following a path with a dance."""
 
     blend: Literal["least_squares", "cardinal"] = setting(
         "least_squares",
-        "Blend weights of a dance that follows a path: non-negative least squares, or cardinal "
-        "basis functions, as in the paper.",
+        "Blend weights of a dance that follows a path: non-negative least squares "
+        "(least_squares), or cardinal basis functions, as in the paper (cardinal).",
         expert=True,
     )
     bend: bool = setting(
-        True, "Turn and shift movements toward the path, beyond blending.", expert=True
+        True, "Turn and shift movements toward the path, in addition to blending.", expert=True
     )
 
 
 @dataclass(frozen=True, kw_only=True)
 class ClockSettings(Settings):
-    """How the clock of a dance is corrected by what is found in it."""
+    """Settings for correcting the clock of a dance."""
 
     corrections: int = setting(
         6,
-        "How often landings or beats found in the dance correct its clock, at most.",
+        "Maximum number of corrections of the clock by landings or beats detected in the dance.",
         least=0,
         expert=True,
     )
     align: Literal["landings", "beats"] = setting(
         "landings",
-        "What corrects the clock: foot landings in the dance (landings; motion beats if there are "
-        "few), or motion beats (beats).",
+        "Events that correct the clock: foot landings in the dance (landings; motion beats if "
+        "there are few), or motion beats (beats).",
         expert=True,
     )
 
 
 @dataclass(frozen=True, kw_only=True)
 class DanceSettings(Settings):
-    """How to dance to music; see `motionloom.dance.choreography.Choreography.dance`."""
+    """Settings for dancing to music; see `motionloom.dance.choreography.Choreography.dance`."""
 
     seed: int = setting(0, "Random seed for the path through the transition graph.", least=0)
     synced: bool = setting(True, "Align the movements with the beats of the music.", command=False)
-    follow: Any = setting(None, "Path to follow, rows of seconds, x, z.", command=False)
-    seconds: float | None = setting(None, "Length of the dance. [as the music]", unit="s")
+    follow: Any = setting(None, "Path to follow: rows of seconds, x, z.", command=False)
+    seconds: float | None = setting(None, "Duration of the dance. [that of the music]", unit="s")
     skeleton: Any = setting(None, "Skeleton to retarget to, or one per dancer.", command=False)
     phrases: int = setting(
-        1, "Number of last movements on which the next one depends, as in the takes.", least=1
+        1, "Number of previous movements on which the next one depends.", least=1
     )
     dynamics: float = setting(
-        0.0, "How much loud bars prefer energetic movements; 1 is clear.", least=0.0, greatest=10.0
+        0.0,
+        "How strongly loud bars prefer energetic movements; 1 has a clear effect.",
+        least=0.0,
+        greatest=10.0,
     )
     path: PathSettings = setting(PathSettings(), "How a dance follows a path.")
     clock: ClockSettings = setting(ClockSettings(), "How landings correct the clock.")
 
     @preset
     def kp03(cls: Any) -> DanceSettings:
-        """Kim, Park and Shin 2003: cardinal weights, no bending, no correction."""
+        """Settings of Kim, Park and Shin 2003: cardinal weights, no bending, no correction."""
         return cls(
             path=PathSettings(blend="cardinal", bend=False),
             clock=ClockSettings(corrections=0, align="beats"),

@@ -1,15 +1,15 @@
-"""Feet, balance and torso of a motion plan: everything before arms and legs are solved.
+"""Feet, balance and torso of a motion plan, computed before arms and legs are solved.
 
 A standing foot does not move at all. When its heel rises, it turns about the ball of the foot
 and the toes stay flat; when it lands on the heel, it turns about the heel.
 
-On the floor the body is an inverted pendulum: its center of mass accelerates away from the
-center of pressure, ``a = (g / h) (x - p)``. Its only bounded motion is ``p`` filtered with a
-two-sided exponential window. The filter looks ahead: the weight is over one foot before the
-other lifts, and a walker leans into the first step. In flight there is no pressure and no
-horizontal acceleration, which is ``p = x``; a few iterations solve that.
+On the floor the body is an inverted pendulum: its center of mass accelerates away from the center
+of pressure, ``a = (g / h) (x - p)``. Its only bounded motion is ``p`` filtered with a two-sided
+exponential window. The filter looks ahead: the weight is over one foot before the other lifts, and
+a walker leans into the first step. In flight there is no pressure and no horizontal acceleration,
+which means ``p = x``; a few iterations solve this condition.
 
-The height of the pelvis follows the plan, but is lowered where a foot would be out of reach.
+The height of the pelvis follows the plan but is lowered where a foot would be out of reach.
 """
 
 from __future__ import annotations
@@ -43,11 +43,11 @@ class PlannedFoot:
     heel : ndarray, shape (T,)
         Rotation of the raised heel about the ball of the foot, radians.
     airborne : ndarray of bool, shape (T,)
-        During a swing.
+        True during a swing.
     swing : ndarray, shape (T,)
         0 on the floor, rising to 1 in the middle of a swing.
     ball_still, heel_still : ndarray of bool, shape (T,)
-        Ball of the foot, and the whole sole, at rest on the floor.
+        True where the ball of the foot, or the whole sole, is at rest on the floor.
     """
 
     center: Array
@@ -62,7 +62,7 @@ class PlannedFoot:
 
 
 def planned_feet(plan: MotionPlan, times: Array) -> dict[str, PlannedFoot]:
-    """Both feet of `plan` at `times` (T,), by side."""
+    """Return both feet of `plan` at `times` (T,), by side."""
     return {side: _planned_foot(plan, side, times) for side in SIDES}
 
 
@@ -72,7 +72,7 @@ def sole_to_ball(performer: Performer) -> float:
 
 
 def _flight(times: Array, step: Step, slack: float) -> Array:
-    """Height (T,) of a foot that follows a body in free flight, the leg extended by `slack`."""
+    """Height (T,) of a foot that follows a body in flight, with the leg extended by `slack`."""
     since, until = times - step.lift, step.land - times
     speed = 0.5 * GRAVITY * (step.land - step.lift)
     rate = speed / slack
@@ -120,15 +120,15 @@ def _planned_foot(plan: MotionPlan, side: str, times: Array) -> PlannedFoot:
     )
 
 
-_REACH = 0.99  # of the leg's length: leaves a knee bend of about 16 degrees
-_FLIGHT_ROUNDS = 12  # each at least halves the error, for flights below half a second
+_REACH = 0.99  # fraction of the leg's length that leaves a knee bend of about 16 degrees
+_FLIGHT_ROUNDS = 12  # each iteration at least halves the error for flights below half a second
 _LOOK_AROUND = 0.09  # seconds over which a dip of the pelvis is spread to either side
 
 
 def balanced_path(
     feet: dict[str, PlannedFoot], weight: Array, step: float, pelvis_height: float
 ) -> Array:
-    """Horizontal path of the center of mass (x, floor height, z), shape (T, 3).
+    """Return the horizontal path of the center of mass (x, floor height, z), shape (T, 3).
 
     Parameters
     ----------
@@ -153,13 +153,13 @@ def balanced_path(
 
 
 def smooth_share(weight: Array, step: float, pelvis_height: float) -> Array:
-    """Lateral weight of the body: 1 over the left foot, -1 over the right, shape (T,)."""
+    """Lateral weight of the body, 1 over the left foot and -1 over the right, shape (T,)."""
     decay = float(np.exp(-np.sqrt(GRAVITY / pelvis_height) * step))
     return _two_sided_window(2.0 * weight[:, None] - 1.0, decay)[:, 0]
 
 
 def _two_sided_window(p: Array, a: float) -> Array:
-    """`p` filtered with the window a**|k|, normalized; the end values are extended."""
+    """Filter `p` with the normalized window a**|k|; the end values are extended."""
     from scipy.signal import lfilter
 
     ahead = lfilter([1 - a], [1, -a], p, axis=0, zi=a * p[:1])[0]
@@ -175,7 +175,7 @@ def within_reach(
     performer: Performer,
     step: float,
 ) -> Array:
-    """`height` (T,) of the pelvis, lowered smoothly where a foot would be out of reach.
+    """Lower the `height` (T,) of the pelvis smoothly where a foot would be out of reach.
 
     Parameters
     ----------
@@ -184,7 +184,7 @@ def within_reach(
         Hip joints with the pelvis at `height`.
     feet : dict of PlannedFoot
     tied : by side, bool, shape (T,)
-        Where the foot must be reached.
+        True where the leg must reach the foot.
     performer : Performer
     step : float
         Seconds between samples.
@@ -203,7 +203,7 @@ def within_reach(
     from scipy.signal import fftconvolve
 
     half = max(int(round(_LOOK_AROUND / step)), 2)
-    # Dilated by the half width of the window first, so that the smoothed dip is deep enough.
+    # Dilate by the half width of the window first, so that the smoothed dip is deep enough.
     widened = maximum_filter1d(too_high, 2 * half + 1, mode="nearest")
     window = np.hanning(2 * half + 3)[1:-1]
     padded = np.pad(widened, half, mode="edge")
@@ -211,7 +211,7 @@ def within_reach(
 
 
 _GRID = 120.0  # samples per second of the balance
-_PAD = 1.5  # seconds of standing before and after, for the two-sided filter
+_PAD = 1.5  # seconds of standing at both ends, for the two-sided filter
 _LOOK_AHEAD = 0.15  # seconds by which the head leads a turn
 _WOBBLES = 12  # channels of involuntary movement
 
@@ -237,7 +237,7 @@ class Torso:
         return self.root + rot.rotate(self.pelvis, offset)
 
     def on_chest(self, offset: ArrayLike) -> Array:
-        """World position (T, 3) of a point fixed to the chest, `offset` from the joint Spine1."""
+        """Return the world position (T, 3) of a point fixed to the chest, `offset` from Spine1."""
         offsets = self.performer.skeleton.offsets
         chest = self.on_pelvis(offsets[1]) + rot.rotate(self.spine, offsets[2])
         return chest + rot.rotate(self.chest, offset)
@@ -273,7 +273,7 @@ class Balance:
     def pelvis(
         self, plan: MotionPlan, times: Array, feet: dict[str, PlannedFoot]
     ) -> tuple[Array, Array]:
-        """World rotation of the pelvis (T, 4) and heading (T,)."""
+        """Return the world rotation of the pelvis (T, 4) and the heading (T,)."""
         heading = 0.5 * (feet["left"].yaw + feet["right"].yaw)
         shake = wobble(plan, times)
         hip_up = 0.10 * plan.performer.sway * self._side(times)
@@ -288,7 +288,7 @@ class Balance:
         return rot.from_euler(angles, "YXZ"), heading
 
     def torso(self, plan: MotionPlan, times: Array) -> Torso:
-        """Pelvis, spine and head at `times` (T,)."""
+        """Return pelvis, spine and head at `times` (T,)."""
         feet = planned_feet(plan, times)
         pelvis, heading = self.pelvis(plan, times, feet)
         curves, shake = plan.curves, wobble(plan, times)
@@ -335,20 +335,20 @@ class Balance:
 
 
 def wobble(plan: MotionPlan, times: Array) -> Array:
-    """Involuntary movement (T, 12), radians; deterministic for a plan."""
+    """Return the involuntary movement (T, 12) in radians; deterministic for a plan."""
     rng = np.random.default_rng(plan.noise_seed)
     return plan.performer.noise * noise(times, rng, _WOBBLES)
 
 
 def loose(plan: MotionPlan, side: str, times: Array) -> Array:
-    """Weight of the free leg and of targets over the footsteps (T,): 0 none, 1 full."""
+    """Return the weight (T,) of the free leg and of targets relative to the footsteps, 0 to 1."""
     free = plan.curves[f"{side}_free"].sample(times)
     aimed, _ = aiming(plan, f"{side}_foot", times)
     return 1.0 - (1.0 - free) * (1.0 - aimed)
 
 
 def aiming(plan: MotionPlan, limb: str, times: Array) -> tuple[Array, Array]:
-    """Weight of a limb's target (T,), and the target (T, 3)."""
+    """Return the weight (T,) of a limb's target, and the target (T, 3)."""
     share = np.zeros(len(times))
     target = np.zeros((len(times), 3))
     for aim in plan.aims:
@@ -369,7 +369,7 @@ def _ease(u: Array) -> Array:
 
 
 def _carriage(plan: MotionPlan, times: Array) -> Array:
-    """Offset of the pelvis from the center of mass in the heading frame: back in a forward lean."""
+    """Offset of the pelvis from the center of mass, heading frame; backward in a forward lean."""
     curves = plan.curves
     lean = curves["tilt"].sample(times) + 0.5 * curves["chest_bend"].sample(times)
     offset = curves["offset"].sample(times).copy()

@@ -1,4 +1,4 @@
-"""Solving a motion plan: torso first, then arms and legs by two-bone inverse kinematics.
+"""Solver of a motion plan: torso first, then arms and legs by two-bone inverse kinematics.
 
 A foot that stands in the plan is exactly still, whatever the rest of the body does. Everything
 is sampled from continuous time; only the balance is computed on a grid.
@@ -26,11 +26,11 @@ _FORWARD = np.array([0.0, 0.0, 1.0])
 _X = np.array([1.0, 0.0, 0.0])
 _Z = np.array([0.0, 0.0, 1.0])
 # Reference direction of an arm (between down, forward and out) and of its elbow. The opposite
-# direction, behind the head, is out of reach, so the elbow never flips.
+# direction, behind the head, is out of reach, which keeps the elbow from flipping.
 _ARM_HOME = np.array([0.30, -0.38, 0.87])
 _ELBOW_HOME = np.array([0.45, -0.80, -0.42])
-_SOFTNESS = 0.008  # of the leg; the balance keeps planned feet within reach
-_ANKLE_LIMIT = 0.55  # largest dorsiflexion of a swinging foot, radians
+_SOFTNESS = 0.008  # fraction of the leg; the balance keeps planned feet within reach
+_ANKLE_LIMIT = 0.55  # maximum dorsiflexion of a swinging foot, radians
 _AIR_FLEXION = 0.35  # plantar flexion of a foot in the air, radians
 
 
@@ -56,7 +56,7 @@ class Leg:
 
 
 def arm(plan: MotionPlan, body: Torso, side: str, held: Array | None = None) -> Arm:
-    """One arm: joint angles blended with targets, or a hand at the positions `held` (T, 3)."""
+    """Solve one arm: joint angles blended with targets, or a hand at positions `held` (T, 3)."""
     who, sign, times = plan.performer, SIGN[side], body.times
     angles = plan.curves[f"{side}_arm"].sample(times)
     first = 7 if side == "left" else 9
@@ -98,7 +98,7 @@ def arm(plan: MotionPlan, body: Torso, side: str, held: Array | None = None) -> 
 
 
 def leg(plan: MotionPlan, body: Torso, side: str) -> Leg:
-    """One leg: on its footsteps, swinging freely, or at a target."""
+    """Solve one leg: on its footsteps, swinging freely, or at a target."""
     who, sign, times = plan.performer, SIGN[side], body.times
     planned = body.feet[side]
     angles = plan.curves[f"{side}_free_leg"].sample(times)
@@ -138,7 +138,7 @@ def leg(plan: MotionPlan, body: Torso, side: str) -> Leg:
 
 
 def _eased_ankle(shin: Array, foot: Array, swing: Array) -> Array:
-    """`foot` (T, 4) with the toes lowered in a swing where the ankle would bend too far."""
+    """Lower the toes of `foot` (T, 4) in a swing where the ankle would bend too far."""
     local = rot.multiply(rot.inverse(shin), foot)
     raised = -2.0 * np.arctan2(local[:, 1], local[:, 0])
     excess = (raised + np.pi) % (2.0 * np.pi) - np.pi - _ANKLE_LIMIT
@@ -182,7 +182,7 @@ def _span(upper: float, lower: Array, bend: Array) -> Array:
 
 
 def _blended(a: Array, b: Array, share: Array) -> Array:
-    """Interpolate from `a` to `b` (T, 3) along an arc about the origin, length linearly."""
+    """Interpolate from `a` to `b` (T, 3) along an arc about the origin, with linear length."""
     share = share[:, None]
     length_a, length_b = (np.linalg.norm(v, axis=-1, keepdims=True) for v in (a, b))
     a, b = a / np.maximum(length_a, 1e-9), b / np.maximum(length_b, 1e-9)
@@ -211,9 +211,9 @@ def solve_motion(
     end: float,
     name: str = "",
 ) -> Motion:
-    """The motion of a plan between two times; frame k is at ``start + k / fps`` seconds.
+    """Solve the motion of a plan between two times; frame k is at ``start + k / fps`` seconds.
 
-    Fills in the targets of the plan's aims.
+    This also fills in the targets of the plan's aims.
     """
     balance = Balance(plan)
     resolve_aims(plan, balance)
@@ -222,7 +222,7 @@ def solve_motion(
 
 
 def frame_times(start: float, end: float, fps: float) -> Array:
-    """Times of the frames in [start, end], seconds."""
+    """Times of the frames in [start, end], in seconds."""
     return start + np.arange(int(np.floor((end - start) * fps + 1e-6)) + 1) / fps
 
 
@@ -251,9 +251,9 @@ def resolve_aims(plan: MotionPlan, balance: Balance) -> None:
 def assemble(
     plan: MotionPlan, body: Torso, fps: float, name: str, held: dict[str, Array] | None = None
 ) -> Motion:
-    """A motion from a torso: adds the limbs and computes local rotations.
+    """Build a motion from a torso: add the limbs and compute local rotations.
 
-    `held` gives fixed positions (T, 3) of the hands ``"left"`` and ``"right"``.
+    `held` contains fixed positions (T, 3) of the hands ``"left"`` and ``"right"``.
     """
     skeleton = plan.performer.skeleton
     world = {

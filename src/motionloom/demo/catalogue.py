@@ -1,7 +1,7 @@
 """The clips of the corpus: one recipe per name.
 
 A recipe appends one action to a plan. Seeds vary speeds and targets slightly; the ground truth
-holds the exact values.
+contains the exact values.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ _JOGS = {
 def _gaits() -> dict[str, Recipe]:
     def recipe(gait: Callable, speed: float, curvature: float, steps: int, **kind) -> Recipe:
         def write(plan: MotionPlan) -> object:
-            # Equal Froude numbers: longer legs walk faster.
+            # Equal Froude numbers make longer legs walk faster.
             brisk = speed * np.sqrt(plan.performer.leg / 0.85)
             pace = float(brisk * (1.0 + 0.03 * plan.rng.uniform(-1, 1)))
             bend = curvature * (1.0 + 0.08 * plan.rng.uniform(-1, 1))
@@ -181,7 +181,7 @@ _SHELVES = {"low": -0.5, "mid": -0.1, "high": 0.45}
 
 
 def _shelves() -> dict[str, Recipe]:
-    """The same reach twice, with an object carried away or back: pick up, put back."""
+    """Recipes of two actions with the same reach: pick an object up, and put it back."""
 
     def recipe(action: str, carried: Literal["away", "back"], elevation: float) -> Recipe:
         def write(plan: MotionPlan) -> object:
@@ -256,7 +256,7 @@ def _others() -> dict[str, Recipe]:
 
 
 def _tempo(plan: MotionPlan, tempo_bpm: float) -> float:
-    """A random tempo within 10 % of `tempo_bpm`, in whole beats per minute."""
+    """Return a random tempo within 10 % of `tempo_bpm`, in whole beats per minute."""
     return float(round(tempo_bpm * plan.rng.uniform(0.9, 1.1)))
 
 

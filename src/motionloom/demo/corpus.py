@@ -1,6 +1,6 @@
 """Clips and takes of the corpus by name, with ground truth; writing the corpus to files.
 
-A take is a long unsegmented sequence of many actions, as a capture session would record it.
+A take is a long, unsegmented sequence of many actions, as recorded in a capture session.
 """
 
 from __future__ import annotations
@@ -83,7 +83,7 @@ def _sample_names(plan: MotionPlan, prefix: str, count: int) -> list[str]:
 
 
 def _stroll(plan: MotionPlan) -> None:
-    """A few steps along a curve."""
+    """Walk a few steps along a curve."""
     rng = plan.rng
     speed, curvature = rng.uniform(0.9, 1.3), rng.uniform(0.5, 1.0) * rng.choice([-1.0, 1.0])
     walk(
@@ -121,7 +121,7 @@ class AnnotatedMotion:
 
 
 def names() -> tuple[str, ...]:
-    """Names of all clips of the corpus, then of all takes, with performer suffixes.
+    """Return the names of all clips of the corpus, then of all takes, with performer suffixes.
 
     Examples
     --------
@@ -132,7 +132,7 @@ def names() -> tuple[str, ...]:
 
 
 def clip(name: str, performer: int = 0, seed: int = 0, fps: float = 30.0) -> Motion:
-    """One motion of the corpus.
+    """Return one motion of the corpus.
 
     Parameters
     ----------
@@ -142,7 +142,7 @@ def clip(name: str, performer: int = 0, seed: int = 0, fps: float = 30.0) -> Mot
     performer : int
         Index of the performer, 0 to 3; a suffix in the name takes precedence.
     seed : int
-        Random seed: varies speeds, targets and involuntary movements slightly.
+        Random seed, which varies speeds, targets and involuntary movements slightly.
     fps : float
         Frames per second; motions are functions of continuous time.
 
@@ -159,7 +159,7 @@ def clip(name: str, performer: int = 0, seed: int = 0, fps: float = 30.0) -> Mot
 
 
 def annotated(name: str, performer: int = 0, seed: int = 0, fps: float = 30.0) -> AnnotatedMotion:
-    """One motion of the corpus with its ground truth; see `clip`.
+    """Return one motion of the corpus with its ground truth; see `clip`.
 
     Examples
     --------
@@ -174,7 +174,7 @@ def annotated(name: str, performer: int = 0, seed: int = 0, fps: float = 30.0) -
 
 @lru_cache(maxsize=128)
 def _performed(base: str, number: int, seed: int, fps: float) -> AnnotatedMotion:
-    """`annotated` with checked arguments; motions are immutable, so that they can be shared."""
+    """`annotated` with checked arguments; the cached motions are immutable and can be shared."""
     if base in _WALTZ:
         return _couple(number, seed, fps, base)[_WALTZ.index(base)]
     who = numbered(number)
@@ -190,9 +190,9 @@ def _performed(base: str, number: int, seed: int, fps: float) -> AnnotatedMotion
 def couple(
     performer: int = 0, seed: int = 0, fps: float = 30.0
 ) -> tuple[AnnotatedMotion, AnnotatedMotion]:
-    """Leader and follower of a waltz: two motions in one world frame and one time base.
+    """Return leader and follower of a waltz: two motions in one world frame and time base.
 
-    Performers dance in pairs, 0 with 1 and 2 with 3; `performer` is the leader.
+    Performers dance in pairs, 0 with 1 and 2 with 3. `performer` is the leader.
 
     Examples
     --------
@@ -205,7 +205,7 @@ def couple(
 
 
 def clips(seed: int = 0, fps: float = 30.0) -> Iterator[AnnotatedMotion]:
-    """All clips of the corpus, one action each, in the order of `names`.
+    """Yield all clips of the corpus, one action each, in the order of `names`.
 
     Examples
     --------
@@ -219,7 +219,7 @@ def clips(seed: int = 0, fps: float = 30.0) -> Iterator[AnnotatedMotion]:
 
 
 def takes(seed: int = 0, fps: float = 30.0) -> Iterator[AnnotatedMotion]:
-    """All takes of the corpus, many actions each, in the order of `names`.
+    """Yield all takes of the corpus, many actions each, in the order of `names`.
 
     Examples
     --------
@@ -250,7 +250,7 @@ def _generator(seed: int, number: int, base: str) -> np.random.Generator:
 def _couple(
     number: int, seed: int, fps: float, base: str
 ) -> tuple[AnnotatedMotion, AnnotatedMotion]:
-    """The couple in which performer `number` dances the role `base`."""
+    """Return the couple in which performer `number` dances the role `base`."""
     numbered(number)
     pair = (number, number ^ 1) if base == _WALTZ[0] else (number ^ 1, number)
     dancers = (numbered(pair[0]), numbered(pair[1]))
@@ -270,12 +270,12 @@ def _couple(
 
 
 def _parse(name: str, performer: int) -> tuple[str, int]:
-    """Name without suffix, and index of the performer."""
+    """Split a name into the name without suffix and the index of the performer."""
     found = re.fullmatch(r"(.+)_p(\d+)", name)
     base, number = (found[1], int(found[2])) if found else (name, performer)
     if base not in _bases():
         near = difflib.get_close_matches(base, _bases(), n=5)
-        hint = f"did you mean {', '.join(near)}?" if near else "demo.names() lists them"
+        hint = f"did you mean {', '.join(near)}?" if near else "demo.names() lists all motions"
         raise InvalidInput(f"the corpus has no motion called {name!r}; {hint}")
     return base, number
 
@@ -297,7 +297,7 @@ def write(
     fps : float
     seed : int
     only : sequence of str, optional
-        Names of motions. Default: all.
+        Names of the motions to write. Default: all.
     progress : callable, optional
         Called with the name of each motion after it is written.
 
@@ -321,7 +321,7 @@ def write(
     folder.mkdir(parents=True, exist_ok=True)
     tables: dict[str, _TableRows] = {}
     work = partial(_write_one, folder=folder, fps=fps, seed=seed)
-    # Start with the long takes, which take longest.
+    # Start with the long takes, which take the most time.
     chosen = names() if only is None else tuple(only)
     everything = sorted(chosen, key=lambda name: not name.startswith("take_"))
     with parallel.executor(tasks=len(everything)) as pool:

@@ -1,9 +1,9 @@
 """Dances with known beats: every movement reverses or stops on a beat.
 
-`beat_study` generates motions for evaluating beat trackers at any tempo and regularity, after
-the three test motions of Kim, Park and Shin (2003, figure 6): a repeated short cycle, the same
-with each beat displaced by up to a given fraction of the period, and a dance whose limbs are
-early or late.
+`beat_study` generates motions for evaluating beat trackers at any tempo and regularity, after the
+three test motions of Kim, Park and Shin (2003, figure 6): a repeated short cycle, the same cycle
+with each beat displaced by up to a given fraction of the period, and a dance whose limbs are early
+or late.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ _PAIRS = (
 def beat_times(
     start: float, count: int, tempo_bpm: float, *, jitter: float = 0.0, rng=None
 ) -> Array:
-    """Times of `count` beats (seconds); each interval varies by up to the fraction `jitter`."""
+    """Times of `count` beats in seconds; each interval varies by up to the fraction `jitter`."""
     period = 60.0 / tempo_bpm
     gaps = np.full(count - 1, period)
     if jitter > 0.0 and rng is not None:
@@ -52,7 +52,7 @@ def beat_times(
 def groove(
     plan: MotionPlan, *, tempo_bpm: float = 108.0, bars: int = 8, action: str = "dance_groove"
 ) -> PlannedAction:
-    """Side steps with arm movements on a regular beat, four to the bar, some quarter turns."""
+    """Side steps with arm movements on a regular beat, four to the bar, and some quarter turns."""
     beats = beat_times(plan.time + 0.9, 4 * bars + 1, tempo_bpm)
     return _dance(plan, beats, _side_steps, tempo_bpm, action, start=plan.time)
 
@@ -73,7 +73,7 @@ def sway(
 def dance_to(
     plan: MotionPlan, beats: Array, *, style: str = "free", late: float = 0.0
 ) -> PlannedAction:
-    """A dance to given beats: one bar repeated ("cycle") or a new one each time ("free").
+    """Dance to given beats: one bar repeated ("cycle") or a new bar each time ("free").
 
     Arms and chest are early or late by a random offset of up to `late` seconds; feet are not.
     """
@@ -85,7 +85,7 @@ def dance_to(
 
 
 def _in_place(plan, bar, count, before, now, *, last) -> None:
-    """Left forward, back to place, right forward, back to place."""
+    """Step left forward, back to place, right forward, back to place."""
     _grapevine(plan, 2, count, before, now, last=last)
 
 
@@ -136,7 +136,7 @@ def _arms(plan: MotionPlan, left: str, right: str, before: float, now: float) ->
 
 
 def _bounce(plan: MotionPlan, before: float, now: float, *, depth: float) -> None:
-    """Lower the pelvis on the beat, raise it in between."""
+    """Lower the pelvis on the beat, and raise it in between."""
     low = -0.035 - depth
     plan.ease("height", before, 0.5 * (before + now), low + depth)
     plan.ease("height", 0.5 * (before + now), now, low)
@@ -153,7 +153,7 @@ def _put(plan, side, before, now, place, heading, *, width=None) -> None:
 
 
 def _side_steps(plan, bar, count, before, now, *, last) -> None:
-    """Left, close, right, close; every other bar a quarter turn to the left."""
+    """Step left, close, right, close; turn a quarter to the left in every other bar."""
     side = SIDES[0] if count in (0, 3) else SIDES[1]
     heading = plan.heading
     wide = 2.6 * plan.performer.stance_width
@@ -171,7 +171,7 @@ def _side_steps(plan, bar, count, before, now, *, last) -> None:
 
 
 def _close(plan, side, before, now, heading) -> None:
-    """Put one foot beside the other."""
+    """Put one foot next to the other."""
     other = OTHER[side]
     standing = plan.curves[f"{other}_place"].last[[0, 2]]
     across = -SIGN[other] * plan.performer.stance_width / 2.0
@@ -180,7 +180,7 @@ def _close(plan, side, before, now, heading) -> None:
 
 
 def _grapevine(plan, bar, count, before, now, *, last) -> None:
-    """Side, behind, side, close, to the left and to the right; then rocking forward."""
+    """Step side, behind, side, close, to the left and to the right; then rock forward."""
     style = bar % 3
     heading = plan.heading
     width = plan.performer.stance_width
@@ -222,13 +222,13 @@ def beat_study(
     period: float | None = None,
     jitter: float = 0.15,
 ) -> tuple[Motion, tuple[float, ...]]:
-    """A motion and its exact beats in seconds.
+    """Return a motion and its exact beats in seconds.
 
     Parameters
     ----------
     kind : {"regular", "perturbed", "dance"}
-        One bar repeated on the beat; the same with beats displaced by up to `jitter` of the
-        period; or a free dance on the beat whose arms and chest are early or late.
+        One bar repeated on the beat, the same bar with beats displaced by up to `jitter` of the
+        period, or a free dance on the beat whose arms and chest are early or late.
     performer : int
         Index of the performer, 0 to 3.
     seed : int
@@ -238,7 +238,7 @@ def beat_study(
     period : float, optional
         Seconds between beats. Default: 0.5, and 0.4 for the dance, as in the paper.
     jitter : float
-        Largest displacement of a beat for "perturbed", as a fraction of the period.
+        Maximum displacement of a beat for "perturbed", as a fraction of the period.
 
     Examples
     --------

@@ -22,7 +22,7 @@ class FloorPath:
     headings: Array
 
     def at(self, distance: float) -> tuple[Array, float]:
-        """Position (x, z) and heading after `distance` meters."""
+        """Return the position (x, z) and heading after `distance` meters."""
         x = np.interp(distance, self.length, self.places[:, 0])
         z = np.interp(distance, self.length, self.places[:, 1])
         return np.array([x, z]), float(np.interp(distance, self.length, self.headings))
@@ -31,11 +31,11 @@ class FloorPath:
 def path_from(
     plan: MotionPlan, distance: float, curvature: Callable[[Array], Array] | float = 0.0
 ) -> FloorPath:
-    """A path from the current position of `plan`, with a curvature (1/m, left is positive)."""
+    """Path from the current position of `plan`, with a curvature (1/m, left is positive)."""
     ds = 0.01
     length = np.arange(0.0, distance + 3.0, ds)
     bend = curvature(length) if callable(curvature) else np.full(len(length), curvature)
-    # Straight beyond the given distance.
+    # The path is straight beyond the given distance.
     bend = np.where(length <= distance, bend, 0.0)
     heading = plan.heading + np.cumsum(bend) * ds
     heading = np.concatenate([[plan.heading], heading[:-1]])
@@ -55,13 +55,14 @@ def walk(
     action: str = "walk",
     **parameters,
 ) -> PlannedAction:
-    """Walk `steps` steps at `speed` m/s along a path; from standing to standing.
+    """Walk `steps` steps at `speed` m/s along a path, from standing to standing.
 
-    The first step has half the length, the last one closes the feet. Marching raises the knees.
+    The first step has half the length, and the last one closes the feet. Marching raises the
+    knees.
     """
     who, start = plan.performer, plan.time
-    # Preferred cadence grows with the root of the speed (Grieve and Gear 1966), and small
-    # people step faster.
+    # The preferred cadence grows with the square root of the speed (Grieve and Gear 1966), and
+    # small people step faster.
     rate = 2.0 * np.sqrt(speed / 1.3) * (0.85 / who.leg) ** 0.3 * who.tempo
     if march:
         rate = 1.6 * who.tempo
@@ -74,7 +75,8 @@ def walk(
     vigor = float(np.clip(speed / 1.3, 0.5, 1.6))
     side, traveled = lead, 0.0
     first = start + 0.45
-    # While walking the pelvis is ahead of the midpoint of the feet: the rear heel is raised.
+    # While walking, the pelvis is ahead of the midpoint of the feet, because the rear heel is
+    # raised.
     plan.ease("offset", first, first + 0.5, (0.0, 0.0, 0.045 * vigor))
     plan.ease("height", first, first + 0.5, -0.022 + 0.006 * who.bounce)
     _lean_in(plan, first, speed, curvature)
@@ -128,7 +130,7 @@ def jog(
 ) -> PlannedAction:
     """Jog `steps` steps at `speed` m/s along a path, with a flight phase in every step.
 
-    Between lift-off and landing the height of the pelvis is the parabola of free flight.
+    Between lift-off and landing, the height of the pelvis follows the parabola of free flight.
     """
     who, start = plan.performer, plan.time
     rate = (2.55 + 0.12 * (speed - 2.2)) * (0.85 / who.leg) ** 0.3 * who.tempo
@@ -229,14 +231,14 @@ def _lean_in(plan: MotionPlan, start: float, speed: float, curvature: object) ->
 
 
 def _jog_height(plan: MotionPlan, ahead: float) -> float:
-    """Pelvis height at which a leg just reaches `ahead` meters in front of the pelvis."""
+    """Height of the pelvis at which a leg just reaches `ahead` meters in front of it."""
     who = plan.performer
     upright = np.sqrt((0.98 * who.leg) ** 2 - ahead**2)
     return float(upright + who.ankle_height + who.hip_drop - who.pelvis_height - 0.012)
 
 
 def _pump_arms(plan: MotionPlan, side: str, start: float, moment: float, *, size: float) -> None:
-    """Bent arms while jogging, at the time when the foot of `side` lands."""
+    """Set the bent arms of a jog at the time when the foot of `side` lands."""
     pump = size * plan.performer.swing**0.5
     ahead = (0.80 + 0.45 * pump, -0.02, 1.75)
     behind = (0.80 - 0.50 * pump, 0.18, 1.6)
@@ -249,7 +251,7 @@ def _pump_arms(plan: MotionPlan, side: str, start: float, moment: float, *, size
 
 
 def _swing_arms(plan: MotionPlan, side: str, start: float, moment: float, *, size: float) -> None:
-    """Arm swing and torso twist at the time when the foot of `side` lands in front."""
+    """Set arm swing and torso twist at the time when the foot of `side` lands in front."""
     who = plan.performer
     bend = 0.28 + 0.2 * size
     reach = 0.42 * size * who.swing

@@ -24,9 +24,9 @@ def jump(
     height : float
         Rise of the pelvis in free flight, meters.
     forward : float
-        Distance of the landing ahead, meters.
+        Forward distance of the landing, meters.
     turn : float
-        Turn during flight, radians to the left.
+        Rotation during flight, radians to the left.
     """
     start = plan.time
     rise = np.sqrt(2.0 * height / GRAVITY)
@@ -74,7 +74,7 @@ def hop(
     forward: float = 0.25,
     action: str = "hop",
 ) -> PlannedAction:
-    """Hop on one leg, `hops` times, `forward` meters each, then put the other foot down."""
+    """Hop `hops` times on one leg, `forward` meters each, then put the other foot down."""
     start, who = plan.time, plan.performer
     other = "left" if side == "right" else "right"
     rise, contact = np.sqrt(2.0 * height / GRAVITY), 0.42
@@ -135,7 +135,7 @@ _TURN = 2.1  # duration of the full turn, seconds
 
 
 def cartwheel(plan: MotionPlan, *, side: str = "left", action: str = "cartwheel") -> PlannedAction:
-    """A cartwheel toward `side`, facing forward throughout.
+    """Perform a cartwheel toward `side`, facing forward throughout.
 
     The second half mirrors the first in time and space: the foot that leaves the floor last
     corresponds to the hand that touches it last, and so on.
@@ -146,7 +146,7 @@ def cartwheel(plan: MotionPlan, *, side: str = "left", action: str = "cartwheel"
     origin = plan.middle
 
     def place(along: float, height: float = 0.0) -> np.ndarray:
-        """World point `along` meters to the side of the start."""
+        """Return the world point `along` meters to the side of the start."""
         turned = rot.rotate(rot.yaw(heading), [sign * along * size, 0.0, 0.0])
         return np.array([origin[0] + turned[0], floor + height, origin[1] + turned[2]])
 
@@ -160,7 +160,7 @@ def cartwheel(plan: MotionPlan, *, side: str = "left", action: str = "cartwheel"
     end = begin + _TURN
     plan.balance(lunge + 0.4, begin + 0.1, 0.5 + 0.4 * sign)
 
-    # The body angle is one minimum-jerk turn; its inverse gives the time of every event.
+    # The body angle is a single minimum-jerk turn, whose inverse gives the time of every event.
     roll = plan.curves["roll"]
     roll.hold(begin)
     roll.key(end, -sign * 2.0 * np.pi)
@@ -252,7 +252,7 @@ def _speed(body: float, width: float) -> float:
     if body in (0.0, 360.0):
         return 0.0
     fraction = body / 360.0
-    # Slope of the minimum-jerk curve where it has reached `fraction`.
+    # Slope of the minimum-jerk curve at the point where it has reached `fraction`.
     u = np.linspace(0.0, 1.0, 2001)
     done = u**3 * (10 - 15 * u + 6 * u**2)
     at = np.interp(fraction, done, u)

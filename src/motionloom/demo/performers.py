@@ -1,8 +1,8 @@
 """Performers of the built-in corpus: body proportions, movement style and skeleton.
 
-Joint names follow HumanIK. The zero pose is a T-pose facing +Z, so the character's left is
-+X. All lengths are derived from the standing height by the segment lengths of Drillis and
-Contini, scaled by each performer's leg, arm and shoulder ratios.
+Joint names follow HumanIK. The zero pose is a T-pose facing +Z, with the character's left at +X.
+All lengths are derived from the standing height with the segment lengths of Drillis and Contini,
+scaled by each performer's leg, arm and shoulder ratios.
 """
 
 from __future__ import annotations
@@ -28,16 +28,16 @@ class Performer:
     height : float
         Standing height.
     legs, arms, shoulders : float
-        Relative length of legs and arms and width of shoulders; 1 is average.
+        Relative length of legs and arms, and relative width of shoulders; 1 is average.
     stance : float
         Distance between the feet at rest, in multiples of the hip width.
     toe_out : float
         Outward rotation of the feet.
     bounce, swing, sway, lean : float
-        Style: rise of each step, size of arm swing, hip roll (1 is average), and forward lean
-        of the chest (radians).
+        Style: rise of each step, size of the arm swing and hip roll (1 is average), and forward
+        lean of the chest (radians).
     crouch : float
-        Lowering of the pelvis at rest by bent knees, meters.
+        Lowering of the pelvis at rest due to bent knees, meters.
     tempo : float
         Relative speed of actions and cadence of steps.
     noise : float
@@ -152,7 +152,7 @@ class Performer:
 def _skeleton(performer: Performer) -> Skeleton:
     h = performer.height
     hips = performer.ankle_height + performer.leg + performer.hip_drop
-    # The rest of the height belongs to torso and head; 0.450 is its average fraction.
+    # Torso and head take the rest of the height, 0.450 of it on average.
     up = (h - hips) / 0.450
     across = h * performer.shoulders
     joints: list[tuple[str, int, tuple[float, float, float]]] = [
@@ -212,7 +212,7 @@ PERFORMERS: tuple[Performer, ...] = (
 
 
 def performer(which: int | Performer) -> Performer:
-    """The performer with index `which`, or `which` itself if it is a `Performer`."""
+    """Return the performer with index `which`, or `which` itself if it is a `Performer`."""
     if isinstance(which, Performer):
         return which
     if which not in range(len(PERFORMERS)):

@@ -1,12 +1,12 @@
 """Motion plans: the control curves from which the poses of one performer are solved.
 
-A plan holds control curves (pelvis, torso, head, arms, free legs), footsteps, targets of hands
-and feet, and the list of actions. Actions append to it one after the other, each starting and
-ending on both feet: one action makes a clip, several make a take without visible seams.
+A plan contains control curves (pelvis, torso, head, arms, free legs), footsteps, targets of hands
+and feet, and the list of actions. Actions are appended one after the other, and each starts and
+ends on both feet: one action makes a clip, and several make a take without visible seams.
 
-Between two keys of a curve a value follows the quintic that matches value, velocity and
-acceleration at both: with zero velocity and acceleration, it is the minimum-jerk movement of
-human reaching (Flash and Hogan 1985); with ballistic ends, it is the parabola of free flight.
+Between two keys, a curve follows the quintic that matches value, velocity and acceleration at
+both. With zero velocity and acceleration, this is the minimum-jerk movement of human reaching
+(Flash and Hogan 1985); with ballistic ends, it is the parabola of free flight.
 """
 
 from __future__ import annotations
@@ -69,7 +69,7 @@ class ControlCurve:
         velocity: ArrayLike = 0.0,
         acceleration: ArrayLike = 0.0,
     ) -> None:
-        """Add a key; one not later than the last key replaces it."""
+        """Add a key; a key that is not later than the last one replaces it."""
         key = self._spread(value), self._spread(velocity), self._spread(acceleration)
         if self._times and time <= self._times[-1] + 1e-9:
             self._keys[-1] = key
@@ -78,11 +78,11 @@ class ControlCurve:
         self._keys.append(key)
 
     def rebase(self, value: ArrayLike) -> None:
-        """Continue from `value` after the last key: for angles after a full turn."""
+        """Continue from `value` after the last key; for angles after a full turn."""
         self._again(self._spread(value), self._still)
 
     def _again(self, value: Array, acceleration: Array) -> None:
-        """A second key at the time of the last one, valid only after it."""
+        """Return a second key at the time of the last one, valid only after it."""
         self._times.append(self._times[-1])
         self._keys.append((value, self._still, acceleration))
 
@@ -92,10 +92,10 @@ class ControlCurve:
             self.key(time, self.last)
 
     def ease(self, start: float, end: float, value: ArrayLike, *, push: float = 0.0) -> None:
-        """Hold until `start`, then a minimum-jerk transition that ends at `end`.
+        """Hold until `start`, then make a minimum-jerk transition that ends at `end`.
 
-        `push` is the acceleration at both ends, in units of distance over duration squared;
-        5.8 is the largest acceleration of the transition without it.
+        `push` is the acceleration at both ends, in units of distance over duration squared.
+        Without it, the largest acceleration of the transition is 5.8.
         """
         self.hold(start)
         end = max(end, self.last_time + 1e-3)
@@ -112,7 +112,7 @@ class ControlCurve:
         return self._still + np.asarray(value, dtype=np.float64)
 
     def sample(self, times: ArrayLike) -> Array:
-        """Values at `times` (T,): shape (T, D), or (T,) for a scalar curve."""
+        """Return the values at `times` (T,): shape (T, D), or (T,) for a scalar curve."""
         t = np.asarray(times, dtype=np.float64)
         if not self._times:
             out = np.broadcast_to(self._first, (*t.shape, *self._first.shape)).copy()
@@ -133,7 +133,7 @@ class ControlCurve:
 
 
 def _quintic(u: Array, start: Sequence[Array], end: Sequence[Array]) -> Array:
-    """Quintic over u in [0, 1] with value, slope and curvature given at both ends."""
+    """Quintic over u in [0, 1] with given value, slope and curvature at both ends."""
     p0, v0, a0 = start
     p1, v1, a1 = end
     d = p1 - p0
@@ -150,7 +150,7 @@ def bump(times: Array, start: float, end: float) -> Array:
 
 
 def noise(times: Array, rng: np.random.Generator, channels: int) -> Array:
-    """Smooth noise below 1 Hz of about unit size, shape (T, channels).
+    """Smooth noise below 1 Hz with about unit amplitude, shape (T, channels).
 
     Each channel is a sum of six sinusoids with random frequency and phase: a function of
     continuous time.
@@ -163,7 +163,7 @@ def noise(times: Array, rng: np.random.Generator, channels: int) -> Array:
 
 
 def on_grid(time: float, rate: float = 30.0) -> float:
-    """`time` rounded to the nearest frame of the corpus' base rate."""
+    """Round `time` to the nearest frame of the corpus's base rate."""
     return round(time * rate) / rate
 
 
@@ -180,15 +180,15 @@ class Step:
     lift: float
     land: float
     clearance: float
-    flight: bool = False  # the other foot is in the air, too
+    flight: bool = False  # the other foot is also in the air
 
 
 @dataclass
 class Aim:
     """A target of a hand or foot at a known time.
 
-    The target is given as a direction from hip or shoulder, in the heading frame, and a
-    fraction of the limb's length; the solver computes its world position (`target`).
+    The target is specified as a direction from the hip or shoulder, in the heading frame, and a
+    fraction of the limb's length. The solver computes its world position (`target`).
     """
 
     limb: str  # "left_hand", "right_foot", ...
@@ -212,7 +212,7 @@ class PlannedAction:
     parameters: dict[str, Any] = field(default_factory=dict)
     beats: list[float] = field(default_factory=list)
     tempo_bpm: float | None = None
-    window: tuple[float, float] | None = None  # part shown by a clip, if not all
+    window: tuple[float, float] | None = None  # part that a clip shows, if not all of it
 
 
 class MotionPlan:
@@ -267,7 +267,7 @@ class MotionPlan:
         self, side: str, position: ArrayLike, heading: float, *, width: float | None = None,
         floor: float = 0.0,
     ) -> tuple[Array, float]:  # fmt: skip
-        """Position (x, y, z) and yaw of a foot beside `position` (x, z) for a given heading."""
+        """Return position (x, y, z) and yaw of a foot next to `position` (x, z) for a heading."""
         wide = self.performer.stance_width if width is None else width
         x, z = np.asarray(position, dtype=np.float64)
         across = SIGN[side] * wide / 2.0
@@ -290,7 +290,7 @@ class MotionPlan:
         return float(np.mean([self.curves[f"{side}_place"].last[1] for side in SIDES]))
 
     def forward(self, distance: float, sideways: float = 0.0) -> Array:
-        """Point (x, z) ahead of `middle` by `distance`, and to the left by `sideways`."""
+        """Return the point (x, z) `distance` ahead of `middle` and `sideways` to its left."""
         turned = rot.rotate(rot.yaw(self.heading), [sideways, 0.0, distance])
         return self.middle + turned[[0, 2]]
 
@@ -299,7 +299,7 @@ class MotionPlan:
     def ease(
         self, name: str, start: float, end: float, value: ArrayLike, *, push: float = 0.0
     ) -> None:
-        """Minimum-jerk transition of one curve; see `ControlCurve.ease`."""
+        """Add a minimum-jerk transition to one curve; see `ControlCurve.ease`."""
         self.curves[name].ease(start, end, value, push=push)
 
     def step(
@@ -320,7 +320,7 @@ class MotionPlan:
         push: float = 0.0,
         flight: bool = False,
     ) -> None:
-        """One swing: the foot leaves the floor at `lift` and lands at `land`.
+        """Add one swing: the foot leaves the floor at `lift` and lands at `land`.
 
         Before lift-off the heel rises by `heel` radians within `heel_time`; at landing the
         toes are raised by `toe` (a heel strike) or the heel by `tiptoe`, and come down within
@@ -341,7 +341,7 @@ class MotionPlan:
         if heel > 0.0:
             begin = max(lift - heel_time, raised.last_time, toes.last_time)
             raised.hold(begin)
-            # The heel is still rising at lift-off, and continues to rise for a moment.
+            # The heel is still rising at lift-off and continues to rise for a moment.
             rate = 1.3 * heel / (lift - begin + 0.02)
             raised.key(lift, heel, velocity=rate)
             raised.key(lift + 0.16 * swing, heel + 0.07 * swing * rate)
@@ -361,7 +361,7 @@ class MotionPlan:
             self.ease(f"{side}_heel", start, end, angle)
 
     def balance(self, start: float, end: float, weight: float = 0.5) -> None:
-        """Shift the weight: 1 is all on the left foot, 0.5 on both."""
+        """Shift the weight: 1 is entirely on the left foot, 0.5 on both."""
         self.ease("weight", max(start, self.curves["weight"].last_time), end, weight)
 
     def pose_arms(self, start: float, end: float, left: ArrayLike, right: ArrayLike) -> None:

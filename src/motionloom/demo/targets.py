@@ -22,15 +22,15 @@ def kick(
     leap: float = 0.0,
     action: str = "kick",
 ) -> PlannedAction:
-    """Kick with one leg at a target; from standing to standing.
+    """Kick at a target with one leg, from standing to standing.
 
     Parameters
     ----------
     side : str
         The kicking leg.
     azimuth, elevation : float
-        Direction of the ankle's target from the hip: radians to the left of straight ahead,
-        and above the horizontal (below: negative).
+        Direction of the ankle's target from the hip: radians to the left of straight ahead, and
+        radians above the horizontal (negative below).
     extension : float
         Distance of the target from the hip, as a fraction of the leg's length.
     leap : float
@@ -64,7 +64,7 @@ def kick(
     aim = Aim(f"{side}_foot", chamber, hit, hit + 0.04, hit + 0.36 * pace, direction, extension)
     plan.aims.append(aim)
 
-    # The chest leans away from the leg; guard up, the other arm forward for balance.
+    # The chest leans away from the leg. The guard is up, and the other arm is forward for balance.
     back, away = 0.34 * high * np.cos(sideways), 0.55 * high * np.sin(max(sideways, 0.0))
     _lean(plan, start + 0.15, chamber, hit, side, back=back, away=away, sideways=sideways)
     plan.ease("offset", lift, hit, (0.0, 0.0, 0.03 - 0.05 * high))
@@ -90,7 +90,7 @@ def kick(
 
 
 def _lean(plan, start, chamber, hit, side, *, back, away, sideways) -> None:
-    """Pelvis and chest follow the leg and lean away from the target."""
+    """Make pelvis and chest follow the leg and lean away from the target."""
     sign = SIGN[side]
     plan.ease("tilt", chamber - 0.1, hit, -back)
     plan.ease("chest_bend", chamber - 0.1, hit, 0.45 * back)
@@ -103,7 +103,7 @@ def _lean(plan, start, chamber, hit, side, *, back, away, sideways) -> None:
 
 
 def _leap(plan: MotionPlan, side: str, hit: float, leap: float) -> None:
-    """A jump of the standing leg: free flight of the pelvis with its apex at `hit`."""
+    """Jump off the standing leg: free flight of the pelvis with its apex at `hit`."""
     rise = np.sqrt(2.0 * leap / GRAVITY)
     off, on = hit - rise, hit + rise
     speed = GRAVITY * rise
@@ -130,10 +130,10 @@ def punch(
     extension: float = 0.95,
     action: str = "punch",
 ) -> PlannedAction:
-    """Punch at a target from a guard; from standing to standing.
+    """Punch at a target from a guard, from standing to standing.
 
-    `azimuth` and `elevation` give the direction of the target from the shoulder, as in `kick`;
-    the end of the hand meets it.
+    `azimuth` and `elevation` give the direction of the target from the shoulder, as in `kick`. The
+    end of the hand reaches the target.
     """
     start, pace = plan.time, 1.0 / plan.performer.tempo
     sign, other = SIGN[side], OTHER[side]
@@ -186,15 +186,15 @@ def reach(
     Parameters
     ----------
     side : str
-        The reaching hand; its fingertips meet the target.
+        The reaching hand, whose fingertips touch the target.
     azimuth, elevation : float
         Direction of the target from the shoulder: radians to the left of straight ahead, and
-        above the horizontal.
+        radians above the horizontal.
     extension : float
         Distance of the target from the shoulder, as a fraction of the arm's length.
     carried : {"away", "back"}, optional
-        An object is carried away from the target, so that the arm is bent in the end, or back to
-        it, so that the arm is bent at first.
+        The hand carries an object away from the target, and the arm is bent at the end, or back to
+        it, and the arm is bent at the beginning.
     """
     start, pace = plan.time, 1.0 / plan.performer.tempo
     sign, size = SIGN[side], plan.performer.height / 1.75
@@ -219,7 +219,7 @@ def reach(
     ahead = np.cos(azimuth)
     plan.ease("tilt", go, hit, 0.55 * low * (0.4 + 0.6 * max(ahead, 0.0)))
     plan.ease("chest_bend", go, hit, 0.62 * low * (0.25 + 0.75 * max(ahead, 0.0)) - 0.12 * high)
-    # Positive roll lowers the right side; lean toward a low target at the side.
+    # Positive roll lowers the right side; the body leans toward a low target at the side.
     plan.ease("chest_side", go, hit, -np.sin(azimuth) * (0.45 * low + 0.06) + 0.1 * sign * high)
     plan.ease("height", go, hit, (-0.27 * low**1.3 + 0.06 * high * (high > 0.6)) * size)
     if high > 0.6:

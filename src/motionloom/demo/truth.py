@@ -25,8 +25,8 @@ class Action:
     start_frame, end_frame : int
         Frames ``[start_frame, end_frame)``.
     parameters : dict
-        In meters, seconds, radians. ``target`` is the world position of the point ``point``
-        of the skeleton at the frame ``hit_frame``.
+        In meters, seconds and radians. ``target`` is the world position of the skeleton's point
+        ``point`` at the frame ``hit_frame``.
     beats : tuple of float
         Seconds from the start of the motion; empty if there are none.
     tempo_bpm : float or None
@@ -120,7 +120,7 @@ def _action(row: PlannedAction, start: float, frames: int, fps: float) -> Action
 
     parameters: dict[str, Any] = {}
     for key, value in row.parameters.items():
-        if key.endswith("_time"):  # times become frames of this motion
+        if key.endswith("_time"):  # convert times to frames of this motion
             parameters[key.removesuffix("_time") + "_frame"] = frame(value)
         elif key.endswith("_times"):
             parameters[key.removesuffix("_times") + "_frames"] = [frame(v) for v in value]

@@ -35,11 +35,12 @@ def write_tune(
     meter : int
         Beats (quarter notes) per bar.
     tempo_bpm : float, or sequence of (bar, tempo)
-        Beats per minute, constant or from given bars on: ``[(0, 120), (8, 132)]``.
+        Beats per minute, constant or starting at given bars: ``[(0, 120), (8, 132)]``.
     seed : int or numpy.random.Generator
         Random seed for the melody.
     loudness : sequence of float, optional
-        Factor on the velocity of the notes of each bar, 0 to 1; repeated to the end. Default: 1.
+        Factor, 0 to 1, on the velocity of the notes of each bar; repeated until the end. Default:
+        1.
 
     Examples
     --------
@@ -58,7 +59,7 @@ def write_tune(
     for bar, tempo in tempos:
         if not (20.0 <= tempo <= 400.0 and 0 <= bar < bars):
             raise InvalidInput(
-                "tempo_bpm must be 20 to 400 beats per minute, at bars of the tune; got "
+                "tempo_bpm must be between 20 and 400 beats per minute, at bars of the tune; got "
                 f"{tempo:g} at bar {bar}"
             )
     factors = [1.0] if loudness is None else [float(value) for value in loudness]
@@ -88,7 +89,7 @@ def write_tune(
 
 
 def _softer(event: tuple, factor: float) -> tuple:
-    """A note played at a fraction of its velocity; it stays a note."""
+    """Return a note played at a fraction of its velocity, which stays above zero."""
     tick, order, message = event
     if message.type != "note_on" or factor == 1.0:
         return event
@@ -107,7 +108,7 @@ def _note(channel: int, pitch: int, velocity: int, start: float, length: float) 
 
 
 def _band(bars: int, meter: int) -> list:
-    """Bass on downbeats, chords on the other beats, drums on all."""
+    """Bass on downbeats, chords on the other beats, and drums on all beats."""
     events = []
     for bar in range(bars):
         chord = _CHORDS[bar % len(_CHORDS)]

@@ -1,11 +1,11 @@
-"""A waltz of two dancers in closed hold, in one world frame and one time base.
+"""A waltz of two dancers in closed hold, in one world frame and time base.
 
-A frame of the couple steps and turns from beat to beat. The leader's feet are placed behind its
-origin, the follower's in front of it, facing back; when the leader steps with the left foot, the
-follower steps with the right.
+A coordinate frame of the couple moves and turns from beat to beat. The leader's feet are placed
+behind its origin, and the follower's in front of it, facing back. When the leader steps with the
+left foot, the follower steps with the right.
 
-Takes for crowds are a traveling waltz, and marches of several speeds and turn rates. Each comes
-with its exact beats: a foot lands on every beat.
+The takes for crowds are a traveling waltz and marches at several speeds and turn rates. Each has
+exact beats: a foot lands on every beat.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from motionloom.motion import Motion
 Array = NDArray[np.float64]
 
 _APART = 0.46  # distance between the partners, meters
-_BESIDE = 0.05  # offset of each partner to its own left, meters
+_BESIDE = 0.05  # offset of each partner to the left, meters
 
 
 @dataclass(frozen=True)
@@ -39,7 +39,7 @@ class Footwork:
     lift : float
         Time of lift-off after the previous beat.
     late : float
-        Time at which the foot is at rest after its beat: a step sounds slightly before that.
+        Time after its beat at which the foot comes to rest; a step sounds slightly earlier.
     clearance : float
         Height of the foot's swing, meters.
     heel : float
@@ -63,7 +63,7 @@ class Footwork:
 
 @dataclass(frozen=True)
 class Couple:
-    """Plans and motions of leader and follower, frame by frame in sync."""
+    """Synchronized plans and motions of leader and follower."""
 
     leader_plan: MotionPlan
     follower_plan: MotionPlan
@@ -88,7 +88,7 @@ def waltz(
     footwork: Footwork = _SOFT,
     names: tuple[str, str] = ("waltz_leader", "waltz_follower"),
 ) -> Couple:
-    """A waltz of `bars` bars of three beats: box steps turning to the left.
+    """Create a waltz of `bars` bars of three beats: box steps turning to the left.
 
     Parameters
     ----------
@@ -97,7 +97,7 @@ def waltz(
     fps, tempo_bpm : float
     bars : int
     turn : float
-        Turn of the couple per bar, radians.
+        Rotation of the couple per bar, radians.
     figures : sequence of (ahead, aside, turn), optional
         One figure per bar instead of box steps: meters ahead on the first beat and to the left
         on the second (for legs of 0.85 m), and the turn in radians. The leading foot alternates
@@ -155,7 +155,7 @@ def waltz(
 
 
 def _stand(middle: Array, heading: float, role: float) -> tuple[float, float]:
-    """Position (x, z) of a partner: the leader (1) behind `middle`, the follower (-1) in front."""
+    """Position (x, z) of a partner: leader (1) behind `middle`, follower (-1) in front of it."""
     ahead = np.array([np.sin(heading), np.cos(heading)])
     aside = np.array([np.cos(heading), -np.sin(heading)])
     place = middle - role * (0.5 * _APART * ahead - _BESIDE * aside)
@@ -188,7 +188,7 @@ def _step_both(plans, foot, span, middle, heading, count, footwork) -> None:
 
 
 def _carriage(plan: MotionPlan, first: float) -> None:
-    """Upright posture, looking past the partner's shoulder."""
+    """Set an upright posture that looks past the partner's shoulder."""
     plan.ease("look_yaw", 0.2, first, 0.45)
     plan.ease("chest_bend", 0.2, first, -0.06)
     plan.ease("left_elbow", -1.0, -0.5, 0.25)
@@ -198,7 +198,7 @@ def _carriage(plan: MotionPlan, first: float) -> None:
 def _hold(leader: Torso, follower: Torso) -> dict[str, dict[str, Array]]:
     """Positions (T, 3) of the four hands, by role and side."""
     tall, short = leader.performer.height / 1.75, follower.performer.height / 1.75
-    # Joined hands: the mean of the positions comfortable for either dancer.
+    # Joined hands are at the mean of the positions that are comfortable for each dancer.
     ours = leader.on_chest([0.50 * tall, 0.13 * tall, 0.26 * tall])
     theirs = follower.on_chest([-0.50 * short, 0.13 * short, 0.26 * short])
     joined = 0.5 * (ours + theirs)
@@ -216,7 +216,8 @@ _FIGURES = tuple(
     (ahead, turn) for ahead in (-0.35, -0.1, 0.15, 0.4, 0.65) for turn in (-0.6, 0.0, 0.6)
 )
 _ASIDE = 0.28
-# Crisp steps make the beat visible in a crowd: the body rises and falls, feet land on the beat.
+# Crisp steps make the beat visible in a crowd: the body rises and falls, and feet land on the
+# beat.
 _CRISP = Footwork(
     lift=0.43,
     late=0.03,
@@ -226,14 +227,14 @@ _CRISP = Footwork(
     levels=(0.045, 0.045, 0.045),
     lilt=0.08,
 )
-# Marches: m/s, and radians to the left per second; all in one cadence.
+# Marches: m/s, and radians to the left per second; all at the same cadence.
 _MARCHES = tuple((speed, turn) for speed in (0.3, 0.75, 1.15, 1.5) for turn in (-0.4, 0.0, 0.4))
 _STEPS = 7
 
 
 @dataclass(frozen=True, eq=False)
 class CrowdTake:
-    """Motions of characters that move together, and their beats.
+    """Motions of characters that move together, with their beats.
 
     Attributes
     ----------
@@ -247,7 +248,7 @@ class CrowdTake:
 
 
 def waltz_take(seed: int = 0, fps: float = 30.0) -> CrowdTake:
-    """A waltz of a couple whose bars travel and turn in all directions, led by either foot.
+    """Waltz of a couple whose bars travel and turn in all directions, led by either foot.
 
     Examples
     --------
@@ -268,7 +269,7 @@ def waltz_take(seed: int = 0, fps: float = 30.0) -> CrowdTake:
 
 
 def march_takes(seed: int = 0, fps: float = 30.0, *, steps: int = _STEPS) -> list[CrowdTake]:
-    """Marches of one performer at four speeds and three turn rates; left foot on the downbeat.
+    """Marches of one performer at four speeds and three turn rates, left foot on the downbeat.
 
     Examples
     --------
@@ -283,7 +284,7 @@ def march_takes(seed: int = 0, fps: float = 30.0, *, steps: int = _STEPS) -> lis
             action="march",
         )  # fmt: skip
         lands = [[step.land for step in plan.steps[side]] for side in ("left", "right")]
-        # Without the first step, which is half as long, and the last, which closes the feet.
+        # Drop the first step, which is half as long, and the last step, which closes the feet.
         left, right = lands[0][1:-1], lands[1][1:-1]
         beats = np.array(sorted([*left, *right]))
         beats = beats[np.searchsorted(beats, left[0]) :]

@@ -1,11 +1,11 @@
-"""Body frame: joint positions without heading and place.
+"""Body frame: joint positions without heading and location.
 
-Two poses are the same wherever and in whatever direction they were captured. With
-``normalize="heading"`` every frame is moved so that its hips are over the origin and rotated
-about the vertical so that it faces +Z; heights above the floor stay, so that jumping, standing
-and lying differ. With ``normalize="full"`` the whole rotation of the pelvis and the height of
-the hips are removed too: positions in the axes of the pelvis. That is how Krüger et al. (2010),
-section 3.2, normalize the root, so ``"paper"`` is another name of it.
+A pose is the same wherever it was captured and whichever way it faced. With
+``normalize="heading"``, every frame is moved so that its hips are over the origin and rotated
+about the vertical so that it faces +Z. Heights above the floor remain, which distinguishes
+jumping, standing and lying. With ``normalize="full"``, the whole rotation of the pelvis and the
+height of the hips are also removed, which leaves positions in the axes of the pelvis. Krüger et
+al. (2010), section 3.2, normalize the root this way; ``"paper"`` is therefore another name for it.
 """
 
 from __future__ import annotations
@@ -26,8 +26,8 @@ from motionloom.motion.rotations.planar_transform import floor_complex
 Normalize = Literal["heading", "full", "paper"]
 NORMALIZE: tuple[Normalize, ...] = ("heading", "full", "paper")
 
-# Scale-free positions are those of a performer with legs of this length, so that they stay
-# meters: the mean over the performers of the CMU database (0.73 to 0.90 m).
+# Scale-free positions are those of a performer with legs of this length and therefore remain in
+# meters. It is the mean over the performers of the CMU database (0.73 to 0.90 m).
 REFERENCE_LEG = 0.826
 
 
@@ -46,15 +46,15 @@ def body_positions(
         T frames.
     roles : sequence of str, length P
     normalize : {"heading", "full", "paper"}
-        Remove heading and place on the floor, or the whole rotation and position of the
-        pelvis (``"full"`` and ``"paper"`` are the same).
+        Remove heading and floor position, or the whole rotation and position of the pelvis
+        (``"full"`` and ``"paper"`` are the same).
     scale_free : bool
-        Scale every performer to legs of one length (`REFERENCE_LEG`).
+        Scale every performer to the same leg length (`REFERENCE_LEG`).
 
     Returns
     -------
     positions : ndarray, shape (T, P, 3)
-        Meters; +Z ahead, +X to the left, y up. A frame with missing values is NaN.
+        Meters; +Z forward, +X to the left, y up. A frame with missing values is NaN.
 
     Raises
     ------
@@ -86,11 +86,11 @@ def body_positions(
 
 
 def body_rotations(motion: Motion, roles: Sequence[str]) -> NDArray[np.float64]:
-    """Rotations in the world from one standing posture to each frame, ``wxyz``, (T, R, 4).
+    """World rotations ``wxyz`` from a common standing posture to each frame, shape (T, R, 4).
 
     The posture is the same for all skeletons: upright, facing +Z, arms out to the sides, legs
-    straight. A skeleton with another rest pose is put into it first, bone by bone (see
-    `motionloom.motion.retargeting.neutral_pose`), so that rotations do not depend on the joint
+    straight. A skeleton with another rest pose is first put into this posture, bone by bone (see
+    `motionloom.motion.retargeting.neutral_pose`). Rotations therefore do not depend on the joint
     axes or the rest pose of a file. An end site rotates with its parent joint.
     """
     skeleton = motion.skeleton
@@ -115,7 +115,7 @@ def leg_scale(skeleton: Skeleton) -> float:
     length = leg_length(skeleton)
     if not length > 0.0:
         raise InvalidInput(
-            f"scale_free needs legs to measure; hip and ankle of this skeleton are {length} m apart"
+            f"scale_free needs legs to measure, but this skeleton's hip and ankle are {length} m apart"
         )
     return REFERENCE_LEG / length
 
@@ -127,7 +127,7 @@ def check_normalize(normalize: str) -> None:
 
 
 def _turned_back(places: NDArray[np.float64], facing: NDArray[np.complex128]):
-    """`places` (T, P, 3) rotated about the vertical so that `facing` (T,) becomes +Z."""
+    """Rotate `places` (T, P, 3) about the vertical so that `facing` (T,) becomes +Z."""
     floor = floor_complex(places) * facing.conj()[:, None]
     return np.stack([floor.imag, places[..., 1], floor.real], axis=-1)
 

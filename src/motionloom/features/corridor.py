@@ -1,14 +1,14 @@
-"""Point-cloud distances of chosen cells of a distance matrix, at a reduced rate.
+"""Point-cloud distances in selected cells of a distance matrix, at a reduced rate.
 
 A distance is a closed form of sums, along a diagonal of the matrix, of inner products of single
 frames (see `motionloom.features.matrix`). The cells that a match web needs lie in corridors along
-diagonals, so the work is arranged by diagonals: products of one frame with eight consecutive
-frames are stored by diagonal, where the sum over a window reads the same place of other rows.
-Sums of neighboring diagonals are then one loop over consecutive numbers, for the three kinds of
-products together, and products are computed only where a window reaches them.
+diagonals, and the work is arranged by diagonals: products of one frame with eight consecutive
+frames are stored by diagonal, where the sum over a window reads the same position in other rows.
+Sums over neighboring diagonals are then a single loop over consecutive numbers, for the three
+kinds of products together. Products are computed only where a window reaches them.
 
-At a stride, cell (i, j) is the distance of frames ``stride * i`` and ``stride * j``. Poses of a
-window then fall into residue classes modulo the stride; each has products of its own.
+With a stride, cell (i, j) is the distance between frames ``stride * i`` and ``stride * j``. The
+poses of a window then fall into residue classes modulo the stride, each with separate products.
 """
 
 from __future__ import annotations
@@ -21,12 +21,12 @@ from numpy.typing import NDArray
 from motionloom.kernels import kernel
 
 _LANES = 8  # diagonals processed together
-_JOINTS = 9  # unrolled at a time: the compiler makes vector instructions of so many, not of 18
-_STRIP = 4  # blocks of diagonals that are followed together
-_ROW = _STRIP * _LANES  # products of a kind in a row: real and imaginary parts, heights
-_SIDE = 512  # rows and columns of a tile, at most
-_PITCH = 584  # a tile with margins; an odd number of cache lines, so that joints do not collide
-_uint = np.uint64  # indices without a sign are not tested for being negative
+_JOINTS = 9  # unrolled at a time: the compiler vectorizes this many, but not 18
+_STRIP = 4  # blocks of diagonals processed together
+_ROW = _STRIP * _LANES  # kinds of products in a row: real parts, imaginary parts, heights
+_SIDE = 512  # maximum number of rows and columns of a tile
+_PITCH = 584  # a tile with margins; an odd number of cache lines keeps joints from colliding
+_uint = np.uint64  # unsigned indices are not tested for being negative
 
 
 class Clouds(NamedTuple):
@@ -46,7 +46,7 @@ class Clouds(NamedTuple):
 
 
 class _Window(NamedTuple):
-    """Poses of a window, K of them, at a stride.
+    """The K poses of a window at a stride.
 
     Attributes
     ----------
@@ -54,11 +54,12 @@ class _Window(NamedTuple):
         Frames between two rows, or two columns, of the matrix.
     weights : ndarray, shape (K,)
     residues : ndarray of int64, shape (Q,)
-        Residues modulo the stride that poses have: Q classes.
+        Residues of the poses modulo the stride: Q classes.
     classes : ndarray of int64, shape (K,)
         Class of each pose.
     shifts : ndarray of int64, shape (K,)
-        Rows of the matrix from the first pose to each, rising; the last is the window's reach.
+        Rows of the matrix from the first pose to each pose, increasing; the last is the window's
+        reach.
     """
 
     stride: int
@@ -69,9 +70,9 @@ class _Window(NamedTuple):
 
 
 class _Tile(NamedTuple):
-    """A tile of the matrix of two motions: `rows` by `columns` cells from (`top`, `left`) on.
+    """A tile of the matrix of two motions: `rows` by `columns` cells starting at (`top`, `left`).
 
-    `column` is the first column of the second motion in the matrix of all.
+    `column` is the first column of the second motion in the whole matrix.
     """
 
     column: int
@@ -82,28 +83,29 @@ class _Tile(NamedTuple):
 
 
 class _Scratch(NamedTuple):
-    """Memory of one tile, allocated once. H: its height plus the reach of a window; C: 3 P, padded.
+    """Memory for one tile, allocated once. H: its height plus the window's reach; C: 3 P, padded.
 
     Attributes
     ----------
     frames : ndarray, shape (Q, H, C)
-        Coordinates of the rows' frames, one frame after the other: read one at a time.
+        Coordinates of the rows' frames, frame by frame, because they are read one at a time.
     columns : ndarray, shape (Q, C, pitch)
-        Those of the columns' frames, one coordinate after the other: read eight frames at a time.
+        Coordinates of the columns' frames, coordinate by coordinate, because they are read eight
+        frames at a time.
     products : ndarray, shape (Q * H * 3 * lanes of a strip,)
         Inner products of single frames, by row and then by diagonal.
     flags : ndarray of uint8, shape (side, blocks)
-        Whether a row has a marked cell in a block of eight diagonals.
+        1 if a row has a marked cell in a block of eight diagonals.
     rows : ndarray of int64, shape (2, strips)
         First and last marked row of each strip of four blocks.
     latest : ndarray of int64, shape (4,)
-        Last marked row so far of each block of the strip that is followed.
+        Last marked row so far of each block of the current strip.
     sums : ndarray, shape (3 * lanes of a strip,)
-        Sums over a window of the three kinds of products.
+        Sums over a window, for each of the three kinds of products.
     about : ndarray, shape (3, side)
         Center (real and imaginary part) and norm of each column of the tile.
     base : ndarray of uint64, shape (K,)
-        Where the products of each pose begin, from those of the row.
+        Offset of the products of each pose relative to those of the row.
     """
 
     frames: NDArray[np.float64]
@@ -118,7 +120,7 @@ class _Scratch(NamedTuple):
 
 
 class Corridor:
-    """Window sums at one stride, with the memory that they need.
+    """Window sums at one stride, with the memory they need.
 
     Parameters
     ----------
@@ -127,7 +129,7 @@ class Corridor:
     step : int
         Frames between two poses of a window.
     weights : ndarray, shape (K,)
-        Of the poses of a window.
+        Weights of the poses of a window.
     stride : int
     """
 
@@ -155,7 +157,7 @@ class Corridor:
 
     @property
     def fits(self) -> bool:
-        """Whether windows are short enough for the tiles."""
+        """True if windows are short enough for the tiles."""
         return self.side >= _SIDE // 8
 
     def fill(
@@ -166,7 +168,7 @@ class Corridor:
         a: Clouds,
         b: Clouds,
     ) -> None:
-        """Write distances of two motions, at least in the cells that `where` marks.
+        """Write the distances between two motions, at least in the cells that `where` marks.
 
         Parameters
         ----------
@@ -189,31 +191,31 @@ class Corridor:
 
 @kernel(error_model="numpy", fastmath={"contract"})
 def _fill(out, where, words, tile, a, b, window, scratch, lanes):
-    """Distances of a tile of a matrix; diagonal d of it has row i and column ``i + d - rows + 1``.
+    """Distances in a tile of a matrix; diagonal d has row i and column ``i + d - rows + 1``.
 
     Parameters
     ----------
     out : ndarray, shape (M, N)
         Cells of marked blocks are written.
     where : ndarray of uint8, shape (M * N,)
-        Cells that are needed are not 0.
+        Nonzero for the cells that are needed.
     words : ndarray of uint64, shape (M * N // 8,)
-        The same memory, eight cells at a time: most are empty.
+        The same memory, read eight cells at a time because most are empty.
     tile : _Tile
     a, b : Clouds
     window : _Window
     scratch : _Scratch
     lanes : uint64
-        `_LANES`, as a number that the compiler does not know.
+        `_LANES`, as a number that is unknown at compile time.
 
     Notes
     -----
-    Strips of four blocks of diagonals are followed one after the other, from their first to their
+    Strips of four blocks of diagonals are processed one after the other, from their first to their
     last marked row. A window moves along its diagonal by one row at a time: only the products of
-    one row are new, and those of the rest of the window, and the frames that the strip meets, are
-    still in the innermost cache. Products are computed up to `reach` rows ahead of a marked cell.
-    All in double precision, as squared norms are subtracted. A missing frame (NaN) makes the cells
-    of its windows NaN.
+    one row are new. The products of the rest of the window and the frames of the strip are still
+    in the innermost cache. Products are computed up to `reach` rows ahead of a marked cell.
+    Everything is in double precision, because squared norms are subtracted. A missing frame (NaN)
+    makes the cells of its windows NaN.
     """
     n_rows, n_columns, top, left = tile.rows, tile.columns, tile.top, tile.left
     stride, weights, shifts = window.stride, window.weights, window.shifts
@@ -250,15 +252,15 @@ def _fill(out, where, words, tile, a, b, window, scratch, lanes):
     flat_frames = frames.reshape(-1)
     strips = flags.view(np.uint32)
     for strip in range((n_rows + n_columns - 2) // (_STRIP * _LANES) + 1):
-        latest[:] = -reach - 1  # row with a mark, of each block
+        latest[:] = -reach - 1  # marked row of each block
         for i in range(rows[0, strip] - reach, rows[1, strip] + 1):
-            r = i + reach  # the row of products that is new for row i
+            r = i + reach  # the new row of products for row i
             if r < n_rows and strips[r, strip]:
                 for h in range(_STRIP):
                     if flags[r, strip * _STRIP + h]:
                         latest[h] = r
             h = 0
-            while h < _STRIP:  # neighboring blocks together: longer vectors
+            while h < _STRIP:  # process neighboring blocks together for longer vectors
                 end = h
                 while end < _STRIP and latest[end] >= r - reach:  # a window reaches here
                     end += 1
@@ -305,12 +307,12 @@ def _fill(out, where, words, tile, a, b, window, scratch, lanes):
 def _gather(target, start, frame_pitch, pitch, points, first, stride, low, high, third):
     """Copy coordinates of every `stride`-th frame, nine joints at a time: x, z, height.
 
-    Frame `c` (`low` to `high`, counted from frame `first` of `points`) begins at
-    ``start + c * frame_pitch`` of `target`; its coordinates are `pitch` apart. `third` is P.
+    Frame `c` (`low` to `high`, counted from frame `first` of `points`) begins at ``start + c *
+    frame_pitch`` of `target`, and its coordinates are spaced by `pitch`. `third` is P.
     """
     flat = target.reshape(-1)
     for c in range(low, high):
-        f = min(first + c * stride, len(points) - 1)  # beyond the end: reached by no window
+        f = min(first + c * stride, len(points) - 1)  # beyond the end, where no window reaches
         for p in range(third):
             d = (p // _JOINTS * 3 * _JOINTS + p % _JOINTS) * pitch + c * frame_pitch + start
             flat[d] = points[f, p]
@@ -322,8 +324,8 @@ def _gather(target, start, frame_pitch, pitch, points, first, stride, low, high,
 def _flag(flags, rows, where, words, width, top, left, n_rows, n_columns):
     """Mark the blocks of diagonals with a marked cell, row by row.
 
-    `where` and `words` are the same cells (see `_fill`) of a matrix with `width` columns; the tile
-    begins at its row `top` and column `left`. `rows` receives the first and the last row of each
+    `where` and `words` are the same cells (see `_fill`) of a matrix with `width` columns. The tile
+    begins at row `top` and column `left`. `rows` receives the first and the last row of each
     strip, or an empty range. Returns the first marked column and the one after the last.
     """
     flags[:n_rows] = 0
@@ -333,7 +335,7 @@ def _flag(flags, rows, where, words, width, top, left, n_rows, n_columns):
         begin = (top + i) * width + left
         skew = n_rows - 1 - i - begin
         f, end = begin, begin + n_columns
-        latest = -1  # block that is marked
+        latest = -1  # marked block
         while f < end:
             if f % 8 == 0:
                 word, last = _uint(f // 8), _uint(end // 8)
@@ -357,11 +359,12 @@ def _flag(flags, rows, where, words, width, top, left, n_rows, n_columns):
 
 @kernel(error_model="numpy", fastmath={"contract"})
 def _products(frames, frame, coordinates, columns, first, products, at, lanes):
-    """Products of a frame with consecutive ones: x x' + z z', z x' - x z', y y'.
+    """Products of a frame with consecutive frames: x x' + z z', z x' - x z', y y'.
 
-    The frame has `coordinates` numbers from ``frames[frame]`` on; `lanes` others begin at
-    ``columns[first]``. The three products go to rows from ``products[at]`` on. The loop over lanes
-    is outside that over joints: nine joints are unrolled, and each lane is summed in a register.
+    The frame has `coordinates` numbers starting at ``frames[frame]``; the `lanes` other frames
+    begin at ``columns[first]``. The three products go to rows starting at ``products[at]``. The
+    loop over lanes is outside the loop over joints: nine joints are unrolled, and each lane is
+    summed in a register.
     """
     im, up = at + _uint(_ROW), at + _uint(2 * _ROW)
     for c in range(lanes):
@@ -392,9 +395,9 @@ def _products(frames, frame, coordinates, columns, first, products, at, lanes):
 def _window_sums(sums, o, products, base, weights, at, count):
     """Weighted sums of the products of a window, six poses at a time.
 
-    Writes `count` sums from ``sums[o]`` on; the products of pose k begin at
-    ``products[base[k] + at]``. Six poses at a time need a sixth of the loads and stores of `sums`;
-    eleven, the usual number, are six and five.
+    Writes `count` sums starting at ``sums[o]``; the products of pose k begin at ``products[base[k]
+    + at]``. Processing six poses at a time needs a sixth of the loads and stores of `sums`. The
+    usual eleven poses are processed as six and five.
     """
     for c in range(count):
         sums[o + c] = 0.0
@@ -440,8 +443,8 @@ def _window_sums(sums, o, products, base, weights, at, count):
 def _distances(out, o, sums, at, re_a, im_a, norm, about, j, width, count):
     """Distances of `count` cells from the sums of their windows; see `motionloom.features.matrix`.
 
-    Cells begin at ``out[o]``, their sums at ``sums[at]``; `re_a`, `im_a` and `norm` are the row's
-    center and norm, those of the columns begin at ``about[j]``, `width` apart.
+    Cells begin at ``out[o]`` and their sums at ``sums[at]``. `re_a`, `im_a` and `norm` are the
+    row's center and norm; those of the columns begin at ``about[j]``, spaced by `width`.
     """
     across, height = at + _uint(_ROW), at + _uint(2 * _ROW)
     im_b, norms = j + width, j + width + width
@@ -450,5 +453,5 @@ def _distances(out, o, sums, at, re_a, im_a, norm, about, j, width, count):
         im = sums[across + c] + (re_a * about[im_b + c] - im_a * about[j + c])
         overlap = np.sqrt(re * re + im * im) + sums[height + c]
         squared = norm + about[norms + c] - 2.0 * overlap
-        # Rounding can dip below zero; the sum of both is 2 * squared, 0 or NaN.
+        # Rounding can fall below zero; the sum of both is 2 * squared, 0 or NaN.
         out[o + c] = np.sqrt(0.5 * (squared + np.abs(squared)))

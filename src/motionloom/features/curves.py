@@ -1,21 +1,21 @@
-"""Rotation curves of joints, and their simplification by Douglas and Peucker's method.
+"""Rotation curves of joints, and their simplification with the Douglas-Peucker method.
 
 The rotation of a joint is relative to the body part above it and to the rest pose (see
 `motionloom.features.joint_angles`), as Euler angles in the order Z, Y, X, the order of CMU's
-files, in degrees. Angles are *unwrapped*: a joint that rotates past 180 degrees continues to
-181, and of the two triples of angles of the same rotation the one nearer to the frame before is
-used, so that curves jump only where the joint does. The first frame of a curve may still be
-written with a whole turn more or less: 179.8 and -179.8 degrees are 0.4 degrees apart, so measures
-compare curves up to whole turns (`whole_turns`). Columns of joints that a skeleton lacks are
-NaN; measures compare the joints that two clips have in common.
+files, in degrees. Angles are *unwrapped*: a joint that rotates past 180 degrees continues to 181.
+Of the two angle triples that describe the same rotation, the one closer to the previous frame is
+used, and curves jump only where the joint does. The first frame of a curve may still differ by a
+whole turn: 179.8 and -179.8 degrees are only 0.4 degrees apart. Measures therefore compare curves
+up to whole turns (`whole_turns`). Columns of joints that a skeleton lacks are NaN; measures
+compare the joints that two clips have in common.
 
-Douglas-Peucker: the curve is approximated by a straight line from the first point to the last;
-where it is farthest from the line, if that exceeds a threshold, the line is split, and each
-half is treated in the same way. Distances are measured at the time of the point, so that the
-threshold is the greatest error of the polyline, in the unit of the curve; or perpendicular to the
-line, as in [1], where a frame counts as a degree. Each point that is
-kept represents the frames nearest to it: their number is its *mass*. The masses of a curve of N
-frames add up to N.
+The Douglas-Peucker method approximates the curve by a straight line from the first point to the
+last. If the largest distance from the line exceeds a threshold, the line is split there, and each
+half is treated in the same way. Distances are measured at the time of the point, which makes the
+threshold the maximum error of the polyline in the unit of the curve. Alternatively, they are
+measured perpendicular to the line, as in [1], where a frame counts as a degree. Each remaining
+point represents the frames nearest to it, and their number is its *mass*. The masses of a curve of
+N frames add up to N.
 
 References
 ----------
@@ -56,7 +56,7 @@ CURVE_PARENTS: dict[str, str] = {
         for limb, parent in _LIMBS.items()
     },
 }
-"""Joints that have curves, and the parent of each; the hips are relative to the heading."""
+"""Joints that have curves, and the parent of each joint; the hips are relative to the heading."""
 
 CURVE_JOINTS: tuple[str, ...] = tuple(CURVE_PARENTS)
 
@@ -70,24 +70,25 @@ JOINT_IMPORTANCE: dict[str, float] = {
     joint: _IMPORTANCE[joint.removeprefix("left_").removeprefix("right_")]
     for joint in CURVE_PARENTS
 }
-"""Weight of a joint by how visible it is: limbs and trunk fully, the joints at their ends half or
-less, fingers hardly at all (Tam et al. 2007, section 3: the arm above the finger; the numbers
-are ours)."""
+"""Weight of each joint by its visibility: full for limbs and trunk, half or less for the joints at
+their ends, and almost none for fingers. Tam et al. (2007), section 3, rank the arm above the
+finger; the numbers are motionloom's."""
 
 
 def joint_weights(weights: str | Mapping[str, float] = "importance") -> dict[str, float]:
-    """Weight of each of `CURVE_JOINTS`.
+    """Return the weight of each of `CURVE_JOINTS`.
 
     Parameters
     ----------
     weights : str or mapping
-        ``"importance"`` (`JOINT_IMPORTANCE`), ``"equal"``, or weights of some joints, as a mapping
-        or as text ``"left_hand=0,right_hand=0"``; the others keep their importance.
+        ``"importance"`` (`JOINT_IMPORTANCE`), ``"equal"``, or weights for some joints, as a
+        mapping or as a string like ``"left_hand=0,right_hand=0"``. Other joints keep their
+        importance.
 
     Raises
     ------
     InvalidInput
-        If a joint has no curve, a weight is negative or no number, or all weights are zero.
+        If a joint has no curve, a weight is negative or not a number, or all weights are zero.
 
     Examples
     --------
@@ -112,7 +113,9 @@ def joint_weights(weights: str | Mapping[str, float] = "importance") -> dict[str
         pairs = weights.items()
     for joint, value in pairs:
         if joint not in out:
-            raise InvalidInput(f"no curve is called {joint!r}; there are {', '.join(CURVE_JOINTS)}")
+            raise InvalidInput(
+                f"no curve is called {joint!r}; the curves are {', '.join(CURVE_JOINTS)}"
+            )
         try:
             out[joint] = float(value)
         except (TypeError, ValueError):
@@ -123,7 +126,7 @@ def joint_weights(weights: str | Mapping[str, float] = "importance") -> dict[str
 
 
 def curve_joints(skeleton: Skeleton) -> tuple[str, ...]:
-    """Those of `CURVE_JOINTS` that a skeleton has.
+    """Return those of `CURVE_JOINTS` that a skeleton has.
 
     Examples
     --------
@@ -140,14 +143,14 @@ def curve_joints(skeleton: Skeleton) -> tuple[str, ...]:
 
 
 def rotation_curves(motion: Motion, joints: tuple[str, ...] = CURVE_JOINTS) -> NDArray[np.float64]:
-    """Angles about Z, Y and X of each joint over time, unwrapped.
+    """Unwrapped angles about Z, Y and X of each joint over time.
 
     Parameters
     ----------
     motion : Motion
         T frames.
     joints : tuple of str, length R
-        Out of `CURVE_JOINTS`.
+        A selection of `CURVE_JOINTS`.
 
     Returns
     -------
@@ -169,7 +172,9 @@ def rotation_curves(motion: Motion, joints: tuple[str, ...] = CURVE_JOINTS) -> N
     """
     for joint in joints:
         if joint not in CURVE_PARENTS:
-            raise InvalidInput(f"no curve is called {joint!r}; there are {', '.join(CURVE_JOINTS)}")
+            raise InvalidInput(
+                f"no curve is called {joint!r}; the curves are {', '.join(CURVE_JOINTS)}"
+            )
     out = np.full((len(motion), len(joints), 3), np.nan)
     there = tuple(joint for joint in curve_joints(motion.skeleton) if joint in joints)
     if there:
@@ -181,12 +186,12 @@ def rotation_curves(motion: Motion, joints: tuple[str, ...] = CURVE_JOINTS) -> N
 
 
 def unwrapped(angles: ArrayLike) -> NDArray[np.float64]:
-    """Euler angles over time without jumps of whole turns or to the other triple.
+    """Remove jumps by whole turns, or to the equivalent triple, from Euler angles over time.
 
     Parameters
     ----------
     angles : array_like, shape (T, 3)
-        Degrees, of an order with three different axes.
+        Degrees, in an order with three different axes.
 
     Returns
     -------
@@ -207,7 +212,7 @@ def unwrapped(angles: ArrayLike) -> NDArray[np.float64]:
 
 @kernel
 def _unwrap(angles):
-    """Unwrap angles (T, 3) in degrees, in place: each frame as near as possible to the last."""
+    """Unwrap angles (T, 3) in degrees in place: each frame is as close as possible to the last."""
     other = np.empty(3)
     for t in range(1, len(angles)):
         # Adding half a turn to the outer angles and reflecting the middle one gives the same
@@ -229,7 +234,7 @@ def _unwrap(angles):
 
 
 def whole_turns(a: NDArray, b: NDArray) -> NDArray[np.float64]:
-    """Degrees, multiples of 360, that bring the mean of each column of `b` nearest to that of `a`.
+    """Multiples of 360 degrees that bring the mean of each column of `b` closest to that of `a`.
 
     Parameters
     ----------
@@ -241,7 +246,7 @@ def whole_turns(a: NDArray, b: NDArray) -> NDArray[np.float64]:
     >>> whole_turns(np.array([179.8, 10.0]), np.array([-179.8, -20.0])).tolist()
     [360.0, 0.0]
     """
-    # Exactly half a turn is left where it is, so that the distance is symmetric.
+    # A difference of exactly half a turn is not changed, which keeps the distance symmetric.
     apart = (np.asarray(a, np.float64) - np.asarray(b, np.float64)) / 360.0
     return 360.0 * np.sign(apart) * np.abs(np.ceil(np.abs(apart) - 0.5)) + 0.0
 
@@ -252,17 +257,17 @@ THRESHOLD = 10.0  # degrees; Tam et al. 2007, section 4.3
 def kept_frames(
     curve: ArrayLike, *, threshold: float = THRESHOLD, perpendicular: bool = False
 ) -> NDArray[np.int64]:
-    """Frames of a curve that Douglas-Peucker keeps.
+    """Return the frames of a curve that Douglas-Peucker keeps.
 
     Parameters
     ----------
     curve : array_like, shape (T, D)
         At least one point; all numbers finite.
     threshold : float
-        Greatest distance from the straight lines, in the curve's unit.
+        Maximum distance from the straight lines, in the curve's unit.
     perpendicular : bool
-        Measure distances perpendicular to the line, where a frame counts as one unit of the
-        curve; default: at the time of the frame.
+        Measure distances perpendicular to the line, where a frame counts as one unit of the curve.
+        Default: measure them at the time of the frame.
 
     Returns
     -------
@@ -272,7 +277,7 @@ def kept_frames(
     Raises
     ------
     InvalidInput
-        If the curve has no points or holds numbers that are not finite, or the threshold is
+        If the curve has no points or contains numbers that are not finite, or if the threshold is
         negative.
 
     Examples
@@ -284,17 +289,19 @@ def kept_frames(
     """
     points = np.ascontiguousarray(curve, dtype=np.float64)
     if points.ndim != 2 or 0 in points.shape:
-        raise InvalidInput(f"curve must have shape (T, D), at least one each; got {points.shape}")
+        raise InvalidInput(
+            f"curve must have shape (T, D) with T and D at least 1; got {points.shape}"
+        )
     if not np.isfinite(points).all():
         bad = int(np.flatnonzero(~np.isfinite(points).all(axis=1))[0])
-        raise InvalidInput(f"curve must hold finite numbers; frame {bad} does not")
+        raise InvalidInput(f"curve must be finite; frame {bad} is not")
     if not threshold >= 0.0:
         raise InvalidInput(f"threshold must not be negative; got {threshold}")
     return np.flatnonzero(split(points, threshold, perpendicular))
 
 
 def masses(frames: ArrayLike, count: int) -> NDArray[np.float64]:
-    """Number of frames, of `count`, that each kept frame represents.
+    """Number of the `count` frames that each kept frame represents.
 
     Parameters
     ----------
@@ -313,18 +320,18 @@ def masses(frames: ArrayLike, count: int) -> NDArray[np.float64]:
     [1.5, 3.5, 3.0]
     """
     frames = np.asarray(frames, dtype=np.float64)
-    # A frame midway between two counts half for each.
+    # A frame midway between two kept frames counts half for each.
     edges = np.concatenate([[-0.5], 0.5 * (frames[1:] + frames[:-1]), [count - 0.5]])
     return np.diff(edges)
 
 
 @kernel
 def split(points, threshold, perpendicular):
-    """Which points (T, D) are kept, by a stack of segments still to be split.
+    """Mask of the points (T, D) that are kept, computed with a stack of segments to split.
 
-    A segment is split at its point farthest from the line between its ends, as long as that is
-    farther than `threshold`: at the same time along the line, or (`perpendicular`) at the nearest
-    point of it, where a frame counts as one unit.
+    A segment is split at the point farthest from the line between its ends, as long as this
+    distance exceeds `threshold`. It is measured at the same time along the line, or
+    (`perpendicular`) to the nearest point of the line, where a frame counts as one unit.
     """
     count, width = points.shape
     keep = np.zeros(count, np.bool_)

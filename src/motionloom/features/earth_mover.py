@@ -1,12 +1,11 @@
-"""Earth Mover's Distance: the least work that turns one signature into another.
+"""Earth Mover's Distance: the minimum work that turns one signature into another.
 
-A signature is a set of points with masses; moving one unit of mass costs the distance it is
-moved. Both signatures have the same total, so that all mass is moved, and the least cost is a
-metric.
+A signature is a set of points with masses. Moving one unit of mass costs the distance it moves.
+Both signatures have the same total mass: all mass is moved, and the minimum cost is a metric.
 
-The optimum is exact, by successive shortest paths: mass is sent along one path after another
-in the residual graph; node potentials keep all costs from being negative, so that each path
-is found by Dijkstra's algorithm on a dense matrix.
+Successive shortest paths give the exact optimum: mass is sent along one path after another in the
+residual graph. Node potentials keep all costs non-negative, and Dijkstra's algorithm on a dense
+matrix finds each path.
 
 References
 ----------
@@ -24,13 +23,13 @@ from motionloom.errors import InvalidInput
 from motionloom.kernels import kernel
 
 _BALANCE = 1e-9  # relative difference allowed between totals
-_DUST = 1e-13  # of the total: less is rounding, not mass
+_DUST = 1e-13  # fraction of the total below which a mass is rounding
 
 
 def earth_mover_distance(
     points_a: ArrayLike, mass_a: ArrayLike, points_b: ArrayLike, mass_b: ArrayLike
 ) -> float:
-    """Least work per unit of mass that turns one signature into the other.
+    """Minimum work per unit of mass that turns one signature into the other.
 
     Parameters
     ----------
@@ -46,7 +45,7 @@ def earth_mover_distance(
     Raises
     ------
     InvalidInput
-        If shapes do not fit, a number is not finite, a mass is not positive, or the totals
+        If shapes do not match, a number is not finite, a mass is not positive, or the totals
         differ.
 
     Examples
@@ -64,12 +63,12 @@ def earth_mover_distance(
 
 
 def transport_cost(costs: ArrayLike, supply: ArrayLike, demand: ArrayLike) -> float:
-    """Least total cost of transporting all supply to all demand.
+    """Minimum total cost of transporting all supply to all demand.
 
     Parameters
     ----------
     costs : array_like, shape (n, m)
-        Cost of one unit from each source to each sink, none negative.
+        Non-negative cost of moving one unit from each source to each sink.
     supply, demand : array_like, shapes (n,), (m,)
         Positive, with equal totals.
 
@@ -86,7 +85,7 @@ def transport_cost(costs: ArrayLike, supply: ArrayLike, demand: ArrayLike) -> fl
             f"got {costs.shape}"
         )
     if not (np.isfinite(costs).all() and (costs >= 0.0).all()):
-        raise InvalidInput("costs must be finite and not negative")
+        raise InvalidInput("costs must be finite and non-negative")
     _check_balance(supply, demand)
     return float(transport(costs, supply, demand))
 
@@ -114,7 +113,9 @@ def _masses(name: str, mass: ArrayLike) -> NDArray[np.float64]:
 
 def _check_balance(a: NDArray[np.float64], b: NDArray[np.float64]) -> None:
     if abs(a.sum() - b.sum()) > _BALANCE * max(a.sum(), b.sum()):
-        raise InvalidInput(f"both must have the same total mass; got {a.sum():g} and {b.sum():g}")
+        raise InvalidInput(
+            f"both signatures must have the same total mass; got {a.sum():g} and {b.sum():g}"
+        )
 
 
 @kernel
@@ -136,9 +137,9 @@ def transport(costs, supply, demand):
     """Kernel of `transport_cost`: successive shortest paths on a dense matrix.
 
     `costs` (n, m), `supply` (n,), `demand` (m,). Sources are emptied one after the other. For each
-    path, Dijkstra's algorithm on reduced costs stops at the first sink with room; the prices
-    of the nodes reached before it follow, so that no reduced cost becomes negative. Amounts below
-    `_DUST` of the total are rounding, and count as nothing.
+    path, Dijkstra's algorithm on reduced costs stops at the first sink with room. Then the prices
+    of the nodes reached before it are updated, which keeps all reduced costs non-negative. Amounts
+    below `_DUST` of the total are treated as zero.
     """
     n, m = costs.shape
     if n == 1 or m == 1:
@@ -151,7 +152,7 @@ def transport(costs, supply, demand):
     room = demand.copy()
     dust = _DUST * supply.sum()
     flow = np.zeros((n, m))
-    # Reduced costs: costs[i, j] - price_a[i] - price_b[j] is never negative, and zero where
+    # The reduced cost costs[i, j] - price_a[i] - price_b[j] is never negative, and zero where
     # there is flow.
     price_a = np.zeros(n)
     price_b = np.empty(m)
@@ -165,7 +166,7 @@ def transport(costs, supply, demand):
         for j in range(m):
             low = min(low, costs[i, j] - price_b[j])
         price_a[i] = low
-        # Send at once what costs nothing.
+        # First send everything that costs nothing.
         for j in range(m):
             if left[i] > dust and room[j] > dust and costs[i, j] - price_b[j] <= low:
                 sent = min(left[i], room[j])
@@ -174,7 +175,7 @@ def transport(costs, supply, demand):
                 room[j] -= sent
     reach_b = np.empty(m)  # length of the shortest path to each sink
     reach_a = np.empty(n)
-    from_a = np.empty(m, np.int64)  # the source before each sink on it
+    from_a = np.empty(m, np.int64)  # the source before each sink on that path
     from_b = np.empty(n, np.int64)
     open_b = np.empty(m, np.int64)  # sinks not yet reached
     done_b = np.empty(m, np.int64)  # sinks reached, in order
@@ -208,7 +209,7 @@ def transport(costs, supply, demand):
                 n_done_b += 1
                 base = reach_b[sink]
                 for i in range(n):
-                    # Backwards along what flows into this sink, at no cost.
+                    # Go backward along the flow into this sink, at no cost.
                     if seen_a[i] or flow[i, sink] <= 0.0:
                         continue
                     seen_a[i] = True

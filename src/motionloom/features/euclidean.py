@@ -1,4 +1,4 @@
-"""Euclidean distance matrices by one matrix product."""
+"""Euclidean distance matrices computed with one matrix product."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ Number = TypeVar("Number", np.float32, np.float64)
 def matching_tables(
     a: ArrayLike, b: ArrayLike, dtype: type[Number]
 ) -> tuple[NDArray[Number], NDArray[Number]]:
-    """Arrays (M, D) and (N, D) of one type, checked.
+    """Check and convert two arrays to shapes (M, D) and (N, D) of one type.
 
     Raises
     ------
@@ -53,8 +53,8 @@ def euclidean_matrix(a: ArrayLike, b: ArrayLike) -> NDArray[np.float64]:
 
     Notes
     -----
-    Double precision, relative to one row of `b`: a distance below about ``1e-7`` times the
-    spread of the rows is rounding. Rows with a missing (NaN) value have distance NaN.
+    Computed in double precision relative to one row of `b`: a distance below about ``1e-7`` times
+    the spread of the rows is a rounding error. Rows with a missing (NaN) value have distance NaN.
 
     Examples
     --------
@@ -73,7 +73,7 @@ def squared_matrix(a: ArrayLike, b: ArrayLike) -> NDArray[np.float64]:
     squared *= -2.0
     squared += np.einsum("ij,ij->i", rows_a, rows_a)[:, None]
     squared += np.einsum("ij,ij->i", rows_b, rows_b)
-    return np.maximum(squared, 0.0, out=squared)  # rounding can dip below zero
+    return np.maximum(squared, 0.0, out=squared)  # rounding can fall below zero
 
 
 def _some_row(rows: NDArray[np.float64]) -> NDArray[np.float64]:

@@ -1,6 +1,6 @@
-"""Feature sets: feature vectors of frames, compared by the Euclidean distance.
+"""Feature sets: feature vectors of frames, compared with the Euclidean distance.
 
-The sets of Krüger, Tautges, Weber and Zinke (2010). Features are positions of a few joints in
+The sets follow Krüger, Tautges, Weber and Zinke (2010). Features are positions of a few joints in
 the body frame (see `motionloom.features.body_frame`):
 
 ======== ===================================================================== =========
@@ -17,7 +17,7 @@ pca25``
 ======== ===================================================================== =========
 
 Distances are root mean squares over the points, in meters: the norm of the difference of two
-feature vectors times the `scale` of the set. `register_features` adds a set.
+feature vectors times the `scale` of the set. `register_features` adds another set.
 
 References
 ----------
@@ -48,14 +48,14 @@ if TYPE_CHECKING:
 def window_samples(
     values: NDArray[np.float64], seconds: ArrayLike, fps: float
 ) -> NDArray[np.float64]:
-    """Values around every frame, at given times before and after it.
+    """Sample values around every frame, at given times before and after it.
 
     Parameters
     ----------
     values : ndarray, shape (T, ...)
         One entry per frame.
     seconds : array_like, shape (S,)
-        Times relative to the frame, negative before it.
+        Times relative to the frame; negative times are before it.
     fps : float
 
     Returns
@@ -103,17 +103,17 @@ class FeatureSet:
     window_seconds : float
         Length of the window, centered on the frame.
     components : int, optional
-        Use this many principal components of the positions instead of the positions.
+        Use this many principal components instead of the positions.
     frame_rows : callable, optional
-        Instead of joint positions: a function of a motion that returns `size` features for
-        each of its frames, shape (T, size). It must not depend on place and heading; the
-        options below do not apply to it. `roles` are then the joints that it needs.
+        A function that replaces joint positions: it takes a motion and returns `size` features for
+        each frame, shape (T, size). The features must not depend on location and heading, and the
+        options below do not apply to them. `roles` are then the joints that the function needs.
     size : int
         Features per frame that `frame_rows` returns.
     normalize : {"heading", "full", "paper"}
         See `motionloom.features.body_frame.body_positions`.
     scale_free : bool
-        Performers of all sizes are scaled to one.
+        Scale performers of all sizes to one size.
     basis : Basis, optional
         Principal components, for sets that use them.
 
@@ -138,10 +138,12 @@ class FeatureSet:
 
     def __post_init__(self) -> None:
         if not re.fullmatch(r"[A-Za-z0-9_-]+", self.name):
-            raise InvalidInput(f"name must be made of letters, digits, - and _; got {self.name!r}")
+            raise InvalidInput(f"name may only contain letters, digits, - and _; got {self.name!r}")
         object.__setattr__(self, "roles", tuple(self.roles))
         check_normalize(self.normalize)
-        if self.normalize == "paper":  # one name for one thing: features are stored by it
+        if (
+            self.normalize == "paper"
+        ):  # both have the same meaning; features are stored under one name
             object.__setattr__(self, "normalize", "full")
         if self.frame_rows is None and not self.roles:
             raise InvalidInput(f"feature set {self.name!r} needs roles, or frame_rows; got neither")
@@ -152,8 +154,8 @@ class FeatureSet:
             )
         if self.samples < 1 or (self.samples > 1 and not self.window_seconds > 0.0):
             raise InvalidInput(
-                f"feature set {self.name!r}: samples must be at least 1, and several need a "
-                f"window; got {self.samples} samples and a window of {self.window_seconds} s"
+                f"feature set {self.name!r}: samples must be at least 1, and several samples "
+                f"need a window; got {self.samples} samples and a window of {self.window_seconds} s"
             )
         if self.components is not None and not 0 < self.components <= self._frame_size:
             raise InvalidInput(
@@ -170,7 +172,7 @@ class FeatureSet:
 
     @property
     def points(self) -> float:
-        """Number of points (or of triples of features) in a distance."""
+        """Number of points (or triples of features) in a distance."""
         return self._frame_size * self.samples / 3.0
 
     @property
@@ -190,13 +192,13 @@ class FeatureSet:
         return "m"
 
     def prepare(self, motion: Motion) -> NDArray[np.float32]:
-        """Feature vectors of a motion; see `frame_features`."""
+        """Return the feature vectors of a motion; see `frame_features`."""
         rows = self.pose_rows(motion)
         if self.components is not None:
             if self.basis is None:
                 raise InvalidInput(
-                    f"{self.name} needs principal components, fitted on a library: use "
-                    f"lib.features({self.name!r}), or give a basis"
+                    f"{self.name} needs principal components fitted on a library: use "
+                    f"lib.features({self.name!r}), or pass a basis"
                 )
             rows = self.basis.project(rows, self.components)
         if self.samples > 1:
@@ -206,11 +208,11 @@ class FeatureSet:
         return rows.astype(np.float32)
 
     def matrix(self, a: ArrayLike, b: ArrayLike) -> NDArray[np.float64]:
-        """Distances in meters (M, N) between feature vectors (M, D), (N, D)."""
+        """Return the distances in meters (M, N) between feature vectors (M, D), (N, D)."""
         return self.scale * euclidean_matrix(a, b)
 
     def pose_rows(self, motion: Motion) -> NDArray[np.float64]:
-        """One pose per frame, before components and windows, shape (T, 3 P)."""
+        """Return one pose per frame, before components and windows, shape (T, 3 P)."""
         if self.frame_rows is None:
             places = body_positions(
                 motion, self.roles, normalize=self.normalize, scale_free=self.scale_free
@@ -220,7 +222,7 @@ class FeatureSet:
         rows = np.asarray(self.frame_rows(motion), dtype=np.float64)
         if rows.shape != (len(motion), self.size):
             raise InvalidInput(
-                f"feature set {self.name!r}: frame_rows must give shape "
+                f"feature set {self.name!r}: frame_rows must return shape "
                 f"{(len(motion), self.size)}; got {rows.shape}"
             )
         return rows
@@ -235,7 +237,7 @@ BODY_ROLES: tuple[str, ...] = (
     *_E39,
     *(f"{side}_{part}" for part in ("hip", "foot") for side in _SIDES),
 )
-"""The 17 joints that represent the whole body: those of `e39`, hip joints, balls of the feet."""
+"""The 17 joints that represent the whole body: `e39` plus hip joints and balls of the feet."""
 
 _WINDOW = 0.3  # seconds; Krüger et al. 2010, section 3.2
 
@@ -258,13 +260,13 @@ FEATURES: dict[str, FeatureSet] = {
 
 
 def register_features(features: FeatureSet, *, replace: bool = False) -> FeatureSet:
-    """Register a feature set, so that it can be used by name everywhere.
+    """Register a feature set under its name, for use everywhere.
 
     Parameters
     ----------
     features : FeatureSet
     replace : bool
-        Replace another set of that name.
+        Replace an existing set with the same name.
 
     Examples
     --------
@@ -276,8 +278,8 @@ def register_features(features: FeatureSet, *, replace: bool = False) -> Feature
     held = FEATURES.get(features.name)
     if held is not None and held != features and not replace:
         raise InvalidInput(
-            f"there is another feature set called {features.name!r}; choose another name, or "
-            "replace it"
+            f"a different feature set is already called {features.name!r}; choose another name, "
+            f"or set replace"
         )
     FEATURES[features.name] = features
     return features
@@ -290,18 +292,18 @@ def feature_set(
     scale_free: bool | None = None,
     basis: Basis | None = None,
 ) -> FeatureSet:
-    """The feature set of that name, with options.
+    """Return the feature set with a name, with options applied.
 
     Parameters
     ----------
     features : str or FeatureSet
     normalize, scale_free, basis : optional
-        As in `FeatureSet`; default: as the set has them.
+        As in `FeatureSet`. Default: the values of the set.
 
     Raises
     ------
     InvalidInput
-        If there is no set of that name; the message lists those there are.
+        If no set has that name; the message lists the available sets.
 
     Examples
     --------
@@ -321,16 +323,16 @@ def feature_set(
 
 
 def not_registered(what: str, name: str, known: Iterable[str]) -> InvalidInput:
-    """The error for a name that is not registered.
+    """Return the error for a name that is not registered.
 
     Examples
     --------
     >>> print(not_registered("feature set", "e51", ["e15", "pca8"]))
-    no feature set is called 'e51'; did you mean e15? Known are e15, pca8
+    no feature set is called 'e51'; did you mean e15? Available: e15, pca8
     """
     names = list(known)
     near = difflib.get_close_matches(name, names, n=1)
-    hint = f"did you mean {near[0]}? Known are" if near else "known are"
+    hint = f"did you mean {near[0]}? Available:" if near else "available:"
     return InvalidInput(f"no {what} is called {name!r}; {hint} {', '.join(names)}")
 
 
@@ -342,7 +344,7 @@ def frame_features(
     scale_free: bool | None = None,
     basis: Basis | None = None,
 ) -> NDArray[np.float32]:
-    """Features of every frame of a motion.
+    """Compute the features of every frame of a motion.
 
     Parameters
     ----------
@@ -351,18 +353,18 @@ def frame_features(
     features : str or FeatureSet
         A name in `FEATURES`, or a set.
     normalize : {"heading", "full", "paper"}, optional
-        Default ``"heading"``: remove heading and place on the floor. ``"full"``, or by its other
-        name ``"paper"``: remove the whole rotation and position of the pelvis.
+        ``"heading"`` (the default) removes heading and floor position. ``"full"``, also called
+        ``"paper"``, removes the whole rotation and position of the pelvis.
     scale_free : bool, optional
-        Scale performers of all sizes to one. Default False.
+        Scale performers of all sizes to one size. Default: False.
     basis : Basis, optional
         Principal components, for the sets that use them.
 
     Returns
     -------
     rows : ndarray of float32, shape (T, D)
-        In meters; computed in double precision. A frame with missing values gives a vector of
-        NaN and affects no other (except windows that contain it).
+        In meters, computed in double precision. A frame with missing values gives a vector of NaN
+        and affects no other frames except windows that contain it.
 
     Raises
     ------

@@ -1,7 +1,7 @@
-"""Feature tables: features of every frame of a library, as an artifact.
+"""Feature tables: the features of every frame of a library, stored as an artifact.
 
-They are memory-mapped: opening them takes milliseconds, and only rows that are used take memory.
-When motions are added or removed, the next call computes the new rows only.
+They are memory-mapped: opening them takes milliseconds, and only the rows in use take memory. When
+motions are added or removed, the next call computes only the new rows.
 """
 
 from __future__ import annotations
@@ -30,9 +30,9 @@ from motionloom.store.records import Entry
 from motionloom.store.remote.folder import Folder
 from motionloom.store.store import Store
 
-RATE = 30.0  # frames per second of features if the library has no rate
-_SAME_RATE = 2e-3  # 29.97 and 30 count as one rate: frames are not resampled
-_VERSION = 1  # increment it when a feature set gives other numbers than before
+RATE = 30.0  # frames per second of the features if the library has no rate
+_SAME_RATE = 2e-3  # 29.97 and 30 count as the same rate: frames are not resampled
+_VERSION = 1  # increment when a feature set gives different numbers than before
 
 
 @dataclass(frozen=True, eq=False)
@@ -43,11 +43,11 @@ class LibraryFeatures(RowTable):
     ----------
     rows, starts, names, fps, frames, left_out
         See `motionloom.store.artifacts.row_table.RowTable`: `rows` (N, D) of all motions,
-        memory-mapped; `left_out` are motions without a joint that is needed, and which.
+        memory-mapped; `left_out` maps motions that lack a required joint to the reason.
     rate : float
         Frame rate of the rows.
     feature_set : FeatureSet
-        With the options and, for principal components, the basis.
+        The feature set with its options and, for principal components, its basis.
     folder : Path or RemoteFolder
         Folder of the artifact.
 
@@ -73,41 +73,41 @@ class LibraryFeatures(RowTable):
         )
 
     def motion_index(self, name: str) -> int:
-        """Number of the motion called `name`."""
+        """Return the index of the motion called `name`."""
         m = bisect_left(self.names, name)
         if m < len(self.names) and self.names[m] == name:
             return m
         reason = self.left_out.get(name)
         if reason is not None:
-            raise RoleError(f"{name}: has no features: {reason}")
-        raise LibraryError(f"no features of a motion {name!r}")
+            raise RoleError(f"{name} has no features: {reason}")
+        raise LibraryError(f"no motion called {name!r} has features")
 
     def motion_rows(self, name: str) -> slice:
-        """Rows of the motion called `name`."""
+        """Return the rows of the motion called `name`."""
         m = self.motion_index(name)
         return slice(int(self.starts[m]), int(self.starts[m + 1]))
 
     def locate(self, row: int) -> tuple[str, int]:
-        """Motion and frame (of the motion as stored) of a row."""
+        """Return the motion and the frame, in the stored motion, of a row."""
         if not 0 <= row < len(self.rows):
             raise InvalidInput(f"row must lie in 0..{len(self.rows) - 1}; got {row}")
         m = int(row_of(self.starts, row))
         return self.names[m], self.stored_frame(m, int(row - self.starts[m]))
 
     def stored_frame(self, motion: int, index: int) -> int:
-        """Frame, in the motion as stored, of row number `index` of motion number `motion`."""
+        """Return the frame, in the stored motion, of row `index` of motion number `motion`."""
         return round(index * self._frames_per_row(motion))
 
     def row_index(self, motion: int, frame: int) -> int:
-        """Row number, within motion number `motion`, that is nearest to a stored frame."""
+        """Return the row, within motion number `motion`, that is nearest to a stored frame."""
         index = round(frame / self._frames_per_row(motion))
-        # The last frames may be after the last row.
+        # The last frames may come after the last row.
         return min(index, int(self.starts[motion + 1] - self.starts[motion]) - 1)
 
     def of(self, motion: Motion) -> NDArray[np.float32]:
-        """Rows of any motion, at the same rate and with the same options, shape (T, D).
+        """Compute the rows of any motion at the same rate and with the same options, shape (T, D).
 
-        The motion may be of another frame rate, skeleton and size.
+        The motion may have another frame rate, skeleton and size.
         """
         return self.feature_set.prepare(at_rate(motion, self.rate))
 
@@ -126,7 +126,7 @@ def library_features(
     workers: int | None = None,
     progress: Progress | None = None,
 ) -> LibraryFeatures:
-    """Features of every frame of a library; see `motionloom.Library.features`.
+    """Compute the features of every frame of a library; see `motionloom.Library.features`.
 
     Examples
     --------
@@ -147,7 +147,7 @@ def library_features(
             )
         chosen = replace(chosen, basis=basis)
     elif basis is not None:
-        raise InvalidInput(f"basis is for principal components; {chosen.name} has none")
+        raise InvalidInput(f"basis only applies to principal components; {chosen.name} has none")
 
     def build(folder: Path, previous: Folder | None) -> None:
         build_rows(
@@ -181,16 +181,16 @@ def principal_components(
     workers: int | None = None,
     progress: Progress | None = None,
 ) -> Basis:
-    """Principal components of all poses of a library, as an artifact.
+    """Fit principal components to all poses of a library, as an artifact.
 
     Parameters
     ----------
     library : Library
     features : str or FeatureSet
-        Which joints, and how normalized; sets that differ only in the number of components
-        share one basis.
+        Selects the joints and their normalization. Sets that differ only in the number of
+        components share one basis.
     fps : float, optional
-        Rate at which poses are sampled. Default: the library's, or 30.
+        Rate at which poses are sampled. Default: the rate of the library, or 30.
     workers, progress : optional
         As in `Library.features`.
 
@@ -213,7 +213,7 @@ def principal_components(
         work = partial(_moments, features=chosen, rate=rate)
         found = dict(over_motions(library, work, entries, workers, progress))
         total = found[entries[0].name]
-        for entry in entries[1:]:  # in a fixed order, as sums of floats depend on it
+        for entry in entries[1:]:  # in a fixed order, because sums of floats depend on it
             total = total + found[entry.name]
         fitted = fit_basis(total)
         np.savez(
@@ -233,7 +233,7 @@ def principal_components(
             }
             size = check_shapes(held, shapes)
             if size["D"] not in (size["A"], size["B"]):
-                raise LibraryError("damaged: directions of another width")
+                raise LibraryError("damaged: the directions have a different width")
             return Basis(held["mean"], held["directions"], held["variances"])
         except LibraryError as error:
             raise LibraryError(f"{folder}: damaged: {error}") from None
@@ -261,7 +261,7 @@ def row_count(entry: Entry, rate: float) -> int:
 
 
 def at_rate(motion: Motion, rate: float) -> Motion:
-    """The motion at `rate`; the motion itself if its rate is (nearly) the same."""
+    """Return the motion at `rate`; the motion itself if its rate is (nearly) the same."""
     return motion if _same_rate(motion.fps, rate) else motion.resample(rate)
 
 
@@ -303,7 +303,7 @@ def _options(features: FeatureSet, rate: float) -> dict[str, Any]:
 
 
 def _left_out(library: Store, features: FeatureSet) -> dict[str, str]:
-    """Motions whose skeletons lack joints, and which."""
+    """Motions whose skeletons lack joints, and the missing joints."""
     reasons: dict[str, str | None] = {}
     for entry in library.entries():
         if entry.skeleton not in reasons:
@@ -330,5 +330,6 @@ def _no_features(library: Store, name: str, left_out: dict[str, str]) -> Library
         return LibraryError(f"{library.path}: the library is empty; import motions first")
     first = next(iter(left_out))
     return RoleError(
-        f"{library.path}: no motion has all joints that {name} needs; {first}: {left_out[first]}"
+        f"{library.path}: no motion has all the joints that {name} needs; "
+        f"{first}: {left_out[first]}"
     )

@@ -10,9 +10,8 @@
 ``jrd``     joint relative distance of Tang et al. (2008)                    weighted m
 =========== ============================================================== ==========
 
-and every feature set (see `motionloom.features.feature_sets`). To add a frame distance, write a
-class
-with a name, a unit and two methods, and register it:
+Every feature set (see `motionloom.features.feature_sets`) is also a frame distance. To add a frame
+distance, write a class with a name, a unit and two methods, and register it:
 
 >>> import numpy as np
 >>> from motionloom.features import register_distance, distance_matrix, DISTANCES
@@ -74,10 +73,10 @@ class FrameDistance(Protocol):
         """Unit of the distances."""
 
     def prepare(self, motion: Motion) -> NDArray[Any]:
-        """The form of a motion that `matrix` takes: one row per frame, shape (T, D)."""
+        """Convert a motion to the form that `matrix` takes: one row per frame, shape (T, D)."""
 
     def matrix(self, a: NDArray[Any], b: NDArray[Any]) -> NDArray[np.float64]:
-        """Distances between all frames of two prepared motions (M, D), (N, D): shape (M, N)."""
+        """Return the distances (M, N) between all frames of two prepared motions (M, D), (N, D)."""
 
 
 Distance = TypeVar("Distance", bound=FrameDistance)
@@ -94,18 +93,18 @@ DISTANCES: dict[str, FrameDistance] = {
         JointRelativeDistance(),
     )
 }
-"""Frame distances by name; feature sets are in `FEATURES`."""
+"""Frame distances by name; `FEATURES` contains the feature sets."""
 
 
 def register_distance(distance: Distance, *, replace: bool = False) -> Distance:
-    """Register a frame distance, so that it can be used by name everywhere.
+    """Register a frame distance under its name, for use everywhere.
 
     Parameters
     ----------
     distance : FrameDistance
-        Replaces one of the same class and name.
+        Replaces a distance of the same class and name.
     replace : bool
-        Also replace any other distance of that name.
+        Also replace any other distance with that name.
 
     Examples
     --------
@@ -119,31 +118,32 @@ def register_distance(distance: Distance, *, replace: bool = False) -> Distance:
     ]
     if missing:
         raise InvalidInput(
-            f"a frame distance has name, unit, prepare and matrix; {distance!r} has no {missing[0]}"
+            f"a frame distance needs name, unit, prepare and matrix; {distance!r} has no "
+            f"{missing[0]}"
         )
     held = DISTANCES.get(distance.name)
     if (distance.name in FEATURES or (held and not _same_kind(held, distance))) and not replace:
         raise InvalidInput(
-            f"there is another distance called {distance.name!r}; choose another name, or "
-            "replace it"
+            f"a different distance is already called {distance.name!r}; choose another name, or "
+            f"set replace"
         )
     DISTANCES[distance.name] = distance
     return distance
 
 
 def _same_kind(a: FrameDistance, b: FrameDistance) -> bool:
-    """Whether both have the same class, perhaps defined twice: a notebook cell run again."""
+    """Return whether both have the same class, possibly redefined in a notebook."""
     kinds = [(type(x).__module__, type(x).__qualname__) for x in (a, b)]
     return kinds[0] == kinds[1]
 
 
 def frame_distance(distance: str | FrameDistance) -> FrameDistance:
-    """The frame distance or feature set of that name.
+    """Return the frame distance or feature set with a name.
 
     Raises
     ------
     InvalidInput
-        If there is none; the message lists those there are.
+        If no distance has that name; the message lists the available ones.
 
     Examples
     --------
@@ -163,9 +163,9 @@ def frame_distance(distance: str | FrameDistance) -> FrameDistance:
 
 
 def distance_key(distance: FrameDistance) -> str:
-    """Text that identifies a frame distance in the keys of artifacts: its values, by name.
+    """Text that identifies a frame distance and its parameters in the keys of artifacts.
 
-    Webs and graphs that are stored have it in their keys: with another text they are built again.
+    The keys of stored webs and graphs contain this text; if it changes, they are rebuilt.
 
     Examples
     --------
@@ -188,7 +188,7 @@ def distance_matrix(
     Parameters
     ----------
     a, b : Motion
-        M and N frames, of any rates and skeletons.
+        M and N frames, with any rates and skeletons.
     distance : str or FrameDistance
         A name in `DISTANCES` or `FEATURES`, or any `FrameDistance`.
 

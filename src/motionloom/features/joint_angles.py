@@ -1,24 +1,25 @@
-"""Distances between joint angles: quaternions, Euler angles, and the cost of a transition.
+"""Distances between joint angles: quaternions, Euler angles, and transition costs.
 
 Joints are identified by roles, and the rotation of a joint is relative to the body part above it
-and to one standing posture: files with more spine joints, other joint axes or another rest pose
-give the same rotations. Heading is removed from the rotation of the pelvis.
+and to a common standing posture. Files with more spine joints, other joint axes or another rest
+pose therefore give the same rotations. The heading is removed from the rotation of the pelvis.
 
-``quat`` and ``euler`` measure differences of angles by their chord, ``2 sin(angle / 2)``: close to
-the angle if it is small, periodic, and an inner product, so that a distance matrix is one matrix
-product. For a quaternion `q` it is the inner product of the matrices ``q q^T``, which are the same
-for `q` and ``-q``; for an Euler angle, that of points on the circle.
+``quat`` and ``euler`` measure differences of angles by their chord, ``2 sin(angle / 2)``. The
+chord is close to the angle if it is small, and it is periodic. It also follows from an inner
+product, which makes a distance matrix a single matrix product. For a quaternion `q` this is the
+inner product of the matrices ``q q^T``, which are the same for `q` and ``-q``; for an Euler angle,
+it is that of points on the circle.
 
-``lee`` and ``wb`` are the cost of a transition between two frames. Lee et al. (2002) search for
-frames at which one motion can continue as another, by weighted joint angles and velocities:
+``lee`` and ``wb`` are costs of a transition between two frames. Lee et al. (2002) search for
+frames at which one motion can continue as another, using weighted joint angles and velocities:
 
     ``|p - p'|^2 + sum_k w_k angle(q_k, q'_k)^2 + v (|dp - dp'|^2 + sum_k w_k |dq_k - dq'_k|^2)``
 
-with the root's position `p`, joint rotations `q` and the velocities of both. Their weights
-are one for shoulders, elbows, hips, knees, pelvis and spine and zero for all others. Wang and
-Bodenheimer (2003) fit the weights to what people accept as good transitions.
+with the root's position `p`, joint rotations `q` and the velocities of both. Their weights are one
+for shoulders, elbows, hips, knees, pelvis and spine, and zero for all others. Wang and Bodenheimer
+(2003) fit the weights to transitions that people accept as good.
 
-Of the position only the height counts, and velocities are relative to the heading: place and
+Only the height of the position counts, and velocities are relative to the heading. Location and
 direction make no difference.
 
 References
@@ -60,14 +61,14 @@ JOINT_PARENTS: dict[str, str] = {
         )
     },
 }  # fmt: skip
-"""Joints whose rotation is compared, and the parent of each."""
+"""Joints whose rotation is compared, and the parent of each joint."""
 
 JOINTS: tuple[str, ...] = ("hips", *JOINT_PARENTS)
 """The pelvis, and the joints of `JOINT_PARENTS`."""
 
-# The squared angle between two rotations whose quaternions have the inner product c, over
-# s = 1 - |c|: as a polynomial in s, highest power first. Between 0 and 1 it is smooth (the
-# square removes the root at c = 1), and 17 coefficients are accurate to 1e-11.
+# The squared angle between two rotations whose quaternions have the inner product c, divided by s
+# = 1 - |c|, as a polynomial in s, highest power first. It is smooth between 0 and 1 (the square
+# removes the root at c = 1), and 17 coefficients are accurate to 1e-11.
 _SQUARED_ANGLE = np.ascontiguousarray(
     np.polynomial.Chebyshev.interpolate(
         lambda s: np.square(2.0 * np.arccos(1.0 - s)) / s, 16, domain=[0.0, 1.0]
@@ -75,7 +76,7 @@ _SQUARED_ANGLE = np.ascontiguousarray(
     .convert(kind=np.polynomial.Polynomial)
     .coef[::-1]
 )
-_LANES = 256  # columns at a time, so that the data stays in the cache
+_LANES = 256  # columns at a time, to keep the data in the cache
 
 
 def joint_rotations(
@@ -90,7 +91,7 @@ def joint_rotations(
     ----------
     motion : Motion
     joints : tuple of str, length R
-        Out of `JOINTS`.
+        A selection of `JOINTS`.
     parents : mapping of str to str
         Parent of each joint. The rotation of a joint without one, such as the pelvis (``hips``),
         is relative to the world, rotated so that the body faces +Z.
@@ -120,14 +121,14 @@ def joint_rotations(
 
 @dataclass(frozen=True)
 class QuaternionDistance:
-    """Root mean square over the joints of the chord of their rotations' angle, in radians."""
+    """Root mean square over joints of the chord of the angle between rotations, in radians."""
 
     name: str = "quat"
     joints: tuple[str, ...] = JOINTS
     unit: str = "rad"
 
     def prepare(self, motion: Motion) -> NDArray[np.float64]:
-        """Rows (T, 10 * R): the products ``q q^T`` of every joint's quaternion."""
+        """Return rows (T, 10 * R): the products ``q q^T`` of every joint's quaternion."""
         q = joint_rotations(motion, self.joints)
         # |qq^T - pp^T|^2 = 2 - 2 (q.p)^2 = 2 sin^2(angle / 2): half the chord squared.
         i, j = np.triu_indices(4)
@@ -136,13 +137,13 @@ class QuaternionDistance:
         return products.reshape(len(q), len(i) * len(self.joints))
 
     def matrix(self, a: ArrayLike, b: ArrayLike) -> NDArray[np.float64]:
-        """Distances (M, N) between the frames of two motions."""
+        """Return the distances (M, N) between the frames of two motions."""
         return euclidean_matrix(a, b)
 
 
 @dataclass(frozen=True)
 class EulerDistance:
-    """Root mean square over the joints of the chords of three Euler angles, in radians."""
+    """Root mean square over joints of the chords of three Euler angles, in radians."""
 
     name: str = "euler"
     joints: tuple[str, ...] = JOINTS
@@ -150,13 +151,13 @@ class EulerDistance:
     unit: str = "rad"
 
     def prepare(self, motion: Motion) -> NDArray[np.float64]:
-        """Rows (T, 6 * R): cosine and sine of every angle."""
+        """Return rows (T, 6 * R): cosine and sine of every angle."""
         angles = rot.to_euler(joint_rotations(motion, self.joints), self.order)
         circle = np.stack([np.cos(angles), np.sin(angles)], axis=-1)
         return circle.reshape(len(circle), 6 * len(self.joints)) / np.sqrt(len(self.joints))
 
     def matrix(self, a: ArrayLike, b: ArrayLike) -> NDArray[np.float64]:
-        """Distances (M, N) between the frames of two motions."""
+        """Return the distances (M, N) between the frames of two motions."""
         return euclidean_matrix(a, b)
 
 
@@ -182,8 +183,8 @@ class TransitionCost:
     weights : mapping of str to float
         Weight of each joint's rotation, by role (see `motionloom.features.joint_angles`).
     velocity_seconds : float
-        A difference of velocities counts as the displacement in this time; its square is the
-        weight `v` of the velocities, which the papers do not give.
+        A velocity difference counts as the displacement in this time. Its square is the weight `v`
+        of the velocities, which the papers do not state.
     """
 
     name: str
@@ -193,10 +194,12 @@ class TransitionCost:
 
     def __post_init__(self) -> None:
         if not self.weights or not all(w > 0.0 for w in self.weights.values()):
-            raise InvalidInput(f"weights must be positive, one or more; got {dict(self.weights)}")
+            raise InvalidInput(
+                f"weights must contain at least one joint, all positive; got {dict(self.weights)}"
+            )
 
     def prepare(self, motion: Motion) -> NDArray[np.float64]:
-        """Features (T, 4 R + 4 + 3 R): quaternions, then weighted root height and velocities."""
+        """Return rows (T, 7 R + 4): quaternions, then weighted root height and velocities."""
         joints = tuple(self.weights)
         roots = np.sqrt(np.array([self.weights[joint] for joint in joints]))
         turns = joint_rotations(motion, joints)
@@ -221,7 +224,7 @@ class TransitionCost:
         )
 
     def matrix(self, a: ArrayLike, b: ArrayLike) -> NDArray[np.float64]:
-        """Costs (M, N) between the frames of two motions."""
+        """Return the costs (M, N) between the frames of two motions."""
         rows_a, rows_b = np.asarray(a, dtype=np.float64), np.asarray(b, dtype=np.float64)
         end = 4 * len(self.weights)
         cost = squared_matrix(rows_a[:, end:], rows_b[:, end:])
@@ -250,9 +253,9 @@ def _velocities(path: NDArray[np.float64], fps: float) -> NDArray[np.float64]:
 def _add_squared_angles(a, b, weights, polynomial, out):
     """Add to `out` (M, N) the weighted squared angles of joints' quaternions.
 
-    `a` (M, 4 R), `b` (4 R, N). The innermost loops run along the columns of `b` and become
-    vector instructions: 79 ns per cell for ten joints, where a matrix product and arccos for
-    each took 364.
+    `a` (M, 4 R), `b` (4 R, N). The innermost loops run along the columns of `b` and are
+    vectorized: they take 79 ns per cell for ten joints, compared with 364 ns for a matrix product
+    and arccos per joint.
     """
     rows, columns = out.shape
     s = np.empty(_LANES)
@@ -274,5 +277,5 @@ def _add_squared_angles(a, b, weights, polynomial, out):
                         value[j] = value[j] * s[j] + factor
                 weight = weights[k]
                 for j in range(size):
-                    # Rounding can take the inner product of equal rotations past one.
+                    # Rounding can push the inner product of equal rotations above one.
                     out[i, start + j] += weight * value[j] * (s[j] if not s[j] < 0.0 else 0.0)

@@ -1,14 +1,14 @@
 """Joint relative distance of Tang, Leung, Komura and Shum (2008).
 
-A pose is described by the distances between its joints; place and heading do not matter. Pairs
-of joints are weighted by a study of human judgment. A pair and its mirror image share one
+A pose is described by the distances between its joints; location and heading do not matter. The
+weights of joint pairs come from a study of human judgment. A pair and its mirror image share one
 weight and count half each:
 
     ``y(p, q) = sum of w_ij f_ij(p, q)``,
     ``f_ij = 1/2 (|D(p_i, p_j) - D(q_i, q_j)| + the same of the mirrored pair)``
 
-So a frame is a vector of weighted joint distances, and the distance of two frames is the
-city-block (L1) distance of their vectors.
+A frame is therefore a vector of weighted joint distances, and the distance between two frames is
+the city-block (L1) distance of their vectors.
 
 References
 ----------
@@ -64,11 +64,11 @@ PUBLISHED_WEIGHTS: dict[Pair, float] = {
     ("head_top", "left_collar"): 7.899120,
     ("right_toe", "right_shoulder"): 7.867494,
 }
-"""The thirty largest weights of the study, for a pair of joints and its mirror image each."""
+"""The thirty largest weights of the study, each for a pair of joints and its mirror image."""
 
 
 def mirrored(pair: Pair) -> Pair:
-    """The mirror image of a pair.
+    """Return the mirror image of a pair.
 
     Examples
     --------
@@ -79,12 +79,12 @@ def mirrored(pair: Pair) -> Pair:
 
 
 def symmetric_pairs(roles: Iterable[str] = ROLES) -> tuple[Pair, ...]:
-    """Every pair of joints, one of each pair of mirror images.
+    """Return every pair of joints, with only one of two mirror images.
 
     Parameters
     ----------
     roles : iterable of str
-        The joints; those whose mirror image is not among them are paired as well.
+        The joints to pair, including joints whose mirror image is not among them.
 
     Examples
     --------
@@ -102,7 +102,7 @@ def symmetric_pairs(roles: Iterable[str] = ROLES) -> tuple[Pair, ...]:
 
 
 def joint_distances(motion: Motion, pairs: Iterable[Pair]) -> NDArray[np.float64]:
-    """Distance of the two joints of each pair, shape (T, len(pairs)), meters.
+    """Distance between the two joints of each pair in meters, shape (T, len(pairs)).
 
     Columns of pairs whose joints the skeleton lacks are NaN.
     """
@@ -119,7 +119,7 @@ def joint_distances(motion: Motion, pairs: Iterable[Pair]) -> NDArray[np.float64
 
 @dataclass(frozen=True)
 class JointRelativeDistance:
-    """Weighted differences of the distances between joints.
+    """Weighted differences of the distances between joints, as a frame distance.
 
     Parameters
     ----------
@@ -129,9 +129,9 @@ class JointRelativeDistance:
 
     Notes
     -----
-    Pairs whose joints one of two skeletons lacks are left out; `missing` names them. Distances
-    are sums in meters, times the weights: with all thirty published ones, joint distances that
-    all differ by a centimeter give 4.6.
+    Pairs with joints that one of the two skeletons lacks are skipped; `missing` lists them.
+    Distances are sums in meters times the weights: with all thirty published weights, joint
+    distances that all differ by a centimeter give 4.6.
 
     Examples
     --------
@@ -153,8 +153,8 @@ class JointRelativeDistance:
         for pair, weight in given.items():
             if len(pair) != 2 or pair[0] == pair[1] or not set(pair) <= set(ROLES):
                 raise InvalidInput(
-                    f"weights must be of pairs of two joint roles; got {pair!r}. The roles are "
-                    f"{', '.join(ROLES)}"
+                    f"the keys of weights must be pairs of two joint roles; got {pair!r}. The "
+                    f"roles are {', '.join(ROLES)}"
                 )
             if not np.isfinite(weight) or weight < 0.0:
                 raise InvalidInput(f"the weight of {pair} must be zero or more; got {weight}")
@@ -165,7 +165,7 @@ class JointRelativeDistance:
                         f"weights must name a pair or its mirror image; got {held} and {pair}"
                     )
         if not seen:
-            raise InvalidInput("weights must hold at least one pair of joints; got none")
+            raise InvalidInput("weights must contain at least one pair of joints; got none")
         object.__setattr__(self, "weights", given)
 
     def __hash__(self) -> int:
@@ -177,7 +177,7 @@ class JointRelativeDistance:
         return self.weights
 
     def missing(self, skeleton: Skeleton) -> tuple[Pair, ...]:
-        """Pairs left out because the skeleton lacks one of their joints."""
+        """Return the pairs that are skipped because the skeleton lacks one of their joints."""
         roles = skeleton.roles
         return tuple(
             pair
@@ -186,7 +186,7 @@ class JointRelativeDistance:
         )
 
     def prepare(self, motion: Motion) -> NDArray[np.float32]:
-        """Weighted joint distances, shape (T, D); columns of missing pairs are NaN.
+        """Return the weighted joint distances, shape (T, D); columns of missing pairs are NaN.
 
         Raises
         ------
@@ -206,7 +206,7 @@ class JointRelativeDistance:
         return (joint_distances(motion, columns) * weights).astype(np.float32)
 
     def matrix(self, a: ArrayLike, b: ArrayLike) -> NDArray[np.float64]:
-        """Distances (M, N) between prepared frames (M, D), (N, D)."""
+        """Return the distances (M, N) between prepared frames (M, D), (N, D)."""
         rows_a, rows_b = np.asarray(a, dtype=np.float32), np.asarray(b, dtype=np.float32)
         there = _columns_there(rows_a) & _columns_there(rows_b)
         if not there.any():
@@ -217,7 +217,7 @@ class JointRelativeDistance:
 
 
 def _columns_there(rows: NDArray[np.float32]) -> NDArray[np.bool_]:
-    """Columns with a value in some frame, shape (D,)."""
+    """Mask of columns with a value in some frame, shape (D,)."""
     if len(rows) == 0:
         return np.ones(rows.shape[1], dtype=bool)
     return ~np.isnan(rows[0]) | ~np.isnan(rows).all(axis=0)
@@ -231,7 +231,7 @@ def _other_side(role: str) -> str:
     return role
 
 
-_TILE = 512  # cells of a row computed together: nine such rows fit a 32 KB cache
+_TILE = 512  # cells of a row computed together: nine such rows fit into a 32 KB cache
 
 
 def cityblock_matrix(a: ArrayLike, b: ArrayLike) -> NDArray[np.float32]:
@@ -245,7 +245,7 @@ def cityblock_matrix(a: ArrayLike, b: ArrayLike) -> NDArray[np.float32]:
     Returns
     -------
     distances : ndarray of float32, shape (M, N)
-        Rows with a missing (NaN) value are at distance NaN from every other.
+        Rows with a missing (NaN) value have distance NaN to every other row.
 
     Examples
     --------
@@ -260,8 +260,8 @@ def cityblock_matrix(a: ArrayLike, b: ArrayLike) -> NDArray[np.float32]:
 def _matrix(a, columns):
     """Kernel: rows (M, D) and columns (D, N) -> (M, N); NaN stays NaN.
 
-    Bound by loads and stores, not by arithmetic: `b` is transposed so that a column applies to
-    many cells at once, and eight columns are added per pass over a tile in the nearest cache.
+    Loads and stores limit the speed, not arithmetic: `b` is transposed so that a column applies to
+    many cells at once, and each pass over a tile in the nearest cache adds eight columns.
     """
     count, size = a.shape
     width = columns.shape[1]

@@ -1,20 +1,21 @@
 """Weights of joint pairs, learned from pairs of poses tagged as similar or not.
 
-Every pair of poses gives a vector of ``f_ij`` (see `motionloom.features.joint_relative`). Two ways
-lead from the tags to weights:
+Every pair of poses gives a vector of ``f_ij`` (see `motionloom.features.joint_relative`). Two
+methods derive weights from the tags:
 
 ``nnls``
-    Non-negative least squares with an intercept: the distance plus a constant is to be 0 for
+    Non-negative least squares with an intercept: the distance plus a constant should be 0 for
     similar and 1 for dissimilar poses.
 ``tang``
-    Tang et al. (2008), as in Kravcevich (2014), section 4.3: tags of 1 (similar) and -1 times the
-    pseudo-inverse of the vectors; the absolute values are the weights. Without an intercept the
-    vectors, none of which is negative, must sum to 1 for similar poses, which are near zero; and
-    absolute values turn pairs that speak against similarity into pairs that speak for it. So these
-    weights order poses worse than equal ones do (`held_out_auc`; docs/motion-graphs.md).
+    Tang et al. (2008), as in Kravcevich (2014), section 4.3: tags of 1 (similar) and -1
+    (dissimilar) times the pseudo-inverse of the vectors; the absolute values are the weights.
+    There is no intercept: the non-negative vectors must sum to 1 for similar poses, although they
+    are near zero. Absolute values turn evidence against similarity into evidence for it. As a
+    result, these weights order poses worse than equal weights (`held_out_auc`;
+    docs/motion-graphs.md).
 
-How well weights order poses is the *area under the curve* (AUC): the share of pairs of one similar
-and one dissimilar pair of poses in which the similar one is nearer.
+The *area under the curve* (AUC) measures how well weights order poses: the fraction of comparisons
+between a similar and a dissimilar pair of poses in which the similar pair is closer.
 """
 
 from __future__ import annotations
@@ -46,15 +47,15 @@ FOLDS = 5
 
 @dataclass(frozen=True, eq=False)
 class TaggedPoses:
-    """n pairs of poses tagged as similar or not.
+    """The n pairs of poses tagged as similar or not.
 
     Attributes
     ----------
     poses : list of pairs of Motion
-        Two poses each: the first frame of every motion.
-    similar : list of bool
+        Two poses each, given as the first frame of each motion.
+        similar : list of bool
     motions : list of pairs of str
-        Names of the motions that the poses are of.
+        Names of the motions from which the poses come.
     """
 
     poses: list[tuple[Motion, Motion]]
@@ -67,18 +68,18 @@ class TaggedPoses:
 
 @dataclass(frozen=True)
 class LearnedWeights:
-    """Weights of joint pairs, and how well they order poses of motions not learned from.
+    """Weights of joint pairs, and how well they order poses of held-out motions.
 
     Attributes
     ----------
     weights : dict
-        Pair of roles to weight, the largest first.
+        Map from pair of roles to weight, largest first.
     tagged : int
         Number of tagged pairs of poses.
     method : str
     auc, equal_auc : float or None
-        AUC of weights learned without the motions of the pairs tested, and of equal weights on the
-        same pairs; None if too few motions are tagged to leave some out.
+        AUC of weights learned without the motions of the tested pairs, and of equal weights on the
+        same pairs; None if too few motions are tagged to hold some out.
     """
 
     weights: dict[Pair, float]
@@ -91,7 +92,7 @@ class LearnedWeights:
 def learned_weights(
     tagged: TaggedPoses, *, method: Method = "nnls", top: int | None = None
 ) -> LearnedWeights:
-    """Weights from tagged pairs of poses, with their held-out AUC; see `learn_weights`."""
+    """Learn weights from tagged pairs of poses, with their held-out AUC; see `learn_weights`."""
     weights = learn_weights(tagged.poses, tagged.similar, method=method, top=top)
     auc, equal = held_out_auc(tagged, method=method, top=top)
     return LearnedWeights(weights, len(tagged), method, auc, equal)
@@ -105,31 +106,31 @@ def learn_weights(
     pairs: Iterable[Pair] | None = None,
     top: int | None = None,
 ) -> dict[Pair, float]:
-    """Weights of joint pairs that separate similar poses from dissimilar ones.
+    """Learn weights of joint pairs that separate similar poses from dissimilar ones.
 
     Parameters
     ----------
     poses : sequence of pairs of Motion, length n
-        Two poses each: the first frame of every motion.
-    similar : array_like of bool, shape (n,)
+        Two poses each, given as the first frame of each motion.
+        similar : array_like of bool, shape (n,)
         The tag of each pair.
     method : {"nnls", "tang"}
-        See the module.
+        See the module documentation.
     pairs : iterable of pairs of roles, optional
-        Default: all pairs that all skeletons have, one of each two mirror images.
+        Default: all pairs that all skeletons have, with one of each two mirror images.
     top : int, optional
-        Keep at most this many: with ``nnls`` those whose weighted distances vary most, with
-        ``tang`` those of the largest weights.
+        Maximum number of pairs to keep: with ``nnls`` those whose weighted distances vary the
+        most, with ``tang`` those with the largest weights.
 
     Returns
     -------
     weights : dict
-        Positive, the largest first. Use: ``JointRelativeDistance("mine", weights)``.
+        Positive, largest first. To use them: ``JointRelativeDistance("mine", weights)``.
 
     Raises
     ------
     InvalidInput
-        If there are no pairs, or all of them have the same tag, or no weight is positive.
+        If there are no pairs, all of them have the same tag, or no weight is positive.
 
     Examples
     --------
@@ -152,18 +153,21 @@ def learn_weights(
     order = np.argsort(-weights, kind="stable")
     found = {chosen[k]: float(weights[k]) for k in order.tolist() if weights[k] > 0.0}
     if not found:
-        raise InvalidInput("no weight is positive: similar poses are not nearer than others")
+        raise InvalidInput(
+            "no weight is positive: similar poses are not closer to each other than others"
+        )
     return found
 
 
 def held_out_auc(
     tagged: TaggedPoses, *, method: Method = "nnls", top: int | None = None, folds: int = FOLDS
 ) -> tuple[float | None, float | None]:
-    """AUC of learned and of equal weights on pairs of poses whose motions were not learned from.
+    """AUC of learned and of equal weights on pairs of poses from held-out motions.
 
     Motions are divided into `folds` parts. For each part, weights are learned from the pairs
-    without its motions, and tested on the pairs with them; the AUC is the mean over the parts,
-    weighted by pairs tested. Parts that leave only one tag on either side are passed over.
+    without its motions and tested on the pairs with them. The AUC is the mean over the parts,
+    weighted by the number of tested pairs. Parts that leave only one tag on either side are
+    skipped.
 
     Returns
     -------
@@ -193,7 +197,7 @@ def held_out_auc(
 
 
 def area_under_curve(distances: ArrayLike, similar: ArrayLike) -> float:
-    """Share of pairs of one similar and one dissimilar item in which the similar one is nearer.
+    """Fraction of comparisons between items in which the similar one is closer.
 
     Examples
     --------
@@ -214,12 +218,12 @@ def _solved(
     """Weights of all columns of `rows`; zero for columns with missing values."""
     there = np.flatnonzero(np.all(np.isfinite(rows), axis=0))
     if not len(there):
-        raise InvalidInput("no pair of joints is there in all poses")
+        raise InvalidInput("no pair of joints exists in all poses")
     solve = _nnls if method == "nnls" else _pseudo_inverse
     out = np.zeros(rows.shape[1])
     out[there] = solve(rows[:, there], tags)
     if top is not None and np.sum(out > 0.0) > top:
-        if method == "nnls":  # those that tell poses apart, not bones with millimeters of change
+        if method == "nnls":  # pairs that distinguish poses, not bones that change by millimeters
             kept = np.argsort(-out * np.nan_to_num(rows.std(axis=0)), kind="stable")[:top]
             again = solve(rows[:, kept], tags)
         else:
@@ -233,7 +237,8 @@ def _solved(
 def _nnls(rows: NDArray[np.float64], tags: NDArray[np.bool_]) -> NDArray[np.float64]:
     from scipy.optimize import nnls
 
-    # An intercept of either sign is the difference of two columns of ones; centering is the same.
+    # An intercept of either sign is the difference of two columns of ones; centering is
+    # equivalent.
     wanted = np.where(tags, 0.0, 1.0)
     centered = rows - rows.mean(axis=0)
     return nnls(centered, wanted - wanted.mean())[0]
@@ -271,19 +276,20 @@ def pair_features(
 
 
 class Motions(Protocol):
-    """Motions by name: a library, or a dictionary."""
+    """Motions by name: a library or a dictionary."""
 
     def __getitem__(self, name: str, /) -> Motion:
-        """The motion of that name."""
+        """Return the motion with that name."""
 
 
 def read_tags(file: str | Path, motions: Motions) -> TaggedPoses:
-    """Pairs of poses and their tags from a CSV file.
+    """Read pairs of poses and their tags from a CSV file.
 
     Parameters
     ----------
     file : str or Path
-        Rows ``NAME:FRAME, NAME:FRAME, 1`` (similar) or ``0`` (not); a header line may come first.
+        Rows ``NAME:FRAME, NAME:FRAME, 1`` (similar) or ``0`` (not similar), with an optional
+        header line.
     motions : Library or mapping
         Motions by name.
     """
@@ -317,14 +323,14 @@ def _tagged_pose(motions: Motions, text: str, file: str | Path, line: int) -> tu
 
 
 def save_weights(weights: Mapping[Pair, float], path: str | Path) -> None:
-    """Write weights as JSON, a list of joint, joint, weight."""
+    """Write weights as JSON, a list of [joint, joint, weight]."""
     rows = [[*pair, float(weight)] for pair, weight in weights.items()]
     with atomic_write(path) as scratch:
         scratch.write_text(json.dumps(rows, indent=1) + "\n", encoding="utf-8")
 
 
 def load_weights(path: str | Path, *, name: str = "jrd") -> JointRelativeDistance:
-    """The frame distance with the weights of a file that `save_weights` wrote."""
+    """Return the frame distance with the weights of a file written by `save_weights`."""
     try:
         rows = parse_json(read_regular_text(path))
         weights = {(str(a), str(b)): float(weight) for a, b, weight in rows}

@@ -2,12 +2,13 @@
 
 The point-cloud distance of two windows is a closed form of inner products (see
 `motionloom.features.point_cloud`), and the inner product of two windows is a sum, along a
-diagonal, of inner products of single frames. So a block of the matrix is three matrix
-products over the joints of single frames, a weighted sum along the diagonals, and one square
-root per cell. Products of whole windows would cost more by the number of poses in a window.
+diagonal, of inner products of single frames. A block of the matrix therefore takes three matrix
+products over the joints of single frames, a weighted sum along the diagonals, and one square root
+per cell. Products of whole windows would cost more, by a factor of the number of poses in a
+window.
 
-Single precision is not enough: squared norms are subtracted, and rounding noise in flat
-regions appears as false minima.
+Single precision is not enough: squared norms are subtracted, and rounding noise in flat regions
+would appear as false minima.
 
 >>> import motionloom as ml
 >>> walk, kick = ml.demo.clip("walk"), ml.demo.clip("kick_front_high_right")
@@ -36,8 +37,8 @@ from motionloom.motion import Motion
 from motionloom.ragged import offsets_of, row_of
 
 TILE = 512  # columns computed at a time
-_STRIP = 128  # rows computed at a time: three products of them fit the cache
-_WHOLE = 1e-6  # frames: a time nearer to a frame than this is on it
+_STRIP = 128  # rows computed at a time: their three products fit into the cache
+_WHOLE = 1e-6  # frames: a time closer than this to a frame is on the frame
 
 
 @dataclass(frozen=True, eq=False)
@@ -52,8 +53,8 @@ class PreparedFrames:
     rows : ndarray, shape (T, D) or None
         Rows from `FrameDistance.prepare`; None for point clouds, which need no windows.
     points : ndarray, shape (T + 2 * margin, 3 * P)
-        For point clouds: x, z and height of the points of single frames, the first and the
-        last frame repeated at the ends.
+        For point clouds: x, z and height of the points of single frames, with the first and last
+        frame repeated at the ends.
     centers : ndarray of complex, shape (T,)
         Center of the cloud of each window on the floor.
     norms : ndarray, shape (T,)
@@ -75,11 +76,11 @@ class PreparedFrames:
 
     @property
     def margin(self) -> int:
-        """Frames repeated at either end."""
+        """Number of frames repeated at each end."""
         return (len(self.points) - self.count) // 2
 
     def part(self, first: int, last: int) -> PreparedFrames:
-        """Frames `first` to `last`; their windows include the frames around them."""
+        """Return frames `first` to `last`; their windows include the frames around them."""
         return replace(
             self,
             count=last - first,
@@ -93,7 +94,7 @@ class PreparedFrames:
 
 
 def prepared_frames(motion: Motion, distance: str | FrameDistance = "pc11") -> PreparedFrames:
-    """The frames of a motion, prepared for distance matrices.
+    """Prepare the frames of a motion for distance matrices.
 
     Parameters
     ----------
@@ -112,16 +113,16 @@ def prepared_frames(motion: Motion, distance: str | FrameDistance = "pc11") -> P
 
 
 class DistanceMatrix:
-    """Distances between the frames of one motion (rows) and of several (columns).
+    """Distances between the frames of one motion (rows) and several motions (columns).
 
     Parameters
     ----------
     a : PreparedFrames
         M frames.
     b : sequence of PreparedFrames
-        K motions with N frames in all, of the same distance and rate.
+        K motions with N frames in total, prepared with the same distance and at the same rate.
     tile : int
-        Columns computed at a time, and rows at most.
+        Number of columns computed at a time, and maximum number of rows.
 
     Attributes
     ----------
@@ -135,7 +136,7 @@ class DistanceMatrix:
         for other in b:
             if other.distance.name != a.distance.name or other.step != a.step:
                 raise InvalidInput(
-                    "the motions of a matrix must be prepared by one distance, at one rate; got "
+                    "the motions of a matrix must be prepared with one distance at one rate; got "
                     f"{a.distance.name} and {other.distance.name}, steps of {a.step} and "
                     f"{other.step} frames"
                 )
@@ -155,14 +156,14 @@ class DistanceMatrix:
         *,
         out: NDArray[np.float64] | None = None,
     ) -> NDArray[np.float64]:
-        """Part of the matrix.
+        """Compute a part of the matrix.
 
         Parameters
         ----------
         rows, columns : slice
-            Half-open ranges; all of them by default.
+            Half-open ranges. Default: everything.
         out : ndarray, shape (len(rows), len(columns)), optional
-            Array to write to: reusing memory is faster.
+            Array to write to; reusing memory is faster.
 
         Returns
         -------
@@ -175,7 +176,7 @@ class DistanceMatrix:
             out = np.empty(shape)
         elif out.shape != shape or out.dtype != np.float64:
             raise InvalidInput(
-                f"out must hold float64 of shape {shape}; got {out.dtype} of {out.shape}"
+                f"out must be float64 with shape {shape}; got {out.dtype} of {out.shape}"
             )
         if 0 in shape:
             return out
@@ -190,33 +191,33 @@ class DistanceMatrix:
         return out
 
     def sampled_starts(self, stride: int) -> NDArray[np.int64]:
-        """Where the columns of each motion begin if every `stride`-th frame is used, (K + 1,)."""
+        """Return the first column of each motion if every `stride`-th frame is used, (K + 1,)."""
         return offsets_of(-(-np.diff(self.starts) // stride))
 
     def sampled(
         self, stride: int, *, where: NDArray[np.uint8] | None = None
     ) -> NDArray[np.float64]:
-        """The matrix at a reduced rate, or some cells of it.
+        """Compute the matrix at a reduced rate, or some of its cells.
 
         Parameters
         ----------
         stride : int
-            Every so many frames of each motion are used, from its first one.
+            Frame step: every `stride`-th frame of each motion is used, starting with the first.
         where : ndarray of uint8, optional
-            Of the shape of the result; cells that are 0 may be left undefined. Point clouds
-            cost accordingly less, other distances are computed in all cells.
+            Mask with the shape of the result; cells that are 0 may stay undefined. This saves time
+            for point clouds; other distances are computed in all cells.
 
         Returns
         -------
         values : ndarray
-            One row per frame used of the rows' motion; motion k has columns
+            One row per used frame of the rows' motion; motion k has columns
             ``sampled_starts(stride)[k]`` to ``[k + 1]``.
         """
         starts = self.sampled_starts(stride)
         shape = (-(-len(self._a) // stride), int(starts[-1]))
         if where is not None and (where.shape != shape or where.dtype != np.uint8):
             raise InvalidInput(
-                f"where must hold uint8 of shape {shape}; got {where.dtype} of {where.shape}"
+                f"where must be uint8 with shape {shape}; got {where.dtype} of {where.shape}"
             )
         a = self._a
         if a.rows is not None:
@@ -242,7 +243,7 @@ class DistanceMatrix:
         return out
 
     def _fill(self, out: NDArray[np.float64], b: PreparedFrames, top: int, left: int) -> None:
-        """Distances from row `top` and column `left` of the matrix with one motion."""
+        """Compute distances from row `top` and column `left` of the matrix with one motion."""
         a = self._a
         if a.rows is None:
             _fill_clouds(out, a, b, top, left, self._tile)
@@ -260,7 +261,7 @@ def _clouds(frames: PreparedFrames) -> Clouds:
 def _chosen_cells(
     a: PreparedFrames, others: Sequence[PreparedFrames], where: NDArray[np.uint8]
 ) -> NDArray[np.float64]:
-    """Distances of windows with poses between frames, cell by cell; only those marked."""
+    """Distances of windows with poses between frames, computed only in marked cells."""
     out, column = np.empty(where.shape), 0
     rows = np.ascontiguousarray(a.rows)
     norms = np.einsum("td,td->t", rows, rows)
@@ -276,7 +277,7 @@ def _cloud_frames(motion: Motion, distance: PointCloud, step: int) -> PreparedFr
     places = distance.places(motion)
     count, half = len(places), distance.samples // 2
     if count:
-        # Far from the origin squares would lose digits; one origin for all tiles.
+        # Far from the origin, squares would lose digits; all tiles use one origin.
         places = places - np.nanmean(places.reshape(-1, 3), axis=0) * [1.0, 0.0, 1.0]
     margin = half * step
     around = np.clip(np.arange(-margin, count + margin), 0, max(count - 1, 0))
@@ -293,7 +294,7 @@ def _cloud_frames(motion: Motion, distance: PointCloud, step: int) -> PreparedFr
 
 
 def _fill_clouds(out, a: PreparedFrames, b: PreparedFrames, top: int, left: int, tile: int) -> None:
-    """Distances of windows from products of single frames, a strip of rows at a time.
+    """Compute distances of windows from products of single frames, a strip of rows at a time.
 
     The products of these rows, and of the margins of the windows, stay in the processor's cache
     until they are summed.
@@ -306,7 +307,7 @@ def _fill_clouds(out, a: PreparedFrames, b: PreparedFrames, top: int, left: int,
     weights = a.distance.weights  # type: ignore[attr-defined]
     strip = min(_STRIP, tile, n_rows)
     products = np.empty((3, reach + strip, n_columns + reach))
-    done = 0  # rows whose products the last strip has computed
+    done = 0  # rows whose products the last strip already computed
     for i in range(0, n_rows, strip):
         count = min(strip, n_rows - i)
         points = a.points[top + i + done : top + i + count + reach]
@@ -328,8 +329,8 @@ def _fill_clouds(out, a: PreparedFrames, b: PreparedFrames, top: int, left: int,
 def _window_sums(out, products, centers_a, centers_b, norms_a, norms_b, weights, step):
     """Distances (M, N) of windows from products (3, M + reach, N + reach) of single frames.
 
-    Row by row, so that the three sums of a row stay in the first-level cache. Products are of
-    frames, centers and norms of windows: see the module for the closed form.
+    It works row by row, which keeps the three sums of a row in the first-level cache. Products are
+    of frames, centers and norms of windows; see the module for the closed form.
     """
     n_rows, n_columns = out.shape
     re, im, up = np.empty(n_columns), np.empty(n_columns), np.empty(n_columns)
@@ -347,13 +348,13 @@ def _window_sums(out, products, centers_a, centers_b, norms_a, norms_b, weights,
         for j in range(n_columns):
             overlap = np.sqrt(re[j] * re[j] + im[j] * im[j]) + up[j]
             squared = norm + norms_b[j] - 2.0 * overlap
-            # Rounding can dip below zero; the sum of both is 2 * squared, 0 or NaN.
+            # Rounding can fall below zero; the sum of both is 2 * squared, 0 or NaN.
             line[j] = np.sqrt(0.5 * (squared + np.abs(squared)))
 
 
 @kernel(error_model="numpy")
 def _add_diagonals(sums, plane, row, weights, step):
-    """Add to each sum the poses of the window: cells along a diagonal of `plane`."""
+    """Add the poses of the window, cells along a diagonal of `plane`, to each sum."""
     n, taps = len(sums), len(weights)
     k = 0
     while k + 4 <= taps:  # four at a time: fewer loads and stores of the sums
@@ -374,7 +375,7 @@ def _add_diagonals(sums, plane, row, weights, step):
 
 @kernel(error_model="numpy", fastmath={"contract", "reassoc", "nsz"})
 def _fill_cells(out, where, column, rows, norms, columns, squares):
-    """Cells from rows of `centered_clouds`; sums are in any order, for vector instructions."""
+    """Compute cells from rows of `centered_clouds`; sums may be reordered for vectorization."""
     third = rows.shape[1] // 3
     for i in range(out.shape[0]):
         x, z, y = rows[i, :third], rows[i, third : 2 * third], rows[i, 2 * third :]

@@ -1,10 +1,10 @@
 """Point-cloud distance of Kovar, Gleicher and Pighin (2002).
 
-Two short windows of motion are compared as clouds of points, after the rotation about the
-vertical and the translation along the floor that minimize their distance. Write a floor position as
-the complex number ``x + iz``. Turning a cloud is then a multiplication by ``exp(i * angle)``,
-and the best turn is the phase of one complex inner product; its modulus is all the distance
-needs. A distance matrix is three matrix products.
+Two short windows of motion are compared as clouds of points, after the rotation about the vertical
+and the translation along the floor that minimize their distance. Write a floor position as the
+complex number ``x + iz``. Rotating a cloud is then a multiplication by ``exp(i * angle)``, and the
+best rotation is the phase of one complex inner product. The distance only needs its modulus. A
+distance matrix takes three matrix products.
 """
 
 from __future__ import annotations
@@ -19,24 +19,24 @@ from motionloom.features.body_frame import leg_scale
 from motionloom.features.feature_sets import BODY_ROLES, window_samples
 from motionloom.motion import Motion
 
-STEP_SECONDS = 1.0 / 30.0  # between the poses of a window: frames in the paper's data
+STEP_SECONDS = 1.0 / 30.0  # seconds between the poses of a window: one frame in the paper's data
 
 
 @dataclass(frozen=True)
 class PointCloud:
-    """Distance of windows of poses after planar alignment, in meters.
+    """Distance between windows of poses after planar alignment, in meters.
 
     Parameters
     ----------
     name : str
     samples : int
-        Poses in the window, an odd number; the frame is the middle one.
+        Number of poses in the window, which must be odd; the frame is the middle one.
     step_seconds : float
-        Time between them: windows have the same duration at all frame rates.
+        Time between poses: windows have the same duration at all frame rates.
     roles : tuple of str, length P
         Joints of the cloud.
     scale_free : bool
-        Scale performers of all sizes to one.
+        Scale performers of all sizes to one size.
 
     Notes
     -----
@@ -75,7 +75,7 @@ class PointCloud:
         return taper / taper.sum()
 
     def prepare(self, motion: Motion) -> NDArray[np.float64]:
-        """Clouds of all frames, weighted and centered, shape (T, 3 * samples * P)."""
+        """Return the weighted and centered clouds of all frames, shape (T, 3 * samples * P)."""
         places = self.places(motion)
         half = self.samples // 2
         times = np.arange(-half, half + 1) * self.step_seconds
@@ -85,14 +85,14 @@ class PointCloud:
         return centered_clouds(clouds, weights)
 
     def places(self, motion: Motion) -> NDArray[np.float64]:
-        """Positions of the cloud's joints at each frame, shape (T, P, 3)."""
+        """Return the positions of the cloud's joints at each frame, shape (T, P, 3)."""
         places = motion.role_positions(self.roles).astype(np.float64)
         if self.scale_free:
             places *= leg_scale(motion.skeleton)
         return places
 
     def matrix(self, a: ArrayLike, b: ArrayLike) -> NDArray[np.float64]:
-        """Distances in meters (M, N) between the clouds of two motions."""
+        """Return the distances in meters (M, N) between the clouds of two motions."""
         return _matrix(np.asarray(a, dtype=np.float64), np.asarray(b, dtype=np.float64))
 
 
@@ -108,19 +108,19 @@ def point_cloud_distances(
     b : array_like, shape (N, P, 3)
         N clouds of the same P points.
     weights : array_like, shape (P,), optional
-        Non-negative weight of each point. Default: ``1 / P`` each, so that the distance is
-        a root mean square in meters.
+        Non-negative weight of each point. Default: ``1 / P`` each, which makes the distance a root
+        mean square in meters.
 
     Returns
     -------
     distances : ndarray, shape (M, N)
-        The weighted root of the squared point-to-point distances left once ``b[j]`` is
+        The square root of the weighted sum of squared point-to-point distances after ``b[j]`` is
         rotated about the vertical and moved along the floor to fit ``a[i]``.
 
     Notes
     -----
-    Squared norms are subtracted, so a value below about ``1e-7`` times the size of the
-    clouds is rounding. A cloud with a missing (NaN) point is at distance NaN from all.
+    Squared norms are subtracted: a value below about ``1e-7`` times the size of the clouds is a
+    rounding error. A cloud with a missing (NaN) point has distance NaN to all clouds.
 
     Examples
     --------
@@ -135,7 +135,7 @@ def point_cloud_distances(
     points = clouds_a.shape[1]
     if points != clouds_b.shape[1]:
         raise InvalidInput(
-            f"a and b must hold the same points; got {points} and {clouds_b.shape[1]}"
+            f"a and b must have the same number of points; got {points} and {clouds_b.shape[1]}"
         )
     checked = _weights(weights, points)
     return _matrix(centered_clouds(clouds_a, checked), centered_clouds(clouds_b, checked))
@@ -144,9 +144,9 @@ def point_cloud_distances(
 def centered_clouds(
     clouds: NDArray[np.float64], weights: NDArray[np.float64]
 ) -> NDArray[np.float64]:
-    """Clouds (M, P, 3) over the origin, times the root of the weights (P,), as rows (M, 3 P).
+    """Center clouds (M, P, 3), times the square root of the weights (P,), as rows (M, 3 P).
 
-    First all x, then all z, then all heights.
+    A row contains all x, then all z, then all heights.
     """
     center = np.einsum("mpc,p->mc", clouds, weights) / weights.sum()
     center[:, 1] = 0.0
@@ -166,7 +166,7 @@ def _matrix(a: NDArray[np.float64], b: NDArray[np.float64]) -> NDArray[np.float6
     squared *= -2.0
     squared += np.einsum("ij,ij->i", a, a)[:, None]
     squared += np.einsum("ij,ij->i", b, b)
-    return np.sqrt(np.maximum(squared, 0.0, out=squared))  # rounding can dip below zero
+    return np.sqrt(np.maximum(squared, 0.0, out=squared))  # rounding can fall below zero
 
 
 def _clouds(name: str, value: ArrayLike) -> NDArray[np.float64]:

@@ -1,11 +1,12 @@
 """Principal components of poses, fitted on a library.
 
 Poses of 17 joints have 51 coordinates, but joints move together: a few principal directions
-hold most of the variance. The first `n` coordinates along them are a feature set. Distances
-between them are never larger than between the whole poses, and approach them as `n` grows.
+explain most of the variance. The first `n` coordinates along them form a feature set. Their
+distances are never larger than the distances between the whole poses, and approach them as `n`
+grows.
 
-Fitting needs only sums over all frames (of coordinates and of their products), so it runs
-motion by motion and in parallel, with the same result.
+Fitting only needs sums over all frames (of coordinates and of their products). It can run motion
+by motion and in parallel with the same result.
 """
 
 from __future__ import annotations
@@ -45,17 +46,17 @@ class Basis:
     variances: NDArray[Any]
 
     def project(self, rows: ArrayLike, components: int) -> NDArray[np.float64]:
-        """The first `components` coordinates of poses (T, D), shape (T, components)."""
+        """Return the first `components` coordinates of poses (T, D), shape (T, components)."""
         rows = np.asarray(rows, dtype=np.float64)
         if rows.ndim != 2 or rows.shape[1] != len(self.mean):
             raise InvalidInput(
-                f"rows must have shape (frames, {len(self.mean)}), as those that the basis "
-                f"was fitted on; got {rows.shape}"
+                f"rows must have shape (frames, {len(self.mean)}), like the poses to which the "
+                f"basis was fitted; got {rows.shape}"
             )
         return (rows - self.mean) @ self.directions[:components].T
 
     def explained(self, components: int) -> float:
-        """Share of the variance, 0 to 1, that the first `components` directions hold."""
+        """Return the fraction of the variance that the first `components` directions explain."""
         total = float(self.variances.sum())
         return float(self.variances[:components].sum()) / total if total > 0.0 else 1.0
 
@@ -70,7 +71,7 @@ class Basis:
 
 @dataclass(frozen=True, eq=False)
 class Moments:
-    """Count, sum, and sum of products over vectors (T, D); those with NaN are left out."""
+    """Count, sum, and sum of products over vectors (T, D); vectors with NaN are skipped."""
 
     count: int
     total: NDArray[Any]
@@ -78,7 +79,7 @@ class Moments:
 
     @classmethod
     def of(cls, rows: NDArray[np.float64]) -> Moments:
-        """The moments of the vectors of one motion."""
+        """Return the moments of the vectors of one motion."""
         rows = rows[np.isfinite(rows).all(axis=1)]
         return cls(len(rows), rows.sum(axis=0), rows.T @ rows)
 
@@ -89,7 +90,7 @@ class Moments:
 
 
 def fit_basis(moments: Moments) -> Basis:
-    """Principal components from moments.
+    """Compute principal components from moments.
 
     Raises
     ------
@@ -104,15 +105,13 @@ def fit_basis(moments: Moments) -> Basis:
     (array([1. , 0.5]), array([1., 0.]), 0.8)
     """
     if moments.count < 2:
-        raise InvalidInput(
-            f"principal components need at least 2 frames to be fitted on; got {moments.count}"
-        )
+        raise InvalidInput(f"principal components need at least 2 frames; got {moments.count}")
     mean = moments.total / moments.count
     covariance = moments.products / moments.count - np.outer(mean, mean)
     variances, directions = np.linalg.eigh(covariance)
     order = np.argsort(-variances, kind="stable")
     directions = directions.T[order]
-    # Of the two signs, the one that makes the largest entry positive: reproducible.
+    # The sign is chosen to make the largest entry positive, which makes the result reproducible.
     largest = np.argmax(np.abs(directions).round(9), axis=1)
     directions *= np.sign(np.take_along_axis(directions, largest[:, None], axis=1))
     return Basis(mean, directions + 0.0, np.maximum(variances[order], 0.0))

@@ -1,4 +1,4 @@
-"""Helpers shared by the formats: conversion to our conventions, frame rates, repairs."""
+"""Functions shared by the formats: conversion to motionloom's conventions, frame rates, repairs."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from motionloom.motion.segment import positive_rate
 
 
 def with_user_roles(skeleton: Skeleton, roles: str | Path | Mapping[str, str] | None) -> Skeleton:
-    """The skeleton with roles from a mapping or a mapping file; unchanged for None."""
+    """Return the skeleton with roles from a mapping or a mapping file; unchanged for None."""
     if roles is None:
         return skeleton
     from motionloom.motion.roles.assignment import load_role_map
@@ -28,17 +28,17 @@ def with_user_roles(skeleton: Skeleton, roles: str | Path | Mapping[str, str] | 
 
 
 def to_y_up(motion: Motion, up: str) -> Motion:
-    """A motion from a file whose up axis is `up`, rotated to +Y up, including the rest pose."""
+    """Rotate a motion from a file with up axis `up` to +Y up, including the rest pose."""
     return motion if up == "y" else _turned(motion, rotation_to_y_up(up))
 
 
 def from_y_up(motion: Motion, up: str) -> Motion:
-    """A motion for a file whose up axis is `up`: the inverse of `to_y_up`."""
+    """Rotate a motion for a file with up axis `up`: the inverse of `to_y_up`."""
     return motion if up == "y" else _turned(motion, rot.inverse(rotation_to_y_up(up)))
 
 
 def _turned(motion: Motion, turn: NDArray[np.float64]) -> Motion:
-    """Rotate every offset and conjugate every rotation, so that the rest pose stands, too."""
+    """Rotate every offset and conjugate every rotation, so that the rest pose also stands."""
 
     def conjugate(q):
         return rot.multiply(rot.multiply(turn, q), rot.inverse(turn))
@@ -59,7 +59,7 @@ def _turned(motion: Motion, turn: NDArray[np.float64]) -> Motion:
 
 
 def scaled_to_meters(motion: Motion, meters: float) -> Motion:
-    """The motion with all lengths multiplied by `meters` per unit."""
+    """Return the motion with all lengths multiplied by `meters` per unit."""
     moved = motion.translations
     return replace(
         motion,
@@ -71,7 +71,7 @@ def scaled_to_meters(motion: Motion, meters: float) -> Motion:
 
 @lru_cache(maxsize=64)
 def _scaled(skeleton: Skeleton, meters: float) -> Skeleton:
-    """Cached, so that the motions of one performer share a skeleton and its roles."""
+    """Cached scaling, so that the motions of one performer share a skeleton and its roles."""
     return skeleton.scaled(meters)
 
 
@@ -94,9 +94,9 @@ def refuse_folder(path: Path, kind: str) -> None:
 
 
 def file_bytes(path: Path, kind: str) -> bytes:
-    """All bytes of a file; `kind` is for the message about a folder."""
+    """Read all bytes of a file; `kind` appears in the message about a folder."""
     refuse_folder(path, kind)
-    return read_regular(path, largest=1 << 40)  # as large as takes are
+    return read_regular(path, largest=1 << 40)  # limit on the size of takes
 
 
 def labeled_points(
@@ -121,7 +121,7 @@ def labeled_points(
 
 
 def characters(motion: Motion | Scene | Sequence[Motion]) -> list[tuple[str, Motion]]:
-    """Name and motion of each character."""
+    """Return name and motion of each character."""
     if isinstance(motion, Scene):
         return list(zip(motion.names, motion.motions, strict=True))
     motions = [motion] if isinstance(motion, Motion) else motion
@@ -129,7 +129,7 @@ def characters(motion: Motion | Scene | Sequence[Motion]) -> list[tuple[str, Mot
 
 
 def unique_names(names: Iterable[str], taken: Iterable[str] = ()) -> list[str]:
-    """`names` in order, with a number appended to duplicates and to names in `taken`.
+    """Return `names` in order, with a number appended to duplicates and to names in `taken`.
 
     Examples
     --------
@@ -155,11 +155,13 @@ _NOMINAL = (
     100.0, 119.88, 120.0, 144.0, 150.0, 180.0, 200.0, 239.76, 240.0, 250.0, 300.0, 360.0,
     480.0, 500.0, 1000.0,
 )  # fmt: skip
-_TOLERANCE = 3e-4  # .0083333 is 4e-6 off 1/120, 0.0083 is 4e-3 off; 59.94 is 1e-3 from 60
+_TOLERANCE = (
+    3e-4  # .0083333 differs from 1/120 by 4e-6 and 0.0083 by 4e-3; 59.94 differs from 60 by 1e-3
+)
 
 
 def nominal_rate(fps: float) -> float:
-    """The nominal frame rate nearest to `fps` if it is close enough, else `fps` itself.
+    """The nominal frame rate nearest to `fps` if it is close enough, otherwise `fps` itself.
 
     Examples
     --------
@@ -171,14 +173,14 @@ def nominal_rate(fps: float) -> float:
 
 
 def started(path: str | Path, *, up: str | None, fps: float | None, strict: bool) -> Repairs:
-    """Empty repairs of a file to read, after checking the options that all readers share."""
+    """Check the options that all readers share, and return empty repairs for a file."""
     check_up(up)
     check_fps(fps)
     return Repairs(path, strict=strict)
 
 
 class Repairs:
-    """Repairs made by a reader, as sentences; in strict mode the first one raises instead."""
+    """Repairs made by a reader, as sentences; in strict mode the first one raises an error."""
 
     def __init__(self, path: str | Path, *, strict: bool = False) -> None:
         self.path = Path(path)
@@ -193,7 +195,7 @@ class Repairs:
         self._found[sentence] = (first, count + 1)
 
     def sentences(self) -> tuple[str, ...]:
-        """All repairs in order, with the first line and the number of occurrences."""
+        """Return all repairs in order, with the first line and the number of occurrences."""
         out = []
         for sentence, (line, count) in self._found.items():
             place = f"line {line}: " if line is not None else ""
@@ -204,7 +206,7 @@ class Repairs:
     def origin(
         self, format: str, unit: Unit, *, up: str, frame_time: float, warnings: Sequence[str]
     ) -> Origin:
-        """The origin of a motion read from this file, with the repairs made so far."""
+        """Return the origin of a motion read from this file, with the repairs made so far."""
         return Origin(
             path=str(self.path),
             format=format,

@@ -1,7 +1,7 @@
-"""Inference of what a file does not state: unit, up axis, facing direction, T-pose frame.
+"""Inference of facts that a file does not state: unit, up axis, facing direction, T-pose frame.
 
-BVH has no unit. A person stands 1.4 to 2.1 m tall, and the units in use are far enough
-apart that at most one of them gives a skeleton that height.
+BVH has no unit. A person is 1.4 to 2.1 m tall, and the common units differ so much that at most
+one of them gives a skeleton that height.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ _TYPICAL = 1.72
 
 @dataclass(frozen=True)
 class Unit:
-    """Meters per unit, the evidence for it, and a warning if it is weak."""
+    """Meters per unit, the evidence for it, and a warning if the evidence is weak."""
 
     meters: float
     reason: str
@@ -67,7 +67,7 @@ def unit_from(value: str | float) -> float:
 
 @lru_cache(maxsize=64)  # many motions share one skeleton
 def infer_unit(skeleton: Skeleton) -> Unit:
-    """Unit that gives a skeleton with offsets in file units the height of a person.
+    """Find the unit that gives a skeleton with offsets in file units the height of a person.
 
     Examples
     --------
@@ -79,22 +79,20 @@ def infer_unit(skeleton: Skeleton) -> Unit:
     if height is not None and height > 0.0:
         for name, meters in UNITS.items():
             if _PERSON[0] <= height * meters <= _PERSON[1]:
-                return Unit(
-                    meters, f"{name}: the skeleton then stands {height * meters:.2f} m tall"
-                )
+                return Unit(meters, f"{name}: the skeleton is then {height * meters:.2f} m tall")
         name = _nearest(height)
         meters = UNITS[name]
         return Unit(
             meters,
-            f"{name}: nearest to a person, {height * meters:.2f} m tall",
-            f"no usual unit makes this skeleton 1.4 to 2.1 m tall; taken as {name} "
-            f"({height * meters:.2f} m). Give unit to change it",
+            f"{name}: closest to a person, {height * meters:.2f} m tall",
+            f"no common unit makes this skeleton 1.4 to 2.1 m tall; assuming {name} "
+            f"({height * meters:.2f} m). Set unit to change it",
         )
     return _by_extent(skeleton)
 
 
 def _nearest(height: float) -> str:
-    """A child in m, cm or mm is likelier than a giant in inches; else nearest to a person."""
+    """Choose the unit closest to a person; a child in m is likelier than a giant in inches."""
     for name in ("m", "cm", "mm"):
         if _CHILD <= height * UNITS[name] < _PERSON[0]:
             return name
@@ -102,7 +100,7 @@ def _nearest(height: float) -> str:
 
 
 def _by_extent(skeleton: Skeleton) -> Unit:
-    """Not a person: meters, centimeters or millimeters by order of magnitude."""
+    """Choose meters, centimeters or millimeters by order of magnitude, for other creatures."""
     reach = np.zeros((len(skeleton), 3))
     for joint in range(1, len(skeleton)):
         reach[joint] = reach[skeleton.parents[joint]] + skeleton.offsets[joint]
@@ -113,8 +111,8 @@ def _by_extent(skeleton: Skeleton) -> Unit:
     return Unit(
         UNITS[name],
         f"{name}: guessed from the skeleton's extent, {extent * UNITS[name]:.2f} m",
-        f"not a skeleton of a person: unit guessed as {name} from its extent. "
-        "Give unit to change it",
+        f"this is not the skeleton of a person; the unit {name} was guessed from its extent. Set "
+        f"unit to change it",
     )
 
 
@@ -126,9 +124,9 @@ UP_AXES = {
     "-z": np.array([0.0, 0.0, -1.0]),
     "-x": np.array([-1.0, 0.0, 0.0]),
 }
-_LOOKS = 50  # evenly spaced frames: their median is robust and fast to compute
-# In body lengths: nobody lies that deep in the floor, and CMU's swimmers, on their bench, not
-# that high above it.
+_LOOKS = 50  # evenly spaced frames, whose median is robust and fast to compute
+# In body lengths: nobody lies deeper in the floor, and CMU's swimmers on their bench do not lie
+# higher above it.
 _SUNK, _FLOATING = -0.13, 0.3
 _UPRIGHT = 0.8  # cosine: the body is within 37 degrees of an axis
 
@@ -144,12 +142,12 @@ _LIMBS = tuple(
 def infer_up(motion: Motion) -> tuple[str, str]:
     """Up axis of the file ("y", "z", ...) and a warning if the evidence is contradictory.
 
-    A figure stands upright in its rest pose, and most of the time in motion. Another axis than
-    y is inferred if both agree on it, or if the rest pose is not upright along y either (LAFAN1
-    and Bandai-Namco rest along x) and the lowest points of the motion fit a floor along that
-    axis. If the motion alone points along another axis, it may be a swimmer: the warning is given
-    if the figure would stand on the floor of that axis, which a swimmer does not, or lies where
-    no floor can be.
+    A figure stands upright in its rest pose and most of the time in motion. An axis other than y
+    is inferred if both agree on it. It is also inferred if the rest pose is not upright along y
+    (LAFAN1 and Bandai-Namco rest along x) and the lowest points of the motion fit a floor along
+    that axis. If only the motion points along another axis, it may be a swimmer. The warning then
+    appears if the figure would stand on the floor of that axis, unlike a swimmer, or lies where no
+    floor can be.
     """
     roles = motion.skeleton.roles
     feet = [role for role in ("left_ankle", "right_ankle") if role in roles]
@@ -165,8 +163,8 @@ def infer_up(motion: Motion) -> tuple[str, str]:
         if in_rest in ("y", None):
             return "y", ""
         return "y", (
-            f"the figure rests along {in_rest} though it moves upright along no axis: if the "
-            f"file's up axis is {in_rest}, give {in_rest} as up"
+            f"the figure rests along {in_rest}, but its motion is not upright along any axis: if "
+            f"the file's up axis is {in_rest}, set up to {in_rest}"
         )
     stands = _would_stand(some, in_motion)
     if in_motion == in_rest or (in_rest != "y" and stands):
@@ -175,13 +173,14 @@ def infer_up(motion: Motion) -> tuple[str, str]:
         return "y", ""
     resting = f"it rests along {in_rest}" if in_rest else "its rest pose does not stand"
     return "y", (
-        f"the figure lies along {in_motion} most of the time though {resting}: "
-        f"someone lying down, or a file whose up axis is {in_motion}; then give {in_motion} as up"
+        f"the figure lies along {in_motion} most of the time, although {resting}: either it is "
+        f"lying down, or the file's up axis is {in_motion}. In the second case, set up to "
+        f"{in_motion}"
     )
 
 
 def _would_stand(motion: Motion, up: str) -> bool:
-    """Whether the lowest points fit a floor along `up` better than a floor along y.
+    """Return whether the lowest points fit a floor along `up` better than a floor along y.
 
     Lengths are relative to the body, about 1.7 m for an adult.
     """
@@ -197,14 +196,15 @@ def _would_stand(motion: Motion, up: str) -> bool:
 
 
 def rotation_to_y_up(up: str) -> NDArray[np.float64]:
-    """Rotation ``wxyz`` from a file's up axis to +Y (z up: x is kept, y becomes -z)."""
+    """Rotation ``wxyz`` from a file's up axis to +Y (for z up, x stays and y becomes -z)."""
     return rot.between(UP_AXES[up], UP_AXES["y"])
 
 
 def facing(motion: Motion) -> str | None:
-    """Axis the figure faces in its rest pose, "+z" by our convention; None if unknown.
+    """Axis that the figure faces in its rest pose, "+z" by convention; None if unknown.
 
-    A rest pose that does not stand, as in LAFAN1 with every bone along X, has no direction.
+    A rest pose that does not stand upright, as in LAFAN1 with every bone along X, has no
+    direction.
     """
     roles = motion.skeleton.roles
     if not {"left_hip", "right_hip"} <= roles.keys():
@@ -220,16 +220,16 @@ def facing(motion: Motion) -> str | None:
 
 
 def is_tpose_frame(motion: Motion) -> bool:
-    """Whether frame 0 is a T-pose added in front of the capture, as in CMU's conversion.
+    """Return whether frame 0 is a T-pose added before the capture, as in CMU's conversion.
 
-    The figure must stand upright on the floor with straight horizontal arms, and the change
-    from frame 0 to frame 1 must be a jump, far larger than the changes that follow.
+    The figure must stand upright on the floor with straight horizontal arms, and the change from
+    frame 0 to frame 1 must be far larger than the changes that follow.
     """
     roles = motion.skeleton.roles
     if len(motion) < 3 or not roles.keys() >= set(_LIMBS):
         return False
     start = motion.rotations[:7].astype(np.float64)
-    # The median over joints: hands and toes may flip in single frames of a real capture.
+    # Use the median over joints: hands and toes may flip in single frames of a real capture.
     half_cosines = np.abs(np.einsum("tjc,tjc->tj", start[1:], start[:-1]))
     steps = 2.0 * np.arccos(np.minimum(_median(half_cosines), 1.0))
     drop = _arms_drop(motion.skeleton, half_cosines)
@@ -237,8 +237,8 @@ def is_tpose_frame(motion: Motion) -> bool:
         return False  # no jump: nearly every take returns here
     if not (_stands_like_a_t(motion[0]) and _stands_on_the_floor_of_the_rest(motion)):
         return False
-    # The first captured frame may be close to a T-pose, too; an added one is exact: most of
-    # its joints are not rotated at all.
+    # The first captured frame may also be close to a T-pose. An added one is exact: most of its
+    # joints are not rotated at all.
     exact = (rot.angle_between(start[:2], rot.IDENTITY) < 1e-4).mean(axis=1)
     return bool(
         drop or steps[0] > np.radians(3.0) or (exact[0] > 0.5 and exact[1] < 0.5 * exact[0])
@@ -246,20 +246,20 @@ def is_tpose_frame(motion: Motion) -> bool:
 
 
 def _median(values: NDArray) -> NDArray:
-    """Median along the last axis; that of NumPy imports masked arrays first."""
+    """Median along the last axis; NumPy's version would import masked arrays first."""
     ordered, size = np.sort(values, axis=-1), values.shape[-1]
     return 0.5 * (ordered[..., (size - 1) // 2] + ordered[..., size // 2])
 
 
 def _arms_drop(skeleton: Skeleton, half_cosines: NDArray[np.float64]) -> bool:
-    """Whether both upper arms rotate by 25 degrees after frame 0, and four times less later."""
+    """Return whether both upper arms turn by 25 degrees after frame 0, and by far less later."""
     joints = [skeleton.names.index(skeleton.roles[f"{side}_shoulder"]) for side in _SIDES]
     turns = 2.0 * np.arccos(np.minimum(half_cosines[:, joints], 1.0)).min(axis=1)
     return bool(turns[0] > max(np.radians(25.0), 4.0 * turns[1:].max()))
 
 
 def _stands_on_the_floor_of_the_rest(motion: Motion) -> bool:
-    """False for a first row of zeros, as in damaged takes: the figure is sunk to its hips."""
+    """Return False for a first row of zeros (damaged takes): the figure has sunk to its hips."""
     ankles = motion[:200].role_positions(["left_ankle", "right_ankle"])[:, :, 1].min(axis=1)
     hips = motion.role_positions(["left_hip", "left_ankle"])[0]
     leg = float(np.linalg.norm(hips[0] - hips[1]))
@@ -279,7 +279,7 @@ def _stands_like_a_t(pose: Motion) -> bool:
 
 
 def _top(roles: Mapping[str, str]) -> str | None:
-    """The highest part of a standing body that a rig has; some have no head."""
+    """The highest part of a standing body in a rig; some rigs have no head."""
     return next(
         (role for role in ("head", "neck", "chest", "spine", "hips") if role in roles), None
     )
@@ -304,7 +304,7 @@ def _axis_of(direction: NDArray[np.float64]) -> str | None:
 _HEAD = re.compile(r"HD[FB]?\d?$|HEAD|ARIEL|TEMPLE|VERTEX")
 _FOOT = re.compile(r"TOE|HEE|ANK|MT[1-6]|MTP|FOOT|FT$|MALL|(^|[ _])MET$|_F(CC|AL|M[1-6])$")
 _CLEAR = 0.8  # cosine: head above feet within 37 degrees of an axis
-_TALLER = 1.3  # extent of a standing body upwards, relative to the other directions
+_TALLER = 1.3  # upward extent of a standing body relative to the other directions
 _LIKELY_EXTENT = 1.5  # meters between the highest and the lowest marker on a person
 
 
@@ -340,15 +340,15 @@ def infer_marker_up(
     standing = _standing_axis(positions)
     if stated in UP_AXES:
         if standing and standing[-1] == stated[-1] and standing != stated:
-            return standing, "the markers stand on the floor along it"
-        return stated, "POINT:Y_SCREEN says so"
+            return standing, "the markers stand on a floor along this axis"
+        return stated, "stated by POINT:Y_SCREEN"
     if standing:
-        return standing, "the markers span most along it, and stand on the floor"
-    return "z", "as in most C3D files; this one does not say"
+        return standing, "the markers span the most along this axis and stand on the floor"
+    return "z", "as in most C3D files; this file does not state it"
 
 
 def _standing_axis(positions: NDArray[np.float64]) -> str | None:
-    """Axis along which markers span most, and are all above zero; None if it is not clear.
+    """Axis along which markers span the most and are all above zero; None if there is no clear one.
 
     A body is taller than wide unless it stretches out its arms, and the origin is on the floor.
     """
@@ -383,24 +383,24 @@ def infer_marker_unit(positions: NDArray[np.float64], up: str) -> Unit:
         warnings.simplefilter("ignore", RuntimeWarning)
         extent = float(np.nanmedian(np.nanmax(height, axis=1) - np.nanmin(height, axis=1)))
     if not (np.isfinite(extent) and extent > 0.0):
-        return Unit(0.001, "mm: as in most C3D files; this one does not say")
+        return Unit(0.001, "mm: as in most C3D files; this file does not state it")
     name = min(
         ("m", "cm", "mm"), key=lambda unit: abs(np.log(extent * UNITS[unit] / _LIKELY_EXTENT))
     )
     return Unit(
         UNITS[name],
         f"{name}: the markers then span {extent * UNITS[name]:.2f} m from top to bottom",
-        f"POINT:UNITS is missing; taken as {name}. Give unit to change it",
+        f"POINT:UNITS is missing; assuming {name}. Set unit to change it",
     )
 
 
 def positions_to_y_up(positions: NDArray[np.float64], up: str) -> NDArray[np.float64]:
-    """Positions (..., 3) rotated from `up` to +Y exactly, by swapping and negating axes."""
+    """Rotate positions (..., 3) from `up` to +Y exactly, by swapping and negating axes."""
     return _turned(positions, np.rint(rot.rotate(rotation_to_y_up(up), np.eye(3)).T))
 
 
 def positions_from_y_up(positions: NDArray[np.float64], up: str) -> NDArray[np.float64]:
-    """The inverse of `positions_to_y_up`: +Y becomes `up`."""
+    """Rotate positions from +Y to `up`: the inverse of `positions_to_y_up`."""
     return _turned(positions, np.rint(rot.rotate(rotation_to_y_up(up), np.eye(3))))
 
 

@@ -1,10 +1,10 @@
 """Parser of whitespace-separated numbers in bytes, at memory speed.
 
 The kernel makes one pass over the bytes, accumulates digits in a 64-bit integer and scales by a
-power of ten from a table. Up to 15 digits and a power of 22 both are exact, so that the quotient
-is rounded once and equals Python's ``float``; it notes where other numbers are, and ``float``
-reads those. It records where each line starts, so that the caller can check the shape of the
-rows, and stops at the first word that is not a number.
+power of ten from a table. With up to 15 digits and a power of up to 22, both are exact: the
+quotient is rounded once and equals Python's ``float``. The positions of other numbers are
+recorded, and ``float`` reads them. The kernel also records where each line starts, for checks of
+the shape of the rows, and stops at the first word that is not a number.
 """
 
 from __future__ import annotations
@@ -16,27 +16,27 @@ from numpy.typing import NDArray
 
 from motionloom.kernels import kernel
 
-_POWERS = np.array([float(f"1e{k}") for k in range(23)])  # powers of ten without rounding
-_EXACT = 2**53  # integers up to here are floats
+_POWERS = np.array([float(f"1e{k}") for k in range(23)])  # powers of ten that are exact
+_EXACT = 2**53  # integers up to here are exact as floats
 _PLAIN = b"0123456789+-.eE \t\n\r\v\f"
 
 
 @dataclass(frozen=True)
 class NumberRows:
-    """Numbers of a text, and their lines.
+    """Numbers in a text and their lines.
 
     Attributes
     ----------
     values : ndarray, shape (N,)
         All numbers in reading order.
     line_starts : ndarray of int, shape (L + 1,)
-        Index into `values` of the first number of each line that is not blank; N at the end.
+        Index into `values` of the first number of each line that is not blank, followed by N.
     line_numbers : ndarray of int, shape (L,)
-        Number of each such line, counted from 0 at the start of the text.
+        Line number of each such line, counted from 0.
     glued_at : int
         Line of the first pair of numbers without a space (``0.0-7.509``); -1 for none.
     stopped_at : int
-        Byte of the first word that is not a number; -1 if all was read.
+        Byte of the first word that is not a number; -1 if everything was read.
     """
 
     values: NDArray[np.float64]
@@ -81,7 +81,7 @@ def number_rows(data: NDArray[np.uint8], start: int = 0) -> NumberRows:
 
 
 def _scan_plain(data, powers, values, line_starts, line_numbers, long):
-    """`_scan` without Numba; text with anything but numbers and white space is left to it."""
+    """`_scan` without Numba; leaves text with anything other than numbers to `_scan`."""
     text = data.tobytes()
     space = (data == 32) | ((data >= 9) & (data <= 13))
     words = np.flatnonzero(np.diff(space, prepend=True) & ~space)  # where each begins
@@ -90,7 +90,9 @@ def _scan_plain(data, powers, values, line_starts, line_numbers, long):
         numbers = np.fromstring(text, np.float64, sep=" ") if plain and len(words) else np.empty(0)
     except (ValueError, DeprecationWarning):
         numbers = np.empty(0)
-    if len(numbers) != len(words):  # as many words as numbers: none is malformed or glued
+    if len(numbers) != len(
+        words
+    ):  # as many words as numbers: none is malformed or joined to another
         return _scan.compiled(data, powers, values, line_starts, line_numbers, long)
     ends = np.append(np.flatnonzero(data == 10), len(data))
     counts = np.searchsorted(words, ends)
@@ -104,12 +106,12 @@ def _scan_plain(data, powers, values, line_starts, line_numbers, long):
 
 @kernel(numpy=_scan_plain, nanoseconds=15)
 def _scan(data, powers, values, line_starts, line_numbers, long):
-    """Numbers in `data` (B,) to `values`, and where lines and inexact numbers are.
+    """Scan numbers in `data` (B,) into `values`, and record lines and inexact numbers.
 
     powers (23,): powers of ten; values (at least B / 2 + 1,), line_starts (L + 1,), line_numbers
-    (L,) and long (M, 3), number with first and last byte, are filled from the start. Returns how
-    many numbers, lines and inexact numbers there are, the line of the first pair without a space,
-    and the byte of the first word that is no number; -1 for none.
+    (L,) and long (M, 3), number with first and last byte, are filled from the start. Returns the
+    counts of numbers, lines and inexact numbers, the line of the first pair without a space, and
+    the byte of the first word that is not a number; -1 for none.
     """
     n = data.shape[0]
     position = 0
@@ -196,8 +198,9 @@ def _scan(data, powers, values, line_starts, line_numbers, long):
             elif not (c == 32 or c == 10 or c == 9 or c == 13 or c == 11 or c == 12):
                 line_starts[n_lines] = count
                 return count, n_lines, n_long, glued_at, token
-        # Exact integer times or over an exact power of ten: IEEE rounds once, as `float` does. A
-        # product would round twice for negative powers, which have no exact value; so divide.
+        # An exact integer times or divided by an exact power of ten is rounded once by IEEE, as in
+        # `float`. Negative powers have no exact value, and a product would round twice; divide
+        # instead.
         value = float(mantissa)
         if mantissa > _EXACT or (mantissa > 0 and abs(exponent) > 22):
             long[n_long, 0], long[n_long, 1], long[n_long, 2] = count, token, position

@@ -1,7 +1,8 @@
-"""A user's own character: a skinned mesh in a glTF or FBX file that a motion is retargeted to.
+"""A user's character: a skinned mesh in a glTF or FBX file, used as a retargeting target.
 
 A motion on such a character names the file in ``motion.origin.character``; `motionloom.save` then
-writes the character's meshes instead of the neutral body. From glTF to glTF the whole file is kept.
+writes the character's meshes instead of the neutral body. From glTF to glTF, the whole file is
+preserved.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ SUFFIXES = (*_GLTF, ".fbx")
 
 
 def load_character(path: str | Path) -> Motion:
-    """The motion in the file of a character, on its skeleton, for `Motion.retarget`.
+    """Load the motion in the file of a character, on its skeleton, for `Motion.retarget`.
 
     Raises
     ------
@@ -36,13 +37,15 @@ def load_character(path: str | Path) -> Motion:
     """
     path = Path(path)
     if path.suffix.lower() not in SUFFIXES:
-        raise InvalidInput(f"a character must be one of {', '.join(SUFFIXES)}; got {path}")
+        raise InvalidInput(
+            f"the suffix of a character file must be one of {', '.join(SUFFIXES)}; got {path}"
+        )
     target = load(path)
     return replace(target, origin=replace(target.origin, character=str(path)))
 
 
 def write(motion: Motion, path: Path, **options: Any) -> bool:
-    """Write a motion with its character; False if the format of `path` holds no meshes of it.
+    """Write a motion with its character; return False if the format of `path` cannot hold meshes.
 
     `options` are those of the FBX writer: unit and up.
     """
@@ -51,7 +54,7 @@ def write(motion: Motion, path: Path, **options: Any) -> bool:
         return False
     if not Path(source).is_file():
         raise InvalidInput(
-            f"the character {source} is gone; write the neutral body with "
+            f"the character file {source} no longer exists; to write the neutral body instead, use "
             "replace(motion, origin=replace(motion.origin, character=None))"
         )
     from motionloom.formats import fbx, gltf

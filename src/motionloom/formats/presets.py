@@ -1,15 +1,15 @@
-"""Conversion for other programs, and presets: unit, up axis, joint names and root bone.
+"""Conversion for other programs, with presets for unit, up axis, joint names and root bone.
 
-- *blender*: meters, y up (its importers rotate it), unchanged joint names;
+- *blender*: meters, y up (Blender's importers rotate it), unchanged joint names;
 - *unreal*: centimeters, z up, the joint names of the Mannequin (pelvis, spine_01, thigh_l ...),
   and a bone ``root`` on the floor that carries the root motion;
 - *unity*: meters, y up, the names of Unity's human bones (Hips, LeftUpperLeg ...);
 - *maya*, *motionbuilder*: centimeters, y up, the names of HumanIK (Hips, LeftUpLeg ...);
 - *mixamo*: centimeters, y up, the names of Mixamo (mixamorig:Hips ...).
 
-A root bone of the source that travels on the floor is kept; other joints above the hips are left
-out. A preset also moves the motion onto the floor, with its first frame over the origin and facing
-+Z. GLB files are always in meters with y up, as glTF prescribes; importers convert them.
+A root bone of the source that travels on the floor is preserved; other joints above the hips are
+dropped. A preset also moves the motion onto the floor, with its first frame over the origin and
+facing +Z. GLB files are always in meters with y up, as glTF prescribes; importers convert them.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ _LIMBS = ("collar", "shoulder", "elbow", "wrist", "hip", "knee", "ankle", "foot"
 
 
 def _names(trunk: str, limbs: str, *, left: str, right: str) -> dict[str, str]:
-    """Role to joint name, from the names in the order of `_TRUNK` and `_LIMBS`.
+    """Map from role to joint name, given the names in the order of `_TRUNK` and `_LIMBS`.
 
     `left` and `right` are patterns that add the side to the name of a limb.
     """
@@ -78,7 +78,7 @@ class Preset:
     names : mapping of role to joint name
         Joints with a role are renamed; all others keep their names.
     ground_root : bool
-        Whether a bone on the floor carries the root motion, and the hips move in its frame.
+        True if a bone on the floor carries the root motion and the hips move relative to it.
     """
 
     unit: str
@@ -115,10 +115,12 @@ def convert(
     fps : float, optional
         Resample to this rate.
     onto : Skeleton or Motion, optional
-        Retarget onto this skeleton, or that of this motion with the joints above its hips.
+        Retarget onto this skeleton, or onto the skeleton of this motion with the joints above its
+        hips.
     character : str, optional
         Retarget onto the character in this file, glTF or FBX (see
-        `motionloom.formats.own_character`); a motion of `load_character` as `onto` does the same.
+        `motionloom.formats.own_character`); passing a motion from `load_character` as `onto` does
+        the same.
     clean : bool
         Remove foot skate first.
     preset : {"blender", "unreal", "unity", "maya", "motionbuilder", "mixamo"}, optional
@@ -126,7 +128,7 @@ def convert(
     Raises
     ------
     InvalidInput
-        If markers should be cleaned, retargeted or prepared by a preset.
+        If markers are to be cleaned, retargeted or converted with a preset.
 
     Examples
     --------
@@ -142,11 +144,11 @@ def convert(
         from motionloom.formats.own_character import load_character
 
         if onto is not None:
-            raise InvalidInput("give a skeleton or a character to retarget onto, not both")
+            raise InvalidInput("retarget onto either a skeleton or a character, not both")
         onto = load_character(character)
     on_character = isinstance(onto, Motion) and onto.origin.character is not None
     if on_character and preset:
-        raise InvalidInput("a character keeps its own joints; leave out the preset")
+        raise InvalidInput("a character keeps its own joints and cannot be combined with a preset")
     if clean:
         motion = motion.clean_feet()
     quality = None
@@ -164,10 +166,10 @@ def convert(
 def save_options(
     path: Path, *, preset: str | None = None, unit: str | None = None, up: str | None = None
 ) -> dict[str, Any]:
-    """Options of `save` for a preset, refined by unit and up axis.
+    """Options of `save` for a preset, overridden by unit and up axis.
 
-    What a format prescribes (glTF: meters, y up) is left out of a preset; as an option it is
-    refused.
+    Settings that a format prescribes (glTF: meters, y up) are skipped in a preset and raise an
+    error as an option.
 
     Examples
     --------
@@ -183,20 +185,20 @@ def save_options(
     for key, value in (("unit", unit), ("up", up)):
         if value is not None:
             if key not in accepted:
-                raise InvalidInput(f"--{key}: {path.suffix} files leave no choice of {key}")
+                raise InvalidInput(f"--{key}: {path.suffix} files have a fixed {key}")
             options[key] = value
     return options
 
 
 def preset_named(name: str) -> Preset:
-    """The preset called `name`."""
+    """Return the preset called `name`."""
     if name not in PRESETS:
         raise InvalidInput(f"preset must be one of {', '.join(PRESETS)}; got {name!r}")
     return PRESETS[name]
 
 
 def apply_preset(motion: Motion, name: str) -> Motion:
-    """`motion` with the position, joint names and root bone of a preset.
+    """Return `motion` with the position, joint names and root bone of a preset.
 
     Examples
     --------
@@ -219,27 +221,27 @@ def apply_preset(motion: Motion, name: str) -> Motion:
 
 
 def _travels_on_the_floor(motion: Motion, carrier: Carrier) -> bool:
-    """Whether the joint above the hips is a root bone that carries the root motion."""
+    """Return whether the joint above the hips is a root bone that carries the root motion."""
     if not carrier.moves or carrier.path is None or len(carrier.path) != len(motion):
         return False
     return float(np.abs(with_carrier(motion, carrier).root[:, 1]).max()) < _ON_THE_FLOOR
 
 
 def place_on_floor(motion: Motion) -> Motion:
-    """`motion` on the floor, its first frame over the origin and facing +Z."""
+    """Place `motion` on the floor, with its first frame over the origin and facing +Z."""
     roles = motion.skeleton.roles
     feet = [role for role in ("left_toe", "right_toe", "left_foot", "right_foot") if role in roles]
     if feet:
         heights = motion.role_positions(feet)[:, :, 1].min(axis=1)
     else:
         heights = motion.positions(end_sites=True)[:, :, 1].min(axis=1)
-    # A low percentile instead of the minimum, which may be a glitch.
+    # Use a low percentile instead of the minimum, which may be a glitch.
     drop = float(np.percentile(heights, 5.0))
     return motion.transform(shift=(0.0, -drop, 0.0)).starting_at_origin()
 
 
 def rename_joints(motion: Motion, names: Mapping[str, str]) -> Motion:
-    """`motion` with joints renamed by role: `names` maps role to name.
+    """Rename the joints of `motion` by role; `names` maps role to name.
 
     Examples
     --------
@@ -251,7 +253,7 @@ def rename_joints(motion: Motion, names: Mapping[str, str]) -> Motion:
     new: dict[str, str] = {}
     for role, name in names.items():
         if role in skeleton.roles:
-            new.setdefault(skeleton.roles[role], name)  # a joint with two roles has one name
+            new.setdefault(skeleton.roles[role], name)  # a joint with two roles has a single name
     others = [name for name in skeleton.point_names if name not in new]
     # A joint without a role must not use one of these names.
     new.update(zip(others, unique_names(others, taken=new.values()), strict=True))
@@ -265,9 +267,9 @@ def rename_joints(motion: Motion, names: Mapping[str, str]) -> Motion:
 
 
 def add_ground_root(motion: Motion, *, name: str = "root") -> Motion:
-    """`motion` with a new root bone on the floor below the hips, which carries the root motion.
+    """Add a root bone on the floor below the hips that carries the root motion.
 
-    A skeleton whose root already has this name, and is not the hips, is returned unchanged.
+    A motion whose root already has this name and is not the hips is returned unchanged.
 
     Examples
     --------

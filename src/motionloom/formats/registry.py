@@ -1,4 +1,4 @@
-"""The table of file formats; `load`, `load_markers` and `save` choose one by suffix."""
+"""The table of file formats, from which `load`, `load_markers` and `save` choose by suffix."""
 
 from __future__ import annotations
 
@@ -27,19 +27,19 @@ class Format:
     Attributes
     ----------
     name : str
-        Its usual name.
+        Common name of the format.
     module : str
-        Module with ``read`` and, where the format can be written, ``write``; their keyword
-        arguments are the options of the format.
+        Module with ``read`` and, if the format can be written, ``write``. Their keyword arguments
+        are the options of the format.
     reads : {"motion", "markers"}
-        What a file holds: `load` reads motions, `load_markers` reads markers.
+        Content of a file: `load` reads motions, `load_markers` reads markers.
     writes : tuple of str
-        What `save` accepts: ``"motion"``, ``"markers"``, ``"scene"``; empty if the format is
-        read only.
+        Kinds that `save` accepts: ``"motion"``, ``"markers"``, ``"scene"``; empty for read-only
+        formats.
     extra : str
-        The optional dependency it needs, as in ``pip install motionloom[usd]``.
+        The optional dependency that the format needs, as in ``pip install motionloom[usd]``.
     extra_writes : bool
-        Whether writing needs it, too.
+        True if writing also needs the extra.
     """
 
     name: str
@@ -71,21 +71,21 @@ FORMATS = {
 }
 
 _BLENDER = 'blender -b {start}--python-expr "import bpy; {steps}bpy.ops.export_scene.gltf({glb})"'
-# Formats without a reader, whose motions Blender writes as GLB: what to do before the export.
+# Formats without a reader that Blender can convert to GLB, with the steps before the export.
 _CONVERTED = {
     ".blend": ("{path} ", ""),
 }
-# Files of motion capture that an import leaves out, and what to do about them.
+# Motion capture files that an import skips, and the advice for each.
 LEFT_OUT = {
-    ".c3d": "markers without a skeleton; make motions of them with "
-    "motionloom reconstruct LIB FILE -o OUT.bvh, and import those",
-    ".blend": "no reader; convert to GLB with Blender (motionloom info FILE says how)",
-    ".trc": "markers, no reader; export them as C3D",
+    ".c3d": "markers without a skeleton; convert them to motions with "
+    "motionloom reconstruct LIB FILE -o OUT.bvh, then import those",
+    ".blend": "no reader; convert to GLB with Blender (motionloom info FILE shows how)",
+    ".trc": "markers without a reader; export them as C3D",
 }
 
 
 def way_out(path: Path) -> str | None:
-    """How to convert a file of a format without a reader; None if no way is known.
+    """Return instructions to convert a file without a reader; None if no conversion is known.
 
     Examples
     --------
@@ -105,7 +105,7 @@ def way_out(path: Path) -> str | None:
 
 
 def instead_of(path: Path) -> str:
-    """Advice for a format that only others write, as the end of a message; or nothing.
+    """Return advice, as the end of a message, for a format that only other programs write.
 
     Examples
     --------
@@ -125,23 +125,24 @@ MARKER_SUFFIXES = tuple(suffix for suffix in FORMATS if FORMATS[suffix].reads ==
 
 @takes(LoadSettings)
 def load(path: str | Path, settings: LoadSettings | None = None, **options: Any) -> Motion:
-    """Read one motion from a file; the suffix tells the format.
+    """Read one motion from a file; the suffix selects the format.
 
     Parameters
     ----------
     path : str or Path
-        For example ``kick.bvh``, ``01_01.amc`` (its ``.asf`` is found), ``kick.glb``.
+        For example ``kick.bvh``, ``01_01.amc`` (its ``.asf`` is found automatically),
+        ``kick.glb``.
     settings : LoadSettings, optional
 
     Returns
     -------
     motion : Motion
-        In meters, y up; ``motion.repairs`` lists what was repaired.
+        In meters, y up; ``motion.repairs`` lists the repairs.
 
     Raises
     ------
     MotionFormatError
-        If the file cannot be read unambiguously (the message names file and line), or holds
+        If the file cannot be read unambiguously (the message names file and line), or contains
         markers (see `load_markers`).
     InvalidInput
         If the format has no such option.
@@ -181,7 +182,7 @@ def load_markers(
     Raises
     ------
     MotionFormatError
-        If the file cannot be read unambiguously, or holds a motion (see `load`).
+        If the file cannot be read unambiguously, or contains a motion (see `load`).
     InvalidInput
         If the format has no such option.
 
@@ -203,15 +204,15 @@ def save(
     settings: SaveSettings | None = None,
     **options: Any,
 ) -> Path:
-    """Write a motion, markers or a scene to a file; the suffix tells the format.
+    """Write a motion, markers or a scene to a file; the suffix selects the format.
 
-    The write is atomic: the file is written under a temporary name and renamed. A motion that was
-    read from a file of the same format gets the joints above its hips back.
+    The write is atomic: the file is written under a temporary name and renamed. If the motion was
+    read from a file of the same format, the joints above its hips are restored.
 
     Parameters
     ----------
     motion : Motion, Markers or Scene
-        Only C3D and tables take markers; only glTF, USD, FBX and C3D take scenes.
+        Only C3D and tables support markers; only glTF, USD, FBX and C3D support scenes.
     path : str or Path
     settings : SaveSettings, optional
 
@@ -222,7 +223,7 @@ def save(
     Raises
     ------
     InvalidInput
-        If the format cannot be written, or has no such option.
+        If the format cannot be written or has no such option.
 
     Examples
     --------
@@ -246,7 +247,7 @@ def save(
     format = _written_format(path, kind)
     same_format = isinstance(motion, Motion) and format.module.endswith(f".{motion.origin.format}")
     if isinstance(motion, Motion) and same_format and not motion.origin.character:
-        motion = with_carrier(motion)  # the file it was read from has it
+        motion = with_carrier(motion)  # the source file has it
     write = importlib.import_module(format.module).write
     chosen = _options(write, given, f"writing {format.name}")
     if isinstance(motion, Motion) and motion.origin.character and given.mesh in ("body", True):
@@ -259,7 +260,7 @@ def save(
 
 
 def check_output(path: Path, kind: str = "motion") -> None:
-    """Raise if `save` could not write to this suffix: to be called before long work.
+    """Raise an error if `save` cannot write to this suffix; call it before a long computation.
 
     Parameters
     ----------
@@ -279,19 +280,19 @@ def check_output(path: Path, kind: str = "motion") -> None:
 
 
 def is_motion_file(path: Path) -> bool:
-    """Whether files of this suffix hold a motion."""
+    """Return whether files with this suffix contain a motion."""
     format = FORMATS.get(path.suffix.lower())
     return format is not None and format.reads == "motion"
 
 
 def is_marker_file(path: Path) -> bool:
-    """Whether files of this suffix hold markers."""
+    """Return whether files with this suffix contain markers."""
     format = FORMATS.get(path.suffix.lower())
     return format is not None and format.reads == "markers"
 
 
 def writer_options(path: Path) -> tuple[str, ...]:
-    """Names of the options of `save` that the format of this suffix has.
+    """Names of the options of `save` for the format of this suffix.
 
     Examples
     --------
@@ -311,7 +312,7 @@ def _written_format(path: Path, kind: str) -> Format:
     format = FORMATS.get(path.suffix.lower())
     if format is None or kind not in format.writes:
         suffixes = ", ".join(suffix for suffix in FORMATS if kind in FORMATS[suffix].writes)
-        way = "; motionloom reconstruct makes a motion of them" if kind == "markers" else ""
+        way = "; motionloom reconstruct turns markers into a motion" if kind == "markers" else ""
         way += instead_of(path)
         raise InvalidInput(
             f"cannot write {kind} to {path}: the suffix must be one of {suffixes}{way}"
@@ -323,21 +324,21 @@ def _read(path: Path, kind: str, settings: Settings) -> Any:
     suffix = path.suffix.lower()
     if suffix == ".asf":
         raise MotionFormatError(
-            "an .asf file is a skeleton; read the .amc file beside it", path=path
+            "an .asf file is only a skeleton; read its .amc file instead", path=path
         )
     if suffix not in FORMATS:
         suffixes = ", ".join(FORMATS)
         if advice := way_out(path):
             raise MotionFormatError(advice, path=path)
-        raise MotionFormatError(f"unknown suffix {suffix!r}; one of {suffixes} expected", path=path)
+        raise MotionFormatError(f"unknown suffix {suffix!r}; expected one of {suffixes}", path=path)
     read = importlib.import_module(FORMATS[suffix].module).read
     options = _options(read, settings, f"reading {FORMATS[suffix].name}")
     if kind != FORMATS[suffix].reads and path.is_file():
         other = "load_markers" if kind == "motion" else "load"
         content = "markers without a skeleton" if kind == "motion" else "a motion, not markers"
-        raise MotionFormatError(f"holds {content}; read it with {other}", path=path)
+        raise MotionFormatError(f"the file contains {content}; read it with {other}", path=path)
     if path.exists():
-        check_regular(path)  # a pipe or a device would be waited for, or read for ever
+        check_regular(path)  # a pipe or a device could block or never end
     try:
         return read(path, **options)
     except (MotionloomError, OSError):
@@ -345,17 +346,18 @@ def _read(path: Path, kind: str, settings: Settings) -> Any:
     except MemoryError:
         raise MotionFormatError("too large for the memory of this machine", path=path) from None
     except Exception as error:
-        # A reader that meets what it does not expect. Files are not trusted: whatever is in them,
-        # callers get one type of error.
+        # The reader met unexpected content. Files are not trusted: callers get one type of error
+        # whatever a file contains.
         reason = (str(error).strip() or "no reason given").splitlines()[0][:200]
         raise MotionFormatError(
-            f"damaged, or written in a way that is not known: {type(error).__name__}: {reason}",
+            f"the file is damaged or uses an unknown variant of its format: "
+            f"{type(error).__name__}: {reason}",
             path=path,
         ) from error
 
 
 def _options(function: Callable, settings: Settings, action: str) -> dict[str, Any]:
-    """The settings that differ from their defaults, as arguments of a reader or writer."""
+    """Settings that differ from their defaults, as arguments of a reader or writer."""
     names = _option_names(function)
     options = settings.changed()
     group = options.pop("format", None)
@@ -364,7 +366,7 @@ def _options(function: Callable, settings: Settings, action: str) -> dict[str, A
     for name in options:
         if name not in names:
             raise InvalidInput(
-                f"{action} takes no option {name!r}; it takes {', '.join(names) or 'none'}"
+                f"{action} has no option {name!r}; its options are {', '.join(names) or 'none'}"
             )
     return options
 

@@ -1,4 +1,4 @@
-"""Reports on a motion as plain data: what ``motionloom info`` and ``motionloom doctor`` print."""
+"""Reports on a motion as plain data, printed by ``motionloom info`` and ``motionloom doctor``."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from motionloom.motion.kinematics.body import body_height
 
 
 def motion_facts(motion: Motion) -> dict[str, Any]:
-    """Size, rate, unit, axes, joints and roles of a motion, and what its reader repaired.
+    """Size, rate, unit, axes, joints and roles of a motion, and the repairs of its reader.
 
     Examples
     --------
@@ -46,13 +46,13 @@ def motion_facts(motion: Motion) -> dict[str, Any]:
 
 
 def diagnostic_report(motion: Motion, file: str) -> dict[str, Any]:
-    """The facts of a motion with measurements, foot contacts and issues.
+    """Facts about a motion with measurements, foot contacts and issues.
 
     Parameters
     ----------
     motion : Motion
     file : str
-        How to call it in the report.
+        Name of the motion in the report.
 
     Examples
     --------
@@ -86,9 +86,9 @@ def diagnostic_report(motion: Motion, file: str) -> dict[str, Any]:
 
 def _position_channels(motion: Motion) -> str:
     if motion.translations is None:
-        return "the root's are its path; bones keep their length"
+        return "only the root has position channels; bones keep their length"
     moving = int((np.ptp(motion.translations, axis=0).max(axis=-1) > 1e-5).sum())
-    return f"the root's are its path; those of {moving} more joints replace their offsets"
+    return f"the root and {moving} more joints have position channels, which replace their offsets"
 
 
 def _contacts(contacts) -> dict[str, Any]:

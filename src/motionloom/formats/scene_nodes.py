@@ -1,7 +1,7 @@
-"""Shared by the scene formats glTF, USD and FBX: motions from nodes, and the figure's colors.
+"""Functions shared by glTF, USD and FBX: motions from scene nodes, and colors of figures.
 
-In a scene, a skeleton is a child of other nodes, which may be rotated, scaled and animated, too.
-A skeleton has no scales: they become lengths.
+In a scene, a skeleton is a child of other nodes, which may also be rotated, scaled and animated. A
+`Skeleton` has no scales; they are converted to lengths.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from motionloom.motion import Motion, Skeleton
 from motionloom.motion.rotations import quaternions as rot
 
 _STILL = 1e-5  # of the largest offset: smaller changes of bone length are ignored
-_EVEN = 0.01  # scales that differ by less are uniform
+_EVEN = 0.01  # scales that differ by less count as uniform
 _FARTHEST = 1e7  # file units
 
 
@@ -46,7 +46,7 @@ def uniform_scale(scales: NDArray[np.float64], repairs: Repairs) -> NDArray[np.f
     """Uniform scales (...) for scales per axis (..., 3)."""
     mean = scales.mean(axis=-1)
     if np.abs(scales - mean[..., None]).max() > _EVEN * mean.max():
-        repairs.add("scales that differ between the axes, read as their mean")
+        repairs.add("scales that differ between axes were replaced by their mean")
     return mean
 
 
@@ -63,7 +63,7 @@ def motion_from_nodes(
     fps: float,
     refuse: Callable[[str], NoReturn],
 ) -> Motion:
-    """A motion of J joints (parents first) and E end sites, in the file's unit.
+    """Build a motion of J joints (parents first) and E end sites, in the file's unit.
 
     Parameters
     ----------
@@ -76,7 +76,7 @@ def motion_from_nodes(
     frames : int
     fps : float
     refuse : callable
-        Called with a problem; raises.
+        Called with a description of a problem; raises an error.
     """
     place, turn, size = np.zeros((1, 3)), rot.IDENTITY[None], np.ones(1)
     rest_turn = rot.IDENTITY
@@ -125,12 +125,12 @@ def motion_from_nodes(
     return Motion(skeleton, rotations, root, fps, "", offsets if bends else None)
 
 
-COLORS = [  # of characters in one file: the color-blind safe palette of Okabe and Ito
+COLORS = [  # colors of characters in one file: the colorblind-safe palette of Okabe and Ito
     (0.9, 0.6, 0.0), (0.35, 0.7, 0.9), (0.0, 0.6, 0.5), (0.95, 0.9, 0.25),
     (0.0, 0.45, 0.7), (0.8, 0.4, 0.0), (0.8, 0.6, 0.7),
 ]  # fmt: skip
 
 
 def figure_kind(mesh: bool | str) -> str:
-    """The kind of figure (see `motionloom.character.figure_mesh`) that the option `mesh` names."""
+    """Kind of figure (see `motionloom.character.figure_mesh`) named by the option `mesh`."""
     return mesh if isinstance(mesh, str) else "body" if mesh else "none"

@@ -1,7 +1,7 @@
 """Settings of reading and writing files: `load`, `load_markers` and `save`.
 
-Each class lists the options of all formats; the registry refuses, by name, an option that the
-format at hand does not have.
+Each class lists the options of all formats. The registry raises an error for options that the
+chosen format does not have.
 """
 
 from __future__ import annotations
@@ -17,14 +17,16 @@ UP = Setting("Up axis of the file: y, z, x, -y ... [inferred]")
 FPS = Setting("Override the frame rate of the file.")
 ROLES = Setting("Role map (JSON or TOML) for joints with unknown names.", metavar="MAP")
 PARTIAL = Setting("Read the complete frames of a truncated file.")
-STRICT = Setting("Refuse everything that deviates from the specification.")
+STRICT = Setting("Raise an error for every deviation from the specification.")
 
 
 @dataclass(frozen=True, kw_only=True)
 class FormatOptions(Settings):
-    """Options of single formats that are rarely needed."""
+    """Rarely needed options of individual formats."""
 
-    tpose: bool | None = setting(None, "BVH: whether frame 0 is an added T-pose.", command=False)
+    tpose: bool | None = setting(
+        None, "BVH: whether frame 0 is an added T-pose. [inferred]", command=False
+    )
     max_gap: float | None = setting(None, "Acclaim: longest gap to interpolate. [0.5]", unit="s")
 
 
@@ -41,7 +43,7 @@ class LoadSettings(Settings):
     keep_carrier: bool = setting(
         False, "Keep joints above the hips; by default the hips become the root."
     )
-    format: FormatOptions = setting(FormatOptions(), "Options of single formats.")
+    format: FormatOptions = setting(FormatOptions(), "Options of individual formats.")
     animation: str | int | None = setting(
         None, "glTF, FBX: name or number of the animation to read. [first]"
     )
@@ -62,7 +64,7 @@ class LoadMarkersSettings(Settings):
     up: str | None = setting(None, UP)
     partial: bool = setting(False, PARTIAL)
     strict: bool = setting(False, STRICT)
-    subject: str | None = setting(None, "C3D: only the markers of this subject.")
+    subject: str | None = setting(None, "C3D: read only the markers of this subject.")
     unlabeled: bool = setting(False, "C3D: also read points without a label.")
     zero_gaps: bool = setting(False, "C3D: treat points at exactly (0, 0, 0) as gaps.")
 
@@ -78,7 +80,9 @@ class SaveSettings(Settings):
     mesh: bool | str = setting(
         "body", "glTF, USD, FBX: figure that shows the motion: body, low, sticks or none."
     )
-    compact: bool = setting(False, "glTF: 16-bit rotations, one key for joints that never turn.")
+    compact: bool = setting(
+        False, "glTF: 16-bit rotations, and a single key for joints that never rotate."
+    )
     decimals: int = setting(6, "CSV: digits after the decimal point.")
 
 
@@ -113,15 +117,15 @@ class ConvertSettings(Settings):
 class CleanSettings(Settings):
     """How to remove foot skate; see `Motion.contacts` and `Motion.clean_feet`."""
 
-    slow: float = setting(0.15, "A contact has a frame slower than this.", unit="m/s")
+    slow: float = setting(0.15, "A contact contains a frame slower than this.", unit="m/s")
     fast: float = setting(0.40, "A contact ends where the foot is faster than this.", unit="m/s")
-    rise: float = setting(0.025, "Largest height of a standing foot above its ground.", unit="m")
+    rise: float = setting(0.025, "Maximum height of a standing foot above its ground.", unit="m")
     above_floor: float = setting(
-        0.07, "Largest height of the ground above the floor; stairs may be higher.", unit="m"
+        0.07, "Maximum height of the ground above the floor; stairs may be higher.", unit="m"
     )
     skate: float = setting(
         1.2,
-        "Highest speed of a standing foot that skates (0: leave sliding feet alone).",
+        "Maximum speed of a standing foot that skates; 0 ignores sliding feet.",
         unit="m/s",
     )
     ease: float = setting(0.25, "Time to blend into and out of a contact.", unit="s")

@@ -4,7 +4,7 @@ One row per frame: its number, its time in seconds, and x, y and z of every join
 site (or marker) in meters. An empty cell is a gap.
 
 Tables are read as markers. Columns are called ``LABEL.x``, ``LABEL.y`` and ``LABEL.z`` (or with
-``_`` or a space instead of the dot), in any order; the column ``time`` holds seconds. Other
+``_`` or a space instead of the dot), in any order. The column ``time`` is in seconds. Other
 columns are ignored.
 """
 
@@ -25,8 +25,8 @@ from motionloom.formats.inference import unit_from
 from motionloom.motion import Markers, Motion, Origin
 
 _AXIS = re.compile(r"^(?P<label>.+)[._ ](?P<axis>[xyzXYZ])$")
-_ROOM = 512_000_000  # bytes of numbers that any Parquet file may expand to
-_GROWTH = 64  # or, for larger files, per byte
+_ROOM = 512_000_000  # limit on the bytes of numbers for any Parquet file
+_GROWTH = 64  # or, for larger files, limit per byte
 _COLUMNS = 20_000
 _UNEVEN = 0.02  # tolerance of the times, as a fraction of a frame
 
@@ -34,7 +34,7 @@ _UNEVEN = 0.02  # tolerance of the times, as a fraction of a frame
 def read(path: str | Path, *, unit: str | float | None = None, fps: float | None = None) -> Markers:
     """Read markers from a table; see `motionloom.load_markers` for the options.
 
-    The default unit is meters; `fps` is needed if there is no column of times.
+    The default unit is meters; `fps` is required if the table has no time column.
     """
     check_fps(fps)
     path = Path(path)
@@ -56,7 +56,7 @@ def read(path: str | Path, *, unit: str | float | None = None, fps: float | None
 
 
 def require_extra():
-    """The package pyarrow with its Parquet module; raises `MissingExtra` if not installed."""
+    """Return pyarrow with its Parquet module; raise `MissingExtra` if it is not installed."""
     try:
         import pyarrow
         import pyarrow.parquet  # noqa: F401
@@ -107,8 +107,7 @@ def _parquet(path: Path) -> tuple[list[str], NDArray[np.float64]]:
         rows, width = file.metadata.num_rows, file.metadata.num_columns
         if width > _COLUMNS or 8 * rows * width > max(_ROOM, _GROWTH * len(content)):
             raise MotionFormatError(
-                f"{rows} rows of {width} columns are more than motionloom reads from a file of "
-                f"{len(content)} bytes",
+                f"{rows} rows of {width} columns are too many for a file of {len(content)} bytes",
                 path=path,
             )
         table = file.read(use_threads=False)
@@ -136,7 +135,8 @@ def _labels(names: list[str], path: Path) -> tuple[tuple[str, ...], list[int]]:
     if not labels:
         shown = ", ".join(repr(name[:20]) for name in names[:6])
         raise MotionFormatError(
-            f"no positions: columns must be called LABEL.x, LABEL.y, LABEL.z; got {shown}",
+            f"the table has no positions: columns must be called LABEL.x, LABEL.y, LABEL.z; got "
+            f"{shown}",
             path=path,
         )
     return labels, [columns[label][axis] for label in labels for axis in "xyz"]
@@ -146,7 +146,7 @@ def _rate(names: list[str], values: NDArray[np.float64], path: Path) -> float:
     lower = [name.lower() for name in names]
     if "time" not in lower or len(values) < 2:
         raise MotionFormatError(
-            "the frame rate is unknown: give fps, or a column 'time' in seconds", path=path
+            "the frame rate is unknown: set fps, or add a column 'time' in seconds", path=path
         )
     times = values[:, lower.index("time")]
     steps = np.diff(times)
@@ -162,9 +162,9 @@ _ROWS = 4_096  # frames formatted at a time
 
 
 def write(motion: Motion | Markers, path: str | Path, *, decimals: int = 6) -> None:
-    """Write positions of joints and end sites, or of markers, as CSV or Parquet by suffix.
+    """Write positions of joints and end sites, or of markers, as CSV or Parquet.
 
-    `decimals` applies to CSV; six are micrometers. Parquet has full precision.
+    `decimals` applies to CSV; six decimals are micrometers. Parquet has full precision.
     """
     if not 0 <= decimals <= 17:
         raise InvalidInput(f"decimals must be 0 to 17; got {decimals}")
@@ -182,7 +182,7 @@ def _write_csv(path: Path, columns, times, positions, decimals: int) -> None:
     with atomic_write(path) as scratch, scratch.open("w", encoding="utf-8", newline="") as file:
         csv.writer(file, lineterminator="\n").writerow(columns)
         for start in range(0, len(times), _ROWS):
-            # Adding zero turns -0.0 into 0.0 after rounding, so no cell says "-0.000000".
+            # Adding zero turns -0.0 into 0.0 after rounding and keeps "-0.000000" out of cells.
             part = np.round(positions[start : start + _ROWS].astype(np.float64), decimals) + 0.0
             numbers = np.arange(start, start + len(part))
             rows = np.column_stack([numbers, times[numbers], part.reshape(len(part), -1)])

@@ -1,9 +1,10 @@
 """USD files, ``.usd``, ``.usda`` and ``.usdc``: UsdSkel skeletons, animations and figures.
 
-Needs the extra ``usd`` (usd-core). Files are read in a separate process, see
-`motionloom.formats.child_process.usd`. Characters with the same skeleton share it: skeleton and
-figure (see `motionloom.character`) are in the file once, as a class that each references. The
-references are not instanceable, because Blender shows instances of a skeleton without motion.
+Needs the extra ``usd`` (usd-core). Files are read in a separate process; see
+`motionloom.formats.child_process.usd`. Characters with the same skeleton share it: the file
+contains skeleton and figure (see `motionloom.character`) once, as a class that each character
+references. The references are not instanceable, because Blender shows instances of a skeleton
+without motion.
 """
 
 from __future__ import annotations
@@ -60,7 +61,7 @@ def read(
     """Read one motion from a USD file; see `motionloom.load` for the options.
 
     `skeleton` is the name or path of a Skeleton, or the name of its SkelRoot. The default rate is
-    that of the samples; unit and up axis are those of the stage.
+    that of the samples; the defaults for unit and up axis are those of the stage.
     """
     repairs = started(path, up=up, fps=fps, strict=strict)
     path = repairs.path
@@ -73,18 +74,18 @@ def read(
     others = facts["skeletons"]
     if skeleton is None and len(others) > 1:
         warnings.append(
-            f"the first of {len(others)} skeletons is read; they are {', '.join(others[:8])}. "
-            "Choose one as skeleton"
+            f"the first of {len(others)} skeletons was read; they are {', '.join(others[:8])}. "
+            f"Choose one with the option skeleton"
         )
     if not facts["animated"]:
-        warnings.append("no animation moves this skeleton: one frame in its rest pose")
+        warnings.append("no animation moves this skeleton; one frame in its rest pose was read")
     name = path.stem if skeleton is None else facts["name"] or path.stem
     motion = replace(motion, skeleton=with_user_roles(motion.skeleton, roles), name=name)
     meters = facts["unit"] if unit is None else unit_from(unit)
     if not 1e-6 <= meters <= 1e6:
-        raise MotionFormatError(f"metersPerUnit is {meters:g}; give its unit", path=path)
+        raise MotionFormatError(f"metersPerUnit is {meters:g}; set the option unit", path=path)
     up = up or facts["up"]
-    scale = Unit(meters, "metersPerUnit says so" if unit is None else "given")
+    scale = Unit(meters, "stated by metersPerUnit" if unit is None else "given")
     origin = repairs.origin("usd", scale, up=up, frame_time=1.0 / motion.fps, warnings=warnings)
     return replace(scaled_to_meters(to_y_up(motion, up), meters), origin=origin)
 
@@ -133,7 +134,7 @@ def _parts(matrices: NDArray, refuse, repairs: Repairs) -> tuple[NDArray, NDArra
 
 
 def _names(facts: dict[str, Any]) -> list[str]:
-    """The original names if the file has them, else the last components of the joint paths."""
+    """Original names if the file has them, otherwise the last components of the joint paths."""
     wanted = facts["names"] or [joint.rpartition("/")[2] for joint in facts["joints"]]
     return unique_names(wanted)
 
@@ -144,7 +145,8 @@ def write(
     """Write one motion, or several characters with the same rate, as USD; see `motionloom.save`.
 
     ``.usd`` and ``.usdc`` are binary, ``.usda`` is text. Frame k is at time code k. Joint names
-    that are not valid in USD are changed; ``jointNames`` of the skeleton keeps the originals.
+    that are not valid in USD are changed; ``jointNames`` of the skeleton contains the original
+    names.
     """
     pxr = require_extra()
     cast = characters(motion)
@@ -181,7 +183,7 @@ def write(
 
 
 def require_extra():
-    """The package pxr with its modules; raises `MissingExtra` if usd-core is not installed."""
+    """Return pxr with its modules; raise `MissingExtra` if usd-core is not installed."""
     try:
         import pxr
         from pxr import Gf, Sdf, Tf, Usd, UsdGeom, UsdShade, UsdSkel, Vt  # noqa: F401
@@ -193,7 +195,7 @@ def require_extra():
 
 
 def _shared_figures(pxr, stage, motions: Sequence[Motion], kind: str) -> dict[str, str]:
-    """Paths of figures shared by several characters, by the key of their skeleton."""
+    """Paths of figures that several characters share, by the key of their skeleton."""
     places: dict[str, str] = {}
     for key, count in Counter(each.skeleton.key for each in motions).items():
         if count > 1:
@@ -222,7 +224,7 @@ def _add_character(
 
 
 def _add_figure(pxr, stage, motion: Motion, place: str, kind: str) -> None:
-    """Skeleton and figure."""
+    """Add skeleton and figure."""
     skeleton = motion.skeleton
     figure = figure_mesh(skeleton, kind=kind, example=motion)
     bones = pxr.UsdSkel.Skeleton.Define(stage, f"{place}/Skeleton")

@@ -1,4 +1,4 @@
-"""Search: subsequence DTW, lazy graph, match web, whole clips; nearest frames; families."""
+"""Search methods (subsequence DTW, lazy graph, match web, whole clips), neighbors and families."""
 
 from typing import TYPE_CHECKING
 

@@ -1,7 +1,7 @@
-"""Candidates of matches: local minima of alignment costs, and non-maximum suppression.
+"""Match candidates: local minima of the alignment costs, thinned by non-maximum suppression.
 
-Ends of alignments are visited in order of cost; each alignment is traced back in double
-precision, and suppressed if it overlaps a candidate kept before by too much.
+The ends of alignments are visited in order of increasing cost. Each alignment is traced back in
+double precision and suppressed if it overlaps a previously accepted candidate by too much.
 """
 
 from __future__ import annotations
@@ -24,8 +24,8 @@ from motionloom.search.settings import SearchSettings
 class Candidate:
     """An alignment of the query with frames ``[start, end)`` of a library's timeline.
 
-    `distance` is the mean over the cells of the path, in the unit of the features; `path` holds
-    pairs of query frame and timeline frame. `mirrored`: of the mirrored query.
+    `distance` is the mean over the cells of the path, in the unit of the features. `path` contains
+    pairs (query frame, timeline frame). `mirrored` is True if the mirrored query was aligned.
     """
 
     start: int
@@ -37,18 +37,18 @@ class Candidate:
 
 @dataclass(frozen=True)
 class Limits:
-    """Which candidates become matches.
+    """Limits that decide which candidates become matches.
 
     Parameters
     ----------
     max_matches : int or None
-        Number of matches, at most.
+        Maximum number of matches.
     max_distance : float
-        Mean distance per cell, in the unit of the features.
+        Maximum mean distance per cell, in the unit of the features.
     max_overlap : float
-        Part of the shorter of two matches that they may share.
+        Fraction of the shorter of two matches that may overlap with the other.
     durations : tuple of float
-        Least and greatest length of a match, in lengths of the query.
+        Minimum and maximum length of a match, as multiples of the query length.
     occupied : sequence of (start, end)
         Frames that matches must not overlap.
 
@@ -73,9 +73,9 @@ class Limits:
         *,
         scale: float = 1.0,
     ) -> Limits:
-        """The limits of a search among features whose distances times `scale` are meters.
+        """Return the limits of a search; distances times `scale` are meters.
 
-        `own` is the range of the query itself, if it is in the library.
+        `own` is the range of the query itself, if the query is part of the library.
         """
         method = settings.method
         assert isinstance(method, SegmentOptions)
@@ -88,33 +88,33 @@ class Limits:
         )
 
     def allows(self, length: int, *, query: int) -> bool:
-        """Whether a match may have `length` frames, for a query of `query` frames."""
+        """Return whether a match of `length` frames is allowed for a query of `query` frames."""
         shortest, longest = self.durations
         return shortest * query <= length <= longest * query
 
     def reached(self, count: int) -> bool:
-        """Whether `count` matches are enough."""
+        """Return whether `count` matches are enough."""
         return self.max_matches is not None and count >= self.max_matches
 
     def reach(self, length: int) -> int:
-        """Frames to either side within which an end must be the cheapest, for such a query.
+        """Return the number of frames on each side within which an end must have the lowest cost.
 
-        Ends near one another give almost the same alignment; with a `max_overlap` of 1 every end
-        is a candidate.
+        Neighboring ends yield almost the same alignment. With a `max_overlap` of 1, every end is a
+        candidate.
         """
         return max(1, length // 4) if self.max_overlap < 1.0 else 0
 
     def suppression(self) -> NonMaximumSuppression:
-        """Non-maximum suppression with these limits, before the first candidate."""
+        """Return a new non-maximum suppression with these limits."""
         return NonMaximumSuppression(self.max_overlap, self.occupied)
 
 
 ANY = Limits()
-"""No limits but that of overlaps."""
+"""No limits except the one on overlaps."""
 
 
 class NonMaximumSuppression:
-    """Ranges kept so far; a range that overlaps one of them by too much is suppressed."""
+    """Accepted ranges; a range that overlaps one of them by too much is suppressed."""
 
     def __init__(self, max_overlap: float, occupied: Sequence[tuple[int, int]] = ()) -> None:
         self.max_overlap = max_overlap
@@ -123,7 +123,7 @@ class NonMaximumSuppression:
             self.keep(start, end)
 
     def keep(self, start: int, end: int) -> bool:
-        """Keep the range unless it is suppressed; returns whether it was kept."""
+        """Accept the range unless it is suppressed; return whether it was accepted."""
         cells = range(start >> 8, (end >> 8) + 1)
         for cell in cells:
             for a, b in self._ranges.get(cell, ()):
@@ -140,13 +140,13 @@ MatrixOf = Callable[[int, int], NDArray[np.float64]]
 
 @dataclass(frozen=True)
 class Alignments:
-    """Alignments of a query with frames of a library, as candidates are traced.
+    """Alignments of a query with frames of a library, traced for each candidate.
 
     Parameters
     ----------
     matrix_of : callable
-        ``matrix_of(low, high)`` gives the distances (M, high - low) of the query's frames to
-        frames `low` to `high`, in double precision.
+        ``matrix_of(low, high)`` returns the distances, shape (M, high - low), between the query
+        frames and frames `low` to `high`, in double precision.
     starts : ndarray, shape (K + 1,)
         Where each motion begins, and N.
     length : int
@@ -163,7 +163,7 @@ class Alignments:
     warp_cost: float = 0.0
 
     def best(self, costs: NDArray, *, limits: Limits = ANY, traced: bool = True) -> list[Candidate]:
-        """The candidates left after non-maximum suppression, by distance.
+        """Return the candidates that survive non-maximum suppression, sorted by distance.
 
         Parameters
         ----------
@@ -172,8 +172,8 @@ class Alignments:
             `motionloom.search.subsequence.end_costs.end_costs`; without `warp_cost`.
         limits : Limits
         traced : bool
-            False: candidates have no path, and begin as if they were as long as the query;
-            `limits.durations` is not applied to them.
+            If False, candidates have no path, are assumed to be as long as the query, and
+            `limits.durations` does not apply.
         """
         ends = local_minima(costs, self.starts, limits.reach(self.length))
         return self.ending_at(ends, costs[ends], limits=limits, traced=traced)
@@ -181,12 +181,12 @@ class Alignments:
     def ending_at(
         self, ends: NDArray[np.int64], costs: NDArray, *, limits: Limits = ANY, traced: bool = True
     ) -> list[Candidate]:
-        """As `best`, of alignments that end at some frames `ends` with costs `costs`."""
+        """Like `best`, for alignments that end at the frames `ends` with costs `costs`."""
         order = np.argsort(costs, kind="stable")
         kept: list[Candidate] = []
         suppression = limits.suppression()
         slack = limits.reach(self.length) if self.warp_cost else 1
-        # Costs rise along the order; classic paths may have up to three cells per frame.
+        # Costs increase in this order; classic paths may have up to three cells per frame.
         cells = self.length * (1 if self.steps == "slope" else 3)
         most = limits.max_distance * cells * (1.0 + 1e-3) + 1e-3
         for end, cost in zip(ends[order].tolist(), costs[order].tolist(), strict=True):
@@ -212,9 +212,9 @@ class Alignments:
     def realigned(
         self, candidates: Sequence[Candidate], *, limits: Limits = ANY
     ) -> list[Candidate]:
-        """The best alignment around each candidate, suppressed again, by distance.
+        """Realign each candidate, apply suppression again, and sort by distance.
 
-        Only the limit of overlaps is applied.
+        Only the limit on overlaps applies.
         """
         better = []
         for candidate in candidates:
@@ -230,7 +230,7 @@ class Alignments:
         return [each for each in better if suppression.keep(each.start, each.end)]
 
     def _ending_near(self, end: int, slack: int) -> Candidate | None:
-        """The best alignment that ends within `slack` frames of `end`, in double precision."""
+        """Return the best alignment that ends within `slack` frames of `end`, in float64."""
         motion = int(row_of(self.starts, end))
         first, last = int(self.starts[motion]), int(self.starts[motion + 1])
         reach = 2 * self.length + 2
@@ -249,10 +249,10 @@ class Alignments:
             candidate = self._traced(costs, came, column, low)
             if candidate.start > low or low == first:
                 return candidate
-            reach *= 2  # the path begins at the edge of the window and might begin before it
+            reach *= 2  # the path starts at the edge of the window and might start earlier
 
     def _traced(self, costs: NDArray, came: NDArray, end: int, low: int) -> Candidate:
-        """The path that ends in column `end` of a window beginning at frame `low`."""
+        """Return the path that ends in column `end` of a window starting at frame `low`."""
         path = path_to(came, end, steps=self.steps)
         distance = float(costs[-1, end]) / len(path)
         path[:, 1] += low
@@ -265,11 +265,11 @@ def _rank(candidate: Candidate) -> tuple[float, int]:
 
 @kernel
 def local_minima(costs, starts, reach):
-    """Frames whose cost is finite and the least within `reach` frames of the same motion.
+    """Frames with a finite cost that is the minimum within `reach` frames of the same motion.
 
-    `costs` (N,), `starts` (K + 1,). The first of equal costs counts. A frame that is not the least
-    is left at once for the smaller one ahead of it: nothing in between can be the least, so that
-    most frames are never compared with those behind them.
+    `costs` has shape (N,), `starts` (K + 1,). Ties go to the first frame. When a frame is not the
+    minimum, the scan jumps to the smaller cost ahead of it: no frame in between can be a minimum,
+    so most frames are never compared with the frames behind them.
     """
     out = np.empty(len(costs), np.int64)
     count = 0

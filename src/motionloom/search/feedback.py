@@ -1,13 +1,14 @@
-"""Relevance feedback: matches that were accepted and rejected re-rank all others.
+"""Relevance feedback: accepted and rejected matches re-rank all others.
 
-The query and the accepted matches are examples of what is wanted, the rejected ones of what is
-not. Each is searched with the same method and settings. The distance to what is wanted is the
-root of the harmonic mean of the squared distances to its examples, so that a match near one of
-them is near. It is multiplied by a power of its ratio to the distance from the nearest rejected
-match (nearest-neighbor relevance feedback, after Giacinto & Roli 2004): what is nearer to a
-rejected match than to any example goes down, what is farther from it comes up.
+The query and the accepted matches are positive examples; the rejected matches are negative
+examples. Each example is searched with the same method and settings. The distance of a match to the
+positive examples is the root of the harmonic mean of its squared distances to them, so a match near
+any one of them counts as near. This distance is multiplied by a power of its ratio to the distance
+from the nearest rejected match (nearest-neighbor relevance feedback, after Giacinto & Roli 2004).
+Matches that are nearer to a rejected match than to any positive example move down the ranking;
+others move up.
 
-This works for every method, because it needs no more than distances.
+Feedback only needs distances, so it works with every method.
 """
 
 from __future__ import annotations
@@ -27,9 +28,9 @@ from motionloom.search.query import Query, library_query
 from motionloom.search.settings import Feedback, SearchSettings
 from motionloom.store.store import Store
 
-# Chosen from 0, 1/4, 1/2, 3/4, 1 and 2 by leaving out one labeled set at a time (docs/search.md).
+# Chosen from 0, 1/4, 1/2, 3/4, 1 and 2 by cross-validation over labeled sets (docs/search.md).
 CONTRAST = 0.5
-_DEPTH = 4  # matches of each example, per match that is wanted
+_DEPTH = 4  # matches searched per example, for each requested match
 _LEAST_DEPTH = 200
 
 PlainSearch = Callable[[Store, Query, SearchSettings], Matches]
@@ -38,9 +39,9 @@ PlainSearch = Callable[[Store, Query, SearchSettings], Matches]
 def search_with_verdicts(
     library: Store, query: Query, settings: SearchSettings, plain: PlainSearch
 ) -> Matches:
-    """Matches of the query and of the accepted matches, away from the rejected ones.
+    """Search the query and the accepted matches, and rank results away from rejected matches.
 
-    Accepted matches have the distance 0, as the query has; rejected ones are left out.
+    Accepted matches have distance 0, like the query itself; rejected matches are excluded.
 
     Parameters
     ----------
@@ -74,13 +75,13 @@ def search_with_verdicts(
 
 
 def judged(library: Store, given: str | Sequence[str] | None) -> list[Query]:
-    """Judged matches as queries; segments of the library only."""
+    """Return judged matches as queries; they must be segments of the library."""
     texts = (given,) if isinstance(given, str) else given or ()
     return [library_query(library, text) for text in texts]
 
 
 def covers(a: Match | Query, b: Match | Query) -> bool:
-    """Whether two segments share more than half of the shorter."""
+    """Return whether two segments share more than half of the shorter one."""
     a_name, b_name = (each.motion if isinstance(each, Match) else each.name for each in (a, b))
     if a_name != b_name:
         return False
@@ -91,7 +92,7 @@ def covers(a: Match | Query, b: Match | Query) -> bool:
 def combined_distances(
     wanted: NDArray[np.float64], unwanted: NDArray[np.float64], contrast: float = CONTRAST
 ) -> NDArray[np.float64]:
-    """Distances of N candidates from examples (W, N) and from rejected matches (U, N).
+    """Combine the distances of N candidates to examples (W, N) and to rejected matches (U, N).
 
     Examples
     --------
@@ -111,7 +112,7 @@ def _same_segment(a: Query, b: Query) -> bool:
 
 
 def _ranked(wanted: Sequence[Matches], unwanted: Sequence[Matches]) -> list[Match]:
-    """All matches of the examples with their combined distances, nearest first."""
+    """Return all matches of the examples with their combined distances, nearest first."""
     candidates = [match for matches in wanted for match in matches]
     if not candidates:
         return []
@@ -125,9 +126,9 @@ def _ranked(wanted: Sequence[Matches], unwanted: Sequence[Matches]) -> list[Matc
 
 
 def _distances(matches: Matches, candidates: Sequence[Match]) -> list[float]:
-    """Distance of the match that shares more than half with each candidate, the least.
+    """For each candidate, the smallest distance of a match that shares more than half with it.
 
-    A candidate without one is as far as the farthest match.
+    A candidate without such a match is as far as the farthest match.
     """
     by_motion: dict[str, list[Match]] = {}
     for match in matches:
@@ -143,10 +144,10 @@ def _distances(matches: Matches, candidates: Sequence[Match]) -> list[float]:
 
 
 def _by_way_of(example: Query, matches: Matches, of_query: Matches) -> Matches:
-    """Matches of an accepted match, aligned with the query by way of it.
+    """Return the matches of an accepted match, aligned with the query through that match.
 
-    The second round of query expansion. Without an alignment of the example with the query they
-    have none.
+    This corresponds to the second round of query expansion. If the accepted match is not aligned
+    with the query, its matches have no alignment either.
     """
     there = next((match for match in of_query if covers(match, example)), None)
     if there is None or not len(there.alignment):
@@ -168,7 +169,7 @@ def _by_way_of(example: Query, matches: Matches, of_query: Matches) -> Matches:
 def _suppressed(
     ranked: Sequence[Match], hidden: Sequence[Query], settings: SearchSettings
 ) -> list[Match]:
-    """Matches by rank without overlaps, without the hidden ones and those that are too far."""
+    """Return matches by rank, without overlapping, hidden and too distant ones."""
     method = settings.method
     overlap = method.max_overlap if isinstance(method, SegmentOptions) else 0.0
     limit = np.inf if settings.max_distance is None else settings.max_distance

@@ -1,4 +1,4 @@
-"""Choice of motions of a library: by label, by name."""
+"""Selection of motions in a library by label or name."""
 
 from __future__ import annotations
 
@@ -20,21 +20,21 @@ def chosen_mask(
     only: str | Iterable[str] | None = None,
     exclude: str | Iterable[str] | None = None,
 ) -> NDArray[np.bool_] | None:
-    """Which of `names` are chosen, shape (M,); None for all.
+    """Return a mask of the selected `names`, shape (M,), or None if all are selected.
 
     Parameters
     ----------
     library : Store
     names : sequence of str
     label : str or several, optional
-        Choose the motions with one of these labels.
+        Select the motions with one of these labels.
     only, exclude : str or several, optional
-        Choose these motions; leave these out.
+        Names of motions to select, and names of motions to exclude.
 
     Raises
     ------
     InvalidInput
-        If no motion has the label, or none is left.
+        If no motion has the label, or no motion remains.
     LibraryError
         If there is no such motion.
     """
@@ -48,7 +48,7 @@ def chosen_mask(
     if exclude is not None:
         left -= {library.entry(name).name for name in _several(exclude)}
     if not left:
-        raise InvalidInput("label, only and exclude leave no motion")
+        raise InvalidInput("label, only and exclude select no motions")
     return np.array([name in left for name in names])
 
 
@@ -59,7 +59,7 @@ def chosen_names(
     only: str | Iterable[str] | None = None,
     exclude: str | Iterable[str] | None = None,
 ) -> list[str]:
-    """Names of the chosen motions, in the library's order; see `chosen_mask`.
+    """Return the names of the selected motions, in library order; see `chosen_mask`.
 
     Examples
     --------
@@ -78,19 +78,19 @@ def chosen_set(
     only: str | Iterable[str] | None = None,
     exclude: str | Iterable[str] | None = None,
 ) -> set[str] | None:
-    """Names of the chosen motions; None if nothing chooses among them."""
+    """Return the names of the selected motions, or None if there is no filter."""
     if label is None and only is None and exclude is None:
         return None
     return set(chosen_names(library, label=label, only=only, exclude=exclude))
 
 
 def labeled(library: Store, label: str) -> tuple[str, ...]:
-    """Names of the motions with a label.
+    """Return the names of the motions with a label.
 
     Raises
     ------
     InvalidInput
-        If there are none; the message names similar labels.
+        If there are none; the message suggests similar labels.
     """
     names = library.with_label(label)
     if not names:

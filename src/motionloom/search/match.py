@@ -1,4 +1,4 @@
-"""Matches, the answers of every search, and the timeline that gives them frames and seconds."""
+"""Matches, the results of every search, and the timeline that gives them frames and seconds."""
 
 from __future__ import annotations
 
@@ -35,14 +35,14 @@ class Match:
     distance : float
         Meters per cell of the alignment (some clip measures: degrees).
     tier : int
-        Round of query expansion: 1 if the query itself found it, 2 if a match of the first round
-        did, and so on.
+        Round of query expansion: 1 for matches of the query itself, 2 for matches of a match from
+        the first round, and so on.
     alignment : ndarray of int, shape (L, 2)
-        Pairs of query frame, counted from the query's start, and frame of the motion.
+        Pairs of a query frame, counted from the start of the query, and a frame of the motion.
     label : str or None
         Labels of the motion.
     mirrored : bool
-        Whether it resembles the mirrored query: a left kick where a right one was searched.
+        True if the segment resembles the mirrored query: a left kick for a right-kick query.
 
     Examples
     --------
@@ -66,11 +66,11 @@ class Match:
 
     @property
     def text(self) -> str:
-        """``NAME:START-END``, as a query is written."""
+        """The match as a query string, ``NAME:START-END``."""
         return f"{self.motion}:{self.start_frame}-{self.end_frame}"
 
     def file_name(self, rank: int) -> str:
-        """Name of a file with this match, without suffix and safe on every system.
+        """Return a file name for this match, without suffix and safe on every system.
 
         >>> Match("kicks/86 01", 10, 40, 0.33, 1.33, 0.02).file_name(3)
         '003_kicks_86_01_10-40'
@@ -78,7 +78,7 @@ class Match:
         return clip_name(rank, self.motion, self.start_frame, self.end_frame)
 
     def corresponding_frames(self, length: int) -> NDArray[np.float64]:
-        """Frame of the match that corresponds to each of the `length` frames of the query.
+        """Return the frame of the match that corresponds to each of the `length` query frames.
 
         Without an alignment, frames are spread evenly.
 
@@ -90,7 +90,7 @@ class Match:
         return np.linspace(self.start_frame, self.end_frame - 1, length)
 
     def as_dict(self) -> dict[str, Any]:
-        """The match as plain data, without the alignment."""
+        """Return the match as plain data, without the alignment."""
         return {
             "motion": self.motion,
             "start_frame": self.start_frame,
@@ -109,8 +109,8 @@ class Matches(Sequence[Match]):
 
     Examples
     --------
-    >>> found = Matches([Match("walk", 0, 30, 0.0, 1.0, 0.02)], query="walk:0-30")
-    >>> len(found), found[0].motion, found.to_json()[0]["distance"]
+    >>> matches = Matches([Match("walk", 0, 30, 0.0, 1.0, 0.02)], query="walk:0-30")
+    >>> len(matches), matches[0].motion, matches.to_json()[0]["distance"]
     (1, 'walk', 0.02)
     """
 
@@ -138,7 +138,7 @@ class Matches(Sequence[Match]):
         return f"Matches({len(self)} of {self.query!r})"
 
     def to_json(self) -> list[dict[str, Any]]:
-        """The matches as plain data, by rank."""
+        """Return the matches as plain data, by rank."""
         return [match.as_dict() for match in self._matches]
 
     def _repr_html_(self) -> str:
@@ -154,7 +154,7 @@ class Matches(Sequence[Match]):
 
 
 def clip_name(rank: int, motion: str, start_frame: int, end_frame: int) -> str:
-    """Name of a file with a segment, without suffix; see `Match.file_name`."""
+    """Return a file name for a segment, without suffix; see `Match.file_name`."""
     return f"{rank:03d}_{file_stem(motion)}_{start_frame}-{end_frame}"
 
 
@@ -183,13 +183,13 @@ class Timeline:
 
     @classmethod
     def of(cls, features: LibraryFeatures) -> Timeline:
-        """The timeline of a library's features."""
+        """Return the timeline of a library's features."""
         f = features
         return cls(f.names, f.starts, np.asarray(f.fps), np.asarray(f.frames), f.rate)
 
     @classmethod
     def at(cls, entries: Sequence[Entry], rate: float) -> Timeline:
-        """The timeline of motions of a library, at `rate`."""
+        """Return the timeline of motions of a library, at `rate`."""
         counts = [row_count(entry, rate) for entry in entries]
         return cls(
             tuple(entry.name for entry in entries),
@@ -200,27 +200,27 @@ class Timeline:
         )
 
     def span(self, name: str, start_frame: int, end_frame: int) -> tuple[int, int]:
-        """Range on the timeline of some frames of a motion as stored."""
+        """Return the range on the timeline of some frames of a stored motion."""
         m = self.names.index(name)
         first, count = int(self.starts[m]), int(self.starts[m + 1] - self.starts[m])
         start, end = row_span(start_frame, end_frame, float(self.fps[m]), self.rate, count)
         return first + start, first + end
 
     def match(
-        self, found: Candidate, query: Query, labels: Callable[[str], tuple[str, ...]]
+        self, candidate: Candidate, query: Query, labels: Callable[[str], tuple[str, ...]]
     ) -> Match:
-        """A candidate as a match, in frames and seconds of the motion as stored."""
-        m = int(row_of(self.starts, found.start))
+        """Return a candidate as a match, in frames and seconds of the motion as stored."""
+        m = int(row_of(self.starts, candidate.start))
         first = int(self.starts[m])
         count = int(self.starts[m + 1]) - first
         fps, frames, name = float(self.fps[m]), int(self.frames[m]), self.names[m]
         per_row = frames_per_row(fps, self.rate)
-        start = min(round((found.start - first) * per_row), frames - 1)
-        end = frames if found.end - first == count else round((found.end - first) * per_row)
+        start = min(round((candidate.start - first) * per_row), frames - 1)
+        end = frames if candidate.end - first == count else round((candidate.end - first) * per_row)
         end = min(max(end, start + 1), frames)
         length = query.end_frame - query.start_frame
         per_query_row = frames_per_row(query.motion.fps, self.rate)
-        alignment = found.path - np.array([0, first])
+        alignment = candidate.path - np.array([0, first])
         if not per_row == per_query_row == 1.0:
             steps = np.rint(alignment * [per_query_row, per_row]).astype(np.int64)
             alignment = np.minimum(steps, [length - 1, frames - 1])
@@ -230,7 +230,7 @@ class Timeline:
             end_frame=end,
             start=start / fps,
             end=end / fps,
-            distance=found.distance,
+            distance=candidate.distance,
             alignment=alignment,
             label=", ".join(labels(name)) or None,
         )

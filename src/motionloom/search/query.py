@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, eq=False)
 class Query:
-    """A segment of a motion, to be searched.
+    """A segment of a motion to search for.
 
     Attributes
     ----------
@@ -47,7 +47,7 @@ class Query:
 
     @classmethod
     def at(cls, library: Store, node: Node) -> Query:
-        """A member of a family as a query."""
+        """Return a member of a family as a query."""
         return cls(node.text, library[node.motion], node.start_frame, node.end_frame, node.motion)
 
     @property
@@ -56,11 +56,11 @@ class Query:
         return self.motion[self.start_frame : self.end_frame]
 
     def mirrored(self) -> Query:
-        """The query with left and right exchanged; it is not in the library."""
+        """Return the query with left and right exchanged; it is not in the library."""
         return Query(self.text, self.motion.mirror(), self.start_frame, self.end_frame, None)
 
     def span(self, features: LibraryFeatures) -> tuple[int, int] | None:
-        """Range of the query among the feature vectors of a library; None if it is not there."""
+        """Return the range of the query in the feature vectors of a library, or None."""
         if self.name is None or self.name in features.left_out:
             return None
         m = features.motion_index(self.name)
@@ -71,7 +71,7 @@ class Query:
     def features(
         self, library: Store, options: FeatureOptions
     ) -> tuple[LibraryFeatures, NDArray[np.float32]]:
-        """Features of the library, and of the query at the same rate, shape (M, D)."""
+        """Return the features of the library, and of the query at the same rate, shape (M, D)."""
         features = library_features(
             library,
             options.features,
@@ -92,15 +92,15 @@ class Query:
         return features, vectors
 
     def cut(self, values: NDArray, rate: float) -> NDArray:
-        """Of one value per frame of the whole motion at `rate`, those of the query."""
+        """Cut the values of the query from one value per frame of the whole motion at `rate`."""
         return values[slice(*self.row_span(rate, len(values)))]
 
     def row_span(self, rate: float, count: int) -> tuple[int, int]:
-        """Range of the query among the `count` frames of the whole motion at `rate`."""
+        """Return the range of the query in the `count` frames of the whole motion at `rate`."""
         return row_span(self.start_frame, self.end_frame, self.motion.fps, rate, count)
 
     def check_length(self, count: int, rate: float) -> None:
-        """Raise if the query has fewer than two frames at the rate of the search."""
+        """Raise `InvalidInput` if the query has fewer than two frames at the rate of the search."""
         if count < 2:
             raise InvalidInput(
                 f"{self.text}: a query must have at least two frames at {rate:g} fps; got {count}"
@@ -110,7 +110,7 @@ class Query:
 def row_span(
     start_frame: int, end_frame: int, fps: float, rate: float, count: int
 ) -> tuple[int, int]:
-    """Range at `rate` of frames of a motion of `fps`, which has `count` frames at `rate`.
+    """Convert a frame range at `fps` to `rate`, for a motion with `count` frames at `rate`.
 
     Examples
     --------
@@ -123,28 +123,28 @@ def row_span(
 
 
 def as_query(library: Store, query: str | Path | Motion | Query) -> Query:
-    """The query that a text, a path or a motion stands for.
+    """Convert a string, path or motion to a query.
 
     Parameters
     ----------
     library : Store
     query : str, Path or Motion
-        ``NAME:START-END`` of the library in frames, or in seconds with an ``s``; ``NAME``;
+        ``NAME:START-END`` in the library, in frames, or in seconds with a trailing ``s``; ``NAME``;
         a file, with or without a range; or a motion.
 
     Raises
     ------
     InvalidInput
-        If the range is not within the motion or shorter than two frames.
+        If the range is not within the motion, or is shorter than two frames.
     LibraryError
-        If there is no such motion and no such file.
+        If there is neither a motion nor a file of that name.
     """
     if isinstance(query, Query):
         return query
     if isinstance(query, Motion):
         return _query(query.name or "motion", query, None)
     text = str(query)
-    whole = os.path.exists(text) or text in library  # a name may look like one with a range
+    whole = os.path.exists(text) or text in library  # a name may look like a name with a range
     name = text if whole else split_segment(text)[0]
     if name in library:
         return _query(text, library[name], name, whole=whole)
@@ -160,16 +160,16 @@ def as_query(library: Store, query: str | Path | Motion | Query) -> Query:
 
 
 def library_query(library: Store, text: str) -> Query:
-    """The query ``NAME:START-END`` or ``NAME`` of a library; never a file.
+    """Convert ``NAME:START-END`` or ``NAME`` to a query; files are not accepted.
 
     Raises
     ------
     InvalidInput
-        If the range is not within the motion or shorter than two frames.
+        If the range is not within the motion, or is shorter than two frames.
     LibraryError
         If there is no such motion.
     """
-    whole = text in library  # a name may look like one with a range
+    whole = text in library  # a name may look like a name with a range
     name = text if whole else split_segment(text)[0]
     return _query(text, library[library.entry(name).name], name, whole=whole)
 

@@ -1,4 +1,4 @@
-"""Search by any method: matches of a query, with query expansion, feedback and mirror images."""
+"""Search by any method, with query expansion, feedback and mirrored queries."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from motionloom.store.store import Store
 
 
 def search(library: Store, query: str | Path | Motion | Query, settings: SearchSettings) -> Matches:
-    """Matches of the query in the library, nearest first; without query expansion.
+    """Return the matches of the query in the library, nearest first, without query expansion.
 
     Examples
     --------
@@ -50,10 +50,10 @@ def search(library: Store, query: str | Path | Motion | Query, settings: SearchS
 def expanded_search(
     library: Store, query: str | Path | Motion | Query, settings: SearchSettings
 ) -> Matches:
-    """Matches of the query, and those found by way of others, nearest first.
+    """Return the matches of the query and of query expansion, nearest first.
 
     Members of the family are ranked by their distance to the query in the match graph, the other
-    matches of the query by their pose distance. So nothing is lost that the query finds alone.
+    matches of the query by their pose distance. No direct match of the query is lost.
     """
     given = as_query(library, query)
     family = library_family(library, given, settings).matches
@@ -65,7 +65,8 @@ def expanded_search(
     others = [match for match in alone if not _is_among(match, family)]
     ranked = sorted([*family, *others], key=lambda match: match.distance)
     if settings.max_distance is not None:
-        # One tier ranks by movement: matches near by that distance stay as well.
+        # A search with one tier ranks by movement; matches that are near by that distance are also
+        # kept.
         first = search(library, given, once)
         ranked = [
             match
@@ -76,20 +77,24 @@ def expanded_search(
 
 
 def _is_among(match: Match, matches: Iterable[Match]) -> bool:
-    return any(match.motion == one.motion and _are_same(match, one) for one in matches)
+    return any(match.motion == other.motion and _are_same(match, other) for other in matches)
 
 
 def _both_sides(
-    found: list[Candidate], mirrored: list[Candidate], settings: SearchSettings
+    candidates: list[Candidate], mirrored: list[Candidate], settings: SearchSettings
 ) -> list[Candidate]:
-    """Candidates of the query and of its mirror image, nearest first.
+    """Merge the candidates of the query and of its mirror image, nearest first.
 
-    Of two that overlap the nearer is kept. Both count frames, or clips, of the same library.
+    The nearer of two overlapping candidates is kept. Both refer to frames, or clips, of the same
+    library.
     """
-    ranked = sorted([*found, *mirrored], key=lambda one: (one.distance, one.mirrored, one.start))
+    ranked = sorted(
+        [*candidates, *mirrored],
+        key=lambda candidate: (candidate.distance, candidate.mirrored, candidate.start),
+    )
     overlap = getattr(settings.method, "max_overlap", 0.0)
     suppression = Limits(max_overlap=overlap).suppression()
-    kept = [one for one in ranked if suppression.keep(one.start, one.end)]
+    kept = [candidate for candidate in ranked if suppression.keep(candidate.start, candidate.end)]
     return kept[: getattr(settings.method, "k", None) if _are_clips(settings) else None]
 
 
@@ -98,7 +103,7 @@ def _are_clips(settings: SearchSettings) -> bool:
 
 
 def _is_own(match: Match, query: Query, settings: SearchSettings) -> bool:
-    """Whether a mirrored match covers frames of the query, which are to be left out."""
+    """Return whether a mirrored match covers excluded frames of the query."""
     return (
         settings.exclude_query
         and match.mirrored
@@ -109,7 +114,7 @@ def _is_own(match: Match, query: Query, settings: SearchSettings) -> bool:
 
 
 def _are_same(a: Match, b: Match) -> bool:
-    """Whether half of the shorter of two matches in one motion is shared."""
+    """Return whether two matches in one motion share half of the shorter one."""
     shared = min(a.end_frame, b.end_frame) - max(a.start_frame, b.start_frame)
     shorter = min(a.end_frame - a.start_frame, b.end_frame - b.start_frame)
     return 2 * shared > shorter

@@ -1,4 +1,4 @@
-"""Settings of the search verbs."""
+"""Settings of the search functions."""
 
 from __future__ import annotations
 
@@ -22,25 +22,25 @@ from motionloom.search.methods.segments import ANY_DURATION
 from motionloom.settings import MotionChoice, Names, Settings, preset, setting
 
 MEMBER_LENGTHS = (0.5, 2.0)
-FAMILY_DISTANCE = 0.08  # meters; join distance where there is no plateau to choose one from
-LARGEST_JOIN = 0.25  # meters; greatest join distance that is chosen
+FAMILY_DISTANCE = 0.08  # meters; join distance if there is no plateau
+LARGEST_JOIN = 0.25  # meters; maximum join distance that is chosen automatically
 SAME, APART = 0.8, 0.2  # Kovar & Gleicher 2004, section 3.3
 
 
 @dataclass(frozen=True, kw_only=True)
 class Expansion(Settings):
-    """Query expansion: search the matches of a query as well, and so on."""
+    """Query expansion: the matches of a query are searched in turn."""
 
     tiers: int | str = setting(
         "all",
-        "Rounds of query expansion (1: none; all: until nothing new is found).",
+        "Rounds of query expansion (1: no expansion; all: until there are no new matches).",
         metavar="1|N|all",
     )
     join_distance: float | None = setting(
         None,
-        "Query expansion: pose distance up to which two members are joined, the mean distance per "
-        "cell of their alignment; in meters, except for clip methods in degrees. "
-        "[found: within the widest range in which the family stays the same]",
+        "Query expansion: maximum pose distance between two joined members (mean distance per cell "
+        "of their alignment), in meters; clip methods may use degrees. [automatic: within the "
+        "widest range over which the family stays the same]",
         least=0.0,
     )
     same: float = setting(
@@ -60,13 +60,14 @@ class Expansion(Settings):
     )
     average_ranges: bool = setting(
         False,
-        "Query expansion: average start and end of a member, and of the query, with those of "
-        "every match that is that member. By default they stay as first found.",
+        "Query expansion: average the start and end of a member, and of the query, with those of "
+        "every match identified with it. By default, they do not change.",
         expert=True,
     )
     member_lengths: tuple[float, float] = setting(
         MEMBER_LENGTHS,
-        "Query expansion: least and greatest length of a member, in lengths of the query.",
+        "Query expansion: minimum and maximum length of a member, as multiples of the query "
+        "length.",
         expert=True,
     )
     clear: bool = setting(
@@ -81,16 +82,16 @@ class Expansion(Settings):
         low, high = self.member_lengths
         if not 0.0 <= low <= high:
             raise InvalidInput(
-                "member_lengths must be the least and the greatest ratio; "
+                "member_lengths must be the minimum and the maximum ratio; "
                 f"got {self.member_lengths}"
             )
         if self.apart > self.same:
-            raise InvalidInput(f"apart must not be above same; got {self.apart} and {self.same}")
+            raise InvalidInput(f"apart must not exceed same; got {self.apart} and {self.same}")
         self.rounds  # noqa: B018  # raises if it means nothing
 
     @property
     def rounds(self) -> int | None:
-        """Number of rounds; None for all.
+        """Number of rounds, or None to continue until there are no new matches.
 
         Examples
         --------
@@ -100,7 +101,7 @@ class Expansion(Settings):
         if self.tiers == "all":
             return None
         if not str(self.tiers).isdecimal() or int(self.tiers) < 1:
-            raise InvalidInput(f"tiers must be a number from 1 on, or all; got {self.tiers}")
+            raise InvalidInput(f"tiers must be a number from 1 up, or all; got {self.tiers}")
         return int(self.tiers)
 
     @preset
@@ -114,19 +115,19 @@ class Expansion(Settings):
 
 @dataclass(frozen=True, kw_only=True)
 class Feedback(Settings):
-    """Relevance feedback: which matches of an earlier search are right, and which are wrong."""
+    """Relevance feedback: correct and incorrect matches of an earlier search."""
 
     accept: Names | Any = setting(
         None,
-        "Matches that are right, NAME:START-END: they are searched as well; in a family they are "
-        "members however far they are.",
+        "Correct matches, NAME:START-END: they are searched in addition to the query; in a family, "
+        "they are members at any distance.",
         metavar="MATCH,...",
         commas=True,
     )
     reject: Names | Any = setting(
         None,
-        "Matches that are wrong, NAME:START-END: they are excluded, and similar ones are ranked "
-        "lower; in a family everything that is reached only through them is excluded as well.",
+        "Incorrect matches, NAME:START-END: they are excluded, and similar ones are ranked lower; "
+        "in a family, everything reached only through them is also excluded.",
         metavar="MATCH,...",
         commas=True,
     )
@@ -141,7 +142,7 @@ class Feedback(Settings):
 
 
 def _places(name: str, given: Any) -> tuple[str, ...] | None:
-    """Places of matches, ``NAME:START-END``, from strings, matches or several of them."""
+    """Convert one or several matches or strings to ``NAME:START-END``."""
     if given is None:
         return None
     several = [given] if isinstance(given, str) or hasattr(given, "text") else list(given)
@@ -203,14 +204,15 @@ class SearchSettings(FamilySettings):
     max: int | None = setting(100, "Maximum number of matches.", least=1, metavar="N")
     max_distance: float | None = setting(
         None,
-        "Drop matches farther than this, in the unit of the ranking: distance of movements, or "
-        "mean distance per cell of the alignment; with query expansion, distance in the match "
-        "graph. Meters, except for clip methods in degrees.",
+        "Maximum distance of a match, in the unit of the ranking: distance of movements, or mean "
+        "distance per cell of the alignment; with query expansion, distance in the match graph. "
+        "In meters; clip methods may use degrees.",
         least=0.0,
     )
     mirror: bool = setting(
         False,
-        "Also search for the mirrored query, a left kick for a right one; matches show which.",
+        "Also search for the mirrored query (a left kick for a right one); matches show which "
+        "they are.",
     )
     expansion: Expansion = setting(Expansion(tiers=1), "Query expansion.")
 
@@ -218,13 +220,14 @@ class SearchSettings(FamilySettings):
         """Check that a mirrored query can be searched."""
         if self.mirror and self.expansion.rounds != 1:
             raise InvalidInput(
-                "mirror works without query expansion (tiers 1) only: members of families are "
-                f"blended, and a mirrored one would not fit; got tiers {self.expansion.tiers}"
+                "mirror requires a search without query expansion (tiers 1), because members of "
+                "families are blended, and mirrored members would not fit; got tiers "
+                f"{self.expansion.tiers}"
             )
         if self.mirror and isinstance(self.method, MatchWeb):
             raise InvalidInput(
-                "mirror needs a method that searches motions from outside the library; a match "
-                "web has none of them: use dtw or lazy"
+                "mirror needs a method that can search motions from outside the library, which a "
+                "match web cannot; use dtw or lazy"
             )
 
 
@@ -232,7 +235,7 @@ class SearchSettings(FamilySettings):
 class NeighborSettings(MotionChoice, NeighborOptions, FeatureChoice):
     """Settings of a search for nearest frames; see `motionloom.Library.neighbors`."""
 
-    poses: PoseOptions = setting(PoseOptions(), "What is removed from every pose.")
+    poses: PoseOptions = setting(PoseOptions(), "Normalization of every pose.")
     exclude_query: bool = setting(False, "Exclude the frames of the query itself.")
 
     @preset
@@ -243,7 +246,7 @@ class NeighborSettings(MotionChoice, NeighborOptions, FeatureChoice):
 
 @dataclass(frozen=True, kw_only=True)
 class WebSettings(MotionChoice):
-    """Settings of building match webs; see `motionloom.library.webs.Webs.build`."""
+    """Settings for building match webs; see `motionloom.library.webs.Webs.build`."""
 
     web: WebOptions = setting(WebOptions(), "Options of the web.")
 

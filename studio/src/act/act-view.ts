@@ -1,4 +1,4 @@
-// Act view: a script in words becomes one motion. The plan shows which segment acts each phrase; another can be chosen.
+// Act view: turns a written script into a motion. The plan shows the segment for each phrase; you can choose another.
 
 import { css, html, nothing } from "lit";
 import { customElement, query, state } from "lit/decorators.js";
@@ -58,7 +58,7 @@ export class ActView extends View {
     this.turn++;
   }
 
-  /** Query: script, and instead: the segments chosen for phrases, as a JSON object by their numbers. */
+  /** Query: script, and instead: the segments chosen for phrases, as a JSON object by phrase number. */
   protected routeChanged(query: Record<string, string>): void {
     const { script = "", instead = "{}" } = query;
     const wanted = `${script}\n${instead}`;
@@ -84,7 +84,7 @@ export class ActView extends View {
         else this.studio.show([]);
       } catch (error) {
         if (current()) {
-          this.wanted = ""; // so that the same script can be acted again
+          this.wanted = ""; // allows the same script to run again
           throw error;
         }
       } finally {
@@ -126,7 +126,7 @@ export class ActView extends View {
     this.studio.go("act", { script, instead: chosen });
   }
 
-  /** Act the script as it is written now; choices belong to the script that they were made for. */
+  /** Act the current script; choices are only valid for the script they were made for. */
   private readonly submit = (event?: Event): void => {
     event?.preventDefault();
     this.go(this.script.value.trim() === this.studio.route.query.script ? this.instead : {});
@@ -139,7 +139,7 @@ export class ActView extends View {
     this.go(instead);
   }
 
-  /** Replace a phrase that nothing shows by one that the library has. */
+  /** Replace a phrase that no motion shows with one that the library contains. */
   private replace(text: string, near: string): void {
     this.script.value = this.script.value.replace(text, near.replace(/[,;.]/g, ""));
     this.go({});
@@ -169,25 +169,25 @@ export class ActView extends View {
       <span class="said faint">${row.text}${row.seam > 0 ? ` · seam ${row.seam.toFixed(2)}` : ""}</span></li>`;
   }
 
-  /** The segments that may act a phrase. */
+  /** Candidate segments for a phrase. */
   private options(row: PlannedPhrase, phrase: ScriptPhrase) {
     const chosen = this.instead[row.number] ?? "";
     return html`<select aria-label=${`Segment for ${phrase.text}`} ?disabled=${this.busy} @change=${(event: Event) => this.choose(row.number, inputValue(event))}>
-      <option value="" ?selected=${!chosen}>${chosen ? "chosen by the plan" : `${row.segment} (by the plan)`}</option>
+      <option value="" ?selected=${!chosen}>${chosen ? "chosen automatically" : `${row.segment} (automatic)`}</option>
       ${phrase.options.map((one) => html`<option value=${one.segment} ?selected=${one.segment === chosen}>${one.segment}: ${one.text} (${Math.round(100 * one.match)} %)</option>`)}</select>`;
   }
 
   private missing(phrase: ScriptPhrase) {
     if (phrase.options.length)
       return html`<li><div class="top"><b>${phrase.text}</b><span class="faint">${phrase.options.length} found</span></div></li>`;
-    return html`<li class="missing"><b>${phrase.text}</b><span class="warn">No motion of this library shows it.</span>
+    return html`<li class="missing"><b>${phrase.text}</b><span class="warn">No motion in this library shows this.</span>
       ${
         phrase.near.length
-          ? html`<span class="said faint">What comes near:</span><span class="near">${phrase.near.map(
+          ? html`<span class="said faint">Similar phrases:</span><span class="near">${phrase.near.map(
               (near) =>
-                html`<button title="Put this into the script instead" @click=${() => this.replace(phrase.text, near)}>${near}</button>`,
+                html`<button title="Use this phrase in the script instead" @click=${() => this.replace(phrase.text, near)}>${near}</button>`,
             )}</span>`
-          : html`<span class="said faint">Nothing comes near. Search for other words, or label a segment with these.</span>`
+          : html`<span class="said faint">No similar phrases were found. Try other words, or label a segment with these words.</span>`
       }</li>`;
   }
 
@@ -195,7 +195,7 @@ export class ActView extends View {
     const { acted } = this;
     return html`<h2>Act a script</h2>
       <form @submit=${this.submit}>
-        <label class="faint" for="script">Phrases, one after the other; “3 s”, “twice” and “wave while walking” are understood, TAKE:START-END too.</label>
+        <label class="faint" for="script">Phrases, separated by commas, such as “walk 3 s”, “wave while walking” or “kick twice”; TAKE:START-END also works.</label>
         <textarea id="script" placeholder=${EXAMPLE} @keydown=${this.key}></textarea>
         <div class="row"><button id="act" class="main" ?disabled=${this.busy} title="Ctrl+Enter">Act</button>
           ${this.script?.value ? nothing : html`<button type="button" id="example" @click=${() => (this.script.value = EXAMPLE)}>example</button>`}

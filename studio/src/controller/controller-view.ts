@@ -1,4 +1,4 @@
-// Controller view: a character that is steered by keyboard, mouse or gamepad, by motion matching over chosen takes.
+// Controller view: a character steered by keyboard, mouse or gamepad, with motion matching on chosen takes.
 
 import { css, html, nothing, svg } from "lit";
 import { customElement, state } from "lit/decorators.js";
@@ -21,7 +21,7 @@ import { Pilot } from "./pilot";
 const SHOWN = 10; // seconds of the cost curve
 const WIDTH = 360;
 const HEIGHT = 84;
-const TELL = 120; // milliseconds between updates of the figures
+const UPDATE_INTERVAL = 120; // milliseconds between updates of the figures
 
 @customElement("loom-controller-view")
 export class ControllerView extends View {
@@ -36,7 +36,7 @@ export class ControllerView extends View {
   @state() private behind = true;
   @state() private report: { id: string; sentences: string[] } | null = null;
   private built = "";
-  private told = 0;
+  private updatedAt = 0;
 
   static styles = [
     sharedStyles,
@@ -60,7 +60,7 @@ export class ControllerView extends View {
 
   connectedCallback(): void {
     super.connectedCallback();
-    this.listen("frame", () => this.tell(), this.studio.stage);
+    this.listen("frame", () => this.updateFigures(), this.studio.stage);
     this.listen("reconnected", () => {
       this.built = "";
       this.routeChanged(this.studio.route.query);
@@ -74,7 +74,7 @@ export class ControllerView extends View {
 
   /** Query: label, only (names with commas), all ("1"), mirror ("0"). */
   protected characterChanged(): void {
-    this.studio.notify("The controller shows the character from its next start.");
+    this.studio.notify("The controller will use the character the next time it starts.");
   }
 
   protected routeChanged(query: Record<string, string>): void {
@@ -86,7 +86,7 @@ export class ControllerView extends View {
     void this.studio.attempt(async () => {
       const job = await send("post", "matching", { body: { settings: this.settings } });
       const info = await finished(job, (now) => wanted === this.built && (this.job = now)).catch((error: unknown) => {
-        this.built = ""; // so that it can be built again
+        this.built = ""; // allows a rebuild
         throw error;
       });
       if (wanted !== this.built || !this.isConnected) return;
@@ -130,7 +130,7 @@ export class ControllerView extends View {
     });
   }
 
-  /** Hand the settings of the form to the character. */
+  /** Pass the settings of the form to the character. */
   private steer(): void {
     const { walkSpeed, runSpeed, strafe, follow, behind } = this;
     if (this.pilot) Object.assign(this.pilot, { walkSpeed, runSpeed, strafe, follow, behind, gait: this.gait || null });
@@ -140,10 +140,10 @@ export class ControllerView extends View {
     this.steer();
   }
 
-  private tell(): void {
+  private updateFigures(): void {
     const now = performance.now();
-    if (!this.pilot || now - this.told < TELL) return;
-    this.told = now;
+    if (!this.pilot || now - this.updatedAt < UPDATE_INTERVAL) return;
+    this.updatedAt = now;
     this.requestUpdate();
   }
 
@@ -153,7 +153,7 @@ export class ControllerView extends View {
     const only = this.renderRoot.querySelector<TakePicker>("loom-take-picker")!.value.join(",") || undefined;
     const label = only ? undefined : value("label");
     const { given } = this.renderRoot.querySelector<SettingsForm>("loom-settings-form")!;
-    this.built = ""; // build again even if the address stays the same
+    this.built = ""; // rebuild even if the address stays the same
     this.studio.go("controller", { label, only, all: only || label ? undefined : "1", ...toAddress(given) });
   }
 
@@ -171,10 +171,10 @@ export class ControllerView extends View {
       <label><span class="faint">takes with the label</span><select id="label">
         <option value="">any (all takes)</option>
         ${[...this.studio.labels].map(([one, count]) => html`<option value=${one} ?selected=${one === label}>${one} (${count})</option>`)}</select></label>
-      <loom-take-picker .studio=${this.studio} .names=${only} label="or chosen takes: that walk, run, turn, start and stop"></loom-take-picker>
+      <loom-take-picker .studio=${this.studio} .names=${only} label="or chosen takes that walk, run, turn, start and stop"></loom-take-picker>
       <div class="row"><loom-settings-form .fields=${fields} .given=${fromAddress(fields, this.studio.route.query)}
           .labels=${{ mirror: "also mirrored" }}></loom-settings-form>
-        <button id="build" class="main" ?disabled=${this.job !== null}>Make a controller</button></div></form>`;
+        <button id="build" class="main" ?disabled=${this.job !== null}>Build a controller</button></div></form>`;
   }
 
   private facts(info: MatchingInfo) {
@@ -182,7 +182,7 @@ export class ControllerView extends View {
     const tags = Object.entries(info.tags).map(([tag, seconds]) => `${tag} ${durationText(seconds)}`);
     return html`<p>${counted(info.takes, "take")}, ${counted(info.frames, "frame")} at ${info.fps} fps;
       ${info.speeds[0].toFixed(1)} to ${info.speeds[1].toFixed(1)} m/s. <span class="faint">${tags.join(", ")}.</span>
-      ${info.made ? html`<span class="faint">Nobody stands in these takes: standing, starting and stopping are made from steps.</span>` : nothing}
+      ${info.made ? html`<span class="faint">No take contains standing still, so standing, starting and stopping are synthesized from steps.</span>` : nothing}
       ${skipped.length ? html`<span class="faint">Not used: ${skipped.map(([name, why]) => `${name} (${why})`).join("; ")}</span>` : nothing}</p>`;
   }
 
@@ -196,14 +196,14 @@ export class ControllerView extends View {
     const check = (id: "strafe" | "follow" | "behind", text: string, title: string) =>
       html`<label class="check" title=${title}><input id=${id} type="checkbox" .checked=${this[id]} @change=${(event: Event) => (this[id] = isChecked(event))} />${text}</label>`;
     return html`<section><button id="play" class=${this.pilot ? "" : "main"} aria-pressed=${Boolean(this.pilot)} @click=${() => this.play()}>${this.pilot ? "Stop" : "Play"}</button>
-      <p class="faint"><kbd>W</kbd> <kbd>A</kbd> <kbd>S</kbd> <kbd>D</kbd> or arrow keys walk, with <kbd>Shift</kbd> faster; drag to turn the camera.
+      <p class="faint"><kbd>W</kbd> <kbd>A</kbd> <kbd>S</kbd> <kbd>D</kbd> or arrow keys: walk, faster with <kbd>Shift</kbd>. Drag to turn the camera.
         Gamepad: left stick walks, right stick turns the camera, RT runs, LB strafes.</p>
       <div class="row">
         <label><span class="faint">gait</span><select id="gait" @change=${(event: Event) => (this.gait = inputValue(event))}>
           <option value="" ?selected=${!this.gait}>any</option>
           ${Object.keys(info.tags).map((tag) => html`<option value=${tag} ?selected=${tag === this.gait}>${tag}</option>`)}</select></label>
-        ${check("strafe", "strafe", "Keep facing where the character faces now")}
-        ${check("follow", "follow the pointer", "Walk to the point of the floor under the pointer")}
+        ${check("strafe", "strafe", "Keep the current facing direction")}
+        ${check("follow", "follow the pointer", "Walk to the floor position under the pointer")}
         ${check("behind", "camera behind", "The camera turns with the character")}</div>
       ${this.speed("walkSpeed", "walking speed")}${this.speed("runSpeed", "with Shift")}</section>`;
   }
@@ -214,18 +214,18 @@ export class ControllerView extends View {
     const { state } = moment;
     const speed = Math.hypot(...state.velocity);
     const wanted = Math.hypot(...state.desired);
-    return html`<section><h3>What is played</h3>
+    return html`<section><h3>Now playing</h3>
       <dl id="live"><dt>take</dt><dd id="matched">${state.take}, frame ${state.frame}${state.mirrored ? ", mirrored" : ""}</dd>
         <dt>gait</dt><dd>${state.tag || "none"}</dd>
         <dt>speed</dt><dd>${speed.toFixed(2)} of ${wanted.toFixed(2)} m/s</dd>
-        <dt>cost</dt><dd>${state.cost.toFixed(2)} m at the last jump, ${state.going_on.toFixed(2)} m to go on; ${counted(state.jumps, "jump")}</dd>
-        <dt>latency</dt><dd id="latency">${pilot.latency === null ? "–" : `${pilot.latency.toFixed(0)} ms`} from key to picture;
-          answers in ${pilot.answer.toFixed(0)} ms (${pilot.server.toFixed(1)} ms on the server)</dd>
-        <dt>pictures</dt><dd>${pilot.rate} per second</dd></dl>
+        <dt>cost</dt><dd>${state.cost.toFixed(2)} m at the last jump, ${state.going_on.toFixed(2)} m to continue; ${counted(state.jumps, "jump")}</dd>
+        <dt>latency</dt><dd id="latency">${pilot.latency === null ? "–" : `${pilot.latency.toFixed(0)} ms`} from key press to display;
+          responses in ${pilot.answer.toFixed(0)} ms (${pilot.server.toFixed(1)} ms on the server)</dd>
+        <dt>frame rate</dt><dd>${pilot.rate} per second</dd></dl>
       ${this.curve(pilot)}</section>`;
   }
 
-  /** Cost of going on over the last seconds; jumps as marks, down to their cost. */
+  /** Cost of continuing over the last seconds; marks show the cost of jumps. */
   private curve(pilot: Pilot) {
     const fps = pilot.motion?.fps ?? 30;
     const end = pilot.moments.at(-1)!.frame;
@@ -234,24 +234,24 @@ export class ControllerView extends View {
     const x = (frame: number) => (WIDTH * (1 - (end - frame) / (SHOWN * fps))).toFixed(1);
     const y = (cost: number) => (HEIGHT - 6 - (HEIGHT - 22) * Math.min(cost / high, 1)).toFixed(1);
     const line = shown.map((one) => `${x(one.frame)},${y(one.state.going_on)}`).join(" ");
-    return html`<svg id="cost" viewBox="0 0 ${WIDTH} ${HEIGHT}" role="img" aria-label="Cost of going on in the last ${SHOWN} seconds, up to ${high.toFixed(1)} meters; jumps are marked">
+    return html`<svg id="cost" viewBox="0 0 ${WIDTH} ${HEIGHT}" role="img" aria-label="Cost of continuing in the last ${SHOWN} seconds, up to ${high.toFixed(1)} meters; jumps are marked">
       <polyline class="going" points=${line}></polyline>
       ${shown.filter((one) => one.jumped).map((one) => svg`<line class="jump" x1=${x(one.frame)} x2=${x(one.frame)} y1=${y(one.state.cost)} y2=${HEIGHT - 4}></line>`)}
-      <text x="4" y="11">cost of going on (blue), jumps (orange); ${high.toFixed(1)} m, ${SHOWN} s</text></svg>`;
+      <text x="4" y="11">cost of continuing (blue), jumps (orange); ${high.toFixed(1)} m, ${SHOWN} s</text></svg>`;
   }
 
   private coverage() {
     const { report } = this;
-    return html`<section><h3>What the takes cover</h3>
-      <div class="row"><button id="coverage" ?disabled=${this.job !== null} title="Plays courses and two minutes of random steering: about a minute" @click=${() => this.measure()}>Measure</button>
-        ${report ? html`<a id="report" href=${`api/matching/coverage/${report.id}`} target="_blank" rel="noopener">open the report</a>` : html`<span class="faint">which speeds, turns, starts and stops, and which capture would help</span>`}</div>
+    return html`<section><h3>Coverage of the takes</h3>
+      <div class="row"><button id="coverage" ?disabled=${this.job !== null} title="Runs steering courses and two minutes of random steering; takes about a minute" @click=${() => this.measure()}>Measure</button>
+        ${report ? html`<a id="report" href=${`api/matching/coverage/${report.id}`} target="_blank" rel="noopener">open the report</a>` : html`<span class="faint">shows the covered speeds, turns, starts and stops, and which captures to add</span>`}</div>
       ${report ? html`<ul>${report.sentences.map((one) => html`<li>${one}</li>`)}</ul>` : nothing}</section>`;
   }
 
   render() {
     const { info } = this;
     return html`<h2>Controller</h2>
-      <p class="faint">A character that does what you ask, from these takes: a few times a second the frame is played on that is most like the present one and leads where you steer.</p>
+      <p class="faint">Steer a character that plays these takes. A few times per second, playback continues from the frame that best matches the current pose and your input.</p>
       ${this.form()}
       ${this.job ? html`<loom-progress .job=${this.job}></loom-progress>` : nothing}
       ${

@@ -1,5 +1,5 @@
-// A character of motion matching, steered while it plays: reads keys, gamepad and pointer, streams frames, keeps the camera
-// behind it, and measures how soon it responds.
+// A motion matching character, steered while it plays: reads keys, gamepad and pointer, streams frames, keeps the camera
+// behind the character, and measures the latency.
 
 import { wornQuery } from "../motion/motion";
 import { Feed, StreamedMotion } from "../motion/streamed";
@@ -9,13 +9,13 @@ import type { Studio } from "../page/studio";
 import { REST, steers, stickOfKeys, stickOfPad, velocityOf, velocityToward, type Stick } from "./steering";
 import { WishMarks } from "./wish-marks";
 
-const LEAD = 0.09; // seconds buffered: few, so that controls act soon
-const STATES = 900; // answers that are remembered
-const TURN = 1.6; // per second: rate at which the camera comes behind the character
-const FAR = 4; // meters of the camera behind the character, at the start
+const LEAD = 0.09; // seconds buffered; short, so that controls take effect quickly
+const STATES = 900; // responses that are kept
+const TURN = 1.6; // per second; rate at which the camera moves behind the character
+const FAR = 4; // initial distance of the camera behind the character, in meters
 const UP = 1.1; // meters above its hips
-const LOOK = 2.2; // radians per second of a full right stick
-const CHANGED = 0.02; // m/s: smaller changes are not sent
+const LOOK = 2.2; // radians per second with the right stick fully tilted
+const CHANGED = 0.02; // m/s; smaller changes are not sent
 
 export interface Moment {
   frame: number;
@@ -35,11 +35,11 @@ export class Pilot extends EventTarget {
   /** Keep the camera behind the character. */
   behind = true;
   recording = "";
-  /** The latest answers, in order of frames. */
+  /** The latest responses, in order of frames. */
   readonly moments: Moment[] = [];
-  /** Milliseconds from the last change of the input to the first frame shown that knew it. */
+  /** Milliseconds from the last change of the input to the first visible frame that responds to it. */
   latency: number | null = null;
-  /** Milliseconds of the last answer, and of it on the server. */
+  /** Milliseconds of the last response, in total and on the server. */
   answer = 0;
   server = 0;
   /** Frames drawn in the last second. */
@@ -122,7 +122,7 @@ export class Pilot extends EventTarget {
     this.dispatchEvent(new Event("ended"));
   }
 
-  /** What it did in the frame that is shown. */
+  /** State of the character in the visible frame. */
   get shown(): Moment | null {
     const frame = this.studio.stage.clock.time * (this.motion?.fps ?? 30);
     return this.moments.findLast((one) => one.frame <= frame + 1) ?? this.moments[0] ?? null;
@@ -175,7 +175,7 @@ export class Pilot extends EventTarget {
     if (this.moments.length > STATES) this.moments.shift();
   }
 
-  /** For every drawn frame: more frames, the marks, the camera, the figures. */
+  /** Called for every drawn frame: request frames, update marks, camera and figures. */
   private readonly frame = (): void => {
     const now = performance.now();
     const seconds = Math.min((now - this.last) / 1000, 0.25);
@@ -194,7 +194,7 @@ export class Pilot extends EventTarget {
     this.turnCamera(moment.state, seconds);
   };
 
-  /** Put the camera behind the character, so that forward is forward. */
+  /** Put the camera behind the character, so that the forward key walks away from the camera. */
   private beginBehind(): void {
     const { camera, controls, rig } = this.studio.stage;
     const facing = this.moments[0]?.state.place[2] ?? 0;
@@ -203,7 +203,7 @@ export class Pilot extends EventTarget {
     controls.update();
   }
 
-  /** Turn the camera with the right stick, or slowly behind a character that walks. */
+  /** Turn the camera with the right stick, or slowly move it behind a walking character. */
   private turnCamera(state: MatchState, seconds: number): void {
     const { camera, controls } = this.studio.stage;
     const offset = camera.position.clone().sub(controls.target);
@@ -222,7 +222,7 @@ export class Pilot extends EventTarget {
     camera.lookAt(controls.target);
   }
 
-  /** The input has changed: measure how long it takes to be seen. */
+  /** The input has changed: measure the time until the change is visible. */
   private mark(): void {
     this.changed = { at: performance.now(), frame: -1 };
   }

@@ -1,4 +1,4 @@
-// What the player asks for, from keyboard, gamepad and pointer: a velocity on the floor.
+// User input from keyboard, gamepad and pointer as a velocity on the floor.
 
 /** Forward and to the right, each -1 to 1, and whether to run or to strafe. */
 export interface Stick {
@@ -23,16 +23,16 @@ const KEYS: Record<string, [forward: number, right: number]> = {
   ArrowRight: [0, 1],
 };
 const RUN = ["ShiftLeft", "ShiftRight"];
-const DEAD = 0.18; // of a stick: less is none
+const DEAD = 0.18; // of a stick; smaller values are ignored
 const ARRIVED = 0.35; // meters from the pointer
-const SLOWING = 1.2; // meters from the pointer from which it slows down
+const SLOWING = 1.2; // distance from the pointer at which it slows down, in meters
 
 /** Whether a key steers. */
 export function steers(code: string): boolean {
   return code in KEYS || RUN.includes(code);
 }
 
-/** The keys that are held, as a stick. */
+/** The pressed keys, as a stick. */
 export function stickOfKeys(held: ReadonlySet<string>): Stick {
   let forward = 0;
   let right = 0;

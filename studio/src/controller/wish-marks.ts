@@ -1,4 +1,4 @@
-// Arrows and points on the floor: the desired velocity, the velocity, and the trajectory that is searched for.
+// Arrows and points on the floor: the desired velocity, the actual velocity, and the query trajectory.
 
 import * as THREE from "three";
 import type { MatchState } from "../net/types";
@@ -8,7 +8,7 @@ const LIFT = 0.02;
 const DESIRED = 0xe0823d;
 const ACTUAL = 0x4f9fd8;
 const AHEAD = 0x7cb85c;
-const LEAST = 0.05; // m/s: shorter arrows are not drawn
+const LEAST = 0.05; // m/s; shorter arrows are not drawn
 
 export class WishMarks {
   private readonly group = new THREE.Group();

@@ -59,7 +59,7 @@ export class BeatStrip extends LitElement {
     });
     for (const at of this.motion.filter(shown)) {
       const off = Math.min(...this.music.map((beat) => Math.abs(beat - at)));
-      // Beats that are off are shorter and have a gap: hue alone does not tell them apart.
+      // Beats that are off are also shorter and have a gap, because color alone is not enough.
       if (off <= this.tolerance + 1e-6) line(at, 44, 68, color("good"), 2);
       else for (const top of [44, 54]) line(at, top, top + 6, color("bad"), 2);
     }

@@ -23,7 +23,7 @@ const SHOWN = {
   march: ["formation.ranks", "formation.files", "tempo_bpm", "seconds", "seed"],
 };
 const LABELS = { "floor.room": "width and depth", tempo_bpm: "beats per minute" };
-/** What the page chooses where the address does not: music, and not for long. */
+/** Defaults of the page: with music, and short. */
 const USUAL = { music: "tune", seconds: 20 };
 const LEADER = 0x4f9fd8;
 const FOLLOWER = 0xe0823d;
@@ -89,7 +89,7 @@ export class CrowdView extends View {
     return { kind, label: query.label || null, settings };
   }
 
-  /** Make the crowd of the address, if that names a kind. */
+  /** Synthesize the crowd in the address, if it has a kind. */
   protected routeChanged(query: Query): void {
     const wanted = JSON.stringify(query);
     if (!query.kind || wanted === this.shown) return;
@@ -98,7 +98,7 @@ export class CrowdView extends View {
   }
 
   private async make(query: Query, wanted: string): Promise<void> {
-    this.busy = "moving the crowd";
+    this.busy = "synthesizing the crowd";
     try {
       const job = await send("post", "crowds", { body: this.body(query) });
       const crowd = await finished(job, (now) => now && (this.busy = now.title));
@@ -114,8 +114,7 @@ export class CrowdView extends View {
       this.studio.show(
         crowdMotions(message).map((motion, number) => ({
           motion,
-          color:
-            bodies === 2 ? (number % 2 ? FOLLOWER : LEADER) : FILE_COLORS[(number % files) % FILE_COLORS.length],
+          color: bodies === 2 ? (number % 2 ? FOLLOWER : LEADER) : FILE_COLORS[(number % files) % FILE_COLORS.length],
         })),
         null,
         { title: this.kind, several: true, body: () => this.subject(), ...crowd.lines },
@@ -192,7 +191,7 @@ export class CrowdView extends View {
     const label = this.query.label ?? "";
     const shown = pick(this.fields, SHOWN[kind]);
     const cleared = Object.fromEntries(shown.map((one) => [one.name, undefined]));
-    return html`<section><h2>A crowd that moves to music</h2>
+    return html`<section><h2>Crowds that move to music</h2>
       <div class="kinds" role="group" aria-label="Scene">
         <button id="ballroom" aria-pressed=${made && kind === "ballroom"} @click=${() => this.choose("ballroom")}>Ballroom</button>
         <button id="march" aria-pressed=${made && kind === "march"} @click=${() => this.choose("march")}>March</button></div>
@@ -208,7 +207,7 @@ export class CrowdView extends View {
       made
         ? this.result()
         : html`<p class="faint">Choose a ballroom with waltzing couples, or a march along a street.
-      All steps fall on the beats, and nobody collides.</p>`
+      All steps land on the beats, and the characters do not collide.</p>`
     }`;
   }
 }

@@ -1,4 +1,4 @@
-// Dance view: takes danced to music, or live after the pointer.
+// Dance view: takes danced to music, or live dancers that follow the pointer.
 
 import { css, html } from "lit";
 import { customElement, query, state } from "lit/decorators.js";
@@ -38,7 +38,7 @@ export class DanceView extends View {
   @state() private muted = false;
   @state() private live: LiveDance | null = null;
   private track: SoundTrack | null = null;
-  /** Music files by the ids of the server, to send them again after it has restarted. */
+  /** Music files by server id, to upload them again after a restart of the server. */
   private readonly songs = new Map<string, File>();
   private shown = "";
 
@@ -68,7 +68,7 @@ export class DanceView extends View {
     this.takeSong();
   }
 
-  /** Use a song that was dropped on the page. */
+  /** Use a song dropped on the page. */
   private takeSong(): void {
     const { song } = this.studio;
     this.studio.song = null;
@@ -94,7 +94,7 @@ export class DanceView extends View {
     if (this.strip) this.strip.time = this.studio.stage.clock.time;
   }
 
-  /** Make the dance of the address: takes, music, seed. */
+  /** Synthesize the dance in the address: takes, music, seed. */
   protected routeChanged(query: Record<string, string>): void {
     const wanted = JSON.stringify(query);
     if (wanted === this.shown || (!query.label && !query.takes)) return;
@@ -273,7 +273,7 @@ export class DanceView extends View {
       const job = await send("post", "rhythms");
       const names = Object.keys(await finished(job, (now) => (this.job = now)));
       if (names.length) this.change({ takes: names.join(","), label: undefined });
-      else this.studio.notify("No take of this library has a rhythm");
+      else this.studio.notify("No takes in this library have a rhythm.");
     });
   }
 
@@ -290,7 +290,7 @@ export class DanceView extends View {
       <loom-take-picker .studio=${this.studio} .names=${takes} label="or chosen takes"
         @takes=${(event: CustomEvent<string[]>) => (this.chosen = event.detail.join(","))}></loom-take-picker>
       ${this.chosen && this.chosen !== takes ? html`<button id="dance-chosen" class="main" @click=${() => this.change({ takes: this.chosen, label: undefined })}>Dance with ${counted(namesOf(this.chosen).length, "take")}</button>` : ""}
-      <details><summary class="faint">Expert: couples</summary><label class="faint">NAME+NAME dance together
+      <details><summary class="faint">Expert: couples</summary><label class="faint">NAME+NAME are danced together
         <input id="takes" placeholder="leader_1+follower_1, leader_2+follower_2" .value=${takes}
           @change=${(event: Event) => this.change({ takes: inputValue(event), label: undefined })} /></label></details>
       ${
@@ -362,10 +362,10 @@ export class DanceView extends View {
       ${
         this.choreography
           ? this.musicSection()
-          : html`<p class="faint">${this.music ? html`<b>${this.music.name}</b> is ready. ` : ""}Choose dance takes; they are cut into movements at their beats.</p>`
+          : html`<p class="faint">${this.music ? html`<b>${this.music.name}</b> is ready. ` : ""}Choose takes of dances; they are cut into movements at their beats.</p>`
       }
       ${this.job ? html`<loom-progress .job=${this.job}></loom-progress>` : this.busy ? html`<p role="status">${this.busy}…</p>` : ""}
-      ${this.live ? html`<p class="faint">Move the pointer over the floor: the dancers follow it. The tempo slider acts at once.</p>` : ""}
+      ${this.live ? html`<p class="faint">Move the pointer over the floor, and the dancers follow it. The tempo slider takes effect immediately.</p>` : ""}
       ${this.result()}
       ${this.choreography && this.query.music ? this.codeLines() : ""}`;
   }

@@ -1,4 +1,4 @@
-// A live dance: synthesized while it plays, following the pointer, at the tempo of the slider.
+// A live dance, synthesized while it plays: it follows the pointer, at the tempo of the slider.
 
 import * as THREE from "three";
 import { wornQuery } from "../motion/motion";
@@ -8,7 +8,7 @@ import type { Message } from "../net/message";
 import type { Studio } from "../page/studio";
 import { Metronome } from "./sound";
 
-const LEAD = 0.35; // seconds buffered: few, so that pointer and slider act soon
+const LEAD = 0.35; // seconds buffered; short, so that pointer and slider take effect quickly
 
 /** Fires "ended", also when the connection is lost. */
 export class LiveDance extends EventTarget {

@@ -3,7 +3,7 @@
 import { tracked } from "../net/pending";
 import type { Clock } from "../stage/clock";
 
-const MAX_DRIFT = 0.12; // seconds between clock and sound from which the sound is restarted
+const MAX_DRIFT = 0.12; // difference between clock and sound that restarts the sound, in seconds
 
 /** Music played in time with the clock. Browsers require a click before the first sound. */
 export class SoundTrack {
@@ -19,7 +19,7 @@ export class SoundTrack {
     this.volume.connect(this.context.destination);
   }
 
-  /** Play a sound with the clock as soon as it is decoded; null if it is not wanted any more by then. */
+  /** Play a sound with the clock as soon as it is decoded; null if it is no longer needed by then. */
   static async start(
     clock: Clock,
     sound: Promise<ArrayBuffer>,
@@ -52,7 +52,7 @@ export class SoundTrack {
   /** The audible time of the music in seconds; null while nothing plays. */
   get time(): number | null {
     if (!this.source || this.context.state !== "running") return null;
-    const latency = this.context.outputLatency || 0; // sound is audible a little after it was sent
+    const latency = this.context.outputLatency || 0; // sound becomes audible with a delay
     return Math.max(this.offset, this.offset + (this.context.currentTime - latency - this.startedAt) * this.rate);
   }
 

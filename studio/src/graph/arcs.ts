@@ -233,7 +233,7 @@ export class Arcs extends LitElement {
     context.setLineDash([]);
   }
 
-  /** Mark the position of a walk; null: none. */
+  /** Mark the position of a walk, or null to clear the mark. */
   showPosition(position: { name: string; frame: number } | null): void {
     const context = this.drawn && this.context(this.head);
     if (!context || !position) return;
@@ -308,11 +308,11 @@ export class Arcs extends LitElement {
       @click=${this.clicked} @keydown=${this.key} @mouseleave=${() => (this.hovered = null)}
       @mousemove=${(event: MouseEvent) => (this.hovered = this.under(event).pair)}></canvas><canvas id="head"></canvas>
       <div id="legend" class="faint">${Object.keys(INK).map((state) => html`<span><i style="border-color:${inkOf(state)};border-top-style:${state === "removed" ? "dashed" : state === "cut off" ? "dotted" : "solid"}"></i>${state}</span>`)}
-        <span>click a name to show its arcs only</span></div>`;
+        <span>click a name to show only its arcs</span></div>`;
   }
 }
 
-/** A text shortened to a width in pixels. */
+/** Shorten a string to a width in pixels. */
 function fitted(context: CanvasRenderingContext2D, text: string, width: number): string {
   if (context.measureText(text).width <= width) return text;
   let short = text;

@@ -1,4 +1,4 @@
-// Graph view: transitions of a motion graph, to play and edit, and walks along it.
+// Graph view: play and edit the transitions of a motion graph, and synthesize walks.
 
 import { css, html } from "lit";
 import { customElement, query, state } from "lit/decorators.js";
@@ -22,7 +22,7 @@ import { graphSettings, type GraphQuery } from "./graph-form";
 import "./movement-graph";
 import { Walker } from "./walker";
 
-/** Points of a path written as "x,z x,z ..."; points that are none are left out. */
+/** Parse the points of a path, "x,z x,z ..."; invalid points are skipped. */
 export function parsePath(text: string): [number, number][] {
   return text
     .split(/[\s;]+/)
@@ -104,7 +104,7 @@ export class GraphView extends View {
   }
 
   /** Query: label, only, all, distance, per_minute, max_distance, ... (of the graph), seed, path ("x,z x,z ...") or
-   * walk ("1") of what is walked, show ("movements"). */
+   * walk ("1") of the walk, show ("movements"). */
   protected routeChanged(query: GraphQuery): void {
     this.seed = Number(query.seed ?? this.seed);
     const wanted = JSON.stringify(graphSettings(query));
@@ -128,7 +128,7 @@ export class GraphView extends View {
     });
   }
 
-  /** Put what is walked into the address, so that a reload shows it again. */
+  /** Store the walk in the address, so that a reload restores it. */
   private storeWalk(walked: { path?: string; walk?: string }): void {
     if (this.studio.route.view === this.viewPath)
       this.studio.replaceQuery({ ...this.query, path: undefined, walk: undefined, ...walked });
@@ -187,7 +187,7 @@ export class GraphView extends View {
       try {
         await this.fetch();
       } catch (error) {
-        // the graph falls apart without it
+        // without it, the graph is no longer connected
         await send("post", "graphs/edits", { body: { action: "restore", transition } });
         await this.fetch();
         throw error;
@@ -233,24 +233,24 @@ export class GraphView extends View {
     await this.attempt("", () => walker.start());
   }
 
-  /** Start or stop drawing a path. Nothing else moves meanwhile, or the path would be distorted. */
+  /** Start or stop drawing a path. The view stays fixed meanwhile, because it would distort the path. */
   private draw(on: boolean): void {
     if (on === this.drawing) return;
     const { stage } = this.studio;
     this.drawing = this.floor!.active = on;
-    stage.holdCamera(on ? "The camera stands still while a path is drawn" : "");
+    stage.holdCamera(on ? "The camera is fixed while you draw a path" : "");
     if (!on) return;
     this.halt();
     stage.clock.pause();
   }
 
-  /** Walk along a path that was typed. */
+  /** Walk along a typed path. */
   private typed(text: string): void {
     const path = parsePath(text);
     if (path.length > 1) {
       this.floor!.show(path);
       void this.walkAlong(path);
-    } else this.studio.notify("A path is two or more points x,z in meters, separated by spaces: 0,0 3,0 3,2");
+    } else this.studio.notify("A path needs at least two points x,z in meters, separated by spaces: 0,0 3,0 3,2");
   }
 
   private clearPath(): void {
@@ -261,7 +261,7 @@ export class GraphView extends View {
 
   protected characterChanged(): void {
     if (this.path.length) void this.walkAlong(this.path);
-    else if (this.walker) this.studio.notify("The walk shows the character from its next start.");
+    else if (this.walker) this.studio.notify("The walk will use the character the next time it starts.");
   }
 
   private async walkAlong(path: [number, number][]): Promise<void> {
@@ -333,7 +333,7 @@ export class GraphView extends View {
   private chosen() {
     const pair = this.picked;
     if (!pair)
-      return html`<p class="faint">Click an arc to play its transition; then remove it, or lock it to keep it at any threshold.</p>`;
+      return html`<p class="faint">Click an arc to play its transition. Then you can remove it, or lock it so that it is kept at any threshold.</p>`;
     const number = pair.forward >= 0 ? pair.forward : pair.backward;
     const text = transitionText(this.drawn!, number);
     const removed = this.drawn!.states[this.drawn!.state[number]] === "removed";
@@ -376,7 +376,7 @@ export class GraphView extends View {
               ? `${(100 * this.pathError).toFixed(0)} cm from the path on average`
               : this.walker
                 ? ""
-                : "A random walk, steered by the button, or a walk along a drawn path."
+                : "Start a random walk, which you can steer with the button, or draw a path to walk along."
       }</p>${this.pathError !== null ? qualityLines(this.quality) : ""}
       </section>`;
   }
@@ -390,7 +390,7 @@ export class GraphView extends View {
           python=${`${lines.python}; graph.walk(path=[${this.path.map(([x, z]) => `(${x}, ${z})`).join(", ")}], seed=${this.seed}).save("walk.bvh")`}></loom-code>`;
     }
     const steered = (this.walker?.steered ?? this.last?.steered ?? []).length;
-    return html`${steered ? html`<p class="faint">Manual transitions are included in saved files, but not in this line.</p>` : ""}
+    return html`${steered ? html`<p class="faint">Manual transitions are included in saved files, but not in this code.</p>` : ""}
       <loom-code cli=${`motionloom walk ${lib} ${flags} --seconds 20 --seed ${this.seed} -o walk.bvh`}
       python=${`${lines.python}; graph.walk(seconds=20, seed=${this.seed}).save("walk.bvh")`}></loom-code>`;
   }

@@ -225,7 +225,7 @@ export class MovementGraph extends LitElement {
   private chosen() {
     const { nodes, edges } = this.graph!;
     if (!this.from)
-      return html`<p class="faint">Click a node to play its movement, an arrow to play both movements in sequence.</p>`;
+      return html`<p class="faint">Click a node to play its movement, or an arrow to play both movements in sequence.</p>`;
     const out = edges.filter((edge) => edge.from === this.from).sort((a, b) => b.likelihood - a.likelihood);
     const node = nodes.find((one) => one.name === this.from);
     const likely = edges.find((edge) => edge.from === this.from && edge.to === this.to)?.likelihood;
@@ -273,7 +273,7 @@ export class MovementGraph extends LitElement {
         this.graph
           ? html`<p><b>${this.graph.nodes.reduce((sum, node) => sum + node.members.length, 0)}</b> movements of ${this.graph.meter} beats in <b>${this.graph.nodes.length}</b> nodes,
           ${this.graph.edges.length} transitions</p>${this.picture()}<section>${this.chosen()}</section>`
-          : html`<p class="faint">Dances are cut into movements at their beats; edit here which movement may follow which.</p>`
+          : html`<p class="faint">Dances are cut into movements at their beats. Here you can edit which movements may follow each other.</p>`
       }`;
   }
 }

@@ -12,8 +12,8 @@ export interface Steered {
   controls: { transition?: boolean; automatic?: boolean };
 }
 
-const LEAD = 0.4; // seconds buffered: few, so that controls act soon
-const RECORDED = 200; // sources and seams that are recorded
+const LEAD = 0.4; // seconds buffered; short, so that controls take effect quickly
+const RECORDED = 200; // maximum number of recorded sources and seams
 
 /** Fires "change" when frames were read, and "ended". */
 export class Walker extends EventTarget {

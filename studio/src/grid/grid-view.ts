@@ -37,7 +37,7 @@ const LAYERS = [
 ] as const;
 type LayerName = (typeof LAYERS)[number][0];
 const AROUND = 15; // frames before and after a clicked one that can be played
-const MANY = 300; // chains from which lines are drawn thin
+const MANY = 300; // number of chains above which lines are thin
 const DEFAULT_THRESHOLD = 0.08; // meters per cell, as for families
 
 @customElement("loom-grid-view")
@@ -157,7 +157,7 @@ export class GridView extends View {
     }
   }
 
-  /** Load what the visible layers need. */
+  /** Load the data of the visible layers. */
   private async loadLayers(): Promise<void> {
     const now = this.generation;
     const { on } = this;
@@ -225,9 +225,7 @@ export class GridView extends View {
     const layers: Layer[] = [];
     const color = (name: LayerName) => LAYERS.find((one) => one[0] === name)![2];
     if (web && on.has("matches"))
-      layers.push(
-        ...this.near(web.matches).map((lines) => ({ lines, color: color("matches"), width: 6, glow: true })),
-      );
+      layers.push(...this.near(web.matches).map((lines) => ({ lines, color: color("matches"), width: 6, glow: true })));
     const thin = web !== null && web.chains.to > MANY; // whole takes have many lines
     if (web && on.has("bridges"))
       layers.push({ lines: web.bridges, color: color("bridges"), width: thin ? 0.7 : 1.4, thin });
@@ -270,7 +268,7 @@ export class GridView extends View {
     });
   }
 
-  /** Play the match of a DTW path in the query's time, over the query. */
+  /** Play the match of a DTW path in sync with the query, overlaid on it. */
   private play(match: Match, number: number): void {
     const { rows } = this.data!.sides;
     const { cells, offsets, from } = this.dtw!;
@@ -293,7 +291,7 @@ export class GridView extends View {
       end_frame: this.map!.frame("rows", count - 1) + 1,
       fps: rows.fps,
     };
-    showMatch(this.studio, query, match, frames, { timing: "query", beside: false }).catch((error) =>
+    showMatch(this.studio, query, match, frames, { timing: "query", sideBySide: false }).catch((error) =>
       this.studio.notify(error),
     );
   }

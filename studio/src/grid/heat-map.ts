@@ -1,4 +1,4 @@
-// A heat map of bytes: one texture, colored by a shader, so that zooming costs nothing.
+// A heat map of bytes: one texture, colored by a shader, so that zooming is fast.
 
 /** The visible cells: first column and row, and their numbers. */
 export interface Seen {
@@ -75,7 +75,7 @@ export class HeatMap {
 
   constructor(readonly canvas: HTMLCanvasElement) {
     const gl = canvas.getContext("webgl2", { antialias: false, preserveDrawingBuffer: true });
-    if (!gl) throw new Error("this browser has no WebGL 2, which the distance grid needs");
+    if (!gl) throw new Error("the distance grid needs WebGL 2, which this browser does not support");
     this.gl = gl;
     this.program = gl.createProgram()!;
     for (const [kind, source] of [

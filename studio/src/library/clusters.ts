@@ -1,4 +1,4 @@
-// Clusters: takes that are alike, found by the server, with a name proposed for each.
+// Clusters of similar takes, computed by the server, each with a proposed name.
 
 import { LitElement, css, html, nothing } from "lit";
 import { customElement, property, state } from "lit/decorators.js";
@@ -26,7 +26,7 @@ export class Clusters extends LitElement {
   @state() private job: Job | null = null;
   @state() private fineness: Fineness = "usual";
   private timer = 0;
-  private of = ""; // the takes that were sorted
+  private of = ""; // the grouped takes
 
   static styles = [
     sharedStyles,
@@ -56,7 +56,7 @@ export class Clusters extends LitElement {
     this.studio.removeEventListener("library", this.sort);
   }
 
-  /** Sort all takes, unless these were sorted before. */
+  /** Group all takes, unless that was already done. */
   private readonly sort = (): void => {
     const { motions } = this.studio.library;
     const of = `${this.fineness}: ${motions.map((row) => row.name).join("\n")}`;
@@ -99,7 +99,7 @@ export class Clusters extends LitElement {
               ? html`<button class="label" aria-label="Label all: ${cluster.name}, ${counted(cluster.motions.length, "take")}" @click=${() => void this.studio.attempt(() => labelTakes(this.studio, cluster.motions, cluster.name))}>Label all</button>`
               : nothing
         }</div>
-      <div class="row make" role="group" aria-label="Make of ${title}">${MAKES.map(
+      <div class="row make" role="group" aria-label="Create from ${title}">${MAKES.map(
         ({ id, short, does, go }) =>
           html`<button class=${id} title=${does} aria-label="${short} these: ${title}" @click=${() => {
             this.studio.pick(cluster.motions, cluster.name);
@@ -110,7 +110,7 @@ export class Clusters extends LitElement {
 
   render() {
     const { clusters } = this;
-    return html`<div class="row"><span class="faint" role="status" id="cluster-count">${clusters ? `${counted(clusters.length, "cluster")} of takes that are alike; names from what they show` : this.job ? "" : "sorting takes…"}</span>
+    return html`<div class="row"><span class="faint" role="status" id="cluster-count">${clusters ? `${counted(clusters.length, "cluster")} of similar takes, named after their captions` : this.job ? "" : "grouping takes…"}</span>
         <select aria-label="Size of the clusters" @change=${(event: Event) => {
           this.fineness = (event.target as HTMLSelectElement).value as Fineness;
           this.sort();

@@ -1,4 +1,4 @@
-// Import of files and folders, dropped on the page or chosen in a dialog, with progress and failures.
+// Import of dropped or chosen files and folders, with progress and failures.
 
 import { LitElement, css, html, nothing } from "lit";
 import { customElement, property, state } from "lit/decorators.js";
@@ -19,7 +19,7 @@ type State =
   { kind: "sending" | "importing"; done: number; total: number; job?: Job } | { kind: "done"; outcome: ImportResult };
 
 const PARALLEL = 4; // parallel uploads
-const CHARACTER = /\.glb$/i; // on the stage: the character that takes are shown on
+const CHARACTER = /\.glb$/i; // dropped on the stage, it becomes the character for takes
 const SONG = /\.(midi?|kar|wav|mp3|ogg|flac)$/i;
 
 @customElement("loom-import-panel")
@@ -86,7 +86,7 @@ export class ImportPanel extends LitElement {
       const folder = entries.some((entry) => entry.isDirectory);
       if (songs.length && !folder) {
         this.studio.danceTo(songs[0].file);
-        if (songs.length > 1) this.studio.notify(`One song at a time: ${songs[0].path}`);
+        if (songs.length > 1) this.studio.notify(`Only one song can be used at a time: ${songs[0].path}`);
       }
       await this.importFiles(folder ? files : files.filter((one) => !songs.includes(one)), folder);
     });
@@ -189,7 +189,7 @@ export class ImportPanel extends LitElement {
   render() {
     return html`<input id="files" type="file" multiple hidden aria-label="Files to import" @change=${this.chosen} />
       <input id="folder" type="file" webkitdirectory hidden aria-label="Folder to import" @change=${this.chosen} />
-      ${this.over ? html`<div class="veil">Drop takes to import them into ${this.studio.library.name}, a song to dance to it,<br>or a GLB on the stage: it becomes the character</div>` : nothing}
+      ${this.over ? html`<div class="veil">Drop takes to import them into ${this.studio.library.name}, a song to dance to,<br>or a GLB file on the stage to use it as the character</div>` : nothing}
       ${this.state ? html`<div class="panel" role="status">${this.panel(this.state)}</div>` : nothing}`;
   }
 }

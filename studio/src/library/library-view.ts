@@ -1,4 +1,4 @@
-// Library view: takes as animated cards, filtered by name and label, shown and overlaid.
+// Library view: takes as animated cards, filtered by name and label, to show or overlay.
 
 import { LitElement, css, html, nothing } from "lit";
 import { customElement, property, query, state } from "lit/decorators.js";
@@ -35,11 +35,11 @@ interface LibraryState {
   label: string;
   sort: Sort;
   segment: string;
-  /** Takes, or clusters of takes that are alike; empty: clusters where nothing is labeled. */
+  /** Takes, or clusters of similar takes; empty: clusters if no take is labeled. */
   show: "takes" | "clusters" | "";
 }
 
-const FEW = 6; // takes that need no clusters
+const FEW = 6; // number of takes up to which clusters are not needed
 
 @customElement("loom-library-view")
 export class LibraryView extends View {
@@ -102,7 +102,7 @@ export class LibraryView extends View {
     if (take) this.cards?.reveal(take);
   }
 
-  /** Put the selected segment into the address, so that a link restores it. */
+  /** Store the selected segment in the address, so that a link restores it. */
   private storeSegment(): void {
     const { selection } = this.studio;
     const segment = selection && selection.motion === this.state.take ? `${selection.start}-${selection.end}` : "";
@@ -151,7 +151,7 @@ export class LibraryView extends View {
     this.change({ take: event.detail.motions[0], over: [], segment: "", show: "takes", find: "", label: "" });
   };
 
-  /** Add a few takes that are made by code, to try the studio. */
+  /** Add a few generated takes, to try the studio. */
   private async addSamples(): Promise<void> {
     this.sampling = true;
     await this.studio.attempt(async () => {
@@ -210,8 +210,8 @@ export class LibraryView extends View {
       <div class="row"><button class="main" @click=${() => this.studio.openImportDialog(false)}>Import files…</button>
         <button @click=${() => this.studio.openImportDialog(true)}>Import a folder…</button>
         <button id="samples" ?disabled=${this.sampling} @click=${() => void this.addSamples()}>${this.sampling ? "adding samples…" : "Add samples"}</button></div>
-      <ol class="tour"><li>Import takes: they need no labels.</li><li>Open a cluster of takes that are alike, and label it at once.</li>
-        <li>Walk, dance or parametrize the selected takes; keep or download what is on the stage.</li><li>Press <kbd>?</kbd> for the keys, <kbd>Ctrl+Z</kbd> to undo anything.</li></ol></div>`;
+      <ol class="tour"><li>Import takes; they do not need labels.</li><li>Open a cluster of similar takes, and label all of them at once.</li>
+        <li>Walk, dance or parametrize the selected takes; save or download the result on the stage.</li><li>Press <kbd>?</kbd> for keyboard shortcuts, <kbd>Ctrl+Z</kbd> to undo any change.</li></ol></div>`;
     const { labels } = this.studio;
     const rows = this.rows();
     const clustered = this.clustered;
@@ -231,7 +231,7 @@ export class LibraryView extends View {
         rows.length || !library.name
           ? html`<loom-take-cards .marked=${this.studio.picked} ?marking=${this.studio.picked.size > 0}
           @mark=${(event: CustomEvent<string[]>) => this.studio.pick(event.detail)} .rows=${rows} .colors=${this.colors()} .store=${this.store} @pick=${this.pick}></loom-take-cards>`
-          : html`<div class="hint faint">No take matches.</div>`
+          : html`<div class="hint faint">No takes match.</div>`
       }
       ${bar}${this.open(labels)}`;
   }

@@ -1,4 +1,4 @@
-// Takes that are selected together: label, rename, delete, download, and make something of them.
+// Actions for selected takes: label, rename, delete, download, and use them in other views.
 
 import { LitElement, css, html, nothing } from "lit";
 import { customElement, property, state } from "lit/decorators.js";
@@ -8,34 +8,34 @@ import type { Studio } from "../page/studio";
 import { sharedStyles } from "../page/style";
 import { FORMATS, type FileFormat } from "../search/export-bar";
 
-/** What can be made of several takes: the view opens with them. */
+/** Views that can use several takes. */
 export const MAKES = [
   {
     id: "walk-these",
     title: "Walk these",
     short: "Walk",
-    does: "A motion graph of these takes, to walk along a path",
+    does: "Build a motion graph from these takes, to walk along a path",
     go: (studio: Studio, only: string) => studio.go("graph", { only }),
   },
   {
     id: "dance-these",
     title: "Dance these",
     short: "Dance",
-    does: "A choreography of these takes, to dance to a song",
+    does: "Learn a choreography from these takes, to dance to a song",
     go: (studio: Studio, takes: string) => studio.go("dance", { takes }),
   },
   {
     id: "parametrize-these",
     title: "Parametrize these",
     short: "Parametrize",
-    does: "A parametric motion with these takes as examples",
+    does: "Learn a parametric motion with these takes as examples",
     go: (studio: Studio, takes: string) => studio.go("parametric", { new: "1", takes }),
   },
   {
     id: "controller-of-these",
-    title: "Make a controller",
+    title: "Build a controller",
     short: "Controller",
-    does: "A motion-matching controller of these takes, to steer a character",
+    does: "Build a motion matching controller from these takes, to steer a character",
     go: (studio: Studio, only: string) => studio.go("controller", { only }),
   },
 ];
@@ -70,7 +70,7 @@ export class SelectionBar extends LitElement {
   };
 
   private get names(): string[] {
-    return [...this.studio.picked]; // of a cluster the most typical one first
+    return [...this.studio.picked]; // for a cluster, most typical first
   }
 
   private async attempt(busy: string, work: () => Promise<unknown>): Promise<void> {
@@ -148,7 +148,7 @@ export class SelectionBar extends LitElement {
           .value=${this.form === "rename" ? names[0] : this.studio.pickedName} /><button class="main">${this.form === "rename" ? "Rename" : "Label"}</button></form>`
           : nothing
       }
-      <div class="row"><span class="faint">Make of them</span>
+      <div class="row"><span class="faint">Use these takes</span>
         ${MAKES.map((one) => html`<button id=${one.id} title=${one.does} @click=${() => one.go(studio, only)}>${one.title}</button>`)}
         <span role="status" class="faint">${this.busy && `${this.busy}…`}</span></div>`;
   }

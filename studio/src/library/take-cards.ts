@@ -16,7 +16,7 @@ const INTERVAL = 80; // milliseconds between frames
 
 export interface Pick {
   name: string;
-  /** Whether the take is added to those on the stage. */
+  /** True if the take is added to those on the stage. */
   overlay: boolean;
 }
 
@@ -110,7 +110,7 @@ export class TakeCards extends LitElement {
     this.dispatchEvent(new CustomEvent<Pick>("pick", { detail: { name, overlay } }));
   }
 
-  /** Select a take together with others, or no longer. */
+  /** Add a take to the selection, or remove it. */
   private mark(...names: string[]): void {
     const marked = new Set(this.marked);
     const on = !names.every((name) => marked.has(name));
@@ -167,11 +167,11 @@ export class TakeCards extends LitElement {
     const own = this.colors.get(row.name);
     const marked = this.marked.has(row.name);
     const corner = `left:${(index % columns) * wide + wide - 30}px;top:${Math.floor(index / columns) * TALL + 6}px`;
-    return html`<input type="checkbox" class="mark" tabindex="-1" style=${corner} aria-label="Select ${row.name}" title="Select it (X)"
+    return html`<input type="checkbox" class="mark" tabindex="-1" style=${corner} aria-label="Select ${row.name}" title="Select (X)"
       .checked=${marked} @click=${() => this.mark(row.name)} />
       <button class="card ${marked ? "marked" : ""}" data-take=${row.name} aria-pressed=${own ? "true" : "false"}
       tabindex=${row.name === stop ? 0 : -1} @focus=${() => (this.focused = row.name)}
-      style="${place};--own:${own ?? "transparent"}" title="${row.name}: ${row.frames} frames, ${row.fps} fps. Shift + click overlays it, Ctrl + click selects it."
+      style="${place};--own:${own ?? "transparent"}" title="${row.name}: ${row.frames} frames, ${row.fps} fps. Shift-click to overlay, Ctrl-click to select."
       @click=${(event: MouseEvent) => this.pick(row.name, event)}>
       <canvas data-name=${row.name} width=${PICTURE * FINE} height=${PICTURE * FINE}></canvas>
       <span class="name">${row.name.split(/(?<=[_./ -])/).map((part) => html`${part}<wbr>`)}</span>

@@ -18,7 +18,7 @@ export class ThumbnailStore extends EventTarget {
   private wanted: string[] = [];
   private loading = false;
 
-  /** A thumbnail from the cache; if it is not there, it is requested. */
+  /** Return a thumbnail from the cache, or request it. */
   get(name: string): Thumbnail | null {
     const cached = this.cache.get(name);
     if (cached === undefined && !this.wanted.includes(name)) {
@@ -55,7 +55,7 @@ export class ThumbnailStore extends EventTarget {
           );
         });
       } catch {
-        // Disconnected: what is still visible is requested again later.
+        // Disconnected: visible thumbnails are requested again later.
         await new Promise((resolve) => setTimeout(resolve, 1000));
         continue;
       }

@@ -1,4 +1,4 @@
-// Segments of takes that the server has aligned in place, heading and time.
+// Segments of takes, aligned by the server in position, heading and time.
 
 import type { Bones, FigureBody } from "../net/types";
 import { sendForArrays, type Body } from "../net/api";
@@ -26,7 +26,7 @@ export async function fetchFigures(onto: Moment, clips: FrameList[], signal?: Ab
   });
 }
 
-/** Motions for the stage; `fps` overrides their own, to play all of them in the time of one. */
+/** Motions for the stage; `fps` overrides their frame rates, to play all of them in sync. */
 export async function fetchAligned(onto: Moment, clips: FrameList[], fps?: number): Promise<MotionData[]> {
   const { meta, arrays } = await sendForArrays("poses", { body: { onto, clips }, query: wornQuery() });
   const all = arrays.positions as Float32Array;

@@ -58,12 +58,12 @@ const CACHED = 40;
 
 let worn = ""; // id of the character on which takes are shown
 
-/** Show motions on a character of the user ("": on their own skeletons). */
+/** Show motions on a character of the user, or with "" on their original skeletons. */
 export function wearCharacter(id: string): void {
   worn = id;
 }
 
-/** The query of a request for a motion: on which character it is shown. */
+/** Query of a request for a motion: the character that shows it. */
 export function wornQuery(): { character?: string } {
   return worn ? { character: worn } : {};
 }

@@ -69,7 +69,7 @@ export class StreamedMotion implements MotionData {
 export interface FeedOptions<Kind extends ReadKind> {
   /** Kind of the live request that reads the player. */
   kind: Kind;
-  /** Seconds to buffer; short, so that steering acts soon. */
+  /** Seconds to buffer; short, so that steering takes effect quickly. */
   lead?: number;
   /** Frames per request, or as many as are missing. */
   count?: number | (() => number);
@@ -77,11 +77,11 @@ export interface FeedOptions<Kind extends ReadKind> {
   controls?: () => object;
   /** Called with every answer. */
   onRead?: (message: Message<LiveHeads[Kind]>) => void;
-  /** Called with an error; the feed has ended then. */
+  /** Called with an error, which ends the feed. */
   onError?: (error: unknown) => void;
 }
 
-/** Keeps the streamed motions of a player ahead of the clock. */
+/** Keep the streamed motions of a player ahead of the clock. */
 export class Feed<Kind extends ReadKind> {
   private reading = false;
   private ended = false;

@@ -28,7 +28,7 @@ type Part<O, Name extends "path" | "query"> = O extends { parameters: infer All 
 type BodyPart<O> = O extends { requestBody: { content: { "application/json": infer Body } } }
   ? { body: Body }
   : { body?: Blob };
-/** Of a union of operations the union of their options, not every mixture of their parts. */
+/** For a union of operations, the union of their options instead of all combinations of their parts. */
 type Options<O> = O extends unknown
   ? Part<O, "path"> & Part<O, "query"> & BodyPart<O> & { signal?: AbortSignal }
   : never;
@@ -113,7 +113,7 @@ export async function downloadZip(
   saveFile(new Blob([content], { type: "application/zip" }), name);
 }
 
-/** Hand a file to the browser, which saves it where the user wants. */
+/** Pass a file to the browser, which asks the user where to save it. */
 export function saveFile(file: Blob, name: string): void {
   const link = document.createElement("a");
   link.href = URL.createObjectURL(file);
@@ -148,7 +148,7 @@ export function fill(template: string, values: Record<string, unknown> = {}): st
   );
 }
 
-/** A path with ?key=value behind it; empty values are left out, lists give one pair per value. */
+/** Append ?key=value to a path; empty values are skipped, lists give one pair per value. */
 export function withQuery(path: string, query: Record<string, unknown> = {}): string {
   const pairs = Object.entries(query).flatMap(([key, value]) => [value].flat().map((one) => [key, one] as const));
   const given = pairs.filter(([, value]) => value !== undefined && value !== "");
@@ -178,7 +178,7 @@ async function respond(method: Method, template: string, options: AnyOptions = {
       body: raw ? body : JSON.stringify(body),
     },
   ).catch((error: Error) => {
-    throw error.name === "AbortError" ? error : new ServerError("the server cannot be reached; is it still running?");
+    throw error.name === "AbortError" ? error : new ServerError("The server cannot be reached. Is it still running?");
   });
   if (response.ok) return response;
   throw new ServerError(errorMessage(await response.text()) || `the server answered ${response.status}`);

@@ -1,4 +1,4 @@
-// The live connection: one websocket for requests that must be answered while the mouse moves.
+// The live connection: a websocket for interactive requests, answered while the mouse moves.
 
 import type { LiveHeads } from "./types";
 import { ServerError } from "./api";
@@ -8,7 +8,7 @@ import { tracked } from "./pending";
 type LiveMessage = Message<{ id: number; error?: string; changed?: string }>;
 type Waiting = { resolve: (message: never) => void; reject: (error: Error) => void };
 
-/** A websocket that reconnects by itself.
+/** A websocket that reconnects automatically.
  * Fires "connected", "disconnected", "refused" with the server's message when it rejects the connection, and "changed"
  * with what has changed in the library: "motions", "labels" or "kept" (artifacts). */
 export class Live extends EventTarget {
@@ -53,7 +53,7 @@ export class Live extends EventTarget {
     );
   }
 
-  /** A browser does not report why a websocket was refused; a plain request does: mostly a new token. */
+  /** A browser does not report why a websocket was rejected, but a plain request does. Usually the token has changed. */
   private async reportRefusal(): Promise<void> {
     const response = await fetch("api/jobs").catch(() => null);
     if (response?.status !== 403 || this.reported) return;
@@ -73,7 +73,7 @@ export class Live extends EventTarget {
   }
 }
 
-/** Runs one request at a time; of those submitted in the meantime only the latest. */
+/** Runs one request at a time; of the requests submitted meanwhile, it runs only the latest. */
 export class Latest<Request> {
   private busy = false;
   private next?: Request;

@@ -1,8 +1,8 @@
-// Work under way: requests to the server, jobs that are waited for, sounds that are decoded.
+// Pending work: requests to the server, jobs, and sounds being decoded.
 
 let count = 0;
 
-/** Count a promise as work under way until it is settled. */
+/** Count a promise as pending work until it is settled. */
 export async function tracked<Result>(work: Promise<Result>): Promise<Result> {
   count++;
   try {
@@ -12,7 +12,7 @@ export async function tracked<Result>(work: Promise<Result>): Promise<Result> {
   }
 }
 
-/** How many tracked promises are not settled yet. */
+/** Number of tracked promises that are not settled yet. */
 export function pendingCount(): number {
   return count;
 }

@@ -1,4 +1,4 @@
-// Settings of the server's verbs, as its OpenAPI document describes them: where the page's forms get their fields.
+// Settings of the server's requests, from its OpenAPI document; they define the fields of the page's forms.
 
 import { tracked } from "./pending";
 import { pick, readFields, type Field, type Schemas } from "../settings/fields";
@@ -30,7 +30,7 @@ export function useSettings(schemas: Schemas): void {
     fields.set(name as SettingsName, readFields(schemas[schema] ?? {}, schemas));
 }
 
-/** Fields of the settings of a verb; with names only these, in this order, also those of groups. */
+/** Fields of a settings class; with `names` only these, in this order, including fields of groups. */
 export function settingsFields(settings: SettingsName, names?: readonly string[]): Field[] {
   const all = fields.get(settings) ?? [];
   return names ? pick(all, names) : all;

@@ -1,4 +1,4 @@
-// The command line and the Python code of what the page shows, with buttons to copy them.
+// Command line and Python code for the current view, with copy buttons.
 
 import { LitElement, css, html } from "lit";
 import { customElement, property, state } from "lit/decorators.js";

@@ -1,4 +1,4 @@
-// All jobs of the server, of every window: progress, and a button to stop each.
+// All jobs of the server, from every window, with progress and stop buttons.
 
 import { LitElement, css, html, nothing } from "lit";
 import { customElement, property, state } from "lit/decorators.js";
@@ -8,7 +8,7 @@ import type { Studio } from "./studio";
 import { sharedStyles } from "./style";
 
 type Job = Answer<"get", "jobs">[number];
-const INTERVAL = 500; // milliseconds between looks at running jobs
+const INTERVAL = 500; // milliseconds between updates of running jobs
 const SHOWN = 12; // jobs that have ended
 const ENDS: Record<string, string> = { done: "done", failed: "failed", stopped: "stopped" };
 
@@ -51,7 +51,7 @@ export class JobsList extends LitElement {
     void this.look();
   }
 
-  /** Look at the jobs now, and again while one runs. */
+  /** Update the list of jobs, and repeat while one is running. */
   private async look(): Promise<void> {
     clearTimeout(this.timer);
     try {

@@ -1,14 +1,14 @@
 // Sizes of the panels: dragged by their borders, or by keys; remembered by the browser.
 
-/** What has a size of its own: the panel beside the stage, that of a wide view, the timeline. */
+/** Parts with adjustable sizes: the panel next to the stage, the panel of a wide view, the timeline. */
 export type Part = "panel" | "wide" | "timeline";
 type Sizes = Partial<Record<Part, number>>;
 
 const KEY = "motionloom.layout";
 const LEAST: Record<Part, number> = { panel: 240, wide: 320, timeline: 110 };
-const STAGE = { panel: 320, wide: 320, timeline: 200 }; // pixels that are left for the stage
+const STAGE = { panel: 320, wide: 320, timeline: 200 }; // minimum size of the stage, in pixels
 
-/** A size within its limits: nothing becomes so small that it cannot be used. `whole`: pixels of the window. */
+/** Limit a size so that every part stays usable. `whole`: pixels of the window. */
 export function limited(part: Part, size: number, whole: number): number {
   const [low, high] = limits(part, whole);
   return Math.round(Math.min(Math.max(size, low), high));
@@ -28,7 +28,7 @@ function stored(): Sizes {
   }
 }
 
-/** The sizes that were set by hand, in pixels; what was not set has its own. */
+/** Sizes set by the user, in pixels; other parts have their default sizes. */
 export class Layout {
   private sizes = stored();
 
@@ -36,7 +36,7 @@ export class Layout {
     return this.sizes[part] ?? null;
   }
 
-  /** Set a size; null: as it is by itself. */
+  /** Set a size; null restores the default. */
   set(part: Part, size: number | null): void {
     this.sizes = { ...this.sizes, [part]: size ?? undefined };
     try {

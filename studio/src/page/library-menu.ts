@@ -1,4 +1,4 @@
-// Menu of the library, at its name: recent libraries, the start page, the tour, the keys.
+// Menu of the library: recent libraries, the start page, the tour, keyboard shortcuts.
 
 import { LitElement, css, html, nothing } from "lit";
 import { customElement, property, query, state } from "lit/decorators.js";
@@ -65,7 +65,7 @@ export class LibraryMenu extends LitElement {
   render() {
     return html`<details @toggle=${this.toggled}><summary id="library" aria-label="Library ${this.name}: menu">${this.name}</summary>
       <div class="menu">${this.others()}
-        ${this.known?.allowed ? html`<button id="open-another" @click=${() => this.act(() => this.studio.go("start"))}>Open or make another…</button><hr />` : nothing}
+        ${this.known?.allowed ? html`<button id="open-another" @click=${() => this.act(() => this.studio.go("start"))}>Open or create another…</button><hr />` : nothing}
         <button id="show-tour" @click=${() => this.act(() => this.studio.showTour(true))}>Tour of the studio</button>
         <button id="show-keys" @click=${() => this.act(() => this.studio.showHelp(true))}>Keyboard shortcuts</button></div></details>`;
   }

@@ -1,4 +1,4 @@
-// Names of feature sets and frame distances in words; their codes stay in commands, addresses and under "expert".
+// Descriptive names of feature sets and frame distances; commands, addresses and "expert" use their codes.
 
 import { html } from "lit";
 
@@ -22,7 +22,7 @@ const WORDS: Record<string, string> = {
   jrd: "distances between joints",
 };
 
-/** What a feature set or a frame distance compares; its code if that is not known. */
+/** Descriptive name of a feature set or frame distance, or its code. */
 export function measureName(code: string): string {
   return WORDS[code] ?? code;
 }

@@ -1,4 +1,4 @@
-// Quality of a synthesized motion: its figures in one line, and a line for each warning.
+// Quality of a synthesized motion: measurements in one line, and a line for each warning.
 
 import { html } from "lit";
 import type { Quality } from "../net/types";

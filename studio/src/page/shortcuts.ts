@@ -1,4 +1,4 @@
-// Keyboard shortcuts, as one table that the help dialog shows too.
+// Keyboard shortcuts, in one table that the help dialog also shows.
 
 import type { Studio } from "./studio";
 
@@ -41,23 +41,28 @@ export const SHORTCUTS: Shortcut[] = [
   {
     keys: ["ArrowRight", ".", ">"],
     shown: "→ or .",
-    does: "next frame; with Shift ten frames",
+    does: "next frame; with Shift, ten frames",
     act: (studio, event) => step(studio, event.shiftKey ? 10 : 1),
   },
   {
     keys: ["ArrowLeft", ",", "<"],
     shown: "← or ,",
-    does: "previous frame; with Shift ten frames",
+    does: "previous frame; with Shift, ten frames",
     act: (studio, event) => step(studio, event.shiftKey ? -10 : -1),
   },
-  { keys: ["ArrowUp"], shown: "↑", does: "to the start", act: ({ stage }) => stage.clock.seek(stage.clock.start) },
-  { keys: ["ArrowDown"], shown: "↓", does: "to the end", act: toEnd },
-  { keys: ["j"], shown: "J K L", does: "play backwards, stop, play", act: ({ stage }) => stage.clock.play(-1) },
+  { keys: ["ArrowUp"], shown: "↑", does: "go to the start", act: ({ stage }) => stage.clock.seek(stage.clock.start) },
+  { keys: ["ArrowDown"], shown: "↓", does: "go to the end", act: toEnd },
+  { keys: ["j"], shown: "J K L", does: "play backward, stop, play", act: ({ stage }) => stage.clock.play(-1) },
   { keys: ["k"], shown: "", does: "", act: ({ stage }) => stage.clock.pause() },
   { keys: ["l"], shown: "", does: "", act: ({ stage }) => stage.clock.play() },
   { keys: ["+", "="], shown: "+ and −", does: "faster, slower", act: (studio) => changeSpeed(studio, 1) },
   { keys: ["-"], shown: "", does: "", act: (studio) => changeSpeed(studio, -1) },
-  { keys: ["i"], shown: "I and O", does: "set start, end of the selected segment", act: (studio) => studio.mark("in") },
+  {
+    keys: ["i"],
+    shown: "I and O",
+    does: "set the start and end of the selected segment",
+    act: (studio) => studio.mark("in"),
+  },
   { keys: ["o"], shown: "", does: "", act: (studio) => studio.mark("out") },
   {
     keys: ["Escape"],
@@ -68,14 +73,14 @@ export const SHORTCUTS: Shortcut[] = [
   {
     keys: ["f"],
     shown: "F",
-    does: "frame the character; with Shift: toggle follow",
+    does: "frame the character; with Shift, toggle follow",
     act: ({ stage }, event) => (event.shiftKey ? stage.set({ follow: !stage.display.follow }) : stage.frame()),
   },
   { keys: ["Home"], shown: "Home", does: "reset the camera", act: ({ stage }) => stage.home() },
   {
     keys: ["1"],
     shown: "1 3 7",
-    does: "front, right side, top of the character; with Ctrl from behind, left side",
+    does: "front, right side or top of the character; with Ctrl, back or left side",
     act: ({ stage }, event) => stage.view(event.ctrlKey ? "back" : "front"),
   },
   { keys: ["3"], shown: "", does: "", act: ({ stage }, event) => stage.view(event.ctrlKey ? "left" : "right") },
@@ -83,19 +88,19 @@ export const SHORTCUTS: Shortcut[] = [
   {
     keys: ["0"],
     shown: "0",
-    does: "go behind the character and stay there, or stop turning with it",
+    does: "stay behind the character, or stop turning with it",
     act: ({ stage }) => stage.stayBehind(!stage.display.turn),
   },
   {
     keys: ["w"],
     shown: "W",
-    does: "front, side and top of the world, not of the character, and back",
+    does: "switch standard views between the world and the character",
     act: ({ stage }) => stage.set({ worldViews: !stage.display.worldViews }),
   },
   {
     keys: ["v"],
     shown: "V",
-    does: "one, two or four views; each character by itself",
+    does: "switch between one, two and four views, and one view per character",
     act: ({ stage }) => stage.nextSplit(),
   },
   {
@@ -114,19 +119,19 @@ export const SHORTCUTS: Shortcut[] = [
   {
     keys: ["ctrl+z"],
     shown: "Ctrl+Z",
-    does: "undo the last change of the library or the last verdict; with Shift: redo",
+    does: "undo the last change of the library or the last verdict; with Shift, redo",
     act: (studio, event) => void (event.shiftKey ? studio.redo() : studio.undo()),
   },
   { keys: ["ctrl+y"], shown: "", does: "", act: (studio) => void studio.redo() },
   { keys: ["?"], shown: "?", does: "show these shortcuts", act: (studio) => studio.showHelp(!studio.helpOpen) },
 ];
 
-/** Cards keep the focus when they are clicked, for the arrow keys; Space plays there, too. */
+/** Cards keep the focus when they are clicked, for the arrow keys; Space also plays there. */
 function keepsFocus(element: HTMLElement | undefined): boolean {
   return element?.dataset?.card !== undefined;
 }
 
-/** Whether the focused element handles this key itself. */
+/** True if the focused element handles this key. */
 function typing(event: KeyboardEvent): boolean {
   const target = event.composedPath()[0] as HTMLElement;
   const tag = target?.tagName;

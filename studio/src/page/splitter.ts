@@ -11,9 +11,9 @@ const LEAP = 96; // with Shift
 @customElement("loom-splitter")
 export class Splitter extends LitElement {
   @property({ attribute: false }) panel: Part = "panel";
-  /** The present size of what is beside it, in pixels. */
+  /** Current size of the adjacent part, in pixels. */
   @property({ attribute: false }) measure: () => number = () => 0;
-  /** What is resized, for screen readers. */
+  /** Name of the resized part, for screen readers. */
   @property() name = "";
   private grabbed: { at: number; size: number } | null = null;
 
@@ -53,7 +53,7 @@ export class Splitter extends LitElement {
     const { grabbed } = this;
     if (!grabbed) return;
     const gone = (this.upright ? event.clientX : event.clientY) - grabbed.at;
-    if (gone) this.resize(grabbed.size + (this.upright ? gone : -gone)); // a click alone sets nothing
+    if (gone) this.resize(grabbed.size + (this.upright ? gone : -gone)); // a click without dragging has no effect
   };
 
   private readonly up = (): void => {
@@ -84,7 +84,7 @@ export class Splitter extends LitElement {
     const now = Math.min(Math.max(Math.round(this.measure()), low), high);
     return html`<div role="separator" tabindex="0" class=${this.grabbed ? "held" : ""} aria-orientation=${this.upright ? "vertical" : "horizontal"}
       aria-label=${this.name} aria-valuemin=${low} aria-valuemax=${high} aria-valuenow=${now} aria-valuetext="${now} pixels"
-      title="Drag, or arrow keys; double click or Enter: as at first"
+      title="Drag or use the arrow keys; double-click or Enter resets the size"
       @pointerdown=${this.down} @pointermove=${this.move} @pointerup=${this.up} @pointercancel=${this.up}
       @dblclick=${() => this.resize(null)} @keydown=${this.key}></div>`;
   }

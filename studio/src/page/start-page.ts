@@ -1,4 +1,4 @@
-// The start page: recent libraries, those of the folder, a new one, samples. Libraries are named, never by a path.
+// The start page: recent libraries, libraries in the folder, a new one, samples. Requests never contain a path.
 
 import { LitElement, css, html, nothing } from "lit";
 import { customElement, property, state } from "lit/decorators.js";
@@ -57,7 +57,7 @@ export class StartPage extends LitElement {
     if (name) void this.attempt(`making ${name}`, () => this.studio.makeLibrary(name));
   };
 
-  /** A library of samples that can be thrown away, under a name that is free. */
+  /** Create a sample library under an unused name. */
   private samples(): void {
     const taken = new Set(this.known?.libraries.map((one) => one.name));
     let name = "samples";
@@ -85,18 +85,18 @@ export class StartPage extends LitElement {
       : nothing;
     if (!known) return html`<div class="sheet">${back}</div>`;
     if (!known.allowed)
-      return html`<div class="sheet"><h2>Libraries</h2><p>This server shows one library, because others can use it as well. Another is opened by
+      return html`<div class="sheet"><h2>Libraries</h2><p>This server shows only one library, because other users can access it. Open another library with
         <code>motionloom studio LIB</code>.</p>${back}</div>`;
     const rows = (place: Known["place"]) => known.libraries.filter((one) => one.place === place);
     return html`<div class="sheet"><h2>${name ? "Open another library" : "Open a library"}</h2>${back}
       ${this.list("Recent", rows("recent"))}${this.list(`In ${known.folder}`, rows("folder"))}
       <section><h3>New</h3>
         <form @submit=${this.make}><input id="new-name" aria-label="Name of the new library" placeholder="name of the new library" maxlength="80" required />
-          <button class="main" id="make" ?disabled=${Boolean(busy)}>Make a library</button></form>
-        <p class="faint">It is made in ${known.folder}. Then drop files or folders of takes on the page.</p></section>
-      <section><h3>Try it</h3><div class="row"><button id="samples" ?disabled=${Boolean(busy)} @click=${() => this.samples()}>A library of samples</button>
-        <span class="faint">16 takes made by code: walks, kicks, punches, dances</span></div></section>
-      <p class="faint">A library elsewhere is opened once by <code>motionloom studio LIB</code>; from then on it is in this list.</p>
+          <button class="main" id="make" ?disabled=${Boolean(busy)}>Create a library</button></form>
+        <p class="faint">The library is created in ${known.folder}. Then drop files or folders with takes on the page.</p></section>
+      <section><h3>Try it</h3><div class="row"><button id="samples" ?disabled=${Boolean(busy)} @click=${() => this.samples()}>Create a sample library</button>
+        <span class="faint">16 generated takes: walks, kicks, punches, dances</span></div></section>
+      <p class="faint">To add a library from another folder to this list, open it once with <code>motionloom studio LIB</code>.</p>
       <p role="status">${busy && `${busy}…`}</p></div>`;
   }
 }

@@ -33,7 +33,7 @@ declare global {
  * "escape" and "undo" (cancelable), "picked" (takes that are selected together), "disconnected", "connected", and "reconnected" after a lost connection. */
 export class Studio extends EventTarget {
   readonly live = new Live();
-  /** The user's own character, if takes are shown on one. */
+  /** The user's character, if takes are shown on one. */
   readonly own = new OwnCharacter(this);
   /** Class for motion that is synthesized while it plays; here for use from the console. */
   readonly streamed = StreamedMotion;
@@ -42,9 +42,9 @@ export class Studio extends EventTarget {
   route: Route = readRoute();
   selection: Segment | null = null;
   notice = "";
-  /** Whether the notice tells of a change that can be undone. */
+  /** True if the notice reports a change that can be undone. */
   noticeUndo = false;
-  /** Names of the takes that are selected together, for actions on all of them. */
+  /** Names of the selected takes, for actions on all of them. */
   picked: ReadonlySet<string> = new Set();
   /** A name for these takes, if they are a cluster. */
   pickedName = "";
@@ -64,8 +64,8 @@ export class Studio extends EventTarget {
   readonly visited = new Map<string, Route>();
   private openings = 0;
   private noticeTimer = 0;
-  private framed = ""; // what the camera was framed for: a take, or what a view has made
-  private made: Subject | null = null; // on the stage, if it is no take
+  private framed = ""; // subject that the camera was framed for
+  private made: Subject | null = null; // subject on the stage, unless it is a take
   private shownBy = ""; // the view that filled the stage
   private handledHash = location.hash;
   private next = "#/library"; // address after another library was opened
@@ -101,7 +101,7 @@ export class Studio extends EventTarget {
     await this.refresh();
   }
 
-  /** Whether all requests are answered and the address is handled; for tests, which wait for it. */
+  /** True if all requests are answered and the address is handled; for tests. */
   get idle(): boolean {
     return pendingCount() === 0 && this.handledHash === location.hash;
   }
@@ -114,7 +114,7 @@ export class Studio extends EventTarget {
     else void this.refresh(what === "motions");
   }
 
-  /** Reload the library's rows; with `motions`, cached frames are dropped too. */
+  /** Reload the library's rows; with `motions`, also drop cached frames. */
   async refresh(motions = true): Promise<void> {
     try {
       const library = await getJson("library");
@@ -141,14 +141,14 @@ export class Studio extends EventTarget {
     this.follow();
   }
 
-  /** Make a library in the folder of the server and open it in all windows. */
+  /** Create a library in the folder of the server and open it in all windows. */
   async makeLibrary(name: string, query: Record<string, string> = {}): Promise<void> {
     this.next = address({ view: "library", query });
     await send("post", "libraries", { body: { name } });
     this.follow();
   }
 
-  /** Show the library that the server shows now: nothing of the former one is kept. */
+  /** Show the current library of the server, and discard everything from the previous one. */
   private follow(): void {
     history.replaceState(null, "", this.next);
     location.reload();
@@ -169,7 +169,7 @@ export class Studio extends EventTarget {
     this.fire("library");
   }
 
-  /** Select takes together; `name` is what they may be called. */
+  /** Select several takes; `name` is a suggested name for them. */
   pick(names: Iterable<string>, name = ""): void {
     this.picked = new Set(names);
     this.pickedName = name;
@@ -183,7 +183,7 @@ export class Studio extends EventTarget {
     if (location.hash === before) this.fire("route"); // the stage may show something else by now
   }
 
-  /** Another view is entered: clear the stage, unless that view is about what is on it. */
+  /** Another view is entered: clear the stage, unless that view uses its subject. */
   private enter(view: string): void {
     const own = this.shownBy === view || (this.take !== null && ABOUT_TAKES.has(view));
     if (!own && this.stage.characters.length) this.show([]);
@@ -226,7 +226,7 @@ export class Studio extends EventTarget {
     }
   }
 
-  /** Show motions on the stage; `take` is the take that the timeline shows, `subject` what they are else. */
+  /** Show motions on the stage; `take` is the take on the timeline, `subject` describes other motions. */
   show(specs: CharacterSpec[], take: string | null = null, subject: Subject | null = null): Character[] {
     this.openings++;
     this.take = take;
@@ -241,7 +241,7 @@ export class Studio extends EventTarget {
     return characters;
   }
 
-  /** What is on the stage: the selected segment, the take, or what a view has made; null if nothing is. */
+  /** The subject on the stage: the selected segment, the take, or the result of a view; null if the stage is empty. */
   get subject(): Subject | null {
     const { take, selection, lead } = this;
     if (take === null) return this.made;
@@ -290,7 +290,7 @@ export class Studio extends EventTarget {
     this.stage.clock.setLoop(held ? [one.timeOf(selection.start), one.timeOf(selection.end)] : null);
   }
 
-  /** Run a request and show its error, if it has one; returns whether it succeeded. */
+  /** Run a request and show its error, if any; return true on success. */
   async attempt(work: () => Promise<unknown>): Promise<boolean> {
     try {
       await work();
@@ -301,7 +301,7 @@ export class Studio extends EventTarget {
     }
   }
 
-  /** Show a message or an error; it goes away after a time to read it. An empty one closes it. */
+  /** Show a message or an error, which disappears after some time. An empty message closes it. */
   notify(message: unknown, undo = false): void {
     this.notice = message instanceof Error ? message.message : String(message);
     this.noticeUndo = undo;
@@ -311,19 +311,19 @@ export class Studio extends EventTarget {
     this.fire("notice");
   }
 
-  /** Tell what was changed in the library, with a button that takes it back. */
+  /** Report a change of the library, with an undo button. */
   did(message: string): void {
     this.changedAt = Date.now();
     this.notify(message, true);
   }
 
-  /** Take back the latest change: that of the view, else that of the library. */
+  /** Undo the latest change of the view, or of the library. */
   async undo(): Promise<void> {
     if (!this.dispatchEvent(new Event("undo", { cancelable: true }))) return;
     await this.exchange("library/undo", "Undone");
   }
 
-  /** Do again what was undone last. */
+  /** Redo the change that was undone last. */
   async redo(): Promise<void> {
     await this.exchange("library/redo", "Done again");
   }
@@ -342,7 +342,7 @@ export class Studio extends EventTarget {
     clearTimeout(this.noticeTimer);
   }
 
-  /** The Esc key: views leave a mode, menus close; without any, the selection is cleared. */
+  /** Handle Esc: leave a mode of a view, close a menu, or clear the selection. */
   escape(): void {
     if (this.helpOpen) this.showHelp(false);
     else if (this.dispatchEvent(new Event("escape", { cancelable: true }))) this.select(null);

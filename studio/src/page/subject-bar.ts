@@ -1,4 +1,4 @@
-// What is on the stage, by name, and what can be done with it: find, label, keep, download, copy.
+// The subject on the stage, by name, and its actions: find, label, save, download, copy.
 
 import { LitElement, css, html, nothing } from "lit";
 import { customElement, property, state } from "lit/decorators.js";
@@ -13,14 +13,14 @@ import { sharedStyles } from "./style";
 type SubjectBody = Body<"subjects/file">["subject"];
 type Suffix = NonNullable<Body<"subjects/file">["suffix"]>;
 
-/** What a view has put on the stage. */
+/** Subject that a view has put on the stage. */
 export interface Subject {
   title: string;
-  /** The subject for the server, as it is when it is asked for: a walk goes on. */
+  /** The subject for the server at the time of the call, since a walk continues. */
   body: () => SubjectBody;
-  /** The segment of a take that it shows, to search for and to label. */
+  /** Segment of a take on the stage, to search for and to label. */
   segment?: Segment;
-  /** More than one character: no BVH. */
+  /** True for more than one character, which BVH does not support. */
   several?: boolean;
   cli?: string;
   python?: string;
@@ -40,7 +40,7 @@ export function segmentSubject(segment: Segment, library: string, whole = false)
   };
 }
 
-/** A name that no take has: that of the subject, with a number. */
+/** Unused name: that of the subject with a number. */
 function freeName(studio: Studio, { title, segment }: Subject): string {
   const taken = new Set(studio.library.motions.map((row) => row.name));
   const base = segment?.motion ?? title;
@@ -88,7 +88,7 @@ export class SubjectBar extends LitElement {
       this.requestUpdate();
     };
     for (const name of ["take", "selection"]) this.studio.addEventListener(name, again);
-    this.studio.addEventListener("library", () => this.requestUpdate()); // "kept as ..." stays: that is what changed it
+    this.studio.addEventListener("library", () => this.requestUpdate()); // keep the message "saved as ...", which belongs to this change
     addEventListener("pointerdown", (event) => {
       if (!event.composedPath().includes(this)) this.closeMenus();
     });
@@ -118,7 +118,7 @@ export class SubjectBar extends LitElement {
     );
   }
 
-  /** A film of the figure, drawn by the server. */
+  /** Let the server draw a film of the figure. */
   private film(subject: Subject): void {
     void this.attempt("drawing a film", async () => {
       const job = await send("post", "subjects/films", { body: { subject: subject.body(), suffix: "gif" } });
@@ -128,13 +128,13 @@ export class SubjectBar extends LitElement {
     });
   }
 
-  /** A film of the stage as it is seen. */
+  /** Record a film of the stage. */
   private record(
     subject: Subject,
     make: (stage: Stage, progress: Progress, signal: AbortSignal) => Promise<Blob>,
   ): void {
     const stopping = (this.stopping = new AbortController());
-    const progress: Progress = (done, total) => (this.busy = `drawing picture ${done} of ${total}`);
+    const progress: Progress = (done, total) => (this.busy = `drawing frame ${done} of ${total}`);
     void this.attempt("drawing a film", async () => {
       try {
         const film = await make(this.studio.stage, progress, stopping.signal);
@@ -148,7 +148,7 @@ export class SubjectBar extends LitElement {
     });
   }
 
-  /** Films of the stage that this browser can make, each with what it is. */
+  /** Films of the stage that this browser can record, each with a description. */
   private films(subject: Subject): [string, () => void][] {
     const endless = this.studio.stage.clock.end === Infinity;
     const films: [string, () => void][] = [];
@@ -179,8 +179,8 @@ export class SubjectBar extends LitElement {
       void this.attempt("keeping", async () => {
         const { names } = await send("post", "subjects/keep", { body: { subject: subject.body(), name: text } });
         await studio.refresh();
-        studio.did(`Kept as ${names.join(", ")}`);
-        this.said = `kept as ${names.join(", ")}`;
+        studio.did(`Saved as ${names.join(", ")}`);
+        this.said = `saved as ${names.join(", ")}`;
       });
     else
       void this.attempt("labeling", async () => {
@@ -223,7 +223,8 @@ export class SubjectBar extends LitElement {
       () => this.download(subject, suffix),
     ]);
     downloads.push(...this.films(subject));
-    if (!subject.several) downloads.push(["Film of the figure alone, by the server (GIF)", () => this.film(subject)]);
+    if (!subject.several)
+      downloads.push(["Film of the figure only, drawn by the server (GIF)", () => this.film(subject)]);
     const asked = this.form === "keep" ? "name of the new take" : "label";
     return html`<div class="bar" role="toolbar" aria-label="Subject">
       <b id="subject" title=${subject.title}>${subject.title}</b>
@@ -234,7 +235,7 @@ export class SubjectBar extends LitElement {
       <button id="label-it" aria-expanded=${this.form === "label"} @click=${() => this.open("label")}>Label…</button>`
           : nothing
       }
-      <button id="keep" title="Add it to the library as a take" aria-expanded=${this.form === "keep"} @click=${() => this.open("keep")}>Keep as take…</button>
+      <button id="keep" title="Add this motion to the library as a take" aria-expanded=${this.form === "keep"} @click=${() => this.open("keep")}>Save as take…</button>
       ${this.menu("Download", downloads)}
       ${this.menu("Copy", [
         ["Link", () => void this.copy("link", location.href)],
@@ -247,7 +248,7 @@ export class SubjectBar extends LitElement {
         this.form
           ? html`<form @submit=${(event: Event) => this.submit(subject, event)}><input aria-label=${asked} placeholder=${asked}
           .value=${this.form === "keep" ? freeName(this.studio, subject) : ""} />
-        <button class="main">${this.form === "keep" ? "Keep" : "Add"}</button></form>`
+        <button class="main">${this.form === "keep" ? "Save" : "Add"}</button></form>`
           : nothing
       }
       <span role="status" class="faint">${this.busy ? `${this.busy}…` : this.said}</span>

@@ -1,4 +1,4 @@
-// Takes chosen from the library: those of the selection, those that are open, or any found by name or label.
+// Picker for takes: selected takes, open takes, or any takes found by name or label.
 
 import { LitElement, css, html, nothing, type PropertyValues } from "lit";
 import { customElement, property, state } from "lit/decorators.js";
@@ -14,10 +14,10 @@ const CHIPS = 8;
 @customElement("loom-take-picker")
 export class TakePicker extends LitElement {
   @property({ attribute: false }) studio!: Studio;
-  /** Names at first, with commas between them; of the address. */
+  /** Initial names, separated by commas, from the address. */
   @property({ attribute: false }) names = "";
   @property() label = "takes";
-  /** Whether one take is chosen, which is shown elsewhere, instead of several. */
+  /** True to choose a single take, which is shown elsewhere, instead of several. */
   @property({ type: Boolean }) one = false;
   /** The names that are chosen now. */
   @state() value: readonly string[] = [];
@@ -98,7 +98,7 @@ export class TakePicker extends LitElement {
       <select id="found" size="6" aria-label="Takes: Enter or a click ${this.one ? "chooses" : "adds"} one" @click=${this.add} @keydown=${key}>
         ${found.slice(0, SHOWN).map((name) => html`<option value=${name}>${name}</option>`)}</select>
       <div class="row">${this.one ? nothing : html`<button type="button" id="add-all" ?disabled=${!found.length} @click=${() => this.choose([...this.value, ...found])}>add all ${found.length.toLocaleString("en")}</button>`}
-        ${found.length > SHOWN ? html`<span class="faint">the first ${SHOWN} are listed</span>` : nothing}</div></div>`;
+        ${found.length > SHOWN ? html`<span class="faint">only the first ${SHOWN} are listed</span>` : nothing}</div></div>`;
   }
 
   render() {
@@ -115,7 +115,7 @@ export class TakePicker extends LitElement {
         : nothing;
     return html`<div class="row" role="group" aria-label=${this.label}>
         <span class="faint">${value.length ? counted(value.length, "take") : this.label}</span>
-        ${value.slice(0, CHIPS).map((name) => html`<span class="chip">${name}<button type="button" aria-label="Leave out ${name}" @click=${() => this.choose(value.filter((one) => one !== name))}>×</button></span>`)}
+        ${value.slice(0, CHIPS).map((name) => html`<span class="chip">${name}<button type="button" aria-label="Remove ${name}" @click=${() => this.choose(value.filter((one) => one !== name))}>×</button></span>`)}
         ${value.length > CHIPS ? html`<span class="faint">and ${value.length - CHIPS} more</span>` : nothing}</div>
       <div class="row"><button type="button" id="choose" aria-expanded=${this.choosing} @click=${() => this.open()}>Choose takes…</button>
         ${others("use-picked", picked, "selected take")}${others("open-takes", open, "open take")}
@@ -124,7 +124,7 @@ export class TakePicker extends LitElement {
   }
 }
 
-/** Names in an address, with commas between them. */
+/** Names in an address, separated by commas. */
 export function namesOf(text: string | undefined): string[] {
   return (text ?? "")
     .split(",")

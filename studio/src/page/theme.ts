@@ -1,4 +1,4 @@
-// Colors of the page, light or dark as the system asks: CSS variables, and the same for canvases.
+// Colors of the page, light or dark according to the system: CSS variables, and colors for canvases.
 
 const DARK = {
   ink: "#d9dee7",
@@ -54,7 +54,7 @@ export function color(name: keyof Colors): string {
   return (light?.matches ? LIGHT : DARK)[name];
 }
 
-/** Whether the system asks for less motion: pictures then stand still until they are played. */
+/** True if the system prefers reduced motion: pictures then stay still until they are played. */
 export function reducedMotion(): boolean {
   return calm?.matches ?? false;
 }

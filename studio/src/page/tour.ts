@@ -1,11 +1,11 @@
-// The first-run tour: a few steps in a corner of the page, which can be left at any time and is shown once.
+// The first-run tour: a few steps in a corner of the page. It is shown once and can be closed at any time.
 
 import { LitElement, css, html } from "lit";
 import { customElement, property, state } from "lit/decorators.js";
 import type { Studio } from "./studio";
 import { sharedStyles } from "./style";
 
-const SEEN = "motionloom.tour"; // in the browser's storage: the tour was seen or left
+const SEEN = "motionloom.tour"; // in the browser's storage: the tour was shown or closed
 
 interface Step {
   title: string;
@@ -18,31 +18,31 @@ const STEPS: Step[] = [
   {
     title: "Takes",
     of: "aside",
-    text: "Drop motion files or a folder anywhere on the page; they need no labels. Clusters put takes together that are alike, and a cluster is labeled at once.",
+    text: "Drop motion files or a folder anywhere on the page; they do not need labels. Similar takes are grouped into clusters, and you can label a whole cluster at once.",
   },
   {
     title: "The stage",
     of: "main",
-    text: "What you open is shown here. Drag to turn, scroll to come nearer, F frames the character, Space plays. The bar below it keeps, labels and downloads whatever is shown.",
+    text: "This is where takes are shown. Drag to turn, scroll to zoom, press F to frame the character and Space to play. With the bar below, you can save, label and download the motion.",
   },
   {
     title: "The timeline",
     of: "footer",
-    text: "Drag over it to select a segment (or press I and O), then “Find like this”: every take is searched for it.",
+    text: "Drag to select a segment (or press I and O), then choose “Find like this” to search all takes for it.",
   },
   {
     title: "Views",
     of: "nav",
-    text: "Find takes by words or by an example, walk along a path that you draw, dance to a song, steer a character. Takes that you selected in the library are taken along.",
+    text: "Find takes by words or by example, walk along a path that you draw, dance to a song, or steer a character. The views use the takes that you selected in the library.",
   },
   {
     title: "Nothing is lost",
     of: "header",
-    text: "Ctrl+Z takes back every change, also after a restart. Long computations are listed under Jobs and can be stopped. Press ? for all keys; the menu at the library's name shows this tour again.",
+    text: "Ctrl+Z undoes every change, even after a restart. Long computations are listed under Jobs and can be stopped. Press ? for all keyboard shortcuts. To see this tour again, open the menu with the name of the library.",
   },
 ];
 
-/** Whether the tour is still to be shown in this browser. */
+/** True if the tour was not yet shown in this browser. */
 export function tourIsNew(): boolean {
   return localStorage.getItem(SEEN) === null;
 }

@@ -42,7 +42,7 @@ export abstract class View extends LitElement {
     if (this.studio.take === null && this.studio.stage.characters.length) this.characterChanged();
   }
 
-  /** Called when the user's character was chosen or cleared while something that is no take is on the stage. */
+  /** Called when the user's character was chosen or cleared while a synthesized motion is on the stage. */
   protected characterChanged(): void {}
 
   /** Called when the address has changed, with its query. */

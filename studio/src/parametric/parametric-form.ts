@@ -1,4 +1,4 @@
-// The form that makes a parametric motion: examples, parameter, name.
+// The form for a new parametric motion: examples, parameter, name.
 
 import { LitElement, css, html } from "lit";
 import { customElement, property, state } from "lit/decorators.js";
@@ -35,7 +35,7 @@ const fields = () => settingsFields("parametrize", ["samples"]);
 export class ParametricForm extends LitElement {
   @property({ attribute: false }) studio!: Studio;
   @property() family = ""; // id of a family, from the family view
-  /** Takes that were selected in the library, used whole. */
+  /** Takes selected in the library, each used as a whole. */
   @property({ attribute: false, hasChanged: (now: string[], old?: string[]) => now.join() !== old?.join() })
   takes: string[] = [];
   @state() private kinds: ParameterKind[] = [];
@@ -215,7 +215,7 @@ export class ParametricForm extends LitElement {
       const made = await finished(job, (now) => (this.job = now));
       if (made.left_out.length)
         this.studio.notify(
-          `${made.left_out.length} examples were left out: their foot contacts differ from those of the first example.`,
+          `${made.left_out.length} examples were excluded, because their foot contacts differ from those of the first example.`,
         );
       this.dispatchEvent(new CustomEvent("made", { detail: made.name }));
     });
@@ -237,7 +237,7 @@ export class ParametricForm extends LitElement {
       ${
         this.query()
           ? html`<div><b>${this.query()}</b> <span class="faint">is the first example</span></div>`
-          : html`<div class="faint">Select a segment on the timeline first: open a take in the library and drag on its strips.</div>`
+          : html`<div class="faint">First select a segment: open a take in the library and drag on the timeline.</div>`
       }
       ${this.source === "family" || this.source === "takes" ? "" : html`<div class="row">${menu}${this.source === "selection" ? near : ""}</div>`}</fieldset>`;
   }

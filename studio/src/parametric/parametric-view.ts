@@ -30,7 +30,7 @@ export class ParametricView extends View {
   @state() private making = false;
   /** The axes that the pad shows, horizontally and vertically. */
   @state() private pad: [number, number] = [0, 1];
-  /** A target that was out of reach, and by how much: it was moved to the nearest accessible one. */
+  /** A target that was out of reach, and its distance; it was moved to the nearest accessible target. */
   @state() private refused: { target: number[]; off: number } | null = null;
   private accessible: Float32Array = new Float32Array(0);
   private examples: Float32Array = new Float32Array(0);
@@ -61,7 +61,7 @@ export class ParametricView extends View {
 
   connectedCallback(): void {
     super.connectedCallback();
-    this.studio.stage.holdCamera("The camera stands still, so that the target does not move under the pointer");
+    this.studio.stage.holdCamera("The camera is fixed, so that the target does not move under the pointer");
     this.listen("connected", () => {
       this.opening = "";
       this.routeChanged(this.studio.route.query);
@@ -80,7 +80,7 @@ export class ParametricView extends View {
     await this.studio.attempt(async () => (this.saved = await getJson("parametric")));
   }
 
-  /** Query: name, target (numbers with commas), hold ("no" to play), family (to make a new one from). */
+  /** Query: name, target (numbers with commas), hold ("no" to play), family (for a new parametric motion). */
   protected routeChanged(query: Record<string, string>): void {
     this.hold = query.hold !== "no";
     this.making = Boolean(query.family || query.new);
@@ -279,7 +279,7 @@ export class ParametricView extends View {
       ${
         refused
           ? html`<span class="far" id="refused" style="grid-column: 1 / -1">${refused.target.map(rounded).join(", ")} is out of reach by ${far(refused.off)};
-        the target was moved to the nearest that the examples reach.</span>`
+        the target was moved to the nearest accessible position.</span>`
           : ""
       }</div>`;
   }

@@ -10,7 +10,7 @@ const WIDTH = 360;
 const MARGIN = 26;
 const STEP = 0.02; // of the range, by an arrow key; with Shift a fifth of it
 
-/** Fires "aim" with the new values of the shown parameters as `detail`, and "drop" when the target is let go. */
+/** Fires "aim" with the new values of the shown parameters as `detail`, and "drop" when the target is released. */
 @customElement("loom-scatter")
 export class Scatter extends LitElement {
   /** Names of all parameters. */
@@ -47,7 +47,7 @@ export class Scatter extends LitElement {
   }
 
   protected willUpdate(changed: Map<string, unknown>): void {
-    if (!["samples", "names", "columns"].some((name) => changed.has(name))) return; // while a target is dragged they stay
+    if (!["samples", "names", "columns"].some((name) => changed.has(name))) return; // fixed while a target is dragged
     this.ranges = this.columns.map((column) => {
       const [low, high] = bounds(this.samples, column, this.names.length);
       const margin = 0.06 * (high - low || 1);

@@ -37,7 +37,7 @@ export class Target extends EventTarget {
     this.controls.attach(this.ball);
     this.controls.addEventListener("dragging-changed", (event) => {
       this.dragging = Boolean(event.value);
-      stage.controls.enabled = !this.dragging; // or the camera would move too
+      stage.controls.enabled = !this.dragging; // otherwise the camera would also move
       if (!this.dragging) this.dispatchEvent(new Event("drop"));
     });
     this.controls.addEventListener("objectChange", () => this.dispatchEvent(new Event("move")));
@@ -81,7 +81,7 @@ export class Target extends EventTarget {
 
   private readonly face = (): void => {
     this.reached.quaternion.copy(this.stage.camera.quaternion);
-    this.controls.viewport = this.stage.viewport; // of several views, the first is dragged in
+    this.controls.viewport = this.stage.viewport; // with several views, dragging works in the first
   };
 }
 

@@ -17,7 +17,7 @@ const FEET = 35; // units from the center of a node down to the feet
 const READABLE = 0.7; // pixels per unit from which names fit next to each other
 const LEAST_SCALE = 0.05; // pixels per unit
 const MOST_SCALE = 8;
-const MOST_WEAK = 400; // other edges that are drawn, those of least cost
+const MOST_WEAK = 400; // maximum number of other edges drawn, lowest cost first
 
 @customElement("loom-family-graph")
 export class FamilyGraph extends LitElement {
@@ -141,7 +141,7 @@ export class FamilyGraph extends LitElement {
     const [x, y] = this.at(number);
     const color = this.colors[Math.min(one.tier, this.colors.length - 1)];
     const name = shortName(one.motion, 16);
-    const words = Math.min(11 / Math.min(this.scale, 1), 17); // legible when zoomed out, too
+    const words = Math.min(11 / Math.min(this.scale, 1), 17); // legible even when zoomed out
     const act = (event: KeyboardEvent) => {
       if (event.key !== "Enter" && event.key !== " ") return;
       event.preventDefault();

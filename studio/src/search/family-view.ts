@@ -128,7 +128,7 @@ export class FamilyView extends View {
         this.querySegment,
         node,
         node.frames,
-        { timing: "query", beside: false },
+        { timing: "query", sideBySide: false },
         () => this.current === number,
       );
     });
@@ -223,8 +223,8 @@ export class FamilyView extends View {
         family
           ? html`<div>${
               family.nodes.length < 4
-                ? html`<p class="faint">A small family: members are matches within
-          ${(family.join_distance ?? 0.08).toPrecision(2)} ${family.unit} of each other. Other performers and less similar actions need a larger distance.</p>`
+                ? html`<p class="faint">This family is small: its members are within
+          ${(family.join_distance ?? 0.08).toPrecision(2)} ${family.unit} of each other. Increase the maximum distance to include other performers and less similar actions.</p>`
                 : ""
             }
         <loom-code .cli=${this.lines.cli} .python=${this.lines.python}></loom-code></div>`

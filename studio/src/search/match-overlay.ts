@@ -1,4 +1,4 @@
-// A match overlaid on its query on the stage, in the query's time or its own, at the same place or beside it.
+// A match overlaid on its query, in sync with the query or at its original speed, at the same position or next to it.
 
 import { frameNumbers, fetchAligned } from "../motion/aligned";
 import type { Clip, QuerySegment } from "../net/types";
@@ -7,7 +7,7 @@ import { segmentSubject } from "../page/subject-bar";
 
 export interface Overlay {
   timing: "query" | "own";
-  beside: boolean;
+  sideBySide: boolean;
 }
 
 export const QUERY_COLOR = 0x4f9fd8;
@@ -40,13 +40,13 @@ export async function showMatch(
         motion: queryMotion,
         color: QUERY_COLOR,
         title: `query ${query.motion}`,
-        opacity: overlay.beside ? 1 : TRANSLUCENT, // or the two would hide each other
+        opacity: overlay.sideBySide ? 1 : TRANSLUCENT, // otherwise the two would hide each other
       },
       {
         motion: matchMotion,
         color: MATCH_COLOR,
         title: clip.motion,
-        transform: overlay.beside ? { yaw: 0, translation: [1.3, 0, 0] } : undefined,
+        transform: overlay.sideBySide ? { yaw: 0, translation: [1.3, 0, 0] } : undefined,
       },
     ],
     null,

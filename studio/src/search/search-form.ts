@@ -20,7 +20,7 @@ const LABELS = {
   weights: "joint weights",
   exclude_query: "exclude the query itself",
 };
-const LARGE = 150_000; // frames of a library from which a search without features takes long
+const LARGE = 150_000; // number of frames from which a search without features is slow
 
 @customElement("loom-search-form")
 export class SearchForm extends LitElement {
@@ -63,12 +63,12 @@ export class SearchForm extends LitElement {
     return this.family ? "family" : "search";
   }
 
-  /** The setting of the slider: how far matches may be, or members from each other. */
+  /** Setting of the slider: maximum distance of matches, or between members. */
   private get limited(): string {
     return this.family ? "expansion.join_distance" : "max_distance";
   }
 
-  /** Whether the method has an option that the form shows; whole clips have none of those. */
+  /** True if the method has this option of the form; methods for whole clips do not. */
   private has(option: string): boolean {
     const method = methodOf(this.menu!, this.settings);
     if (option === "mirror" && !method.mirrors) return false;
@@ -101,7 +101,7 @@ export class SearchForm extends LitElement {
     </select></label>`;
   }
 
-  /** Plain settings, as their schema describes them, as far as the method has them. */
+  /** Plain settings of the method, as described by their schema. */
   private plain(names: string[]) {
     const shown = names.filter((name) => this.has(name));
     const fields = pick(settingsFields(this.verb), shown, this.settings);
@@ -164,7 +164,7 @@ export class SearchForm extends LitElement {
     this.set({ method, [this.limited]: null, ...(mirrors ? {} : { mirror: false }) });
   }
 
-  /** What a method does, as its schema says. */
+  /** Description of a method from its schema. */
   private about(method: string): string {
     const [field] = settingsFields(this.verb, ["method"]);
     const help = field?.variants.find((one) => one.name === method)?.help ?? "";
@@ -218,7 +218,7 @@ export class SearchForm extends LitElement {
       ${this.logSlider("max", this.family ? "max members" : "max matches", 1, 500, 100)}
       ${this.threshold()}
       ${this.plain(["rank", "mirror"])}
-      ${slow ? html`<p class="all warn">A frame distance compares all frames at query time, which takes long in a library of this size.</p>` : ""}
+      ${slow ? html`<p class="all warn">A frame distance compares all frames for every query, which is slow in a library of this size.</p>` : ""}
       <details ?open=${[settings.label, settings.only, settings.exclude].some((one) => listOf(one).length)}>
         <summary>more settings</summary><div>
         ${this.list(

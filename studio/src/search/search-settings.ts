@@ -50,7 +50,7 @@ export function listOf(value: Value | undefined): string[] {
   return Array.isArray(value) ? value.map(String) : [];
 }
 
-/** Whether a text is a segment, NAME:START-END in frames or seconds, or the name of a take; else it is words. */
+/** True for a segment, NAME:START-END in frames or seconds, or the name of a take; false for words. */
 export function isSegment(text: string, takes: readonly { name: string }[]): boolean {
   return /^\S(.*\S)?:\d+(\.\d+)?s?-\d+(\.\d+)?s?$/.test(text) || takes.some(({ name }) => name === text);
 }

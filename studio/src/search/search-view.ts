@@ -38,7 +38,7 @@ const CHUNK = 24; // figures per request, so that the first rows appear soon
 const PATIENCE = 1500; // milliseconds after which a search is aborted for a newer one
 const CACHED = 600; // cached figures
 
-/** Each judged match is one more search. */
+/** Each judged match adds a search. */
 const MOST_VERDICTS = 30;
 
 @customElement("loom-search-view")
@@ -53,7 +53,7 @@ export class SearchView extends View {
   @state() private missing: MissingWebs | null = null;
   @state() private busy = false;
   @state() private current = -1;
-  @state() private overlay: Overlay = { timing: "query", beside: false };
+  @state() private overlay: Overlay = { timing: "query", sideBySide: false };
   @state() private hidesRejected = false;
   private figures = new Map<string, Figure>();
   private ghost: Figure | null = null;
@@ -61,7 +61,7 @@ export class SearchView extends View {
   private loading?: AbortController;
   private shown = 0;
   private wanted = ""; // the match of the address that is to be shown
-  private picked = ""; // segment of the found one that is shown: no query
+  private picked = ""; // segment of the shown result, which is not a query
   private running: { began: number; controller: AbortController } | null = null;
   private readonly searching = new Latest<Settings>((settings) => this.search(settings));
   private readonly describing = new Latest<Settings>(
@@ -227,7 +227,7 @@ export class SearchView extends View {
     }
   }
 
-  /** Compute what the method needs (features, index) with progress; false if match webs are missing. */
+  /** Compute the data of the method (features, index) with progress; false if match webs are missing. */
   private async prepared(settings: Settings): Promise<boolean> {
     const body = requestBody("search", settings);
     const { method, label, only } = body.settings ?? {};
@@ -334,15 +334,15 @@ export class SearchView extends View {
     if (chosen) verdicts.judge(chosen.row, verdict);
   }
 
-  /** Search again with the verdicts on these matches; once more: without any. */
+  /** Search again with the verdicts on these matches, or without them the next time. */
   private useVerdicts(): void {
-    const texts = (kind: "accepted" | "rejected") =>
+    const segments = (kind: "accepted" | "rejected") =>
       (this.results?.matches ?? []).filter((row) => verdicts.verdict(row) === kind).map(clipText);
     const accept = listOf(this.settings["feedback.accept"]);
     const reject = listOf(this.settings["feedback.reject"]);
     const some = (list: string[]) => [...new Set(list)].slice(0, MOST_VERDICTS);
-    const right = some([...accept, ...texts("accepted")]);
-    const wrong = some([...reject, ...texts("rejected")]);
+    const right = some([...accept, ...segments("accepted")]);
+    const wrong = some([...reject, ...segments("rejected")]);
     const isNew = right.length + wrong.length > accept.length + reject.length;
     this.change({ "feedback.accept": isNew ? right : [], "feedback.reject": isNew ? wrong : [] });
   }
@@ -380,7 +380,7 @@ export class SearchView extends View {
     return grid ? getComputedStyle(grid).gridTemplateColumns.split(" ").length : 1;
   }
 
-  /** Show a match; its card has the focus at once, for the next key. */
+  /** Show a match and focus its card immediately, for the next key. */
   private showAndFocus(place: number): void {
     void this.show(place);
     void this.focusCard();
@@ -397,7 +397,7 @@ export class SearchView extends View {
     const search = addressOf("search", this.settings);
     const family = { ...search, max_distance: undefined, rank: undefined, exclude_query: undefined };
     return html`<div class="query"><label for="query" class="faint">query</label>
-      <input id="query" placeholder="words, as in “kicks high, then turns left”; or a segment: drag on the timeline" .value=${this.words || query}
+      <input id="query" placeholder="words, such as “kicks high, then turns left”, or a segment: drag on the timeline" .value=${this.words || query}
         @change=${(event: Event) => this.asked(inputValue(event).trim())} />
       <button ?disabled=${!this.results} title="Show the query on the timeline, to change it"
         @click=${() => showQuery(this.studio, this.results!.query)}>on the timeline</button>
@@ -421,15 +421,15 @@ export class SearchView extends View {
           : ""
     }</span>
       ${results ? html`<loom-export-bar .studio=${this.studio} .search=${requestBody("search", this.settings)} .unit=${results.unit}></loom-export-bar>` : ""}
-      <span class="row"><button aria-pressed=${this.overlay.timing === "own"} title="Play matches at their own speed instead of the query's timing"
-          @click=${() => flip({ timing: this.overlay.timing === "own" ? "query" : "own" })}>own speed</button>
-        <button aria-pressed=${this.overlay.beside} @click=${() => flip({ beside: !this.overlay.beside })}>beside</button>
-        <button id="accept-all" ?disabled=${!count} title="Accept all matches that are shown and not rejected"
+      <span class="row"><button aria-pressed=${this.overlay.timing === "own"} title="Play matches at their original speed instead of in sync with the query"
+          @click=${() => flip({ timing: this.overlay.timing === "own" ? "query" : "own" })}>original speed</button>
+        <button aria-pressed=${this.overlay.sideBySide} title="Show the match next to the query" @click=${() => flip({ sideBySide: !this.overlay.sideBySide })}>side by side</button>
+        <button id="accept-all" ?disabled=${!count} title="Accept all visible matches that are not rejected"
           @click=${() => verdicts.judge(this.unrejected(), "accepted")}>accept all shown</button>
-        <button id="undo" ?disabled=${!verdicts.undoable} title="Take the last verdict back (Ctrl+Z)" @click=${() => verdicts.undo()}>undo</button>
+        <button id="undo" ?disabled=${!verdicts.undoable} title="Undo the last verdict (Ctrl+Z)" @click=${() => verdicts.undo()}>undo</button>
         <button id="use-verdicts" aria-pressed=${["accept", "reject"].some((one) => listOf(this.settings[`feedback.${one}`]).length)}
           ?disabled=${!verdicts.accepted.length && !verdicts.rejected.length}
-          title="Search again: accepted matches are searched as well, what is like rejected ones goes down"
+          title="Search again: accepted matches become additional queries, and motion similar to rejected ones ranks lower"
           @click=${this.useVerdicts}>use verdicts</button>
         <button id="hide" aria-pressed=${this.hidesRejected} ?disabled=${!verdicts.rejected.length}
           @click=${() => (this.hidesRejected = !this.hidesRejected)}>hide rejected</button></span></div>`;
@@ -452,12 +452,12 @@ export class SearchView extends View {
       ${
         missing && !this.job
           ? html`<div class="offer">${missing.words}. Once built, searches take milliseconds.
-        ${missing.pairs > 20_000 ? "For a first try, choose some labels under “more settings”." : ""}
+        ${missing.pairs > 20_000 ? "To start with fewer takes, choose labels under “more settings”." : ""}
         <p><button id="build" class="main" @click=${this.build}>Build ${missing.pairs.toLocaleString("en")} webs</button></p></div>`
           : ""
       }
       ${this.stateLine(rows.length)}
-      ${!settings.query ? html`<div class="empty">Describe what you look for: <q>kicks high with the right foot</q>,<br>select a segment on the timeline, or enter one: <code>walk_p0:10-60</code></div>` : ""}
+      ${!settings.query ? html`<div class="empty">Describe a motion: <q>kicks high with the right foot</q>,<br>select a segment on the timeline, or enter one: <code>walk_p0:10-60</code></div>` : ""}
       <div class="cards" role="list" aria-label="Matches">${repeat(
         rows,
         ({ row, number }) => this.keyOf(row, number),
@@ -475,7 +475,7 @@ export class SearchView extends View {
             judge: (verdict) => this.judge(place, verdict),
           }),
       )}</div>
-      ${results && !rows.length ? html`<div class="empty">No match within this distance. Move the threshold to the right.</div>` : ""}
+      ${results && !rows.length ? html`<div class="empty">No matches within this distance. Move the threshold to the right.</div>` : ""}
       ${
         results
           ? html`<div class="faint"><kbd>A</kbd> accept, <kbd>R</kbd> reject, <kbd>Ctrl+Z</kbd> undo, arrow keys to move</div>

@@ -20,7 +20,7 @@ export class Verdicts extends EventTarget {
   private key = "";
   private query = "";
   private before: Judged[] = []; // for undo
-  /** When the last verdict was given in this window, milliseconds. */
+  /** Time of the last verdict in this window, in milliseconds. */
   changedAt = 0;
 
   constructor() {
@@ -51,7 +51,7 @@ export class Verdicts extends EventTarget {
     return this.judged.rejected.some((one) => same(one, clip)) ? "rejected" : null;
   }
 
-  /** Judge matches; null takes their verdicts back. */
+  /** Set the verdict of matches; null removes it. */
   judge(clips: Clip | readonly Clip[], verdict: Verdict): void {
     const all = Array.isArray(clips) ? (clips as readonly Clip[]) : [clips as Clip];
     const others = (kind: "accepted" | "rejected") =>
@@ -71,7 +71,7 @@ export class Verdicts extends EventTarget {
     return this.before.length > 0;
   }
 
-  /** Take the last change back; false if there is none. */
+  /** Undo the last change; false if there is none. */
   undo(): boolean {
     const last = this.before.pop();
     if (!last) return false;

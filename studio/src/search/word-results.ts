@@ -21,7 +21,7 @@ const ORIGIN: Record<string, string> = {
   name: "in the name",
   label: "a label",
   caption: "seen in the motion",
-  learned: "motions like it",
+  learned: "similar motions",
 };
 
 /** Fires "pick" with the segment that is about to be shown. */
@@ -147,10 +147,10 @@ export class WordResults extends LitElement {
       }
         ${Object.entries(found?.unknown ?? {}).map(
           ([word, near]) =>
-            html`<div class="faint unknown">No motion is described by “${word}”${near ? html`; “${near}” was looked for` : nothing}.</div>`,
+            html`<div class="faint unknown">No motion is described by “${word}”${near ? html`; “${near}” was used instead` : nothing}.</div>`,
         )}</div>
       <ol aria-label="Found segments" @keydown=${this.key}>${found?.matches.map((one, place) => this.row(one, place))}</ol>
-      ${found && !found.matches.length ? html`<div class="empty">Nothing is described by these words. Names, labels and captions are looked at;<br>captions know walks, turns, kicks, jumps, sitting, waving and the like.</div>` : nothing}
+      ${found && !found.matches.length ? html`<div class="empty">No motion matches these words. The search uses names, labels and captions;<br>captions describe walking, turning, kicking, jumping, sitting, waving and similar actions.</div>` : nothing}
       ${found ? html`<loom-code .cli=${found.lines.cli} .python=${found.lines.python}></loom-code>` : nothing}`;
   }
 }
@@ -159,7 +159,7 @@ function segmentOf(one: FoundSegment): Segment {
   return { motion: one.motion, start: one.start_frame, end: one.end_frame };
 }
 
-/** A text with some of its characters marked. */
+/** Mark some characters of a string. */
 export function markedText(text: string, spans: readonly (readonly number[])[]) {
   if (!text) return "";
   const parts: unknown[] = [];

@@ -1,7 +1,6 @@
 // Fields of a settings class, read from its JSON schema, and the values given for them.
-//
-// Values are kept flat, as in an address: only those that differ from their defaults, options of a method beside its
-// name, and fields of a nested object as "object.field". `bodyOf` puts them into the shape that the server takes.
+// Values are flat, as in an address: only those that differ from their defaults, options of a method next to its
+// name, and fields of a nested object as "object.field". `bodyOf` converts them to the format of requests.
 
 export type Value = string | number | boolean | string[] | number[] | null;
 export type Given = Record<string, Value>;
@@ -32,13 +31,13 @@ export interface Field {
   label: string;
   help: string;
   unit: string;
-  /** "method" chooses one of `variants`, "group" has `fields`, "list" has texts; "text" is anything else, also a number
+  /** "method" chooses one of `variants`, "group" has `fields`, "list" has strings; "text" is anything else, also a number
    * or a word. */
   kind: "number" | "integer" | "text" | "choice" | "check" | "list" | "numbers" | "method" | "group";
   default: Value;
-  /** Whether it may have no value. */
+  /** True if it may have no value. */
   optional: boolean;
-  /** Whether a text may stand for a number. */
+  /** True if a string may replace a number. */
   numeric: boolean;
   least?: number;
   most?: number;
@@ -174,7 +173,7 @@ export function withValues(fields: Field[], given: Given, changes: Given): Given
   return Object.fromEntries(kept.map(({ name }) => [name, all[name]]));
 }
 
-/** The value that a text stands for; undefined where it cannot be one of the field. */
+/** Parse a value of a field; undefined if the string is invalid. */
 export function parsed(field: Field, text: string): Value | undefined {
   const number = Number(text);
   switch (field.kind) {
@@ -213,7 +212,7 @@ export function textOf(value: Value): string {
   return value === null ? "" : String(value);
 }
 
-/** The values of an address; what is not a value of a field is ignored. */
+/** Values from an address; invalid values are ignored. */
 export function fromAddress(fields: Field[], query: Record<string, string | undefined>): Given {
   let given: Given = {};
   // Twice: which options there are depends on the method.

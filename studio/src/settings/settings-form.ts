@@ -7,7 +7,7 @@ import { inputValue, isChecked } from "../page/form-input";
 import { sharedStyles } from "../page/style";
 import { parsed, textOf, variantOf, withValues, type Field, type Given, type Value } from "./fields";
 
-/** Values of a field that only the library knows, with words for each: its labels, its distances. */
+/** Values that depend on the library, such as labels and distances, with a description of each. */
 export type Choices = Record<string, Record<string, string>>;
 
 /** Id of the input of a field: its name, without that of its group. */
@@ -33,7 +33,7 @@ export class SettingsForm extends LitElement {
   `,
   ];
 
-  /** Whether the inputs have values that their fields can have; if not, the browser says what is wrong. */
+  /** True if all inputs are valid; otherwise the browser reports the problem. */
   reportValidity(): boolean {
     return [...this.renderRoot.querySelectorAll("input")].every((input) => input.reportValidity());
   }

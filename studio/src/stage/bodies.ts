@@ -16,7 +16,7 @@ export interface BodyMesh {
   joints: Int32Array;
   weights: Float32Array;
   unbind: Float32Array; // (P, 3, 4)
-  /** Linear colors (V, 3) of a user's own character; the neutral body has that of its motion. */
+  /** Linear colors (V, 3) of a user's character; the neutral body has the color of its motion. */
   colors?: Float32Array;
 }
 
@@ -62,7 +62,7 @@ type Bones = { value: THREE.DataTexture | null };
 
 function bodyMaterial(bones: Bones, transparent: boolean, painted: boolean): THREE.Material {
   const material = new THREE.MeshStandardMaterial({ transparent, roughness: 0.72, metalness: 0 });
-  // Programs are shared by the text of the next function, which is the same for all kinds of paint.
+  // three.js shares programs by the source of the next function, which is the same for all kinds of paint.
   material.customProgramCacheKey = () => `body ${painted}`;
   material.onBeforeCompile = (shader) => {
     shader.uniforms.bones = bones;
@@ -231,7 +231,7 @@ export class Bodies {
     for (const one of this.groups.values()) one?.end(shadows);
   }
 
-  /** Forget all bodies, as after the server has restarted. */
+  /** Discard all bodies, for example after a restart of the server. */
   clear(): void {
     for (const one of this.groups.values()) one?.dispose();
     this.groups.clear();

@@ -7,18 +7,18 @@ import { meanFacing, turnBetween, viewDirection, type CameraView } from "./facin
 
 export type { CameraView } from "./facing";
 
-const SOFT = 7; // per second: rate at which the camera catches up with the characters
+const SOFT = 7; // per second; rate at which the camera catches up with the characters
 const HOME = new THREE.Vector3(0.5, 0.2, 1).normalize();
-const TURN = 4; // per second: rate at which it turns with them
-const FILLS = 0.2; // of the height of the picture: a figure that is smaller is not seen well
+const TURN = 4; // per second; rate at which it turns with them
+const FILLS = 0.2; // minimum height of a figure, as a fraction of the picture
 const UP = new THREE.Vector3(0, 1, 0);
 
 export class CameraRig {
   readonly camera = new THREE.PerspectiveCamera(35, 1, 0.05, 300);
   readonly controls: OrbitControls;
-  /** Whether the user has moved the camera; then its distance is left alone. */
+  /** True if the user has moved the camera; then its distance is not changed. */
   touched = false;
-  /** Whether each character has a view of its own; then it does not matter how far apart they are. */
+  /** True if each character has a separate view; then the distance between characters does not matter. */
   alone = false;
   private readonly around = new THREE.Vector3();
   private heading: number | null = null; // of the characters, when the camera last turned with them
@@ -45,7 +45,7 @@ export class CameraRig {
     if (!this.middleOf(characters)) return;
     const { target } = this.controls;
     this.step.subVectors(this.middle, target);
-    // At loops and new takes the camera jumps too, instead of sweeping across.
+    // At loops and new takes, the camera also jumps instead of sweeping across the stage.
     if (this.step.length() < 1.5) this.step.multiplyScalar(1 - Math.exp(-SOFT * seconds));
     target.add(this.step);
     this.camera.position.add(this.step);
@@ -96,7 +96,7 @@ export class CameraRig {
     this.camera.lookAt(this.controls.target);
   }
 
-  /** Forget where the characters faced, as when others are shown. */
+  /** Discard the facing directions, for example when other characters are shown. */
   stopTurning(): void {
     this.heading = null;
   }

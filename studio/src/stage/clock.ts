@@ -18,7 +18,7 @@ export class Clock extends EventTarget {
   /** With sound, the time comes from it: the audible time, or null while nothing plays. */
   master: (() => number | null) | null = null;
 
-  /** Set what is played: [start, end) in seconds. */
+  /** Set the playback range [start, end) in seconds. */
   setRange(start: number, end: number): void {
     this.start = start;
     this.end = Math.max(end, start + 1e-3);

@@ -41,9 +41,9 @@ export function meanFacing(characters: readonly Character[]): number | null {
   return Math.hypot(x, z) > 1e-3 ? Math.atan2(x, z) : null;
 }
 
-/** Unit vector from what is looked at to the camera, for a view of something that faces `facing`. */
+/** Unit vector from the subject to the camera, for a view of a subject that faces `facing`. */
 export function viewDirection(view: CameraView, facing: number): [number, number, number] {
-  // From above, what is faced is at the top of the picture: the camera is a little behind.
+  // From above, the facing direction points to the top of the picture: the camera is slightly behind.
   if (view === "top") return [-1e-3 * Math.sin(facing), 1, -1e-3 * Math.cos(facing)];
   const turn = facing + TURNS[view];
   const long = Math.hypot(1, RISE);

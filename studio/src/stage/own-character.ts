@@ -1,4 +1,4 @@
-// The user's own character: a GLB file with a skinned mesh, on which motions are shown until it is cleared.
+// The user's character: a GLB file with a skinned mesh, on which motions are shown until it is cleared.
 
 import { wearCharacter } from "../motion/motion";
 import { getJson, send, type Answer } from "../net/api";
@@ -57,7 +57,9 @@ export class OwnCharacter extends EventTarget {
     this.dispatchEvent(new Event("change"));
     if (studio.take === null) {
       if (character && studio.stage.characters.length > 1 && !studio.subject?.segment)
-        studio.notify(`${character.name} shows one character at a time: couples and crowds keep the neutral body.`);
+        studio.notify(
+          `${character.name} can show only one character at a time. Couples and crowds keep the neutral body.`,
+        );
       return;
     }
     const { selection } = studio;

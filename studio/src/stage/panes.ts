@@ -5,7 +5,7 @@ import type { Character } from "./character";
 import { viewDirection } from "./facing";
 import type { CameraRig } from "./camera-rig";
 
-/** One view; two, a quarter turn apart; four, with one from behind and one from above; each character by itself. */
+/** One view; two views at 90 degrees; four, including one from behind and one from above; one view per character. */
 export const SPLITS = ["one", "two", "four", "each"] as const;
 export type Split = (typeof SPLITS)[number];
 
@@ -24,7 +24,7 @@ export interface Pane {
   character: number | null;
 }
 
-/** How many panes a split has with so many characters; `each` has none of its own beyond four. */
+/** Number of panes of a split for a number of characters; `each` has separate panes for up to four. */
 export function paneCount(split: Split, characters: number): number {
   if (split === "each") return characters >= 2 && characters <= MOST ? characters : 1;
   return split === "two" ? 2 : split === "four" ? 4 : 1;
@@ -67,7 +67,7 @@ export function aimPane(camera: THREE.PerspectiveCamera, pane: Pane, rig: Camera
   target.copy(rig.controls.target);
   offset.subVectors(main.position, target);
   if (pane.turn === "top") {
-    // What the first camera looks toward is at the top of the picture.
+    // The viewing direction of the first camera points to the top of the picture.
     const yaw = Math.atan2(-offset.x, -offset.z);
     offset.set(...viewDirection("top", yaw)).multiplyScalar(rig.distance);
   } else offset.applyAxisAngle(UP, pane.turn);

@@ -1,15 +1,15 @@
-// Films of the stage as it is seen: drawn frame by frame as MP4 or GIF, or recorded by the browser while it plays.
+// Films of the stage: drawn frame by frame as MP4 or GIF, or recorded by the browser during playback.
 
 import type { Stage } from "./stage";
 
 const TYPES = ["video/mp4;codecs=avc1", "video/webm;codecs=vp9", "video/webm"];
 const LONGEST = 120; // seconds
 const RATE = 30; // pictures per second
-const GIF_RATE = 20; // a GIF counts in hundredths of a second: five of them
+const GIF_RATE = 20; // GIF delays are multiples of 0.01 s; this is five of them
 const GIF_WIDTH = 640; // pixels at most
 const QUEUE = 6; // pictures that wait for the encoder
 
-/** Codecs that an MP4 file may have, the most widely read first. */
+/** Codecs for MP4 files, the most widely supported first. */
 const CODECS = [
   ["avc1.640034", "avc"],
   ["avc1.42003e", "avc"],
@@ -19,7 +19,7 @@ const CODECS = [
 
 export type Progress = (done: number, total: number) => void;
 
-/** Whether this browser can encode a film picture by picture: not without https on another machine's address. */
+/** True if this browser can encode a film frame by frame, which needs localhost or https. */
 export function canFilm(): boolean {
   return typeof VideoEncoder === "function" && typeof VideoFrame === "function";
 }
@@ -35,7 +35,7 @@ export function filmTimes(start: number, end: number, rate: number): number[] {
   return Array.from({ length: count }, (_, k) => start + k / rate);
 }
 
-/** An MP4 film with every picture, however long each takes to draw. */
+/** Encode an MP4 film with every frame, no matter how long drawing takes. */
 export async function filmStage(stage: Stage, progress: Progress, signal: AbortSignal): Promise<Blob> {
   const { Muxer, ArrayBufferTarget } = await import("mp4-muxer");
   const { canvas } = stage;
@@ -89,7 +89,7 @@ export async function gifOfStage(stage: Stage, progress: Progress, signal: Abort
   return new Blob([gif.bytes()], { type: "image/gif" });
 }
 
-/** Draw the stage at every time of a film and hand over each picture; then all is as before. */
+/** Draw the stage at every time of a film and pass on each picture; then restore the previous state. */
 async function everyPicture(
   stage: Stage,
   rate: number,
@@ -124,14 +124,14 @@ async function supported(width: number, height: number): Promise<(typeof CODECS)
     const answer = await VideoEncoder.isConfigSupported(settings(one[0], width, height)).catch(() => null);
     if (answer?.supported) return one;
   }
-  throw new Error("this browser has no encoder for a film of this size; make the window smaller, or choose the GIF");
+  throw new Error("This browser cannot encode a film of this size. Make the window smaller, or choose GIF");
 }
 
 function settings(codec: string, width: number, height: number): VideoEncoderConfig {
   return { codec, width, height, framerate: RATE, bitrate: Math.round(Math.max(width * height * RATE * 0.12, 2e6)) };
 }
 
-/** Play from the start (of the selected segment, if there is one) to the end, and record what is drawn in time. */
+/** Play from the start (of the selected segment, if there is one) to the end, and record the canvas in real time. */
 export async function recordStage(stage: Stage, signal: AbortSignal): Promise<Blob> {
   const { clock } = stage;
   const canvas = stage.canvas;

@@ -1,5 +1,5 @@
-// Soft shadows: figures projected onto the floor along several directions of a wide sun. Each layer darkens a pixel once, by a
-// bit of the stencil; so shadows are sharp at the feet and softer the higher they come from, without a shadow map.
+// Soft shadows: figures projected onto the floor along several directions of a wide sun. Each layer darkens a pixel once, using
+// a bit of the stencil. Shadows are therefore sharp at the feet and softer with height, without a shadow map.
 
 import * as THREE from "three";
 

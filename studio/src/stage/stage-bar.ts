@@ -30,7 +30,7 @@ const SPLIT_NAMES: [Split, string][] = [
   ["one", "one view"],
   ["two", "two views"],
   ["four", "four views"],
-  ["each", "each character by itself"],
+  ["each", "one view per character"],
 ];
 const SHOWN = 8; // names in the legend before "and N more"
 
@@ -42,7 +42,7 @@ export class StageBar extends LitElement {
     sharedStyles,
     css`
     :host { position: absolute; inset: 0; pointer-events: none; z-index: 1; }
-    /* Names beside the tools; where there is no room, below them. */
+    /* Names next to the tools, or below them if there is no room. */
     .top { position: absolute; inset: 8px 8px auto 12px; display: flex; flex-wrap: wrap-reverse; gap: 6px; justify-content: space-between;
       align-items: start; }
     .tools { margin-left: auto; display: flex; flex-wrap: wrap; gap: 4px; justify-content: end; pointer-events: auto; }
@@ -123,7 +123,7 @@ export class StageBar extends LitElement {
       )}</div></details>`;
   }
 
-  /** The user's own character: a button to choose its file, or its name and a button to clear it. */
+  /** The user's character: a button to choose its file, or its name and a button to clear it. */
   private character() {
     const { own } = this.studio;
     const chosen = (event: Event) => {
@@ -135,7 +135,7 @@ export class StageBar extends LitElement {
     const choose = () => this.renderRoot.querySelector<HTMLInputElement>("#character-file")!.click();
     return html`<div class="group" role="group" aria-label="Character">
       <input id="character-file" type="file" accept=".glb" hidden aria-label="GLB file of a character" @change=${chosen} />
-      <button id="character" title="Show takes, matches, walks, blends, dances and the controller on your own character: a skinned mesh in a GLB file; or drop the file on the stage. Couples and crowds keep the neutral body." @click=${choose}>${own.current ? own.current.name : "Character…"}</button>
+      <button id="character" title="Show motions on your character, a skinned mesh in a GLB file. You can also drop the file on the stage. Couples and crowds keep the neutral body." @click=${choose}>${own.current ? own.current.name : "Character…"}</button>
       ${own.current ? html`<button id="clear-character" title="Show the neutral body again" aria-label="Clear the character" @click=${() => void own.clear()}>×</button>` : nothing}</div>`;
   }
 
@@ -148,16 +148,16 @@ export class StageBar extends LitElement {
         ([view, name, key]) =>
           html`<button data-view=${view} title="${name} of ${what} (${key})" @click=${() => stage.view(view)}>${name}<kbd>${key}</kbd></button>`,
       )}<hr />
-        <label title="Go behind the character, and turn with it (0)"><input type="checkbox" id="stay-behind" .checked=${turn}
+        <label title="Stay behind the character as it turns (0)"><input type="checkbox" id="stay-behind" .checked=${turn}
           @change=${(event: Event) => stage.stayBehind(isChecked(event))} />stay behind<kbd>0</kbd></label>
-        <label title="Views along the axes of the world, whatever the character faces (W)"><input type="checkbox" id="world-views" .checked=${worldViews}
+        <label title="Views along the world axes, independent of the facing direction (W)"><input type="checkbox" id="world-views" .checked=${worldViews}
           @change=${(event: Event) => stage.set({ worldViews: isChecked(event) })} />axes of the world<kbd>W</kbd></label></div></details>`;
   }
 
   private splits() {
     const { stage } = this;
     const { split } = stage.display;
-    return html`<details><summary class=${stage.panes.length > 1 ? "on" : ""} title="Several views beside each other (V)">Split</summary>
+    return html`<details><summary class=${stage.panes.length > 1 ? "on" : ""} title="Several views side by side (V)">Split</summary>
       <div class="menu"><fieldset><legend>Views (V)</legend>${SPLIT_NAMES.map(
         ([name, text]) => html`<label><input type="radio" name="split" value=${name} .checked=${split === name}
           ?disabled=${name === "each" && paneCount("each", stage.characters.length) < 2}

@@ -25,11 +25,11 @@ export interface DisplaySettings {
   grid: boolean;
   shadows: boolean;
   follow: boolean;
-  /** The camera turns with the characters: from behind stays from behind. */
+  /** The camera turns with the characters, so that a view from behind stays behind. */
   turn: boolean;
-  /** Standard views are those of the world's axes, not of where the characters face. */
+  /** Standard views use the world axes instead of the facing directions of the characters. */
   worldViews: boolean;
-  /** Views beside each other. */
+  /** Views side by side. */
   split: Split;
 }
 
@@ -69,7 +69,7 @@ function storeDisplay(display: DisplaySettings): void {
 export { Character, type CharacterSpec } from "./character";
 
 const COLORS = [0xe0823d, 0x4f9fd8, 0x7cb85c, 0xc56ac0, 0xd8c14f, 0x5cc4b8, 0xd86464, 0x9a86e0];
-const CROWD = 8; // characters from which figures are drawn with less detail
+const CROWD = 8; // number of characters from which figures have less detail
 const GHOSTS = 3; // before and after the current pose
 const IDLE = 200; // milliseconds between draws while nothing moves
 
@@ -81,9 +81,9 @@ export class Stage extends EventTarget {
   readonly rig: CameraRig;
   characters: Character[] = [];
   display: DisplaySettings = storedDisplay();
-  /** While something on the stage is dragged or drawn, the camera stands still: why, or "". */
+  /** Reason why the camera is fixed while something is dragged or drawn, or "". */
   private still = "";
-  /** While a film is drawn, picture by picture, nothing else is. */
+  /** True while a film is drawn frame by frame; nothing else is drawn then. */
   filming = false;
   /** CPU time of the last draw, in milliseconds. */
   cost = 0;
@@ -178,8 +178,8 @@ export class Stage extends EventTarget {
     return this.rig.controls;
   }
 
-  /** Replace the characters; the clock is set to their duration. `fresh`: they are another subject, to be framed
-   * unless the camera sees them already. */
+  /** Replace the characters and set the clock to their duration. `fresh`: they are another subject, which is framed
+   * unless the camera already sees it. */
   show(specs: CharacterSpec[], fresh = false): Character[] {
     for (const one of this.characters) this.scene.remove(one.group);
     this.characters = specs.map((spec, index) => new Character(spec, spec.color ?? COLORS[index % COLORS.length]));
@@ -201,7 +201,7 @@ export class Stage extends EventTarget {
     return this.characters;
   }
 
-  /** Point the camera at new characters; it stays where the user has put it, if it sees them from there. */
+  /** Point the camera at new characters, unless the user has moved it and it already sees them. */
   private aim(): void {
     const { rig, characters } = this;
     if (rig.touched && this.follows) rig.follow(characters, Infinity);
@@ -219,7 +219,7 @@ export class Stage extends EventTarget {
     return this.still;
   }
 
-  /** Let the camera stand still for a reason, or follow again ("") as the display settings say. */
+  /** Fix the camera for a reason, or with "" follow again according to the display settings. */
   holdCamera(reason: string): void {
     this.still = reason;
     this.wake();
@@ -255,7 +255,7 @@ export class Stage extends EventTarget {
     this.dispatchEvent(new Event("display"));
   }
 
-  /** One, two, four views, each character by itself, if there are a few; and one again. */
+  /** Cycle through one, two and four views, and one view per character if there are only a few. */
   nextSplit(): void {
     const possible = SPLITS.filter((one) => one === "one" || paneCount(one, this.characters.length) > 1);
     this.set({ split: possible[(possible.indexOf(this.display.split) + 1) % possible.length] });
@@ -305,7 +305,7 @@ export class Stage extends EventTarget {
     this.wake();
   }
 
-  /** The camera behind the characters, and staying there as they turn; or no longer turning. */
+  /** Keep the camera behind the characters as they turn, or stop turning with them. */
   stayBehind(on: boolean): void {
     if (on) {
       this.pose();
@@ -406,7 +406,7 @@ export class Stage extends EventTarget {
       if (split) {
         const { left, top, width, height } = this.box(pane);
         const below = this.canvas.clientHeight - top - height;
-        // A pixel between panes is left, so that they are told apart.
+        // A gap of one pixel separates the panes.
         renderer.setViewport(left, below, width, height);
         const [across, down] = [pane.x > 0 ? 1 : 0, pane.y > 0 ? 1 : 0];
         renderer.setScissor(left + across, below, width - across, height - down);
@@ -430,7 +430,7 @@ export class Stage extends EventTarget {
     renderer.setScissorTest(true);
   }
 
-  /** Fill the capsule buffers from the current poses; `alone`: what is translucent beside others is opaque. */
+  /** Fill the capsule buffers from the current poses; `alone`: draw translucent characters as opaque. */
   private fill(alone = false): void {
     const { display, characters } = this;
     const crowd = characters.length >= CROWD;
@@ -454,7 +454,7 @@ export class Stage extends EventTarget {
     this.solid.shadows(display.shadows, crowd);
   }
 
-  /** Ghosts: bones only, since transparent bodies behind each other are hard to tell apart. */
+  /** Ghosts: bones only, because overlapping transparent bodies are hard to distinguish. */
   private drawGhosts(one: Character): void {
     if (this.ghost.length < one.points.length) this.ghost = new Float32Array(one.points.length);
     for (let step = -GHOSTS; step <= GHOSTS; step++) {
@@ -512,6 +512,6 @@ export class Stage extends EventTarget {
     this.created?.setSize(width, height);
     this.arrange();
     if (!this.rig.touched) this.rig.frame(this.characters);
-    if (this.drawn) this.draw(); // at once, or the picture is distorted for a moment
+    if (this.drawn) this.draw(); // immediately; otherwise the picture is distorted for a moment
   }
 }

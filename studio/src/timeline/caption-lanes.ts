@@ -1,4 +1,4 @@
-// Captions and labeled segments of the take, below the strips of the timeline and in their time.
+// Captions and labeled segments of the take, below the strips of the timeline and on the same time axis.
 
 import { LitElement, css, html, nothing } from "lit";
 import { customElement, property, state } from "lit/decorators.js";
@@ -20,12 +20,12 @@ const LANE = 19; // pixels
 const SHOWN = 4; // lanes before they scroll
 const GAP = 2; // pixels between neighbors
 
-/** Fires "choose" with what was clicked. */
+/** Fires "choose" with the clicked entry. */
 @customElement("loom-caption-lanes")
 export class CaptionLanes extends LitElement {
   @property({ attribute: false }) words: MotionWords | null = null;
   @property({ attribute: false }) axis!: TimeAxis;
-  /** Start and end of the axis: another value draws again. */
+  /** Start and end of the axis; a change triggers a redraw. */
   @property({ attribute: false }) span = "";
   @property({ type: Number }) width = 0;
   @property({ attribute: false }) timeOf: (frame: number) => number = () => 0;
@@ -77,7 +77,7 @@ export class CaptionLanes extends LitElement {
     const { words, entries, axis, width } = this;
     if (!words || !width) return nothing;
     if (!entries.length)
-      return html`<div class="why faint">${words.reason ? `No captions: ${words.reason}` : "No captions: nothing that a rule knows happens here."}</div>`;
+      return html`<div class="why faint">${words.reason ? `No captions: ${words.reason}` : "No captions: the rules did not find any events."}</div>`;
     const lanes = lanesOf(entries);
     const count = Math.max(...lanes) + 1;
     return html`<div class="lanes" role="group" aria-label="Captions and labeled segments" @keydown=${this.key}
@@ -85,7 +85,7 @@ export class CaptionLanes extends LitElement {
       ${entries.map((one, entry) => {
         const left = Math.max(axis.x(this.timeOf(one.start_frame), width), axis.gutter);
         const right = Math.min(axis.x(this.timeOf(one.end_frame), width), width);
-        if (right <= axis.gutter || left >= width) return nothing; // outside of what is shown
+        if (right <= axis.gutter || left >= width) return nothing; // outside the visible range
         const chosen = this.chosen && same(this.chosen, one);
         return html`<button class="${one.kind} ${chosen ? "chosen" : ""}" data-entry=${entry} tabindex=${entry === this.stop ? 0 : -1}
           aria-pressed=${chosen ? "true" : "false"} title=${one.text} style="left:${left}px; width:${Math.max(right - left - GAP, 3)}px; top:${lanes[entry] * LANE}px"

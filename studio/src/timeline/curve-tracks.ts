@@ -24,7 +24,7 @@ export class CurveTracks extends LitElement {
   @property({ attribute: false }) tracks: Track[] = [];
   @property({ attribute: false }) motion: MotionData | null = null;
   @property({ attribute: false }) axis!: TimeAxis;
-  /** Start and end of the axis: another value draws again. */
+  /** Start and end of the axis; a change triggers a redraw. */
   @property({ attribute: false }) span = "";
   @property({ type: Number }) width = 0;
   @property({ attribute: false }) timeOf: (frame: number) => number = () => 0;
@@ -49,7 +49,7 @@ export class CurveTracks extends LitElement {
   `,
   ];
 
-  /** Pixels that so many tracks need. */
+  /** Height of a number of tracks, in pixels. */
   static height(tracks: number): number {
     return Math.min(tracks, SHOWN) * HEIGHT;
   }
@@ -162,7 +162,7 @@ export class CurveTracks extends LitElement {
     }
   }
 
-  /** Move the playhead and tell the values there; called for every drawn frame. */
+  /** Move the playhead and show the values there; called for every drawn frame. */
   follow(time: number, frame: number): void {
     if (!this.motion || !this.width || !this.hasUpdated) return;
     if (this.motion.capacity !== undefined) this.draw();
@@ -176,13 +176,13 @@ export class CurveTracks extends LitElement {
       if (!this.tracks[number]) return; // removed, and not laid out again yet
       const { curves, first } = this.curves(this.tracks[number]);
       box.querySelectorAll("i").forEach((cell, side) => {
-        const text = this.told(this.tracks[number], curves, side, frame - first);
+        const text = this.valueText(this.tracks[number], curves, side, frame - first);
         if (cell.textContent !== text) cell.textContent = text;
       });
     });
   }
 
-  private told(track: Track, curves: Float32Array[], side: number, at: number): string {
+  private valueText(track: Track, curves: Float32Array[], side: number, at: number): string {
     const value = curves[side]?.[at];
     const sided = curves.length > 1 ? `${side ? "R" : "L"} ` : "";
     return value === undefined || Number.isNaN(value) ? `${sided}–` : `${sided}${shown(value)} ${UNITS[track.kind]}`;

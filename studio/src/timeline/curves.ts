@@ -9,10 +9,10 @@ export const ABOUT: Record<CurveKind, string> = {
   height: "height above the floor",
   speed: "speed",
   bend: "angle between the bones that meet in the joint; 0: straight",
-  rotation: "angle of the joint against its parent; 0: as in the skeleton's zero pose",
+  rotation: "angle of the joint relative to its parent; 0: as in the zero pose of the skeleton",
 };
 
-/** A track: what is drawn, of a pair (`pair:ankle`), a role (`role:hips`) or a joint (`joint:Spine1`). */
+/** A track: a curve of a pair (`pair:ankle`), a role (`role:hips`) or a joint (`joint:Spine1`). */
 export interface Track {
   kind: CurveKind;
   of: string;
@@ -37,7 +37,7 @@ export function trackName(track: Track): string {
   return how === "pair" ? plural(name) : how === "role" ? name.replaceAll("_", " ") : name;
 }
 
-/** What a motion offers: pairs of roles, roles, and joints without a role. */
+/** Choices for a motion: pairs of roles, roles, and joints without a role. */
 export function choices({ joints, roles }: Pick<MotionData, "joints" | "roles">): [string, [string, string][]][] {
   const named = (of: string): [string, string] => [of, trackName({ kind: "height", of })];
   const pairs = Object.keys(roles).filter(

@@ -12,7 +12,7 @@ const FEET = [
   { name: "R foot", top: 37, columns: [2, 3] },
 ];
 const FOOT = 10;
-const SPEED = { top: 52, below: 4 }; // its height is what is left
+const SPEED = { top: 52, below: 4 }; // takes the remaining height
 const STEPS = [0.1, 0.2, 0.5, 1, 2, 5, 10, 20, 30, 60, 120, 300];
 
 export interface Strips {

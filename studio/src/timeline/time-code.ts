@@ -3,7 +3,7 @@
 export const TIME_UNITS = ["frames", "seconds", "time code"] as const;
 export type TimeUnit = (typeof TIME_UNITS)[number];
 
-/** Frames that a time code counts in a second: 30 for 29.97, as editing programs do without dropping any. */
+/** Frames per second of a time code: 30 for 29.97, as in non-drop-frame editing. */
 function counted(fps: number): number {
   return Math.max(Math.round(fps), 1);
 }
@@ -24,8 +24,8 @@ export function timeText(frame: number, fps: number, unit: TimeUnit): string {
   return unit === "seconds" ? `${(frame / fps).toFixed(2)} s` : timeCode(frame, fps);
 }
 
-/** The frame that a text names; null if it is no time. A number without a unit is one of `unit`: frames, or seconds;
- * `12 f` and `1.5 s` name theirs, `mm:ss:ff` and `hh:mm:ss:ff` are time codes, `mm:ss` are minutes and seconds. */
+/** Parse a time into a frame; null if it is invalid. A number without a unit is in `unit`: frames or seconds;
+ * `12 f` and `1.5 s` have units, `mm:ss:ff` and `hh:mm:ss:ff` are time codes, `mm:ss` are minutes and seconds. */
 export function parseTime(text: string, fps: number, unit: TimeUnit): number | null {
   const given = text.trim().toLowerCase();
   const code = /^(?:(\d+):)?(\d+):(\d{1,2}):(\d+)$/.exec(given);

@@ -41,7 +41,7 @@ type Drag =
 export class Timeline extends LitElement {
   @property({ attribute: false }) studio!: Studio;
   @state() private copied = false;
-  /** Whether beats are dragged, instead of segments selected. */
+  /** True if dragging moves beats instead of selecting segments. */
   @state() private editing = false;
   /** Captions and labeled segments of the take. */
   @state() private words: MotionWords | null = null;
@@ -194,7 +194,7 @@ export class Timeline extends LitElement {
     if (studio.lead) studio.stage.clock.seek(studio.lead.timeOf(one.start_frame));
   }
 
-  /** Label the selected segment, or take a label from it. */
+  /** Add a label to the selected segment, or remove it. */
   private async label(text: string, remove = false): Promise<void> {
     const { selection } = this.studio;
     if (!selection || !text.trim()) return;
@@ -216,7 +216,7 @@ export class Timeline extends LitElement {
       canvas.getContext("2d")!.setTransform(fine, 0, 0, fine, 0, 0);
     }
     this.requestUpdate();
-    this.draw(); // at once, or the canvas is empty for a moment
+    this.draw(); // immediately; otherwise the canvas is empty for a moment
   }
 
   private get selected(): readonly [number, number] | null {
@@ -255,8 +255,8 @@ export class Timeline extends LitElement {
     if (text === this.shown) return;
     this.shown = text;
     drawPlayhead(this.headCanvas.getContext("2d")!, this.width, this.height, this.axis, clock.time);
-    const [now, all] = this.told();
-    if (!this.now.matches(":focus")) this.now.value = now; // what is typed is left alone
+    const [now, all] = this.timeText();
+    if (!this.now.matches(":focus")) this.now.value = now; // do not overwrite user input
     this.position.textContent = all;
     const one = this.studio.lead;
     if (one) this.curves?.follow(clock.time, one.frameAt(clock.time));
@@ -266,11 +266,11 @@ export class Timeline extends LitElement {
   /** Changes whenever the playhead or the numbers do. */
   private where(): string {
     const { clock } = this.studio.stage;
-    return `${this.told().join(" ")} ${clock.time.toFixed(3)}`;
+    return `${this.timeText().join(" ")} ${clock.time.toFixed(3)}`;
   }
 
   /** The time, and the end with the rate, in the chosen unit. */
-  private told(): [string, string] {
+  private timeText(): [string, string] {
     const { clock } = this.studio.stage;
     const one = this.studio.lead;
     if (!one || !one.motion.frames) return ["", ""];
@@ -287,7 +287,7 @@ export class Timeline extends LitElement {
     const frame = parseTime(this.now.value, one.motion.fps, this.unit);
     if (frame === null) {
       this.studio.notify(
-        `${this.now.value || "nothing"} is no time: write a frame (123), seconds (4.1 s) or a time code (00:04:03)`,
+        `${this.now.value || "nothing"} is not a valid time; enter a frame (123), seconds (4.1 s) or a time code (00:04:03)`,
       );
       return;
     }
@@ -323,8 +323,8 @@ export class Timeline extends LitElement {
 
   /** Time as numbers, to read and to type. */
   private timeField() {
-    return html`<span class="time"><input id="now" autocomplete="off" spellcheck="false" aria-label="Time: type a frame, seconds or a time code, and Enter"
-        title="Type a frame (123), seconds (4.1 s) or a time code (00:04:03), and Enter" @keydown=${this.typed}
+    return html`<span class="time"><input id="now" autocomplete="off" spellcheck="false" aria-label="Time: enter a frame, seconds or a time code"
+        title="Enter a frame (123), seconds (4.1 s) or a time code (00:04:03)" @keydown=${this.typed}
         @focus=${() => this.now.select()} @blur=${() => (this.shown = "")} />
       <select id="time-unit" aria-label="Unit of the time" @change=${(event: Event) => this.setUnit(inputValue(event) as TimeUnit)}>
         ${TIME_UNITS.map((one) => html`<option ?selected=${one === this.unit}>${one}</option>`)}</select>
@@ -388,7 +388,7 @@ export class Timeline extends LitElement {
     return Math.min(Math.max(this.axis.time(x, this.width) - one.timeOf(0), 0), one.motion.frames / one.motion.fps);
   }
 
-  /** Keep the beats with the library; none: forget those given by hand, and find them again. */
+  /** Save the beats in the library; an empty list deletes beats set by hand and detects them again. */
   private async keepBeats(beats: number[]): Promise<void> {
     const { strips, studio } = this;
     const { take } = studio;
@@ -493,7 +493,7 @@ export class Timeline extends LitElement {
     if (!lead || take === null) return nothing;
     if (this.editing)
       return html`<span class="faint">drag a beat to move it, double-click to add or remove one</span>
-        <button id="forget-beats" title="Forget the beats set by hand, and find them again" @click=${() => void this.keepBeats([])}>find again</button>`;
+        <button id="forget-beats" title="Delete the beats set by hand, and detect beats again" @click=${() => void this.keepBeats([])}>detect again</button>`;
     if (!selection || selection.motion !== take)
       return html`<span class="faint">drag on the strips to select a segment</span>`;
     const text = segmentText(selection);
@@ -503,15 +503,15 @@ export class Timeline extends LitElement {
       event.preventDefault();
       void this.label(this.renderRoot.querySelector<HTMLInputElement>("#segment-label")!.value);
     };
-    return html`${said ? html`<button id="find-words" title="Find motions that are described so: ${said.text}" @click=${() => this.studio.go("search", { words: said.text })}>find these words</button>` : nothing}
+    return html`${said ? html`<button id="find-words" title="Find motions with this description: ${said.text}" @click=${() => this.studio.go("search", { words: said.text })}>find these words</button>` : nothing}
       ${
         said?.kind === "label"
-          ? html`<button id="remove-label" title="Take this label from the segment" @click=${() => void this.label(said.text, true)}>remove label</button>`
+          ? html`<button id="remove-label" title="Remove this label from the segment" @click=${() => void this.label(said.text, true)}>remove label</button>`
           : html`<form @submit=${add}><input id="segment-label" aria-label="Label of the selected segment" placeholder="label this segment" .value=${live(said?.text ?? "")} />
             <button>label</button></form>`
       }
       <span>${frames} frames, ${(frames / lead.motion.fps).toFixed(2)} s</span><code id="segment">${text}</code>
-      <button title="Copy the segment as the command line writes it" @click=${() => this.copy(text)}>${this.copied ? "copied" : "copy"}</button>
+      <button title="Copy the segment in command-line notation" @click=${() => this.copy(text)}>${this.copied ? "copied" : "copy"}</button>
       <button title="Clear the selection (Esc)" @click=${() => this.studio.select(null)}>clear</button>`;
   }
 
@@ -528,7 +528,7 @@ export class Timeline extends LitElement {
         <button title="Previous frame (←)" aria-label="Previous frame" @click=${() => step(this.studio, -1)}>◂</button>
         <button id="play" class="main" title="Space" @click=${() => clock.toggle()}>${clock.playing ? "Pause" : "Play"}</button>
         <button title="Next frame (→)" aria-label="Next frame" @click=${() => step(this.studio, 1)}>▸</button>
-        <button id="loop" aria-pressed=${clock.loop ? "true" : "false"} title="Repeat from the start at the end" @click=${() => clock.set({ loop: !clock.loop })}>Loop</button>
+        <button id="loop" aria-pressed=${clock.loop ? "true" : "false"} title="Repeat when playback reaches the end" @click=${() => clock.set({ loop: !clock.loop })}>Loop</button>
         <label class="speed" title="Speed (+ and −)"><span class="faint">speed</span><input type="range" id="speed" min="-3" max="2" step="0.05" .value=${String(rate)} @input=${setSpeed}
           @dblclick=${() => clock.set({ speed: 1 })} /><output>${clock.speed.toFixed(2)}×</output></label>
         ${this.timeField()}
@@ -536,7 +536,7 @@ export class Timeline extends LitElement {
         ${
           this.studio.take === null
             ? nothing
-            : html`<button id="edit-beats" aria-pressed=${this.editing} title="Move, add and remove beats; they are kept with the library"
+            : html`<button id="edit-beats" aria-pressed=${this.editing} title="Move, add and remove beats; they are saved in the library"
           @click=${() => (this.editing = !this.editing)}>Beats</button>`
         }
         ${this.curveMenu()}

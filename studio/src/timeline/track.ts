@@ -8,7 +8,7 @@ export const TRACK_STYLE = `
 `;
 const DRAG = 4; // pixels before a press selects instead of seeking
 
-/** Fires "seek" (frame) and "select" (selection) for what the user does. */
+/** Fires "seek" (frame) and "select" (selection) on user input. */
 export class Track extends EventTarget {
   readonly element = document.createElement("div");
   private readonly range = document.createElement("i");
@@ -27,7 +27,8 @@ export class Track extends EventTarget {
     this.element.tabIndex = 0;
     this.element.role = "slider";
     this.element.ariaLabel = "Frame";
-    this.element.title = "Click to seek, drag to select; arrow keys step, I and O mark a segment, Escape clears it";
+    this.element.title =
+      "Click to seek, drag to select; arrow keys step, I and O set the ends of a segment, Esc clears it";
     this.element.onpointerdown = (event) => {
       this.element.setPointerCapture(event.pointerId);
       this.pressed = { x: event.clientX, frame: this.at(event) };

@@ -114,7 +114,7 @@ def dance(
                 "fps": leader.fps,
                 "quality": made.quality().to_json(),
                 "sources": [source.as_dict() for source in leader.sources],
-                "beats_total": score.known,
+                "beats_total": score.expected,
                 "beats_within_one_frame": score.matched,
                 "beats_extra": score.extra,
                 "landings": landed.to_json(),
@@ -125,7 +125,7 @@ def dance(
     remark(
         f"{len(steps.movements)} movements of {steps.meter} beats in "
         f"{counted(len(steps.graph), 'node')}; "
-        f"{score.matched} of {score.known} beats within a frame of the music, {score.extra} extra"
+        f"{score.matched} of {score.expected} beats within a frame of the music, {score.extra} extra"
     )
     remark(landed.text)
     print_quality(made.quality(), details=details)

@@ -1,1 +1,1 @@
-"""Dances: a path through a choreography, played, steered and blended on the beat."""
+"""Dances: paths through a choreography, blended on the beat and steered while they play."""

@@ -1,4 +1,4 @@
-"""Dances: a choreography danced to a piece of music."""
+"""Dances: choreographies performed to a piece of music."""
 
 from __future__ import annotations
 
@@ -37,12 +37,12 @@ if TYPE_CHECKING:
 
 Array = NDArray[np.float64]
 
-_STEER_FRAMES = 5  # frames between updates of the target
+_STEER_FRAMES = 5  # number of frames between updates of the target
 _LARGEST_CORRECTION = 0.2  # beats
-_ENOUGH = 0.95  # share of the landings on beats at which no other path is tried
-_ROUNDS = 10  # dances made again without transitions that turned out rough or off the beat
-_DRAWS = 4  # paths through the graph that are tried where landings miss the beats
-_AGREE = 0.8  # share of landings, and F-measure of motion beats, on the beats of the music
+_ENOUGH = 0.95  # with this share of landings on beats, no other path is tried
+_ROUNDS = 10  # attempts to avoid transitions that turned out rough or off the beat
+_DRAWS = 4  # paths through the graph that are tried if landings miss the beats
+_AGREE = 0.8  # minimum share of landings on beats and F-measure of motion beats to agree
 
 
 @dataclass(frozen=True, eq=False)
@@ -52,12 +52,12 @@ class Dance:
     Attributes
     ----------
     motions : tuple of Motion
-        One per character, the leader first.
+        One motion per character, the leader first.
     music : Music
     path : tuple of int
         Nodes of the transition graph, in the order in which they were danced.
     choreography : Choreography
-        On the skeletons of the motions.
+        Choreography with the skeletons of the motions.
     """
 
     motions: tuple[Motion, ...]
@@ -67,7 +67,7 @@ class Dance:
 
     def __post_init__(self) -> None:
         motions = (
-            one.with_quality(partial(self._quality, n)) for n, one in enumerate(self.motions)
+            motion.with_quality(partial(self._quality, n)) for n, motion in enumerate(self.motions)
         )
         object.__setattr__(self, "motions", tuple(motions))
 
@@ -77,25 +77,25 @@ class Dance:
         return Scene(self.motions)
 
     def found_beats(self) -> Array:
-        """Beats of the dance in seconds, found from the motion alone."""
+        """Return the beats of the dance in seconds, detected from the motion only."""
         return self._found_beats
 
     @cached_property
     def _found_beats(self) -> Array:
         return found_beats(self.motions, self.music)
 
-    def beats_on_time(self, *, found: Array | None = None) -> tuple[int, int]:
-        """Beats of the music, and how many of them the dance meets; see `beats_on_time`."""
-        return beats_on_time(self.motions, self.music, found=found)
+    def beats_on_time(self, *, detected: Array | None = None) -> tuple[int, int]:
+        """Return the number of beats of the music and how many the dance hits."""
+        return beats_on_time(self.motions, self.music, detected=detected)
 
-    def score(self, *, found: Array | None = None) -> BeatScore:
-        """Beats of the motion against those of the music; extra ones count, too."""
+    def score(self, *, detected: Array | None = None) -> BeatScore:
+        """Score the beats of the motion against those of the music; extra beats also count."""
         motion = self.motions[0]
-        there = self.found_beats() if found is None else found
+        there = self.found_beats() if detected is None else detected
         return beat_score(self.music.inner_beats(motion.duration), there, fps=motion.fps)
 
     def landings(self) -> LandingFit:
-        """Foot landings of all characters, detected in the dance, against beats of the music."""
+        """Compare the detected foot landings of all characters with the beats of the music."""
         return self._landings
 
     @cached_property
@@ -103,11 +103,11 @@ class Dance:
         return music_landings(self.motions, self.music)
 
     def sound(self, path: Path) -> Path:
-        """An audio file of the music: the file itself, or tones written to `path` for a score."""
+        """Return an audio file of the music; a score is written to `path` as tones."""
         return audible(self.music, path, self.motions[0].duration)
 
     def quality(self) -> QualityReport:
-        """Worst figures of all characters, with the fit to the music; `motions` have one each."""
+        """Return the worst figures of all characters, with the fit to the music."""
         reports = (motion.quality for motion in self.motions)
         return QualityReport.worst_of([report for report in reports if report is not None])
 
@@ -118,7 +118,7 @@ class Dance:
         score, landed = self.score(), self.landings()
         return report.with_parts(
             beats=BeatFit(
-                score.known, score.matched, landed.on_beat, landed.total, landed.coherence
+                score.expected, score.matched, landed.on_beat, landed.total, landed.coherence
             )
         )
 
@@ -148,11 +148,11 @@ def dance(
     seconds = piece.seconds if chosen.seconds is None else chosen.seconds
     first = int(piece.downbeats[0]) if len(piece.downbeats) else 0
 
-    rough: set[tuple[int, int]] = set()  # pairs of movements with rough seams
-    stumbles: set[tuple[int, int]] = set()  # and with landings off the beat
+    rough: set[tuple[int, int]] = set()  # pairs of movements with a rough seam
+    stumbles: set[tuple[int, int]] = set()  # pairs of movements with landings off the beat
 
     def danced(clock: MusicClock | None) -> tuple[Dance, bool]:
-        """A dance without transitions that turned out bad before, and whether it is smooth."""
+        """Return a dance without the transitions rejected so far, and whether it is smooth."""
         best, least, kept = None, (np.inf, 0.0), set(stumbles)
         landed = landing = clock is not None and chosen.clock.align == "landings"
         for left in range(_ROUNDS, 0, -1):
@@ -170,7 +170,7 @@ def dance(
             if best is None or score < least:
                 best, least, kept = made, score, set(stumbles)
             if bad:
-                # Where too few transitions are left, smooth seams are worth more than landings.
+                # If too few transitions remain, smooth seams matter more than landings.
                 give_up = bool(stumbles) and (left <= _ROUNDS // 2 or not bad - rough)
                 if not give_up and not bad - rough:
                     break
@@ -184,7 +184,7 @@ def dance(
                 break
             stumbles.update(more)
         stumbles.clear()
-        stumbles.update(kept)  # the next dance, with a corrected clock, begins with this path
+        stumbles.update(kept)  # the next dance, with a corrected clock, starts with this path
         assert best is not None  # noqa: S101 - there is at least one round
         return best, least[0] <= (steps.max_seam or 0.0)
 
@@ -196,7 +196,7 @@ def dance(
     for draw in range(1, _DRAWS):
         if chosen.clock.align != "landings" or _lands(best) >= _AGREE:
             break
-        # Some paths through the graph put feet down between beats, whatever the clock.
+        # Some paths through the graph land between beats with any clock.
         stumbles.clear()
         seed = np.random.default_rng([chosen.seed, draw])
         made = _corrected(danced, piece, clock, chosen)
@@ -206,13 +206,13 @@ def dance(
 
 
 def _lands(made: Dance, few: float = 1.0) -> float:
-    """Share of the landings on beats; `few` where there are too few to tell."""
+    """Return the share of landings on beats, or `few` if there are too few landings."""
     landed = made.landings()
     return landed.share if landed.total >= FEWEST_LANDINGS else few
 
 
 def _is_smooth(made: Dance) -> bool:
-    """Whether no seam is above the limit of the choreography."""
+    """Return whether no seam exceeds the limit of the choreography."""
     limit = made.choreography.max_seam
     levels = zip(made.motions, made.choreography.accelerations, strict=True)
     return limit is None or all(
@@ -223,10 +223,10 @@ def _is_smooth(made: Dance) -> bool:
 def _rough_seams(
     motions: Sequence[Motion], movements: Sequence[int], steps: Choreography
 ) -> tuple[float, set[tuple[int, int]]]:
-    """The worst seam, and the pairs of movements with seams above the limit.
+    """Return the worst seam, and the pairs of movements with seams above the limit.
 
-    Locked feet and changes of tempo can make a seam rougher than it was when the transitions were
-    checked.
+    Locked feet and changes of tempo can make a seam rougher than it was during the check of the
+    transitions.
     """
     if steps.max_seam is None:
         return 0.0, set()
@@ -242,7 +242,7 @@ def _rough_seams(
 def _stumbles(
     motions: Sequence[Motion], movements: Sequence[int], music: Music
 ) -> set[tuple[int, int]]:
-    """Pairs of movements between which a foot is put down off the beat, within one beat."""
+    """Return pairs of movements with a foot landing off the beat within one beat of the seam."""
     count = np.arange(len(music.beats), dtype=np.float64)
     pairs = list(zip(movements, movements[1:], strict=False))
     stumbles = set()
@@ -264,7 +264,7 @@ def _recorded(
     path: Array | None,
     progress: Callable[[int], None] | None,
 ) -> tuple[tuple[Motion, ...], tuple[int, ...], list[int]]:
-    """Motions of a player that follows a path, and the nodes and movements it went through."""
+    """Return the motions of a player, and the nodes and movements that it played."""
     parts: list[tuple[FrameBlock, ...]] = []
     nodes: list[int] = []
     movements: list[int] = []
@@ -294,11 +294,11 @@ def _corrected(
     clock: MusicClock,
     settings: DanceSettings,
 ) -> Dance:
-    """A dance whose landings, or beats found again in the motion, meet those of the music.
+    """Correct the clock of a dance until its landings or motion beats match the music.
 
-    Transitions, foot locking and blending shift the landings and beats of a movement a little. So
-    they are found again in the dance and its clock is corrected, several times; the best of those
-    with smooth seams is returned.
+    Transitions, foot locking and blending shift the landings and beats of a movement slightly.
+    They are therefore detected in the dance, and its clock is corrected, several times. The best
+    dance with smooth seams is returned.
     """
     made, smooth = danced(clock)
     if not settings.clock.corrections:
@@ -311,7 +311,7 @@ def _corrected(
             events, score = _landing_events(made.motions), made.landings().share
         else:
             events = found_beats(made.motions, music)
-            score = made.score(found=events).f_measure
+            score = made.score(detected=events).f_measure
         if (smooth, score) > most:
             best, most = made, (smooth, score)
         if not left or (smooth and score == 1.0) or not len(events):
@@ -323,9 +323,9 @@ def _corrected(
 
 
 def _landings_decide(made: Dance, settings: DanceSettings) -> bool:
-    """Whether landings rather than motion beats correct the clock of a dance.
+    """Return whether landings rather than motion beats correct the clock of a dance.
 
-    Where feet land on the beats that are found anyway, motion beats are the finer measure.
+    If feet land on the detected beats anyway, motion beats are the more precise measure.
     """
     if settings.clock.align != "landings":
         return False
@@ -339,7 +339,7 @@ def _landing_events(motions: Sequence[Motion]) -> Array:
 
 
 def _positions(clock: MusicClock, music: Music, events: Array, positions: Array) -> Array:
-    """Positions of the dance at the beats of the music, corrected by the beats `events` in it."""
+    """Correct the positions of the dance at the beats of the music with its beats `events`."""
     gaps = np.gradient(music.beats)
     nearest = events[np.abs(events[None] - music.beats[:, None]).argmin(axis=1)]
     near = np.abs(nearest - music.beats) < 0.3 * gaps
@@ -360,14 +360,14 @@ def _motion(number: int, played: FrameBlock, player: DancePlayer) -> Motion:
 
 
 def beats_on_time(
-    motions: Sequence[Motion], music: Music, *, found: Array | None = None
+    motions: Sequence[Motion], music: Music, *, detected: Array | None = None
 ) -> tuple[int, int]:
-    """Beats of the music, and how many have a motion beat within one frame.
+    """Return the number of beats of the music, and how many have a motion beat within a frame.
 
-    The beats of the motion are found from the motion alone, at tempos from three quarters of the
-    slowest to four thirds of the fastest of the music (a waltz can also be counted in bars).
-    The first and last half second do not count: a beat there has motion on one side only.
-    `found` are the beats of the motion, if `found_beats` has found them already.
+    The beats of the motion are detected from the motion only, at tempos from three quarters of the
+    slowest to four thirds of the fastest tempo of the music (a waltz can also be counted in bars).
+    The first and last half second do not count, because a beat there has motion on one side only.
+    Pass the result of `found_beats` as `detected` to avoid a second detection.
 
     Examples
     --------
@@ -380,15 +380,15 @@ def beats_on_time(
     True
     """
     expected = music.inner_beats(motions[0].duration)
-    there = found_beats(motions, music) if found is None else found
+    there = found_beats(motions, music) if detected is None else detected
     return len(expected), beat_score(expected, there, fps=motions[0].fps).matched
 
 
 def music_landings(motions: Sequence[Motion], music: Music) -> LandingFit:
-    """Foot landings of characters, detected in their motions, against beats of the music.
+    """Compare the detected foot landings of characters with the beats of the music.
 
-    Unlike `beats_on_time`, this does not depend on the analysis of motion beats. Beats count once
-    for all characters; the first and last half second do not count for them.
+    Unlike `beats_on_time`, this does not depend on the analysis of motion beats. A beat counts
+    once for all characters. Beats in the first and last half second do not count.
     """
     seconds, fps = motions[0].duration, motions[0].fps
     beats = music.beats[(music.beats >= 0.0) & (music.beats <= seconds)]
@@ -397,7 +397,7 @@ def music_landings(motions: Sequence[Motion], music: Music) -> LandingFit:
 
 
 def found_beats(motions: Sequence[Motion], music: Music) -> Array:
-    """Beats of a dance in seconds, found from the motion alone at tempos near the music's."""
+    """Detect the beats of a dance, in seconds, at tempos near that of the music."""
     gaps = np.diff(music.beats)
     tempos = (45.0 / float(np.percentile(gaps, 95)), 80.0 / float(np.percentile(gaps, 5)))
     return beats(list(motions), tempo_bpm=tempos).times

@@ -1,21 +1,21 @@
-"""Player of a choreography: a random walk on the transition graph, on the beat and steered.
+"""Player of a choreography: a steered random walk on the transition graph, on the beat.
 
-The player blends one movement at a time. When it ends, the next node is drawn by the transition
-probabilities; the new movement continues where the last one ended, and the seam is inertialized.
-A clock aligns the beats of the movements with those of the music (Kim, Park and Shin 2003,
-section 5). Controls of ``steer``:
+The player blends one movement at a time. When it ends, the next node is drawn with the transition
+probabilities. The new movement continues where the last one ended, and the seam is inertialized. A
+clock aligns the beats of the movements with those of the music (Kim, Park and Shin 2003, section
+5). The controls of ``steer`` are:
 
 ``target``
-    A point ``(x, z)`` on the floor to dance to; None: no target.
+    A point ``(x, z)`` on the floor to dance to; None means no target.
 ``direction``, ``speed``
-    A heading in radians and a speed in m/s to travel at; speed alone: straight ahead. With a
-    target, the speed is the largest one.
+    A heading in radians and a speed in m/s to travel at. A speed without a direction means
+    straight ahead. With a target, the speed is a maximum.
 ``facing``
-    Where the body should face, radians. Default: it faces where the movements lead.
+    Facing of the body in radians. Default: the movements decide.
 ``tempo``
     Beats per minute, if there is no music.
 
-How a dance obeys them: `motionloom.dance.dancing.steering`.
+`motionloom.dance.dancing.steering` describes how a dance follows them.
 """
 
 from __future__ import annotations
@@ -53,38 +53,38 @@ class DancePlayer(Player):
     ----------
     choreography : Choreography
     clock : BeatClock, optional
-        Default: none; every movement runs at the speed at which it was captured.
+        Default: no clock; every movement runs at the speed at which it was captured.
     seed : int or numpy.random.Generator
-        Of the path through the graph.
+        Random seed for the path through the graph.
     first_beat : int
         Beat of the clock on which movements start: a downbeat of the music.
     place : array_like, shape (3,)
-        Start: ``x, z, yaw``.
+        Start position ``x, z, yaw``.
     lock_feet : bool
-        Keep feet in contact from sliding.
+        Hold feet that are in contact in place.
     phrases : int
-        Number of last movements on which the next one depends; see `Phrases`.
+        Number of previous movements on which the next one depends; see `Phrases`.
     loudness : array_like, optional
-        Of each beat of the clock, 0 to 1.
+        Loudness of each beat of the clock, 0 to 1.
     dynamics : float
-        How much loud movements prefer energetic ones.
+        How strongly loud beats prefer energetic movements.
     blend : {"least_squares", "cardinal"}
         Blend weights of a steered dance; see `DanceNode.weights_for`.
     bend : bool
         Turn and shift a steered dance; see `DanceSteering`.
     avoid : iterable of (int, int)
-        Pairs of movements of which the second does not follow the first.
+        Pairs of movements; the second must not follow the first.
     inertialize : bool
-        Fade the offset at a seam; otherwise movements are joined as they are, as in the paper.
+        Fade the offset at a seam. If False, movements are joined unchanged, as in the paper.
     one_movement : bool
-        Without steering, play one movement of a node; otherwise the mean of all of them.
+        Without steering, play one movement of a node. If False, play the mean of all.
 
     Attributes
     ----------
     path : list of int
-        The last nodes, up to 1000.
+        The last nodes, at most 1000.
     movements_played : list of int
-        The movements with the largest weight there.
+        The movements with the largest weight in these nodes.
     """
 
     controls = (*CONTROLS, "tempo")
@@ -125,7 +125,7 @@ class DancePlayer(Player):
         travels = [np.hypot(*node.travel[:, :2].T) for node in self.nodes]
         self._steering = DanceSteering(
             self.fps,
-            reach=float(max(one.max() for one in travels)),
+            reach=float(max(travel.max() for travel in travels)),
             pace=float(np.mean(np.concatenate(travels)))
             / (choreography.meter * choreography.period),
             bend=bend,
@@ -137,21 +137,21 @@ class DancePlayer(Player):
         self._dynamics = dynamics if len(self._loudness) else 0.0
         self._played = 0
         self._node: int | None = None
-        self._start_beat = 0.0  # clock's beat at which the movement began
-        self._natural = 0.0  # frames played of it, where there is no clock
-        self._frame = 0.0  # of the movement, played last
+        self._start_beat = 0.0  # beat of the clock at which the movement started
+        self._natural = 0.0  # frames of it played, if there is no clock
+        self._frame = 0.0  # last frame of the movement that was played
         self._place = np.asarray(place, np.float64)
         self._weights = self._places = np.empty(0)
 
     def quality(self, motion: Motion) -> QualityReport:
-        """Quality of frames recorded, relative to the movements."""
+        """Quality of recorded frames, compared with the movements."""
         return self.choreography.quality(motion)
 
     def _read(self, count: int) -> FrameBlock:
         return self.read_all(count)[0]
 
     def read_all(self, count: int) -> tuple[FrameBlock, ...]:
-        """The next `count` frames of every character; `read` returns those of the leader."""
+        """Return the next `count` frames of every character; `read` only those of the leader."""
         if count < 0:
             raise InvalidInput(f"count must be zero or more; got {count}")
         start = self._played
@@ -194,7 +194,7 @@ class DancePlayer(Player):
     # --- time ---------------------------------------------------------------------------
 
     def _frames(self, beats: Array | None, count: int) -> tuple[Array, bool]:
-        """The next frames of the movement, at most `count`, and whether it has ended."""
+        """Return the next frames of the movement, at most `count`, and whether it has ended."""
         if self._node is None:
             return np.empty(0), True
         last = self.nodes[self._node].frames - 1
@@ -207,7 +207,7 @@ class DancePlayer(Player):
         return np.maximum(due, 0.0), len(due) < count
 
     def _next(self, beats: Array | None) -> None:
-        """Start the next movement at the last downbeat before these beats of the next frames."""
+        """Start the next movement at the last downbeat before the beats of the next frames."""
         meter = self.choreography.meter
         if beats is not None:
             first = self._first_beat + self.choreography.transition_phase
@@ -224,9 +224,11 @@ class DancePlayer(Player):
         likelihoods = self._likelihoods(able)
         if goal is None:
             self._node = self._drawn(likelihoods)
-            one = self._one_of(self._node, before, able)
+            member = self._one_of(self._node, before, able)
             count = len(self._current)
-            self._weights = np.eye(count)[one] if self._one_movement else np.full(count, 1 / count)
+            self._weights = (
+                np.eye(count)[member] if self._one_movement else np.full(count, 1 / count)
+            )
         else:
             members = self.choreography.graph.members
             blends = {
@@ -256,7 +258,7 @@ class DancePlayer(Player):
             inertializer.seam(rotations, root, fade=fade)
 
     def _first_frames(self, beats: Array | None) -> Array:
-        """The first three frames of the movement, as they will be played."""
+        """Return the first three frames of the movement as they will be played."""
         if beats is None:
             frames = self._natural_frames(np.arange(3, dtype=np.float64))
         else:
@@ -268,7 +270,7 @@ class DancePlayer(Player):
         return np.clip(frames, 0.0, self._current.frames - 1.0)
 
     def _natural_frames(self, played: Array) -> Array:
-        """Frames of the movement at the speed of its take, after some played ones."""
+        """Convert a number of played frames to frames of the movement at the speed of its take."""
         last = self._current.frames - 1
         main = self._current.movements[int(self._weights.argmax())]
         begin, end = main.source_frames(np.array([0.0, last]))
@@ -276,16 +278,16 @@ class DancePlayer(Player):
         return np.where(begin + played >= end, last + 1.0, frames)
 
     def _main_movement(self) -> int | None:
-        """The movement with the largest blend weight."""
+        """Return the movement with the largest blend weight."""
         if self._node is None:
             return None
         return self.choreography.graph.members[self._node][int(self._weights.argmax())]
 
     def _seam_table(self, avoid: Iterable[tuple[int, int]]) -> SeamTable | None:
-        """Transitions at the tempo of the clock on which a dance can go on for ever.
+        """Return transitions at the tempo of the clock that let a dance continue indefinitely.
 
-        Music that is faster than the takes makes all movements faster. Where no dance is left
-        then, the transitions are those at the speed of the takes.
+        Music that is faster than the takes speeds up all movements. If no endless dance remains at
+        that speed, the transitions at the speed of the takes are used.
         """
         steps = self.choreography
         speed = 1.0 if self.clock is None else steps.period / self.clock.period_at(0.0)
@@ -297,7 +299,7 @@ class DancePlayer(Player):
         return None
 
     def _able(self, before: int | None) -> NDArray[np.bool_]:
-        """Movements (N,) that may be next; all, where the transitions of the graph allow none."""
+        """Return the mask (N,) of movements that may be next; all if the graph allows none."""
         every = np.ones(len(self.choreography.movements), bool)
         if self._seams is None:
             return every
@@ -306,14 +308,14 @@ class DancePlayer(Player):
         return self._seams.after(self.choreography.graph.members[self._node or 0], self._weights)
 
     def _fade(self, before: int | None) -> float | None:
-        """Rate of decay of the seam to the movement chosen now."""
+        """Rate of decay of the seam to the movement just chosen."""
         after = self._main_movement()
         if self._seams is None or before is None or after is None:
             return None
         return float(self._seams.fades[before, after])
 
     def _one_of(self, node: int, before: int | None, able: NDArray[np.bool_]) -> int:
-        """A random movement of a node; smooth transitions are likelier."""
+        """Draw a random movement of a node; smooth transitions are more likely."""
         members = list(self.choreography.graph.members[node])
         if before is None:
             return int(self._rng.choice(np.flatnonzero(able[members])))
@@ -323,11 +325,11 @@ class DancePlayer(Player):
 
     @cached_property
     def _energies(self) -> Array:
-        """Energy of each movement in standard deviations from the mean."""
+        """Energy of each movement, in standard deviations from the mean."""
         return _standard(np.log(np.maximum(self.choreography.energies, 1e-9)))
 
     def _suited(self, energies: Array) -> Array:
-        """Factors on the likelihoods of movements of these energies, by the loudness now."""
+        """Factors on the likelihoods of movements with these energies at the current loudness."""
         if not self._dynamics:
             return np.ones(len(energies))
         first = int(np.clip(round(self._start_beat), 0, len(self._loudness) - 1))
@@ -335,7 +337,7 @@ class DancePlayer(Player):
         return np.asarray(np.exp(self._dynamics * loud * energies))
 
     def _likelihoods(self, able: NDArray[np.bool_]) -> Array:
-        """Likelihood of each node to be next, of those with movements that are `able`."""
+        """Likelihood of each node to be next; nodes without `able` movements are excluded."""
         graph = self.choreography.graph
         fits = np.array([able[list(group)].any() for group in graph.members])
         likelihoods = (graph.start if self._node is None else graph.transitions[self._node]) * fits
@@ -352,7 +354,7 @@ class DancePlayer(Player):
         return np.asarray(likelihoods * self._suited(mean))
 
     def _drawn(self, likelihoods: Array, misses: dict[int, float] | None = None) -> int:
-        """The next node at random; those that miss a goal by more meters are less likely."""
+        """Draw the next node; nodes that miss a goal by more meters are less likely."""
         if misses:
             likelihoods = likelihoods.copy()
             nodes, meters = np.array(list(misses)), np.array(list(misses.values()))
@@ -361,7 +363,7 @@ class DancePlayer(Player):
 
     @property
     def movement_seconds(self) -> float:
-        """Length of a movement at the present tempo."""
+        """Duration of a movement at the current tempo."""
         period = self.choreography.period
         if self.clock is not None:
             period = self.clock.period_at(self._played / self.fps)
@@ -396,7 +398,7 @@ class DancePlayer(Player):
 
 
 def _standard(values: Array) -> Array:
-    """Values in standard deviations from their mean; zeros if all are the same."""
+    """Convert values to standard deviations from their mean; zeros if all are equal."""
     if not len(values) or not values.std() > 1e-9 * max(abs(float(values.mean())), 1e-9):
         return np.zeros(len(values))
     return np.asarray((values - values.mean()) / values.std())

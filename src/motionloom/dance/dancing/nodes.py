@@ -1,12 +1,12 @@
 """Nodes of a movement transition graph, prepared for blending.
 
 The movements of a node are aligned beat by beat, so frame k of one corresponds to frame k of all
-others. Poses are blended by weights, and travel and turn with them.
+others. Poses, travel and turn are blended with the same weights.
 
-`travel_weights` finds the blend of a node that goes where it should, by non-negative least squares
+`travel_weights` finds the blend of a node with the desired travel, by non-negative least squares
 (Lawson and Hanson 1974, with the normal equations of Bro and De Jong 1997). Distant movements are
-penalized: a blend of a long step ahead and a long step back is a short step, but with low hips and
-straight legs. Dances and crowds use the same weights.
+penalized: a blend of a long step forward and a long step back is a short step, but with low hips
+and straight legs. Dances and crowds use the same weights.
 """
 
 from __future__ import annotations
@@ -35,17 +35,17 @@ WILLING = 0.5  # meters of missed travel that reduce the likelihood of a node to
 
 @dataclass(frozen=True, eq=False)
 class DanceNode:
-    """The n movements of a node, each of F frames, danced by C characters.
+    """Movements of a node: n movements of F frames each, danced by C characters.
 
     Attributes
     ----------
     movements : tuple of Movement
     clips : tuple of ClipPoses
-        One per character; n clips each.
+        Clips of each character, n per character.
     transforms : ndarray, shape (F, n, 3)
-        Root of the leader on the floor, ``x, z, yaw``.
+        Position of the leader's root on the floor, ``x, z, yaw``.
     twists : ndarray, shape (F - 1, n, 3)
-        Its change from frame to frame.
+        Change of the transforms from frame to frame.
     contacts : ndarray of bool, shape (C, n, F, 4)
         Contacts of the foot parts.
     """
@@ -58,7 +58,7 @@ class DanceNode:
 
     @classmethod
     def of(cls, movements: Sequence[Movement]) -> DanceNode:
-        """A node of movements of one meter, one beat period and one skeleton."""
+        """Build a node from movements with one meter, one beat period and one skeleton."""
         frames = len(movements[0].motion)
         every = np.arange(frames, dtype=np.float64)
         leaders = [movement.motion for movement in movements]
@@ -83,18 +83,18 @@ class DanceNode:
 
     @property
     def frames(self) -> int:
-        """Frames of each movement."""
+        """Number of frames of each movement."""
         return len(self.transforms)
 
     @cached_property
     def travel(self) -> Array:
-        """Travel of each movement from start to end, relative to its start: (n, 3) x, z, turn."""
+        """Travel (n, 3) of each movement relative to its start: x, z, turn."""
         places = PlanarTransform.from_array(self.transforms[[0, -1]])
         return PlanarTransform.between(places[0], places[1]).to_array()
 
     @cached_property
     def cardinal(self) -> CardinalBasis | None:
-        """Interpolation of weights by travel; None if two movements have the same travel."""
+        """Interpolation of weights by travel, or None if two movements have the same travel."""
         gaps = np.linalg.norm(self.travel[:, None] - self.travel[None], axis=-1)
         alike = len(self) < 2 or gaps[np.triu_indices(len(self), 1)].min() < 1e-6
         return None if alike else CardinalBasis.of(self.travel)
@@ -106,16 +106,18 @@ class DanceNode:
         method: str = "least_squares",
         among: NDArray[np.bool_] | None = None,
     ) -> Array:
-        """Blend weights (A, n) for wanted travels (A, 2) or (A, 3): ``x, z`` or ``x, z, turn``.
+        """Return blend weights (A, n) for desired travels (A, 2) or (A, 3).
 
         Parameters
         ----------
         travel : ndarray, shape (A, 2) or (A, 3)
+            Columns ``x, z`` or ``x, z, turn``.
         method : {"least_squares", "cardinal"}
-            Non-negative least squares, see `travel_weights`; or the paper's cardinal basis
-            functions, which may be negative, for the nearest travel that is within reach.
+            Non-negative least squares, see `travel_weights`; or the cardinal basis functions of
+            the paper, which may be negative, for the nearest travel within reach.
         among : ndarray of bool, shape (n,), optional
-            Movements that may have a weight, at least one; if not all, by least squares.
+            Movements that may have a weight, at least one. Unless all are allowed, the method is
+            least squares.
         """
         if among is not None and not among.all():
             rows = np.zeros((len(travel), len(self)))
@@ -128,17 +130,17 @@ class DanceNode:
         return np.stack([basis.weights_for(within) for within in weights @ self.travel])
 
     def suits(self, travel: Array) -> float:
-        """How well the movements match a travel (3,), 0 to 1."""
+        """Return how well the movements match a travel (3,), from 0 to 1."""
         misses = np.linalg.norm((self.travel - travel)[:, :2], axis=1)
         return float(np.exp(-misses.min() / WILLING))
 
     def places(self, weights: Array, start: Array) -> Array:
-        """Paths (..., F, 3) of leaders in blends of weights (..., n) from starts (..., 3)."""
+        """Return the paths (..., F, 3) of leaders for weights (..., n) and starts (..., 3)."""
         steps = PlanarTransform.from_twist(np.einsum("fnc,...n->...fc", self.twists, weights))
         out = np.empty((*start.shape[:-1], self.frames, 3))
         out[..., 0, :] = start
         out[..., 1:, 2] = start[..., None, 2] + np.cumsum(steps.yaw, axis=-1)
-        # On the floor as z + ix: a step is turned by where the leader faces before it.
+        # Floor positions are z + ix; a step is rotated by the heading of the leader before it.
         turned = steps.floor * np.exp(1j * out[..., :-1, 2])
         floor = np.cumsum(turned, axis=-1)
         out[..., 1:, 0] = start[..., None, 0] + floor.imag
@@ -148,7 +150,7 @@ class DanceNode:
     def poses(
         self, weights: Array, frames: Array, places: Array
     ) -> list[tuple[NDArray[np.float32], NDArray[np.float32], NDArray[np.bool_]]]:
-        """Rotations, root and contacts of every character at frames (T,) and positions (T, 3)."""
+        """Return rotations, root and contacts of every character at `frames` (T,)."""
         active = np.flatnonzero(weights)
         shares = weights[active]
         at = between(self.transforms[:, active], frames)
@@ -162,18 +164,18 @@ class DanceNode:
         return out
 
     def sources(self, weights: Array, frames: Array, start: int, body: int = 0) -> list[Source]:
-        """Source frames of one character of a blend, played from frame `start` on."""
+        """Return the source frames of one character of a blend played from frame `start`."""
         sources = []
         for movement, weight in zip(self.movements, weights, strict=True):
             if weight > 0.0:
-                first, last = (float(one) for one in movement.source_frames(frames[[0, -1]]))
+                first, last = (float(frame) for frame in movement.source_frames(frames[[0, -1]]))
                 name, end = movement.source[body], start + len(frames)
                 sources.append(Source(name, first, last + 1.0, start, end, float(weight)))
         return sources
 
 
 def between(rows: Array, frames: Array) -> Array:
-    """Rows (F, ...) interpolated at fractional frames (T,), shape (T, ...).
+    """Interpolate rows (F, ...) at fractional frames (T,); the result has shape (T, ...).
 
     Examples
     --------
@@ -202,11 +204,11 @@ def _standing(body: Motion) -> NDArray[np.bool_]:
 _TRIFLE = 0.02  # smaller weights are set to zero
 FAR_COST = 0.1  # cost of the weighted mean squared distance relative to the squared error
 _WHOLE = 10.0  # meters: scale of the constraint that weights sum to 1
-_ENOUGH = 1e-10  # relative gain below which a change is rounding
+_ENOUGH = 1e-10  # a smaller relative gain is a rounding error
 
 
 def travel_weights(travels: ArrayLike, wanted: ArrayLike) -> Array:
-    """Sparse non-negative blend weights (A, n) with travels near the wanted ones.
+    """Return sparse non-negative blend weights (A, n) with travels near the desired ones.
 
     Minimizes the squared error plus `FAR_COST` times the weighted mean squared distance.
 
@@ -235,10 +237,10 @@ def travel_weights(travels: ArrayLike, wanted: ArrayLike) -> Array:
 
 @kernel
 def _weigh(travel, targets, weights):
-    """Kernel of `travel_weights`: movements (n, D), targets (A, D), fills weights (A, n)."""
-    # With sum(x) = 1 the error of a blend is sum_i x_i (travel_i - target), so that its square is
-    # a quadratic form of the Gram matrix of the offsets. The constraint is one more row of size
-    # `_WHOLE`: much heavier than the offsets, yet far from the limit of float64.
+    """Kernel of `travel_weights`: movements (n, D), targets (A, D); fills weights (A, n)."""
+    # With sum(x) = 1, the error of a blend is sum_i x_i (travel_i - target), so its square is a
+    # quadratic form of the Gram matrix of the offsets. The constraint is an extra row of size
+    # `_WHOLE`: much larger than the offsets, but far from the limit of float64.
     count, columns = travel.shape
     products, away, pull = np.empty((count, count)), np.empty((count, columns)), np.empty(count)
     for a in range(len(targets)):
@@ -264,7 +266,7 @@ def _weigh(travel, targets, weights):
 
 @kernel
 def _solve(products, pull, x):
-    """Minimum of ``x @ products @ x / 2 - pull @ x`` over x >= 0; fills `x` (n,).
+    """Minimize ``x @ products @ x / 2 - pull @ x`` over x >= 0; fills `x` (n,).
 
     `products` (n, n) is positive semidefinite, `pull` has shape (n,).
     """
@@ -310,7 +312,7 @@ def _solve(products, pull, x):
 
 @kernel
 def _positive(matrix, values, rows):
-    """Solution s (m,) of ``matrix[rows, rows] @ s = values[rows]``, by Cholesky factorization."""
+    """Solve ``matrix[rows, rows] @ s = values[rows]`` for s (m,) by Cholesky factorization."""
     # Two movements with the same travel make the matrix singular: pivots are kept above zero.
     size = len(rows)
     low, s = np.zeros((size, size)), np.empty(size)

@@ -1,10 +1,10 @@
 """Phrases: variable-order Markov chains over movements.
 
-The paper's transition graph remembers one movement; motion phrases of several are its future work.
-Here the next node depends on up to `order` last nodes, as far as the takes have shown them in this
-order (Galata, Johnson and Hogg 2001). The likelihood after a longer context is interpolated with
-that after the shorter one by the number of different successors seen (Witten and Bell 1991); the
-shortest context is the transition graph itself, so edges that were dropped or edited away stay so.
+The transition graph of the paper remembers one movement and leaves phrases of several movements to
+future work. Here the next node depends on up to `order` previous nodes, if the takes contain them
+in this order (Galata, Johnson and Hogg 2001). The likelihood for a longer context is interpolated
+with that for the shorter one, by the number of different successors seen (Witten and Bell 1991).
+The shortest context is the transition graph itself, so dropped or removed edges are never used.
 """
 
 from __future__ import annotations
@@ -21,14 +21,14 @@ Context = tuple[int, ...]
 
 @dataclass(frozen=True, eq=False)
 class Phrases:
-    """Successors of sequences of nodes.
+    """Likelihoods of the successors of sequences of nodes.
 
     Attributes
     ----------
     counts : dict
-        Context, the oldest node first, to the number of times that each node followed.
+        Maps a context, the oldest node first, to the number of times that each node followed it.
     transitions : ndarray, shape (K, K)
-        Of the transition graph.
+        Probabilities of the transition graph.
     order : int
         Length of the longest context.
     """
@@ -58,7 +58,7 @@ class Phrases:
         return cls(counts, transitions, order)
 
     def likelihoods(self, path: Sequence[int]) -> Array:
-        """Likelihood of each node after a path of nodes, the last one last, shape (K,)."""
+        """Return the likelihood (K,) of each node after a path of nodes."""
         likely = self.transitions[path[-1]]
         allowed = likely > 0.0
         for length in range(2, min(self.order, len(path)) + 1):
@@ -73,9 +73,9 @@ class Phrases:
         return likely / likely.sum() if likely.any() else likely
 
     def cost(self, sequences: Sequence[Sequence[int]]) -> float:
-        """Mean information of a movement in bits, given those before it; 0: all foreseen.
+        """Mean information per movement in bits, given the previous ones; 0 if all are certain.
 
-        A movement that the graph does not allow counts as one in a thousand.
+        A movement that the graph does not allow has a likelihood of one in a thousand.
         """
         bits = [
             -np.log2(max(self.likelihoods(sequence[max(at - self.order, 0) : at])[sequence[at]],

@@ -1,10 +1,11 @@
-"""Steering of a dance: the wished travel of a movement, and how the dance is bent toward it.
+"""Steering of a dance: the desired travel of a movement, and how the dance is bent toward it.
 
-Every movement has a goal on the floor: the way to the target, or the point that a dancer of the
-asked speed and direction would reach by the end of the movement. Goals are absolute: what one
-movement misses, the next makes up for. A blend of the movements of a node comes as near to the goal
-as it can (`travel_weights`). What is left is bent: the dance is turned, up to 35 degrees a second,
-and shifted, up to 30 cm a second, which lengthens or shortens its steps. Both are eased in.
+Every movement has a goal on the floor: the target, or the point that a dancer with the requested
+speed and direction would reach by the end of the movement. Goals are absolute, so each movement
+corrects the error of the previous one. A blend of the movements of a node comes as close to the
+goal as possible (`travel_weights`). The rest is corrected by bending: the dance is turned, by up
+to 35 degrees per second, and shifted, by up to 30 cm per second, which lengthens or shortens its
+steps. Both are eased in.
 """
 
 from __future__ import annotations
@@ -22,12 +23,12 @@ Array = NDArray[np.float64]
 
 TURN_RATE = np.deg2rad(35.0)  # per second: fastest turn of the dance
 DRIFT = 0.3  # m/s: fastest shift of the dance
-_EASE = 6.0  # 1/s: how fast turn rate and shift change
-_NEAR = 0.3  # meters: nothing is bent within this distance of a target
-_TRIED = 9  # directions in which a blend is tried, from the largest bend to one side to the other
+_EASE = 6.0  # 1/s: rate at which turn rate and shift change
+_NEAR = 0.3  # meters: within this distance of a target, the dance is not bent
+_TRIED = 9  # directions that are tried for a blend, between the largest bends to both sides
 _EFFORT = 0.05  # cost of a bend by one radian, as a fraction of the goal
-_RATES = 41  # turn rates tried
-_MOST = 1e6  # of a control, in m, m/s or rad
+_RATES = 41  # number of turn rates that are tried
+_MOST = 1e6  # largest value of a control, in m, m/s or rad
 _SIZES = {"target": 2, "direction": 1, "speed": 1, "facing": 1}
 CONTROLS = tuple(_SIZES)
 
@@ -43,17 +44,17 @@ class DanceSteering:
     reach : float
         Longest travel of a movement in meters.
     pace : float
-        Speed in m/s where a direction has none.
+        Speed in m/s for a direction without a speed.
     bend : bool
-        Turn and shift the dance; otherwise only the choice and the blend of movements steer it.
+        Turn and shift the dance. If False, only the choice and the blend of movements steer it.
     """
 
     def __init__(self, fps: float, *, reach: float, pace: float, bend: bool = True) -> None:
         self.fps, self._reach, self._pace, self._bends = fps, reach, pace, bend
         self._controls: dict[str, Any] = dict.fromkeys(CONTROLS)
         self._bent = PlanarTransform.identity()
-        self._last_root: complex | None = None  # of the leader, before bending
-        self._anchor: complex | None = None  # where the asked velocity has led by now
+        self._last_root: complex | None = None  # position of the leader before bending
+        self._anchor: complex | None = None  # where the requested velocity has led so far
         self._anchor_frame = 0
         self._rate, self._drift = 0.0, 0j  # rad/s and m/s
         self._wanted_rate, self._wanted_drift = 0.0, 0j
@@ -82,25 +83,25 @@ class DanceSteering:
         self._controls |= controls
 
     def pose(self, place: Array) -> tuple[complex, float]:
-        """Position and heading in the world of an unbent place, ``x, z, yaw``."""
+        """Convert an unbent position ``x, z, yaw`` to position and heading in the world."""
         world = self._bent @ PlanarTransform.from_array(place)
         return complex(world.floor), float(world.yaw)
 
     # --- goals ---------------------------------------------------------------------------
 
     def goal(self, here: complex, heading: float, frame: int, seconds: float) -> complex | None:
-        """Displacement in the world that is wished within the next `seconds`; None: no wish."""
+        """Return the desired world displacement within `seconds`, or None without a goal."""
         target, direction, speed = (self._controls[k] for k in ("target", "direction", "speed"))
         if target is not None:
             x, z = np.asarray(target, np.float64).ravel()
             away = complex(z, x) - here
             most = self._reach + DRIFT * seconds if speed is None else float(speed) * seconds
-            # A far target is only a direction.
+            # A distant target is only a direction.
             return away * min(1.0, most / max(abs(away), 1e-9))
         if direction is None:
             if speed is None:
                 return None
-            direction = self._controls["direction"] = heading  # speed alone: straight ahead
+            direction = self._controls["direction"] = heading  # only a speed: straight ahead
         velocity = (self._pace if speed is None else float(speed)) * np.exp(1j * float(direction))
         if self._anchor is None:
             self._anchor, self._anchor_frame = here, frame
@@ -110,9 +111,9 @@ class DanceSteering:
         return complex(self._anchor + velocity * seconds - here)
 
     def _backlog(self, behind: complex, way: complex) -> complex:
-        """How far the dancer is behind; limited, since the takes may be too slow or too fast.
+        """Return how far the dancer is behind, limited because the takes may be too slow or fast.
 
-        Who is ahead by more than half of the next way does not turn round to wait.
+        A dancer who is ahead by more than half of the next displacement does not turn around.
         """
         if abs(way) > 0.0:
             unit = way / abs(way)
@@ -130,16 +131,16 @@ class DanceSteering:
         method: str,
         among: NDArray[np.bool_] | None = None,
     ) -> tuple[Array, float]:
-        """Blend weights (n,) of a node for a goal, and by how many meters they miss it.
+        """Return blend weights (n,) of a node for a goal, and the distance by which they miss it.
 
-        `among` (n,) are the movements that may have a weight; default: all.
+        `among` (n,) is the mask of movements that may have a weight; by default all.
         """
         local = goal * np.exp(-1j * heading)
         if self._controls["facing"] is not None:
             turn = _wrapped(float(np.asarray(self._controls["facing"])) - heading)
             wanted = np.array([[local.imag, local.real, turn]])
         else:
-            # A bend at a constant rate turns the way by half of what it turns the body.
+            # A bend at a constant rate turns the displacement by half as much as the body.
             bends = 0.5 * TURN_RATE * seconds * np.linspace(-1.0, 1.0, _TRIED)
             bends = bends[np.abs(bends) < np.pi] if self._bends else np.zeros(1)
             ways = local * np.exp(-1j * bends)
@@ -158,11 +159,11 @@ class DanceSteering:
         Parameters
         ----------
         path : ndarray, shape (n, 3)
-            The rest of the unbent path of the leader, ``x, z, yaw``.
+            Remaining unbent path of the leader, ``x, z, yaw``.
         frame : int
-            Frame of the dance now.
+            Current frame of the dance.
         seconds : float
-            Time left.
+            Remaining time.
         """
         self._wanted_rate, self._wanted_drift = 0.0, 0j
         here, heading = self.pose(path[0])
@@ -175,7 +176,7 @@ class DanceSteering:
             return
         share = np.linspace(0.0, 1.0, len(path))[1:]
         passed = share * seconds
-        late = (1.0 - np.exp(-_EASE * passed)) / _EASE  # integral of what is left of the old rate
+        late = (1.0 - np.exp(-_EASE * passed)) / _EASE  # integral of the rest of the old rate
         steps = np.diff(floor_complex(path[:, [0, 1, 1]]))
         yaw = float(self._bent.yaw)
         if facing is None:
@@ -197,7 +198,7 @@ class DanceSteering:
         self._wanted_drift = complex(drift * min(1.0, DRIFT / max(abs(drift), 1e-9)))
 
     def bend(self, rows: list) -> list:
-        """Poses of all characters, (rotations, root, contacts) each, turned and shifted."""
+        """Turn and shift the poses of all characters, each (rotations, root, contacts)."""
         leader = floor_complex(rows[0][1].astype(np.float64))
         moving = self._rate or self._drift or self._wanted_rate or self._wanted_drift
         if not moving and not self._bent.to_array().any():

@@ -1,1 +1,1 @@
-"""Motion beats: candidates, dominant period, beat tracking."""
+"""Motion beats: candidates, dominant period and beat tracking."""

@@ -1,9 +1,9 @@
 """Motion beats and their confidence (Kim, Park and Shin 2003, section 3).
 
 Candidates are changes of direction (`candidates`); their dominant period (`period`) and dynamic
-programming (`tracking`) give reference beats. A motion beat is Huber's M-estimate of the candidates
-around a reference beat, or the reference beat itself if it has none. Beyond the paper, landings of
-the feet tell beats from half beats.
+programming (`tracking`) give reference beats. A motion beat is Huber's M-estimate of the
+candidates around a reference beat, or the reference beat itself if there are none. Unlike the
+paper, landings of the feet distinguish beats from half beats.
 """
 
 from __future__ import annotations
@@ -62,17 +62,18 @@ if TYPE_CHECKING:
 
 Array = NDArray[np.float64]
 
-_REPEAT_SECONDS = 4.0  # longest time after which movements repeat
+_REPEAT_SECONDS = 4.0  # maximum time after which movements repeat
 _HUBER = 0.04  # threshold of Huber's loss, as a fraction of the period
 # Weight of the reference beat among its candidates, as a fraction of their median total weight:
-# where a dancer hardly moves, two stray candidates are no beat.
+# two stray candidates of a dancer who hardly moves do not make a beat.
 OWN = 0.1
-# Feet land on beats. If of at least 8 landings at most a tenth fall on every other beat, and twice
-# the period is at least half as strong, those are half beats: a body may also change direction
-# between steps. This changes none of 365 gaits and dances of CMU.
+# Feet land on beats. If there are at least 8 landings, at most a tenth of them fall on every other
+# beat, and twice the period is at least half as strong, then these other beats are half beats: a
+# body may also change direction between steps. This changes none of 365 gaits and dances of CMU.
 _STEPS, _STRAY, _AS_WELL = 8, 0.1, 0.5
-# Landings of a dancer per beat above which those are twice the beats: each step has its beat. Walks
-# and marches have 1; CMU's 94 (Indian dance) has 1.4 to 1.8 at the level that the body prefers.
+# With more landings per beat than this, there are twice as many beats, so that each step has a
+# beat. Walks and marches have 1; CMU's 94 (Indian dance) has 1.4 to 1.8 at the level that the body
+# suggests.
 _CROWDED = 1.2
 
 
@@ -87,29 +88,30 @@ class Beats:
     period : float
         Typical number of seconds between beats.
     phase : float
-        Seconds, in [0, period): the grid ``phase + k * period`` fits `times` best.
+        Offset in seconds, in [0, period), of the grid ``phase + k * period`` that fits `times`
+        best.
     confidence : float
         0 to 1, from the contrast of the periodogram and the self-similarity of the motion.
         Below `RHYTHMIC` the motion has no rhythm.
     alternatives : tuple of Period
-        Other possible periods, the strongest first, each with its ratio to `period` if that
-        is simple (1/2: twice as many beats). Half and double are always among them.
+        Other possible periods, the strongest first, each with its ratio to `period` if that is
+        simple (1/2 means twice as many beats). Half and double are always included.
     candidates : Candidates
         Changes of direction of all joints.
     reference : ndarray, shape (K,)
         Reference beats around which `times` were estimated.
     repeats : int
-        Beats after which the motion repeats, 0 if it does not: a hint at the meter.
+        Number of beats after which the motion repeats, 0 if it does not; a hint at the meter.
     fps, seconds : float
         Frame rate and duration of the motion.
     given : bool
-        Whether the tempo or the first beat were given.
+        True if the tempo or the first beat was set by hand.
 
     Examples
     --------
     >>> import motionloom as ml
-    >>> found = ml.beats(ml.demo.clip("dance_groove"))
-    >>> found.bpm > 60, len(found) > 10
+    >>> detected = ml.beats(ml.demo.clip("dance_groove"))
+    >>> detected.bpm > 60, len(detected) > 10
     (True, True)
     """
 
@@ -139,22 +141,22 @@ class Beats:
         return self.times * self.fps
 
     def on_landings(self) -> Beats:
-        """The same beats, moved to foot landings where that is possible; see `landed_beats`."""
+        """Return the beats, moved to foot landings where possible; see `landed_beats`."""
         moved = landed_beats(self.times, self.candidates.landings, seconds=self.seconds)
         return replace(self, times=moved)
 
     @cached_property
     def landings(self) -> LandingFit:
-        """How many foot landings are on a beat."""
+        """Compare the foot landings with the beats."""
         return landing_fit(self.candidates.landings, self.times, fps=self.fps)
 
     @property
     def rhythmic(self) -> bool:
-        """Whether the motion has a rhythm."""
+        """True if the motion has a rhythm."""
         return self.confidence >= RHYTHMIC
 
     def as_dict(self) -> dict:
-        """Plain data, as ``motionloom beats --json`` prints it."""
+        """Return plain data, as printed by ``motionloom beats --json``."""
         return {
             "beats": [round(float(time), 5) for time in self.times],
             "period": self.period,
@@ -166,12 +168,12 @@ class Beats:
             "repeats": self.repeats,
             "alternatives": [
                 {
-                    "period": one.seconds,
-                    "bpm": 60.0 / one.seconds,
-                    "ratio": str(one.ratio) if one.ratio else None,
-                    "strength": one.strength,
+                    "period": period.seconds,
+                    "bpm": 60.0 / period.seconds,
+                    "ratio": str(period.ratio) if period.ratio else None,
+                    "strength": period.strength,
                 }
-                for one in self.alternatives
+                for period in self.alternatives
             ],
             "candidates": len(self.candidates),
             "landings": self.landings.to_json(),
@@ -187,8 +189,8 @@ def beats(
     Parameters
     ----------
     motion : Motion, or several
-        Motions of characters that move together (a couple) are analyzed together; they must
-        have one frame rate and one length.
+        Motions of characters that move together, such as a couple, are analyzed together. They
+        must have the same frame rate and length.
     settings : BeatSettings, optional
 
     Returns
@@ -204,16 +206,16 @@ def beats(
     Examples
     --------
     >>> import motionloom as ml
-    >>> found = ml.beats(ml.demo.clip("dance_groove"))
+    >>> detected = ml.beats(ml.demo.clip("dance_groove"))
     >>> truth = ml.demo.annotated("dance_groove").truth
-    >>> abs(found.bpm / truth.tempo_bpm - 1) < 0.01, found.rhythmic
+    >>> abs(detected.bpm / truth.tempo_bpm - 1) < 0.01, detected.rhythmic
     (True, True)
     """
     return analyze_beats(_together(motion), BeatSettings.given(settings, options))
 
 
 def analyze_beats(motions: Sequence[Motion], settings: BeatSettings) -> Beats:
-    """Motion beats of one motion, or of several that move together; see `beats`."""
+    """Find the motion beats of one motion, or of several that move together; see `beats`."""
     motions = _together(motions)
     slow, fast = settings.tempo_bpm
     shortest, longest = 60.0 / float(fast), 60.0 / float(slow)
@@ -265,7 +267,7 @@ def analyze_beats(motions: Sequence[Motion], settings: BeatSettings) -> Beats:
 def _possible_periods(
     motions: list[Motion], candidates: Candidates, signal: Array, settings: BeatSettings
 ) -> list[Period]:
-    """Possible periods, the best first; empty if there are none."""
+    """Return possible periods, the best first; empty if there are none."""
     first = motions[0]
     fast, slow = (60.0 / float(tempo) for tempo in reversed(settings.tempo_bpm))
     likeness = _likeness(motions) if settings.period == "combined" else None
@@ -273,7 +275,9 @@ def _possible_periods(
         signal, likeness, rate=first.fps, shortest=fast, longest=min(slow, 0.6 * first.duration)
     )
     if settings.bpm is not None:
-        exact = Period(60.0 / settings.bpm, max((one.strength for one in possible), default=1.0))
+        exact = Period(
+            60.0 / settings.bpm, max((period.strength for period in possible), default=1.0)
+        )
         return led_by(exact, [exact, *possible])
     if not possible or len(candidates) < 3:
         return []
@@ -290,23 +294,25 @@ def _possible_periods(
 def _beats_of(
     candidates: Candidates, signal: Array, possible: list[Period], settings: BeatSettings
 ) -> tuple[list[Period], Array, Array]:
-    """The periods with the chosen level first, reference beats and motion beats."""
-    known = settings.bpm is not None
-    if settings.level != 1.0 and (known or settings.first_beat is not None):
+    """Return the periods with the chosen level first, the reference beats and the motion beats."""
+    is_given = settings.bpm is not None
+    if settings.level != 1.0 and (is_given or settings.first_beat is not None):
         possible = led_by(at_level(signal, possible, settings.level), possible)
     if settings.first_beat is not None or len(candidates) < 3:
         grid = steady_beats(
             settings.first_beat or 0.0, possible[0].seconds, 0.0, candidates.seconds
         )  # fmt: skip
         return possible, grid, grid
-    if not known and settings.period == "combined":
+    if not is_given and settings.period == "combined":
         possible = _level_of_steps(
             candidates, signal, possible, shortest=60.0 / settings.tempo_bpm[1]
         )
     reference, times = _counted(candidates, signal, possible[0].seconds, settings)
-    if known:
+    if is_given:
         return possible, reference, times
-    slower = next((one for one in possible if one.ratio == 2 and one.strength >= _AS_WELL), None)
+    slower = next(
+        (period for period in possible if period.ratio == 2 and period.strength >= _AS_WELL), None
+    )
     combined = settings.period == "combined"
     if combined and slower is not None and steps_alternate(times, candidates.landings):
         possible = led_by(slower, possible)
@@ -320,7 +326,7 @@ def _beats_of(
 def _level_of_steps(
     candidates: Candidates, signal: Array, possible: list[Period], *, shortest: float
 ) -> list[Period]:
-    """The periods with half the best one first, if feet land more often than on every beat."""
+    """Put half of the best period first if feet land more often than on every beat."""
     landed = [len(landing_events(np.concatenate(feet))) for feet in candidates.feet]
     period = possible[0].seconds
     crowded = float(np.mean(landed or [0])) > _CROWDED * candidates.seconds / period
@@ -330,11 +336,11 @@ def _level_of_steps(
 
 
 def huber_beats(candidates: Candidates, reference: Array, *, own_weight: float = OWN) -> Array:
-    """Motion beats from candidates around reference beats, equations (9) to (11), shape (K,).
+    """Motion beats (K,) from candidates around reference beats, equations (9) to (11).
 
-    The weighted Huber estimate of location of the candidates nearest to each reference beat, or
-    the reference beat if there are none. Beyond the paper, the reference beat has a weight, too:
-    `own_weight`, as a fraction of the median total weight of candidates.
+    A motion beat is the weighted Huber estimate of location of the candidates nearest to a
+    reference beat, or the reference beat if there are none. Unlike in the paper, the reference
+    beat also has a weight: `own_weight`, as a fraction of the median total weight of candidates.
     """
     if len(reference) < 2:
         return reference.copy()
@@ -358,14 +364,14 @@ def huber_beats(candidates: Candidates, reference: Array, *, own_weight: float =
 
 
 def steps_alternate(times: Array, landings: Array) -> bool:
-    """Whether feet land on every other beat only: then those are the beats."""
+    """Return whether feet land only on every other beat, which are then the true beats."""
     nearest = np.searchsorted(0.5 * (times[1:] + times[:-1]), landings)
     odd, count = int(np.sum(nearest % 2)), len(nearest)
     return count >= _STEPS and min(odd, count - odd) <= _STRAY * count
 
 
 def _huber(times: Array, weights: Array, guess: float, bend: float) -> float:
-    """Weighted Huber estimate of location by iterative reweighting; the loss is convex."""
+    """Weighted Huber estimate of location, by iterative reweighting; the loss is convex."""
     for _ in range(100):
         off = np.abs(times - guess)
         pull = weights * np.minimum(1.0, bend / np.maximum(off, 1e-12))
@@ -384,7 +390,7 @@ def _together(motion: Motion | Sequence[Motion]) -> list[Motion]:
     for other in motions[1:]:
         if len(other) != len(first) or abs(other.fps - first.fps) > 1e-6 * first.fps:
             raise InvalidInput(
-                "motions analyzed together must have one frame rate and one length; got "
+                "motions analyzed together must have the same frame rate and length; got "
                 f"{len(first)} frames at {first.fps:g} fps and {len(other)} at {other.fps:g}"
             )
     return motions
@@ -401,7 +407,7 @@ def _likeness(motions: list[Motion]) -> Array:
 
 
 def _midway(reference: Array, times: Array, still: Array, fps: float) -> tuple[Array, Array]:
-    """Beats midway between the given ones, if the body is slower there."""
+    """Return beats midway between the given ones if the body is slower there."""
     between = 0.5 * (times[1:] + times[:-1])
     frames = np.arange(len(still)) / fps
     slow_on, slow_between = (
@@ -412,18 +418,18 @@ def _midway(reference: Array, times: Array, still: Array, fps: float) -> tuple[A
     return tuple(  # type: ignore[return-value]
         _within(
             [
-                1.5 * one[0] - 0.5 * one[1],
-                *0.5 * (one[1:] + one[:-1]),
-                1.5 * one[-1] - 0.5 * one[-2],
+                1.5 * grid[0] - 0.5 * grid[1],
+                *0.5 * (grid[1:] + grid[:-1]),
+                1.5 * grid[-1] - 0.5 * grid[-2],
             ],
             float(frames[-1]),
         )
-        for one in (reference, times)
+        for grid in (reference, times)
     )
 
 
 def _within(times: Sequence[float], seconds: float) -> Array:
-    """Times clipped to the motion; the ends dropped if they are clearly outside."""
+    """Clip times to the motion; drop the ends if they are clearly outside."""
     out = np.asarray(times, np.float64)
     gap = float(np.median(np.diff(out)))
     out = out[(out > -0.1 * gap) & (out < seconds + 0.1 * gap)]
@@ -433,7 +439,7 @@ def _within(times: Sequence[float], seconds: float) -> Array:
 def _counted(
     candidates: Candidates, signal: Array, period: float, settings: BeatSettings
 ) -> tuple[Array, Array]:
-    """Reference beats and motion beats for a period."""
+    """Return the reference beats and motion beats for a period."""
     reference = _reference(candidates, signal, period, steady=settings.steady)
     own = OWN if settings.weighted else 0.0
     times = huber_beats(candidates, reference, own_weight=own)
@@ -452,7 +458,7 @@ def _reference(candidates: Candidates, signal: Array, period: float, *, steady: 
 
 
 def _edges(times: Array, reference: Array, period: float, seconds: float) -> Array:
-    """With beats near an end, which lack half of their candidates, extrapolated."""
+    """Extrapolate beats near an end, which lack half of their candidates."""
     if len(times) < 4:
         return times
     times = times.copy()
@@ -464,7 +470,7 @@ def _edges(times: Array, reference: Array, period: float, seconds: float) -> Arr
 
 
 def _refined(best: Period, times: Array) -> float:
-    """The period from self-similarity, or from the beats if the motion does not repeat."""
+    """Return the period from self-similarity, or from the beats if the motion does not repeat."""
     gaps = np.diff(times)
     regular = gaps[np.abs(np.log(np.maximum(gaps, 1e-9) / best.seconds)) < 0.25]
     if best.repeats or len(regular) < 4:
@@ -473,7 +479,7 @@ def _refined(best: Period, times: Array) -> float:
 
 
 def _alternatives(possible: list[Period], signal: Array, period: float) -> tuple[Period, ...]:
-    """Other periods, and always half and double, the strongest first."""
+    """Return other periods, always including half and double, the strongest first."""
     others = list(possible[1:5])
     ratios = {other.ratio for other in others}
     levels = other_levels(signal, replace(possible[0], seconds=period))
@@ -489,11 +495,11 @@ def _phase(times: Array, period: float) -> float:
 
 
 def _confidence(best: Period, contrast: float, beats: int, seconds: float) -> float:
-    """Confidence from the contrast of the periodogram and from self-similarity.
+    """Compute the confidence from the contrast of the periodogram and from self-similarity.
 
-    Motions without rhythm have a contrast of at most 1, walks and salsas about 1.4, dances 1.5
-    to 4 (medians of CMU takes and the built-in corpus). Either measure is enough; both count
-    less if there are few beats or repetitions.
+    Motions without rhythm have a contrast of at most 1, walks and salsas about 1.4, and dances 1.5
+    to 4 (medians of CMU takes and the built-in corpus). Either measure is sufficient; both have
+    less weight if there are few beats or repetitions.
     """
     spectral = (1.0 - np.exp(-1.2 * max(contrast - 0.9, 0.0))) * min(beats / 8.0, 1.0)
     rounds = seconds / (best.repeats * best.seconds) if best.repeats else 1.0

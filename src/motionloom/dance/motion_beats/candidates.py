@@ -1,13 +1,13 @@
-"""Candidate beats: moments at which joints change direction or feet land.
+"""Candidate beats: times at which joints change direction or feet land.
 
-A joint that changes direction passes zero angular velocity. Every rotation component of every
-joint is one signal; each of its significant extrema is a candidate, weighted by its prominence in
-radians. A foot that lands is a candidate, too. Most candidates of a rhythmic motion gather around
-its beats, the others are scattered (Kim, Park and Shin 2003, section 3.1).
+The angular velocity of a joint is zero when the joint changes direction. Every rotation component
+of every joint is one signal. Each of its significant extrema is a candidate, weighted by its
+prominence in radians. Foot landings are also candidates. Most candidates of a rhythmic motion
+gather around its beats; the others are scattered (Kim, Park and Shin 2003, section 3.1).
 
 The paper uses the zero crossings of the angular acceleration, where a swing is fastest or has come
-to rest, half a swing away from where a plain swing changes direction. ``kind="acceleration"``
-selects these.
+to rest. In a plain swing, they are half a swing away from the change of direction.
+``kind="acceleration"`` selects these crossings.
 """
 
 from __future__ import annotations
@@ -31,39 +31,39 @@ if TYPE_CHECKING:
 Array = NDArray[np.float64]
 Kind = Literal["turns", "acceleration"]
 
-# Gaussian smoothing in seconds: removes marker noise and keeps extrema in place. The stronger
+# Gaussian smoothing in seconds; it removes marker noise and keeps extrema in place. The stronger
 # one is for motions whose noise between neighboring frames exceeds `_NOISY` radians.
 SMOOTHING, _SMOOTHING_NOISY, _NOISY = 0.04, 0.06, 0.02
-# Least prominence of an extremum in radians (3.4 degrees): smaller ones are involuntary.
+# Minimum prominence of an extremum in radians (3.4 degrees): smaller ones are involuntary.
 EVIDENT = 0.06
-# ... and in standard deviations of the noise left after smoothing.
+# ... and in standard deviations of the noise that remains after smoothing.
 _ABOVE_NOISE = 4.0
 _LARGEST = 1.0  # radians: limits the weight of a single glitch
 # Size (radians) and weight of a landing. In a waltz, the rest of the body changes direction as
-# much between the beats as on them.
+# often between the beats as on them.
 _LANDING, _LANDING_WEIGHT = 0.5, 1.0
 _AROUND = 0.75  # seconds: standard deviation of the window of the average speed
 
 
 @dataclass(frozen=True, eq=False)
 class Candidates:
-    """Candidate beats of all signals, in order of time.
+    """Candidate beats of all signals, sorted by time.
 
     Attributes
     ----------
     times : ndarray, shape (N,)
         Seconds from the start of the motion.
     sizes : ndarray, shape (N,)
-        Prominence of the extremum, radians.
+        Prominence of the extremum, in radians.
     weights : ndarray, shape (N,)
-        The same, reduced where the body is fast.
+        The same, reduced while the body is fast.
     signals : ndarray of int, shape (N,)
-        Signal of each: ``3 * joint + axis``, then the landings of the feet; the second of
-        two characters continues the numbers of the first.
+        Signal of each candidate: ``3 * joint + axis``, then the landings of the feet. The numbers
+        of the second character continue those of the first.
     seconds : float
         Duration of the motion, from the first to the last frame.
     feet : tuple of (ndarray, ndarray)
-        Landings of the left and the right foot of each character, seconds.
+        Landings of the left and the right foot of each character, in seconds.
     """
 
     times: Array
@@ -78,8 +78,10 @@ class Candidates:
 
     @property
     def landings(self) -> Array:
-        """Landings of all feet, seconds, in order."""
-        return np.sort(np.concatenate([np.zeros(0), *(side for one in self.feet for side in one)]))
+        """Sorted landings of all feet, in seconds."""
+        return np.sort(
+            np.concatenate([np.zeros(0), *(side for sides in self.feet for side in sides)])
+        )
 
 
 def candidate_beats(
@@ -91,25 +93,25 @@ def candidate_beats(
     smoothing: float | None = None,
     evident: float = EVIDENT,
 ) -> Candidates:
-    """Candidate beats of one character, or of several that move together.
+    """Find the candidate beats of one character, or of several that move together.
 
     Parameters
     ----------
     motions : sequence of Motion
-        At the same rate and of the same length.
+        Motions with the same frame rate and length.
     weights : dict, optional
-        Role or joint name to a factor on the weights of its candidates; 0 ignores a joint.
+        Maps a role or joint name to a factor on the weights of its candidates; 0 ignores a joint.
     kind : {"turns", "acceleration"}
-        Changes of direction and landings, or changes of sign of the acceleration (the paper).
+        Changes of direction and landings, or sign changes of the acceleration, as in the paper.
     weighted : bool
-        Otherwise all candidates weigh the same, and the components of a joint are one signal, as
-        in the paper.
+        If False, all candidates have the same weight and the components of a joint form one
+        signal, as in the paper.
     smoothing : float, optional
-        Standard deviation of the Gaussian over the angles, seconds; 0, as in the paper: none.
-        Default: 0.04, or 0.06 in noisy takes.
+        Standard deviation of the Gaussian that smooths the angles, in seconds; 0 turns smoothing
+        off, as in the paper. Default: 0.04, or 0.06 in noisy takes.
     evident : float
-        Least prominence of an extremum and least range of a signal, radians; 0, as in the paper:
-        joints that hardly move count, too.
+        Minimum prominence of an extremum and minimum range of a signal, in radians. With 0, as in
+        the paper, joints that hardly move also count.
 
     Returns
     -------
@@ -118,8 +120,8 @@ def candidate_beats(
     Examples
     --------
     >>> import motionloom as ml
-    >>> found = candidate_beats([ml.demo.clip("dance_groove")])
-    >>> bool(len(found) > 300), found.times.shape == found.sizes.shape
+    >>> candidates = candidate_beats([ml.demo.clip("dance_groove")])
+    >>> bool(len(candidates) > 300), candidates.times.shape == candidates.sizes.shape
     (True, True)
     """
     still = stillness(motions)
@@ -147,17 +149,17 @@ def candidate_beats(
             weight = np.full(len(landed), _LANDING_WEIGHT)
             parts.append((landed, sizes, weight, offset + angles.shape[1]))
         offset += angles.shape[1] + 1
-    found = _in_order(parts, (len(motions[0]) - 1) / motions[0].fps, tuple(feet))
+    candidates = _in_order(parts, (len(motions[0]) - 1) / motions[0].fps, tuple(feet))
     if weighted:
-        return found
-    one = np.ones(len(found))
-    return replace(found, sizes=one, weights=one)
+        return candidates
+    equal = np.ones(len(candidates))
+    return replace(candidates, sizes=equal, weights=equal)
 
 
 def stillness(motions: Sequence[Motion]) -> Array:
-    """Near 1 where the bodies are slower than their local average, near 0 where faster, (T,).
+    """Stillness (T,): near 1 where bodies are slower than their local average, 0 where faster.
 
-    Suppresses extrema of single joints, such as a knee in mid-step, while the body is moving.
+    It suppresses extrema of single joints, such as a knee in mid-step, while the body moves.
     """
     speed = np.zeros(len(motions[0]))
     for motion in motions:
@@ -175,7 +177,7 @@ def smooth_angles(motion: Motion, seconds: float | None = None) -> Array:
 
 
 def angular_velocities(motion: Motion) -> Array:
-    """Equation (1) for all joints, shape (T - 1, 3 J), rad/s; row i lies between i and i + 1."""
+    """Equation (1) for all joints (T - 1, 3 J), in rad/s; row i is between frames i and i + 1."""
     q = motion.rotations.astype(np.float64)
     turned = rot.log(rot.multiply(rot.inverse(q[:-1]), q[1:])) * motion.fps
     return np.nan_to_num(turned.reshape(len(turned), -1))
@@ -191,7 +193,7 @@ def _smoothing(angles: Array) -> float:
 
 
 def _roughness(angles: Array) -> Array:
-    """Standard deviation of white noise in each component, radians, (3 J,).
+    """Standard deviation (3 J,) of white noise in each component, in radians.
 
     Estimated from second differences, which contain almost nothing of voluntary movement.
     """
@@ -201,7 +203,7 @@ def _roughness(angles: Array) -> Array:
 
 
 def _noise(motion: Motion) -> Array:
-    """Standard deviation of the noise left in each smoothed component, radians, (3 J,)."""
+    """Standard deviation (3 J,) of the remaining noise in each smoothed component, in radians."""
     angles = _angles(motion)
     width = max(_smoothing(angles) * motion.fps, 0.5)
     left = _roughness(angles - smooth_angles(motion))
@@ -209,7 +211,7 @@ def _noise(motion: Motion) -> Array:
 
 
 def _reaches(skeleton: Skeleton) -> Array:
-    """Length of the longest chain below each joint, meters, shape (J,)."""
+    """Length (J,) of the longest chain below each joint, in meters."""
     parents, offsets = skeleton.point_parents, skeleton.point_offsets
     reach = np.zeros(len(parents))
     for point in range(len(parents) - 1, 0, -1):
@@ -277,16 +279,16 @@ def _inflections(angle: Array, turns: Array, sizes: Array) -> tuple[Array, Array
 
 
 def peak_offset(before: ArrayLike, here: ArrayLike, after: ArrayLike) -> NDArray[np.float64]:
-    """Offset of the extremum of the parabola through three samples, in [-0.5, 0.5].
+    """Return the offset of the extremum of the parabola through three samples, in [-0.5, 0.5].
 
-    Zero where the three lie on a line. Arguments broadcast.
+    The offset is zero if the three samples lie on a line. Arguments broadcast.
 
     Examples
     --------
     >>> peak_offset([1.0, 0.0], [2.0, 1.0], [2.0, 2.0])
     array([0.5, 0. ])
     """
-    first, middle, last = (np.asarray(one, np.float64) for one in (before, here, after))
+    first, middle, last = (np.asarray(value, np.float64) for value in (before, here, after))
     bend = first - 2.0 * middle + last
     slope = 0.5 * (first - last)
     shift = np.divide(slope, bend, out=np.zeros_like(bend), where=bend != 0.0)

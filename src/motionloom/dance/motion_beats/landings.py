@@ -1,9 +1,9 @@
-"""Foot landings and beats: how well they agree, and beats moved to landings.
+"""Compare foot landings with beats, and move beats to landings.
 
-Beats found in a motion and compared with the music tell how well the analysis agrees with itself.
-What an audience sees are feet that land. `landing_fit` counts them against beats that come from
-elsewhere, and `landed_beats` moves the beats of a take to its landings, so that a movement which is
-warped to music lands on it.
+Comparing detected motion beats with the music mostly shows how well the analysis agrees with
+itself. An audience sees feet that land. `landing_fit` compares landings with beats from another
+source, and `landed_beats` moves the beats of a take to its landings, so that a movement warped to
+music lands on its beats.
 """
 
 from __future__ import annotations
@@ -23,48 +23,48 @@ if TYPE_CHECKING:
 
 Array = NDArray[np.float64]
 
-# A landing is on a beat within a tenth of a beat or one frame, whichever is more: 0.05 s at 120
-# beats per minute, where listeners begin to notice. By chance, a fifth of all landings are.
+# A landing is on a beat if it is within a tenth of a beat or one frame, whichever is more. That is
+# 0.05 s at 120 beats per minute, where listeners start to notice. A fifth of random landings are.
 NEAR = 0.1
-# Landings of two feet, or of two dancers, within this time are one event.
+# Landings of two feet or of two dancers within this time are one event.
 _SAME = 0.1  # seconds
-# Largest distance of a landing from the beat that is moved to it, beats, and the range of the local
-# speed: a landing that needs more stays where it is.
-# With these, 80 to 99 % of the landings of CMU's dances (05, 49, 60, 61, 93, 94, 120, 131) are on
-# beats; with 0.45 and half the cost of a miss, 66 to 93 %, and 19 of 20 speeds are the same.
+# Maximum distance in beats of a landing from the beat that is moved to it, and the range of the
+# local speed. Beats are not moved to landings beyond these limits. With these, 80 to 99 % of the
+# landings of CMU's dances (05, 49, 60, 61, 93, 94, 120, 131) are on beats. With 0.45 and half
+# the cost of a miss, it is 66 to 93 %, and 19 of 20 speeds are the same.
 _REACH = 0.75
 _SPEEDS = (0.5, 2.0)
 _MISSED = 1.0  # cost of a landing that is not on a beat
 _STIFF = 1.0  # cost of the squared logarithm of the local speed, per beat
-# Fewest landings and least coherence for a common phase.
+# Minimum number of landings and minimum coherence for a common phase.
 _FEWEST, _COMMON = 6, 0.5
-_ENOUGH = 0.9  # share of landings on beats that needs no change
-_SKIP = 8  # beats without a landing that are interpolated; after more, speeds start afresh
+_ENOUGH = 0.9  # with this share of landings on beats, nothing is moved
+_SKIP = 8  # interpolate at most this many beats without a landing; then speeds start over
 
 
 @dataclass(frozen=True)
 class LandingFit:
-    """Landings of feet against beats.
+    """Comparison of foot landings with beats.
 
     Attributes
     ----------
     total : int
-        Landings between the first and the last beat.
+        Number of landings between the first and the last beat.
     on_beat : int
-        Those within a tenth of a beat of a beat, or within one frame.
+        Number of landings within a tenth of a beat, or within one frame, of a beat.
     on_half_beat : int
-        Those near the middle between two beats, in addition.
+        Number of other landings near the middle between two beats.
     beats, beats_met : int
-        Beats, and those near which a foot lands. Of characters who dance together, beats count
-        once, and are met where a foot of either lands (`group_fit`).
+        Number of beats, and of beats near which a foot lands. For characters who dance together, a
+        beat counts once and is met if a foot of any of them lands (`group_fit`).
     coherence : float
         Length of the mean of ``exp(2 pi i phase)`` over all landings, 0 to 1, where the phase is
-        the position between two beats: 1 if all landings have the same phase.
+        the position between two beats. It is 1 if all landings have the same phase.
     noise : float
-        Expected coherence of as many landings at random, ``sqrt(pi / total) / 2``.
+        Expected coherence of the same number of random landings, ``sqrt(pi / total) / 2``.
     half_coherence : float
-        The same coherence with half beats. Dancers who also step between beats have a low
-        coherence with beats, and a high one with half beats.
+        Coherence with half beats. It is higher than the coherence with beats for dancers who also
+        step between beats.
     """
 
     total: int
@@ -78,12 +78,12 @@ class LandingFit:
 
     @property
     def share(self) -> float:
-        """Landings on a beat as a fraction of all; 0 if there are none."""
+        """Share of landings on a beat; 0 if there are no landings."""
         return self.on_beat / self.total if self.total else 0.0
 
     @property
     def text(self) -> str:
-        """One line for people."""
+        """Summary in one line."""
         if not self.total:
             return "no foot lands"
         return (
@@ -108,18 +108,18 @@ class LandingFit:
 
     @classmethod
     def total_of(cls, fits: Sequence[LandingFit]) -> LandingFit:
-        """The fit of several characters: counts are summed, coherences weighed by landings."""
-        total = sum(one.total for one in fits)
+        """Combine several characters: counts are summed, coherences weighted by landings."""
+        total = sum(fit.total for fit in fits)
         mean, half = (
-            sum(one.total * getattr(one, name) for one in fits) / max(total, 1)
+            sum(fit.total * getattr(fit, name) for fit in fits) / max(total, 1)
             for name in ("coherence", "half_coherence")
         )
         return cls(
             total,
-            sum(one.on_beat for one in fits),
-            sum(one.on_half_beat for one in fits),
-            sum(one.beats for one in fits),
-            sum(one.beats_met for one in fits),
+            sum(fit.on_beat for fit in fits),
+            sum(fit.on_half_beat for fit in fits),
+            sum(fit.beats for fit in fits),
+            sum(fit.beats_met for fit in fits),
             float(mean),
             _noise(total),
             float(half),
@@ -132,11 +132,12 @@ def landing_fit(landed: ArrayLike, beats: ArrayLike, *, fps: float = 30.0) -> La
     Parameters
     ----------
     landed : array_like, shape (N,)
-        From `foot_landings`; those before the first or after the last beat do not count.
+        Landings, as returned by `foot_landings`. Landings before the first or after the last beat
+        do not count.
     beats : array_like, shape (K,)
-        For example of the music.
+        Beats, for example of the music.
     fps : float
-        Frames per second of the motion: the tolerance is at least one frame.
+        Frames per second of the motion; the tolerance is at least one frame.
 
     Examples
     --------
@@ -170,9 +171,9 @@ def group_fit(
 ) -> LandingFit:
     """Compare landings of characters who dance together with beats.
 
-    Landings and coherence are those of all characters. Beats are `inner`, those that are far
-    enough from both ends for a landing to be found; each counts once, and is met where a foot of
-    any of the characters lands: partners need not step at the same time.
+    Landings and coherence include all characters. The beats that count are `inner`, far enough
+    from both ends for a landing to be detected. Each counts once and is met if a foot of any
+    character lands, because partners need not step at the same time.
 
     Examples
     --------
@@ -180,13 +181,13 @@ def group_fit(
     >>> fit.total, fit.on_beat, fit.beats, fit.beats_met
     (4, 3, 3, 2)
     """
-    every = LandingFit.total_of([landing_fit(one, beats, fps=fps) for one in landed])
-    together = landing_fit(np.concatenate([np.asarray(one) for one in landed]), inner, fps=fps)
+    every = LandingFit.total_of([landing_fit(times, beats, fps=fps) for times in landed])
+    together = landing_fit(np.concatenate([np.asarray(times) for times in landed]), inner, fps=fps)
     return replace(every, beats=together.beats, beats_met=together.beats_met)
 
 
 def foot_landings(motion: Motion) -> Array:
-    """Landings of both feet, seconds, in order; none for a skeleton without feet.
+    """Sorted landings of both feet, in seconds; empty for a skeleton without feet.
 
     Examples
     --------
@@ -198,7 +199,7 @@ def foot_landings(motion: Motion) -> Array:
 
 
 def side_landings(motion: Motion) -> tuple[Array, Array]:
-    """Landings of the left and of the right foot, seconds."""
+    """Landings of the left and of the right foot, in seconds."""
     try:
         contacts = motion.contacts()
     except RoleError:
@@ -208,7 +209,7 @@ def side_landings(motion: Motion) -> tuple[Array, Array]:
 
 
 def landing_events(landed: ArrayLike) -> Array:
-    """Mean times of groups of landings less than a tenth of a second apart, in order.
+    """Sorted mean times of groups of landings less than a tenth of a second apart.
 
     Examples
     --------
@@ -228,15 +229,15 @@ def landing_events(landed: ArrayLike) -> Array:
 
 
 def landed_beats(times: Array, landed: ArrayLike, *, seconds: float = np.inf) -> Array:
-    """Beats moved to landings where that is possible without much change of speed, (K,).
+    """Move beats (K,) to landings where that hardly changes the speed.
 
-    If the landings have a common phase that is not the beat (the body of a marching soldier turns
-    half a beat after his foot lands), all beats are shifted by it first.
+    If the landings have a common phase that is not the beat, all beats are first shifted by it.
+    (The body of a marching soldier turns half a beat after the foot lands.)
 
-    Each beat has at most one landing and each landing at most one beat. The assignment with the
-    least cost is found by dynamic programming: a landing that is left costs `_MISSED`, a change of
-    speed by the squared logarithm. Beats between are interpolated. Where nine of ten landings are
-    on beats already, nothing is moved: motion beats are finer than frames.
+    Each beat has at most one landing and each landing at most one beat. Dynamic programming finds
+    the assignment with the lowest cost: a landing without a beat costs `_MISSED`, and a change of
+    speed costs its squared logarithm. Beats between are interpolated. If nine of ten landings are
+    already on beats, nothing is moved, because motion beats are more precise than frames.
 
     Examples
     --------
@@ -265,7 +266,7 @@ def landed_beats(times: Array, landed: ArrayLike, *, seconds: float = np.inf) ->
 
 
 def _shifted(times: Array, events: Array, seconds: float) -> Array:
-    """Beats shifted by the common phase of the landings, if they have one."""
+    """Shift beats by the common phase of the landings, if they have one."""
     phase = _extended(events, times)
     mean = np.mean(np.exp(2j * np.pi * phase))
     if len(events) < _FEWEST or np.abs(mean) < max(_COMMON, 2.0 * _noise(len(events))):
@@ -275,19 +276,19 @@ def _shifted(times: Array, events: Array, seconds: float) -> Array:
     gaps = np.diff(times)
     wide = np.concatenate([[times[0] - gaps[0]], times, [times[-1] + gaps[-1]]])
     moved = np.interp(count + shift, np.arange(-1.0, len(times) + 1.0), wide)
-    # The last beat of a late grid, or the first of an early one, may leave the motion.
+    # The last beat of a late grid, or the first of an early one, may lie outside the motion.
     return moved[(moved >= 0.0) & (moved <= seconds)]
 
 
 def _extended(events: Array, times: Array) -> Array:
-    """Events as positions in beats; beyond both ends at the rate there."""
+    """Convert events to positions in beats; beyond both ends, the rate there continues."""
     gaps = np.diff(times)
     wide = np.concatenate([[times[0] - gaps[0]], times, [times[-1] + gaps[-1]]])
     return np.interp(events, wide, np.arange(-1.0, len(times) + 1.0))
 
 
 def _cheapest(pairs: list[tuple[int, int]], place: Array) -> list[tuple[int, int]]:
-    """The sequence of pairs (beat, landing) with the least cost."""
+    """Return the sequence of pairs (beat, landing) with the lowest cost."""
     best = np.full(len(pairs), np.inf)
     back = np.full(len(pairs), -1)
     for k, (beat, number) in enumerate(pairs):

@@ -1,4 +1,4 @@
-"""Beats that were given by hand, and partners: kept with a library and used by all its verbs."""
+"""Beats and partners set by hand, stored in a library and used by everything that needs beats."""
 
 from __future__ import annotations
 
@@ -24,18 +24,18 @@ BeatsOf = Callable[[Sequence[Motion], BeatSettings], Beats]
 
 @dataclass(frozen=True)
 class GivenBeats:
-    """What is known about the beats of a take.
+    """Information set by hand about the beats of a take.
 
     Attributes
     ----------
     bpm : float, optional
         Tempo, beats per minute.
     first_beat : float, optional
-        Time of the first beat, seconds.
+        Time of the first beat, in seconds.
     partners : tuple of str
-        Other takes of the same performance, with which its beats are found together.
+        Other takes of the same performance; their beats are detected together.
     times : tuple of float
-        The beats themselves, seconds, rising; they replace those that would be found.
+        Increasing times of the beats in seconds; they replace detected beats.
     """
 
     bpm: float | None = None
@@ -45,7 +45,7 @@ class GivenBeats:
 
 
 def given_beats(library: Store) -> dict[str, GivenBeats]:
-    """What a library knows about the beats of its takes, by name.
+    """Return the beats set by hand in a library, by name of the take.
 
     Examples
     --------
@@ -62,52 +62,54 @@ def given_beats(library: Store) -> dict[str, GivenBeats]:
     data: Mapping[str, Any] = library.artifacts.about(KIND, _NAME)["takes"]
     return {
         name: GivenBeats(
-            one.get("bpm"),
-            one.get("first_beat"),
-            tuple(one.get("partners", ())),
-            _read_times(library, name, one.get("times", ())),
+            row.get("bpm"),
+            row.get("first_beat"),
+            tuple(row.get("partners", ())),
+            _read_times(library, name, row.get("times", ())),
         )
-        for name, one in data.items()
+        for name, row in data.items()
     }
 
 
 def _read_times(library: Store, name: str, times: Any) -> tuple[float, ...]:
-    """Times of beats as stored; raises `LibraryError` if they are none."""
+    """Return stored times of beats; raises `LibraryError` if they are invalid."""
     try:
         return checked_times(times, math.inf) if len(times) else ()
     except (InvalidInput, TypeError, ValueError) as error:
-        raise LibraryError(f"{library.path}: kept beats of {name} are damaged: {error}") from None
+        raise LibraryError(
+            f"{library.path}: the saved beats of {name} are damaged: {error}"
+        ) from None
 
 
 def save_given_beats(library: Store, given: Mapping[str, GivenBeats]) -> None:
-    """Keep what is known about beats with the library; it replaces what was known."""
-    takes = {name: asdict(one) for name, one in sorted(given.items())}
+    """Save beats set by hand in the library, replacing those saved before."""
+    takes = {name: asdict(entry) for name, entry in sorted(given.items())}
     library.artifacts.save(KIND, _NAME, {"takes": takes})
 
 
 def rename_given_beats(library: Store, name: str, new: str) -> None:
-    """Keep what is known about the beats of a take under its new name, also as a partner."""
+    """Move the beats set by hand for a take to its new name, also where it is a partner."""
     given = given_beats(library)
-    if name not in given and not any(name in one.partners for one in given.values()):
+    if name not in given and not any(name in entry.partners for entry in given.values()):
         return
     save_given_beats(
         library,
         {
             new if take == name else take: replace(
-                one, partners=tuple(new if other == name else other for other in one.partners)
+                entry, partners=tuple(new if other == name else other for other in entry.partners)
             )
-            for take, one in given.items()
+            for take, entry in given.items()
         },
     )
 
 
 def checked_times(times: Iterable[float], seconds: float) -> tuple[float, ...]:
-    """Beats given by hand: at least two, rising, within a motion of this length.
+    """Check beats set by hand: at least two, increasing, within a motion of this length.
 
     Raises
     ------
     InvalidInput
-        If they are not.
+        If the beats are invalid.
 
     Examples
     --------
@@ -116,9 +118,11 @@ def checked_times(times: Iterable[float], seconds: float) -> tuple[float, ...]:
     """
     given = tuple(float(time) for time in times)
     if len(given) < 2 or not all(math.isfinite(time) for time in given):
-        raise InvalidInput(f"beats must be at least two times in seconds; got {list(given)}")
+        raise InvalidInput(f"beats must have at least two times in seconds; got {list(given)}")
     if any(b - a < SHORTEST_GAP for a, b in pairwise(given)):
-        raise InvalidInput(f"beats must rise by at least {SHORTEST_GAP:g} s; got {list(given)}")
+        raise InvalidInput(
+            f"beats must be at least {SHORTEST_GAP:g} s apart and increasing; got {list(given)}"
+        )
     if given[0] < 0.0 or given[-1] > seconds + 1e-6:
         raise InvalidInput(
             f"beats must lie within the {seconds:.2f} s of the motion; "
@@ -134,7 +138,7 @@ def edited_times(
     add: Iterable[float] = (),
     remove: Iterable[int] = (),
 ) -> tuple[float, ...]:
-    """Beats with some moved, added and removed; beats are counted from 0, before the change.
+    """Move, add and remove beats; beats are numbered from 0, as before the change.
 
     Examples
     --------
@@ -152,7 +156,7 @@ def edited_times(
 
 
 def with_times(beats: Beats, times: Sequence[float]) -> Beats:
-    """Beats with other times, given by hand: period and phase are those of the times."""
+    """Replace the times of beats; period and phase are computed from the new times."""
     given = np.array(times, np.float64)
     period = float(np.median(np.diff(given)))
     turn = np.angle(np.sum(np.exp(2j * np.pi * given / period)))
@@ -168,27 +172,27 @@ def with_times(beats: Beats, times: Sequence[float]) -> Beats:
 
 
 def beats_in(library: Store, take: Callable[[str], Motion]) -> BeatsOf:
-    """Analysis of beats that uses what the library knows; `take` gives the motion of a name."""
+    """Return a beat analysis that uses beats set by hand; `take` returns a motion by name."""
     given = given_beats(library)
 
     def beats_of(motions: Sequence[Motion], settings: BeatSettings) -> Beats:
         names = [motion.name for motion in motions]
-        known = given.get(names[0]) if names else None
-        if known is None:
+        manual = given.get(names[0]) if names else None
+        if manual is None:
             return analyze_beats(motions, settings)
         if settings.bpm is None:
-            settings = replace(settings, bpm=known.bpm)
+            settings = replace(settings, bpm=manual.bpm)
         if settings.first_beat is None:
-            settings = replace(settings, first_beat=known.first_beat)
-        others = [take(name) for name in known.partners if name not in names and name in library]
-        found = analyze_beats([*motions, *others], settings)
-        # The landings that count are those of the motions that were asked about.
-        feet = found.candidates.feet[: len(motions)]
-        found = replace(found, candidates=replace(found.candidates, feet=feet))
-        is_own = settings.bpm in (None, known.bpm) and settings.first_beat in (
+            settings = replace(settings, first_beat=manual.first_beat)
+        others = [take(name) for name in manual.partners if name not in names and name in library]
+        detected = analyze_beats([*motions, *others], settings)
+        # Only the landings of the requested motions count.
+        feet = detected.candidates.feet[: len(motions)]
+        detected = replace(detected, candidates=replace(detected.candidates, feet=feet))
+        is_own = settings.bpm in (None, manual.bpm) and settings.first_beat in (
             None,
-            known.first_beat,
+            manual.first_beat,
         )
-        return with_times(found, known.times) if known.times and is_own else found
+        return with_times(detected, manual.times) if manual.times and is_own else detected
 
     return beats_of

@@ -1,11 +1,12 @@
-"""Estimation of the meter: beats per movement, 2 to 8.
+"""Estimate the meter: beats per movement, 2 to 8.
 
-Beyond the paper, which takes the meter from the kind of dance. Two measures are added for bars of
-two, three and four beats: the self-similarity of the motion after one bar, which is clear for
-marches and waltzes, and the inequality of the accents within a bar, since the body moves most on
-downbeats. A dance that sways from foot to foot on every beat looks like 2/4 even if the music is in
-4/4. Bars of five to eight beats must repeat clearly better than anything shorter; six and eight
-also if the second half of a bar is not the mirror image of the first, as in a waltz.
+The paper takes the meter from the kind of dance; the estimate is our addition. For bars of two,
+three and four beats it sums two measures: the self-similarity of the motion after one bar, which
+is clear for marches and waltzes, and the inequality of the accents within a bar, because the body
+moves most on downbeats. A dance that sways from foot to foot on every beat looks like 2/4 even if
+the music is in 4/4. Bars of five to eight beats must repeat clearly better than all shorter bars.
+Bars of six and eight are also accepted if the second half is not the mirror image of the first, as
+it is in a waltz.
 """
 
 from __future__ import annotations
@@ -25,8 +26,8 @@ Array = NDArray[np.float64]
 
 METERS = (2, 3, 4, 5, 6, 7, 8)
 _LONGEST_SCORED = 4
-_EXACT = 0.9  # self-similarity of a motion that repeats: walks and marches 0.97, dances 0.6
-_CLEAR = 0.2  # by so much a long bar repeats better than shorter ones; groove: 0.14 for 8 beats
+_EXACT = 0.9  # self-similarity of a repeating motion: walks and marches have 0.97, dances 0.6
+_CLEAR = 0.2  # a long bar must repeat better than shorter ones by this; groove: 0.14 for 8 beats
 _MIRRORED = 0.4  # self-similarity with the mirror image half a bar later: waltz 0.7
 
 
@@ -39,7 +40,7 @@ class Meter:
     beats : int
         Beats per movement.
     downbeat : int
-        Index of the first beat that starts one.
+        Index of the first beat that starts a movement.
     scores : dict of int to float
         Score of each meter; the highest wins.
     """
@@ -52,7 +53,7 @@ class Meter:
 def estimated_meter(
     motion: Motion | Sequence[Motion], beats: Beats, *, meters: Sequence[int] = METERS
 ) -> Meter:
-    """The meter of a motion with known beats.
+    """Estimate the meter of a motion with known beats.
 
     Examples
     --------
@@ -68,14 +69,14 @@ def estimated_meter(
 
 
 def usual_meter(takes: Sequence[tuple[Sequence[Motion], Beats]]) -> int:
-    """The meter with the highest total score over takes with known beats."""
+    """Return the meter with the highest total score over takes with known beats."""
     seen = [(_Evidence.of(motions, beats, METERS), len(beats)) for motions, beats in takes]
     return _Evidence.total(seen).best(METERS)
 
 
 @dataclass(frozen=True)
 class _Evidence:
-    """Scores of short meters, and self-similarity after some beats, plain and mirrored."""
+    """Scores of short meters, and self-similarity after several beats, plain and mirrored."""
 
     scores: dict[int, float]
     alike: dict[int, float]
@@ -95,8 +96,9 @@ class _Evidence:
         for meter in meters:
             if len(beats) < 2 * meter + 1:
                 continue
-            # A bar resembles the next one, or the one after that: dances go left, then right.
-            # In two, only the next one counts: the second next starts with the same foot anyway.
+            # A bar resembles the next bar or the one after it: dances go left, then right. With
+            # two beats, only the next bar counts: the one after it starts with the same foot
+            # anyway.
             later = [meter] if meter == 2 or meter > _LONGEST_SCORED else [meter, 2 * meter]
             repeat = max(alike.get(lag, 0.0) for lag in later)
             scores[meter] = float(repeat) + 0.5 * _inequality(accents, meter)
@@ -104,18 +106,18 @@ class _Evidence:
 
     @classmethod
     def total(cls, seen: Sequence[tuple[_Evidence, int]]) -> _Evidence:
-        """Mean over takes, weighted by their numbers of beats."""
+        """Average over takes, weighted by their number of beats."""
 
         def mean(parts: Sequence[tuple[Mapping[int, float], int]]) -> dict[int, float]:
             keys = sorted({key for part, _ in parts for key in part})
             beats = sum(count for _, count in parts)
             return {k: sum(p.get(k, 0.0) * count for p, count in parts) / beats for k in keys}
 
-        return cls(*(mean([(getattr(one, name), count) for one, count in seen])
+        return cls(*(mean([(getattr(evidence, name), count) for evidence, count in seen])
                      for name in ("scores", "alike", "mirrored")))  # fmt: skip
 
     def best(self, meters: Sequence[int]) -> int:
-        """The meter that the evidence speaks for."""
+        """Return the meter with the most evidence."""
         for meter in sorted(meters):
             if meter in self.scores and self.alike.get(meter, 0.0) >= _EXACT and self._whole(meter):
                 return meter
@@ -131,13 +133,13 @@ class _Evidence:
         return self.alike.get(meter, 0.0) >= shorter + _CLEAR and self._whole(meter)
 
     def _whole(self, meter: int) -> bool:
-        """Whether a bar is one bar, not two of which the second is mirrored."""
+        """Return whether a bar is a single bar, not two bars with the second mirrored."""
         half, rest = divmod(meter, 2)
         return rest > 0 or half == 1 or self.mirrored.get(half, 0.0) < _MIRRORED
 
 
 def downbeat(beats: Beats, meter: int) -> int:
-    """Offset, below `meter`, of the beats with the strongest accents."""
+    """Return the offset, less than `meter`, of the beats with the strongest accents."""
     if meter <= 1 or len(beats) < 2 * meter:
         return 0
     accents = beat_accents(beats)
@@ -145,7 +147,7 @@ def downbeat(beats: Beats, meter: int) -> int:
 
 
 def beat_accents(beats: Beats) -> Array:
-    """Accent of each beat: total weight of the candidates nearest to it, shape (K,)."""
+    """Accent (K,) of each beat: the total weight of the candidates nearest to it."""
     total = np.zeros(len(beats))
     if len(beats) < 2:
         return total
@@ -157,7 +159,7 @@ def beat_accents(beats: Beats) -> Array:
 def _beat_likeness(
     motions: Sequence[Motion], others: Sequence[Motion], beats: Beats, longest: int
 ) -> dict[int, float]:
-    """Correlation of motions with others 1, 2, ... beats later, in beat time."""
+    """Correlation of motions with themselves 1, 2, ... beats later, in beat time."""
     steps = 8
     count = (len(beats) - 1) * steps + 1
     if count <= steps:
@@ -176,16 +178,16 @@ def _beat_likeness(
 
 
 def _mirrored(motions: Sequence[Motion]) -> list[Motion]:
-    """The mirror images; none for a skeleton without known sides."""
+    """Return the mirrored motions; none for a skeleton without known sides."""
     try:
-        return [one.mirror() for one in motions]
+        return [motion.mirror() for motion in motions]
     except RoleError:
         return []
 
 
 def _speeds(motions: Sequence[Motion], frames: Array) -> Array:
     """Angular velocities at fractional frames, centered."""
-    angles = np.concatenate([smooth_angles(one) for one in motions], axis=1)
+    angles = np.concatenate([smooth_angles(motion) for motion in motions], axis=1)
     low = np.clip(frames.astype(int), 0, len(angles) - 2)
     speeds = np.gradient(angles, axis=0)
     x = speeds[low] + (frames - low)[:, None] * (speeds[low + 1] - speeds[low])

@@ -1,14 +1,15 @@
 """Dominant period of candidate beats, and its alternatives.
 
 Two measures are combined. *Periodogram* (Kim, Park and Shin 2003, section 3.2): the candidates of
-each signal become a piecewise cosine with a crest at every candidate; the power spectrum of the sum
-of all cosines peaks at the frequency of the beat. *Self-similarity* (not in the paper): a motion
-that repeats after 1, 2, 3, 4, 6 or 8 beats correlates most with itself after exactly that time,
-which measures the period far more precisely than a spectrum of a few seconds. Free dances hardly
-repeat; they are left to the periodogram.
+each signal become a piecewise cosine with a crest at every candidate. The power spectrum of the
+sum of all cosines peaks at the frequency of the beat. *Self-similarity* (not in the paper): a
+motion that repeats after 1, 2, 3, 4, 6 or 8 beats correlates most with itself after exactly that
+time. This measures the period far more precisely than a spectrum of a few seconds. Free dances
+hardly repeat; for them, the periodogram decides.
 
-Every rhythm has several metrical levels: steps, beats, bars. Listeners choose the one nearest to a
-comfortable tempo, and so does a mild weight here; the other levels are reported as alternatives.
+Every rhythm has several metrical levels: steps, beats, bars. Listeners choose the level nearest to
+a comfortable tempo. A mild weight here does the same; the other levels are reported as
+alternatives.
 """
 
 from __future__ import annotations
@@ -25,14 +26,15 @@ from motionloom.dance.motion_beats.candidates import Candidates, peak_offset
 Array = NDArray[np.float64]
 
 RATE = 60.0  # samples per second of the superposed signal: beats are far slower than 30 Hz
-# Preferred period (seconds), about two beats per second, and the width of the preference: wide
-# enough to leave the choice between levels mostly to the motion.
+# Preferred period in seconds, about two beats per second, and the width of the preference, which
+# is wide enough to leave the choice of the level mostly to the motion.
 COMFORTABLE, OCTAVES = 0.55, 0.9
 _REPEATS = (1, 2, 3, 4, 6, 8)  # beats after which movements repeat
-_NEAR = 0.08  # distance (natural log) of a spectral peak from the repeating period
+_NEAR = 0.08  # maximum distance (natural log) of a spectral peak from the repeating period
 _ALIKE = 0.06  # self-similarity below this is chance
-# Typical error of a period from self-similarity; that of a spectral peak falls with the number of
-# beats. Two measurements farther apart than `_AGREE` (natural log): the tempo is not steady.
+# Typical error of a period from self-similarity; the error of a spectral peak falls with the
+# number of beats. If two measurements differ by more than `_AGREE` (natural log), the tempo is not
+# steady.
 _LAG_ERROR, _AGREE = 0.012, 0.035
 _FINE = 16  # zero padding of the periodogram
 _RATIOS = tuple(Fraction(a, b) for a, b in ((1, 4), (1, 3), (1, 2), (2, 3), (3, 4), (1, 1),
@@ -41,19 +43,19 @@ _RATIOS = tuple(Fraction(a, b) for a, b in ((1, 4), (1, 3), (1, 2), (2, 3), (3, 
 
 @dataclass(frozen=True)
 class Period:
-    """A possible beat period.
+    """Possible beat period.
 
     Attributes
     ----------
     seconds : float
     strength : float
-        0 to 1, relative to the strongest.
+        Strength relative to the strongest period, 0 to 1.
     repeats : int
-        Number of periods after which the motion repeats; 0: it does not.
+        Number of periods after which the motion repeats; 0 if it does not.
     likeness : float
         Correlation of the motion with itself after `repeats` periods, 0 to 1.
     ratio : Fraction or None
-        Ratio to the chosen period, if it is a simple one.
+        Ratio to the chosen period, if it is simple.
     """
 
     seconds: float
@@ -87,7 +89,7 @@ def _add_cosine(total: Array, moments: Array, crests: Array, weight: float) -> N
 
 
 def periodogram(signal: Array, *, rate: float = RATE) -> tuple[Array, Array]:
-    """Frequencies in hertz and power, equation (5)."""
+    """Return frequencies in hertz and power, equation (5)."""
     centered = signal - signal.mean()
     size = 1 << int(np.ceil(np.log2(max(_FINE * len(signal), 4096))))
     power = np.abs(np.fft.rfft(centered, size)) ** 2 / max(len(signal), 1)
@@ -95,7 +97,7 @@ def periodogram(signal: Array, *, rate: float = RATE) -> tuple[Array, Array]:
 
 
 def contrast(signal: Array, *, shortest: float, longest: float, rate: float = RATE) -> float:
-    """Highest peak of the periodogram relative to its octave, in units of the noise maximum.
+    """Return the highest peak of the periodogram relative to its octave, in noise maxima.
 
     Motion without rhythm has a broad hill in the spectrum; a rhythm is a narrow peak.
     """
@@ -106,15 +108,16 @@ def contrast(signal: Array, *, shortest: float, longest: float, rate: float = RA
     top = float(power[inside].max())
     crest = frequencies[inside][int(np.argmax(power[inside]))]
     around = (frequencies > crest / np.sqrt(2.0)) & (frequencies < crest * np.sqrt(2.0))
-    # Powers of noise are exponentially distributed; expected maximum of the independent ones.
+    # Powers of noise are exponentially distributed; this is the expected maximum of independent
+    # ones.
     independent = max(len(signal) / rate * (1.0 / shortest - 1.0 / longest), 1.0)
     return top / (float(power[around].mean()) * (np.log(independent) + np.euler_gamma))
 
 
 def self_similarity(signals: Array, *, rate: float, longest: float) -> Array:
-    """Autocorrelation of a motion, shape (L,), lag k at ``k / rate`` seconds.
+    """Return the autocorrelation (L,) of a motion; lag k is ``k / rate`` seconds.
 
-    `signals` (T, D) are one vector per frame. Lags end where less than 30 % would overlap.
+    `signals` (T, D) has one vector per frame. Lags end where less than 30 % would overlap.
     """
     x = signals - signals.mean(axis=0)
     count = len(x)
@@ -131,18 +134,18 @@ def self_similarity(signals: Array, *, rate: float, longest: float) -> Array:
 def periods(
     signal: Array, likeness: Array | None, *, rate: float, shortest: float, longest: float
 ) -> list[Period]:
-    """Possible periods by strength, the best first, refined by self-similarity.
+    """Return possible periods by strength, the best first, refined by self-similarity.
 
     Parameters
     ----------
     signal : ndarray, shape (M,)
-        From `superposed`.
+        Signal, as returned by `superposed`.
     likeness : ndarray, shape (L,), optional
-        From `self_similarity`, lags at `rate` per second. Without it, periods are the peaks of
-        the periodogram alone, equation (6).
+        Result of `self_similarity`, with `rate` lags per second. Without it, periods are only the
+        peaks of the periodogram, equation (6).
     rate : float
     shortest, longest : float
-        Plausible periods, seconds.
+        Range of plausible periods, in seconds.
 
     Returns
     -------
@@ -156,7 +159,7 @@ def periods(
         return []
     if likeness is None:
         return _distinct(
-            sorted(_spectral(seconds, power / power.max()), key=lambda one: -one.strength),
+            sorted(_spectral(seconds, power / power.max()), key=lambda peak: -peak.strength),
             shortest, longest,
         )  # fmt: skip
     comfort = np.exp(-0.5 * (np.log2(seconds / COMFORTABLE) / OCTAVES) ** 2)
@@ -165,26 +168,26 @@ def periods(
     possible = _spectral(seconds, weighed) + _repeating(
         seconds, weighed, likeness, rate, len(signal) / RATE
     )
-    return _distinct(sorted(possible, key=lambda one: -one.strength), shortest, longest)
+    return _distinct(sorted(possible, key=lambda period: -period.strength), shortest, longest)
 
 
 def led_by(first: Period, possible: list[Period]) -> list[Period]:
-    """The periods with `first` as the best; ratios and strengths are relative to it."""
-    others = [one for one in possible if one is not first]
+    """Make `first` the best period; ratios and strengths become relative to it."""
+    others = [period for period in possible if period is not first]
     return _distinct([first, *others], 0.0, np.inf)
 
 
 def at_level(signal: Array, possible: list[Period], level: float) -> Period:
-    """The period of another metrical level: of those found, or `level` times the first."""
+    """Return the period of another metrical level, from `possible` if it is there."""
     wanted = possible[0].seconds * level
-    near = [one for one in possible[1:] if abs(np.log(one.seconds / wanted)) < _NEAR]
+    near = [period for period in possible[1:] if abs(np.log(period.seconds / wanted)) < _NEAR]
     return near[0] if near else Period(wanted, possible[0].strength, ratio=simple_ratio(level))
 
 
 def other_levels(signal: Array, best: Period) -> list[Period]:
-    """Half and twice the best period, with their power relative to it.
+    """Return half and twice the best period, with their power relative to it.
 
-    Which of these metrical levels is the beat is ambiguous, so both are always reported.
+    It is ambiguous which metrical level is the beat, so both are always reported.
     """
     ratios = (Fraction(1, 2), Fraction(2))
     whole, *levels = powers_at(signal, [best.seconds * float(ratio) for ratio in (1, *ratios)])
@@ -195,7 +198,7 @@ def other_levels(signal: Array, best: Period) -> list[Period]:
 
 
 def powers_at(signal: Array, periods: Sequence[float]) -> list[float]:
-    """Power of a signal at each of some periods in seconds, the largest within 4 %."""
+    """Return the largest power of a signal within 4 % of each of several periods in seconds."""
     frequencies, power = periodogram(signal)
     powers = []
     for seconds in periods:
@@ -216,7 +219,7 @@ def _spectral(seconds: Array, power: Array) -> list[Period]:
 def _repeating(
     seconds: Array, power: Array, likeness: Array, rate: float, duration: float
 ) -> list[Period]:
-    """Periods that divide a lag of high self-similarity."""
+    """Return periods that divide a lag of high self-similarity."""
     lags = [(lag, value) for lag, value in _crests(likeness, rate) if value > _ALIKE]
     if not lags:
         return []
@@ -230,7 +233,7 @@ def _repeating(
             crest = int(np.argmax(power * near))
             nearby = float(power[crest] * near[crest])
             if nearby > 0.1 and seconds[-1] <= period <= seconds[0]:
-                # Prefer fewer beats: more of them fit by chance.
+                # Prefer fewer beats, because more beats are more likely to fit by chance.
                 strength = nearby * (1.0 + value / most) * (1.0 - 0.03 * beats)
                 both = _between(period, float(seconds[crest]), duration)
                 repeating.append(Period(both, strength, beats, min(float(value), 1.0)))
@@ -238,9 +241,9 @@ def _repeating(
 
 
 def _between(repeating: float, spectral: float, duration: float) -> float:
-    """Mean of two measurements of a period, weighted by precision.
+    """Average two measurements of a period, weighted by precision.
 
-    If they disagree, the tempo varies, which shifts spectral peaks more than the lag.
+    If they disagree, the tempo varies, which shifts spectral peaks more than lags.
     """
     if abs(np.log(repeating / spectral)) > _AGREE:
         return repeating
@@ -259,21 +262,21 @@ def _crests(values: Array, rate: float) -> list[tuple[float, float]]:
 
 
 def _distinct(possible: list[Period], shortest: float, longest: float) -> list[Period]:
-    """Periods without near duplicates; ratios and strengths relative to the first."""
+    """Remove near duplicates of periods; ratios and strengths become relative to the first."""
     kept: list[Period] = []
-    for one in possible:
-        if not shortest <= one.seconds <= longest:
+    for period in possible:
+        if not shortest <= period.seconds <= longest:
             continue
-        if all(abs(np.log(one.seconds / other.seconds)) > 0.1 for other in kept):
-            first = kept[0] if kept else one
-            strength = min(one.strength / first.strength, 1.0)
-            ratio = simple_ratio(one.seconds / first.seconds)
-            kept.append(Period(one.seconds, strength, one.repeats, one.likeness, ratio))
+        if all(abs(np.log(period.seconds / other.seconds)) > 0.1 for other in kept):
+            first = kept[0] if kept else period
+            strength = min(period.strength / first.strength, 1.0)
+            ratio = simple_ratio(period.seconds / first.seconds)
+            kept.append(Period(period.seconds, strength, period.repeats, period.likeness, ratio))
     return kept
 
 
 def simple_ratio(value: float, *, within: float = 0.04) -> Fraction | None:
-    """The simple fraction near `value`, if any.
+    """Return the simple fraction near `value`, or None.
 
     Examples
     --------

@@ -1,7 +1,7 @@
-"""Scores of beats that were found against beats that are known.
+"""Scores of detected beats against reference beats.
 
-Each known beat is matched with at most one beat that was found, and the other way round, so that
-beats too many cost as much as beats that are missed.
+Each reference beat matches at most one detected beat and vice versa, so extra beats cost as much
+as missed beats.
 """
 
 from __future__ import annotations
@@ -16,21 +16,21 @@ Array = NDArray[np.float64]
 
 @dataclass(frozen=True)
 class BeatScore:
-    """Beats found against K known ones.
+    """Score of detected beats against K reference beats.
 
     Attributes
     ----------
-    known, matched, extra : int
-        Known beats; those that are matched within the tolerance; beats found in the same time
-        that match none.
+    expected, matched, extra : int
+        Number of reference beats, of reference beats matched within the tolerance, and of detected
+        beats in the same time that match none.
     mean_error, variance : float
-        Mean of the absolute error and variance of the signed one, in frames, from each known beat
-        to the nearest one found.
+        Mean absolute error and variance of the signed error, in frames, from each reference beat
+        to the nearest detected beat.
     largest_error : float
-        Frames.
+        Largest absolute error, in frames.
     """
 
-    known: int
+    expected: int
     matched: int
     extra: int
     mean_error: float
@@ -39,13 +39,13 @@ class BeatScore:
 
     @property
     def precision(self) -> float:
-        """Matched beats as a fraction of those found."""
+        """Matched beats as a fraction of the detected beats."""
         return self.matched / (self.matched + self.extra) if self.matched else 0.0
 
     @property
     def recall(self) -> float:
-        """Matched beats as a fraction of the known ones."""
-        return self.matched / self.known if self.known else 0.0
+        """Matched beats as a fraction of the reference beats."""
+        return self.matched / self.expected if self.expected else 0.0
 
     @property
     def f_measure(self) -> float:
@@ -55,18 +55,19 @@ class BeatScore:
 
 
 def beat_score(
-    known: ArrayLike, found: ArrayLike, *, fps: float = 30.0, tolerance: float = 1.0
+    reference: ArrayLike, detected: ArrayLike, *, fps: float = 30.0, tolerance: float = 1.0
 ) -> BeatScore:
-    """Score beats against known ones, both in seconds.
+    """Score detected beats against reference beats, both in seconds.
 
     Parameters
     ----------
-    known, found : array_like, shapes (K,) and (N,)
-        Beats found more than half a gap outside of the known ones do not count.
+    reference, detected : array_like, shapes (K,) and (N,)
+        Times of the beats. Detected beats more than half a gap outside the reference beats do not
+        count.
     fps : float
         Frames per second, the unit of errors.
     tolerance : float
-        Largest error of a match, frames.
+        Maximum error of a match, in frames.
 
     Examples
     --------
@@ -74,8 +75,8 @@ def beat_score(
     >>> score.matched, score.extra, round(score.f_measure, 2)
     (2, 3, 0.5)
     """
-    truth = np.sort(np.asarray(known, np.float64))
-    times = np.sort(np.asarray(found, np.float64))
+    truth = np.sort(np.asarray(reference, np.float64))
+    times = np.sort(np.asarray(detected, np.float64))
     if not len(truth):
         return BeatScore(0, 0, len(times), 0.0, 0.0, 0.0)
     half = 0.5 * float(np.median(np.diff(truth))) if len(truth) > 1 else np.inf
@@ -84,7 +85,7 @@ def beat_score(
         return BeatScore(len(truth), 0, 0, np.inf, 0.0, np.inf)
     within = tolerance / fps + 1e-6
     matched = here = 0
-    for beat in truth:  # in order of time, so no match is lost
+    for beat in truth:  # in order of time, so that no match is lost
         while here < len(times) and times[here] < beat - within:
             here += 1
         if here < len(times) and times[here] <= beat + within:

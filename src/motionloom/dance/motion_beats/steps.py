@@ -1,27 +1,27 @@
-"""Steps: the cycle after which the feet repeat, how many beats it has, and the exact beat period.
+"""Steps: the cycle of the feet, its number of beats, and the exact beat period.
 
 Landings are events, and the test for a period in events is the Z statistic of Buccheri et al.
-(1983): the power of the landings at a frequency and its first harmonics, here averaged over
-windows so that a pause does not matter. Dancers and walkers do with the right foot what they did
-with the left one half a cycle earlier, so right landings enter half a cycle later: harmonic j of a
+(1983): the power of the landings at a frequency and its first harmonics. Here it is averaged over
+windows, so that a pause does not matter. The right foot of dancers and walkers repeats the steps
+of the left foot half a cycle later, so right landings enter half a cycle later: harmonic j of a
 right foot has the sign ``(-1)^j``.
 
 Many dances take three steps in half a cycle. In a waltz the steps are even, one on each of six
-beats; so are three strides of a walk. In a salsa they are quick, quick, slow, on six of eight
-beats. Even steps have power at harmonics 3 and 6 only. Power at 1, 2, 4 and 5, beyond what the
-scatter of even steps explains, decides which of two periods in the ratio 4:3 (or 3:2, a level
-higher) is the beat. Where the steps scatter too much, the whole body decides: changes of direction
-of all joints have more power at a sixth of the cycle where that has six beats, and at a quarter
-where it has eight.
+beats; three strides of a walk are also even. In a salsa they are quick, quick, slow, on six of
+eight beats. Even steps have power only at harmonics 3 and 6. Power at 1, 2, 4 and 5 that exceeds
+the scatter of even steps decides which of two periods in the ratio 4:3 (or 3:2, a level higher) is
+the beat. If the steps scatter too much, the whole body decides: the changes of direction of all
+joints have more power at a sixth of a cycle with six beats, and at a quarter of a cycle with
+eight.
 
-`step_period` refines the beat period by least squares over the whole take. A foot lands after whole
-numbers of beats. All intervals between landings of one foot, up to a few steps apart, divided by
-their numbers of beats, measure the period: a spectrum of few seconds is blunt, and a motion that
-repeats after six beats may be mistaken for one that repeats after five. Longer intervals would
-suffer from changes of the tempo.
+`step_period` refines the beat period by least squares over the whole take. A foot lands after
+whole numbers of beats. All intervals between landings of one foot, up to a few steps apart,
+divided by their number of beats, measure the period. This is needed because a spectrum of a few
+seconds is imprecise, and a motion that repeats after six beats may be mistaken for one that
+repeats after five. Longer intervals would suffer from changes of tempo.
 
-Constants were chosen on 106 walks, runs, marches and salsas of CMU by leaving out one subject at a
-time (docs/beats.md).
+The constants were chosen on 106 walks, runs, marches and salsas of CMU with leave-one-subject-out
+validation (docs/beats.md).
 """
 
 from __future__ import annotations
@@ -40,26 +40,26 @@ Feet = Sequence[tuple[Array, Array]]  # landings of the left and the right foot 
 _HARMONICS = 6
 _EVEN, _OTHERS = [2, 5], [0, 1, 3, 4]  # indices of harmonics 3 and 6, and of the others
 _LONGEST = 4.6  # seconds: eight beats at 104 beats per minute
-_FINE = 0.002  # steps of the logarithm of the cycle
-_WINDOW = 15.0  # seconds in which the tempo is constant: five cycles of a salsa
-_FEWEST = 8  # landings of a character
-# Least power of harmonics 3 and 6, per character, for three steps in half a cycle: random landings
-# have 4, the largest of 500 independent cycles about 16.
+_FINE = 0.002  # step of the logarithm of the cycle
+_WINDOW = 15.0  # seconds during which the tempo is constant: five cycles of a salsa
+_FEWEST = 8  # minimum number of landings of a character
+# Minimum power of harmonics 3 and 6, per character, for three steps in half a cycle. Random
+# landings have 4; the largest of 500 independent cycles has about 16.
 _STEPS = 14.0
-# Least power, beyond the scatter of even steps, of uneven ones; random landings have 8. Of CMU's 15
-# salsa couples, 10 have more; of its walks, runs and marches none (see docs/beats.md).
+# Minimum power of uneven steps beyond the scatter of even steps; random landings have 8. Ten of
+# CMU's 15 salsa couples have more, and none of its walks, runs and marches (see docs/beats.md).
 _QUICK_SLOW = 1.0
-# Least self-similarity of a gait after one stride, and relative to that after three: gaits have
-# 0.27 to 0.6, salsas at most 0.06.
+# Minimum self-similarity of a gait after one stride, and relative to that after three strides.
+# Gaits have 0.27 to 0.6, salsas at most 0.06.
 _GAIT_LEAST, _GAIT = 0.2, 0.5
-_SAME = 0.04  # largest distance (natural log) of two measurements of one period
+_SAME = 0.04  # maximum distance (natural log) of two measurements of one period
 _LAG_ERROR = 0.012  # typical relative error of a period from self-similarity
-_LEAST_ERROR = 0.01  # of the cycle: first and last steps are seldom at the tempo of the rest
+_LEAST_ERROR = 0.01  # share of the cycle: first and last steps rarely keep the tempo of the rest
 
 
 @dataclass(frozen=True)
 class StepCycle:
-    """A cycle of three steps with each foot.
+    """Cycle of three steps with each foot.
 
     Attributes
     ----------
@@ -69,7 +69,7 @@ class StepCycle:
     evenness : float
         Power at harmonics 3 and 6, per character.
     unevenness : float
-        Power at the other harmonics beyond what scattered even steps have, per character.
+        Power at the other harmonics beyond that of scattered even steps, per character.
     """
 
     seconds: float
@@ -79,7 +79,7 @@ class StepCycle:
 
 
 def step_cycle(feet: Feet, seconds: float) -> StepCycle | None:
-    """The cycle of the steps of one or several characters, None if there is none.
+    """Find the cycle of the steps of one or more characters; None if there is none.
 
     Parameters
     ----------
@@ -109,28 +109,28 @@ def step_cycle(feet: Feet, seconds: float) -> StepCycle | None:
     tried = np.exp(np.arange(np.log(0.6), np.log(longest), _FINE))
     best = float(tried[np.argmax(landing_powers(feet, tried, seconds).sum(axis=0))])
     cycles = [_measured(feet, n * best, seconds) for n in (1, 2, 3, 4) if n * best <= _LONGEST]
-    threes = [one for one in cycles if one is not None]
-    return max(threes, key=lambda one: one.evenness, default=None)
+    threes = [cycle for cycle in cycles if cycle is not None]
+    return max(threes, key=lambda cycle: cycle.evenness, default=None)
 
 
 def landing_powers(feet: Feet, cycles: Array, seconds: float) -> Array:
-    """Mean power of landings, by windows and characters, at harmonics of cycles (C,): (6, C).
+    """Mean power (6, C) of landings at the harmonics of cycles (C,), over windows and characters.
 
-    Of random landings, each power has the mean 2.
+    The mean of each power is 2 for random landings.
     """
     count = int(np.ceil(max(seconds / _WINDOW - 1.0, 0.0) * 2.0)) + 1
     starts = np.linspace(0.0, max(seconds - _WINDOW, 0.0), count)
     total, weight = np.zeros((_HARMONICS, len(cycles))), 0
     for start in starts:
         for sides in feet:
-            inside = [one[(one >= start) & (one < start + _WINDOW)] for one in sides]
+            inside = [side[(side >= start) & (side < start + _WINDOW)] for side in sides]
             size = sum(map(len, inside))
             if not size:
                 continue
-            weight += size  # windows with few landings count less
+            weight += size  # windows with few landings have less weight
             for j in range(1, _HARMONICS + 1):
                 left, right = (
-                    np.exp(2j * np.pi * j * one[:, None] / cycles).sum(axis=0) for one in inside
+                    np.exp(2j * np.pi * j * side[:, None] / cycles).sum(axis=0) for side in inside
                 )
                 total[j - 1] += 2.0 * np.abs(left + (-1) ** j * right) ** 2
     return total / max(weight, 1)
@@ -146,58 +146,60 @@ def led_by_steps(
     shortest: float,
     longest: float,
 ) -> list[Period]:
-    """Possible periods with the one that the steps speak for as the best.
+    """Make the period that the steps indicate the best of the possible periods.
 
     Parameters
     ----------
     possible : list of Period
-        From `motionloom.dance.motion_beats.period.periods`.
+        Result of `motionloom.dance.motion_beats.period.periods`.
     cycle : StepCycle
     likeness : ndarray, shape (L,)
-        Self-similarity, lags at `rate` per second.
+        Self-similarity, with `rate` lags per second.
     signal : ndarray, shape (M,)
-        From `motionloom.dance.motion_beats.period.superposed`.
+        Result of `motionloom.dance.motion_beats.period.superposed`.
     rate : float
     shortest, longest : float
-        Plausible periods, seconds.
+        Range of plausible periods, in seconds.
 
     Returns
     -------
     periods : list of Period
         If the best period fits the steps, it is only refined. Quick, quick, slow steps are counted
-        in eight beats, not in four, if the tempo allows: six steps do not fit into four beats.
+        in eight beats, not in four, if the tempo allows it: six steps do not fit into four beats.
     """
     first = possible[0]
     even = [cycle.seconds / n for n in (6, 3, 12, 2)]
     eight = [cycle.seconds / n for n in ((8,) if cycle.seconds / 8 >= shortest else (4, 2))]
     if _is_gait(cycle, likeness, rate):
         wanted = even
-    elif cycle.unevenness > _QUICK_SLOW or not any(_near(first.seconds, one) for one in even):
+    elif cycle.unevenness > _QUICK_SLOW or not any(
+        _near(first.seconds, seconds) for seconds in even
+    ):
         wanted = eight
     else:
         quarter, sixth = powers_at(signal, [cycle.seconds / 4, cycle.seconds / 6])
         wanted = eight if quarter > sixth else even
-    for one in wanted:
-        if _near(first.seconds, one):
-            refined = replace(first, seconds=_mean(first.seconds, one, cycle.error))
+    for seconds in wanted:
+        if _near(first.seconds, seconds):
+            refined = replace(first, seconds=_mean(first.seconds, seconds, cycle.error))
             return led_by(refined, [refined, *possible[1:]])
-    best = next((one for one in wanted if shortest <= one <= longest), 0.0)
+    best = next((seconds for seconds in wanted if shortest <= seconds <= longest), 0.0)
     if not best:
         return possible
     beats = round(cycle.seconds / best)
     alike = _at(likeness, cycle.seconds * rate)
     led = Period(best, first.strength, beats, float(np.clip(alike, first.likeness, 1.0)))
-    return led_by(led, [led, *(one for one in possible if not _near(one.seconds, best))])
+    return led_by(led, [led, *(period for period in possible if not _near(period.seconds, best))])
 
 
 def _is_gait(cycle: StepCycle, likeness: Array, rate: float) -> bool:
-    """Whether every stride is like the last one."""
+    """Return whether every stride resembles the previous one."""
     stride, whole = (_at(likeness, cycle.seconds * rate * share) for share in (1.0 / 3.0, 1.0))
     return stride >= max(_GAIT_LEAST, _GAIT * whole)
 
 
 def _at(values: Array, place: float) -> float:
-    """The largest value within 3 % of a fractional index; 0 beyond the end."""
+    """Return the largest value within 3 % of a fractional index; 0 beyond the end."""
     low, high = int(np.floor(0.97 * place)), int(np.ceil(1.03 * place)) + 1
     return float(values[low:high].max()) if high <= len(values) else 0.0
 
@@ -207,13 +209,13 @@ def _near(a: float, b: float) -> bool:
 
 
 def _mean(lag: float, steps: float, error: float) -> float:
-    """Mean of the periods from self-similarity or spectrum and from the steps, by precision."""
+    """Average the periods from self-similarity or spectrum and from steps, by precision."""
     trust = np.array([1.0 / _LAG_ERROR, 1.0 / max(error, _LEAST_ERROR)]) ** 2
     return float(np.exp(np.average(np.log([lag, steps]), weights=trust)))
 
 
 def _measured(feet: Feet, about: float, seconds: float) -> StepCycle | None:
-    """The best cycle near `about`; None if a foot does not take three steps in it."""
+    """Return the best cycle near `about`; None if a foot does not take three steps in it."""
     tried = about * np.exp(np.linspace(-0.03, 0.03, 61))
     powers = landing_powers(feet, tried, seconds)
     best = int(np.argmax(powers.sum(axis=0)))
@@ -224,7 +226,7 @@ def _measured(feet: Feet, about: float, seconds: float) -> StepCycle | None:
     count = sum(len(left) + len(right) for left, right in feet)
     inside = max(count / len(feet) * min(_WINDOW / seconds, 1.0), 2.0)  # landings in a window
     # Even steps with a scatter of s have the power 2 + 2 (n - 1) exp(-(2 pi j s / cycle)^2) at
-    # harmonic 3 and its complement, 2 - 2 exp(...), at those that are no multiple of 3.
+    # harmonic 3 and its complement, 2 - 2 exp(...), at those that are not multiples of 3.
     kept = np.clip((power[2] - 2.0) / (2.0 * (inside - 1.0)), 0.02, 0.999)
     spread = -np.log(kept) / 9.0  # (2 pi s / cycle)^2
     others = np.array(_OTHERS) + 1.0
@@ -234,35 +236,35 @@ def _measured(feet: Feet, about: float, seconds: float) -> StepCycle | None:
     return StepCycle(cycle, float(error), even, float(power[_OTHERS].sum()) - explained)
 
 
-_LONGEST_INTERVAL = 2.0  # seconds between landings of one foot
-_SHORTEST = 0.3  # of the period: two contacts of one step
-_NEAR = 0.2  # of the period: intervals farther from a whole number of beats do not count
-_HUBER = 0.05  # of the period
-_CHANGE = 0.08  # largest change of the period, natural logarithm
+_LONGEST_INTERVAL = 2.0  # maximum time between landings of one foot, in seconds
+_SHORTEST = 0.3  # share of the period: shorter intervals are two contacts of one step
+_NEAR = 0.2  # share of the period: intervals farther from whole beats do not count
+_HUBER = 0.05  # threshold of Huber's loss, as a share of the period
+_CHANGE = 0.08  # maximum change of the period, natural logarithm
 _FEWEST_INTERVALS = 6  # intervals
 _ROUNDS = 5
-# Support of a period: mean of exp(-(x / _SPREAD)^2 / 2), x the distance of the intervals between
-# successive landings from whole numbers of beats. Random intervals have 0.25.
+# Support of a period: mean of exp(-(x / _SPREAD)^2 / 2), where x is the distance of the intervals
+# between successive landings from whole numbers of beats. Random intervals have 0.25.
 _SPREAD, _SUPPORTED = 0.1, 0.5
 _SUCCESSIVE = (0.25, 2.2)  # seconds
-# Another period of at least this strength is better if its support is larger by this.
+# Another period of at least this strength is better if its support is larger by this amount.
 _AS_STRONG, _BETTER = 0.9, 0.4
 
 
 def step_period(period: float, feet: Feet) -> float:
-    """The period near `period` that the landings of each foot fit best, by least squares.
+    """Return the period near `period` that fits the landings of each foot best.
 
     Parameters
     ----------
     period : float
-        Seconds.
+        Approximate period, in seconds.
     feet : sequence of (left, right)
         Landings in seconds, one pair of arrays per character.
 
     Returns
     -------
     period : float
-        The given one if there are few landings, or if they do not fit.
+        The least-squares period, or the given one if there are few landings or they do not fit.
 
     Examples
     --------
@@ -278,7 +280,7 @@ def step_period(period: float, feet: Feet) -> float:
 def led_by_landings(
     possible: list[Period], feet: Feet, *, shortest: float, longest: float
 ) -> list[Period]:
-    """Possible periods with the one that landings speak for as the best, if it is as strong."""
+    """Make the period that the landings indicate the best, if it is strong enough."""
     gaps, intervals = _successive(feet), _intervals(feet)
     if len(gaps) < _FEWEST_INTERVALS:
         return possible
@@ -287,7 +289,7 @@ def led_by_landings(
         for one in possible
         if one is possible[0] or (one.strength >= _AS_STRONG and shortest <= one.seconds <= longest)
     ]
-    supports = [_support(_least_squares(one.seconds, intervals), gaps) for one in able]
+    supports = [_support(_least_squares(period.seconds, intervals), gaps) for period in able]
     best = int(np.argmax(supports))
     if supports[best] - supports[0] <= _BETTER or supports[best] < _SUPPORTED:
         return possible
@@ -295,18 +297,20 @@ def led_by_landings(
 
 
 def _intervals(feet: Feet) -> Array:
-    """Times between any two landings of one foot, up to `_LONGEST_INTERVAL`."""
+    """Times between any two landings of the same foot, up to `_LONGEST_INTERVAL`."""
     parts = [np.zeros(0)]
     for sides in feet:
-        for one in sides:
-            gaps = np.subtract.outer(one, one).ravel()
+        for side in sides:
+            gaps = np.subtract.outer(side, side).ravel()
             parts.append(gaps[(gaps > 0.0) & (gaps <= _LONGEST_INTERVAL)])
     return np.concatenate(parts)
 
 
 def _successive(feet: Feet) -> Array:
-    """Times between successive landings of one foot."""
-    gaps = np.concatenate([np.zeros(0), *(np.diff(np.sort(one)) for two in feet for one in two)])
+    """Times between successive landings of the same foot."""
+    gaps = np.concatenate(
+        [np.zeros(0), *(np.diff(np.sort(side)) for sides in feet for side in sides)]
+    )
     return gaps[(gaps > _SUCCESSIVE[0]) & (gaps < _SUCCESSIVE[1])]
 
 

@@ -1,10 +1,10 @@
-"""Reference beats: beat tracking by dynamic programming.
+"""Reference beats, found by beat tracking with dynamic programming.
 
 In the paper, reference beats are a regular grid, ``phase + k * period``. A dancer who follows a
 song with a changing tempo leaves such a grid within a few bars. Here the period may change slowly
-(the best path through local periodograms), and the reference beats are the sequence that gathers
-the most candidates while its gaps stay near the period (after Ellis 2007). With ``steady`` they
-are the grid of the paper.
+(the best path through local periodograms), and the reference beats are the sequence with the most
+candidates whose gaps stay near the period (after Ellis 2007). With ``steady``, they are the grid
+of the paper.
 """
 
 from __future__ import annotations
@@ -19,15 +19,15 @@ Array = NDArray[np.float64]
 
 _WIDTH = 0.03  # seconds: standard deviation of the kernel around a candidate
 _WINDOW, _HOP = 6.0, 0.5  # seconds: window and hop of the local periodograms
-_SPAN = 1.4  # largest change of the tempo, below the ratio 3:2
-_STEPS = 61  # periods tried within that span
+_SPAN = 1.4  # maximum change of the tempo, less than the ratio 3:2
+_STEPS = 61  # number of periods tried within that span
 _STIFF_LEVEL = 4.0  # cost of the squared log ratio of a local period to the global one
 _STIFF_TEMPO = 12.0  # cost of the log ratio of successive local periods
 _STIFF_GAP = 30.0  # cost of the squared log ratio of a gap to its period
 
 
 def density(candidates: Candidates, *, rate: float = RATE) -> Array:
-    """Density of the candidates' weights over time, shape (M,)."""
+    """Density (M,) of the weights of the candidates over time."""
     from scipy.ndimage import gaussian_filter1d
 
     count = int(candidates.seconds * rate) + 1
@@ -41,21 +41,21 @@ def density(candidates: Candidates, *, rate: float = RATE) -> Array:
 
 
 def grid_phase(signal: Array, period: float, *, rate: float = RATE) -> float:
-    """Phase in [0, period), seconds, of the cosine of this period that fits the signal best."""
+    """Phase in [0, period), in seconds, of the cosine that fits the signal best."""
     moments = np.arange(len(signal)) / rate
     turn = np.sum(signal * np.exp(-2j * np.pi * moments / period))
     return float((-np.angle(turn) / (2.0 * np.pi) * period) % period)
 
 
 def steady_beats(phase: float, period: float, first: float, last: float) -> Array:
-    """The paper's reference beats ``phase + k * period`` within [first, last]."""
+    """Return the reference beats of the paper, ``phase + k * period``, within [first, last]."""
     start = np.ceil((first - phase) / period - 0.1)
     count = int(np.floor((last - phase) / period + 0.1) - start) + 1
     return np.clip(phase + period * (start + np.arange(max(count, 0))), first, last)
 
 
 def local_periods(signal: Array, period: float, *, rate: float = RATE) -> Array:
-    """The period at every sample, seconds, shape (M,): one smooth path around `period`."""
+    """Return the period (M,) at every sample in seconds: a smooth path around `period`."""
     window = int(_WINDOW * rate)
     if len(signal) < 1.5 * window:
         return np.full(len(signal), period)
@@ -72,9 +72,9 @@ def local_periods(signal: Array, period: float, *, rate: float = RATE) -> Array:
 
 
 def _without_slopes(power: Array) -> Array:
-    """Power (W, N) without the slopes at both ends, which belong to peaks of other levels.
+    """Remove the slopes at both ends of power (W, N), which belong to peaks of other levels.
 
-    Otherwise a neighboring metrical level would pull the beats, for example of a waltz.
+    Otherwise a neighboring metrical level would attract the beats, for example of a waltz.
     """
     leveled = power.copy()
     for row in leveled:
@@ -86,7 +86,10 @@ def _without_slopes(power: Array) -> Array:
 
 
 def _cheapest_path(costs: Array, places: Array) -> NDArray[np.int64]:
-    """Columns (W,) of the cheapest path through `costs` (W, N); moves cost by distance."""
+    """Return the columns (W,) of the lowest-cost path through `costs` (W, N).
+
+    Moves cost in proportion to their distance.
+    """
     moves = _STIFF_TEMPO * np.abs(places[:, None] - places[None, :])
     total = costs[0]
     back = np.zeros(costs.shape, dtype=np.int64)
@@ -104,21 +107,21 @@ def _cheapest_path(costs: Array, places: Array) -> NDArray[np.int64]:
 def tracked_beats(
     weights: Array, periods: Array, first: float, last: float, *, rate: float = RATE
 ) -> Array:
-    """The beat sequence with the highest total density and gaps near `periods`.
+    """Return the beat sequence with the highest total density and gaps near `periods`.
 
     Parameters
     ----------
     weights : ndarray, shape (M,)
-        From `density`.
+        Result of `density`.
     periods : ndarray, shape (M,)
-        From `local_periods`.
+        Result of `local_periods`.
     first, last : float
         Time range in seconds.
 
     Returns
     -------
     beats : ndarray, shape (K,)
-        Seconds.
+        Times of the beats, in seconds.
     """
     spread = float(np.std(weights))
     height = weights / spread if spread > 0.0 else weights
@@ -146,7 +149,7 @@ def tracked_beats(
 
 
 def _peak(height: Array, place: int) -> float:
-    """Sub-sample offset of a maximum, in [-0.5, 0.5]; 0 if the sample is no maximum."""
+    """Sub-sample offset of a maximum, in [-0.5, 0.5]; 0 if the sample is not a maximum."""
     if not 0 < place < len(height) - 1:
         return 0.0
     before, here, after = height[place - 1 : place + 2]
@@ -154,7 +157,7 @@ def _peak(height: Array, place: int) -> float:
 
 
 def with_ends(beats: Array, first: float, last: float, *, before: float, after: float) -> Array:
-    """Beats extrapolated at regular gaps to both ends of [first, last].
+    """Extrapolate beats at regular gaps to both ends of [first, last].
 
     Examples
     --------

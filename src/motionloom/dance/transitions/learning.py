@@ -1,16 +1,16 @@
-"""Learning of movement transition graphs: clusters of movements, and transition probabilities.
+"""Learn movement transition graphs: cluster movements and estimate transition probabilities.
 
 `grouped_movements` and `learned_graph` turn the movements of takes into a graph, after Kim, Park
-and Shin (2003), section 4; the others are their steps.
+and Shin (2003), section 4. The other functions are their steps.
 
-*Clustering*: k-medoids or subtractive clustering. Both need differences only, equation (15); the
-center of a group is one of its movements (section 4.1; Chiu 1994).
+*Clustering*: k-medoids or subtractive clustering. Both need only differences, equation (15), and
+the center of a group is one of its movements (section 4.1; Chiu 1994).
 
-*Kinematic continuity*: the more similar the last posture of one group to the first of another, the
-likelier the transition, equations (21) and (22). *Behavioral continuity*: the transitions in the
-takes, learned by the Baum-Welch algorithm, equations (23) to (26), from the influence of the center
-of each group over each movement, equation (20). If the group of every movement is certain, the
-algorithm ends after one iteration with the relative frequencies.
+*Kinematic continuity*: the more similar the last posture of one group is to the first posture of
+another, the more likely is the transition, equations (21) and (22). *Behavioral continuity*: the
+Baum-Welch algorithm, equations (23) to (26), learns the transitions in the takes from the
+influence of the center of each group on each movement, equation (20). If the group of every
+movement is certain, the algorithm ends after one iteration with the relative frequencies.
 """
 
 from __future__ import annotations
@@ -38,18 +38,18 @@ Array = NDArray[np.float64]
 def kinematic_continuity(
     gaps: ArrayLike, labels: ArrayLike, *, sigma: float | None = None
 ) -> Array:
-    """Transition probabilities by smoothness, shape (K, K); rows sum to 1.
+    """Return transition probabilities (K, K) by smoothness; rows sum to 1.
 
     Parameters
     ----------
     gaps : array_like, shape (N, N)
-        ``gaps[a, b]``: difference of the last posture of movement `a` from the first of `b`,
+        ``gaps[a, b]`` is the difference of the last posture of movement `a` from the first of `b`,
         equation (12).
     labels : array_like of int, shape (N,)
         Group of each movement.
     sigma : float, optional
-        Scale at which the likelihood falls with the difference. Default: the median excess of
-        the difference over the smallest one of the same group.
+        Scale of the difference at which the likelihood falls. Default: the median excess of the
+        difference over the smallest one of the same group.
 
     Examples
     --------
@@ -74,7 +74,7 @@ def kinematic_continuity(
 
 @dataclass(frozen=True, eq=False)
 class Behavior:
-    """A Markov chain over groups.
+    """Markov chain over groups.
 
     Attributes
     ----------
@@ -98,20 +98,20 @@ def baum_welch(
     rounds: int = 200,
     tolerance: float = 1e-10,
 ) -> Behavior:
-    """Start and transition probabilities from sequences of observed groups.
+    """Estimate start and transition probabilities from sequences of observed groups.
 
     Parameters
     ----------
     sequences : sequence of array_like, each shape (L, K)
-        One per take: likelihood of each of its L movements in each of the K groups. A row with
-        a single non-zero entry is a certain observation.
+        One array per take: the likelihood of each of its L movements in each of the K groups. A
+        row with a single nonzero entry is a certain observation.
     starts : sequence of bool, optional
-        Whether a sequence begins with the start of its take. Others continue after a movement
-        that was dropped: their first group is not counted as a start. Default: all do.
+        True for a sequence that begins at the start of its take. Other sequences continue after a
+        dropped movement, so their first group does not count as a start. Default: all True.
     rounds : int
-        Largest number of iterations.
+        Maximum number of iterations.
     tolerance : float
-        Stop if no probability changes by more.
+        Stop when no probability changes by more than this.
 
     Returns
     -------
@@ -121,21 +121,21 @@ def baum_welch(
     --------
     Certain observations give relative frequencies:
 
-    >>> found = baum_welch([np.eye(2)[[0, 1, 0, 0]]])
-    >>> found.transitions, found.start
+    >>> learned = baum_welch([np.eye(2)[[0, 1, 0, 0]]])
+    >>> learned.transitions, learned.start
     (array([[0.5, 0.5],
            [1. , 0. ]]), array([1., 0.]))
     """
     given = [True] * len(sequences) if starts is None else list(starts)
     kept = [
-        (np.asarray(one, np.float64), begins)
-        for one, begins in zip(sequences, given, strict=True)
-        if len(one)
+        (np.asarray(sequence, np.float64), begins)
+        for sequence, begins in zip(sequences, given, strict=True)
+        if len(sequence)
     ]
     if not kept:
-        raise InvalidInput("sequences must hold at least one movement")
+        raise InvalidInput("sequences must contain at least one movement")
     if not any(begins for _, begins in kept):
-        kept = [(one, True) for one, _ in kept]
+        kept = [(sequence, True) for sequence, _ in kept]
     groups = kept[0][0].shape[1]
     anywhere = np.full(groups, 1.0 / groups)
     start = np.full(groups, 1.0 / groups)
@@ -167,7 +167,7 @@ def _expected(likely: Array, start: Array, step: Array) -> tuple[Array, Array]:
     for t in range(length):
         ahead = start if t == 0 else forward[t - 1] @ step
         row = ahead * likely[t]
-        if row.sum() <= 0.0:  # impossible so far: use the observation alone
+        if row.sum() <= 0.0:  # impossible so far: use only the observation
             row = likely[t] / likely[t].sum()
         scale[t] = row.sum()
         forward[t] = row / scale[t]
@@ -189,7 +189,7 @@ _ROUNDS = 100
 
 @dataclass(frozen=True, eq=False)
 class Groups:
-    """A partition of N movements.
+    """Partition of N movements into K groups.
 
     Attributes
     ----------
@@ -209,7 +209,7 @@ class Groups:
         return len(self.centers)
 
     def members(self, group: int) -> NDArray[np.int64]:
-        """Movements of a group."""
+        """Return the movements of a group."""
         return np.flatnonzero(self.labels == group)
 
 
@@ -220,12 +220,12 @@ def k_medoids(
     restarts: int = 20,
     seed: int | np.random.Generator = 0,
 ) -> Groups:
-    """k-medoids clustering with random restarts, equations (16) and (17).
+    """Cluster with k-medoids and random restarts, equations (16) and (17).
 
     Parameters
     ----------
     differences : array_like, shape (N, N)
-        Symmetric, not negative.
+        Symmetric and non-negative.
     groups : int
         K, 1 to N.
     restarts : int
@@ -247,11 +247,11 @@ def k_medoids(
         raise InvalidInput(f"restarts must be at least 1; got {restarts}")
     rng = np.random.default_rng(seed)
     tries = [_converged(apart, _start(len(apart), groups, rng)) for _ in range(restarts)]
-    return _ordered(min(tries, key=lambda one: one.cost))
+    return _ordered(min(tries, key=lambda groups: groups.cost))
 
 
 def _start(count: int, groups: int, rng: np.random.Generator) -> NDArray[np.int64]:
-    """A random assignment in which every group has a member."""
+    """Return a random assignment in which every group has a member."""
     labels = rng.integers(groups, size=count)
     labels[rng.permutation(count)[:groups]] = np.arange(groups)
     return labels
@@ -267,11 +267,11 @@ def _converged(apart: Array, labels: NDArray[np.int64]) -> Groups:
             if len(members):
                 inner = apart[np.ix_(members, members)].sum(axis=0)
                 centers[group] = members[np.argmin(inner)]
-            else:  # empty: restart at the movement farthest from its center
+            else:  # empty group: restart at the movement farthest from its center
                 far = apart[np.arange(len(apart)), centers[labels]]
                 centers[group] = int(np.argmax(far))
         nearest = np.argmin(apart[:, centers], axis=1)
-        nearest[centers] = np.arange(groups)  # duplicates of a center do not empty its group
+        nearest[centers] = np.arange(groups)  # a center stays in its group
         if np.array_equal(nearest, labels):
             break
         labels = nearest
@@ -279,9 +279,9 @@ def _converged(apart: Array, labels: NDArray[np.int64]) -> Groups:
 
 
 def memberships(differences: ArrayLike, groups: Groups, *, radius: float | None = None) -> Array:
-    """Likelihood of each movement in each group, shape (N, K); the largest of a row is 1.
+    """Return the likelihood (N, K) of each movement in each group; the largest of a row is 1.
 
-    The influence of the centers, equation (20): ``exp(-difference / radius**2)``.
+    This is the influence of the centers, equation (20): ``exp(-difference / radius**2)``.
 
     Examples
     --------
@@ -293,13 +293,13 @@ def memberships(differences: ArrayLike, groups: Groups, *, radius: float | None 
     """
     apart = _checked(differences)
     away = apart[:, groups.centers]
-    # Two movements may be equally near to two centers: the group that it was put into comes first.
+    # A movement may be equally near to two centers; the group it was assigned to wins.
     nearest = away[np.arange(len(away)), groups.labels][:, None]
     return np.exp(-np.maximum(away - nearest, 0.0) / (radius or usual_radius(apart)) ** 2)
 
 
 def usual_radius(apart: Array) -> float:
-    """The median distance of nearest neighbors, in the root of differences (N, N)."""
+    """Return the median distance of nearest neighbors, as the root of differences (N, N)."""
     nearest = np.sort(apart, axis=1)[:, min(1, len(apart) - 1)]
     return max(float(np.sqrt(np.median(nearest))), 1e-9)
 
@@ -308,25 +308,26 @@ def subtractive(
     differences: ArrayLike, *, radius: float | None = None, squash: float = 1.5,
     threshold: float = 0.15,
 ) -> Groups:  # fmt: skip
-    """Subtractive clustering, which finds the number of groups, equations (18) to (20).
+    """Cluster subtractively, which finds the number of groups, equations (18) to (20).
 
     Parameters
     ----------
     differences : array_like, shape (N, N)
-        Symmetric, not negative; in squared units, as equation (15) makes them.
+        Symmetric and non-negative, in squared units as in equation (15).
     radius : float, optional
-        The paper's r, the radius of influence of a movement, in the root of `differences`.
-        Default: the median distance of nearest neighbors.
+        Radius of influence of a movement, r in the paper, as a root of `differences`. Default: the
+        median distance of nearest neighbors.
     squash : float
-        The paper's s, over 1: relative radius around a center in which others are discouraged.
+        Relative radius around a center in which other centers are discouraged, s in the paper;
+        greater than 1.
     threshold : float
         Stop when the highest remaining potential falls below this fraction of the first.
 
     Examples
     --------
     >>> places = np.array([0.0, 0.1, 0.2, 5.0, 5.1])
-    >>> found = subtractive(np.subtract.outer(places, places) ** 2, radius=1.0)
-    >>> len(found), found.labels
+    >>> groups = subtractive(np.subtract.outer(places, places) ** 2, radius=1.0)
+    >>> len(groups), groups.labels
     (2, array([0, 0, 0, 1, 1]))
     """
     apart = _checked(differences)
@@ -334,7 +335,7 @@ def subtractive(
         radius = usual_radius(apart)
     if not (radius > 0.0 and squash > 1.0 and 0.0 < threshold < 1.0):
         raise InvalidInput(
-            "radius must be positive, squash over 1 and threshold in 0 to 1; got "
+            "radius must be positive, squash greater than 1 and threshold between 0 and 1; got "
             f"{radius:g}, {squash:g} and {threshold:g}"
         )
     potential = np.exp(-apart / radius**2).sum(axis=1)
@@ -353,7 +354,7 @@ def subtractive(
 
 
 def _ordered(groups: Groups) -> Groups:
-    """Groups in the order of their first members, so that labels are reproducible."""
+    """Sort groups by their first members, so that labels are reproducible."""
     first = [int(np.flatnonzero(groups.labels == k)[0]) for k in range(len(groups))]
     order = np.argsort(first, kind="stable")
     rank = np.empty(len(order), dtype=np.int64)
@@ -373,7 +374,7 @@ def _checked(differences: ArrayLike) -> Array:
 def grouped_movements(
     movements: Sequence[Movement], settings: ChoreographySettings
 ) -> tuple[Array, Groups]:
-    """Differences (N, N) of movements, equation (15), and their groups, section 4.1."""
+    """Return the differences (N, N) of movements, equation (15), and their groups, section 4.1."""
     how = MovementComparison.of(
         movements, settings.grouping.joint_weights, settings.grouping.velocity_weight
     )
@@ -392,20 +393,20 @@ def learned_graph(
     *,
     starts: Sequence[bool] | None = None,
 ) -> TransitionGraph:
-    """The movement transition graph of groups of movements, section 4.2.
+    """Learn the movement transition graph of groups of movements, section 4.2.
 
     Parameters
     ----------
     movements : sequence of Movement
-        In the order of the takes.
+        Movements in the order of the takes.
     lengths : sequence of int
-        Movements of each sequence in which they follow one another; they sum to N.
+        Number of movements of each run of consecutive movements; they sum to N.
     apart : ndarray, shape (N, N)
         Differences of the movements.
     groups : Groups
     settings : ChoreographySettings
     starts : sequence of bool, optional
-        Whether each sequence begins with the start of its take. Default: all do.
+        True for a run that begins at the start of its take. Default: all True.
     """
     how = MovementComparison.of(
         movements, settings.grouping.joint_weights, settings.grouping.velocity_weight

@@ -2,8 +2,8 @@
 
 A node is a group of similar movements. The probability of an edge combines smoothness and the
 transitions seen in the takes, equation (27); unlikely edges are dropped and the others normalized
-(Kim, Park and Shin 2003, sections 4.2 and 4.3). Graphs are immutable: every edit returns a new one.
-Files are JSON, or GraphML for graph editors.
+(Kim, Park and Shin 2003, sections 4.2 and 4.3). Graphs are immutable: every edit returns a new
+graph. Files are JSON, or GraphML for graph editors.
 """
 
 from __future__ import annotations
@@ -24,8 +24,8 @@ from motionloom.files import atomic_write, parse_json, read_regular_text
 Array = NDArray[np.float64]
 
 _VERSION = 1
-_LIKELY = 0.05  # least likelihood of an edge
-MAX_FILE_BYTES = 64 * 2**20  # of a graph file; thousands of nodes need a few megabytes
+_LIKELY = 0.05  # minimum likelihood of an edge
+MAX_FILE_BYTES = 64 * 2**20  # size limit of a graph file; thousands of nodes need a few megabytes
 _GRAPHML = "{http://graphml.graphdrawing.org/xmlns}"
 
 
@@ -42,8 +42,8 @@ class TransitionGraph:
     start : ndarray, shape (K,)
         Probability that a dance starts at each node.
     transitions : ndarray, shape (K, K)
-        ``transitions[i, j]``: probability that j follows i. Rows sum to 1; a row of zeros is a
-        dead end.
+        ``transitions[i, j]`` is the probability that j follows i. Rows sum to 1; a row of zeros is
+        a dead end.
 
     Examples
     --------
@@ -102,15 +102,15 @@ class TransitionGraph:
         return sum(len(group) for group in self.members) / max(len(self), 1)
 
     def node(self, name: str) -> int:
-        """Index of the node called `name`."""
+        """Return the index of the node with a given name."""
         if name not in self.names:
-            raise InvalidInput(f"no node is called {name!r}; there are {', '.join(self.names)}")
+            raise InvalidInput(f"there is no node {name!r}; the nodes are {', '.join(self.names)}")
         return self.names.index(name)
 
     # --- editing ------------------------------------------------------------------------
 
     def with_edge(self, source: str, target: str, likelihood: float = 0.5) -> TransitionGraph:
-        """With an edge of this probability; the other edges of the source are rescaled.
+        """Add an edge of this probability; the other edges of the source are rescaled.
 
         Examples
         --------
@@ -120,7 +120,9 @@ class TransitionGraph:
                [1.  , 0.  ]])
         """
         if not 0.0 < likelihood <= 1.0:
-            raise InvalidInput(f"likelihood must be over 0 and at most 1; got {likelihood:g}")
+            raise InvalidInput(
+                f"likelihood must be greater than 0 and at most 1; got {likelihood:g}"
+            )
         i, j = self.node(source), self.node(target)
         steps = self.transitions.copy()
         steps[i, j] = 0.0
@@ -130,7 +132,7 @@ class TransitionGraph:
         return replace(self, transitions=steps)
 
     def without_edge(self, source: str, target: str) -> TransitionGraph:
-        """Without an edge; the other edges of the source are rescaled."""
+        """Remove an edge; the other edges of the source are rescaled."""
         i, j = self.node(source), self.node(target)
         if self.transitions[i, j] == 0.0:
             raise InvalidInput(f"there is no edge from {source} to {target}")
@@ -139,7 +141,7 @@ class TransitionGraph:
         return replace(self, transitions=steps)
 
     def reweighted(self, source: str, target: str, factor: float) -> TransitionGraph:
-        """With the weight of an existing edge multiplied by `factor`."""
+        """Multiply the weight of an existing edge by `factor`."""
         if not (np.isfinite(factor) and factor > 0.0):
             raise InvalidInput(f"factor must be positive; got {factor:g}")
         i, j = self.node(source), self.node(target)
@@ -150,24 +152,24 @@ class TransitionGraph:
         return replace(self, transitions=steps)
 
     def renamed(self, names: Mapping[str, str]) -> TransitionGraph:
-        """With some nodes renamed."""
+        """Rename some nodes."""
         for name in names:
             self.node(name)
         return replace(self, names=tuple(names.get(name, name) for name in self.names))
 
     def cycle(self, names: Iterable[str]) -> TransitionGraph:
-        """The graph that goes through some nodes in order, and from the last to the first."""
+        """Return the graph that goes through some nodes in order, again and again."""
         chosen = tuple(dict.fromkeys(names))
         members = tuple(self.members[self.node(name)] for name in chosen)
         identity = np.eye(len(chosen))
         return TransitionGraph(chosen, members, identity[0], np.roll(identity, 1, axis=1))
 
     def without_nodes(self, names: Iterable[str]) -> TransitionGraph:
-        """Without some nodes and their edges."""
+        """Remove some nodes and their edges."""
         gone = {self.node(name) for name in names}
         keep = [k for k in range(len(self)) if k not in gone]
         if not keep:
-            raise InvalidInput("names must leave at least one node; all would be removed")
+            raise InvalidInput("names must keep at least one node; all would be removed")
         return TransitionGraph(
             tuple(self.names[k] for k in keep),
             tuple(self.members[k] for k in keep),
@@ -176,9 +178,9 @@ class TransitionGraph:
         )
 
     def without_dead_ends(self) -> TransitionGraph:
-        """The strongly connected component with the most movements, as in motion graphs.
+        """Return the strongly connected component with the most movements, as in motion graphs.
 
-        From each of its nodes, a dance can go on for ever.
+        A dance can continue indefinitely from each of its nodes.
         """
         from scipy.sparse.csgraph import connected_components
 
@@ -190,8 +192,8 @@ class TransitionGraph:
         ])  # fmt: skip
         if not alive.any():
             raise InvalidInput(
-                "every path through this graph ends: there is no cycle. Lower min_likelihood or "
-                "behavior, or add edges"
+                "every path through this graph ends, because it has no cycle. Lower "
+                "min_likelihood or behavior, or add edges"
             )
         best = int(np.argmax(np.where(alive, weight, -1)))
         return self.without_nodes(
@@ -201,7 +203,7 @@ class TransitionGraph:
     # --- files --------------------------------------------------------------------------
 
     def as_dict(self, texts: Sequence[str] | None = None) -> dict[str, Any]:
-        """Plain data; `texts` name the source of each movement."""
+        """Return plain data, optionally with the source of each movement."""
         return {
             "motionloom": "movement transition graph",
             "version": _VERSION,
@@ -221,10 +223,10 @@ class TransitionGraph:
         }
 
     def save(self, path: str | Path, texts: Sequence[str] | None = None) -> Path:
-        """Write ``.json`` or ``.graphml``."""
+        """Write the graph as ``.json`` or ``.graphml``."""
         path = Path(path)
         if path.suffix.lower() not in (".json", ".graphml"):
-            raise InvalidInput(f"{path}: a graph is written to .json or .graphml")
+            raise InvalidInput(f"{path}: a graph must be written to .json or .graphml")
         data = self.as_dict(texts)
         with atomic_write(path) as scratch:
             if path.suffix.lower() == ".json":
@@ -257,7 +259,7 @@ def load_graph(path: str | Path) -> TransitionGraph:
 
 
 def graph_data(path: str | Path) -> dict[str, Any]:
-    """The contents of a graph file as plain data, unchecked."""
+    """Return the contents of a graph file as plain data, without checks."""
     path = Path(path)
     if path.stat().st_size > MAX_FILE_BYTES:
         raise MotionFormatError(f"a graph file may have at most {MAX_FILE_BYTES} bytes", path=path)
@@ -267,17 +269,17 @@ def graph_data(path: str | Path) -> dict[str, Any]:
     except (ValueError, KeyError, xml.ParseError, RecursionError) as error:
         raise _no_graph(error, path) from None
     if not isinstance(data, dict):
-        raise _no_graph(f"it holds a {type(data).__name__}", path)
+        raise _no_graph(f"it contains a {type(data).__name__}", path)
     return data
 
 
 def _no_graph(why: object, path: Path) -> MotionFormatError:
-    what = f"it lacks {why}" if isinstance(why, KeyError) else why
+    what = f"{why} is missing" if isinstance(why, KeyError) else why
     return MotionFormatError(f"not a movement transition graph: {what}", path=path)
 
 
 def graph_from(data: Mapping[str, Any], path: str | Path) -> TransitionGraph:
-    """A graph from plain data, see `TransitionGraph.as_dict`; `path` is named in errors."""
+    """Build a graph from plain data (see `TransitionGraph.as_dict`); errors name `path`."""
     try:
         nodes = data["nodes"]
         names = [str(node["name"]) for node in nodes]
@@ -317,14 +319,14 @@ def _as_graphml(data: Mapping[str, Any]) -> xml.Element:
 
 def _from_graphml(text: str) -> dict[str, Any]:
     if "<!ENTITY" in text or "<!DOCTYPE" in text:  # entities can expand without bound
-        raise ValueError("GraphML with a document type declaration is refused")
+        raise ValueError("GraphML with a document type declaration is not accepted")
     root = xml.fromstring(text)
     titles = {key.get("id"): key.get("attr.name", "") for key in root.iter(f"{_GRAPHML}key")}
 
     def values(element: xml.Element) -> dict[str, str]:
         elements = element.findall(f"{_GRAPHML}data")
         return {
-            titles.get(one.get("key"), one.get("key") or ""): one.text or "" for one in elements
+            titles.get(item.get("key"), item.get("key") or ""): item.text or "" for item in elements
         }
 
     nodes = [
@@ -356,23 +358,23 @@ def combined_graph(
     min_likelihood: float | None = None,
     names: Sequence[str] | None = None,
 ) -> TransitionGraph:
-    """Equation (27): smoothness and behavior combined, unlikely edges dropped.
+    """Combine smoothness and behavior, equation (27), and drop unlikely edges.
 
     Parameters
     ----------
     kinematic, behavioral : array_like, shape (K, K)
-        From `kinematic_continuity` and `baum_welch`. A group that the takes never leave has
+        Results of `kinematic_continuity` and `baum_welch`. A group that the takes never leave has
         no behavior; its edges depend on smoothness only.
     start : array_like, shape (K,)
     members : sequence of sequence of int
         Movements of each group.
     behavior : float
-        The paper's w2, 0 to 1; w1 is ``1 - behavior``.
+        Weight of behavior, 0 to 1: w2 in the paper; w1 is ``1 - behavior``.
     min_likelihood : float, optional
-        Edges below are dropped. Default: 0.05, or what an edge has by chance if there are more
-        than 20 groups, so that a large graph does not fall apart.
+        Edges with a lower likelihood are dropped. Default: 0.05, or the likelihood of a random
+        edge if there are more than 20 groups, so that a large graph does not fall apart.
     names : sequence of str, optional
-        Default: ``m1``, ``m2``, ...
+        Names of the nodes. Default: ``m1``, ``m2``, ...
     """
     if not 0.0 <= behavior <= 1.0:
         raise InvalidInput(f"behavior must be between 0 and 1; got {behavior:g}")
@@ -390,6 +392,6 @@ def combined_graph(
 
 
 def _normal(values: Array) -> Array:
-    """Rows normalized to a sum of 1; rows of zeros stay."""
+    """Normalize rows to a sum of 1; rows of zeros stay unchanged."""
     total = values.sum(axis=-1, keepdims=True)
     return np.divide(values, total, out=np.zeros_like(values), where=total > 0.0)

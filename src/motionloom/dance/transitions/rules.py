@@ -10,7 +10,7 @@ A rules file is a JSON list of rules, applied in order::
       {"start": {"m1": 1.0}}
     ]
 
-``*`` in ``from`` or ``to``: all nodes; with ``factor`` and ``forbid``, all existing edges.
+``*`` in ``from`` or ``to`` means all nodes; with ``factor`` and ``forbid``, all existing edges.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ _KINDS = ("likelihood", "factor", "forbid")
 
 
 def with_rules(graph: TransitionGraph, rules: Sequence[Mapping[str, Any]]) -> TransitionGraph:
-    """The graph with rules applied in order.
+    """Apply rules to a graph, in order.
 
     Examples
     --------
@@ -49,7 +49,7 @@ def with_rules(graph: TransitionGraph, rules: Sequence[Mapping[str, Any]]) -> Tr
 
 
 def load_rules(path: str | Path) -> list[dict[str, Any]]:
-    """Rules from a JSON file."""
+    """Read rules from a JSON file."""
     path = Path(path)
     try:
         rules = parse_json(read_regular_text(path, errors="replace"))
@@ -58,7 +58,7 @@ def load_rules(path: str | Path) -> list[dict[str, Any]]:
         why = getattr(error, "msg", str(error))
         raise MotionFormatError(f"not JSON: {why}", path=path, line=line) from None
     if not isinstance(rules, list):
-        raise MotionFormatError("a rules file must be a list of rules", path=path)
+        raise MotionFormatError("a rules file must contain a list of rules", path=path)
     return rules
 
 
@@ -98,7 +98,7 @@ def _applied(graph: TransitionGraph, rule: Mapping[str, Any]) -> TransitionGraph
 def _by_name(rule: Mapping[str, Any], kind: str, values: Any, words: str) -> Mapping[str, Any]:
     given = rule[kind]
     if not isinstance(given, Mapping) or not all(isinstance(v, values) for v in given.values()):
-        raise InvalidInput(f"{kind} must be an object of names to {words}; got {given!r}")
+        raise InvalidInput(f"{kind} must be an object that maps names to {words}; got {given!r}")
     return given
 
 

@@ -1,24 +1,24 @@
-"""Seams between movements: which movement may follow which.
+"""Seams between movements: which movements may follow each other.
 
-A transition graph says which groups of movements follow each other, and compares postures on
-average. Within two groups a pair of movements may still not fit: the dancer stands on the other
-foot, the body is lower, or an arm must cross half a circle before the next beat. So every candidate
-transition is played once, as the player does it (`motionloom.blending.inertialization`), and kept
-only if
+A transition graph defines which groups of movements follow each other, and compares postures on
+average. A pair of movements from two groups may still not fit: the dancer stands on the other
+foot, the body is lower, or an arm must cross half a circle before the next beat. Every candidate
+transition is therefore played once, as the player does it (`motionloom.blending.inertialization`),
+and kept only under these conditions:
 
 * *acceleration*: no joint accelerates, within 0.25 s of the seam, more than 1.5 times the 99.9th
   percentile of the takes (`motionloom.motion.diagnostics.quality`). Where both movements are
-  calmer than the takes, their own largest acceleration counts instead of that percentile: one wild
-  take does not license rough transitions between all others;
+  calmer than the takes, their own largest acceleration is used instead of that percentile, so that
+  one wild take does not allow rough transitions between all others;
 * *joint steps*: no joint moves farther in a frame than it does in the two movements, with a margin;
 * *limbs*: no arm or leg is bent much more than in the two movements;
-* *feet*: a foot that stands before or after the seam is in nearly the same place, with nearly the
-  same velocity, in both movements, or no foot stands on either side;
-* *center of mass*: its height and its velocity hardly change.
+* *feet*: a foot that stands before or after the seam has nearly the same position and velocity in
+  both movements, or no foot stands on either side;
+* *center of mass*: its height and velocity hardly change.
 
-A transition that is too abrupt is tried again with a longer fade. Where few movements can follow
-each other, feet and center of mass may differ up to twice as much. Movements that follow each other
-in a take need not be checked for feet and center of mass.
+A transition that is too abrupt is tried again with a longer fade. If few movements can follow each
+other, feet and center of mass may differ up to twice as much. Movements that follow each other in
+a take are not checked for feet and center of mass.
 """
 
 from __future__ import annotations
@@ -47,24 +47,25 @@ from motionloom.motion.smoothing import critically_damped_spring
 Array = NDArray[np.float64]
 Mask = NDArray[np.bool_]
 
-FADES = (FADE, 0.6 * FADE, 0.4 * FADE)  # 1/s: the usual fade, and longer ones where they are needed
-_REACH = 0.25  # seconds on either side of a seam that belong to it
-_MARGIN = 0.85  # of the limit: locked feet and other tempos add to the accelerations played here
-_CALM = 20.0  # m/s^2: every pair of movements may have this, with the limit as a factor
-_FASTER = 1.25  # factor on the largest step of a joint in the two movements
-_STEP = 2.5  # m/s that every joint may move
-_BENT = 0.75  # of the least distance of hip and ankle, or shoulder and wrist, in both movements
-_SLIDE = 0.2  # meters by which a standing foot may be displaced by a seam
-_AHEAD = 0.1  # seconds: weight of the velocity of a foot against its place
-_DROP = 0.15  # meters by which the height of the center of mass may differ
-_PUSH = 1.0  # m/s by which its velocity may differ
-# Factors on the last four that are tried until half of the movements can follow each other. Modern
-# dance (CMU 05) has 10 movements of four beats; within the limits themselves, a dance repeats two.
+FADES = (FADE, 0.6 * FADE, 0.4 * FADE)  # 1/s: the usual fade, and longer ones if needed
+_REACH = 0.25  # seconds on either side that belong to a seam
+_MARGIN = 0.85  # share of the limit; locked feet and other tempos add acceleration later
+_CALM = 20.0  # m/s^2: allowed for every pair of movements, times the limit
+_FASTER = 1.25  # allowed multiple of the largest step of a joint in the two movements
+_STEP = 2.5  # m/s: allowed speed of every joint
+_BENT = 0.75  # share of the shortest distance hip-ankle or shoulder-wrist in both movements
+_SLIDE = 0.2  # maximum displacement of a standing foot by a seam, in meters
+_AHEAD = 0.1  # seconds: weight of the velocity of a foot relative to its position
+_DROP = 0.15  # maximum difference in the height of the center of mass, in meters
+_PUSH = 1.0  # maximum difference in the velocity of the center of mass, in m/s
+# Factors on the last four limits that are tried until half of the movements can follow each other.
+# Modern dance (CMU 05) has 10 movements of four beats; with the unscaled limits, a dance repeats
+# two.
 _TOLERANCES = (1.0, 1.5, 2.0)
 _MOST = 0.5
-_STANCE = 0.15  # seconds before and after a seam in which a foot that stands counts as standing
-_BLENDED = 0.2  # weight of a movement that counts in a blend
-_REACHED = 0.8  # of the movements that can be reached at all
+_STANCE = 0.15  # seconds before and after a seam in which a standing foot counts
+_BLENDED = 0.2  # minimum weight of a movement that counts in a blend
+_REACHED = 0.8  # minimum share of the movements that can be reached at all
 
 
 @dataclass(frozen=True, eq=False)
@@ -74,10 +75,10 @@ class SeamTable:
     Attributes
     ----------
     ratio : ndarray, shape (N, N)
-        Largest acceleration at the seam from movement i to movement j, over the 99.9th
+        Largest acceleration at the seam from movement i to movement j, relative to the 99.9th
         percentile of the takes.
     allowed : ndarray of bool, shape (N, N)
-        Whether j may follow i.
+        True if j may follow i.
     fades : ndarray, shape (N, N)
         Rate at which the seam fades, per second.
     """
@@ -88,7 +89,7 @@ class SeamTable:
 
     @property
     def reached(self) -> int:
-        """Number of movements that another may follow."""
+        """Number of movements that have an allowed successor."""
         return int(self.allowed.any(axis=1).sum())
 
     @classmethod
@@ -105,20 +106,22 @@ class SeamTable:
         Parameters
         ----------
         movements : sequence of Movement
-            Of one meter, one beat period and one skeleton per character.
+            Movements with one meter, one beat period and one skeleton per character.
         max_seam : float
-            Largest allowed ratio.
+            Maximum allowed ratio.
         usual : sequence of float, optional
-            `usual_acceleration` of the takes, per character. Default: of the movements.
+            `usual_acceleration` of the takes, per character. Default: that of the movements.
         speed : float
-            Speed at which the movements are played, 1 as they were cut.
+            Speed at which the movements are played; 1 means as captured.
         """
-        bodies = [[one.bodies[c] for one in movements] for c in range(len(movements[0].bodies))]
+        bodies = [
+            [movement.bodies[c] for movement in movements] for c in range(len(movements[0].bodies))
+        ]
         levels = usual or [usual_acceleration(body) for body in bodies]
         ends = [_Ends.of(movements, c, speed) for c in range(len(bodies))]
         consecutive = _consecutive(movements)
         for tolerance in _TOLERANCES:
-            fitting = np.all([one.fitting(tolerance) for one in ends], axis=0) | consecutive
+            fitting = np.all([body.fitting(tolerance) for body in ends], axis=0) | consecutive
             made = cls._played(ends, fitting, levels, max_seam)
             count, part = connected_components(made.allowed, connection="strong")
             if np.bincount(part, minlength=count).max() >= _MOST * len(movements):
@@ -129,7 +132,7 @@ class SeamTable:
     def _played(
         cls, ends: Sequence[_Ends], fitting: Mask, usual: Sequence[float], max_seam: float
     ) -> SeamTable:
-        """Those of the `fitting` transitions (N, N) that are smooth, with the shortest fade."""
+        """Return the smooth ones of the `fitting` transitions (N, N), with the shortest fade."""
         ratio, allowed = np.full(fitting.shape, np.inf), np.zeros(fitting.shape, bool)
         fades = np.full(fitting.shape, FADES[0])
         for fade in FADES:
@@ -137,13 +140,13 @@ class SeamTable:
             if not len(open_pairs):
                 break
             rough, good = np.zeros(len(open_pairs)), np.ones(len(open_pairs), bool)
-            for one, level in zip(ends, usual, strict=True):
-                pushes, steps, unbent = one.played(open_pairs, fade)
-                own = one.own_push[open_pairs].max(axis=1)
+            for body, level in zip(ends, usual, strict=True):
+                pushes, steps, unbent = body.played(open_pairs, fade)
+                own = body.own_push[open_pairs].max(axis=1)
                 level = max(float(level), 1e-9)
                 limit = _MARGIN * max_seam * np.clip(own, min(_CALM, level), level)
                 rough = np.maximum(rough, pushes / level)
-                fast = np.maximum(_FASTER * one.own_step[open_pairs].max(axis=1), _STEP / one.fps)
+                fast = np.maximum(_FASTER * body.own_step[open_pairs].max(axis=1), _STEP / body.fps)
                 good &= (pushes <= limit) & (steps <= fast) & unbent
             i, j = open_pairs.T
             better = good | (rough < ratio[i, j])
@@ -153,9 +156,10 @@ class SeamTable:
         return cls(ratio, allowed, fades)
 
     def after(self, movements: Sequence[int], weights: Array) -> Mask:
-        """Movements (N,) that may follow a blend; all, if none may.
+        """Return the mask (N,) of movements that may follow a blend; all if none may.
 
-        They may follow every movement with some weight or, where there is none, the main one.
+        A movement may follow a blend if it may follow every movement with some weight. If there is
+        none, only the main movement counts.
         """
         weights = np.asarray(weights)
         blended = np.asarray(movements)[weights > _BLENDED]
@@ -165,22 +169,23 @@ class SeamTable:
         return smooth if smooth.any() else np.ones(len(smooth), bool)
 
     def without(self, pairs: Iterable[tuple[int, int]]) -> SeamTable:
-        """Without the transitions between some pairs of movements."""
+        """Remove the transitions between some pairs of movements."""
         allowed = self.allowed.copy()
         for pair in pairs:
             allowed[pair] = False
         return replace(self, allowed=allowed)
 
     def within(self, graph: TransitionGraph) -> SeamTable | None:
-        """With those transitions of a graph on which a dance can go on for ever.
+        """Keep the transitions of a graph on which a dance can continue indefinitely.
 
-        They are the strongly connected component with the most movements; None if there is none.
+        These form the strongly connected component with the most movements. Returns None if there
+        is none.
         """
         node = np.full(len(self.allowed), -1)
         for number, group in enumerate(graph.members):
             node[list(group)] = number
-        known = (node >= 0)[:, None] & (node >= 0)[None]
-        able = self.allowed & known & (graph.transitions[node[:, None], node[None]] > 0.0)
+        in_graph = (node >= 0)[:, None] & (node >= 0)[None]
+        able = self.allowed & in_graph & (graph.transitions[node[:, None], node[None]] > 0.0)
         count, part = connected_components(able, connection="strong")
         inside = part[:, None] == part[None]
         alive = np.array([np.any(able & inside & (part == c)) for c in range(count)])
@@ -191,15 +196,15 @@ class SeamTable:
 
 
 def smooth_graph(graph: TransitionGraph, table: SeamTable) -> TransitionGraph:
-    """The graph with allowed transitions only, each movement with a successor.
+    """Return the graph with only allowed transitions; each movement has a successor.
 
-    Where the edges of the graph reach fewer than four fifths of the movements that can be reached,
-    nodes may also follow each other that do not in the graph, if their movements fit.
+    If the edges of the graph reach fewer than four fifths of the movements that can be reached,
+    other pairs of nodes may also follow each other if their movements fit.
 
     Raises
     ------
     InvalidInput
-        If no dance can go on for ever.
+        If every dance would end.
     """
     likely = graph.transitions
     least = float(likely[likely > 0.0].min(initial=1.0))
@@ -209,10 +214,10 @@ def smooth_graph(graph: TransitionGraph, table: SeamTable) -> TransitionGraph:
     if most is None:
         best = float(np.min(table.ratio, initial=np.inf))
         raise InvalidInput(
-            "no movement can follow another smoothly: every transition misses a foot, drops the "
-            "body, or accelerates too much"
+            "no movement can follow another smoothly: every transition moves a standing foot, "
+            "drops the body, or accelerates too much"
             + (f" (the best {best:.1f} times as much as the takes)" if np.isfinite(best) else "")
-            + ". Add takes, or allow rougher transitions by a larger max_seam"
+            + ". Add takes, or allow rougher transitions with a larger max_seam"
         )
     if smooth is None or smooth.reached < _REACHED * most.reached:
         smooth, graph = most, every
@@ -233,7 +238,7 @@ def smooth_graph(graph: TransitionGraph, table: SeamTable) -> TransitionGraph:
 
 
 def _consecutive(movements: Sequence[Movement]) -> Mask:
-    """Pairs (N, N) of which the second follows the first in its take."""
+    """Mask (N, N) of pairs in which the second movement follows the first in its take."""
     take = {key: n for n, key in enumerate({(m.source, m.mirrored) for m in movements})}
     number = np.array([take[m.source, m.mirrored] for m in movements])
     first = np.array([m.beats[0] for m in movements])
@@ -243,18 +248,19 @@ def _consecutive(movements: Sequence[Movement]) -> Mask:
 
 @dataclass(frozen=True, eq=False)
 class _Ends:
-    """The last and first frames of N movements of one body, seen from the seam.
+    """Last and first frames of N movements of one body, relative to the seam.
 
     Attributes
     ----------
     tails : ndarray, shape (N, W, J, 3)
         Joint positions before the end of each movement.
     heads, head_roots : ndarray, shapes (N, F, J, 4) and (N, F, 3)
-        Rotations and root after its start.
+        Rotations and root after the start of each movement.
     ahead, ahead_root : ndarray, shapes (N, J, 4) and (N, 3)
-        Rotations and root one frame after its end, if it went on.
+        Extrapolated rotations and root one frame after the end of each movement.
     steps : ndarray, shape (N, 2, J + 1, 3)
-        Change per frame at its end and at its start: rotation vectors of the joints, then the root.
+        Change per frame at the end and at the start of each movement: rotation vectors of the
+        joints, then the root.
     """
 
     skeleton_parents: NDArray[np.int64]
@@ -277,7 +283,7 @@ class _Ends:
 
     @classmethod
     def of(cls, movements: Sequence[Movement], body: int, speed: float) -> _Ends:
-        """Ends of one body of all movements, in the frame of the leader at the seam."""
+        """Return the ends of one body of all movements, in the frame of the leader at the seam."""
         first = movements[0].bodies[body]
         fps, last = first.fps, len(first) - 1
         reach = max(1, min(round(_REACH * fps), int(last / speed) - 1))
@@ -295,8 +301,8 @@ class _Ends:
         return cls(parents, skeleton.offsets.astype(np.float64), limbs, fps, *columns)
 
     def fitting(self, tolerance: float) -> Mask:
-        """Pairs (N, N) whose feet and centers of mass fit, with a factor on what may differ."""
-        # Contacts are uncertain at the ends of a cut: one side is enough, the feet decide.
+        """Mask (N, N) of pairs whose feet and centers of mass fit, with a factor on the limits."""
+        # Contacts are uncertain at the ends of a cut, so a contact on one side is enough.
         stands = self.stands[:, None, 0] | self.stands[None, :, 1]
         away = np.linalg.norm(self.feet[:, None, 0] - self.feet[None, :, 1], axis=-1)
         near = away[..., 0] + _AHEAD * away[..., 1] < tolerance * _SLIDE
@@ -306,7 +312,7 @@ class _Ends:
         return stays & level & (np.linalg.norm(change[..., 1, :], axis=-1) < tolerance * _PUSH)
 
     def played(self, pairs: NDArray[np.int64], fade: float) -> tuple[Array, Array, Mask]:
-        """Of pairs (P, 2): largest acceleration and step of a joint, and whether limbs are fine."""
+        """Return the largest acceleration and step of pairs (P, 2), and whether limbs are fine."""
         out = np.empty((len(pairs), 2 + len(self.limbs)))
         _play(
             np.ascontiguousarray(pairs), self.tails, self.heads, self.head_roots, self.ahead,
@@ -318,7 +324,7 @@ class _Ends:
 
 
 def _seen(part: Motion, leader: Motion, at: int) -> Motion:
-    """A part of a movement seen from where the leader is at a frame."""
+    """Return a part of a movement relative to the position of the leader at a frame."""
     place = PlanarTransform(
         float(leader.root[at, 0]), float(leader.root[at, 2]), float(leader.headings()[at])
     )
@@ -326,7 +332,7 @@ def _seen(part: Motion, leader: Motion, at: int) -> Motion:
 
 
 def _prepared(tail: Motion, head: Motion) -> tuple:
-    """What `Inertializer.seam` needs of the end of one movement and the start of another."""
+    """Return the input of `Inertializer.seam` for two consecutive movements."""
     ending, starting = (m.rotations.astype(np.float64) for m in (tail[-3:], head[:3]))
     paths = [m.root.astype(np.float64) for m in (tail[-3:], head[:3])]
     step, start = led_on(*turning(ending)), led_on(*turning(starting)[::-1])
@@ -357,7 +363,7 @@ def _limbs(body: Motion) -> NDArray[np.int64]:
 def _own(
     body: Motion, speed: float, limbs: NDArray[np.int64]
 ) -> tuple[np.float64, np.float64, Array]:
-    """Largest acceleration and step of a joint in a movement, and its least lengths of limbs."""
+    """Largest acceleration and step of a joint in a movement, and its shortest limbs."""
     places = body.positions().astype(np.float64)
     steps, pushes = (
         np.linalg.norm(np.diff(places, n=n, axis=0), axis=-1).max(initial=0.0) for n in (1, 2)
@@ -371,10 +377,10 @@ def _own(
 
 
 def _support(body: Motion, ends: Sequence[Motion]) -> tuple[Mask, Array, Array]:
-    """State at the end and at the start of a movement.
+    """Support at the end and at the start of a movement.
 
-    Standing feet (2, 2), places and velocities of the feet (2, 2, 2, 3) and of the center of mass
-    (2, 2, 3).
+    Returns standing feet (2, 2), positions and velocities of the feet (2, 2, 2, 3) and of the
+    center of mass (2, 2, 3).
     """
     feet, mass = np.zeros((2, 2, 2, 3)), np.zeros((2, 2, 3))
     stands = np.zeros((2, 2), bool)
@@ -397,7 +403,7 @@ def _support(body: Motion, ends: Sequence[Motion]) -> tuple[Mask, Array, Array]:
 
 
 def _state(path: Array, fps: float, *, end: bool) -> Array:
-    """Place and velocity (2, ...) at the seam after a path (T, ...), or before it."""
+    """Position and velocity (2, ...) at the seam after a path (T, ...), or before it."""
     step = path[-1] - path[-2] if end else path[1] - path[0]
     return np.stack([path[-1] + step if end else path[0], step * fps])
 
@@ -407,18 +413,19 @@ def _play(
     pairs, tails, heads, head_roots, ahead, ahead_root, steps, parents, offsets, limbs, fade, dt,
     out,
 ):  # fmt: skip
-    """Largest acceleration (m/s^2) and step, least lengths of limbs (m) of each pair.
+    """Largest acceleration (m/s^2) and step, and shortest limbs (m), of each pair.
 
-    `pairs` (P, 2) are movements; arrays of the N movements are those of `_Ends`. The skeleton has
-    `parents` (J,), parents first, and `offsets` (J, 3); `limbs` (L, 2) are first and last joints.
-    Fills `out` (P, 2 + L). The seam is played as `motionloom.blending.inertialization` does.
+    `pairs` (P, 2) are pairs of movements; the arrays of the N movements are those of `_Ends`. The
+    skeleton has `parents` (J,), parents first, and `offsets` (J, 3); `limbs` (L, 2) are first and
+    last joints. Fills `out` (P, 2 + L). The seam is played as in
+    `motionloom.blending.inertialization`.
     """
     joints, frames, width = heads.shape[2], heads.shape[1], tails.shape[1]
     turns, spins = np.empty((joints, 3)), np.empty((joints, 3))
     turn, world = np.empty(4), np.empty((joints, 4))
     local, bone, vector, back = np.empty(4), np.empty(3), np.empty(3), np.empty(4)
     places = np.empty((frames + 2, joints, 3))
-    # Scratch is allocated once: a table has thousands of pairs of a few dozen frames each.
+    # Scratch memory is allocated once: a table has thousands of pairs of a few dozen frames each.
     for p in range(len(pairs)):
         a, b = pairs[p, 0], pairs[p, 1]
         # Two frames before the seam, so that accelerations across it are second differences.

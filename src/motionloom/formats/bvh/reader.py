@@ -108,8 +108,7 @@ class Figure:
         ]
         if differ:
             self.warnings.append(
-                f"position channels differ from the OFFSET of {self._counted(differ)} and replace "
-                f"it"
+                f"position channels differ from OFFSET and replace it: {self._counted(differ)}"
             )
         self.offsets = self.offsets.copy()
         for joint in moving:

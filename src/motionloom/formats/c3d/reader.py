@@ -95,7 +95,7 @@ def read(
     reason = "given"
     if up is None:
         up, reason = infer_marker_up(labels, raw, "".join(head.strings("POINT", "Y_SCREEN")[:1]))
-        if "does not say" in reason:
+        if "does not state it" in reason:
             warnings.append(f"the up axis is assumed to be {up}, {reason}. Set up to change it")
     scale = _unit(head, raw, unit, up)
     warnings += [scale.warning] if scale.warning else []

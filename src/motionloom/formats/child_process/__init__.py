@@ -1,8 +1,8 @@
-"""Reading a file in a separate process.
+"""Reading of files in a separate process.
 
-USD and FBX are read by C and C++ libraries, and a damaged file can crash the process. A script that
-imports nothing of motionloom reads the file, writes plain arrays to a file and one line of JSON
-to its standard output; time (``MOTIONLOOM_READ_SECONDS``) and memory are limited.
+C and C++ libraries read USD and FBX, and a damaged file can crash the process. A script that
+imports nothing from motionloom reads the file, writes plain arrays to another file, and prints one
+line of JSON to its standard output. Its time (``MOTIONLOOM_READ_SECONDS``) and memory are limited.
 """
 
 from __future__ import annotations
@@ -22,21 +22,21 @@ from motionloom.errors import InvalidInput, MotionFormatError
 from motionloom.files import check_regular
 from motionloom.formats.child_process import script as runner
 
-_MEMORY = 2 << 30  # bytes of memory that reading any file may use; 0.6 are libraries
-_GROWTH = 200  # or, for larger files, per byte
-_SECONDS = 600.0  # that reading any file may take, if the environment sets no other limit
+_MEMORY = 2 << 30  # bytes of memory that reading any file may use; libraries take 0.6e9
+_GROWTH = 200  # or, for larger files, bytes of memory per byte
+_SECONDS = 600.0  # time limit for reading any file, unless the environment sets another one
 
 
 def child_result(
     script: str, path: Path, request: dict[str, Any], *, library: str
 ) -> tuple[dict[str, Any], dict[str, NDArray]]:
-    """Facts about a file and its arrays, from a script that reads it in a process of its own.
+    """Read a file with a script in a separate process; return facts about it and its arrays.
 
     Parameters
     ----------
     script : str
-        The script that reads the file; `motionloom.formats.child_process.script` calls it with
-        `request`, to which ``path`` and ``output`` are added.
+        The script that reads the file. `motionloom.formats.child_process.script` calls it with
+        `request` plus the entries ``path`` and ``output``.
     path : Path
     request : dict
     library : str
@@ -70,7 +70,8 @@ def child_result(
             facts = json.loads(done.stdout.splitlines()[-1])
         except (IndexError, ValueError):
             raise MotionFormatError(
-                f"{library} crashed on this file (exit code {done.returncode}): it is damaged",
+                f"{library} crashed on this file (exit code {done.returncode}); the file is "
+                f"damaged",
                 path=path,
             ) from None
         if "refused" in facts:
@@ -80,7 +81,7 @@ def child_result(
 
 
 def _time_limit() -> float:
-    """Seconds that reading a file may take."""
+    """Time limit for reading a file, in seconds."""
     text = os.environ.get("MOTIONLOOM_READ_SECONDS") or str(_SECONDS)
     try:
         seconds = float(text)

@@ -1,7 +1,7 @@
-"""Script that reads an FBX file with ufbx in a separate process; it imports nothing of motionloom.
+"""Script that reads an FBX file with ufbx in a separate process, without importing motionloom.
 
-See `motionloom.formats.child_process`. Nodes are evaluated as a whole: pre- and post-rotations,
-pivots, rotation orders, inherit types and animation layers are ufbx's business.
+See `motionloom.formats.child_process`. ufbx evaluates whole nodes and handles pre- and
+post-rotations, pivots, rotation orders, inherit types and animation layers.
 """
 
 from __future__ import annotations
@@ -9,39 +9,39 @@ from __future__ import annotations
 import numpy as np
 
 END_SITE = "motionloomEndSite"  # property of limb nodes that are end sites
-TIP = "motionloomTip"  # property of limb nodes that only give a joint a length in other programs
-OURS = "motionloom"  # creator of our own files
-_ROOM = 4_000_000  # joints times frames that any file may expand to
-_GROWTH = 64  # or, for files with many keys, per key
+TIP = "motionloomTip"  # property of limb nodes that only give joints a length in other programs
+OURS = "motionloom"  # creator of files written by motionloom
+_ROOM = 4_000_000  # limit on joints times frames for any file
+_GROWTH = 64  # or, for files with many keys, limit per key
 _MOST_NODES = 10_000
 _SLOWEST, _FASTEST = 10.0, 1000.0  # plausible rates of keys
-_EVEN = 0.02  # of a frame: tolerance of key times
+_EVEN = 0.02  # fraction of a frame: tolerance of key times
 
 
 _KEPT: list = []
 
 
 def _kept(value):
-    """`value`, never destroyed: ufbx 0.0.5 returns the same object again even after that."""
+    """Keep `value` alive: ufbx 0.0.5 returns the same object again even after it was destroyed."""
     _KEPT.append(value)
     return value
 
 
 def _items(values) -> list:
-    """The items of a list of ufbx, kept."""
+    """Return the items of a ufbx list and keep them alive."""
     _kept(values)
     return [_kept(values[number]) for number in range(len(values))]
 
 
 class UnreadableFbx(Exception):
-    """Why a file cannot be read."""
+    """Reason why a file cannot be read."""
 
 
 REFUSED = UnreadableFbx
 
 
 def read(request: dict) -> dict:
-    """Facts about the file of ``{"path", "skeleton", "animation", "fps", "meshes", "output"}``."""
+    """Read a file; keys of the request: path, skeleton, animation, fps, meshes, output."""
     import ufbx
 
     scene = _kept(
@@ -58,7 +58,7 @@ def read(request: dict) -> dict:
     )
     nodes = _items(scene.nodes)
     if len(nodes) > _MOST_NODES:
-        raise UnreadableFbx(f"{len(nodes)} nodes are more than motionloom reads ({_MOST_NODES})")
+        raise UnreadableFbx(f"{len(nodes)} nodes exceed the limit of {_MOST_NODES}")
     place = {node.element_id: number for number, node in enumerate(nodes)}
     owners = [_kept(node.parent) for node in nodes]
     parents = [-1 if owner is None else place[owner.element_id] for owner in owners]
@@ -69,7 +69,7 @@ def read(request: dict) -> dict:
     bones = _bones(scene, nodes, place) or animated
     bones = {parents[node] if node in helpers else node for node in bones} - {0}
     if not bones:
-        raise UnreadableFbx("there is no skeleton: no limb node, no skin and no animated node")
+        raise UnreadableFbx("the file has no skeleton: no limb node, no skin and no animated node")
     groups = _groups(sorted(bones), parents, [node.element_id for node in nodes])
     joints, others = _chosen(groups, nodes, request["skeleton"])
     joints = [node for node in joints if node not in helpers]
@@ -113,10 +113,10 @@ def _up(scene) -> str:
 
 
 def _stack(stacks: list, wanted):
-    """An animation stack by name or number; by default the first that lasts."""
+    """Find an animation stack by name or number; by default the first with a duration."""
     if not stacks:
         if wanted is not None:
-            raise UnreadableFbx(f"no animation {wanted!r}; there is none")
+            raise UnreadableFbx(f"no animation {wanted!r}: the file has none")
         return None
     names = [stack.name for stack in stacks]
     if wanted is None:
@@ -127,7 +127,7 @@ def _stack(stacks: list, wanted):
     number = int(wanted) if str(wanted).isdecimal() else -1
     if not 0 <= number < len(stacks):
         shown = ", ".join(names[:20])
-        raise UnreadableFbx(f"no animation {wanted!r}; there is {shown}")
+        raise UnreadableFbx(f"no animation {wanted!r}; the file has {shown}")
     return stacks[number]
 
 
@@ -165,7 +165,7 @@ def _bones(scene, nodes, place) -> set[int]:
 
 
 def _groups(bones: list[int], parents: list[int], in_file: list[int]) -> list[list[int]]:
-    """Trees of bones, with the nodes between them, parents first, if possible as in the file."""
+    """Trees of bones with the nodes between them, parents first, in file order if possible."""
     wanted = set(bones)
     groups: dict[int, set[int]] = {}
     for bone in bones:
@@ -185,7 +185,7 @@ def _groups(bones: list[int], parents: list[int], in_file: list[int]) -> list[li
 
 
 def _chosen(groups: list[list[int]], nodes, wanted) -> tuple[list[int], list[str]]:
-    """The joints of one skeleton, by the name of its root or namespace; by default the largest."""
+    """Joints of one skeleton, chosen by its root or namespace; by default the largest."""
     names = [nodes[group[0]].name for group in groups]
     if wanted is not None:
         spaces = [name.rpartition(":")[0] for name in names]
@@ -193,7 +193,7 @@ def _chosen(groups: list[list[int]], nodes, wanted) -> tuple[list[int], list[str
             wanted = names[spaces.index(wanted)]
         if wanted not in names:
             raise UnreadableFbx(
-                f"no skeleton is called {wanted!r}; there is {', '.join(names[:20])}"
+                f"no skeleton is called {wanted!r}; the file has {', '.join(names[:20])}"
             )
         return groups[names.index(wanted)], names
     largest = max(range(len(groups)), key=lambda number: len(groups[number]))
@@ -209,11 +209,11 @@ def _times(stack, keys: np.ndarray, declared: float, fps: float | None, nodes: i
     if not (np.isfinite(rate) and 1e-3 <= rate <= 1e6):
         raise UnreadableFbx(f"the frame rate is {rate:g}")
     begin, end = float(stack.time_begin), float(stack.time_end)
-    if not end > begin:  # a time span that shows nothing
+    if not end > begin:  # an empty time span
         begin, end = float(keys[0]), float(keys[-1])
     frames = (end - begin) * rate + 1.0
     if not frames * nodes <= max(_ROOM, _GROWTH * nodes * len(keys)):
-        raise UnreadableFbx(f"the animation would be {frames:.3g} frames long; give a lower fps")
+        raise UnreadableFbx(f"the animation would be {frames:.3g} frames long; set a lower fps")
     return begin + np.arange(int(np.floor(frames + _EVEN))) / rate, rate
 
 
@@ -230,7 +230,7 @@ def _key_rate(times: np.ndarray) -> float | None:
 
 
 def _with_ancestors(joints: list[int], parents: list[int]) -> list[int]:
-    """The joints and all nodes above them, parents first."""
+    """The given joints and all nodes above them, parents first."""
     chain = set()
     for node in joints:
         while node >= 0 and node not in chain:
@@ -240,7 +240,7 @@ def _with_ancestors(joints: list[int], parents: list[int]) -> list[int]:
 
 
 def _joint_above(node: int, joints: list[int], parents: list[int]) -> int:
-    """The number of the joint above a joint, -1 for the root."""
+    """Index of the joint above a joint; -1 for the root."""
     place = {joint: number for number, joint in enumerate(joints)}
     node = parents[node]
     while node >= 0 and node not in place:
@@ -255,7 +255,7 @@ def _marked(node, mark: str = END_SITE) -> bool:
 def _evaluated(ufbx, stack, nodes, chain, joints, parents, times):
     """World positions (T, J, 3) and world matrices (T, J, 3, 3) of the joints.
 
-    Scales may differ between the axes and between nodes, so whole matrices are multiplied.
+    Whole matrices are multiplied, because scales may differ between axes and between nodes.
     """
     anim = None if stack is None else _kept(stack.anim)
     world: dict[int, np.ndarray] = {}
@@ -301,7 +301,7 @@ def _transform(at) -> np.ndarray:
 
 
 def _rest(nodes, joints: list[int], ours: bool) -> np.ndarray:
-    """World matrices (J, 3, 3) at rest: of the bind pose if all joints have one, else static."""
+    """World matrices (J, 3, 3) at rest, from the bind pose if all joints have one."""
     static = np.array([_matrix(nodes[node].node_to_world)[:3, :3] for node in joints])
     bind = np.empty_like(static)
     for number, index in enumerate(joints):
@@ -363,9 +363,9 @@ def _meshes(scene, nodes, place, joints, parents, arrays) -> list[dict]:
 
 
 def _corners(mesh):
-    """Rows of the corners of triangles, and the materials (F,) of these.
+    """Rows for the corners of triangles, and the materials (F,) of the triangles.
 
-    A row (3 F, 6) is the number of a vertex, its normal and its texture coordinates.
+    A row (3 F, 6) contains the index of a vertex, its normal and its texture coordinates.
     """
     table = np.zeros((mesh.num_indices, 6))
     table[:, 0] = list(mesh.vertex_indices)
@@ -404,7 +404,7 @@ def _top_weights(clusters, vertices: int):
 
 
 def _point_of(node: int, point: dict[int, int], parents: list[int]) -> int:
-    """The joint that stands for a node: itself, or the nearest one above it, or the root."""
+    """Joint that represents a node: the node itself, the nearest joint above it, or the root."""
     while node >= 0 and node not in point:
         node = parents[node]
     return point.get(node, 0)
@@ -415,7 +415,7 @@ def _vectors(values) -> np.ndarray:
 
 
 def _look(material, number: int, arrays: dict) -> dict:
-    """Name and color of a material; its embedded image is added to `arrays`."""
+    """Return name and color of a material, and add its embedded image to `arrays`."""
     if material is None:
         return {"material": "", "color": [0.8, 0.8, 0.8]}
     shade = _kept(_kept(material.fbx).diffuse_color)

@@ -1,7 +1,7 @@
-"""Script of a separate process that reads one file by another script; see `child_process`.
+"""Script of a separate process that reads one file with another script; see `child_process`.
 
-It imports nothing of motionloom, and neither does the other one: that has a function ``read``, from
-a request to facts, and names as ``REFUSED`` the exception that says why it does not read a file.
+Neither script imports motionloom. The other script has a function ``read``, which takes a request
+and returns facts, and a name ``REFUSED`` for the exception that says why a file cannot be read.
 """
 
 from __future__ import annotations
@@ -26,12 +26,12 @@ def main(request: dict) -> None:
     except script["REFUSED"] as refusal:
         answer = {"refused": str(refusal)}
     except MemoryError:
-        answer = {"refused": "it needs memory out of proportion to its size"}
+        answer = {"refused": "it needs too much memory for its size"}
     except Exception as error:  # damaged data may raise anything
         kind, text = type(error).__name__, str(error)[:120]
         answer = {"refused": f"{request['library']} cannot read it ({kind}: {text})"}
     print("\n" + json.dumps(answer), flush=True)
-    os._exit(0)  # at once: objects of ufbx are not destroyed in order
+    os._exit(0)  # exit at once, because ufbx objects are not destroyed in order
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""Script that reads a USD file in a separate process; it imports nothing of motionloom.
+"""Script that reads a USD file in a separate process, without importing motionloom.
 
 See `motionloom.formats.child_process`.
 """
@@ -7,20 +7,20 @@ from __future__ import annotations
 
 import numpy as np
 
-END_SITES = "motionloom:endSites"  # how many of the last joints are end sites
-_ROOM = 4_000_000  # joints times frames that any file may expand to
-_GROWTH = 64  # or, for files with many samples, per sample
+END_SITES = "motionloom:endSites"  # number of joints at the end that are end sites
+_ROOM = 4_000_000  # limit on joints times frames for any file
+_GROWTH = 64  # or, for files with many samples, limit per sample
 
 
 class UnreadableUsd(Exception):
-    """Why a file cannot be read."""
+    """Reason why a file cannot be read."""
 
 
 REFUSED = UnreadableUsd
 
 
 def read(request: dict) -> dict:
-    """Facts about the file of ``{"path", "skeleton", "fps", "output"}``; arrays go to `output`."""
+    """Read a file and save its arrays; keys of the request: path, skeleton, fps, output."""
     from pxr import Usd, UsdGeom, UsdSkel
 
     stage = Usd.Stage.Open(request["path"])
@@ -46,7 +46,7 @@ def read(request: dict) -> dict:
     for frame, time in enumerate(times):
         matrices = np.array(query.ComputeJointLocalTransforms(float(time)))
         if matrices.shape != (count, 4, 4):
-            raise UnreadableUsd("the animation does not fit its skeleton")
+            raise UnreadableUsd("the animation does not match its skeleton")
         turns[frame] = matrices[:, :3, :3]
         steps[frame] = matrices[:, 3, :3]
         at = UsdGeom.XformCache(float(time)).GetLocalToWorldTransform(bones.GetPrim())
@@ -77,7 +77,7 @@ def _skeletons(stage) -> list:
         if prim.IsA(UsdSkel.Skeleton):
             skeletons.append(prim)
         if len(skeletons) > 1000:
-            raise UnreadableUsd("there are more than 1000 skeletons")
+            raise UnreadableUsd("the file has more than 1000 skeletons")
     return skeletons
 
 
@@ -86,7 +86,7 @@ def _skeleton(stage, wanted: str | None):
 
     prims = _skeletons(stage)
     if not prims:
-        raise UnreadableUsd("there is no skeleton (UsdSkel)")
+        raise UnreadableUsd("the file has no skeleton (UsdSkel)")
     if wanted is not None:
         prims_by_name = {}
         for prim in reversed(prims):
@@ -97,7 +97,7 @@ def _skeleton(stage, wanted: str | None):
             prims_by_name.update(dict.fromkeys(names, prim))
         if wanted not in prims_by_name:
             paths = ", ".join(str(prim.GetPath()) for prim in prims[:20])
-            raise UnreadableUsd(f"no skeleton is called {wanted!r}; there is {paths}")
+            raise UnreadableUsd(f"no skeleton is called {wanted!r}; the file has {paths}")
         return UsdSkel.Skeleton(prims_by_name[wanted])
     return UsdSkel.Skeleton(prims[0])
 
@@ -118,5 +118,5 @@ def sample_times(samples: list[float], codes: float, fps: float | None, joints: 
     step = spacing if fps is None else codes / fps
     frames = (samples[-1] - samples[0]) / step + 1
     if frames * joints > max(_ROOM, _GROWTH * len(samples) * joints):
-        raise UnreadableUsd(f"the animation would be {frames:.3g} frames long; give a lower fps")
+        raise UnreadableUsd(f"the animation would be {frames:.3g} frames long; set a lower fps")
     return samples[0] + np.arange(int(frames + 1e-3)) * step, codes / step

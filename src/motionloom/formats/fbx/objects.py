@@ -1,4 +1,4 @@
-"""Records of a binary FBX file, version 7400, and the objects made of them.
+"""Records of a binary FBX file, version 7400, and the objects built from them.
 
 A record has a name, properties (numbers, strings, bytes, arrays) and child records. Offsets are
 32 bits wide; long arrays are compressed with zlib.
@@ -16,14 +16,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-TICKS = 46_186_158_000  # units of FBX time in a second
+TICKS = 46_186_158_000  # units of FBX time per second
 _LINEAR = 0x104  # a key with linear interpolation
 _RATES = {
     120.0: 1, 100.0: 2, 60.0: 3, 50.0: 4, 48.0: 5, 30.0: 6, 29.97: 9, 25.0: 10, 24.0: 11,
     1000.0: 12, 23.976: 13, 96.0: 15, 72.0: 16, 59.94: 17,
 }  # fmt: skip
 _CUSTOM_RATE = 14
-# Up axis of the file: axes and signs of up, front and side.
+# For each up axis of the file, the axes and signs of up, front and side.
 _AXES = {"y": ((1, 1), (2, 1), (0, 1)), "z": ((2, 1), (1, -1), (0, 1))}
 # Types of the values of common properties: type, label, flags.
 _KINDS = {
@@ -43,7 +43,7 @@ _KINDS = {
 }
 VERSION = 7400
 _MAGIC = b"Kaydara FBX Binary  \x00\x1a\x00"
-# The identifier of the file and the code before the footer belong to this creation time.
+# The file identifier and the code before the footer are valid for this creation time.
 CREATION_TIME = "1970-01-01 10:00:00:000"
 FILE_ID = bytes.fromhex("28b32aebb624ccc2bfc8b02aa92bfcf1")
 _FOOTER_ID = bytes.fromhex("fabcab09d0c8d466b176fb831cf7267e")
@@ -62,19 +62,19 @@ class Objects:
         self._last = 1_000_000
 
     def add(self, node: str, name: str, kind: str, subtype: str) -> tuple[int, Record]:
-        """A new object, as ``Model::Hips`` of subtype ``LimbNode``; its number and record."""
+        """Add an object, such as ``Model::Hips`` (``LimbNode``); return its number and record."""
         self._last += 1
         record = Record(node, (self._last, f"{name}\0\1{kind}", subtype))
         self.records.append(record)
         return self._last, record
 
     def connect(self, child: int, parent: int, *attribute: str) -> None:
-        """Make an object a child of another, or the value of an attribute of it."""
+        """Make an object the child of another object, or the value of one of its attributes."""
         how = "OP" if attribute else "OO"
         self.links.append(Record("C", (how, child, parent, *attribute)))
 
     def document(self, settings: Record, takes: Sequence[tuple[str, int]]) -> list[Record]:
-        """All top-level records of the file."""
+        """Return all top-level records of the file."""
         head = Record("FBXHeaderExtension")
         head.add("FBXHeaderVersion", Int32(1003))
         head.add("FBXVersion", Int32(7400))
@@ -160,7 +160,7 @@ def global_settings(*, up: str, meters: float, fps: float, stop: int) -> Record:
 
 
 def curve(objects: Objects, times: NDArray[np.int64], values: NDArray[np.float64]) -> int:
-    """An animation curve with linear keys; returns its number."""
+    """Add an animation curve with linear keys; return its number."""
     number, record = objects.add("AnimationCurve", "", "AnimCurve", "")
     record.add("Default", float(values[0]))
     record.add("KeyVer", Int32(4008))
@@ -192,11 +192,11 @@ class Record:
 
 
 class Int32(int):
-    """An integer that is stored in 32 bits."""
+    """An integer stored in 32 bits."""
 
 
 def file_bytes(records: Iterable[Record]) -> bytes:
-    """The bytes of a file of top-level records."""
+    """Encode top-level records as the bytes of a file."""
     parts = [_MAGIC + struct.pack("<I", VERSION)]
     place = len(parts[0])
     for record in records:

@@ -1,6 +1,6 @@
 """Reader of FBX files, binary or ASCII, versions 3000 to 7700, through ufbx.
 
-Needs the extra ``fbx`` (ufbx). Files are read in a separate process, see
+Needs the extra ``fbx`` (ufbx). Files are read in a separate process; see
 `motionloom.formats.child_process.fbx`.
 """
 
@@ -47,9 +47,9 @@ def read(
 ) -> Motion:
     """Read one motion from an FBX file; see `motionloom.load` for the options.
 
-    `skeleton` is the name of its root, or the namespace before the colon in it; `animation`
-    that of a take (animation stack). The default rate is that of evenly spaced keys, else that
-    of the file. `unit` and `up` replace what the file says.
+    `skeleton` is the name of the skeleton's root, or the namespace before the colon in that name.
+    `animation` is the name of a take (animation stack). The default rate is that of evenly spaced
+    keys; without them, the rate of the file. `unit` and `up` override the file.
     """
     repairs = started(path, up=up, fps=fps, strict=strict)
     path = repairs.path
@@ -63,11 +63,13 @@ def read(
     motion = replace(motion, skeleton=with_user_roles(motion.skeleton, roles), name=name)
     meters = facts["unit"] if unit is None else unit_from(unit)
     if not 1e-6 <= meters <= 1e6:
-        raise MotionFormatError(f"its unit is {meters:g} m; give its unit", path=path)
-    scale = Unit(meters, "UnitScaleFactor says so" if unit is None else "given")
+        raise MotionFormatError(
+            f"the unit of the file is {meters:g} m; set the option unit", path=path
+        )
+    scale = Unit(meters, "stated by UnitScaleFactor" if unit is None else "given")
     if unit is not None:
         motion = scaled_to_meters(motion, meters / facts["unit"])
-    if up is not None and up != facts["up"]:  # undo the turn that the file asked for
+    if up is not None and up != facts["up"]:  # undo the rotation that the file requested
         from motionloom.formats.conventions import from_y_up
 
         motion = to_y_up(from_y_up(motion, facts["up"]), up)
@@ -78,7 +80,7 @@ def read(
 
 
 def meshes(source: str | Path, skeleton: Skeleton) -> list[SkinnedMesh]:
-    """The skinned meshes of a character, bound to a skeleton that was read from its file.
+    """Return the skinned meshes of a character, bound to a skeleton that was read from its file.
 
     Joints of a skin that the skeleton lacks are replaced by the nearest joint above them.
     """
@@ -116,7 +118,7 @@ def meshes(source: str | Path, skeleton: Skeleton) -> list[SkinnedMesh]:
 
 
 def _points(facts, names: list[str], numbers: dict[str, int], joints: NDArray, exact: NDArray):
-    """Points of a skeleton for joints of the file, or those above them; and whether exact."""
+    """Points of a skeleton for joints of the file or their ancestors, and whether exact."""
     points, same = [], []
     for joint, is_it in zip(joints.tolist(), exact.tolist(), strict=True):
         while joint >= 0 and names[joint] not in numbers:
@@ -141,17 +143,17 @@ def _warnings(facts: dict[str, Any], skeleton, animation) -> list[str]:
     others, takes = facts["skeletons"], facts["animations"]
     if skeleton is None and len(others) > 1:
         warnings.append(
-            f"the largest of {len(others)} skeletons is read; their roots are "
-            f"{', '.join(others[:8])}. Choose one as skeleton"
+            f"the largest of {len(others)} skeletons was read; their roots are "
+            f"{', '.join(others[:8])}. Choose one with the option skeleton"
         )
     if animation is None and len(takes) > 1:
         rest = [name for name in takes if name != facts["animation"]]
         warnings.append(
-            f"one of {len(takes)} takes, {facts['animation']!r}, is read; the others are "
-            f"{', '.join(rest[:8])}. Choose one as animation"
+            f"one of {len(takes)} takes, {facts['animation']!r}, was read; the others are "
+            f"{', '.join(rest[:8])}. Choose one with the option animation"
         )
     if not facts["animated"]:
-        warnings.append("no animation moves this skeleton: one frame in its rest pose")
+        warnings.append("no animation moves this skeleton; one frame in its rest pose was read")
     return warnings
 
 
@@ -165,7 +167,7 @@ def _motion(
     turns = _rotations(arrays["turns"], refuse)
     rests = _rotations(arrays["rest"], refuse)
     if not np.all(np.isfinite(places)):
-        refuse("a joint is not at a finite place")
+        refuse("the position of a joint is not finite")
     nodes = []
     for k, parent in enumerate(parents):  # from the world to the frame of the parent
         step, turn, rest = places[:, k], turns[:, k], rests[k]
@@ -211,5 +213,5 @@ def _names(given: list[str], repairs: Repairs) -> list[str]:
     names = unique_names(plain)
     for old, new in zip(plain, names, strict=True):
         if old != new:
-            repairs.add(f"a second joint called {old[:40]!r}, renamed {new[:40]!r}")
+            repairs.add(f"a duplicate joint {old[:40]!r} was renamed {new[:40]!r}")
     return names

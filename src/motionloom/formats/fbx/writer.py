@@ -1,8 +1,8 @@
-"""Writer of FBX files, binary 7400: skeletons, skinned figures, one or several takes.
+"""Writer of FBX files, binary 7400: skeletons, skinned figures, and one or more takes.
 
 Every joint is a limb node whose local transform is that of the rest pose; rotations are Euler
-angles in the order XYZ, in degrees, with a linear key in every frame. The figure is bound in its
-own pose, which the skin clusters and the bind pose record.
+angles in the order XYZ, in degrees, with a linear key in every frame. The figure has a separate
+bind pose, which the skin clusters and the bind pose record.
 """
 
 from __future__ import annotations
@@ -35,11 +35,11 @@ from motionloom.motion.rotations import quaternions as rot
 
 Array = NDArray[np.float64]
 
-# Joints whose children are all at the same place (wrists of CMU) are bones of 0.1 mm in Blender,
-# too short for their direction in single precision: up to 0.02 degrees were lost. A tip below
-# them makes bones of some centimeters; in Blender they can be seen and chosen, too.
+# Joints whose children are all at the same position (CMU's wrists) become bones of 0.1 mm in
+# Blender, too short for their direction in single precision: up to 0.02 degrees were lost. A tip
+# below them gives bones of a few centimeters, which can also be seen and selected in Blender.
 _NO_LENGTH, _TIP_LENGTH = 0.002, 0.06  # meters
-_STILL = 1e-9  # degrees or units: curves that change less have one key
+_STILL = 1e-9  # degrees or units: curves that change less get a single key
 
 
 def write(
@@ -53,19 +53,21 @@ def write(
 ) -> None:
     """Write one motion, or several characters in one scene, as FBX; see `motionloom.save`.
 
-    `takes` are further motions on the skeleton of the (one) motion; each becomes an animation
-    stack with the name of the motion.
+    `takes` are further motions on the skeleton of a single motion; each becomes an animation stack
+    with the name of the motion.
     """
     cast = characters(motion)
     if not cast or any(len(each) == 0 for each in [*(each for _, each in cast), *takes]):
         raise InvalidInput("an FBX file needs at least one motion, and each at least one frame")
     if up not in ("y", "z"):
-        raise InvalidInput(f"up of an FBX file must be y or z; got {up!r}")
+        raise InvalidInput(f"the up axis of an FBX file must be y or z; got {up!r}")
     if takes and len(cast) > 1:
-        raise InvalidInput("several takes are written of one character; got a scene of several")
+        raise InvalidInput(
+            "several takes can only be written for one character; got a scene with several"
+        )
     for take in takes:
         if take.skeleton.key != cast[0][1].skeleton.key:
-            raise InvalidInput(f"take {take.name!r} has another skeleton; retarget it first")
+            raise InvalidInput(f"take {take.name!r} has a different skeleton; retarget it first")
     rates = {each.fps for each in [*(each for _, each in cast), *takes]}
     if len(rates) > 1:
         raise InvalidInput(
@@ -101,7 +103,7 @@ def write_meshes(
     up: str = "y",
     mesh: bool | str = "body",
 ) -> None:
-    """Write a motion with meshes that are bound to its skeleton; `mesh` is not used."""
+    """Write a motion with meshes that are bound to its skeleton; `mesh` is ignored."""
     draft = _Draft(meters=unit_from(unit), up=up)
     joints = draft.add_character("", motion, meshes, Material())
     draft.add_take(motion.name or "motion", [(joints, motion)])
@@ -110,7 +112,7 @@ def write_meshes(
 
 
 class _Draft:
-    """A file under construction; lengths are in its unit, axes those of its up axis."""
+    """A file under construction; lengths and axes follow its unit and up axis."""
 
     def __init__(self, *, meters: float, up: str) -> None:
         self.objects = Objects()
@@ -119,13 +121,13 @@ class _Draft:
         self.takes: list[tuple[str, int]] = []
 
     def in_file(self, motion: Motion) -> Motion:
-        """The motion in the unit and axes of the file."""
+        """Convert a motion to the unit and axes of the file."""
         return scaled_to_meters(from_y_up(motion, self.up), 1.0 / self.meters)
 
     def add_character(
         self, prefix: str, motion: Motion, meshes: Sequence[SkinnedMesh], material: Material
     ) -> list[int]:
-        """Joints, end sites and meshes; returns the numbers of the joints."""
+        """Add joints, end sites and meshes; return the numbers of the joints."""
         skeleton = self.in_file(motion).skeleton
         offsets = skeleton.point_offsets.copy()
         offsets[0] = rest_pose(skeleton).positions[0]
@@ -152,7 +154,7 @@ class _Draft:
         return models[: len(skeleton)]
 
     def _matrices(self, matrices: Array) -> Array:
-        """World matrices (N, 4, 4) in meters, y up, in the unit and axes of the file."""
+        """Convert world matrices (N, 4, 4) from meters, y up, to the unit and axes of the file."""
         change = np.eye(4)
         change[:3, :3] = rot.to_matrix(self.turn)
         turned = change @ matrices @ change.T
@@ -292,7 +294,7 @@ class _Draft:
             node.add("Matrix", _flat(matrix))
 
     def add_take(self, name: str, parts: Sequence[tuple[list[int], Motion]]) -> None:
-        """One animation stack with one layer."""
+        """Add one animation stack with one layer."""
         stop = max(round((len(one) - 1) / one.fps * TICKS) for _, one in parts)
         stack, record = self.objects.add("AnimationStack", name, "AnimStack", "")
         span = [
@@ -303,7 +305,7 @@ class _Draft:
         ]
         properties(record, [(key, "time", value) for key, value in span])
         layer, record = self.objects.add("AnimationLayer", name, "AnimLayer", "")
-        properties(record, [])  # assimp reads no layer without a table
+        properties(record, [])  # assimp does not read a layer without a table
         self.objects.connect(layer, stack)
         self.takes.append((name, stop))
         for models, one in parts:
@@ -343,7 +345,7 @@ class _Draft:
 def euler_curves(rotations: NDArray) -> Array:
     """Continuous Euler angles XYZ in degrees, shape (T, J, 3), of rotations (T, J, 4).
 
-    Of the two triples that mean the same rotation, the one nearer to the frame before is taken.
+    Two triples describe the same rotation; the one closer to the previous frame is used.
     """
     angles = _euler_degrees(rotations.astype(np.float64))
     other = np.stack([angles[..., 0] + 180.0, 180.0 - angles[..., 1], angles[..., 2] + 180.0], -1)
@@ -361,7 +363,7 @@ def euler_curves(rotations: NDArray) -> Array:
 
 
 def _tips(skeleton: Skeleton, meters: float) -> list[tuple[int, Array]]:
-    """Joints without length, and a place beyond each, in its own axes and the unit of the file."""
+    """Joints without length, and a tip for each in its local axes and the unit of the file."""
     tips = []
     offsets, parents = skeleton.point_offsets, skeleton.point_parents
     lengths = np.linalg.norm(offsets, axis=1) * meters
@@ -374,7 +376,7 @@ def _tips(skeleton: Skeleton, meters: float) -> list[tuple[int, Array]]:
 
 
 def _euler_degrees(rotations: Array) -> Array:
-    """Angles (..., 3) about x, y, z; FBX turns about x first, so the matrix is Rz Ry Rx."""
+    """Angles (..., 3) about x, y, z; FBX rotates about x first: the matrix is Rz Ry Rx."""
     return np.degrees(rot.to_euler(rotations, "ZYX"))[..., ::-1]
 
 

@@ -1,8 +1,8 @@
-"""A user's own character in a glTF file: its skinned meshes, and its file with another animation.
+"""A user's character in a glTF file: reads its meshes, and writes its file with a new animation.
 
-Writing to glTF again keeps the whole file (meshes, materials, textures, morph targets, extensions)
-and replaces its animations. For other formats the meshes are read: positions, normals, texture
-coordinates, triangles, weights, base color and its image.
+Writing back to glTF preserves the whole file (meshes, materials, textures, morph targets,
+extensions) and replaces its animations. For other formats the meshes are read: positions, normals,
+texture coordinates, triangles, weights, base color and its image.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ def write(motion: Motion, source: str | Path, path: str | Path) -> None:
     missing = [name for name in motion.skeleton.names if name not in nodes]
     if missing:
         raise InvalidInput(
-            f"the motion has joints that the character {source} has not: {', '.join(missing[:5])}"
+            f"the motion has joints that the character {source} lacks: {', '.join(missing[:5])}"
         )
     document, binary = _in_one_buffer(file)
     draft = _Animation(document, binary)
@@ -72,7 +72,7 @@ def write(motion: Motion, source: str | Path, path: str | Path) -> None:
 
 
 def meshes(source: str | Path, skeleton: Skeleton) -> list[SkinnedMesh]:
-    """The skinned meshes of a character, bound to a skeleton that was read from its file.
+    """Return the skinned meshes of a character, bound to a skeleton that was read from its file.
 
     Joints of a skin that the skeleton lacks are replaced by the nearest joint above them.
     """
@@ -105,7 +105,7 @@ def _nodes_by_name(file: GltfFile) -> dict[str, int]:
     """Nodes of the joints by the names that the reader gives them."""
     skins, animations = file.items("skins"), file.items("animations")
     if not skins:
-        file.refuse("a character needs a skinned mesh; there is no skin")
+        file.refuse("a character needs a skinned mesh, but the file has no skin")
     everything = set(range(len(file.items("nodes"))))
     curves = read_curves(file, animations[0], everything) if animations else {}
     tree = joint_tree(file, skin_members(file, skins[0]), {node for node, _ in curves})
@@ -128,7 +128,7 @@ def _rest_world(file: GltfFile) -> Array:
 
 
 def _as_components(node: dict[str, Any]) -> None:
-    """Replace the matrix of a node by components: only these can be animated."""
+    """Replace the matrix of a node with components, because only these can be animated."""
     if "matrix" in node:
         columns = np.array(node.pop("matrix"), np.float64).reshape(4, 4)
         scales = np.linalg.norm(columns[:3, :3], axis=1)
@@ -139,11 +139,11 @@ def _as_components(node: dict[str, Any]) -> None:
 
 
 def _in_one_buffer(file: GltfFile) -> tuple[dict[str, Any], bytearray]:
-    """The document with all buffers and images in one buffer, without its animations."""
+    """Merge all buffers and images of the document into one buffer, and drop its animations."""
     import copy
 
     for kind in ("accessors", "bufferViews", "images"):
-        file.items(kind)  # lists of objects, or it is refused
+        file.items(kind)  # raises unless these are lists of objects
     document = copy.deepcopy(file.document)
     binary, starts = bytearray(), []
     for number in range(len(file.items("buffers"))):
@@ -223,7 +223,7 @@ class _Skins:
         self.world, self.parents = _rest_world(file), node_parents(file)
 
     def point(self, node: int) -> int:
-        """The point that stands for a node: itself, or the nearest one above it, or the root."""
+        """Return the point for a node: the node itself, the nearest one above it, or the root."""
         while node >= 0 and node not in self.points:
             node = self.parents[node]
         return self.points.get(node, 0)
@@ -231,7 +231,7 @@ class _Skins:
     def mesh(
         self, skin: dict[str, Any], primitive: dict[str, Any], name: str
     ) -> SkinnedMesh | None:
-        """A primitive as a mesh; None if it has no weights, or no triangles."""
+        """Convert a primitive to a mesh; None if it has no weights or no triangles."""
         file, attributes = self.file, primitive.get("attributes", {})
         needed = ("POSITION", "JOINTS_0", "WEIGHTS_0")
         if not all(key in attributes for key in needed):
@@ -239,7 +239,10 @@ class _Skins:
         if primitive.get("mode", _TRIANGLES) != _TRIANGLES:
             return None
         if "KHR_draco_mesh_compression" in primitive.get("extensions", {}):
-            file.refuse("its meshes are compressed (KHR_draco_mesh_compression); save it without")
+            file.refuse(
+                "its meshes are compressed (KHR_draco_mesh_compression); save the file "
+                "without compression"
+            )
         members = [file.index("nodes", n, len(self.parents)) for n in skin["joints"]]
         vertices = file.accessor(attributes["POSITION"], "VEC3")
         joints = file.accessor(attributes["JOINTS_0"], "VEC4").astype(np.int64)
@@ -286,7 +289,7 @@ def _material(file: GltfFile, primitive: dict[str, Any]) -> Material:
 
 
 def _image(file: GltfFile, image: dict[str, Any]) -> bytes | None:
-    """The bytes of an image file; None for formats that other programs do not read."""
+    """Return the bytes of an image file; None for formats that other programs do not read."""
     if "bufferView" in image:
         data = file.view_bytes(image["bufferView"])
     elif str(image.get("uri", "")).startswith("data:"):

@@ -25,8 +25,8 @@ _MAGIC = 0x46546C67  # "glTF"
 _JSON, _BINARY = 0x4E4F534A, 0x004E4942
 _COMPONENTS = {5120: "<i1", 5121: "<u1", 5122: "<i2", 5123: "<u2", 5125: "<u4", 5126: "<f4"}
 _WIDTHS = {"SCALAR": 1, "VEC2": 2, "VEC3": 3, "VEC4": 4, "MAT4": 16}
-_ROOM = 256_000_000  # bytes of numbers that any file may expand to
-_GROWTH = 64  # or, for larger files, per byte
+_ROOM = 256_000_000  # limit on the bytes of numbers for any file
+_GROWTH = 64  # or, for larger files, limit per byte
 _MOST_ITEMS = 100_000  # nodes, accessors, ... in one file
 # Extensions that change the encoding of the skeleton or its animation.
 _UNKNOWN = ("EXT_meshopt_compression", "KHR_meshopt_compression")
@@ -51,46 +51,48 @@ class GltfFile:
             self.refuse("not a glTF file: it has no asset")
         version = str(document["asset"].get("version", ""))
         if not version.startswith("2"):
-            self.refuse(f"glTF version {version[:20] or 'unknown'!r}; only 2.0 is read")
+            self.refuse(f"glTF version {version[:20] or 'unknown'!r}; only 2.0 is supported")
         self.document: dict[str, Any] = document
         self._buffers: dict[int, bytes] = {}
         self._items: dict[str, list[dict[str, Any]]] = {}
         self._left = max(_ROOM, _GROWTH * len(data))
-        self._beside = 0  # bytes of files beside it that were read
+        self._beside = 0  # bytes read from files in the same folder
         needed = document.get("extensionsRequired", [])
         for name in needed if isinstance(needed, list) else []:
             if name in _UNKNOWN:
-                self.refuse(f"its data are compressed with {name}; save it without compression")
+                self.refuse(
+                    f"its data are compressed with {name}; save the file without compression"
+                )
 
     def refuse(self, problem: str) -> NoReturn:
         """Raise `MotionFormatError` for this file."""
         raise MotionFormatError(problem, path=self.path)
 
     def items(self, kind: str) -> list[dict[str, Any]]:
-        """All nodes, skins, animations, ...; empty if there are none."""
+        """Return all nodes, skins, animations, ...; empty if there are none."""
         if kind in self._items:
             return self._items[kind]
         items = self.document.get(kind, [])
         if not isinstance(items, list) or not all(isinstance(item, dict) for item in items):
             self.refuse(f"{kind} must be a list of objects")
         if len(items) > _MOST_ITEMS:
-            self.refuse(f"{len(items)} {kind} are more than motionloom reads ({_MOST_ITEMS})")
+            self.refuse(f"{len(items)} {kind} exceed the limit of {_MOST_ITEMS}")
         self._items[kind] = items
         return items
 
     def item(self, kind: str, index: object) -> dict[str, Any]:
-        """One node, skin, ... by index."""
+        """Return one node, skin, ... by index."""
         items = self.items(kind)
         return items[self.index(kind, index, len(items))]
 
     def index(self, kind: str, index: object, count: int) -> int:
-        """`index` if it is an integer in ``[0, count)``; raises otherwise."""
+        """Return `index` if it is an integer in ``[0, count)``; raise an error otherwise."""
         if isinstance(index, bool) or not isinstance(index, int) or not 0 <= index < count:
             self.refuse(f"index {str(index)[:20]} is not among the {count} {kind}")
         return index
 
     def numbers(self, value: object, count: int, what: str) -> NDArray[np.float64]:
-        """A list of `count` finite numbers."""
+        """Return a list of `count` finite numbers."""
         try:
             array = np.array(value, dtype=np.float64)
         except (TypeError, ValueError, OverflowError):
@@ -108,7 +110,7 @@ class GltfFile:
         if not isinstance(component, int) or component not in _COMPONENTS:
             self.refuse(f"accessor {index} has an unknown component type {str(component)[:20]}")
         if "sparse" in accessor or "bufferView" not in accessor:
-            self.refuse(f"accessor {index} is sparse or empty, which is not read")
+            self.refuse(f"accessor {index} is sparse or empty, which is not supported")
         count, width = self.size(accessor, "count", None), _WIDTHS[kind]
         dtype = np.dtype(_COMPONENTS[component])
         view = self.item("bufferViews", accessor["bufferView"])
@@ -133,18 +135,18 @@ class GltfFile:
         if accessor.get("normalized") and dtype.kind in "iu":
             values = np.maximum(values / np.iinfo(dtype).max, -1.0)
         if not np.all(np.abs(values) < 1e12):
-            self.refuse(f"accessor {index} holds numbers that are not finite")
+            self.refuse(f"accessor {index} contains numbers that are not finite")
         return values
 
     # --- bytes ------------------------------------------------------------------------------
 
     def _chunks(self, data: bytes) -> bytes:
-        """The JSON chunk of a GLB file; the binary chunk is stored."""
+        """Return the JSON chunk of a GLB file, and store the binary chunk."""
         if len(data) < 20:
             self.refuse("the file ends in its header")
         version, length = struct.unpack_from("<II", data, 4)
         if version != 2:
-            self.refuse(f"GLB version {version}; only 2 is read")
+            self.refuse(f"GLB version {version}; only 2 is supported")
         if length > len(data):
             self.refuse(f"the file says {length} bytes but has {len(data)}: it is truncated")
         place, text = 12, None
@@ -163,7 +165,7 @@ class GltfFile:
         return text
 
     def buffer(self, index: object) -> bytes:
-        """The bytes of a buffer."""
+        """Return the bytes of a buffer."""
         buffers = self.items("buffers")
         number = self.index("buffers", index, len(buffers))
         if number not in self._buffers:
@@ -185,10 +187,10 @@ class GltfFile:
         return self.beside(uri, f"buffer {number}")
 
     def beside(self, uri: str, what: str = "an image") -> bytes:
-        """The bytes of a file beside this one."""
+        """Return the bytes of a file in the same folder."""
         name = unquote(uri)
         if "://" in name or "\x00" in name:
-            self.refuse(f"{what} is at {uri[:60]!r}; only files beside this one are read")
+            self.refuse(f"{what} is at {uri[:60]!r}, but only files in the same folder are read")
         folder = self.path.parent.resolve()
         try:
             file = (folder / name).resolve()
@@ -199,13 +201,15 @@ class GltfFile:
         except (OSError, ValueError, RuntimeError):
             inside = False
         if not inside:
-            self.refuse(f"{what} should be in {uri[:60]!r} beside the file; it is not")
+            self.refuse(
+                f"{what} should be in {uri[:60]!r} in the same folder, which does not exist"
+            )
         if not fits:
-            self.refuse(f"the files beside it have more than {LARGEST >> 20} MB, with {uri[:60]!r}")
+            self.refuse(f"the files it refers to exceed {LARGEST >> 20} MB, including {uri[:60]!r}")
         return data
 
     def view_bytes(self, index: object) -> bytes:
-        """The bytes of a buffer view."""
+        """Return the bytes of a buffer view."""
         view = self.item("bufferViews", index)
         buffer = self.buffer(view.get("buffer"))
         start, length = self.size(view, "byteOffset", 0), self.size(view, "byteLength", None)
@@ -214,7 +218,7 @@ class GltfFile:
         return buffer[start : start + length]
 
     def size(self, owner: dict[str, Any], key: str, usual: int | None) -> int:
-        """A number of bytes or items of an object of the document; `usual` if it has none."""
+        """Return a number of bytes or items from an object of the document; `usual` if missing."""
         value = owner.get(key, usual)
         if isinstance(value, bool) or not isinstance(value, int) or not 0 <= value < 2**40:
             self.refuse(f"{key} must be a size in bytes or items, found {str(value)[:20]}")
@@ -229,7 +233,7 @@ def write_document(path: Path, document: dict[str, Any], binary: bytes) -> None:
 
 
 def glb_bytes(document: dict[str, Any], binary: bytes) -> bytes:
-    """The bytes of a GLB file from a document and its buffer."""
+    """Encode a document and its buffer as a GLB file."""
     text = json.dumps(document, ensure_ascii=False, separators=(",", ":")).encode()
     text += b" " * (-len(text) % 4)
     binary += b"\0" * (-len(binary) % 4)
@@ -239,7 +243,7 @@ def glb_bytes(document: dict[str, Any], binary: bytes) -> bytes:
 
 
 def gltf_bytes(document: dict[str, Any], binary: bytes) -> bytes:
-    """The bytes of a ``.gltf`` file with its buffer embedded as base64."""
+    """Encode a document as a ``.gltf`` file with its buffer embedded as base64."""
     uri = "data:application/octet-stream;base64," + base64.b64encode(binary).decode()
     embedded = {**document, "buffers": [{"byteLength": len(binary), "uri": uri}]}
     return json.dumps(embedded, ensure_ascii=False, indent=1).encode()

@@ -51,7 +51,7 @@ class NodeTransform:
 
 
 def joint_tree(file: GltfFile, members: list[int], moved: set[int]) -> JointTree:
-    """The tree that contains all `members`; nodes between them become joints, too.
+    """The tree that contains all `members`; nodes between them also become joints.
 
     Parameters
     ----------
@@ -66,7 +66,7 @@ def joint_tree(file: GltfFile, members: list[int], moved: set[int]) -> JointTree
     chosen = set(members)
     depths = node_depths(file, parents)
     if len(chosen) > _MOST_JOINTS:
-        file.refuse(f"{len(chosen)} joints are more than motionloom reads ({_MOST_JOINTS})")
+        file.refuse(f"{len(chosen)} joints exceed the limit of {_MOST_JOINTS}")
     tops = _topmost(chosen, parents, depths)
     root = tops[0] if len(tops) == 1 else _meeting(file, tops, parents, depths)
     inside = {root}
@@ -75,7 +75,7 @@ def joint_tree(file: GltfFile, members: list[int], moved: set[int]) -> JointTree
             inside.add(node)
             node = parents[node]
     if len(inside) > _MOST_JOINTS:
-        file.refuse(f"{len(inside)} joints are more than motionloom reads ({_MOST_JOINTS})")
+        file.refuse(f"{len(inside)} joints exceed the limit of {_MOST_JOINTS}")
     place = {node: number for number, node in enumerate(members)}
     order = sorted(inside, key=lambda node: (depths[node], place.get(node, -1)))
     if len(inside) == len(members) and all(
@@ -130,7 +130,7 @@ def node_transform(file: GltfFile, index: int, repairs: Repairs) -> NodeTransfor
 def node_scale(
     file: GltfFile, scales: NDArray[np.float64], node: int, repairs: Repairs
 ) -> NDArray[np.float64]:
-    """Uniform scales (T,) of a node for scales per axis (T, 3); raises if it is mirrored."""
+    """Uniform scales (T,) of a node for scales per axis (T, 3); mirrored nodes are an error."""
     if np.any(scales <= 1e-9):
         file.refuse(f"node {node} is mirrored or flattened by its scale")
     return uniform_scale(scales, repairs)
@@ -152,7 +152,7 @@ def _is_end(node: dict[str, Any]) -> bool:
 
 
 def node_parents(file: GltfFile) -> list[int]:
-    """Parent of each node, -1 for none; raises if a node has two."""
+    """Parent of each node, -1 for none; raises an error if a node has two."""
     nodes = file.items("nodes")
     parents = [-1] * len(nodes)
     for index, node in enumerate(nodes):
@@ -168,7 +168,7 @@ def node_parents(file: GltfFile) -> list[int]:
 
 
 def node_depths(file: GltfFile, parents: list[int]) -> list[int]:
-    """Depth of each node in its tree; raises for cycles."""
+    """Depth of each node in its tree; raises an error for cycles."""
     depths = [-1] * len(parents)
     for start in range(len(parents)):
         path = []
@@ -187,7 +187,7 @@ def node_depths(file: GltfFile, parents: list[int]) -> list[int]:
 
 
 def _topmost(chosen: set[int], parents: list[int], depths: list[int]) -> list[int]:
-    """The chosen nodes without a chosen ancestor."""
+    """Return the chosen nodes without a chosen ancestor."""
     covered = [False] * len(parents)
     for node in sorted(range(len(parents)), key=depths.__getitem__):  # from the top down
         parent = parents[node]

@@ -1,8 +1,8 @@
 """Reader of glTF files, ``.glb`` and ``.gltf``.
 
-Reads the nodes of one skin and one animation; meshes, materials and inverse bind matrices are
-ignored. glTF is in meters with y up by definition. Animation curves have keys at arbitrary
-times; they are sampled at a constant rate.
+It reads the nodes of one skin and one animation; meshes, materials and inverse bind matrices are
+ignored. glTF is in meters with y up by definition. Animation curves have keys at arbitrary times
+and are sampled at a constant rate.
 """
 
 from __future__ import annotations
@@ -41,8 +41,8 @@ from motionloom.motion.rotations import quaternions as rot
 
 _USUAL_RATE = 30.0
 _SLOWEST, _FASTEST = 10.0, 1000.0  # plausible frame rates; other key spacings are ignored
-_LATE = 0.5  # seconds before the first key that are worth a word
-_STEADY = 0.02  # of a frame: tolerance of key times, which are single precision
+_LATE = 0.5  # seconds before the first key that cause a warning
+_STEADY = 0.02  # fraction of a frame: tolerance of key times, which are single precision
 _KINDS = {"translation": "VEC3", "rotation": "VEC4", "scale": "VEC3"}
 
 
@@ -58,7 +58,7 @@ class AnimationCurve:
     tangents : ndarray, shape (K, 2, 3) or (K, 2, 4), or None
         In- and out-tangents of cubic splines.
     step : bool
-        Whether values are constant between keys.
+        True if values are constant between keys.
     """
 
     times: NDArray[np.float64]
@@ -67,7 +67,7 @@ class AnimationCurve:
     step: bool
 
     def at(self, times: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Values at times (T,), shape (T, 3) or (T, 4); constant outside of the keys."""
+        """Return the values at times (T,), shape (T, 3) or (T, 4); constant outside the keys."""
         keys = self.times
         if len(keys) == 1:
             return np.repeat(self.values, len(times), axis=0)
@@ -127,16 +127,17 @@ def steady_times(
 ) -> tuple[NDArray[np.float64], float]:
     """Times of all frames from 0 to the last key, and the rate.
 
-    An animation begins at time 0: before its first key a curve has the value of that key, as
-    glTF 2.0 says and three.js and Blender do. Exporters often put the first key at frame 1.
+    An animation begins at time 0. Before its first key, a curve has the value of that key, as in
+    the glTF 2.0 specification, three.js and Blender. Exporters often put the first key at frame 1.
 
     Parameters
     ----------
     curves : dict
     fps : float or None
-        Rate given by the user.
+        Rate set by the user.
     stated : float or None
-        Rate stated in the extras of the skin, as our writer does; for motions of one frame.
+        Rate in the extras of the skin, where motionloom's writer puts it; for motions of one
+        frame.
     """
     if not curves:
         return np.zeros(1), fps or stated or _USUAL_RATE
@@ -145,7 +146,7 @@ def steady_times(
         fps = _key_rate(finest) or stated or _USUAL_RATE
     count = int(np.floor((end - start) * fps + _STEADY)) + 1
     times = start + np.arange(count) / fps
-    # Frames on a key, up to rounding, use the exact time of the key.
+    # Frames that coincide with a key, up to rounding, use the exact time of the key.
     nearest = np.clip(np.searchsorted(finest, times - 0.5 / fps), 0, len(finest) - 1)
     close = np.abs(finest[nearest] - times) * fps < _STEADY
     return np.where(close, finest[nearest], times), fps
@@ -206,8 +207,8 @@ def _curve(file: GltfFile, sampler: dict, way: str) -> AnimationCurve:
     return AnimationCurve(times, values, tangents, how == "STEP")
 
 
-_ROOM = 4_000_000  # joints times frames that any file may expand to
-_GROWTH = 64  # or, for files with many keys, per key
+_ROOM = 4_000_000  # limit on joints times frames for any file
+_GROWTH = 64  # or, for files with many keys, limit per key
 
 
 def read(
@@ -223,8 +224,8 @@ def read(
 ) -> Motion:
     """Read one motion from a glTF file; see `motionloom.load` for the options.
 
-    Without a skin, the animated nodes are read. The default rate is that of the keys, else 30. The
-    root path includes the nodes above the root.
+    Without a skin, the animated nodes are read. The default rate is that of the keys, or 30
+    without keys. The root path includes the nodes above the root.
     """
     repairs = started(path, up=up, fps=fps, strict=strict)
     path = repairs.path
@@ -236,20 +237,22 @@ def read(
         members = skin_members(file, chosen_skin)
     else:
         members = _animated(file, chosen)
-        repairs.add("no skin; the nodes that the animation moves are taken as the skeleton")
+        repairs.add(
+            "the file has no skin; the nodes that the animation moves were read as the skeleton"
+        )
     everything = set(range(len(file.items("nodes"))))
     curves = {} if chosen is None else read_curves(file, chosen, everything)
     tree = joint_tree(file, members, {node for node, _ in curves})
     used = set(tree.joints) | set(tree.above) | set(tree.ends)
     curves = {key: curve for key, curve in curves.items() if key[0] in used}
     if not curves:
-        warnings.append("no animation moves this skeleton: one frame in its rest pose")
+        warnings.append("no animation moves this skeleton; one frame in its rest pose was read")
     _check_room(file, curves, fps, len(tree.joints))
     late = min((float(curve.times[0]) for curve in curves.values()), default=0.0)
     if late > _LATE:
         warnings.append(
-            f"the first key is at {late:.2f} s: the frames before it hold its pose, as the glTF "
-            "specification says"
+            f"the first key is at {late:.2f} s; the frames before it hold its pose, as the glTF "
+            f"specification requires"
         )
     times, rate = steady_times(curves, fps, _stated_rate(chosen_skin))
     motion = _motion(file, tree, curves, times, rate, repairs)
@@ -259,7 +262,7 @@ def read(
     motion = scaled_to_meters(to_y_up(motion, up or "y"), meters)
     height = body_height(motion.skeleton)
     if height is not None and not 0.5 <= height <= 4.0:
-        warnings.append(f"the figure stands {height:.3g} m tall; if that is wrong, give its unit")
+        warnings.append(f"the figure is {height:.3g} m tall; if that is wrong, set its unit")
     scale = Unit(meters, "glTF is in meters" if unit is None else "given")
     origin = repairs.origin("gltf", scale, up=up or "y", frame_time=1.0 / rate, warnings=warnings)
     return replace(motion, origin=origin)
@@ -311,22 +314,23 @@ def joint_names(file: GltfFile, tree: JointTree, repairs: Repairs) -> tuple[list
     names = unique_names(given)
     for old, new in zip(given, names, strict=True):
         if old != new:
-            repairs.add(f"a second joint called {old[:40]!r}, renamed {new[:40]!r}")
+            repairs.add(f"a duplicate joint {old[:40]!r} was renamed {new[:40]!r}")
     return names[: len(tree.joints)], names[len(tree.joints) :]
 
 
 def _chosen(
     file: GltfFile, kind: str, which: str | int | None, warnings: list[str]
 ) -> dict[str, Any] | None:
-    """A skin or an animation by name or index; the first by default, None if there is none."""
+    """Find a skin or an animation by name or index; the first by default, None if there is none."""
     items = file.items(kind)
     names = [str(item.get("name", number)) for number, item in enumerate(items)]
     if which is None:
         if len(items) > 1 and not (kind == "skins" and _same_joints(items)):
             others = ", ".join(names[1:9])
+            option = "skeleton" if kind == "skins" else "animation"
             warnings.append(
-                f"the first of {len(items)} {kind}, {names[0]!r}, is read; the others are "
-                f"{others}. Choose with {kind[:-1]}="
+                f"the first of {len(items)} {kind}, {names[0]!r}, was read; the others are "
+                f"{others}. Choose one with the option {option}"
             )
         return items[0] if items else None
     number = -1
@@ -336,12 +340,12 @@ def _chosen(
         number = int(which)
     if not 0 <= number < len(items):
         shown = ", ".join(names[:20]) or "none"
-        raise MotionFormatError(f"no {kind[:-1]} {which!r}; there is {shown}", path=file.path)
+        raise MotionFormatError(f"no {kind[:-1]} {which!r}; the file has {shown}", path=file.path)
     return items[number]
 
 
 def _same_joints(skins: list[dict[str, Any]]) -> bool:
-    """Whether all skins share one skeleton, as for separate meshes of hair and clothes."""
+    """Return whether all skins share one skeleton, as with separate meshes for hair and clothes."""
     first = skins[0].get("joints")
     base = set(map(str, first)) if isinstance(first, list) else set()
     return all(
@@ -353,11 +357,11 @@ def _same_joints(skins: list[dict[str, Any]]) -> bool:
 def _animated(file: GltfFile, animation: dict[str, Any] | None) -> list[int]:
     """Animated nodes, for files without a skin."""
     if animation is None:
-        file.refuse("there is neither a skin nor an animation")
+        file.refuse("the file has neither a skin nor an animation")
     everything = set(range(len(file.items("nodes"))))
     nodes = [node for node, _ in read_curves(file, animation, everything)]
     if not nodes:
-        file.refuse("there is no skin, and the animation moves no node")
+        file.refuse("the file has no skin, and its animation moves no node")
     return list(dict.fromkeys(nodes))
 
 
@@ -370,8 +374,8 @@ def _stated_rate(skin: dict[str, Any] | None) -> float | None:
 
 
 def _check_room(file: GltfFile, curves, fps: float | None, joints: int) -> None:
-    """Raise if the frames are out of proportion to the keys, which may be years apart."""
+    """Raise an error if there are too many frames for the keys, which may be years apart."""
     keys = sum(len(curve.times) for curve in curves.values())
     frames = frame_count(curves, fps)
     if frames * joints > max(_ROOM, _GROWTH * keys):
-        file.refuse(f"the animation would be {frames:.3g} frames long; give a lower fps")
+        file.refuse(f"the animation would be {frames:.3g} frames long; set a lower fps")

@@ -1,7 +1,7 @@
-"""VRM Animation, ``.vrma``: glTF with a map of human bones, for avatars in VRM.
+"""VRM Animation, ``.vrma``: glTF with a map of human bones, for VRM avatars.
 
-The nodes rest in a T-pose that faces +Z, as the specification asks, whatever the rest pose of the
-skeleton: players compare rotations with the rest pose.
+The nodes rest in a T-pose that faces +Z, as the specification requires, whatever the rest pose of
+the skeleton: players apply rotations relative to the rest pose.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ def read(
     roles: str | Path | Mapping[str, str] | None = None,
     strict: bool = False,
 ) -> Motion:
-    """Read one motion, as glTF; see `motionloom.load` for the options."""
+    """Read one motion like glTF; see `motionloom.load` for the options."""
     motion = read_gltf(
         path, animation=animation, fps=fps, unit=unit, up=up, roles=roles, strict=strict
     )
@@ -50,7 +50,7 @@ def read(
 def write(motion: Motion, path: str | Path, *, compact: bool = False) -> None:
     """Write one motion; see `motionloom.save`.
 
-    Joints with a role become human bones. Roles that VRM requires are spine, head, arms and legs.
+    Joints with a role become human bones. VRM requires roles for the spine, head, arms and legs.
     """
     skeleton = motion.skeleton
     joints = {role: name for role, name in skeleton.roles.items() if name in skeleton.names}

@@ -23,7 +23,7 @@ from motionloom.motion.rotations import quaternions as rot
 
 _COMPONENTS = {"<f4": 5126, "<u2": 5123, "<i2": 5122, "<u4": 5125}
 _VERTICES, _INDICES = 34962, 34963  # targets of buffer views
-_PACKED = 32767.0  # a normalized short: 3e-5, or 0.1 mm at the extremities
+_PACKED = 32767.0  # step of a normalized short: 3e-5, or 0.1 mm at the extremities
 _STILL = 1e-6  # smaller differences of quaternions are ignored
 
 
@@ -36,8 +36,8 @@ def write(
 ) -> None:
     """Write one motion, or several characters in one scene, as glTF; see `motionloom.save`.
 
-    Each character keeps its skeleton, length and rate; all start at time 0. `compact` halves the
-    size, with position errors of at most 0.1 mm.
+    Each character keeps its skeleton, length and rate; all characters start at time 0. `compact`
+    halves the size, with position errors of at most 0.1 mm.
     """
     document, binary = gltf_document(characters(motion), kind=figure_kind(mesh), compact=compact)
     write_document(Path(path), document, binary)
@@ -46,7 +46,7 @@ def write(
 def gltf_document(
     cast: Sequence[tuple[str, Motion]], *, kind: str = "body", compact: bool = False
 ) -> tuple[dict[str, Any], bytes]:
-    """The document and the buffer of a file of named motions.
+    """Build the document and the buffer of a file with named motions.
 
     The joints of the first motion are the first nodes.
     """
@@ -94,7 +94,7 @@ class _Document:
         return len(items) - 1
 
     def accessor(self, values: NDArray, kind: str, *, bounds: bool = False, target: int = 0) -> int:
-        """Append an array (N, width) to the buffer; returns the index of its accessor."""
+        """Append an array (N, width) to the buffer; return the index of its accessor."""
         wide = values.dtype.itemsize == 4
         coded = {"f": "<f4", "u": "<u4" if wide else "<u2", "i": "<i2"}[values.dtype.kind]
         data = np.ascontiguousarray(values, coded)
@@ -137,7 +137,7 @@ class _Document:
         self._add_curves(motion, first)
 
     def add_meshes(self, motion: Motion, meshes: Sequence[SkinnedMesh]) -> None:
-        """One character with meshes of its own."""
+        """Add one character with its own meshes."""
         first, holder = self._add_joints(motion, motion.name or "character")
         for mesh in meshes:
             bind = self._inverse_bind(mesh.bind)
@@ -150,7 +150,7 @@ class _Document:
         self._add_curves(motion, first)
 
     def _add_root(self, node: dict[str, Any]) -> int:
-        """Add a node of the scene; returns its index."""
+        """Add a node of the scene; return its index."""
         number = self.add("nodes", node)
         self.document["scenes"][0]["nodes"].append(number)
         return number
@@ -186,7 +186,7 @@ class _Document:
         return self.add("materials", {"name": look.name, "pbrMetallicRoughness": surface})
 
     def _add_joints(self, motion: Motion, name: str) -> tuple[int, int]:
-        """Nodes of joints and end sites; returns the first, and the node above it."""
+        """Add nodes for joints and end sites; return the first one and the node above it."""
         skeleton, nodes = motion.skeleton, self.document["nodes"]
         first = len(nodes)
         places = np.concatenate([rest_pose(skeleton).positions[:1], skeleton.point_offsets[1:]])
@@ -207,7 +207,7 @@ class _Document:
         return self.accessor(columns.astype(np.float32), "MAT4")
 
     def _figure(self, figure: SkinnedMesh, key: str, color: int) -> int:
-        """Index of the mesh of a figure in a color; all colors share its vertices."""
+        """Index of the mesh of a figure in one color; all colors share its vertices."""
         if (key, color) not in self.figures:
             if key not in self.vertices:
                 self.vertices[key] = self._vertices(figure)

@@ -1,28 +1,28 @@
-"""EMD signatures of clips, one per joint, and nearest clips by the Earth Mover's Distance.
+"""EMD signatures of clips, one per joint, and nearest clips by Earth Mover's Distance.
 
-The rotation curve of a joint is reduced to its Douglas-Peucker points. Each is a point in four
-dimensions, three angles in degrees and the time in frames, and its mass is the share of frames
-that it stands for. The distance of two clips is the sum over the joints of their weights times
-the Earth Mover's Distance of their signatures.
+The rotation curve of a joint is reduced to its Douglas-Peucker points. Each point has four
+coordinates, three angles in degrees and the time in frames, and its mass is the fraction of frames
+that it represents. The distance between two clips is the weighted sum, over the joints, of the
+Earth Mover's Distances between their signatures.
 
 **Whole turns.** Two curves that differ by whole turns of an angle describe the same rotations. The
-distance of two signatures is the least over all such turns of one of them, which is a metric,
-because turning moves all points alike. Turned by a multiple of 360 degrees, a signature is at least
-360 degrees from itself; so where the distance is 180 degrees or less, no turn makes it smaller, and
-none is tried.
+distance between two signatures is the minimum over all such turns of one of them. This is a metric,
+because a turn moves all points equally. A signature turned by a multiple of 360 degrees is at least
+360 degrees from itself. A distance of 180 degrees or less therefore cannot be reduced by a turn,
+and no turns are tried.
 
-**Lower bound.** Moving mass moves it along each axis at least as far as the projections of the
-signatures on that axis are apart; in one dimension that is the mean difference of their
-quantiles. The root of the sum of squares over the four axes is no more than the distance of
-the signatures, because a mean of lengths is no less than the length of the mean. Quantiles are
-stored as means over a few parts of the mass, which can only lower the bound.
+**Lower bound.** Along each axis, mass must travel at least the distance between the projections of
+the two signatures; in one dimension this is the mean difference of their quantiles. The root of the
+sum of squares over the four axes does not exceed the distance between the signatures, because the
+mean of lengths is at least the length of the mean. Quantiles are stored as means over a few parts
+of the mass, which can only lower the bound.
 
-**Search.** Clips are visited in the order of the bound, and the search ends where the bound
-exceeds the k-th best distance; a distance is abandoned as soon as the joints computed and the
-bounds of the others exceed it. The answer is that of computing all distances. A metric index
-would not help: on 3,000 pieces of CMU takes the best of 24 pivot clips rules out 30 % of all,
-the bound used here 88 %, and nearly all that it leaves are left by the pivots too. So there is
-no tree.
+**Search.** Clips are visited in order of their bound, and the search ends when the bound exceeds
+the k-th best distance. A distance is abandoned as soon as the computed joints plus the bounds of
+the remaining joints exceed it. The result is identical to computing all distances. A metric index
+would not help: on 3,000 pieces of CMU takes, the best of 24 pivot clips rules out 30 % of all
+clips, the bound used here 88 %, and the pivots rule out almost none of the remainder. This is why
+there is no tree.
 
 References
 ----------
@@ -44,7 +44,7 @@ from motionloom.features.earth_mover import signature_distance
 from motionloom.kernels import kernel
 from motionloom.ragged import offsets_of
 
-PARTS = 8  # of the mass, for the bound: more parts hardly raise it
+PARTS = 8  # parts of the mass, for the bound: more parts hardly raise it
 _AXES = 4
 TURN = 360.0  # degrees
 _SLACK = 1e-12  # rounding of a sum over joints
@@ -57,11 +57,12 @@ class EmdSignatures:
     Attributes
     ----------
     points : ndarray, shape (N, 4)
-        Three angles in degrees, and the time in frames times the time's weight.
+        Three angles in degrees, and the time in frames multiplied by the weight of time.
     mass : ndarray, shape (N,)
-        The mass of each signature adds up to 1.
+        Masses of the points; they add up to 1 for each signature.
     starts : ndarray of int64, shape (C * J + 1,)
-        Signature of joint j of clip c: points from ``starts[c * J + j]`` to the next start.
+        The signature of joint j of clip c consists of the points from ``starts[c * J + j]`` to the
+        next start.
     quantiles : ndarray, shape (C, J, 4, PARTS)
         Means of the coordinates over equal parts of the mass, sorted.
     """
@@ -85,11 +86,11 @@ class EmdSignatures:
         Parameters
         ----------
         curves : array_like, shape (C, T, J, 3)
-            Degrees. All numbers finite.
+            Degrees; all values must be finite.
         threshold : float
-            Tolerance of Douglas-Peucker, in degrees.
+            Douglas-Peucker tolerance, in degrees.
         time_weight : float
-            Degrees that one frame counts for in the ground distance.
+            Number of degrees that one frame is worth in the ground distance.
         perpendicular : bool
             As in `motionloom.features.curves.kept_frames`.
         """
@@ -120,10 +121,10 @@ class EmdSignatures:
 def limited_distance(
     points_a, mass_a, starts_a, a, points_b, mass_b, starts_b, b, weights, bounds, limit, turn
 ):
-    """Distance of two clips, or inf as soon as it must exceed `limit`.
+    """Return the distance between two clips, or inf as soon as it is certain to exceed `limit`.
 
-    `bounds` (J,) are lower bounds of the weighted distances of the joints; joints are visited
-    in this order, largest first. Angles are compared up to multiples of `turn`.
+    `bounds` (J,) are lower bounds of the weighted joint distances; joints are visited in order of
+    decreasing bound. Angles are compared up to multiples of `turn`.
     """
     joints = len(weights)
     each = np.zeros(joints)
@@ -143,9 +144,9 @@ def limited_distance(
 
 @kernel
 def turned_distance(points_a, mass_a, points_b, mass_b, turn):
-    """Distance of two signatures at the best whole turns of the three angles.
+    """Return the distance between two signatures at the best whole turns of the three angles.
 
-    The masses of each signature add up to 1. `turn` is 360 degrees; infinite for no turns.
+    The masses of each signature add up to 1. `turn` is 360 degrees, or infinite to disable turns.
     """
     best = signature_distance(points_a, mass_a, points_b, mass_b)
     if best <= 0.5 * turn:
@@ -158,7 +159,7 @@ def turned_distance(points_a, mass_a, points_b, mass_b, turn):
     nearest = np.rint(means[:3] / turn)
     turned = points_b.copy()
     for code in range(27):
-        # Turns beside the nearest ones, all of which are tried unless their means are too far.
+        # Turns adjacent to the nearest ones; each is tried unless the means are too far apart.
         x, y, z = (code + 13) % 27 // 9 - 1, (code + 13) % 9 // 3 - 1, (code + 13) % 3 - 1
         shift = turn * (nearest + np.array([x, y, z]))
         apart = means[3] ** 2 + np.sum((means[:3] - shift) ** 2)
@@ -170,7 +171,7 @@ def turned_distance(points_a, mass_a, points_b, mass_b, turn):
 
 @kernel
 def joint_bounds(quantiles, clip, weights, turn):
-    """Lower bounds of the weighted distances, joint by joint, of a clip (J, 4, P) to all.
+    """Return lower bounds of the weighted joint distances between a clip (J, 4, P) and all clips.
 
     Angles are compared up to multiples of `turn`.
     """
@@ -204,8 +205,8 @@ def _turned_apart(a, b, apart, turn):
 def _signatures(curves, threshold, time_weight, perpendicular):
     """Points (N, 4), masses (N,) and numbers of points (C * J,) of curves (C, T, J, 3).
 
-    The mass of a point is its share of the frames: those nearer to it than to its neighbors, with
-    half a frame beyond the first and the last, so that the masses add up to 1.
+    The mass of a point is the fraction of frames that are nearer to it than to its neighbors. Half
+    a frame is added before the first and after the last point, so the masses add up to 1.
     """
     clips, frames, joints, _ = curves.shape
     room = clips * joints * min(frames, 16)
@@ -236,8 +237,8 @@ def _signatures(curves, threshold, time_weight, perpendicular):
 def _quantiles(points, mass, starts):
     """Means of the coordinates over `PARTS` equal parts of the mass, sorted, (S, 4, PARTS).
 
-    Points are poured into the parts in the order of a coordinate; one that does not fit is split.
-    The last part takes what rounding leaves.
+    The parts are filled with points in the order of a coordinate; a point that does not fit is
+    split. The last part takes the remainder caused by rounding.
     """
     count = len(starts) - 1
     out = np.zeros((count, _AXES, PARTS))
@@ -258,7 +259,7 @@ def _quantiles(points, mass, starts):
     return out
 
 
-_BOUND_SLACK = 1e-9  # of a bound: sums in another order are rounded differently
+_BOUND_SLACK = 1e-9  # tolerance of a bound: sums in another order are rounded differently
 
 
 def emd_matrix_rows(
@@ -269,7 +270,7 @@ def emd_matrix_rows(
     *,
     whole_turns: bool = True,
 ) -> NDArray[np.float64]:
-    """Distances from clips `first` to `last` to all before them, NaN beyond the diagonal."""
+    """Return the distances of clips `first` to `last` to earlier clips, NaN beyond the diagonal."""
     return _matrix_rows(
         signatures.points, signatures.mass, signatures.starts, weights, len(signatures),
         first, last, _turn(whole_turns),
@@ -285,7 +286,7 @@ def emd_nearest(
     whole_turns: bool = True,
     prune: bool = True,
 ) -> Nearest:
-    """The `k` clips nearest to the single clip of `query`.
+    """Return the `k` clips nearest to the only clip of `query`.
 
     Parameters
     ----------
@@ -296,7 +297,7 @@ def emd_nearest(
     whole_turns : bool
         Compare angles up to whole turns.
     prune : bool
-        Use the bounds; without them every distance is computed, with the same result.
+        Use the lower bounds. Otherwise, every distance is computed; the result is the same.
     """
     if k < 1:
         raise InvalidInput(f"k must be at least 1; got {k}")
@@ -307,13 +308,13 @@ def emd_nearest(
         bounds[:] = 0.0
     totals = bounds.sum(axis=1)
     order = np.argsort(totals, kind="stable")
-    found, gaps, computed = _nearest(
+    nearest, gaps, computed = _nearest(
         query.points, query.mass, query.starts,
         signatures.points, signatures.mass, signatures.starts, weights, bounds, totals, order,
         min(k, len(order)), turn,
     )  # fmt: skip
-    best = np.lexsort((found, gaps))
-    return Nearest(found[best], gaps[best], int(computed))
+    best = np.lexsort((nearest, gaps))
+    return Nearest(nearest[best], gaps[best], int(computed))
 
 
 def _turn(whole_turns: bool) -> float:
@@ -338,17 +339,17 @@ def _matrix_rows(points, mass, starts, weights, count, first, last, turn):
 def _nearest(
     points_a, mass_a, starts_a, points, mass, starts, weights, bounds, totals, order, k, turn
 ):
-    """The `k` nearest clips, their distances, and the number of distances begun.
+    """Return the `k` nearest clips, their distances, and how many distances were started.
 
-    Points (N, 4), masses (N,) and starts (C * J + 1,) of the query (`_a`) and of the clips;
-    `bounds` (C, J), their sums `totals` (C,) and `order` (C,), in which sums rise: the first sum
-    above the k-th distance ends the search.
+    The query (`_a`) and the clips are given as points (N, 4), masses (N,) and starts (C * J + 1,).
+    `bounds` has shape (C, J), their sums `totals` (C,). `order` (C,) sorts the clips by increasing
+    sum; the first sum above the k-th distance ends the search.
     """
-    found = np.full(k, -1)
+    nearest = np.full(k, -1)
     gaps = np.full(k, np.inf)
     computed = 0
     for c in order:
-        worst = farthest(found, gaps)
+        worst = farthest(nearest, gaps)
         limit = gaps[worst]
         if totals[c] > limit:
             break
@@ -356,6 +357,6 @@ def _nearest(
         gap = limited_distance(
             points_a, mass_a, starts_a, 0, points, mass, starts, c, weights, bounds[c], limit, turn
         )
-        if gap < limit or (gap == limit and c < found[worst]):
-            found[worst], gaps[worst] = c, gap
-    return found, gaps, computed
+        if gap < limit or (gap == limit and c < nearest[worst]):
+            nearest[worst], gaps[worst] = c, gap
+    return nearest, gaps, computed

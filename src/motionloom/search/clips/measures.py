@@ -1,4 +1,4 @@
-"""Measures of the distance of whole clips, by name.
+"""Distance measures for whole clips, by name.
 
 =============== ==================================================================== =======
 ``statistics``  covariance, spectrum and trend of poses and travel, length, turn     its own
@@ -11,9 +11,9 @@
 ``dtw-jrd``     banded DTW of joint relative distances                               its own
 =============== ==================================================================== =======
 
-A measure turns a clip into feature vectors and compares those. They have columns for each of
-the *joints* of the measure; columns of joints that a skeleton lacks are NaN, and clips are
-compared by the joints that all of them have.
+A measure turns clips into feature vectors and compares the vectors. Each of the measure's *joints*
+has its own columns. Columns of joints that a skeleton lacks are NaN, and clips are compared only by
+the joints that all of them have.
 """
 
 from __future__ import annotations
@@ -70,21 +70,21 @@ JointWeights = str | tuple[tuple[str, float], ...]
 
 
 def clip_distances(measure: ClipMeasure, clips: ClipVectors) -> NDArray[np.float64]:
-    """Distance from each clip (a row) to each (a column), NaN for clips with gaps."""
+    """Return the distances between all pairs of clips; NaN for clips with gaps."""
     rows = measure.matrix_rows(clips, 0, len(clips))
     return mirrored(rows) if measure.symmetric else rows
 
 
 PAPER_ROWS = 128  # Tam et al. 2007, section 4
 GIST_ROWS = 64
-_SCALING_RATE = 120.0  # of CMU's takes; the query is the first 128 frames
+_SCALING_RATE = 120.0  # frame rate of the CMU takes; the query is the first 128 frames
 
 
 @dataclass(frozen=True)
 class DtwMeasure:
     """Banded DTW of feature vectors: root mean square over frames and points.
 
-    With `spread`, how differently the joints spread is added.
+    With `spread`, the difference in how far the joints spread is added.
     """
 
     name: str
@@ -137,7 +137,7 @@ class DtwMeasure:
         return Nearest(near.clips, scale * near.distances, near.computed)
 
     def _spreads(self, clips: ClipVectors) -> NDArray[np.float64]:
-        """Spreads of the joints of each clip, computed once."""
+        """Return the spreads of the joints of each clip, computed once."""
         if "spreads" not in clips.made:
             clips.made["spreads"] = joint_spreads(clips.stack[:, :, : 3 * len(clips.joints)])
         return clips.made["spreads"]
@@ -150,7 +150,7 @@ class DtwMeasure:
 
 
 class CurveMeasure:
-    """Base of measures of rotation curves; `path` is that of measures that align no frames."""
+    """Base of the measures of rotation curves; `path` serves measures that do not align frames."""
 
     joints: ClassVar[tuple[str, ...]] = CURVE_JOINTS
     joint_weights: JointWeights
@@ -163,12 +163,12 @@ class CurveMeasure:
         return even_rows(_curve_rows(motion), self.frames)
 
     def weights(self, joints: tuple[str, ...]) -> NDArray[np.float64]:
-        """Weights of joints; their sum is 1."""
+        """Return the weights of the joints, which add up to 1."""
         given = self.joint_weights
         each = joint_weights(given if isinstance(given, str) else dict(given))
         weights = np.array([each[joint] for joint in joints])
         if not weights.any():
-            raise InvalidInput("joint_weights must not be zero for all joints that are compared")
+            raise InvalidInput("joint_weights must be positive for at least one compared joint")
         return weights / weights.sum()
 
     def joints_of(self, skeleton: Skeleton) -> tuple[str, ...]:  # noqa: D102
@@ -179,7 +179,7 @@ class CurveMeasure:
         return joint_columns(CURVE_JOINTS, joints)
 
     def path(self, query, clip) -> NDArray[np.int64]:
-        """Both clips from start to end at even speed."""
+        """Return an alignment that plays both clips from start to end at constant speed."""
         count = max(len(query), len(clip))
         ends = [np.rint(np.linspace(0, len(rows) - 1, count)) for rows in (query, clip)]
         return np.stack(ends, axis=1).astype(np.int64)
@@ -241,13 +241,13 @@ class AngleDtwMeasure(CurveMeasure):
 
 @dataclass(frozen=True, eq=False)
 class _WeightedCurves:
-    """Rotation curves of clips, each column multiplied by the root of its joint's weight.
+    """Rotation curves of clips, with each column multiplied by the root of its joint weight.
 
     Attributes
     ----------
     rows : ndarray of float32, shape (N, D)
     means : ndarray, shape (C, D)
-        Of the columns over the frames that are compared, in degrees.
+        Column means over the compared frames, in degrees.
     roots : ndarray, shape (D,)
     """
 
@@ -261,7 +261,7 @@ class _WeightedCurves:
     def of(
         cls, clips: ClipVectors, weights: NDArray[np.float64], frames: int, whole_turns: bool
     ) -> _WeightedCurves:
-        """Curves of the first `frames` frames of each clip; computed once for `clips`."""
+        """Return the curves of the first `frames` frames of each clip, computed only once."""
         key = ("weighted", weights.tobytes(), frames, whole_turns)
         if key not in clips.made:
             roots = np.repeat(np.sqrt(weights), 3).astype(np.float32)
@@ -273,7 +273,7 @@ class _WeightedCurves:
         return clips.made[key]
 
     def turns(self, means: NDArray) -> NDArray[np.float64]:
-        """What is added to each clip for a query with these means, weighted, shape (C, D)."""
+        """Return the weighted offsets of the clips for a query with these means, shape (C, D)."""
         return self.whole_turns * whole_turns(means, self.means) * self.roots
 
     def nearest(
@@ -285,23 +285,24 @@ class _WeightedCurves:
         k: int,
         scale: float,
     ) -> Nearest:
-        """The nearest clips to a query (T, D) in degrees; `search` gets it weighted and turned.
+        """Return the clips nearest to a query (T, D) given in degrees.
 
-        Clips that need the same whole turns are searched together. Nearly all need none.
+        `search` is called with the weighted and turned query, once for each group of clips that
+        need the same whole turns. Almost all clips need none.
         """
         turns = self.turns(query[: self.frames].mean(axis=0))
         kinds, which = np.unique(turns[usable], axis=0, return_inverse=True)
         numbers = np.flatnonzero(usable)
-        found = []
+        parts = []
         for kind, turn in enumerate(kinds):
             mask = np.zeros(len(usable), dtype=bool)
             mask[numbers[which.ravel() == kind]] = True
             turned = np.asarray(query, np.float32) * self.roots - turn.astype(np.float32)
-            found.append(search(turned, mask))
-        clips = np.concatenate([each.clips for each in found] or [np.zeros(0, np.int64)])
-        distances = np.concatenate([each.distances for each in found] or [np.zeros(0)])
+            parts.append(search(turned, mask))
+        clips = np.concatenate([each.clips for each in parts] or [np.zeros(0, np.int64)])
+        distances = np.concatenate([each.distances for each in parts] or [np.zeros(0)])
         best = np.lexsort((clips, distances))[:k]
-        computed = sum(each.computed for each in found)
+        computed = sum(each.computed for each in parts)
         return Nearest(clips[best], scale * distances[best], computed)
 
 
@@ -326,7 +327,7 @@ class EmdMeasure(CurveMeasure):
 
     @property
     def signature_key(self) -> dict[str, Any]:
-        """What signatures depend on besides the feature vectors."""
+        """Options that signatures depend on in addition to the feature vectors."""
         return {
             "threshold": self.threshold,
             "time_weight": self.time_weight,
@@ -347,14 +348,19 @@ class EmdMeasure(CurveMeasure):
     def nearest(self, query, clips: ClipVectors, *, k: int, prune: bool = True) -> Nearest:  # noqa: D102
         there = np.flatnonzero(clips.whole)
         weights = self.weights(clips.joints)
-        one = self._signatures_of(np.asarray(query, dtype=np.float64)[None])
-        found = emd_nearest(
-            one, self.signatures(clips), weights, k=k, whole_turns=self.whole_turns, prune=prune
+        signature = self._signatures_of(np.asarray(query, dtype=np.float64)[None])
+        nearest = emd_nearest(
+            signature,
+            self.signatures(clips),
+            weights,
+            k=k,
+            whole_turns=self.whole_turns,
+            prune=prune,
         )
-        return Nearest(there[found.clips], found.distances, found.computed)
+        return Nearest(there[nearest.clips], nearest.distances, nearest.computed)
 
     def signatures(self, clips: ClipVectors) -> EmdSignatures:
-        """Signatures of the clips without missing values, computed once."""
+        """Return the signatures of the clips without missing values, computed once."""
         if "signatures" not in clips.made:
             clips.made["signatures"] = self._signatures_of(clips.stack[clips.whole])
         return clips.made["signatures"]
@@ -402,8 +408,8 @@ class ScalingMeasure(CurveMeasure):
         out = np.full((last - first, len(clips)), np.nan)
         for c in first + np.flatnonzero(clips.whole[first:last]):
             query = clips.rows[clips.starts[c] : clips.starts[c + 1]]
-            found = self.nearest(query, clips, k=len(clips), prune=False)
-            out[c - first, found.clips] = found.distances
+            nearest = self.nearest(query, clips, k=len(clips), prune=False)
+            out[c - first, nearest.clips] = nearest.distances
         return out
 
     def nearest(self, query, clips: ClipVectors, *, k: int, prune: bool = True) -> Nearest:  # noqa: D102
@@ -494,7 +500,7 @@ def pose_and_travel_dtw(*, spread: bool = True) -> DtwMeasure:
 
 
 def clip_measure(name: str) -> ClipMeasure:
-    """The measure of a search method by its name, with default options.
+    """Return the measure of a search method, given its name, with default options.
 
     Examples
     --------
@@ -503,7 +509,7 @@ def clip_measure(name: str) -> ClipMeasure:
     """
     methods = clip_methods()
     if name not in methods:
-        raise InvalidInput(f"no clip measure is called {name!r}; there are {', '.join(methods)}")
+        raise InvalidInput(f"unknown clip measure {name!r}; choose one of {', '.join(methods)}")
     return methods[name]().measure()
 
 

@@ -1,7 +1,7 @@
-"""Whole-clip retrieval: motions of a library that resemble the query from start to end.
+"""Whole-clip retrieval: find motions that resemble the query from start to end.
 
-Every measure of `motionloom.search.clips.measures` is a search method of the same name. Its feature
-vectors of all clips of a library are an artifact of the library.
+Every measure in `motionloom.search.clips.measures` is also a search method of the same name. The
+feature vectors that it computes for all clips of a library are an artifact of the library.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ from motionloom.store.records import Entry
 from motionloom.store.remote.folder import Folder
 from motionloom.store.store import Store
 
-_VERSION = 2  # increase it when a measure gives other features than before
+_VERSION = 2  # increase when a measure produces different features than before
 _SIGNATURES = ("points", "mass", "starts", "quantiles")
 
 
@@ -47,17 +47,17 @@ class ClipTable:
     ----------
     measure : ClipMeasure
     clips : ClipVectors
-        With the joints that all of them have.
+        Feature vectors, with the joints that all clips have.
     names : tuple of str, length C
         Sorted.
     fps, frames : ndarray, shape (C,)
-        Of each clip as stored.
+        Frame rate and number of frames of each clip as stored.
     left_out : dict of str to str
-        Motions that cannot be compared, and why.
+        Motions that cannot be compared, each with the reason.
     joints_missing : dict of str to tuple of str
-        Joints that are not compared, and motions that lack them.
+        Joints that are not compared, each with the motions that lack it.
     width : int
-        Columns of a clip with all joints.
+        Number of columns of a clip that has all joints.
     """
 
     measure: ClipMeasure
@@ -70,14 +70,14 @@ class ClipTable:
     width: int
 
     def query_rows(self, motion: Motion) -> tuple[NDArray[np.float32], tuple[str, ...]]:
-        """Feature vectors of any clip, and which of the compared joints it has.
+        """Return the feature vectors of any clip, and which of the compared joints it has.
 
         Raises
         ------
         RoleError
-            If it cannot be compared.
+            If the clip cannot be compared.
         InvalidInput
-            If it has missing values.
+            If the clip has missing values.
         """
         there = self.measure.joints_of(motion.skeleton)
         joints = tuple(joint for joint in self.clips.joints if joint in there)
@@ -90,7 +90,7 @@ class ClipTable:
         return rows, joints
 
     def restricted(self, joints: tuple[str, ...]) -> ClipVectors:
-        """The clips with only some of the joints."""
+        """Return the clips restricted to some of the joints."""
         if joints == self.clips.joints:
             return self.clips
         full, some = (self.measure.columns(j, self.width) for j in (self.clips.joints, joints))
@@ -100,7 +100,7 @@ class ClipTable:
         )
 
     def some(self, chosen: NDArray[np.int64]) -> ClipTable:
-        """The table of some clips, by number."""
+        """Return the table of some clips, given by number."""
         starts = self.clips.starts
         rows = [self.clips.rows[starts[c] : starts[c + 1]] for c in chosen]
         ends = offsets_of([len(part) for part in rows])
@@ -122,7 +122,7 @@ class ClipTable:
 def clip_table(
     library: Store, measure: ClipMeasure, *, progress: Progress | None = None
 ) -> ClipTable:
-    """The table of all clips, computed if it is not stored; see `ClipTable`.
+    """Return the table of all clips, computed if it is not stored; see `ClipTable`.
 
     Raises
     ------
@@ -180,7 +180,7 @@ def clip_table(
 def _stored_signatures(
     library: Store, measure: EmdMeasure, clips: ClipVectors, options: dict
 ) -> tuple[EmdSignatures, NDArray[np.bool_]]:
-    """EMD signatures of the clips without gaps, and which those are."""
+    """Return the EMD signatures of the clips without gaps, and a mask of those clips."""
 
     def build(folder: Path, previous: Folder | None) -> None:
         fresh = ClipVectors(clips.rows, clips.starts, clips.joints)
@@ -215,7 +215,7 @@ def _stored_signatures(
 def _stored_statistics(
     library: Store, measure: StatisticsMeasure, clips: ClipVectors, options: dict
 ) -> NDArray[np.float64]:
-    """Statistics of the clips, (C, S), NaN for those with gaps."""
+    """Return the statistics of the clips, shape (C, S), NaN for clips with gaps."""
     expected = (len(clips), sum(statistic_sizes(clips.rows.shape[1])))
 
     def build(folder: Path, previous: Folder | None) -> None:
@@ -223,13 +223,13 @@ def _stored_statistics(
         np.save(folder / "statistics.npy", measure.statistics(fresh))
 
     def load(folder: Path) -> NDArray[np.float64]:
-        found = open_array(folder / "statistics.npy", memory_map=False)
-        if found.shape != expected or found.dtype != np.float64:
+        statistics = open_array(folder / "statistics.npy", memory_map=False)
+        if statistics.shape != expected or statistics.dtype != np.float64:
             raise LibraryError(
                 f"{folder}: damaged: statistics of shape {expected} in double precision "
-                f"expected, found {found.shape}, {found.dtype}"
+                f"expected, found {statistics.shape}, {statistics.dtype}"
             )
-        return found
+        return statistics
 
     return library.artifacts.derive(
         "clip-statistics", {**options, "shared": clips.joints}, build=build, read=load
@@ -239,7 +239,7 @@ def _stored_statistics(
 def _joints(
     library: Store, measure: ClipMeasure
 ) -> tuple[dict[str, tuple[str, ...]], dict[str, str]]:
-    """Joints of each motion that can be compared, and why the others cannot."""
+    """Return the joints of each comparable motion, and why the others cannot be compared."""
     by_skeleton: dict[str, tuple[str, ...] | str] = {}
     joints: dict[str, tuple[str, ...]] = {}
     left_out: dict[str, str] = {}
@@ -249,13 +249,13 @@ def _joints(
                 by_skeleton[entry.skeleton] = measure.joints_of(library.skeleton(entry.skeleton))
             except RoleError as error:
                 by_skeleton[entry.skeleton] = str(error)
-        found = by_skeleton[entry.skeleton]
-        if isinstance(found, str):
-            left_out[entry.name] = found
+        outcome = by_skeleton[entry.skeleton]
+        if isinstance(outcome, str):
+            left_out[entry.name] = outcome
         elif entry.frames < 1:
             left_out[entry.name] = "has no frames"
         else:
-            joints[entry.name] = found
+            joints[entry.name] = outcome
     return joints, left_out
 
 
@@ -268,21 +268,21 @@ def _length(entry: Entry, measure: ClipMeasure) -> int:
 
 
 def gaps_in(table: ClipTable) -> Iterable[str]:
-    """Names of clips that have missing values and cannot be compared."""
+    """Return the names of clips that have missing values and cannot be compared."""
     return (name for name, whole in zip(table.names, table.clips.whole, strict=True) if not whole)
 
 
 @dataclass(frozen=True, eq=False)
 class WholeClips:
-    """The clips that candidates of a whole-clip search count."""
+    """The clips that the candidates of a whole-clip search refer to."""
 
     table: ClipTable
 
     def match(
-        self, found: Candidate, query: Query, labels: Callable[[str], tuple[str, ...]]
+        self, candidate: Candidate, query: Query, labels: Callable[[str], tuple[str, ...]]
     ) -> Match:
-        """Clip number ``found.start`` as a match, from its first frame to its last."""
-        clip = found.start
+        """Return clip number ``candidate.start`` as a match, from its first frame to its last."""
+        clip = candidate.start
         name, fps = self.table.names[clip], float(self.table.fps[clip])
         frames = int(self.table.frames[clip])
         return Match(
@@ -291,8 +291,8 @@ class WholeClips:
             end_frame=frames,
             start=0.0,
             end=frames / fps,
-            distance=found.distance,
-            alignment=found.path,
+            distance=candidate.distance,
+            alignment=candidate.path,
             label=", ".join(labels(name)) or None,
         )
 
@@ -300,7 +300,7 @@ class WholeClips:
 def clip_search(
     library: Store, query: Query, settings: SearchSettings
 ) -> tuple[list[Candidate], WholeClips]:
-    """The clips nearest to a query: `k` of them, or `settings.max`."""
+    """Return the `k` clips nearest to a query, or `settings.max` of them."""
     method = settings.method
     assert isinstance(method, ClipMethod)
     measure = method.measure()
@@ -318,20 +318,20 @@ def clip_search(
     wanted = method.k or settings.max or len(clips)
     nearest = measure.nearest(rows, clips, k=min(wanted + (own is not None), len(clips)))
     limit = np.inf if settings.max_distance is None else settings.max_distance
-    found = []
+    candidates = []
     for c, gap in zip(nearest.clips.tolist(), nearest.distances.tolist(), strict=True):
         if gap <= limit and table.names[c] != own:
             other = clips.rows[clips.starts[c] : clips.starts[c + 1]]
             lengths = (query.end_frame - query.start_frame, int(table.frames[c]))
             path = _in_frames(measure.path(rows, other), (len(rows), len(other)), lengths)
-            found.append(Candidate(c, c + 1, gap, path))
-    return found[:wanted], WholeClips(table)
+            candidates.append(Candidate(c, c + 1, gap, path))
+    return candidates[:wanted], WholeClips(table)
 
 
 def _in_frames(
     path: NDArray[np.int64], rows: tuple[int, int], frames: tuple[int, int]
 ) -> NDArray[np.int64]:
-    """Pairs of resampled frames of two clips as pairs of their own frames."""
+    """Convert pairs of resampled frames of two clips to pairs of their stored frames."""
     per_row = (np.array(frames) - 1) / np.maximum(1, np.array(rows) - 1)
     pairs = np.rint(path * per_row).astype(np.int64)
     return pairs[np.concatenate([[True], np.any(np.diff(pairs, axis=0) != 0, axis=1)])]

@@ -1,25 +1,28 @@
-"""Distance of clips by statistics that survive another style, speed or number of repetitions.
+"""Clip distance by statistics that do not depend on style, speed or number of repetitions.
 
-A clip becomes rows at 30 frames per second: wrists, ankles and head in the body frame, scaled to
-one size (`motionloom.features.body_frame`), the velocity of the hips to the left, up and ahead,
-and how fast the body turns. Five statistics of the rows are compared, each by the root mean square
-of its differences, and their weighted sum is the distance:
+A clip is converted to rows at 30 frames per second: wrists, ankles and head in the body frame,
+scaled to one body size (`motionloom.features.body_frame`), the velocity of the hips (left, up,
+forward), and the turning speed of the body. Five statistics of the rows are compared, each by the
+root mean square of its differences. The distance is their weighted sum:
 
 ``covariance``
-    Logarithm of the matrix of second moments of the rows, with a column of ones added, so that it
-    holds the mean pose too: which joints move together, around which pose; in any order.
+    Logarithm of the matrix of second moments of the rows. A column of ones is added so that it also
+    includes the mean pose. Describes which joints move together, and around which pose, in any
+    order.
 ``spectrum``
-    Logarithm of the amplitude of each column in octaves of frequency: how fast each joint moves.
+    Logarithm of the amplitude of each column, per octave of frequency. Describes how fast each
+    joint moves.
 ``trend``
-    The first four cosines of each column over the clip, divided by the extent of the movement: what
-    comes first and what last, at any speed and of any size.
+    The first four cosine coefficients of each column over the clip, divided by the extent of the
+    movement. Describes the order of events, at any speed and size.
 ``length``
     Logarithm of the duration.
 ``turn``
-    How far the body turns from start to end, to the left or to the right; beyond a right angle it
-    counts less and less.
+    How far the body turns from start to end, to the left or to the right; turns beyond a right
+    angle saturate.
 
-None of the weights is fitted to labels in a library. docs/evaluation.md tells how they were chosen.
+None of the weights is fitted to labels in a library. docs/evaluation.md explains how they were
+chosen.
 """
 
 from __future__ import annotations
@@ -47,8 +50,8 @@ from motionloom.search.clips.vectors import (
     travel_rows,
 )
 
-TRAVEL_SECONDS = 0.2  # meters that a meter per second, or a radian per second, counts for
-STILL_METERS = 0.02  # movements below it are noise, in covariances
+TRAVEL_SECONDS = 0.2  # meters that one meter per second, or one radian per second, is worth
+STILL_METERS = 0.02  # smaller movements are treated as noise, in covariances
 QUIET_METERS = 0.01  # and in amplitudes
 OCTAVES = (0.0, 0.3, 0.6, 1.2, 2.4, 4.8, np.inf)  # Hz
 COSINES = 4
@@ -59,7 +62,7 @@ _TRAVEL = 4  # columns of travel and turning
 
 
 def statistic_rows(motion: Motion) -> NDArray[np.float64]:
-    """Poses, velocity of the hips and turning of a clip at 30 Hz, shape (T, 19), in meters.
+    """Return poses, hip velocity and turning of a clip at 30 Hz, shape (T, 19), in meters.
 
     Examples
     --------
@@ -76,7 +79,7 @@ def statistic_rows(motion: Motion) -> NDArray[np.float64]:
 
 
 def clip_statistics(rows: NDArray) -> NDArray[np.float64]:
-    """All statistics of one clip's rows (T, D), one after the other.
+    """Return all statistics of one clip's rows (T, D), concatenated.
 
     Examples
     --------
@@ -98,12 +101,12 @@ def clip_statistics(rows: NDArray) -> NDArray[np.float64]:
 
 
 def statistic_sizes(width: int) -> tuple[int, ...]:
-    """Numbers of values of each statistic of rows with `width` columns."""
+    """Return the number of values in each statistic, for rows with `width` columns."""
     return (width + 1) * (width + 2) // 2, (len(OCTAVES) - 1) * width, COSINES * width, 1, 1
 
 
 def _covariance(rows: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Lower triangle of the logarithm of the second moments; off the diagonal times root two."""
+    """Lower triangle of the logarithm of the second moments, off-diagonal values times root two."""
     width = rows.shape[1]
     extended = np.column_stack([rows, np.ones(len(rows))])
     moments = extended.T @ extended / len(rows)
@@ -129,7 +132,7 @@ def _spectrum(rows: NDArray[np.float64]) -> NDArray[np.float64]:
 
 
 def _trend(rows: NDArray[np.float64]) -> NDArray[np.float64]:
-    """The first cosines of each column over the clip, relative to the extent of all."""
+    """First cosine coefficients of each column over the clip, relative to the overall extent."""
     even = even_rows(rows, _ALIGNED)
     even -= even.mean(axis=0)
     even /= np.sqrt(np.mean(even**2)) + QUIET_METERS
@@ -141,7 +144,7 @@ def _trend(rows: NDArray[np.float64]) -> NDArray[np.float64]:
 def statistic_distances(
     own: NDArray, others: NDArray, width: int, weights: tuple[float, ...]
 ) -> NDArray[np.float64]:
-    """Distances of one clip's statistics (S,) from those of clips (C, S), shape (C,)."""
+    """Return the distances (C,) from one clip's statistics (S,) to those of C clips (C, S)."""
     out = np.zeros(len(others))
     at = 0
     for size, weight in zip(statistic_sizes(width), weights, strict=True):
@@ -154,7 +157,7 @@ def statistic_distances(
 
 @dataclass(frozen=True)
 class StatisticsMeasure:
-    """Weighted sum of the differences of five statistics; see the module."""
+    """Weighted sum of the differences of five statistics; see the module docstring."""
 
     name: str = "statistics"
     about: str = "covariance, spectrum and trend of poses and travel; length and turn"
@@ -204,7 +207,7 @@ class StatisticsMeasure:
         return np.rint(pairs * per_row).astype(np.int64)
 
     def statistics(self, clips: ClipVectors) -> NDArray[np.float64]:
-        """Statistics of each clip, NaN for clips with missing values; computed once."""
+        """Return the statistics of each clip, computed once; NaN for clips with missing values."""
         if "statistics" not in clips.made:
             out = np.full((len(clips), sum(statistic_sizes(clips.rows.shape[1]))), np.nan)
             for c in np.flatnonzero(clips.whole):

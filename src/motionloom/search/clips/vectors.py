@@ -5,15 +5,15 @@ Features are poses and travel, resampled from start to end:
 ``poses``
     Wrists, ankles and head in the body frame (see `motionloom.features.body_frame`).
 ``travel``
-    Velocity of the hips in the body frame: to the left, up, and ahead.
+    Velocity of the hips in the body frame: left, up and forward.
 ``length``
-    Logarithm of the duration: twice as long is as far as half as long.
+    Logarithm of the duration: twice as long counts as much as half as long.
 ``spread``
-    Logarithm of how far each coordinate of the poses spreads over the clip, in any order: which
-    joints move, and in which direction.
+    Logarithm of how far each pose coordinate spreads over the clip, regardless of order. Describes
+    which joints move, and in which direction.
 
-A clip is resampled to the same number of frames whatever its duration, so that a fast and a slow
-performance differ only in `length` and `travel`.
+Every clip is resampled to the same number of frames regardless of its duration, so a fast and a
+slow performance differ only in `length` and `travel`.
 """
 
 from __future__ import annotations
@@ -36,21 +36,21 @@ from motionloom.motion.rotations.planar_transform import floor_complex
 
 POSE_ROLES: tuple[str, ...] = FEATURES["e15"].roles
 LEGS = ("hips", "left_hip", "left_ankle", "right_hip", "right_ankle")  # needed for size and facing
-RATE = 30.0  # frames per second at which velocities are taken
+RATE = 30.0  # frames per second at which velocities are computed
 
-# Chosen on 222 CMU clips in five groups, from a matrix; docs/clips.md says how.
-TRAVEL_SECONDS = (1.0, 4.0, 1.0)  # to the left, up, ahead: meters per meter per second
+# Chosen by a grid search on 222 CMU clips in five groups; see docs/clips.md.
+TRAVEL_SECONDS = (1.0, 4.0, 1.0)  # left, up, forward: meters per meter per second
 LENGTH_METERS = 1.0  # per factor e of length
 
-# On sets that chose neither (docs/clips.md), 0.5 to 1.5 meters and 1 to 5 cm score alike.
+# On held-out sets (docs/clips.md), 0.5 to 1.5 meters and 1 to 5 cm score about the same.
 SPREAD_METERS = 1.0  # per factor e of spread
-STILL_METERS = 0.02  # spread of a joint that is held still
+STILL_METERS = 0.02  # spread of a joint that does not move
 _CLIPS_AT_ONCE = 4096
 
 
 @dataclass(frozen=True, eq=False)
 class ClipVectors:
-    """Feature vectors of many clips, with the columns of the joints that all have.
+    """Feature vectors of many clips, with columns for the joints that all clips have.
 
     Attributes
     ----------
@@ -58,25 +58,25 @@ class ClipVectors:
     starts : ndarray of int64, shape (C + 1,)
         Clip c has vectors ``starts[c]`` to ``starts[c + 1]``.
     joints : tuple of str
-        Joints that are compared.
+        Compared joints.
     """
 
     rows: NDArray[np.float32]
     starts: NDArray[np.int64]
     joints: tuple[str, ...]
-    made: dict = field(default_factory=dict, repr=False)  # what a measure caches
+    made: dict = field(default_factory=dict, repr=False)  # cache of the measure
 
     def __len__(self) -> int:
         return len(self.starts) - 1
 
     @property
     def stack(self) -> NDArray[np.float32]:
-        """Feature vectors of clips of equal length, shape (C, T, D)."""
+        """Return the feature vectors of clips of equal length, shape (C, T, D)."""
         return self.rows.reshape(len(self), -1, self.rows.shape[1])
 
     @property
     def whole(self) -> NDArray[np.bool_]:
-        """Which clips have no missing values, shape (C,)."""
+        """Return a mask of the clips without missing values, shape (C,)."""
         if "whole" not in self.made:
             bad = ~np.isfinite(self.rows.sum(axis=1, dtype=np.float64))
             self.made["whole"] = ~np.logical_or.reduceat(bad, self.starts[:-1])
@@ -84,7 +84,7 @@ class ClipVectors:
 
 
 def mirrored(rows: NDArray[np.float64]) -> NDArray[np.float64]:
-    """A square matrix that is given up to the diagonal, completed.
+    """Complete a symmetric matrix that is given up to the diagonal.
 
     Examples
     --------
@@ -116,61 +116,67 @@ class ClipMeasure(Protocol):
 
     @property
     def key(self) -> Mapping[str, Any]:
-        """What `clip_rows` depends on besides the motion and the name, as plain values."""
+        """Options that `clip_rows` depends on, in addition to motion and name, as plain values."""
 
     def joints_of(self, skeleton: Skeleton) -> tuple[str, ...]:
-        """Those of `joints` that a skeleton has; `RoleError` if it cannot be compared."""
+        """Return those of `joints` that a skeleton has.
+
+        Raise `RoleError` if it cannot be compared.
+        """
 
     def length(self, frames: int, fps: float) -> int:
-        """Number of feature vectors of a clip."""
+        """Return the number of feature vectors of a clip."""
 
     def clip_rows(self, motion: Motion) -> NDArray[np.float64]:
-        """Feature vectors of a clip, (length, width), NaN for joints that it lacks."""
+        """Return the feature vectors of a clip, (length, width), with NaN for missing joints."""
 
     def columns(self, joints: tuple[str, ...], width: int) -> NDArray[np.int64]:
-        """Which of all `width` columns belong to some joints."""
+        """Return which of the `width` columns belong to some joints."""
 
     @property
     def symmetric(self) -> bool:
-        """Whether distances are symmetric."""
+        """True if distances are symmetric."""
 
     def matrix_rows(self, clips: ClipVectors, first: int, last: int) -> NDArray[np.float64]:
-        """Distance from clips `first` to `last` (rows) to each (a column).
+        """Return the distances from clips `first` to `last` (rows) to all clips (columns).
 
-        NaN for clips with gaps and, where distances are symmetric, beyond the diagonal.
+        Values are NaN for clips with gaps and, if distances are symmetric, beyond the diagonal.
         """
 
     def nearest(self, query: NDArray, clips: ClipVectors, *, k: int, prune: bool = True) -> Nearest:
-        """The `k` clips nearest to one with feature vectors `query`."""
+        """Return the `k` clips nearest to the clip with feature vectors `query`."""
 
     def path(self, query: NDArray, clip: NDArray) -> NDArray[np.int64]:
-        """Alignment of the feature vectors of two clips, pairs (L, 2)."""
+        """Return the alignment of the feature vectors of two clips, as pairs (L, 2)."""
 
 
 def banded_path(query: NDArray, clip: NDArray, band: float) -> NDArray[np.int64]:
-    """Alignment of feature vectors (T, D) and (S, D) by banded DTW, pairs (L, 2)."""
+    """Align feature vectors (T, D) and (S, D) by banded DTW; return pairs (L, 2)."""
     gaps = query[:, None, :].astype(np.float64) - clip[None]
     return warp(banded_matrix((gaps**2).sum(axis=2), band=band)).path
 
 
-def enough_joints(found: tuple[str, ...], wanted: tuple[str, ...]) -> tuple[str, ...]:
-    """`found`; raises `RoleError` if these are fewer than half of the joints wanted."""
-    if 2 * len(found) < len(wanted):
+def enough_joints(available: tuple[str, ...], wanted: tuple[str, ...]) -> tuple[str, ...]:
+    """Return `available`.
+
+    Raise `RoleError` if fewer than half of the wanted joints are available.
+    """
+    if 2 * len(available) < len(wanted):
         raise RoleError(
-            f"has {len(found)} of the {len(wanted)} joints that are compared, fewer than half: "
+            f"has {len(available)} of the {len(wanted)} joints that are compared, fewer than half: "
             f"{', '.join(wanted)}"
         )
-    return found
+    return available
 
 
 def pose_joints(skeleton: Skeleton, required: tuple[str, ...]) -> tuple[str, ...]:
-    """Those of `POSE_ROLES` that a skeleton has; `RoleError` if it lacks a required role."""
+    """Return those of `POSE_ROLES` that a skeleton has; `RoleError` if it lacks a required one."""
     skeleton.role_assignment.require(required)
     return enough_joints(tuple(role for role in POSE_ROLES if role in skeleton.roles), POSE_ROLES)
 
 
 def joint_columns(joints: tuple[str, ...], some: tuple[str, ...]) -> NDArray[np.int64]:
-    """Columns of some of the joints, three for each.
+    """Return the columns of some of the joints, three per joint.
 
     Examples
     --------
@@ -182,9 +188,9 @@ def joint_columns(joints: tuple[str, ...], some: tuple[str, ...]) -> NDArray[np.
 
 
 def pose_rows(motion: Motion, *, scale_free: bool = False) -> NDArray[np.float64]:
-    """Positions of `POSE_ROLES` in the body frame, shape (T, 15).
+    """Return the positions of `POSE_ROLES` in the body frame, in meters, shape (T, 15).
 
-    NaN where the skeleton lacks a role. Meters.
+    Values are NaN where the skeleton lacks a role.
     """
     out = np.full((len(motion), len(POSE_ROLES), 3), np.nan)
     there = [k for k, role in enumerate(POSE_ROLES) if role in motion.skeleton.roles]
@@ -195,7 +201,7 @@ def pose_rows(motion: Motion, *, scale_free: bool = False) -> NDArray[np.float64
 
 
 def travel_rows(motion: Motion, *, scale_free: bool = False) -> NDArray[np.float64]:
-    """Velocity of the hips to the left, up and ahead, in meters per second, shape (T, 3).
+    """Return the hip velocity (left, up, forward) in meters per second, shape (T, 3).
 
     Examples
     --------
@@ -214,10 +220,10 @@ def travel_rows(motion: Motion, *, scale_free: bool = False) -> NDArray[np.float
 
 
 def clip_summary(motion: Motion, count: int) -> NDArray[np.float64]:
-    """Poses, travel and length of a clip resampled to `count` frames, shape (count, 19).
+    """Return poses, travel and length of a clip resampled to `count` frames, shape (count, 19).
 
-    Performers of all sizes are scaled to one. All in meters: velocities are multiplied by
-    `TRAVEL_SECONDS`, a duration longer by a factor e counts `LENGTH_METERS`.
+    All performers are scaled to the same size. All values are in meters: velocities are multiplied
+    by `TRAVEL_SECONDS`, and a duration longer by a factor e counts `LENGTH_METERS`.
 
     Examples
     --------
@@ -239,7 +245,7 @@ def clip_summary(motion: Motion, count: int) -> NDArray[np.float64]:
 
 
 def joint_spreads(poses: NDArray) -> NDArray[np.float64]:
-    """Logarithm of the standard deviation of each coordinate over each clip.
+    """Return the logarithm of the standard deviation of each coordinate over each clip.
 
     Parameters
     ----------
@@ -262,12 +268,12 @@ def joint_spreads(poses: NDArray) -> NDArray[np.float64]:
 
 
 def spread_distances(own: NDArray, spreads: NDArray) -> NDArray[np.float64]:
-    """Root mean square difference of spreads (D,) from those of clips (C, D), in meters."""
+    """Return the RMS differences between spreads (D,) and those of clips (C, D), in meters."""
     return SPREAD_METERS * np.sqrt(np.mean((spreads - own) ** 2, axis=1))
 
 
 def even_rows(rows: ArrayLike, count: int) -> NDArray[np.float64]:
-    """Values resampled to `count` even steps from the first to the last, linearly interpolated.
+    """Resample values to `count` evenly spaced steps by linear interpolation.
 
     Examples
     --------
@@ -283,5 +289,5 @@ def even_rows(rows: ArrayLike, count: int) -> NDArray[np.float64]:
     before = np.minimum(at.astype(np.int64), max(0, len(rows) - 2))
     after = np.minimum(before + 1, len(rows) - 1)
     share = (at - before).reshape(-1, *[1] * (rows.ndim - 1))
-    # A frame that is hit exactly is not affected by a missing next one.
+    # A sample that falls exactly on a frame is not affected by missing values in the next frame.
     return np.where(share == 0.0, rows[before], (1.0 - share) * rows[before] + share * rows[after])

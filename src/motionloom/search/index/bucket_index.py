@@ -1,23 +1,26 @@
-"""Bucket index: exact nearest neighbors by a tree of buckets, searched nearest first.
+"""Bucket index: exact nearest neighbors from a tree of buckets, searched in order of distance.
 
-Feature vectors are rotated into their principal axes, which changes no distance but puts most
-of it into the first few coordinates. They are then halved repeatedly across the axis of largest
-variance until 64 are left: a bucket. 32 buckets that lie close together are a node, 32 nodes a
-node of the next level, up to one root. A node has the bounding boxes of its children.
+Feature vectors are rotated into their principal axes, which preserves distances but concentrates
+them in the first few coordinates. The vectors are then repeatedly split in half across the axis of
+largest variance until 64 remain: a bucket. 32 buckets that lie close together form a node, 32 nodes
+form a node of the next level, and so on up to a single root. A node stores the bounding boxes of
+its children.
 
-A query visits nodes and buckets in the order of the distance of their boxes, from a heap, until
-the next box is farther than the k nearest vectors found so far. No other order visits fewer: on
-the 938,413 frames of CMU and 15 features these are 33 nodes and 177 buckets for k = 16.
+A query visits nodes and buckets in order of the distance to their boxes, using a heap, until the
+next box is farther than the k nearest vectors so far. No other order visits fewer blocks: on the
+938,413 frames of CMU with 15 features, a query visits 33 nodes and 177 buckets for k = 16.
 
-Both are stored as blocks of 8-bit codes in the bounding box of the block, axis by axis, so that 64
-vectors or 32 boxes are compared with the query at once. The boxes of a node are rounded outwards,
-and the rounding error of a bucket is known. Whatever lies within the error of the k-th distance
-is kept and measured again, from the original vectors in double precision, so that the answer is
-exact. Codes take a quarter of the memory of floats, and a query two thirds of the time.
+Nodes and buckets are stored as blocks of 8-bit codes relative to the bounding box of the block,
+axis by axis, so that 64 vectors or 32 boxes are compared with the query at once. The boxes of a
+node are rounded outward, and the rounding error of each bucket is stored. Every vector within that
+error of the k-th distance is measured again from the original vectors in double precision, so the
+result is exact. Codes use a quarter of the memory of floats, and queries take two thirds of the
+time.
 
-The frames of a motion are queried in order, and the neighbors of a frame are almost those of
-the frame before. By the triangle inequality the k-th neighbor of a frame is at most as far as
-the k-th of the frame before plus the step between the two; the search starts from that bound.
+The frames of a motion are queried in order, and the neighbors of successive frames are almost the
+same. By the triangle inequality, the k-th neighbor of a frame is at most as far away as the k-th
+neighbor of the previous frame plus the step between the two frames. The search starts from that
+bound.
 """
 
 from __future__ import annotations
@@ -51,16 +54,16 @@ Answer = tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.float64]]
 
 @dataclass(frozen=True, eq=False)
 class BucketIndex:
-    """Index of N vectors in D dimensions, padded to P axes, in B blocks of which L are buckets.
+    """Index of N vectors in D dimensions, padded to P axes, in B blocks, L of them buckets.
 
     Attributes
     ----------
     blocks : ndarray of float32, shape (B, 18 * P)
-        Nodes level by level from the root, then the buckets. A block has, for each axis, the
-        lower end of its box and the step of its codes, and then, as bytes, 64 codes for each
-        axis: of vectors, or of the lower and the upper ends of 32 boxes.
+        Nodes level by level from the root, followed by the buckets. A block contains, for each
+        axis, the lower end of its box and the step of its codes, followed by 64 one-byte codes per
+        axis: of 64 vectors, or of the lower and upper ends of 32 boxes.
     rows : ndarray of int64, shape (N,)
-        Number of each vector of the buckets among those given.
+        Index of each bucket vector among the original vectors.
     errors : ndarray of float32, shape (L,)
         Largest distance between a vector of the bucket and its code.
     center : ndarray, shape (D,)
@@ -76,7 +79,7 @@ class BucketIndex:
 
     @classmethod
     def build(cls, rows: NDArray[np.float32]) -> BucketIndex:
-        """Index feature vectors (N, D); those with missing values are left out."""
+        """Build an index of feature vectors (N, D); vectors with missing values are skipped."""
         numbers = np.flatnonzero(np.isfinite(rows).all(axis=1))
         center, axes = principal_axes(rows, numbers)
         rotated = rotated_rows(rows, numbers, center, axes)
@@ -85,18 +88,18 @@ class BucketIndex:
         return cls(blocks, numbers[order], errors, center, axes)
 
     def save(self, folder: Path) -> None:
-        """One ``.npy`` file per array."""
+        """Save the index, one ``.npy`` file per array."""
         for name in self.__dataclass_fields__:
             np.save(folder / f"{name}.npy", getattr(self, name))
 
     @classmethod
     def open(cls, folder: Folder) -> BucketIndex:
-        """Open what `save` wrote; large arrays are memory-mapped.
+        """Open an index written by `save`; large arrays are memory-mapped.
 
         Raises
         ------
         ValueError
-            If the arrays do not fit together: a kernel would read beyond their ends.
+            If the arrays do not fit together. Kernels would otherwise read out of bounds.
         """
         large = ("blocks", "rows")
         index = cls(
@@ -123,8 +126,8 @@ class BucketIndex:
         for name, (dtype, shape) in expected.items():
             array = getattr(self, name)
             if array.dtype != dtype or array.shape != shape:
-                found = f"{array.dtype} of {array.shape}"
-                raise ValueError(f"{name}: expected {np.dtype(dtype)} of {shape}, found {found}")
+                actual = f"{array.dtype} of {array.shape}"
+                raise ValueError(f"{name}: expected {np.dtype(dtype)} of {shape}, found {actual}")
         if self.rows.min(initial=0) < 0:
             raise ValueError(f"rows: expected numbers of vectors, found {self.rows.min()}")
 
@@ -146,14 +149,14 @@ class BucketIndex:
         epsilon: float = 0.0,
         allowed: NDArray[np.bool_] | None = None,
     ) -> Answer:
-        """The `k` nearest vectors within `radius` of every query; see `neighbors`.
+        """Return the `k` nearest vectors within `radius` of every query; see `neighbors`.
 
         Returns
         -------
         offsets : ndarray, shape (Q + 1,)
             Query q has entries ``offsets[q]`` to ``offsets[q + 1]`` of the other two.
-        found : ndarray of int64
-            Numbers of the vectors; nearest first, ties by number.
+        numbers : ndarray of int64
+            Indices of the vectors, nearest first; ties are in index order.
         distances : ndarray of float64
         """
         if k < 0:
@@ -170,17 +173,17 @@ class BucketIndex:
         )
 
     def finder(self, rows: NDArray[np.float32]) -> Finder:
-        """Search for one query at a time, with all that does not depend on it done once."""
+        """Return a function that searches one query at a time; shared work is done only once."""
         return Finder(self, rows)
 
     def counts(
         self, queries: NDArray[np.float32], rows: NDArray[np.float32], *, radius: float
     ) -> NDArray[np.int64]:
-        """Number of vectors within `radius` of every query (Q,); exact, and none is stored."""
+        """Return the exact number of vectors within `radius` of every query (Q,)."""
         return _counts(*self._tables(queries, rows), float(radius))
 
     def _tables(self, queries: NDArray[np.float32], rows: NDArray[np.float32]) -> tuple:
-        """Queries, checked, and the tables of the index, as the kernels take them."""
+        """Return the checked queries and the tables of the index, ready for the kernels."""
         queries = np.ascontiguousarray(queries, dtype=np.float32)
         self._check_rows(queries, rows)
         blocks = np.asarray(self.blocks)
@@ -215,7 +218,7 @@ class BucketIndex:
 
 
 class Finder:
-    """Nearest vectors of one query after the other: what a player asks in every frame.
+    """Nearest vectors for one query at a time, as needed by a player in every frame.
 
     Parameters
     ----------
@@ -246,13 +249,13 @@ class Finder:
         radius: float = np.inf,
         allowed: NDArray[np.bool_] | None = None,
     ) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
-        """Numbers and distances of the `k` nearest vectors to a query (D,), nearest first."""
+        """Return the indices and distances of the `k` vectors nearest to a query (D,)."""
         if query.shape != self._center.shape:
             raise InvalidInput(f"query must have shape {self._center.shape}; got {query.shape}")
         if allowed is not None:
             self._index._check_length("allowed", allowed)
         self._rotated[0, : len(query)] = (query - self._center) @ self._axes
-        _, found, distances = _nearest(
+        _, numbers, distances = _nearest(
             _read_only(np.ascontiguousarray(query, np.float32)[None]),
             self._rotated,
             *self._tables,
@@ -262,11 +265,11 @@ class Finder:
             self._anywhere if allowed is None else _read_only(allowed),
             allowed is None,
         )
-        return found, distances
+        return numbers, distances
 
 
 def _read_only(array: NDArray) -> NDArray:
-    """View that cannot be written: arrays in memory and in files share one compiled kernel."""
+    """Return a read-only view, so arrays in memory and in files share one compiled kernel."""
     view = np.asarray(array).view()
     view.flags.writeable = False
     return view
@@ -277,14 +280,14 @@ def _nearest(
     queries, rotated, rows, blocks, codes, numbers, errors, children,
     k, radius, factor, allowed, all_allowed,
 ):  # fmt: skip
-    """The `k` nearest rows of each query: offsets (Q + 1,), numbers and distances; see the module.
+    """Return the `k` nearest rows of each query: offsets (Q + 1,), row numbers and distances.
 
     Parameters
     ----------
     queries : ndarray of float32, shape (Q, D)
-        As given, for the exact distances.
+        Original queries, for exact distances.
     rotated : ndarray of float32, shape (Q, P)
-        In the axes of the index.
+        Queries in the axes of the index.
     rows : ndarray of float32, shape (N, D)
     blocks, codes : ndarray, shapes (B, 18 * P) of float32, (B, 72 * P) of uint8
         The same memory; see `BucketIndex`.
@@ -295,22 +298,22 @@ def _nearest(
     k : int
     radius : float
     factor : float
-        1 plus epsilon; boxes farther than the bound over this factor are not visited.
+        1 plus epsilon; boxes farther than the bound divided by this factor are not visited.
     allowed : ndarray of bool, shape (N,)
-        Rows that may be found; not read with `all_allowed`.
+        Rows that may be returned; ignored with `all_allowed`.
     all_allowed : bool
 
     Notes
     -----
-    Queries are visited in order, because the k-th distance of one, plus the step to the next, is
-    the first bound of the next (triangle inequality). A query with missing values has a slack that
-    is not finite, and no neighbors. All buffers are allocated here, once.
+    Queries are visited in order, because the k-th distance of a query plus the step to the next
+    query is the initial bound of the next (triangle inequality). A query with missing values has a
+    non-finite slack and no neighbors. All buffers are allocated here, once.
     """
     n_queries, n_axes = rotated.shape
     k = min(k, len(numbers))
     offsets = np.zeros(n_queries + 1, np.int64)
-    found = np.empty(max(64, n_queries * min(k, 4096)), np.int64)
-    distances = np.empty(len(found))
+    neighbors = np.empty(max(64, n_queries * min(k, 4096)), np.int64)
+    distances = np.empty(len(neighbors))
     heap = np.empty(len(blocks), np.int64)
     nearest = np.empty(k, np.float32)
     least = np.empty(2 * k + 4 * WIDTH, np.float32)
@@ -337,37 +340,37 @@ def _nearest(
                 )  # fmt: skip
                 if count >= 0:
                     break
-                least = np.empty(2 * len(least), np.float32)  # many vectors at one distance
+                least = np.empty(2 * len(least), np.float32)  # many vectors at the same distance
                 members = np.empty(len(least) + 2 * k, np.int64)
             if follows:
-                before = found[total - k : total]
+                before = neighbors[total - k : total]
                 count = _with_successors(members, count, before, len(rows), allowed, all_allowed)
             exact = _exact_distances(queries[q], rows, members, count)
             order = _by_distance(exact, members, count)
-            if total + k > len(found):
-                found = _longer(found, max(total + k, 2 * len(found)))
-                distances = _longer(distances, len(found))
+            if total + k > len(neighbors):
+                neighbors = _longer(neighbors, max(total + k, 2 * len(neighbors)))
+                distances = _longer(distances, len(neighbors))
             last = -1
             for i in order:
                 if kept < k and exact[i] <= radius and members[i] != last:
                     last = members[i]
-                    found[total + kept] = members[i]
+                    neighbors[total + kept] = members[i]
                     distances[total + kept] = exact[i]
                     kept += 1
             total += kept
             if kept == k:
                 carried = distances[total - 1] + slack
         offsets[q + 1] = total
-    return offsets, found[:total].copy(), distances[:total].copy()
+    return offsets, neighbors[:total].copy(), distances[:total].copy()
 
 
 @kernel
 def _counts(queries, rotated, rows, blocks, codes, numbers, errors, children, radius):
     """Number of vectors within `radius` of each query (Q,); arguments as in `_nearest`.
 
-    The radius does not shrink, so that nodes need no order: a stack instead of a heap. Vectors
-    whose code is within the radius by more than its error count without being read; only those
-    in doubt are measured exactly.
+    The radius does not shrink, so nodes need no order, and a stack replaces the heap. Vectors whose
+    code lies within the radius by more than its error are counted without being read; only
+    borderline vectors are measured exactly.
     """
     n_queries, n_axes = rotated.shape
     n_nodes, n_rows = len(children) - 1, len(numbers)
@@ -416,7 +419,7 @@ def _reach(blocks, n_axes):
 
 @kernel
 def _slack(point, reach):
-    """Rounding of vectors, query and steps, at most 10 units per axis, and of the sum."""
+    """Bound on the rounding of vectors, query and steps (10 units per axis), and of the sum."""
     n_axes = len(point)
     farthest = reach
     for d in range(n_axes):
@@ -424,22 +427,23 @@ def _slack(point, reach):
     return (16.0 + n_axes) * 1.2e-7 * np.sqrt(n_axes) * farthest
 
 
-# Arrays are parameters, and none is assigned again: Numba would count references to it, with
-# atomic operations that took a third of the time.
+# Arrays are parameters and are never reassigned: Numba would otherwise count references to them
+# with atomic operations, which took a third of the time.
 @kernel
 def _candidates(
     point, blocks, codes, numbers, errors, children, bound, factor, slack,
     allowed, all_allowed, heap, nearest, least, members, squares, bits,
 ):  # fmt: skip
-    """Write the numbers of all vectors that may be among the k nearest to `members`.
+    """Write the indices of all vectors that may be among the k nearest to `members`.
 
-    Returns their number, or -1 if there is no room. `bound` is known to be at least the k-th
-    distance; `least` receives the least distance of each; `nearest` is a heap of the k smallest
-    distances so far, with the farthest on top. The heap of blocks has the squared distance of
-    the box in the upper half of its entries: the bits of positive floats are in their order.
+    Returns their count, or -1 if there is not enough room. `bound` is an upper bound of the k-th
+    distance; `least` receives the smallest possible distance of each vector; `nearest` is a heap of
+    the k smallest distances so far, with the largest on top. Entries of the heap of blocks have the
+    squared distance of the box in their upper half: the bit patterns of positive floats sort like
+    the floats.
     """
     k, n_nodes, n_rows = len(nearest), len(children) - 1, len(numbers)
-    count, held, size = 0, 0, 1
+    count, n_nearest, size = 0, 0, 1
     heap[0] = 0
     squares[WIDTH] = (bound + slack) ** 2
     while size > 0 and heap[0] >> 32 <= bits[WIDTH]:
@@ -471,15 +475,15 @@ def _candidates(
                     least[count] = distance - error
                     members[count] = position
                     count += 1
-                    if held < k:
-                        nearest[held] = distance + error
-                        held += 1
-                        if held == k:
+                    if n_nearest < k:
+                        nearest[n_nearest] = distance + error
+                        n_nearest += 1
+                        if n_nearest == k:
                             for i in range(k // 2 - 1, -1, -1):
                                 _sift(nearest, i, nearest[i])
                     elif distance + error < nearest[0]:
                         _sift(nearest, 0, distance + error)
-        if held == k:
+        if n_nearest == k:
             bound = min(bound, nearest[0] + slack)
             squares[WIDTH] = ((bound + slack) / factor) ** 2
     count = _within(least, members, count, bound + slack)
@@ -512,7 +516,7 @@ def _box_squares(point, blocks, codes, block, squares):
 
 @kernel(fastmath={"contract"})
 def _bucket_squares(point, blocks, codes, block, squares, limit):
-    """Squared distances of 64 vectors, or False as soon as all are beyond the limit."""
+    """Compute squared distances of 64 vectors; return False as soon as all exceed the limit."""
     n_axes = len(point)
     for d in range(0, n_axes, CHUNK):
         low = blocks[block, d : d + CHUNK]
@@ -549,7 +553,7 @@ def _push(heap, size, entry):
 
 @kernel
 def _pop(heap, size):
-    """Remove the top of a heap, which leaves `size` entries."""
+    """Remove the top of a heap, leaving `size` entries."""
     entry = heap[size]
     i, child = 0, 1
     while child < size:
@@ -578,7 +582,7 @@ def _sift(heap, i, entry):
 
 @kernel
 def _within(least, members, count, limit):
-    """Keep the candidates that can be as near as the limit; returns their number."""
+    """Keep the candidates that may be within the limit; return their number."""
     kept = 0
     for i in range(count):
         if least[i] <= limit:
@@ -589,9 +593,9 @@ def _within(least, members, count, limit):
 
 @kernel
 def _with_successors(members, count, before, n_rows, allowed, all_allowed):
-    """Add the neighbors of the frame before, and the frames that follow them.
+    """Add the neighbors of the previous frame, and the frames that follow them.
 
-    Only approximate searches need them. On frames in a row these are many of the neighbors.
+    Only approximate searches need them. For consecutive frames, many neighbors are among them.
     """
     for number in before:
         for other in range(number, min(number + 2, n_rows)):
@@ -603,7 +607,7 @@ def _with_successors(members, count, before, n_rows, allowed, all_allowed):
 
 @kernel
 def _exact_distances(query, rows, members, count):
-    """Distances (count,) of a query (D,) to the rows `members`, in double precision."""
+    """Compute the distances (count,) from a query (D,) to the rows `members`, in float64."""
     out = np.empty(count)
     for i in range(count):
         out[i] = _exact_distance(query, rows[members[i]])
@@ -612,7 +616,7 @@ def _exact_distances(query, rows, members, count):
 
 @kernel
 def _exact_distance(query, row):
-    """Distance of two vectors (D,) in double precision, summed in the order of the features."""
+    """Return the distance between two vectors (D,) in double precision, summed in feature order."""
     square = 0.0
     for d in range(len(query)):
         difference = np.float64(query[d]) - row[d]
@@ -622,7 +626,7 @@ def _exact_distance(query, row):
 
 @kernel
 def _by_distance(distances, members, count):
-    """Order by distance, then by number."""
+    """Sort by distance, then by index."""
     order = np.argsort(distances)
     first = 0
     for i in range(1, count + 1):

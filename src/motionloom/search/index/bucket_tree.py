@@ -7,22 +7,24 @@ from numpy.typing import NDArray
 
 from motionloom.kernels import kernel
 
-WIDTH = 64  # vectors in a bucket; 32 take as long for k = 16, and longer for k = 256
-CHILDREN = WIDTH // 2  # of a node: a box has two codes per axis, so that all blocks have one size
-CHUNK = 8  # the number of axes is padded to a multiple
+WIDTH = 64  # vectors in a bucket; 32 take equally long for k = 16, and longer for k = 256
+CHILDREN = (
+    WIDTH // 2
+)  # children of a node: a box has two codes per axis, so all blocks have the same size
+CHUNK = 8  # the number of axes is padded to a multiple of this
 _LARGEST = 255  # code
 _AT_ONCE = 1024  # buckets encoded at a time
 
 
 def padded(n_axes: int) -> int:
-    """Number of axes, with those that are always zero."""
+    """Return the number of axes, including the padding that is always zero."""
     return -(-n_axes // CHUNK) * CHUNK
 
 
 def child_offsets(n_buckets: int) -> NDArray[np.int64]:
-    """Block i, if it is a node, has the children ``offsets[i]`` to ``offsets[i + 1]``.
+    """Return offsets: if block i is a node, its children are ``offsets[i]`` to ``offsets[i + 1]``.
 
-    Blocks are numbered level by level from the root; the last offset is their number.
+    Blocks are numbered level by level from the root; the last offset is the number of blocks.
 
     Examples
     --------
@@ -40,7 +42,7 @@ def child_offsets(n_buckets: int) -> NDArray[np.int64]:
 def principal_axes(
     rows: NDArray[np.float32], numbers: NDArray[np.int64]
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Mean and principal axes, largest variance first."""
+    """Return the mean and the principal axes, largest variance first."""
     some = rows[numbers[:: max(1, len(numbers) // 100_000)]].astype(np.float64)
     if not len(some):
         return np.zeros(rows.shape[1]), np.eye(rows.shape[1])
@@ -55,7 +57,7 @@ def rotated_rows(
     center: NDArray[np.float64],
     axes: NDArray[np.float64],
 ) -> NDArray[np.float32]:
-    """Rows `numbers` in their principal axes, padded."""
+    """Return the rows `numbers` in their principal axes, padded."""
     out = np.zeros((len(numbers), padded(rows.shape[1])), np.float32)
     for first in range(0, len(numbers), 65_536):
         part = numbers[first : first + 65_536]
@@ -67,7 +69,10 @@ def rotated_rows(
 def encoded(
     rotated: NDArray[np.float32], order: NDArray[np.int64]
 ) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
-    """Blocks and errors of the buckets; see `motionloom.search.index.bucket_index.BucketIndex`."""
+    """Return the blocks, and the errors of the buckets.
+
+    See `motionloom.search.index.bucket_index.BucketIndex`.
+    """
     n_axes, n_buckets = rotated.shape[1], -(-len(order) // WIDTH)
     blocks = np.empty((child_offsets(n_buckets)[-1], (2 + WIDTH // 4) * n_axes), np.float32)
     first = len(blocks) - n_buckets
@@ -94,13 +99,16 @@ def encoded(
 
 
 def _grouped(rows, size):
-    """Groups (G, size, P) of successive rows; the last row is repeated to fill the last group."""
+    """Split successive rows into groups (G, size, P).
+
+    The last row is repeated to fill the last group.
+    """
     filled = np.concatenate([rows, np.repeat(rows[-1:], -len(rows) % size, axis=0)])
     return filled.reshape(-1, size, rows.shape[1])
 
 
 def _frame(blocks, low, high):
-    """Write boxes and steps of blocks; returns a view of their codes, shape (B, 64, P)."""
+    """Write the boxes and steps of blocks; return a view of their codes, shape (B, 64, P)."""
     n_axes = low.shape[1]
     blocks[:, :n_axes] = low
     blocks[:, n_axes : 2 * n_axes] = (high.astype(np.float64) - low) / _LARGEST
@@ -109,7 +117,7 @@ def _frame(blocks, low, high):
 
 
 def _in_steps(vectors, blocks):
-    """Coordinates (B, n, P) in steps from the lower end of the box of their block."""
+    """Return coordinates (B, n, P) in steps from the lower end of the box of their block."""
     n_axes = vectors.shape[2]
     low, step = blocks[:, None, :n_axes], blocks[:, None, n_axes : 2 * n_axes]
     steps = np.divide(vectors - low, step, out=np.zeros_like(vectors), where=step > 0.0)
@@ -118,7 +126,7 @@ def _in_steps(vectors, blocks):
 
 @kernel
 def bucket_order(rows, width, children):
-    """An order in which the vectors of each bucket, and those of each node, lie close together."""
+    """Return an order in which the vectors of each bucket and of each node lie close together."""
     order = np.arange(len(rows))
     keys = np.empty(len(rows), np.float32)
     firsts, lasts = np.empty(128, np.int64), np.empty(128, np.int64)
@@ -132,7 +140,7 @@ def bucket_order(rows, width, children):
         axis = _widest_axis(rows, order, first, last)
         for i in range(first, last):
             keys[i] = rows[order[i], axis]
-        size = width  # of the blocks of the level that is cut
+        size = width  # size of the blocks at the level being split
         while size * children < last - first:
             size *= children
         n_blocks = (last - first + size - 1) // size
@@ -146,7 +154,10 @@ def bucket_order(rows, width, children):
 
 @kernel
 def _widest_axis(rows, order, first, last):
-    """Axis of largest variance of vectors `first` to `last` of an order; of a sample, if many."""
+    """Return the axis of largest variance of vectors `first` to `last`.
+
+    Large ranges are sampled.
+    """
     step = max(1, (last - first) // 4096)
     widest, axis = -1.0, 0
     for d in range(rows.shape[1]):

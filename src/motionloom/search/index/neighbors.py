@@ -27,25 +27,25 @@ from motionloom.store.store import Store
 
 INDEXES = ("bucket", "kdtree", "shards")
 _NEAREST_K = 16
-_VERSION = 2  # 1 had float32 buckets without a tree
+_VERSION = 2  # version 1 had float32 buckets without a tree
 
 
 class FrameIndex(Protocol):
     """Protocol of an index; see `motionloom.search.index.bucket_index.BucketIndex`."""
 
     def nearest(self, queries, rows, *, k: int, radius=np.inf, epsilon=0.0, allowed=None) -> Answer:
-        """Offsets, numbers and distances of the `k` nearest vectors within `radius`."""
+        """Return offsets, indices and distances of the `k` nearest vectors within `radius`."""
 
 
 @dataclass(frozen=True, eq=False)
 class Neighbors:
-    """Neighbors of Q frames; those of frame q are entries ``offsets[q]:offsets[q + 1]``.
+    """Neighbors of Q frames; frame q has the entries ``offsets[q]:offsets[q + 1]``.
 
     Attributes
     ----------
     offsets : ndarray of int64, shape (Q + 1,)
     rows : ndarray of int64
-        Numbers of feature vectors of the library, nearest first, ties in their order.
+        Indices of feature vectors of the library, nearest first; ties are in index order.
     distances : ndarray of float64
         In meters.
 
@@ -66,7 +66,7 @@ class Neighbors:
         return len(self.offsets) - 1
 
     def of(self, frame: int) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
-        """Numbers and distances of the neighbors of one frame."""
+        """Return the indices and distances of the neighbors of one frame."""
         part = slice(self.offsets[frame], self.offsets[frame + 1])
         return self.rows[part], self.distances[part]
 
@@ -81,24 +81,24 @@ def neighbors(
     epsilon: float = 0.0,
     allowed: NDArray[np.bool_] | None = None,
 ) -> Neighbors:
-    """The `k` nearest frames, those within `radius`, or the k nearest of those.
+    """Return the `k` nearest frames, all frames within `radius`, or the k nearest within `radius`.
 
     Parameters
     ----------
     queries : ndarray, shape (Q, D)
-        Feature vectors of a motion; successive frames are found faster than random ones.
+        Feature vectors of a motion; successive frames are faster to search than random ones.
     features : LibraryFeatures
     index : FrameIndex
         See `open_index`.
     k : int or None
-        Number of neighbors, at most; None for all, which needs a radius.
+        Maximum number of neighbors; None for all, which requires a radius.
     radius : float, optional
         Meters.
     epsilon : float
-        0 for exact answers; otherwise the k-th distance is at most ``1 + epsilon`` times
-        the true one.
+        0 for exact results; otherwise the k-th distance is at most ``1 + epsilon`` times the true
+        one.
     allowed : ndarray of bool, shape (N,), optional
-        Feature vectors that may be found.
+        Feature vectors that may be returned.
 
     Examples
     --------
@@ -134,7 +134,7 @@ def library_neighbors(
     default_k: int,
     away: tuple[int, int] | None = None,
 ) -> Neighbors:
-    """Neighbors of feature vectors among the chosen motions, outside the range `away`."""
+    """Return the neighbors of feature vectors in the selected motions, outside the range `away`."""
     mask = chosen_mask(library, features.names, **motions)
     allowed = None if mask is None else np.repeat(mask, np.diff(features.starts))
     if away is not None:
@@ -154,7 +154,7 @@ def library_neighbors(
 def nearest_frames(
     library: Store, query: str | Path | Motion | Query, settings: NeighborSettings
 ) -> list[list[Match]]:
-    """The nearest frames of every frame of the query, as matches one frame long.
+    """Return the nearest frames of every query frame, as matches of one frame.
 
     Examples
     --------
@@ -174,8 +174,8 @@ def nearest_frames(
     timeline = Timeline.of(features)
 
     def match(frame: int, row: int, gap: float) -> Match:
-        found = Candidate(row, row + 1, gap, np.array([[frame, row]]))
-        return timeline.match(found, query, library.labels)
+        candidate = Candidate(row, row + 1, gap, np.array([[frame, row]]))
+        return timeline.match(candidate, query, library.labels)
 
     return [
         [match(frame, int(row), float(gap)) for row, gap in zip(*near.of(frame), strict=True)]
@@ -184,13 +184,13 @@ def nearest_frames(
 
 
 def check_neighborhood(k: int | None, radius: float | None) -> None:
-    """Raise if `k` or `radius` is out of range, or both are None."""
+    """Raise `InvalidInput` if `k` or `radius` is out of range, or if both are None."""
     if k is not None and k < 1:
         raise InvalidInput(f"k must be at least 1; got {k}")
     if radius is not None and not radius >= 0.0:
-        raise InvalidInput(f"radius must not be negative, in meters; got {radius}")
+        raise InvalidInput(f"radius, in meters, must not be negative; got {radius}")
     if k is None and radius is None:
-        raise InvalidInput("neighbors need k, or a radius, or both; got neither")
+        raise InvalidInput("neighbors need k, a radius, or both; got neither")
 
 
 def open_index(
@@ -200,18 +200,18 @@ def open_index(
     *,
     shards: int | None = None,
 ) -> FrameIndex:
-    """The index of a library's features, built if it is not there.
+    """Open the index of a library's features; build it if it does not exist.
 
     Parameters
     ----------
     library : Store
     features : LibraryFeatures
-        Of that library.
+        Features of that library.
     kind : {"bucket", "kdtree", "shards"}, optional
-        Default: ``bucket``, or ``shards`` where there are more frames than one shard holds.
-        ``bucket`` is kept with the library and memory-mapped. ``kdtree`` is SciPy's, built on
-        each call. ``shards`` are bucket indexes of parts of the library, for more frames than
-        fit into memory; the workers of a cluster hold some each. All give the same answers.
+        Default: ``bucket``, or ``shards`` if there are more frames than fit into one shard.
+        ``bucket`` is stored with the library and memory-mapped. ``kdtree`` is SciPy's, rebuilt on
+        each call. ``shards`` are bucket indexes of parts of the library, for more frames than fit
+        into memory; the workers of a cluster share them. All give the same results.
     shards : int, optional
         Number of shards. Default: one for every four million frames.
 
@@ -243,7 +243,7 @@ def open_index(
         except (ValueError, EOFError) as error:
             raise LibraryError(f"{folder}: damaged: {error}") from None
 
-    # The name of the folder of the features identifies how they were made.
+    # The folder name of the features identifies how they were computed.
     made_from = features.folder.name.rsplit(".", 1)[0]
     options: dict[str, Any] = {"version": _VERSION, "features": made_from}
     if kind == "shards":
@@ -252,37 +252,37 @@ def open_index(
 
 
 class KDTree:
-    """Index of N feature vectors by SciPy's kd-tree; same answers as `BucketIndex`."""
+    """Index of N feature vectors using SciPy's k-d tree; same results as `BucketIndex`."""
 
     def __init__(self, rows: NDArray[np.float32]) -> None:
-        from scipy.spatial import cKDTree  # only where this index is chosen
+        from scipy.spatial import cKDTree  # imported only if this index is used
 
         self._numbers = np.flatnonzero(np.isfinite(rows).all(axis=1))
         self._tree = cKDTree(rows[self._numbers]) if len(self._numbers) else None
 
     @classmethod
     def build(cls, rows: NDArray[np.float32]) -> KDTree:
-        """Index feature vectors (N, D); those with missing values are left out."""
+        """Build an index of feature vectors (N, D); vectors with missing values are skipped."""
         return cls(rows)
 
     def nearest(self, queries, rows, *, k: int, radius=np.inf, epsilon=0.0, allowed=None) -> Answer:
-        """As `BucketIndex.nearest`."""
-        found, distances = [], []
+        """Return the nearest vectors; see `BucketIndex.nearest`."""
+        nearest, distances = [], []
         for query in np.asarray(queries, dtype=np.float64):
             numbers = self._candidates(query, k, radius, epsilon, allowed)
             gaps = np.sqrt(np.sum((rows[numbers].astype(np.float64) - query) ** 2, axis=1))
             order = np.lexsort([numbers, gaps])
             order = order[gaps[order] <= radius][:k]
-            found.append(numbers[order])
+            nearest.append(numbers[order])
             distances.append(gaps[order])
-        sizes = [len(part) for part in found]
+        sizes = [len(part) for part in nearest]
         offsets = offsets_of(sizes)
-        if not found:
+        if not nearest:
             return offsets, np.empty(0, np.int64), np.empty(0)
-        return offsets, np.concatenate(found).astype(np.int64), np.concatenate(distances)
+        return offsets, np.concatenate(nearest).astype(np.int64), np.concatenate(distances)
 
     def _candidates(self, query, k, radius, epsilon, allowed):
-        """At least the k nearest that are allowed, and all at the distance of the k-th."""
+        """Return at least the k nearest allowed vectors, including all at the k-th distance."""
         if self._tree is None or not np.isfinite(query).all():
             return np.empty(0, np.int64)
         count = min(k, self._tree.n)
@@ -298,7 +298,8 @@ class KDTree:
             count = min(2 * count, self._tree.n)
         if epsilon > 0.0 or len(numbers) < count:
             return kept
-        # Of several vectors at the k-th distance the tree gives any; we want the first.
+        # The tree returns an arbitrary one of several vectors at the k-th distance; we want the
+        # first.
         near = self._tree.query_ball_point(query, _above(float(gaps[len(numbers) - 1])))
         numbers = self._numbers[np.asarray(near, dtype=np.int64)]
         return numbers if allowed is None else numbers[allowed[numbers]]

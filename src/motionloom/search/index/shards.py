@@ -1,10 +1,10 @@
 """Sharded index: parts small enough for the memory of one worker, all of them queried.
 
-The feature vectors of a library are cut into ranges, and each range has a bucket index (see
-`motionloom.search.index.bucket_index`). A query goes to every shard; each answers with its k
-nearest, measured from the original vectors, so that answers of different shards compare to the
-last bit. The k nearest of all those are the k nearest of all: the answer is that of a single
-index. Shards are memory-mapped where they are queried; on a cluster, by its workers.
+The feature vectors of a library are split into ranges, and each range has its own bucket index (see
+`motionloom.search.index.bucket_index`). A query goes to every shard. Each shard returns its k
+nearest vectors, measured from the original vectors, so distances from different shards are
+comparable to the last bit. The k nearest of all these results are the overall k nearest, exactly as
+with a single index. Shards are memory-mapped where they are queried; on a cluster, by its workers.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from motionloom.store.remote.cache import local_cache
 from motionloom.store.remote.folder import Files, Folder, point_to, uploaded
 from motionloom.store.remote.object_store import FileStore, ObjectStore
 
-SHARD_ROWS = 4_000_000  # of one shard: 0.35 GB of 15 features each, vectors and index together
+SHARD_ROWS = 4_000_000  # frames per shard: 0.35 GB with 15 features, vectors and index together
 _STARTS = "starts.npy"
 
 
@@ -47,8 +47,8 @@ class Shards:
         Table of the feature vectors (see `motionloom.store.artifacts.row_table`), which workers
         map themselves.
     workers : int or None
-        As in `motionloom.parallel.executor`. None: those of a cluster, or this process, as a
-        pool takes longer to start than a query.
+        As in `motionloom.parallel.executor`. None: the workers of a cluster, or this process,
+        because a pool takes longer to start than a query takes.
     """
 
     folder: Folder
@@ -65,7 +65,7 @@ class Shards:
         workers: int | None = None,
         store: FileStore | None = None,
     ) -> None:
-        """Index the rows (N, D) of a table, shards in parallel.
+        """Build an index of the rows (N, D) of a table, with shards in parallel.
 
         Parameters
         ----------
@@ -77,7 +77,7 @@ class Shards:
             Default: one for every four million rows.
         workers : int, optional
         store : FileStore, optional
-            If it is an object store, shards are written there, with pointers in `folder`.
+            If this is an object store, shards are written to it, with pointers in `folder`.
         """
         if shards is not None and shards < 1:
             raise InvalidInput(f"shards must be at least 1; got {shards}")
@@ -100,7 +100,7 @@ class Shards:
 
     @classmethod
     def open(cls, folder: Folder, table: Folder, *, workers: int | None = None) -> Shards:
-        """Open what `build` wrote; shards are read when they are queried."""
+        """Open an index written by `build`; shards are read when they are queried."""
         starts = open_array(folder / _STARTS, memory_map=False)
         starts = check_offsets(starts, row_total(table), "shards")
         for number in range(len(starts) - 1):
@@ -113,7 +113,7 @@ class Shards:
         return cls(folder.absolute(), starts, table, workers)
 
     def nearest(self, queries, rows, *, k: int, radius=np.inf, epsilon=0.0, allowed=None) -> Answer:
-        """As `BucketIndex.nearest`; `rows` are read from their file, where the shards are."""
+        """Like `BucketIndex.nearest`; `rows` are read from their file next to the shards."""
         queries = np.ascontiguousarray(queries, dtype=np.float32)
         tasks = []
         for number, (first, last) in enumerate(zip(self.starts, self.starts[1:], strict=False)):
@@ -130,19 +130,19 @@ class Shards:
         with parallel.executor(workers, tasks=len(tasks)) as pool:
             for done in parallel.completed(work, tasks, pool):
                 if done.error is not None or done.result is None:
-                    raise done.error or LibraryError(f"{self.folder}: a shard gave no answer")
+                    raise done.error or LibraryError(f"{self.folder}: a shard returned no result")
                 answers.append((done.item[0], done.result))
         ordered = [answer for _, answer in sorted(answers, key=lambda pair: pair[0])]
         return merged(ordered, len(queries), k)
 
 
 def merged(answers: Sequence[Answer], queries: int, k: int) -> Answer:
-    """The k nearest rows from the results of all shards, for every query.
+    """Merge the results of all shards into the k nearest rows of every query.
 
     Parameters
     ----------
     answers : sequence of (offsets, rows, distances)
-        One per shard, with row numbers of the whole.
+        One result per shard, with row numbers of the whole table.
     queries, k : int
 
     Examples
@@ -155,7 +155,7 @@ def merged(answers: Sequence[Answer], queries: int, k: int) -> Answer:
     """
     query = [np.repeat(np.arange(queries), np.diff(offsets)) for offsets, _, _ in answers]
     owner = np.concatenate([np.empty(0, np.int64), *query])
-    rows = np.concatenate([np.empty(0, np.int64), *(found for _, found, _ in answers)])
+    rows = np.concatenate([np.empty(0, np.int64), *(numbers for _, numbers, _ in answers)])
     distances = np.concatenate([np.empty(0), *(gaps for _, _, gaps in answers)])
     order = np.lexsort([rows, distances, owner])
     owner, rows, distances = owner[order], rows[order], distances[order]
@@ -168,14 +168,14 @@ def merged(answers: Sequence[Answer], queries: int, k: int) -> Answer:
 
 def _build_shard(number: int, folder: Path, table: Folder, starts: NDArray[np.int64]) -> None:
     place = folder / str(number)
-    place.mkdir(exist_ok=True)  # a task may be done again after its worker has died
+    place.mkdir(exist_ok=True)  # a task may be repeated if its worker has died
     BucketIndex.build(row_range(table, int(starts[number]), int(starts[number + 1]))).save(place)
 
 
 def _put_shard(
     number: int, folder: str, table: Folder, starts: NDArray[np.int64], store: ObjectStore
 ) -> Files:
-    """Build a shard and write it to the object store; returns its files."""
+    """Build a shard and write it to the object store; return its files."""
     scratch = local_cache().scratch()
     try:
         (scratch / str(number)).mkdir()
@@ -196,14 +196,14 @@ def _query_shard(
     number, allowed = task
     first, last = int(shards.starts[number]), int(shards.starts[number + 1])
     index, rows = _opened(shards.folder, number, shards.table, first, last)
-    offsets, found, distances = index.nearest(
+    offsets, numbers, distances = index.nearest(
         queries, rows, k=min(k, last - first), radius=radius, epsilon=epsilon, allowed=allowed
     )
     release(index.blocks, index.rows, rows)
-    return offsets, found + first, distances
+    return offsets, numbers + first, distances
 
 
 @lru_cache(maxsize=64)
 def _opened(folder: Folder, number: int, table: Folder, first: int, last: int):
-    """BucketIndex and rows of a shard, mapped once per process."""
+    """Return the `BucketIndex` and rows of a shard, mapped once per process."""
     return BucketIndex.open(folder / str(number)), row_range(table, first, last)

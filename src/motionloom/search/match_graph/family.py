@@ -1,20 +1,21 @@
-"""Query expansion: matches become queries until nothing new is found.
+"""Query expansion: matches become queries until no new matches turn up.
 
-The result is a match graph (Kovar & Gleicher 2004, section 3.3). Every match of the query
-becomes a node. A later match is compared with the node that it overlaps most: by more than 80 % of
-the longer it is that node; by less than 20 % of the shorter it is new; in between it is dropped.
+The result is a match graph (Kovar & Gleicher 2004, section 3.3). Every match of the query becomes a
+node. A later match is compared with the node that it overlaps most. If they share more than 80 % of
+the longer one, the match is that node; if they share less than 20 % of the shorter one, the match
+is a new node; otherwise, it is dropped.
 
-In the paper the ranges of a node and of a match that is that node are averaged. Boundaries drift
-then, because those of every match are a little off: of 100 walk cycles, half become too short to
-correspond to the query. So a node keeps its range by default. In either case an alignment need not
-begin and end where its nodes do: `fitted` trims and extends it. `composed` chains several
-alignments, which is how distant motions are aligned by way of near ones.
+In the paper, the range of a node is averaged with the ranges of all matches identified with it. The
+boundaries then drift, because those of every match are slightly off: half of 100 walk cycles become
+too short to correspond to the query. By default, a node therefore keeps its range. In either case,
+an alignment need not start and end where its nodes do: `fitted` trims and extends it. `composed`
+chains several alignments, which aligns distant motions through nearer ones.
 
 *Clear correspondence* is criterion 2 of numerical similarity. Two segments correspond clearly if a
 time alignment lies in the valid region of their distances (Kovar & Gleicher 2004, section 3.1).
-Matches of the match web do by construction. Those of other methods are checked here, on point
-clouds of eleven poses as in the web and in registration. A search finds the boundaries of a match
-to within a few frames, so a tenth of a second at both ends also counts as valid.
+Matches of the match web satisfy this by construction. Matches of other methods are checked here, on
+point clouds of eleven poses as in the web and in registration. A search locates the boundaries of a
+match only to within a few frames, so a tenth of a second at both ends also counts as valid.
 """
 
 from __future__ import annotations
@@ -46,25 +47,25 @@ from motionloom.search.settings import APART, SAME
 from motionloom.store.store import Store
 
 MARGIN_SECONDS = 0.1  # at both ends of a segment
-_CONTEXT_SECONDS = 0.3  # around a segment: the first and last frame of a matrix are no minima
-_MOST_SEGMENTS = 512  # that are held
+_CONTEXT_SECONDS = 0.3  # around a segment: the first and last frame of a matrix cannot be minima
+_MOST_SEGMENTS = 512  # segments in the cache
 
 
 def fitted(path: NDArray[np.int64], a: tuple[int, int], b: tuple[int, int]) -> NDArray[np.int64]:
-    """An alignment of range `a` with range `b`, from corner to corner.
+    """Fit an alignment to the ranges `a` and `b`, from corner to corner.
 
     Parameters
     ----------
     path : ndarray of int, shape (L, 2)
-        Pairs of frames, both rising, which need not lie in the ranges.
+        Pairs of frames, both increasing; they need not lie in the ranges.
     a, b : (start, end)
         Half-open ranges of frames.
 
     Returns
     -------
     path : ndarray of int, shape (M, 2)
-        Pairs of frames counted from the starts of `a` and `b`: the given ones that lie in both,
-        and straight lines from there to (0, 0) and to the last frames.
+        Pairs of frames counted from the starts of `a` and `b`: the given pairs that lie in both
+        ranges, and straight lines from there to (0, 0) and to the last frames.
 
     Examples
     --------
@@ -76,7 +77,7 @@ def fitted(path: NDArray[np.int64], a: tuple[int, int], b: tuple[int, int]) -> N
 
 @kernel
 def _fitted_to_nodes(path, first_a, end_a, first_b, end_b):
-    """Kernel of `fitted`: pairs (L, 2) inside both ranges, and straight lines to the corners."""
+    """Kernel of `fitted`: pairs (L, 2) inside both ranges, with straight lines to the corners."""
     low, high = 0, len(path)
     while low < high and (path[low, 0] < first_a or path[low, 1] < first_b):
         low += 1
@@ -100,7 +101,7 @@ def _fitted_to_nodes(path, first_a, end_a, first_b, end_b):
 
 
 def composed(paths: Iterable[NDArray[np.int64]], length: int) -> NDArray[np.float64]:
-    """Frames that correspond to each of `length` frames by one alignment after the other.
+    """Return the frames that correspond to each of `length` frames through a chain of alignments.
 
     Parameters
     ----------
@@ -112,7 +113,7 @@ def composed(paths: Iterable[NDArray[np.int64]], length: int) -> NDArray[np.floa
     Returns
     -------
     times : ndarray, shape (length,)
-        Frames of the last motion, not rounded, never decreasing.
+        Frames of the last motion, not rounded and non-decreasing.
 
     Examples
     --------
@@ -147,29 +148,29 @@ def grow_family(
     Parameters
     ----------
     query : Node
-        The query, as node of tier 0; its motion need not be in the library.
+        The query, as a node of tier 0; its motion need not be in the library.
     text : str
         Name of the query.
     find : callable
         ``find(node)`` returns the matches of a node, nearest first.
     tiers : int or None
-        Rounds of query expansion; None: until nothing new is found.
+        Rounds of query expansion; None to continue until there are no new matches.
     max_nodes : int or None
-        Number of nodes besides the query, at most.
+        Maximum number of nodes besides the query.
     same, apart : float
-        Overlaps above which a match is an existing node, and below which it is a new one.
+        Overlap above which a match is an existing node, and below which it is a new node.
     unit : str
         Unit of the distances.
     average_ranges : bool
-        Average the range of a node, also of the query, with that of every match that is that
-        node. Default: a node keeps the range that it was found with.
+        Average the range of a node, including the query, with the range of every match identified
+        with it. By default, a node keeps its first range.
     seconds : (float, float)
-        Least and greatest duration of a match.
+        Minimum and maximum duration of a match.
     squares : bool
-        Cost of a path in the graph: the root of the sum of squared costs instead of their sum.
+        The cost of a path in the graph is the root of the sum of squared costs, instead of the sum.
     is_clear : callable, optional
-        ``is_clear(node, match)``: whether the frames of a match correspond clearly to those of
-        the node. Default: all do.
+        ``is_clear(node, match)`` returns whether the frames of a match correspond clearly to those
+        of the node. Default: all matches do.
     keep_unclear : bool
         Keep matches that do not correspond clearly, as edges with ``clear=False``.
 
@@ -183,9 +184,11 @@ def grow_family(
     ([('a', 0), ('b', 1), ('c', 2)], array([0. , 0.1, 0.3]))
     """
     if not 0.0 <= apart <= same <= 1.0:
-        raise InvalidInput(f"overlaps must have 0 <= apart <= same <= 1; got {apart}, {same}")
+        raise InvalidInput(
+            f"overlaps must satisfy 0 <= apart <= same <= 1; got apart {apart}, same {same}"
+        )
     if tiers is not None and tiers < 1:
-        raise InvalidInput(f"tiers must be at least 1, or all; got {tiers}")
+        raise InvalidInput(f"tiers must be at least 1 or all; got {tiers}")
     least, most = seconds
     nodes: list[Node] = [query]
     seen: list[Match | None] = [None]
@@ -205,8 +208,8 @@ def grow_family(
                     continue
                 clear = True
                 if is_clear is not None and b != a:
-                    known = edges.get((min(a, b), max(a, b))) if is_known else None
-                    clear = known.clear if known is not None else is_clear(nodes[a], match)
+                    existing = edges.get((min(a, b), max(a, b))) if is_known else None
+                    clear = existing.clear if existing is not None else is_clear(nodes[a], match)
                     if not clear and not keep_unclear:
                         continue
                 if is_known:
@@ -234,7 +237,7 @@ def grow_family(
 def most_overlapping(
     nodes: Sequence[Node], near: Iterable[int], match: Match
 ) -> tuple[int, float, float]:
-    """The node that shares most with a match, and the shares of the shorter and the longer one."""
+    """Return the node that overlaps a match most, and the shares of the shorter and the longer."""
     best, most, of_longer = -1, 0.0, 0.0
     first, last = match.start_frame, match.end_frame
     for b in near:
@@ -293,7 +296,10 @@ def _as_matches(nodes, seen, edges, text: str, unit: str, squares: bool) -> Matc
 
 @dataclass(frozen=True, eq=False)
 class _Frames:
-    """Frames of a segment and around it; rows `first` to `last`, both included, are its own."""
+    """Frames of a segment and its surroundings.
+
+    Rows `first` to `last` (inclusive) are the segment.
+    """
 
     frames: PreparedFrames
     first: int
@@ -301,7 +307,7 @@ class _Frames:
 
 
 class ClearCorrespondence:
-    """Whether a match corresponds clearly to a member of a family.
+    """Test of whether a match corresponds clearly to a member of a family.
 
     Parameters
     ----------
@@ -325,20 +331,20 @@ class ClearCorrespondence:
         self._frames = lru_cache(_MOST_SEGMENTS)(self._prepared)
 
     def __call__(self, node: Node, match: Match) -> bool:
-        """Whether it does; True if the skeletons lack joints that are needed to tell."""
+        """Return whether it does; True if the skeletons lack the joints needed to decide."""
         try:
             is_query = node.tier == 0
             a = self._frames(node.motion, node.start_frame, node.end_frame, is_query)
             b = self._frames(match.motion, match.start_frame, match.end_frame, False)
         except RoleError:
             return True
-        found = clear_alignment(
+        alignment = clear_alignment(
             DistanceMatrix(a.frames, [b.frames]).block(),
             start=(a.first, b.first),
             end=(a.last, b.last),
             margin=max(1, round(MARGIN_SECONDS * self.rate)),
         )
-        return found is not None
+        return alignment is not None
 
     def _prepared(self, name: str, start: int, end: int, is_query: bool) -> _Frames:
         motion = self._query.motion if is_query else self._library[name]

@@ -1,4 +1,4 @@
-"""Growing the family of a query: searches from its members, until nothing new is found."""
+"""Growth of a query's family: its members are searched until no new ones turn up."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def library_family(
     *,
     progress: Callable[[int], None] | None = None,
 ) -> Family:
-    """The match graph of a query; see `motionloom.Library.family`.
+    """Return the match graph of a query; see `motionloom.Library.family`.
 
     `progress` is called with 1 after the search of each member.
 
@@ -71,12 +71,12 @@ def library_family(
 def family_sweep(
     library: Store, query: str | Path | Motion | Query, settings: FamilySettings
 ) -> LimitSweep:
-    """Sizes of the families of a query for all join distances, up to `max` members."""
+    """Return the sizes of a query's families for all join distances, up to `max` members."""
     return _Growth(library, as_query(library, query), settings, None).sweep(complete=True)
 
 
 def _member_seconds(query: Query, settings: FamilySettings) -> tuple[float, float]:
-    """Least and greatest duration of a member; whole clips may have any."""
+    """Return the minimum and maximum duration of a member; whole clips may have any duration."""
     if isinstance(settings.method, ClipMethod):
         return 0.0, math.inf
     low, high = settings.expansion.member_lengths
@@ -94,7 +94,7 @@ class _Growth:
         progress: Callable[[int], None] | None,
     ) -> None:
         self.library, self.query, self.settings, self.progress = library, query, settings, progress
-        # A query from outside must not have the name of a motion of the library.
+        # An external query must not have the name of a motion in the library.
         name = query.name or (f"{query.text} (query)" if query.text in library else query.text)
         self.node = Node(name, query.start_frame, query.end_frame, 0)
         self.seconds = _member_seconds(query, settings)
@@ -107,11 +107,11 @@ class _Growth:
         self._found: dict[str, tuple[float, Sequence[Match]]] = {}
 
     def find(self, limit: float) -> Callable[[Node], Sequence[Match]]:
-        """A function that searches the query or a member, up to a distance."""
+        """Return a function that searches the query or a member, up to a distance."""
         method = self.settings.method
         if isinstance(method, Dtw):
             method = method.for_families()
-        # A family has no limit of distances to the query; its searches have one.
+        # A family has no maximum distance to the query, but its searches have one.
         each = SearchSettings(
             method=method, max=self.settings.max, max_distance=limit,
             exclude_query=self.settings.exclude_query, **motion_choice(self.settings),
@@ -121,21 +121,25 @@ class _Growth:
 
         def judged_matches(node: Node) -> Sequence[Match]:
             key = node.text if node.tier else ""
-            within, found = self._found.get(key, (-1.0, ()))
+            within, matches = self._found.get(key, (-1.0, ()))
             if within < limit:
-                found = find(node)
-                # Fewer than `max`: those of shorter limits are among them.
-                is_whole = self.settings.max is None or len(found) < self.settings.max
-                self._found[key] = (limit if is_whole else -1.0, found)
+                matches = find(node)
+                # Fewer than `max`: they include the matches of all smaller limits.
+                is_whole = self.settings.max is None or len(matches) < self.settings.max
+                self._found[key] = (limit if is_whole else -1.0, matches)
                 if self.progress is not None:
                     self.progress(1)
-            found = [one for one in found if one.distance <= limit and not self._is_rejected(one)]
-            return found if node.tier else [*found, *self._accepted_beyond(limit, each)]
+            matches = [
+                match
+                for match in matches
+                if match.distance <= limit and not self._is_rejected(match)
+            ]
+            return matches if node.tier else [*matches, *self._accepted_beyond(limit, each)]
 
         return judged_matches
 
     def sweep(self, *, complete: bool = False) -> LimitSweep:
-        """The sizes of the families of all join distances."""
+        """Return the sizes of the families for all join distances."""
         in_meters = self.settings.method.unit() == "m"
         is_clip = isinstance(self.settings.method, ClipMethod)
         largest = LARGEST_JOIN if in_meters and not is_clip else math.inf
@@ -155,26 +159,26 @@ class _Growth:
         )
 
     def _is_rejected(self, match: Match) -> bool:
-        return any(covers(match, one) for one in self.rejected)
+        return any(covers(match, rejected) for rejected in self.rejected)
 
     def _accepted_beyond(self, limit: float, settings: SearchSettings) -> list[Match]:
-        """Accepted members that are farther from the query than the limit."""
+        """Return accepted members that are farther from the query than the limit."""
         from motionloom.search.retrieval import search
 
-        found = []
-        for one in self.accepted:
-            assert one.name is not None
-            anywhere = replace(settings, max_distance=None, max=None, only=(one.name,))
-            there = [m for m in search(self.library, self.query, anywhere) if covers(m, one)]
+        matches = []
+        for accepted in self.accepted:
+            assert accepted.name is not None
+            anywhere = replace(settings, max_distance=None, max=None, only=(accepted.name,))
+            there = [m for m in search(self.library, self.query, anywhere) if covers(m, accepted)]
             if there and there[0].distance > limit:
-                found.append(there[0])
-        return found
+                matches.append(there[0])
+        return matches
 
 
 def _expansion(
     library: Store, query: Query, settings: SearchSettings
 ) -> Callable[[Node], Sequence[Match]]:
-    """A function that searches the query or a member of its family."""
+    """Return a function that searches the query or a member of its family."""
     from motionloom.search.retrieval import search
 
     def find(node: Node) -> Matches:

@@ -1,9 +1,8 @@
-"""Match graph: segments of motion, and edges between similar ones.
+"""Match graph: segments of motions, with edges between similar segments.
 
-An edge joins two segments that are numerically similar and costs as much as their alignment
-(Kovar & Gleicher 2004, section 3.3). The distance of a node to the query is the cost of the
-cheapest path, so that a leaping side kick is reached from a front kick by way of kicks in
-between.
+An edge joins two numerically similar segments; its cost is the cost of their alignment (Kovar &
+Gleicher 2004, section 3.3). The distance between a node and the query is the cost of the shortest
+path, so a leaping side kick is reached from a front kick through intermediate kicks.
 """
 
 from __future__ import annotations
@@ -26,7 +25,7 @@ if TYPE_CHECKING:
 
     from motionloom.search.match_graph.sweep import LimitSweep
 
-_LEAST_COST = 1e-12  # an edge of zero cost would be no edge of a sparse graph
+_LEAST_COST = 1e-12  # a sparse graph treats a zero cost as a missing edge
 
 
 @dataclass(frozen=True)
@@ -60,18 +59,19 @@ class Edge:
     Attributes
     ----------
     a, b : int
-        Numbers of the nodes; `b` is a match of `a`.
+        Indices of the nodes; `b` is a match of `a`.
     cost : float
-        Mean distance over the alignment's cells.
+        Mean distance over the cells of the alignment.
     alignment : ndarray of int, shape (L, 2)
         Pairs of frames, counted from the start of each node, from the first frames of both to
         the last.
     clear : bool
-        Whether the frames correspond clearly: a time alignment lies in the valid region of the
-        distances (criterion 2 of Kovar & Gleicher 2004, section 3.1). True by construction with
-        the match web.
+        True if the frames correspond clearly: a time alignment lies in the valid region of the
+        distances (criterion 2 of Kovar & Gleicher 2004, section 3.1). Always True with the match
+        web.
     cuts_off : int
-        Nodes that cannot be reached from the query without this edge; 0 unless it is a cut edge.
+        Number of nodes that cannot be reached from the query without this edge; 0 unless it is a
+        cut edge.
 
     Examples
     --------
@@ -99,13 +99,13 @@ class Family:
     nodes : tuple of Node
     edges : tuple of Edge
     matches : Matches
-        All nodes but the query as matches, nearest first; `distance` is the distance to the
-        query, `alignment` that along the cheapest path.
+        All nodes except the query as matches, nearest first. `distance` is the distance to the
+        query, and `alignment` follows the shortest path.
     squares : bool
-        Whether the cost of a path is the root of the sum of squared costs, as in the paper, whose
-        distances are squares; else it is the sum.
+        If True, the cost of a path is the root of the sum of squared costs, as in the paper, whose
+        distances are squares; otherwise, it is the sum.
     join_distance : float or None
-        Distance up to which nodes were joined.
+        Maximum distance at which nodes were joined.
     sweep : LimitSweep or None
         How the family grows with that distance, if the distance was chosen automatically.
 
@@ -131,11 +131,11 @@ class Family:
         return f"Family({len(self.matches)} of {self.query!r}, {len(self.edges)} edges)"
 
     def distance_to_query(self) -> NDArray[np.float64]:
-        """Cost of the cheapest path from each node to the query, shape (len(nodes),)."""
+        """Return the cost of the shortest path from each node to the query, shape (len(nodes),)."""
         return cheapest_paths(len(self.nodes), self.edges, self.squares)[0]
 
     def path_to_query(self, node: int) -> tuple[int, ...]:
-        """Nodes on the cheapest path, from the query to `node`.
+        """Return the nodes on the shortest path from the query to `node`.
 
         Raises
         ------
@@ -154,16 +154,16 @@ class Family:
 
     @property
     def cut_edges(self) -> tuple[Edge, ...]:
-        """Edges whose removal splits the family, those that cut off most first.
+        """Edges whose removal splits the family, sorted by the number of nodes they cut off.
 
-        Everything behind such an edge was found by way of one match: if that match is wrong, all
-        of it may be.
+        Everything beyond such an edge depends on a single match: if that match is wrong, everything
+        beyond it may be wrong.
         """
-        found = [edge for edge in self.edges if edge.cuts_off]
-        return tuple(sorted(found, key=lambda edge: (-edge.cuts_off, -edge.cost)))
+        edges = [edge for edge in self.edges if edge.cuts_off]
+        return tuple(sorted(edges, key=lambda edge: (-edge.cuts_off, -edge.cost)))
 
     def without(self, numbers: Iterable[int]) -> Family:
-        """The family without some nodes, and without all that is reached through them only.
+        """Return the family without some nodes and everything reached only through them.
 
         Raises
         ------
@@ -176,8 +176,8 @@ class Family:
         >>> steps = {"a": [("b", 0.1), ("d", 0.2)], "b": [("c", 0.2)], "c": [], "d": []}
         >>> def find(node):
         ...     pairs = np.array([[0, 0], [9, 9]])
-        ...     found = steps[node.motion]
-        ...     return [Match(n, 0, 10, 0.0, 1.0, c, alignment=pairs) for n, c in found]
+        ...     matches = steps[node.motion]
+        ...     return [Match(n, 0, 10, 0.0, 1.0, c, alignment=pairs) for n, c in matches]
         >>> family = grow_family(Node("a", 0, 10, 0), "a:0-10", find)
         >>> [node.motion for node in family.without([1]).nodes]
         ['a', 'd']
@@ -193,10 +193,10 @@ class Family:
         return self.only(np.flatnonzero(np.isfinite(gaps)).tolist())
 
     def only(self, numbers: Iterable[int]) -> Family:
-        """The family of some nodes; the query is always one of them.
+        """Return the family restricted to some nodes; the query is always included.
 
-        Edges between them stay. Nodes whose path to the query is cut are joined to it directly,
-        by the alignment along their former path.
+        Edges between them are preserved. Nodes whose path to the query is interrupted are joined to
+        it directly, by the alignment along their former path.
 
         Raises
         ------
@@ -209,8 +209,8 @@ class Family:
         >>> steps = {"a": [("b", 0.1)], "b": [("c", 0.2)], "c": []}
         >>> def find(node):
         ...     pairs = np.array([[0, 0], [9, 9]])
-        ...     found = steps[node.motion]
-        ...     return [Match(n, 0, 10, 0.0, 1.0, c, alignment=pairs) for n, c in found]
+        ...     matches = steps[node.motion]
+        ...     return [Match(n, 0, 10, 0.0, 1.0, c, alignment=pairs) for n, c in matches]
         >>> family = grow_family(Node("a", 0, 10, 0), "a:0-10", find)
         >>> some = family.only([2])
         >>> [node.motion for node in some.nodes], some.distance_to_query().round(3)
@@ -240,12 +240,12 @@ class Family:
         return replace(self, nodes=nodes, edges=marked, matches=shown)
 
     def to_networkx(self) -> networkx.Graph:
-        """The graph as a `networkx.Graph`.
+        """Return the graph as a `networkx.Graph`.
 
-        Nodes are numbered as here and carry ``motion``, ``start_frame``, ``end_frame``,
-        ``tier`` and ``distance_to_query``; edges carry ``weight`` (the cost) and
-        ``alignment`` as JSON text, with frames of the lower-numbered node first. All of it
-        can be written as GraphML.
+        Nodes have the same numbers as here and the attributes ``motion``, ``start_frame``,
+        ``end_frame``, ``tier`` and ``distance_to_query``. Edges have ``weight`` (the cost) and
+        ``alignment`` as JSON, with frames of the lower-numbered node first. All attributes can be
+        written as GraphML.
 
         Raises
         ------
@@ -276,7 +276,10 @@ class Family:
         return graph
 
     def write_graphml(self, path: str | Path) -> Path:
-        """Write the graph for Gephi, yEd, Cytoscape and the like; see `to_networkx`."""
+        """Write the graph as GraphML for Gephi, yEd, Cytoscape and similar programs.
+
+        See `to_networkx` for the attributes.
+        """
         graph = self.to_networkx()
         import networkx
 
@@ -286,7 +289,7 @@ class Family:
         return path
 
     def to_json(self) -> dict[str, Any]:
-        """The graph as plain data."""
+        """Return the graph as plain data."""
         swept = {} if self.sweep is None else {"sweep": self.sweep.to_json()}
         return {
             "query": self.query,
@@ -319,11 +322,13 @@ class Family:
 def cheapest_paths(
     count: int, edges: Iterable[Edge], squares: bool = False
 ) -> tuple[NDArray[np.float64], NDArray[np.int32]]:
-    """Cost of the cheapest path from the query to each node, and the node before it.
+    """Return the cost of the shortest path from the query to each node, and its predecessor.
 
     With `squares`, the cost of a path is the root of the sum of its squared costs.
     """
-    from scipy.sparse import csr_array  # takes half a second, not needed by a plain search
+    from scipy.sparse import (
+        csr_array,  # importing takes half a second, and a plain search does not need it
+    )
     from scipy.sparse.csgraph import dijkstra
 
     edges = list(edges)
@@ -337,9 +342,9 @@ def cheapest_paths(
 
 
 def with_cut_edges(count: int, edges: Iterable[Edge]) -> tuple[Edge, ...]:
-    """The edges of a connected graph with `cuts_off`; node 0 is the query.
+    """Return the edges of a connected graph with `cuts_off` set; node 0 is the query.
 
-    An edge of the depth-first tree is a cut edge if nothing below it leads back above it (Tarjan
+    An edge of the depth-first tree is a cut edge if no edge leads from below it to above it (Tarjan
     1974).
 
     Examples
@@ -356,7 +361,7 @@ def with_cut_edges(count: int, edges: Iterable[Edge]) -> tuple[Edge, ...]:
         around[edge.a].append((edge.b, number))
         around[edge.b].append((edge.a, number))
     seen = [-1] * count  # order of discovery
-    low = [0] * count  # earliest node that is reached from below without the edge above
+    low = [0] * count  # earliest node reachable from below without the edge above
     below = [1] * count
     cuts = [0] * len(edges)
     seen[0], clock = 0, 1
@@ -385,7 +390,7 @@ def with_cut_edges(count: int, edges: Iterable[Edge]) -> tuple[Edge, ...]:
 
 
 def path_from_query(before: NDArray[np.int32], node: int) -> tuple[int, ...]:
-    """Nodes from the query to `node`, given the node before each."""
+    """Return the nodes from the query to `node`, given the predecessor of each node."""
     path = [node]
     while path[-1] != 0:
         path.append(int(before[path[-1]]))

@@ -1,14 +1,14 @@
-"""How a family grows with the distance up to which its members are joined, and where to stop.
+"""Growth of a family as the join distance increases, and the choice of that distance.
 
-As that distance rises, members enter one after the other: those that the query finds nearby, then
-those that they find. Searched nearest first, as in Prim's algorithm, each member is searched from
-once, and it enters at the longest edge of its path to the query. So one growth gives the families
-of all join distances.
+As the join distance increases, members enter one by one: first the near matches of the query, then
+the matches of those matches. Members are searched nearest first, as in Prim's algorithm, so each is
+searched only once and enters at the longest edge of its path to the query. A single growth
+therefore yields the families of all join distances.
 
-One wrong match brings in all its matches. So the size of a family rises with its true members,
-stays on a plateau, and then explodes. The proposed join distance is in the middle of the widest
-plateau, by the ratio of its ends; plateaus far from the usual distance count less. The growth
-ends as soon as no later plateau can be wider, which is usually at the first wrong member.
+One wrong match brings in all its own matches. The size of a family therefore grows with its true
+members, reaches a plateau, and then explodes. The proposed join distance is the middle of the
+widest plateau, measured by the ratio of its ends; plateaus far from the typical distance count
+less. The growth ends as soon as no later plateau can be wider, usually at the first wrong member.
 """
 
 from __future__ import annotations
@@ -27,30 +27,30 @@ from motionloom.search.match_graph.family import most_overlapping
 from motionloom.search.match_graph.members import Node
 from motionloom.search.settings import APART, SAME
 
-# Usual join distance in meters, and how much a factor e away from it counts. Chosen on families of
-# captured takes and of the built-in corpus, each left out once (docs/family.md).
+# Typical join distance in meters, and the penalty for a factor e away from it. Chosen by
+# leave-one-out on families of captured takes and of the built-in corpus (docs/family.md).
 _USUAL, _UNUSUAL = 0.12, 0.5
 
 
 @dataclass(frozen=True, eq=False)
 class LimitSweep:
-    """Sizes of the families of a query for all join distances.
+    """Sizes of a query's families for all join distances.
 
     Attributes
     ----------
     query : str
     members : tuple of Node
-        Members in the order in which they enter; the query is none.
+        Members in the order in which they enter, without the query.
     limits : ndarray, shape (K,)
-        Least join distance at which each enters, rising.
+        Smallest join distance at which each member enters, increasing.
     largest : float
         Largest join distance that was tried.
     ended : bool
-        Whether the growth ended before `largest`: more members enter there.
+        True if the growth ended before `largest`, so more members would enter.
     proposed : float
         The proposed join distance.
     plateau : (float, float)
-        Join distances between which the family is the proposed one.
+        Range of join distances that give the proposed family.
 
     Examples
     --------
@@ -80,9 +80,9 @@ class LimitSweep:
         fallback: float = 0.0,
         unit: str = "m",
     ) -> LimitSweep:
-        """The sweep of members that enter at these limits.
+        """Return the sweep of members that enter at these limits.
 
-        `fallback` is proposed if there are none.
+        `fallback` is proposed if there are no members.
         """
         low, high = best_plateau(limits, largest, in_meters=unit == "m", fallback=fallback)
         return cls(
@@ -97,11 +97,11 @@ class LimitSweep:
         )
 
     def sizes(self, limits: Iterable[float]) -> NDArray[np.int64]:
-        """Number of members besides the query at each join distance."""
+        """Return the number of members besides the query at each join distance."""
         return np.searchsorted(self.limits, np.asarray(list(limits)), side="right")
 
     def to_json(self) -> dict[str, Any]:
-        """Plain data: the proposal, its plateau, and where the size changes."""
+        """Return the proposal, its plateau and the sizes as plain data."""
         limits, last = np.unique(self.limits.round(6), return_index=True)
         sizes = np.append(last[1:], len(self.limits))
         return {
@@ -116,10 +116,10 @@ class LimitSweep:
 def best_plateau(
     limits: Sequence[float], largest: float, *, in_meters: bool = True, fallback: float = 0.0
 ) -> tuple[float, float]:
-    """The range of join distances over which the size stays the same and that is chosen.
+    """Return the best plateau: a range of join distances over which the size stays the same.
 
-    Only plateaus with a member count; `largest` ends the last one. Without a member it is
-    `fallback` alone.
+    Only plateaus with at least one member are considered; `largest` ends the last one. Without
+    members, both ends are `fallback`.
 
     Examples
     --------
@@ -136,7 +136,7 @@ def best_plateau(
 
 
 def _preference(low: Any, high: Any, in_meters: bool) -> Any:
-    """How good plateaus between these join distances are."""
+    """Return the scores of plateaus between these join distances."""
     wide = np.log(high / low)
     if not in_meters:
         return wide
@@ -144,7 +144,7 @@ def _preference(low: Any, high: Any, in_meters: bool) -> Any:
 
 
 def _is_decided(limits: Sequence[float], largest: float, in_meters: bool) -> bool:
-    """Whether no plateau from the last limit on can be better than one before."""
+    """Return whether no plateau after the last limit can be better than an earlier one."""
     if len(limits) < 2 or not math.isfinite(largest) or limits[-1] <= 0.0:
         return False
     before = np.maximum(np.asarray(limits), 1e-6)
@@ -168,7 +168,7 @@ def limit_sweep(
     is_clear: Callable[[Node, Match], bool] | None = None,
     unit: str = "m",
 ) -> LimitSweep:
-    """Grow a family nearest first and note at which join distance each member enters.
+    """Grow a family nearest first and record the join distance at which each member enters.
 
     Parameters
     ----------
@@ -177,9 +177,9 @@ def limit_sweep(
     largest : float
         Largest join distance.
     fallback : float
-        Proposed where the query has no match.
+        Proposed if the query has no match.
     complete : bool
-        Grow to `largest` or to `max_nodes`; else only until the proposal is clear.
+        Grow to `largest` or to `max_nodes`; otherwise, stop when the proposal is certain.
 
     Examples
     --------

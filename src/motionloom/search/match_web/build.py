@@ -1,15 +1,15 @@
-"""Build match webs: at 10 Hz first, then refined; or directly at the full rate.
+"""Building of match webs: at 10 Hz first, then refined; or directly at the full rate.
 
-The distance matrix of one motion with many is held at the full rate only while their web is
-built. A pair of motions whose matrix is too large is processed in parts that overlap by more
-than the length of most queries. So memory grows neither with the number of motions nor with
-their lengths.
+The distance matrix between one motion and many others is in memory at the full rate only while
+their web is built. A pair of motions whose matrix is too large is processed in parts that overlap
+by more than the length of most queries. Memory therefore grows neither with the number of motions
+nor with their lengths.
 
-A web of near cells (`WebLimits.near`) is built only where matches may be, which lower bounds of the
-distances show: see `motionloom.search.match_web.near_cells`.
+A web of near cells (`WebLimits.near`) is built only where lower bounds of the distances permit
+matches; see `motionloom.search.match_web.near_cells`.
 
-The webs of a library are built in *tasks*: pairs of motions that are missing, in portions that one
-worker does at a time.
+The webs of a library are built in *tasks*: batches of missing pairs of motions, each processed by
+one worker.
 """
 
 from __future__ import annotations
@@ -45,27 +45,31 @@ from motionloom.store.artifacts.collection import Collection, WrittenFile
 from motionloom.store.records import Entry, text_digest
 from motionloom.store.store import Store
 
-MOST_CELLS = 16_000_000  # of the matrix in memory: 128 MB
-CHUNK_CELLS = 2_000_000  # of several motions at a time: they stay in the processor's cache
-_COARSE_PATHS = 1.5  # paths with a mean at 10 Hz of so many times the limit may refine to a match
-_ROUNDED = 5e-4  # meters: values are stored in such steps
-OVERLAP_SECONDS = 10.0  # of the parts of long motions
-_GROUP_FRAMES = 80_000  # of the columns of one file
-_HELD_FRAMES = 160_000  # that a process holds from task to task: 320 MB for near cells
-MAX_TASK_CELLS = 1_000_000_000  # of the matrices of one task, at most: ten seconds to a minute
-MIN_TASK_CELLS = 5_000_000  # of one task, so that handing it out costs little beside it
-_TASKS_PER_WORKER = 8  # at least, if there is so much work: all workers end at about the same time
-_COPY = "copy-"  # before the key of a motion: another motion with the same frames
+MOST_CELLS = 16_000_000  # cells of the matrix in memory: 128 MB
+CHUNK_CELLS = (
+    2_000_000  # cells of several motions processed together: they stay in the processor's cache
+)
+_COARSE_PATHS = (
+    1.5  # paths whose mean at 10 Hz is up to this factor above the limit may refine to a match
+)
+_ROUNDED = 5e-4  # meters: step in which values are stored
+OVERLAP_SECONDS = 10.0  # overlap of the parts of long motions
+_GROUP_FRAMES = 80_000  # frames in the columns of one file
+_HELD_FRAMES = 160_000  # frames that a process caches between tasks: 320 MB for near cells
+MAX_TASK_CELLS = 1_000_000_000  # maximum cells per task: ten seconds to a minute of work
+MIN_TASK_CELLS = 5_000_000  # minimum cells per task, so that the overhead of scheduling is small
+_TASKS_PER_WORKER = 8  # at least, given enough work, so all workers finish at about the same time
+_COPY = "copy-"  # prefix of a motion key: another motion with the same frames
 
 Frames = PreparedFrames | WindowTrends
 Task = tuple[tuple[str, tuple[str, ...]], ...]
-"""Rows with their columns, by name."""
+"""Row motions and their column motions, by name."""
 
-_held: OrderedDict[tuple, Frames] = OrderedDict()  # frames of the last tasks of this process
+_held: OrderedDict[tuple, Frames] = OrderedDict()  # frames used by the last tasks of this process
 
 
 def web_frames(motion: Motion, distance: FrameDistance, limits: WebLimits) -> Frames:
-    """The frames of a motion at the rate of a web, as `motion_web` takes them."""
+    """Return the frames of a motion at the rate of a web, as input for `motion_web`."""
     frames = prepared_frames(motion, distance)
     return window_trends(frames) if limits.is_near else frames
 
@@ -80,30 +84,30 @@ def motion_web(
     direct: bool = False,
     most_cells: int = MOST_CELLS,
 ) -> Web:
-    """The web of one motion (rows) and others (columns, concatenated).
+    """Build the web of one motion (rows) and others (columns, concatenated).
 
     Parameters
     ----------
     a : PreparedFrames or WindowTrends
-        M frames, as from `motionloom.features.matrix.prepared_frames`; for near cells with the
-        trends of their windows.
-    others : sequence of the same
-        N frames in all.
+        M frames, as from `motionloom.features.matrix.prepared_frames`; for near cells, with window
+        trends.
+    others : sequence of PreparedFrames or WindowTrends
+        N frames in total.
     rate : float
-        Frames per second of all of them.
+        Frames per second of all motions.
     itself : int, optional
-        Number of the motion itself among the others, if it is there.
+        Index of the motion itself among the others, if it is included.
     limits : WebLimits, optional
     direct : bool
-        Build directly at the full rate instead of at 10 Hz first: slower, and exact.
+        Build directly at the full rate instead of starting at 10 Hz: slower but exact.
     most_cells : int
-        Cells of the distance matrix in memory, at most. Motions with more frames than its
+        Maximum number of cells of the distance matrix in memory. Motions with more frames than its
         square root are processed in parts.
 
     Returns
     -------
     web : Web
-        Of shape (M, N). Chains are ordered by motion.
+        Web of shape (M, N); chains are ordered by motion.
 
     Examples
     --------
@@ -138,11 +142,11 @@ def _in_parts(
     direct: bool,
     most_cells: int,
 ) -> Web:
-    """The web of two motions from webs of their parts; paths in overlaps appear twice."""
-    step = strides(rate)[0]  # parts begin at frames of the coarsest level
+    """Build the web of two motions from webs of their parts; paths in overlaps appear twice."""
+    step = strides(rate)[0]  # parts start at frames of the coarsest level
     overlap = step * math.ceil(OVERLAP_SECONDS * rate / step)
     advance = max(step * (math.isqrt(most_cells) // step), 2 * overlap) - overlap
-    found: list[tuple[Web, int]] = []
+    pieces: list[tuple[Web, int]] = []
     for top in range(0, max(len(a) - overlap, 1), advance):
         rows = (top, min(top + advance + overlap, len(a)))
         for left in range(0, max(len(b) - overlap, 1), advance):
@@ -151,12 +155,12 @@ def _in_parts(
                 continue  # below the diagonal: the mirror image
             own, lag = (0, left - top) if is_same else (None, 0)
             web = _matrix_web(a.part(*rows), [b.part(*columns)], rate, own, lag, limits, direct)
-            found.append((web.moved(top), left))
-    return joined(found, (len(a), len(b)), float(rate))
+            pieces.append((web.moved(top), left))
+    return joined(pieces, (len(a), len(b)), float(rate))
 
 
 def _chunks(lengths: Sequence[int], rows: int, most_cells: int) -> list[tuple[int, int]]:
-    """Ranges of motions whose matrices with `rows` rows fit into `most_cells`."""
+    """Yield ranges of motions whose matrices with `rows` rows fit into `most_cells`."""
     chunks, first, frames = [], 0, 0
     for k, length in enumerate(lengths):
         if k > first and (frames + length) * rows > most_cells:
@@ -203,7 +207,7 @@ def _near_web(
     stride: int,
     finer: Sequence[int],
 ) -> Web:
-    """The web of near cells, with the motions that have any."""
+    """Build the web of near cells, using only motions that have any."""
     matrix = every = TrendMatrix(a, others)
     starts = matrix.sampled_starts(stride)
     near = near_cells(matrix.lower_bounds(stride), starts, limits)
@@ -241,7 +245,7 @@ def _near_web(
             least=limits.network_seconds * rate,
             squares=limits.squares,
         )
-    if len(some) < len(others):  # among the columns of all
+    if len(some) < len(others):  # position among the columns of all motions
         motion = row_of(matrix.starts, web.cells[:, 1])
         shift = every.starts[some] - matrix.starts[:-1]
         cells = web.cells + np.column_stack([np.zeros_like(motion), shift[motion]]).astype(np.int32)
@@ -257,7 +261,7 @@ def _refined(
     stride: int,
     finer: Sequence[int],
 ) -> Web:
-    """A web refined from one stride to finer ones."""
+    """Refine a web from one stride to finer ones."""
     starts = matrix.sampled_starts(stride)
     for fine in finer:
         if not web.chain_count:  # nothing to refine
@@ -272,46 +276,51 @@ def _refined(
 
 
 def release_frames() -> None:
-    """Forget the frames of the last tasks, when a build in this process ends."""
+    """Release the frames cached by the last tasks when a build in this process ends."""
     _held.clear()
 
 
 def web_key(entry: Entry) -> str:
-    """Fingerprint of the frames of a motion; motions with the same frames share their webs."""
+    """Return the fingerprint of a motion's frames.
+
+    Motions with the same frames share their webs.
+    """
     return entry.key
 
 
 def copy_key(key: str) -> str:
-    """Key of another motion with the same frames, in the columns of a web of the two."""
+    """Return the column key of another motion with the same frames, for the web of the two."""
     return _COPY + key
 
 
 def web_keys(entries: Iterable[Entry]) -> dict[str, str]:
-    """Keys of the motions that webs are built of, by name.
+    """Return the keys of the motions that webs are built for, by name.
 
-    Of motions with the same frames the first stands for all. The second is there for the web of
-    such motions with each other, which is not that of a motion with itself.
+    The first of several motions with the same frames represents all of them. The second is included
+    for the web between two such motions, which differs from the web of a motion with itself.
     """
     keys: dict[str, str] = {}
-    known: set[str] = set()
+    seen: set[str] = set()
     for entry in entries:
         key = web_key(entry)
-        key = copy_key(key) if key in known else key
-        if key not in known:
-            known.add(key)
+        key = copy_key(key) if key in seen else key
+        if key not in seen:
+            seen.add(key)
             keys[entry.name] = key
     return keys
 
 
 def missing_pairs(keys: dict[str, str], covered: NDArray[np.bool_]) -> dict[str, list[str]]:
-    """Row motion -> columns still to be built; each pair once, in as few rows as possible.
+    """Return the columns that still have to be built for each row.
+
+    Each pair is built once, and there are as few rows as possible.
 
     Parameters
     ----------
     keys : dict of str to str
         As from `web_keys`; N motions.
     covered : ndarray of bool, shape (N, N)
-        Pairs that are built, in either order.
+        Pairs that have been built, in either order.
     """
     names, number = list(keys), {key: n for n, key in enumerate(keys.values())}
     wanted = ~(covered | covered.T)
@@ -321,21 +330,21 @@ def missing_pairs(keys: dict[str, str], covered: NDArray[np.bool_]) -> dict[str,
             both = wanted[first, copy]
             wanted[copy], wanted[:, copy] = False, False
             wanted[first, copy] = both
-    # A motion that is new has many partners, the others it alone: it makes the row.
+    # A new motion has many missing partners, the others only the new motion: it becomes the row.
     counts = wanted.sum(axis=1)
     order = sorted(range(len(names)), key=lambda n: (-counts[n], names[n]))
     rank = np.empty(len(names), np.int64)
     rank[order] = np.arange(len(names))
-    found = {}
+    missing = {}
     for n, name in enumerate(names):
         columns = np.flatnonzero(wanted[n] & (rank[n] <= rank))
         if len(columns):
-            found[name] = [names[k] for k in columns.tolist()]
-    return found
+            missing[name] = [names[k] for k in columns.tolist()]
+    return missing
 
 
 def web_tasks(missing: dict[str, list[str]], lengths: dict[str, int]) -> list[Task]:
-    """Rows with their columns, in portions that one worker does at a time."""
+    """Split rows and their columns into tasks for one worker each."""
     groups: dict[int, list[tuple[str, tuple[str, ...]]]] = defaultdict(list)
     for row, columns in missing.items():
         number, frames = 0, 0
@@ -355,9 +364,9 @@ def web_tasks(missing: dict[str, list[str]], lengths: dict[str, int]) -> list[Ta
     for number in sorted(groups):
         task: list[tuple[str, tuple[str, ...]]] = []
         cells = 0
-        for one in groups[number]:
-            task.append(one)
-            cells += lengths[one[0]] * sum(lengths[name] for name in one[1])
+        for group in groups[number]:
+            task.append(group)
+            cells += lengths[group[0]] * sum(lengths[name] for name in group[1])
             if cells > portion:
                 tasks.append(tuple(task))
                 task, cells = [], 0

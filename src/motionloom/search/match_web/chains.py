@@ -1,26 +1,27 @@
 """Chains and bridges of a match web (Kovar & Gleicher 2004, section 3.2).
 
-*Chains* are locally optimal time alignments along one-dimensional minima. A chain begins at a
-minimum with no other before it in its row, its column or on the diagonal, and continues from
-minimum to minimum: to the next frame of both motions if that is a minimum, else to the smaller of
-the two cells beside it, as long as at most `max_slope` frames of one motion correspond to a single
-frame of the other. Short chains are mostly accidental and dropped.
+*Chains* are locally optimal time alignments along one-dimensional minima. A chain starts at a
+minimum with no other minimum before it in its row, in its column or on the diagonal. It continues
+from minimum to minimum: to the next frame of both motions if that is a minimum, and otherwise to
+the smaller of the two adjacent cells, as long as at most `max_slope` frames of one motion
+correspond to a single frame of the other. Short chains are mostly accidental and are dropped.
 
-Two rules are ours, and can be switched off. A chain ends where it meets an earlier one, so that no
-cell is in two chains. And since lines of minima cross and fork, a chain on the wrong branch is soon
-too steep to continue, and the right branch has no cell that could begin a chain. So cells that no
-chain has come near are searched a second time. There a chain may begin at any minimum, and must be
-twice as long: with so many starts, accidental chains are longer.
+Two rules go beyond the paper and can be switched off. First, a chain ends where it meets an earlier
+one, so no cell is in two chains. Second, cells that no chain has come near are searched a second
+time. Lines of minima cross and fork: a chain on the wrong branch soon becomes too steep to
+continue, and the right branch has no cell where a chain could start. In the second search, a chain
+may start at any minimum but must be twice as long, because with so many starts accidental chains
+are longer.
 
 *Bridges* are paths between chains through the valid region. Noise interrupts lines of minima, so
-chains are joined wherever a time alignment within the valid region leads from one to another over a
-short distance. From every cell of a chain the cheapest path to every cell of another chain is
-found; of all these the one with the smallest mean is the bridge.
+chains are joined wherever a short time alignment within the valid region leads from one to another.
+The lowest-cost path from every cell of a chain to every cell of another chain is computed, and the
+one with the smallest mean is the bridge.
 
-One dynamic program per cell of a chain finds its cheapest paths to all cells around, and so to
-all chains. At 10 Hz it covers two seconds of both motions together, some hundred cells of which the
-valid region and the slopes leave a part. Only the ends of the best path to each chain are noted;
-the path itself is found again at the end.
+One dynamic program per chain cell computes its lowest-cost paths to all surrounding cells, and thus
+to all chains. At 10 Hz it covers two seconds of both motions combined, about a hundred cells, of
+which the valid region and the slope limits exclude some. Only the ends of the best path to each
+chain are recorded; the path itself is recomputed at the end.
 """
 
 from __future__ import annotations
@@ -37,7 +38,7 @@ from motionloom.kernels import kernel
 if TYPE_CHECKING:
     from motionloom.search.match_web.near_cells import NearCells
 
-_TOO_SHORT = 2  # of cells from which the second search would find a chain that is too short
+_TOO_SHORT = 2  # mark of cells from which the second search would follow a chain that is too short
 
 
 def minima_chains(
@@ -50,7 +51,7 @@ def minima_chains(
     shared_cells: bool = False,
     second_pass: bool = True,
 ) -> tuple[NDArray[np.int32], NDArray[np.int64]]:
-    """All chains of a distance matrix.
+    """Return all chains of a distance matrix.
 
     Parameters
     ----------
@@ -58,10 +59,10 @@ def minima_chains(
     minima : ndarray of uint8, shape (M, N)
         As from `motionloom.alignment.matrix_minima`; other cells are 0.
     starts : ndarray of int64, shape (K + 1,)
-        Where the columns of each motion begin; chains stay within a motion.
+        Where the columns of each motion start; chains stay within a motion.
     max_slope : int
     least_length : float
-        Chains of fewer frames (mean of both motions) are dropped.
+        Chains with fewer frames (mean of both motions) are dropped.
     shared_cells : bool
         Whether a chain continues over cells of earlier ones, as in the paper.
     second_pass : bool
@@ -81,10 +82,10 @@ def minima_chains(
 def _chains(matrix, minima, starts, max_slope, least_length, shared_cells, second_pass):
     """Kernel of `minima_chains`: cells (C, 2) and offsets (chains + 1,).
 
-    Motions are the outer loop, so that chains are ordered by motion. The first look begins at
-    minima without another before them; the second at any minimum that no chain has come near
-    (`near`). Minima that the second look found to lead nowhere are marked in `taken`, or each of
-    them would be followed again from every cell before it.
+    Motions are the outer loop, so chains are ordered by motion. The first pass starts at minima
+    without a preceding minimum; the second at any minimum that no chain has come near (`near`).
+    Minima that lead nowhere in the second pass are marked in `taken`; otherwise each would be
+    followed again from every cell before it.
     """
     n_rows = matrix.shape[0]
     cells = np.empty((1024, 2), np.int32)
@@ -129,7 +130,7 @@ def _chains(matrix, minima, starts, max_slope, least_length, shared_cells, secon
 
 @kernel
 def _marked(minima, first, last):
-    """Rows and columns of the minima in some columns, shape (count, 2)."""
+    """Return the rows and columns of the minima in some columns, shape (count, 2)."""
     places, count = np.empty((1024, 2), np.int64), 0
     for i in range(len(minima)):
         line = minima[i, first:last]
@@ -150,9 +151,9 @@ def _marked(minima, first, last):
 
 @kernel
 def _note_short(taken, path, length):
-    """Note the cells from which the rest of a path that is too short would be found again.
+    """Mark the cells from which the rest of a path that is too short would be followed again.
 
-    After a step ahead in both motions a path goes on as if it began there.
+    After a diagonal step, a path continues as if it had started there.
     """
     for step in range(1, length):
         i, j = path[step, 0], path[step, 1]
@@ -162,9 +163,13 @@ def _note_short(taken, path, length):
 
 @kernel
 def _grow(matrix, minima, used, i, j, last, max_slope, path):
-    """Follow minima from (i, j) into `path`, up to used ones; returns their number."""
+    """Follow minima from (i, j) into `path` until a used cell; return the path length."""
     n_rows = matrix.shape[0]
-    length, right, down = 0, 1, 1  # current runs of steps to the right and down, plus one
+    length, right, down = (
+        0,
+        1,
+        1,
+    )  # lengths of the current runs of steps to the right and down, plus one
     while True:
         path[length, 0], path[length, 1] = i, j
         length += 1
@@ -192,9 +197,9 @@ class Bridges:
     Attributes
     ----------
     leaves, arrives : ndarray of int64, shape (B,)
-        Chain cells where each begins and ends.
+        Chain cells where each bridge starts and ends.
     cells : ndarray of int32, shape (C, 2)
-        Row and column of the cells between, all bridges concatenated.
+        Row and column of the cells in between, all bridges concatenated.
     offsets : ndarray of int64, shape (B + 1,)
         Bridge b has cells ``offsets[b]`` to ``offsets[b + 1]``, possibly none.
     """
@@ -216,7 +221,7 @@ def bridges_between(
     reach: float,
     near: NearCells | None = None,
 ) -> Bridges:
-    """The path with the smallest mean between each pair of chains, where there is one.
+    """Return the path with the smallest mean between each pair of chains, where one exists.
 
     Parameters
     ----------
@@ -226,19 +231,20 @@ def bridges_between(
         Chains, as from `motionloom.search.match_web.chains.minima_chains`.
     max_slope : int
     reach : float
-        Both ends are less than this many cells apart (Manhattan distance).
+        Maximum Manhattan distance between both ends, in cells (exclusive).
     near : NearCells, optional
-        Only bridges that a match with a mean up to its limit may use. Default: all.
+        Restricts the result to bridges that a match with a mean up to its limit may use. Default:
+        all bridges.
     """
     side = max(int(np.ceil(reach)), 1)  # cells of a path are fewer than `reach` apart
     costs = np.where(region, matrix, np.inf)
-    # At each cell of the matrix the last chain cell there, and for each chain cell another one
-    # at the same place: chains may share cells.
+    # For each cell of the matrix, the last chain cell there; for each chain cell, another one at
+    # the same place, since chains may share cells.
     at = np.full(matrix.shape, -1, np.int32)
     other = np.full(len(cells), -1, np.int32)
     _enter(at, other, cells)
     chain_of = np.repeat(np.arange(len(offsets) - 1, dtype=np.int32), np.diff(offsets))
-    # Without a limit nothing is ever too far.
+    # Without a limit, nothing is too far.
     nothing = np.zeros((1, 1), np.float32)
     rest = _Rest(near.limit, near.before, near.after) if near else _Rest(-1.0, nothing, nothing)
     slopes = (0,) * max_slope  # see `band_path`
@@ -248,7 +254,7 @@ def bridges_between(
 
 
 class _Rest(NamedTuple):
-    """At most how far the rest of a match can lower its mean; see `NearCells`."""
+    """Bounds on how far the rest of a match can lower its mean; see `NearCells`."""
 
     limit: float  # -1: no limit
     before: NDArray[np.float32]  # (M, N)
@@ -265,7 +271,7 @@ class _Rows(NamedTuple):
 
 @kernel
 def _enter(at, other, cells):
-    """Enter the chain cells (C, 2) into `at` (M, N), linked by `other` (C,) where they coincide."""
+    """Write the chain cells (C, 2) to `at` (M, N), linked by `other` (C,) where they coincide."""
     for x in range(len(cells)):
         other[x] = at[cells[x, 0], cells[x, 1]]
         at[cells[x, 0], cells[x, 1]] = x
@@ -275,10 +281,10 @@ def _enter(at, other, cells):
 def _bridges(costs, starts, cells, offsets, chain_of, at, other, slopes, side, rest):
     """Bridges from every chain to every other: leaves, arrives, cells between, offsets.
 
-    `costs` (M, N) is infinite outside the valid region. For each chain the best path to every
-    other one is updated cell by cell; `touched` lists the chains that are reached at all, so that
-    nothing of the size of all chains is cleared. The paths themselves are found last: far more
-    ends are compared than bridges kept.
+    `costs` (M, N) is infinite outside the valid region. For each chain, the best path to every
+    other chain is updated cell by cell. `touched` lists the chains that are reached, so arrays over
+    all chains need not be cleared. The paths themselves are computed last, because far more ends
+    are compared than bridges kept.
     """
     n_chains, max_slope = max(len(offsets) - 1, 1), len(slopes)
     best, source = np.full(n_chains, np.inf), np.empty(n_chains, np.int64)
@@ -289,7 +295,7 @@ def _bridges(costs, starts, cells, offsets, chain_of, at, other, slopes, side, r
     leaves, arrives = np.empty(1024, np.int64), np.empty(1024, np.int64)
     between, spans = np.empty((1024, 2), np.int32), np.empty(1025, np.int64)
     spans[0] = 0
-    found, filled, motion = 0, 0, 0
+    n_bridges, filled, motion = 0, 0, 0
     for c in range(len(offsets) - 1):
         while starts[motion + 1] <= cells[offsets[c], 1]:
             motion += 1
@@ -320,50 +326,53 @@ def _bridges(costs, starts, cells, offsets, chain_of, at, other, slopes, side, r
                 low[r] = max(r // max_slope, last - max_slope * (left + 1) + 1)
                 high[r] = min(max_slope * (r + 1) - 1, last - left // max_slope)
             path, _ = band_path(costs, i, j, low, high, 0, last, slopes)
-            if found == len(leaves):
+            if n_bridges == len(leaves):
                 leaves = np.concatenate((leaves, np.empty_like(leaves)))
                 arrives = np.concatenate((arrives, np.empty_like(arrives)))
                 spans = np.concatenate((spans, np.empty_like(spans)))
             while filled + len(path) > len(between):
                 between = np.concatenate((between, np.empty_like(between)))
-            leaves[found], arrives[found] = x, y
+            leaves[n_bridges], arrives[n_bridges] = x, y
             for step in range(1, len(path) - 1):
                 between[filled, 0], between[filled, 1] = i + path[step, 0], j + path[step, 1]
                 filled += 1
-            found += 1
-            spans[found] = filled
+            n_bridges += 1
+            spans[n_bridges] = filled
     return (
-        leaves[:found].copy(),
-        arrives[:found].copy(),
+        leaves[:n_bridges].copy(),
+        arrives[:n_bridges].copy(),
         between[:filled].copy(),
-        spans[: found + 1].copy(),
+        spans[: n_bridges + 1].copy(),
     )
 
 
 @kernel
 def _chain_means(costs, at, i, j, end_column, slopes, side, rest, scratch, ends, means):
-    """Means of the cheapest paths from cell (i, j) to chain cells around it.
+    """Compute the means of the lowest-cost paths from cell (i, j) to nearby chain cells.
 
-    Writes the chain cells to `ends`, the means to `means`; returns their number. Of each row of
-    the dynamic program `totals` and `counts` hold, for column w at index ``w + 1``: the cheapest
-    path (0); the cheapest that may go down next (1); those with 1, 2, ... steps down at their end
-    (2 ...). Those with steps to the right are carried along the row.
+    Writes the chain cells to `ends` and the means to `means`; returns their number. For each row of
+    the dynamic program, `totals` and `counts` contain, for column w at index ``w + 1``: the
+    lowest-cost path (0); the lowest-cost path that may go down next (1); paths that end with 1, 2,
+    ... steps down (2 ...). Paths that end with steps to the right are carried along the row.
 
-    Rows are the outer loop, and only columns that a path of the row before reaches are visited:
-    `low` to `high`, and on to the right as long as paths lead there. With a limit, a path is
-    dropped as soon as even the best cells before and after it leave its mean above the limit.
+    Rows are the outer loop, and only columns reached by a path of the previous row are visited:
+    `low` to `high`, and further right as long as paths lead there. With a limit, a path is dropped
+    as soon as its mean exceeds the limit even with the best cells before and after it.
     """
     totals, counts, rights = scratch.totals, scratch.counts, scratch.rights
     limit, before, after = rest.limit, rest.before, rest.after
     runs = len(slopes) - 1
     height, width = min(side, len(costs) - i), min(side, end_column - j)
     n_ends = 0
-    low, high = 0, 0  # columns with paths in the row before
+    low, high = 0, 0  # columns with paths in the previous row
     right_total, right_count = rights[0], rights[1]
     for r in range(height):
         now, above = r % 2, (r + 1) % 2
         first, end = side, -1
-        steep_total, steep_count = np.inf, 0.0  # of the cell to the left, to go right next
+        steep_total, steep_count = (
+            np.inf,
+            0.0,
+        )  # paths of the cell to the left that may go right next
         for run in range(runs):
             right_total[run] = np.inf
         for state in range(runs + 2):
@@ -380,7 +389,7 @@ def _chain_means(costs, at, i, j, end_column, slopes, side, rest, scratch, ends,
                     totals[now, state, column] = np.inf
                 w += 1
                 continue
-            # A path that goes ahead in both motions, or begins here.
+            # A path that advances in both motions, or starts here.
             if r == 0:
                 diagonal, n_diagonal = (value, 1.0) if w == 0 else (np.inf, 0.0)
             elif w <= high + 1:
@@ -414,7 +423,7 @@ def _chain_means(costs, at, i, j, end_column, slopes, side, rest, scratch, ends,
                 for run in range(runs):
                     totals[now, run + 2, column] = np.inf
             if limit >= 0.0 and total < np.inf:
-                # As many cells as there may be, and the best there is before and after them.
+                # The maximum number of cells, and the best possible cells before and after them.
                 gain = before[i, j] + after[i + r, j + w]
                 if limit * (r + w + 1) - total + gain < 0.0:
                     total, steep_total = np.inf, np.inf

@@ -1,12 +1,12 @@
 """Compact encoding of match webs: steps and differences of values, compressed.
 
-Along a path each step is one of three, and values change little: a step takes a byte that
-compresses to a bit or two, a value the difference to the one before, in halves of a
-millimeter. A bridge is stored as the steps from its first chain to its second. Blocks of columns,
-those of one motion each, are compressed by themselves: a search reads only those it needs.
+Each step along a path is one of three, and values change little from cell to cell. A step is stored
+as a byte that compresses to a bit or two; a value is stored as the difference from the previous
+one, in half millimeters. A bridge is stored as the steps from its first chain to its second. Blocks
+of columns, one per motion, are compressed separately, so a search reads only the blocks it needs.
 
-A file may come from anywhere: sizes, lengths, steps and every index are checked before a kernel
-sees them, and decompression is bounded.
+Files are not trusted: sizes, lengths, steps and every index are checked before a kernel sees them,
+and decompression is bounded.
 """
 
 from __future__ import annotations
@@ -31,32 +31,33 @@ from motionloom.search.match_web.web import Web, joined
 _MARK = b"mloomweb"
 _VERSION = 2
 _FRONT = len(_MARK) + 8  # the mark, the version, the header's size
-_LONGEST = 1 << 24  # bytes of a header, at most
-_QUANTUM = 5e-4  # of a value, in the distance's unit; coarser where values are large
+_LONGEST = 1 << 24  # maximum size of a header, in bytes
+_QUANTUM = 5e-4  # step of a value, in the unit of the distance; coarser for large values
 _LARGEST = 32000
-_LEVEL = 4  # of compression: half the time of level 6, files larger by 7 %
-_MOST = 1 << 25  # numbers of one field: cells of a web, at most
-_LARGEST_NUMBER = 1 << 40  # of a difference, so that sums do not overflow
+_LEVEL = 4  # compression level: half the time of level 6, files 7 % larger
+_MOST = 1 << 25  # maximum numbers in one field: cells of a web
+_LARGEST_NUMBER = 1 << 40  # limit of a difference, so that sums do not overflow
 _FIELDS = ("lengths", "heads", "leaves", "arrives", "steps", "values")
 
 
 @dataclass(frozen=True)
 class WebHeader:
-    """What a file of webs tells of them: how to read them, and where each of its blocks is.
+    """Header of a web file: how to read the webs, and where each block is.
 
     Attributes
     ----------
     about : dict
-        Data of the caller.
+        Data supplied by the caller.
     rows : int
     rate, quantum : float
-        Frames per second, unit of the values.
+        Frames per second, and unit of the values.
     widths : tuple of int
         Bytes of a number of each field.
     ends : ndarray of int64, shape (K + 1,)
         Block k has columns ``ends[k]`` to ``ends[k + 1]``.
     places : ndarray of int64, shape (K + 1,)
-        And is bytes ``places[k]`` to ``places[k + 1]`` of the file; none if it has no paths.
+        Block k is stored in bytes ``places[k]`` to ``places[k + 1]`` of the file; the range is
+        empty if the block has no paths.
     """
 
     about: dict
@@ -69,7 +70,7 @@ class WebHeader:
 
 
 def encoded(web: Web, about: dict, *, ends: Sequence[int] = ()) -> bytes:
-    """A web, and data stored with it, as bytes.
+    """Encode a web, and data stored with it, as bytes.
 
     Parameters
     ----------
@@ -77,15 +78,15 @@ def encoded(web: Web, about: dict, *, ends: Sequence[int] = ()) -> bytes:
     about : dict
         Stored as JSON in the header, which `described` reads.
     ends : sequence of int
-        Last columns of the blocks of columns that can be read by themselves, each of one or
-        several motions; default: a single block. Chains must be ordered by motion.
+        Ends of the blocks of columns that can be read separately, each with one or several motions.
+        Default: a single block. Chains must be ordered by motion.
     """
     bounds = np.array([0, *(ends or [web.shape[1]])], np.int64)
     count = web.chain_count
     quantum = max(_QUANTUM, float(web.values.max(initial=0.0)) / _LARGEST)
     levels = np.rint(web.values.astype(np.float64) / quantum).astype(np.int64)
     heads = web.cells[web.offsets[:count]].astype(np.int64)
-    # Where the chains, chain cells, bridges and bridge cells of each block begin.
+    # Where the chains, chain cells, bridges and bridge cells of each block start.
     block = np.searchsorted(bounds, heads[:, 1], side="right") - 1
     chains = np.searchsorted(block, np.arange(len(bounds)))
     cells = web.offsets[chains]
@@ -106,13 +107,13 @@ def encoded(web: Web, about: dict, *, ends: Sequence[int] = ()) -> bytes:
         ),
         "values": (values[: cells[-1]], cells, values[cells[-1] :], between - cells[-1]),
     }  # fmt: skip
-    # The first numbers of a block are counted from its beginning.
+    # The first numbers of a block are relative to the start of the block.
     first = parts["heads"][0]
     some = chains[:-1][np.diff(chains) > 0]
     first[some] = heads[some]
     some = np.flatnonzero(np.diff(bridges) > 0)
     parts["leaves"][0][bridges[some]] = web.leaves[bridges[some]] - cells[some]
-    tables = {name: (_folded(one), _folded(two)) for name, (one, _, two, _) in parts.items()}
+    tables = {name: (_folded(a), _folded(b)) for name, (a, _, b, _) in parts.items()}
     widths = [_width(*tables[name]) for name in _FIELDS]
     packed = []
     for k in range(len(bounds) - 1):
@@ -121,11 +122,11 @@ def encoded(web: Web, about: dict, *, ends: Sequence[int] = ()) -> bytes:
             continue
         content = [struct.pack("<II", chains[k + 1] - chains[k], bridges[k + 1] - bridges[k])]
         for name, width in zip(_FIELDS, widths, strict=True):
-            _, one, _, two = parts[name]
-            mine, others = tables[name]
-            table = mine[one[k] : one[k + 1]]
-            if two is not None:
-                table = np.concatenate([table, others[two[k] : two[k + 1]]])
+            _, bounds_a, _, bounds_b = parts[name]
+            table_a, table_b = tables[name]
+            table = table_a[bounds_a[k] : bounds_a[k + 1]]
+            if bounds_b is not None:
+                table = np.concatenate([table, table_b[bounds_b[k] : bounds_b[k + 1]]])
             content.append(_planes(table, width))
         packed.append(zlib.compress(b"".join(content), _LEVEL))
     header = {
@@ -142,7 +143,7 @@ def encoded(web: Web, about: dict, *, ends: Sequence[int] = ()) -> bytes:
 
 
 def described(path: Path) -> dict:
-    """The header of an encoded web, read from its file; see `web_header`."""
+    """Read the header of an encoded web from its file; see `web_header`."""
     check_regular(path)
     with open(path, "rb") as data:
         front = data.read(_FRONT)
@@ -150,11 +151,11 @@ def described(path: Path) -> dict:
         try:
             return description(front + data.read(min(size, _LONGEST)))
         except LibraryError as error:
-            raise LibraryError(f"{path}: {error}; remove it and build again") from None
+            raise LibraryError(f"{path}: {error}; remove it and rebuild the web") from None
 
 
 def description(data: bytes) -> dict:
-    """The header of bytes from `encoded`, and where they go on behind it; see `web_header`."""
+    """Read the header of bytes from `encoded`, and where the data starts; see `web_header`."""
     try:
         version, size = struct.unpack_from("<II", data, len(_MARK))
         if data[: len(_MARK)] != _MARK or version != _VERSION:
@@ -167,20 +168,20 @@ def description(data: bytes) -> dict:
         raise LibraryError(f"damaged web: {error}") from None
 
 
-def web_header(found: dict) -> WebHeader:
-    """What `described` or `description` has read, checked.
+def web_header(header: dict) -> WebHeader:
+    """Check a header read by `described` or `description`, and convert it.
 
     Raises
     ------
     LibraryError
-        If it cannot be.
+        If a value is invalid.
     """
     try:
-        shape, sizes, ends, widths = (found[name] for name in ("shape", "sizes", "ends", "widths"))
-        numbers = (*shape, *sizes, *ends, *widths, found["at"])
+        shape, sizes, ends, widths = (header[name] for name in ("shape", "sizes", "ends", "widths"))
+        numbers = (*shape, *sizes, *ends, *widths, header["at"])
         whole = all(type(number) is int and 0 <= number < 1 << 31 for number in numbers)
-        _expect("header", whole and len(shape) == 2 and isinstance(found["about"], dict))
-        rate, quantum = float(found["rate"]), float(found["quantum"])
+        _expect("header", whole and len(shape) == 2 and isinstance(header["about"], dict))
+        rate, quantum = float(header["rate"]), float(header["quantum"])
         _expect("rate", 0.0 < rate < math.inf and 0.0 <= quantum < math.inf)
         _expect("widths", len(widths) == len(_FIELDS) and all(1 <= width <= 8 for width in widths))
         columns = np.array([0, *ends], np.int64)
@@ -188,17 +189,17 @@ def web_header(found: dict) -> WebHeader:
         _expect("order of columns", bool((np.diff(columns) >= 0).all()))
     except (ValueError, TypeError, KeyError, OverflowError) as error:
         raise LibraryError(f"damaged web: {error}") from None
-    places = offsets_of(sizes) + found["at"]
-    return WebHeader(found["about"], shape[0], rate, quantum, tuple(widths), columns, places)
+    places = offsets_of(sizes) + header["at"]
+    return WebHeader(header["about"], shape[0], rate, quantum, tuple(widths), columns, places)
 
 
 def decoded(data: bytes) -> Web:
-    """The web of bytes from `encoded`.
+    """Decode a web from bytes written by `encoded`.
 
     Raises
     ------
     LibraryError
-        If they are no web, or are damaged.
+        If the bytes are not a web, or are damaged.
     """
     header = web_header(description(data))
     blocks = [
@@ -211,12 +212,12 @@ def decoded(data: bytes) -> Web:
 
 
 def decoded_block(header: WebHeader, number: int, data: bytes) -> Web:
-    """The web of the columns of one block; they count from its first one.
+    """Decode the web of one block; columns are counted from its first column.
 
     Raises
     ------
     LibraryError
-        If it is damaged.
+        If the block is damaged.
     """
     shape = (header.rows, int(header.ends[number + 1] - header.ends[number]))
     if header.places[number] == header.places[number + 1]:
@@ -236,7 +237,7 @@ def decoded_block(header: WebHeader, number: int, data: bytes) -> Web:
                 cells = int(lengths.sum())
                 sizes |= {"steps": cells - count + bridges, "values": cells}
         _expect("size", at == len(content))
-        _expect("numbers", all(_within(np.abs(one), _LARGEST_NUMBER) for one in parts.values()))
+        _expect("numbers", all(_within(np.abs(part), _LARGEST_NUMBER) for part in parts.values()))
         _expect("steps", _within(parts["steps"], 3))
         offsets = offsets_of(parts["lengths"])
         leaves = np.cumsum(parts["leaves"])
@@ -254,7 +255,7 @@ def decoded_block(header: WebHeader, number: int, data: bytes) -> Web:
 
 
 def _within(numbers: NDArray, end: int) -> bool:
-    """Whether all numbers are in ``[0, end)``."""
+    """Return whether all numbers are in ``[0, end)``."""
     return not len(numbers) or bool(numbers.min() >= 0 and numbers.max() < end)
 
 
@@ -264,20 +265,20 @@ def _expect(what: str, holds: bool) -> None:
 
 
 def _folded(numbers: NDArray[np.int64] | None) -> NDArray[np.uint8]:
-    """Zigzag-encoded integers as rows of eight bytes, the least significant first."""
+    """Zigzag-encode integers as rows of eight bytes, least significant first."""
     numbers = np.empty(0, np.int64) if numbers is None else np.ascontiguousarray(numbers)
     folded = ((numbers << 1) ^ (numbers >> 63)).astype("<u8")
     return folded.view(np.uint8).reshape(len(numbers), 8 * numbers[:1].size or 8)
 
 
 def _width(*tables: NDArray[np.uint8]) -> int:
-    """Bytes that suffice for all numbers of tables of eight bytes each."""
+    """Return the number of bytes that suffices for all numbers of tables of eight-byte rows."""
     largest = max(int(table.reshape(-1, 8).view("<u8").max(initial=0)) for table in tables)
     return max(1, (largest.bit_length() + 7) // 8)
 
 
 def _planes(table: NDArray[np.uint8], width: int) -> bytes:
-    """Byte planes: all first bytes, then all second ones..."""
+    """Return byte planes: all first bytes, then all second bytes, and so on."""
     return np.ascontiguousarray(table.reshape(-1, 8)[:, :width].T).tobytes()
 
 
@@ -293,7 +294,7 @@ def _from_planes(data: bytes, at: int, count: int, width: int) -> NDArray[np.int
 
 @kernel
 def _steps(cells, offsets, chain_count, leaves, arrives):
-    """0 diagonal, 1 right, 2 down: within chains, then along bridges from end to end."""
+    """Return the steps (0 diagonal, 1 right, 2 down) within chains, then along entire bridges."""
     out = np.empty(len(cells) + len(leaves), np.int64)
     at = 0
     for p in range(len(offsets) - 1):
@@ -311,10 +312,10 @@ def _steps(cells, offsets, chain_count, leaves, arrives):
 
 @kernel
 def _cells(steps, offsets, chain_count, heads, leaves):
-    """Cells (C, 2) of all paths from their steps: 0 ahead in both, 1 to the right, 2 down.
+    """Compute the cells (C, 2) of all paths from their steps: 0 diagonal, 1 right, 2 down.
 
-    Chains begin at `heads` (chains, 2), bridges at the chain cells `leaves` (B,); the last step of
-    a bridge leads onto a chain and has no cell of its own.
+    Chains start at `heads` (chains, 2), bridges at the chain cells `leaves` (B,). The last step of
+    a bridge leads onto a chain and adds no cell.
     """
     out = np.empty((offsets[-1], 2), np.int32)
     at = 0
@@ -338,7 +339,7 @@ def _cells(steps, offsets, chain_count, heads, leaves):
 
 @kernel
 def _differences(levels, offsets):
-    """First value of each path, then differences from cell to cell."""
+    """Return the first value of each path, followed by differences from cell to cell."""
     out = np.empty_like(levels)
     for p in range(len(offsets) - 1):
         before = 0
@@ -350,7 +351,7 @@ def _differences(levels, offsets):
 
 @kernel
 def _sums(differences, offsets):
-    """Running sums (C,) of differences within each path, from zero."""
+    """Return running sums (C,) of the differences within each path, starting at zero."""
     out = np.empty(len(differences))
     for p in range(len(offsets) - 1):
         total = 0

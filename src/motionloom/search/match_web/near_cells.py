@@ -1,19 +1,20 @@
-"""Near cells of a match web: those that a match up to some mean distance may visit.
+"""Near cells of a match web: cells that a match up to some mean distance may visit.
 
-In a large library most cells of the distance matrices belong to nothing: motions that have nothing
-in common. A match is a path with a mean distance of at most R: the sum over its cells of R
-minus the distance is not negative. The largest such sum of all paths through a cell follows from
-the largest sums of paths that end there and of paths that begin there, as in local alignment.
-Cells through which every path has a negative sum are in no match, and are left out: minima,
-chains, valid region and bridges are computed among the others only.
+In a large library, most cells of the distance matrices compare motions that have nothing in common.
+A match is a path with a mean distance of at most R, so the sum of R minus the distance over its
+cells is not negative. The largest such sum of all paths through a cell follows from the largest
+sums of paths that end there and of paths that start there, as in local alignment. A cell through
+which every path has a negative sum cannot be in a match. Such cells are skipped; minima, chains,
+valid region and bridges are computed only among the others.
 
-*Window trends* give lower bounds of all distances first. Poses of a window change smoothly: their
-mean over the window and their trend hold almost all of it. These are the coefficients of the window
-along orthonormal polynomials, so distances of coefficients are distances of projections: at most
-those of the windows themselves, for every rotation and translation and so for the best one. At a
-reduced rate they are two matrix products in single precision: up to 0.15 m in CMU takes too small
-by 0.4 % (median) and 2 % (one of twenty). The means of a window are centered on the floor, so that
-single precision suffices.
+*Window trends* first give lower bounds of all distances. The poses of a window change smoothly:
+their mean and linear trend over the window capture almost everything. These two are the
+coefficients of the window with respect to orthonormal polynomials, so distances between
+coefficients are distances between projections. They are at most the distances between the windows
+themselves, for every rotation and translation, and therefore also for the best one. At a reduced
+rate, they take two matrix products in single precision. For distances up to 0.15 m in CMU takes,
+the bounds are too small by 0.4 % (median) and by 2 % (one in twenty). The means of a window are
+centered on the floor, so single precision suffices.
 
 >>> import motionloom as ml
 >>> from motionloom.features.matrix import prepared_frames
@@ -38,31 +39,31 @@ from motionloom.features.point_cloud import PointCloud
 from motionloom.kernels import kernel
 from motionloom.search.match_web.web import WebLimits
 
-COARSER = 1.15  # a mean at 10 Hz is less than this times that of the refined path
-_BEYOND = 10  # cells of chains beyond near ones, as chains begin and end there; see docs/scale.md
-_COEFFICIENTS = 2  # of a window: mean and trend
-_HEIGHT = 0.9  # meters: heights from about a person's middle keep squares small
-_ROWS = 64  # rows of products at a time: they stay in the processor's cache
+COARSER = 1.15  # a mean at 10 Hz is less than this times the mean of the refined path
+_BEYOND = 10  # chain cells beyond near cells, since chains start and end there; see docs/scale.md
+_COEFFICIENTS = 2  # coefficients of a window: mean and trend
+_HEIGHT = 0.9  # meters: heights relative to the middle of the body keep squares small
+_ROWS = 64  # rows of products computed at a time: they stay in the processor's cache
 
 
 @dataclass(frozen=True, eq=False)
 class NearCells:
-    """Cells of a matrix that matches may visit, and what is left for the rest of a match.
+    """Cells of a matrix that matches may visit, with bounds for the rest of a match.
 
-    The columns are those of motions that have such cells.
+    Only motions that have such cells have columns here.
 
     Attributes
     ----------
     motions : list of int
-        Numbers of these motions, increasing; the others have no cells here.
+        Indices of these motions, increasing.
     cells : ndarray of bool, shape (M, N)
     around : ndarray of bool, shape (M, N)
-        These, and cells ahead and behind, where chains may go on.
+        These cells and those before and after them, where chains may continue.
     before, after : ndarray of float32, shape (M, N)
-        At most the sum of `limit` minus distance over the cells of a path that leads to a cell,
-        and over those of a path that leads on from it; 0 if it begins or ends there.
+        Upper bounds of the sum of `limit` minus distance over the cells of a path that leads to a
+        cell, and of a path that continues from it; 0 if the path starts or ends there.
     limit : float
-        Mean of a match, at most; squared if means are of squares.
+        Maximum mean of a match, squared if means are of squares.
     """
 
     motions: list[int]
@@ -76,16 +77,16 @@ class NearCells:
 def near_cells(
     bounds: NDArray[np.float32], starts: NDArray[np.int64], limits: WebLimits
 ) -> NearCells | None:
-    """Cells on a path with a mean of at most that of near matches, or None.
+    """Return the cells on a path with a mean up to that of near matches; None if there are none.
 
     Parameters
     ----------
     bounds : ndarray of float32, shape (M, N)
         Lower bounds of the distances.
     starts : ndarray of int64, shape (K + 1,)
-        Where the columns of each motion begin; paths stay within a motion.
+        Where the columns of each motion start; paths stay within a motion.
     limits : WebLimits
-        Paths have at most `max_slope` cells in one row, and in one column, one after the other.
+        Paths have at most `max_slope` consecutive cells in one row or column.
 
     Examples
     --------
@@ -98,7 +99,7 @@ def near_cells(
     limit = COARSER * limits.near
     if limits.squares:
         limit, bounds = limit**2, bounds**2
-    # A cell below the limit is a path by itself.
+    # A single cell below the limit is already a path.
     motions = _motions_below(bounds, starts, np.float32(limit))
     if not len(motions):
         return None
@@ -108,7 +109,7 @@ def near_cells(
 
 
 def _along_diagonals(cells: NDArray[np.bool_], reach: int) -> NDArray[np.bool_]:
-    """These cells, and those up to `reach` frames of both motions before and after them."""
+    """Extend cells by up to `reach` frames of both motions before and after them."""
     ahead, behind, done = cells.copy(), cells.copy(), 0
     while done < reach:
         step = min(done + 1, reach - done)
@@ -119,7 +120,7 @@ def _along_diagonals(cells: NDArray[np.bool_], reach: int) -> NDArray[np.bool_]:
 
 
 def with_neighbors(near: NDArray[np.bool_]) -> NDArray[np.uint8]:
-    """These cells and those before and after them in their rows and columns, as 1, others 0."""
+    """Mark cells and their neighbors in rows and columns with 1, all others with 0."""
     out = near.astype(np.uint8)
     out[1:] |= near[:-1]
     out[:-1] |= near[1:]
@@ -130,8 +131,8 @@ def with_neighbors(near: NDArray[np.bool_]) -> NDArray[np.uint8]:
 
 @kernel(error_model="numpy")
 def _motions_below(bounds, starts, limit):
-    """Numbers of the motions with a bound up to the limit."""
-    found = np.zeros(len(starts) - 1, np.bool_)
+    """Return the indices of the motions with a bound up to the limit."""
+    is_below = np.zeros(len(starts) - 1, np.bool_)
     for k in range(len(starts) - 1):
         first, count = starts[k], starts[k + 1] - starts[k]
         for i in range(len(bounds)):
@@ -139,20 +140,20 @@ def _motions_below(bounds, starts, limit):
             for j in range(count):
                 below += limit - line[j] >= 0.0
             if below:
-                found[k] = True
+                is_below[k] = True
                 break
-    return np.flatnonzero(found)
+    return np.flatnonzero(is_below)
 
 
 @kernel(error_model="numpy")
 def _near(bounds, starts, motions, limit, max_slope):
-    """Near cells, and the largest sums before and after each cell, all (M, columns of `motions`).
+    """Compute near cells and the largest sums before and after each cell, all (M, columns).
 
-    `bounds` (M, N) are compared with `limit`. A row is processed as a whole, so that loops become
-    vector instructions; a step along the row is a pass over it, `max_slope` - 1 of them. Of each
-    row, `sums[0]` are the largest sums of paths that came to a cell from another column or begin
-    there, `sums[k]` of those that have gone down k times since; `line` the largest of all. Columns
-    of the results are those of the motions that are asked for.
+    `bounds` (M, N) are compared with `limit`. A row is processed as a whole, so loops become vector
+    instructions; each step along the row is a pass over it, `max_slope` - 1 in total. For each row,
+    `sums[0]` are the largest sums of paths that reached a cell from another column or start there,
+    `sums[k]` those of paths that have gone down k times since, and `line` the maximum of all. The
+    columns of the results are those of `motions`.
     """
     n_rows, n_columns = bounds.shape[0], 0
     for k in motions:
@@ -172,7 +173,8 @@ def _near(bounds, starts, motions, limit, max_slope):
                 values = bounds[i, first : first + count]
                 for j in range(count):
                     own[j] = limit - values[j]
-                # `line` and `sums` are those of the row before, or of the row after.
+                # `line` and `sums` belong to the previous row, or to the next row in the backward
+                # pass.
                 for run in range(max_slope - 1, 0, -1):
                     down, above = sums[run], sums[run - 1]
                     if step == 0:
@@ -228,16 +230,16 @@ def _near(bounds, starts, motions, limit, max_slope):
 
 @dataclass(frozen=True, eq=False)
 class WindowTrends:
-    """Windows about the frames of a motion, as coefficients of polynomials in time.
+    """Windows around the frames of a motion, as coefficients of polynomials in time.
 
     Attributes
     ----------
     floor : ndarray of float32, shape (T, 4 P)
-        Mean, then trend: x of all points, then z.
+        Mean, then trend: x of all points, followed by z.
     heights : ndarray of float32, shape (T, 2 P)
-        Heights alike.
+        Heights, in the same order.
     norms : ndarray of float32, shape (T,)
-        Squared norm of both.
+        Squared norm of floor and heights.
     frames : PreparedFrames
         The frames themselves.
     """
@@ -251,30 +253,30 @@ class WindowTrends:
         return len(self.floor)
 
     def part(self, first: int, last: int) -> WindowTrends:
-        """Frames `first` to `last`; their windows include the frames around them."""
+        """Return frames `first` to `last`; their windows include surrounding frames."""
         span = slice(first, last)
         frames = self.frames.part(first, last)
         return WindowTrends(self.floor[span], self.heights[span], self.norms[span], frames)
 
 
 def window_trends(frames: PreparedFrames) -> WindowTrends:
-    """The trends of the windows of a motion that is prepared for a distance of point clouds.
+    """Return the window trends of a motion prepared for a point-cloud distance.
 
     Raises
     ------
     InvalidInput
-        If the distance is another.
+        If the motion was prepared for another kind of distance.
     """
     if not isinstance(frames.distance, PointCloud):
         raise InvalidInput(
-            f"trends are those of windows of point clouds (pc1 to pc11); got {frames.distance.name}"
+            f"window trends need a point-cloud distance (pc1 to pc11); got {frames.distance.name}"
         )
     weights = frames.distance.weights
     polynomials = _polynomials(weights)
     count, points = len(frames), len(frames.distance.roles)
     if frames.rows is None:
         sums = _window_sums(frames.points, polynomials * weights, frames.step, count)
-    else:  # windows with poses between frames, times the root of their weights
+    else:  # windows with poses between frames, multiplied by the root of their weights
         windows = frames.rows.reshape(count, 3, len(weights), points)
         sums = np.einsum("ck,tdkp->tcdp", polynomials * np.sqrt(weights), windows)
     out = sums.reshape(count, _COEFFICIENTS, 3, points)
@@ -287,17 +289,17 @@ def window_trends(frames: PreparedFrames) -> WindowTrends:
 
 
 def _polynomials(weights: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Polynomials of degree 0, 1, 2 ... at the poses of a window, orthonormal with these weights.
+    """Return orthonormal polynomials of degree 0, 1, 2, ... at the weighted poses of a window.
 
-    Shape (coefficients, samples). Zero where a window has too few poses.
+    The shape is (coefficients, samples). Values are zero where a window has too few poses.
     """
     times = np.linspace(-1.0, 1.0, len(weights)) if len(weights) > 1 else np.zeros(1)
-    found = np.zeros((_COEFFICIENTS, len(weights)))
+    polynomials = np.zeros((_COEFFICIENTS, len(weights)))
     for degree in range(min(_COEFFICIENTS, len(weights))):
-        one = times**degree
-        one = one - (found * weights @ one) @ found
-        found[degree] = one / np.sqrt(weights @ one**2)
-    return found
+        values = times**degree
+        values = values - (polynomials * weights @ values) @ polynomials
+        polynomials[degree] = values / np.sqrt(weights @ values**2)
+    return polynomials
 
 
 class TrendMatrix(DistanceMatrix):
@@ -308,7 +310,7 @@ class TrendMatrix(DistanceMatrix):
     a : WindowTrends
         M frames.
     b : sequence of WindowTrends
-        K motions with N frames in all, of the same distance and rate.
+        K motions with N frames in total, with the same distance and rate.
     """
 
     def __init__(self, a: WindowTrends, b: Sequence[WindowTrends]) -> None:
@@ -316,17 +318,17 @@ class TrendMatrix(DistanceMatrix):
         self._trends, self._others = a, tuple(b)
 
     def lower_bounds(self, stride: int) -> NDArray[np.float32]:
-        """Lower bounds of all distances at a reduced rate, from means and trends.
+        """Compute lower bounds of all distances at a reduced rate, from means and trends.
 
         Parameters
         ----------
         stride : int
-            Every so many frames of each motion are used, from its first one.
+            Frame step; sampling starts at the first frame of each motion.
 
         Returns
         -------
         bounds : ndarray of float32
-            Of the shape of `motionloom.features.matrix.DistanceMatrix.sampled`.
+            Bounds, with the shape of `motionloom.features.matrix.DistanceMatrix.sampled`.
         """
         a = self._trends
         out = np.empty((-(-len(a) // stride), int(self.sampled_starts(stride)[-1])), np.float32)
@@ -351,7 +353,7 @@ class TrendMatrix(DistanceMatrix):
 
 @kernel(error_model="numpy", fastmath={"contract"})
 def _window_sums(points, factors, step, count):
-    """Sums over the poses of each window, shape (T, coefficients, numbers of a pose)."""
+    """Return sums over the poses of each window, shape (T, coefficients, values per pose)."""
     n_sums, n_poses = factors.shape
     out = np.zeros((count, n_sums, points.shape[1]))
     for t in range(count):
@@ -366,7 +368,7 @@ def _window_sums(points, factors, step, count):
 
 @kernel(error_model="numpy", fastmath={"contract"})
 def _from_products(out, along, across, up, norms_a, norms_b):
-    """Lower bounds (M, N) from products along, across and of heights (M, N), and squared norms."""
+    """Compute lower bounds (M, N) from products (along, across, heights) and squared norms."""
     two, half = np.float32(2.0), np.float32(0.5)
     for i in range(out.shape[0]):
         re, im, y, line, norm = along[i], across[i], up[i], out[i], norms_a[i]

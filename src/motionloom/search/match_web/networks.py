@@ -1,16 +1,16 @@
 """Networks of chains and bridges: the paths that matches may use, and an index of many webs.
 
-*Useful paths.* A match is a path along chains and over bridges with a mean distance of at most R:
-the sum over its cells of R minus the distance is not negative. The largest such sum of all paths
-through a cell follows from the largest sums of paths that end there and of paths that begin there,
-as in the search of the largest sum of a subarray. Cells and bridges through which every path has a
-negative sum are in no match. Such paths, and networks that cover too little time, are dropped
-before the web is refined, which is most of the work.
+*Useful paths.* A match is a path along chains and over bridges with a mean distance of at most R,
+so the sum of R minus the distance over its cells is not negative. The largest such sum of all paths
+through a cell follows from the largest sums of paths that end there and of paths that start there,
+as in the maximum subarray problem. Cells and bridges through which every path has a negative sum
+cannot be in a match. Such paths, and networks that cover too little time, are dropped before the
+web is refined, because refinement is most of the work.
 
-*Index.* Frames of all motions are numbered consecutively, so that a cell is a pair of such numbers
-and the webs of all pairs of motions are one network of paths. A pair is stored once and read both
-ways: the query's motion may be that of the rows or that of the columns. In either direction the
-index finds the paths that pass a frame without visiting the others.
+*Index.* Frames of all motions are numbered consecutively, so a cell is a pair of such numbers, and
+the webs of all pairs of motions form one network of paths. A pair is stored once and read both
+ways: the motion of the query may be in the rows or in the columns. In either direction, the index
+finds the paths that pass a frame without visiting the others.
 """
 
 from __future__ import annotations
@@ -30,27 +30,27 @@ _BLOCK = 6  # frames per block of the index, as a power of two: 64, about a seco
 
 
 def useful_paths(web: Web, limit: float, *, least: float = 0.0, squares: bool = False) -> Web:
-    """The chains and bridges of a web that matches may use.
+    """Return the chains and bridges of a web that matches may use.
 
     Parameters
     ----------
     web : Web
     limit : float
-        Mean distance of matches, at most.
+        Maximum mean distance of matches.
     least : float
-        Frames of both motions that matches cover, at least.
+        Minimum number of frames of both motions that matches cover.
     squares : bool
         Whether means are of squared distances.
 
     Returns
     -------
     web : Web
-        Chains without their useless ends, and the bridges between them. No path with a mean up
-        to `limit` is lost.
+        Chains without unusable ends, and the bridges between them. No path with a mean up to
+        `limit` is lost.
 
     Examples
     --------
-    The cells from (2, 2) on have a mean up to 3; one more cell is kept on either side:
+    The cells from (2, 2) onward have a mean up to 3; one extra cell is kept on either side:
 
     >>> cells = np.array([[0, 0], [1, 1], [2, 2], [3, 3], [4, 4], [0, 4]], np.int32)
     >>> values = np.array([9.0, 9.0, 1.0, 1.0, 5.0, 8.0], np.float32)
@@ -90,9 +90,9 @@ def useful_paths(web: Web, limit: float, *, least: float = 0.0, squares: bool = 
 
 
 def passing(web: Web, first: int, last: int) -> Web:
-    """The chains and bridges of a web that pass some of the rows ``[first, last)``.
+    """Return the chains and bridges of a web that pass some of the rows ``[first, last)``.
 
-    Chains that such bridges lead from or to are kept, too.
+    Chains at either end of such bridges are also included.
     """
     if not web.chain_count or (first <= 0 and web.shape[0] <= last):
         return web
@@ -107,11 +107,11 @@ def passing(web: Web, first: int, last: int) -> Web:
 
 
 def _part(web: Web, kept, bridges, chain_of) -> Web:
-    """Some cells of the chains, in one piece each, and some bridges between these."""
+    """Return a web with some contiguous chain cells, and some bridges between them."""
     lengths = np.bincount(chain_of[kept], minlength=web.chain_count)
     spans = np.diff(web.offsets[web.chain_count :])
     cells = np.concatenate([kept, np.repeat(bridges, spans)])
-    places = np.cumsum(kept) - 1  # new numbers of chain cells
+    places = np.cumsum(kept) - 1  # new indices of chain cells
     return replace(
         web,
         cells=web.cells[cells],
@@ -125,7 +125,7 @@ def _part(web: Web, kept, bridges, chain_of) -> Web:
 
 @kernel
 def _grouped(keys, count):
-    """Places of keys below `count`, key by key in their order, and where those of each begin."""
+    """Group positions by key (below `count`); return positions in key order and group offsets."""
     starts = np.zeros(count + 1, np.int64)
     for key in keys:
         starts[key + 1] += 1
@@ -143,14 +143,14 @@ def _useful(
     scores, offsets, chain_count, chain_of, order,
     arrival, by_arrival, leaving, by_leave, leaves, arrives,
 ):  # fmt: skip
-    """Which chain cells, from the first useful one of a chain to the last, and which bridges.
+    """Return masks of useful chain cells (first to last of each chain) and of useful bridges.
 
     Parameters
     ----------
     scores : ndarray, shape (C,)
         Limit minus distance of every cell of chains and bridges.
     offsets : ndarray of int64, shape (P + 1,)
-        Of the paths, chains first.
+        Offsets of the paths, chains first.
     chain_count : int
     chain_of : ndarray of int64, shape (chain cells,)
     order : ndarray of int64, shape (chain cells,)
@@ -158,7 +158,7 @@ def _useful(
     arrival, by_arrival : ndarray of int64
         Bridges that arrive at cell x are ``by_arrival[arrival[x]:arrival[x + 1]]``.
     leaving, by_leave : ndarray of int64
-        Those that leave it, likewise.
+        The same for bridges that leave the cell.
     leaves, arrives : ndarray of int64, shape (B,)
         Chain cells that each bridge joins.
     """
@@ -196,7 +196,7 @@ def _useful(
     for b in range(n_bridges):
         best = ahead[leaves[b]] + whole[b] + behind[arrives[b]]
         best = max(best, max(ahead[leaves[b]] + head[b], tail[b] + behind[arrives[b]]))
-        if best >= 0.0:  # both of its ends stay, even if paths begin or end on it
+        if best >= 0.0:  # both of its ends are kept, even if paths start or end on it
             bridges[b], useful[leaves[b]], useful[arrives[b]] = True, True, True
     kept = np.zeros(n_cells, np.bool_)
     for c in range(chain_count):
@@ -206,20 +206,20 @@ def _useful(
                 first = x if first < 0 else first
                 last = x
         if first >= 0:
-            # A cell more on either side: ends move a little when they are refined.
+            # One extra cell on either side, since ends move slightly during refinement.
             kept[max(first - 1, offsets[c]) : min(last + 2, offsets[c + 1])] = True
     return kept, bridges
 
 
 @kernel
 def _long(first, last, leaves, arrives, least):
-    """Chains whose networks cover at least so many frames of both motions."""
+    """Return a mask of chains whose networks cover at least `least` frames of both motions."""
     count = len(first)
     root = np.arange(count)
     for b in range(len(leaves)):
-        one, other = _root(root, leaves[b]), _root(root, arrives[b])
-        if one != other:
-            root[max(one, other)] = min(one, other)
+        root_a, root_b = _root(root, leaves[b]), _root(root, arrives[b])
+        if root_a != root_b:
+            root[max(root_a, root_b)] = min(root_a, root_b)
     low, high = first.copy(), last.copy()
     for c in range(count):
         r = _root(root, c)
@@ -235,7 +235,7 @@ def _long(first, last, leaves, arrives, least):
 
 @kernel
 def _root(root, c):
-    """Representative of the network of chain c; halves the path to it (union-find)."""
+    """Return the representative of the network of chain c, halving the path to it (union-find)."""
     while root[c] != c:
         root[c] = root[root[c]]
         c = root[c]
@@ -266,11 +266,11 @@ class WebIndex:
         For rows and for columns: paths that pass the frames of block k are
         ``paths[bounds[k]:bounds[k + 1]]``.
     greatest : float
-        The greatest distance at any cell, squared if `squares`.
+        Maximum distance over all cells, squared if `squares`.
     max_slope : int
-        Cells of a match in one row or column, at most.
+        Maximum number of cells of a match in one row or column.
     squares : bool
-        Whether `sums` are of squared distances.
+        True if `sums` are of squared distances.
     """
 
     starts: NDArray[np.int64]
@@ -288,7 +288,7 @@ class WebIndex:
     squares: bool = False
 
     def starting(self, direction: int, frame: int) -> NDArray[np.int64]:
-        """Paths with a cell in a row (`direction` 0) or column (1), shape (S,)."""
+        """Return the paths with a cell in a row (`direction` 0) or column (1), shape (S,)."""
         bounds, paths = self.passing[direction]
         block = frame >> _BLOCK
         if block >= len(bounds) - 1:
@@ -311,18 +311,18 @@ def web_index(
     max_slope: int = MAX_SLOPE,
     squares: bool = False,
 ) -> WebIndex:
-    """One index of many webs.
+    """Build one index of many webs.
 
     Parameters
     ----------
     pieces : iterable of (row, column, Web)
-        Webs, and the numbers among all frames of their first row and column.
+        Webs, each with the global frame numbers of its first row and column.
     starts : ndarray of int64, shape (M + 1,)
         Where the frames of each motion begin.
     directions : int
-        2: webs are read in both directions; 1: only by rows.
+        2 to read webs in both directions, 1 to read them only by rows.
     max_slope : int
-        Cells of a match in one row or column, at most.
+        Maximum number of cells of a match in one row or column.
     squares : bool
         Average squared distances.
     """
@@ -353,7 +353,7 @@ def web_index(
     bridge_of[paths] = np.arange(len(paths))
     arrived = np.concatenate(arrives)[order]
     every = np.concatenate(cells)
-    # Bridges without cells share an offset with the path after them.
+    # A bridge without cells has the same offset as the next path.
     filled = np.flatnonzero(np.diff(offsets) > 0)
     owner = filled[row_of(offsets[filled], arrived)]
     return WebIndex(
@@ -378,7 +378,7 @@ def web_index(
 
 @kernel
 def _blocks(side, offsets, last_block):
-    """For each block of frames the paths that pass it, as bounds and paths."""
+    """Return the paths that pass each block of frames, as bounds and paths."""
     bounds = np.zeros(last_block + 2, np.int64)
     for p in range(len(offsets) - 1):
         if offsets[p] == offsets[p + 1]:

@@ -1,10 +1,10 @@
 """Coarse-to-fine refinement of a match web: paths found at 10 Hz, refined to the full rate.
 
 A path is padded and upsampled to a band of the finer matrix. The new ends of a chain are the
-smallest cells around the old ones, those of a bridge lie on the refined chains that it joins;
-the cheapest path within the band connects them (Kovar & Gleicher 2004, section 3.2, figure 8).
-Then a chain may follow minima of the finer matrix by up to a coarse cell on either side, which
-matters at the ends of motions above all.
+smallest cells around the old ends; those of a bridge lie on the refined chains that it joins. The
+lowest-cost path within the band connects them (Kovar & Gleicher 2004, section 3.2, figure 8). A
+chain may then follow minima of the finer matrix by up to one coarse cell on either side, which
+matters mainly at the ends of motions.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ _STRIDES = (1, 3, 6, 12, 24, 48)  # 60 fps go 10, 20, 60 as in the paper; 30 fps
 
 
 def strides(rate: float) -> tuple[int, ...]:
-    """Strides at which a web at `rate` is built, from the coarsest to 1.
+    """Return the strides at which a web at `rate` is built, from the coarsest to 1.
 
     Examples
     --------
@@ -43,16 +43,16 @@ def corridor(
     ratio: int,
     limits: WebLimits,
 ) -> NDArray[np.uint8]:
-    """The cells of a finer level that the refinement of a web reads.
+    """Mark the cells of a finer level that the refinement of a web reads.
 
-    These are bands about its paths, and the surroundings of the ends of its chains.
+    These are bands around its paths and around the ends of its chains.
 
     Parameters
     ----------
     web : Web
-        Of the coarser level.
+        Web of the coarser level.
     coarse_starts, starts : ndarray of int64, shape (K + 1,)
-        Where the columns of each motion begin, at the coarser and at the finer level.
+        Where the columns of each motion start, at the coarser and at the finer level.
     shape : tuple of int
         Rows and columns of the finer level.
     ratio : int
@@ -62,11 +62,11 @@ def corridor(
     Returns
     -------
     where : ndarray of uint8
-        1 in these cells, else 0.
+        1 in these cells, 0 elsewhere.
     """
     where = np.zeros(shape, np.uint8)
-    # A refined chain ends at most half a coarse cell from the old end, and is continued by two
-    # coarse cells at most, to where neighbors are compared.
+    # A refined chain ends at most half a coarse cell from the old end, and continues by at most two
+    # coarse cells, where neighbors are compared.
     beyond = ratio // 2 + 2 * ratio + 1 if limits.extended_chains else ratio
     _mark(where, web.cells, web.offsets, web.chain_count, coarse_starts, starts, ratio, beyond)
     return where
@@ -81,14 +81,14 @@ def refined(
     ratio: int,
     limits: WebLimits,
 ) -> Web:
-    """A web of one level, refined on the next.
+    """Refine a web of one level on the next finer level.
 
     Parameters
     ----------
     web : Web
-        Of the coarser level.
+        Web of the coarser level.
     coarse_starts, starts : ndarray of int64, shape (K + 1,)
-        Where the columns of each motion begin, at the coarser and at the finer level.
+        Where the columns of each motion start, at the coarser and at the finer level.
     matrix : ndarray, shape (M, N)
         Distances of the finer level; only the cells of `corridor` are read.
     ratio : int
@@ -98,9 +98,9 @@ def refined(
     Returns
     -------
     web : Web
-        Of the finer level. Paths in whose bands no time alignment is are left out.
+        Web of the finer level. Paths without a time alignment in their band are dropped.
     """
-    with np.errstate(over="ignore", invalid="ignore"):  # cells that are not read may hold anything
+    with np.errstate(over="ignore", invalid="ignore"):  # unread cells may contain anything
         costs = matrix * matrix if limits.squares else matrix
     finer = _Finer(costs, starts, coarse_starts, ratio, (0,) * limits.max_slope)
     chain_offsets = web.offsets[: web.chain_count + 1]
@@ -131,11 +131,11 @@ class _Finer(NamedTuple):
     matrix : ndarray, shape (M, N)
         Costs of the cells; only those of `corridor` are defined.
     starts, coarse_starts : ndarray of int64, shape (K + 1,)
-        Where the columns of each motion begin, at the finer and at the coarser level.
+        Where the columns of each motion start, at the finer and at the coarser level.
     ratio : int
         Rows of the finer level per row of the coarser one.
     slopes : tuple of int
-        As many as `max_slope`; see `motionloom.alignment.valid_region.band_path`.
+        One for each slope up to `max_slope`; see `motionloom.alignment.valid_region.band_path`.
     """
 
     matrix: NDArray[np.float64]
@@ -147,7 +147,7 @@ class _Finer(NamedTuple):
 
 @kernel
 def _mark(where, cells, offsets, chain_count, coarse_starts, starts, ratio, beyond):
-    """Mark in `where` (M, N) the bands about the paths of a web, `beyond` cells past chain ends.
+    """Mark in `where` (M, N) the bands around the paths of a web, `beyond` cells past chain ends.
 
     `cells` (C, 2) and `offsets` (P + 1,) are the paths of the coarser level, chains first.
     """
@@ -181,7 +181,7 @@ def _mark(where, cells, offsets, chain_count, coarse_starts, starts, ratio, beyo
 
 @kernel
 def _refined_chains(cells, offsets, finer, extended):
-    """Chains of the finer level: cells, offsets, and each coarse chain's number or -1.
+    """Return the refined chains: cells, offsets, and the new number of each coarse chain or -1.
 
     `cells` (C, 2) and `offsets` (chains + 1,) are those of the coarser level. Refined chains follow
     up to `extended` minima beyond either end.
@@ -190,14 +190,14 @@ def _refined_chains(cells, offsets, finer, extended):
     out = np.empty((max(1024, 2 * ratio * len(cells)), 2), np.int32)
     spans = np.zeros(len(offsets), np.int64)
     number = np.full(len(offsets) - 1, -1, np.int64)
-    found, filled = 0, 0
+    n_chains, filled = 0, 0
     near = ratio // 2
     for c in range(len(offsets) - 1):
         path = cells[offsets[c] : offsets[c + 1]]
         k = np.searchsorted(coarse_starts, path[0, 1], side="right") - 1
         fine = np.empty((0, 2), np.int64)
-        # Where no path joins the smallest cells near the ends, take the ends themselves; a
-        # chain whose first or last cells are too steep to be kept goes without those.
+        # If no path joins the smallest cells near the ends, use the ends themselves; if the first
+        # or last cells of a chain are too steep, drop those cells.
         for attempt in range(4):
             cut = max(0, attempt - 1)
             if len(fine) > 0 or len(path) <= 2 * cut + 1:
@@ -214,27 +214,27 @@ def _refined_chains(cells, offsets, finer, extended):
             out = np.concatenate((out, np.empty_like(out)))
         out[filled : filled + len(fine)] = fine
         filled += len(fine)
-        number[c] = found
-        found += 1
-        spans[found] = filled
-    return out[:filled].copy(), spans[: found + 1].copy(), number
+        number[c] = n_chains
+        n_chains += 1
+        spans[n_chains] = filled
+    return out[:filled].copy(), spans[: n_chains + 1].copy(), number
 
 
 @kernel
 def _refined_bridges(
     cells, offsets, chain_count, leaves, arrives, chain_cells, chain_offsets, number, finer
 ):  # fmt: skip
-    """Bridges of the finer level: cells between, offsets, where they leave and arrive.
+    """Return the refined bridges: cells in between, offsets, and where they leave and arrive.
 
-    `cells` (C, 2), `offsets` (P + 1,), `leaves` and `arrives` (B,) are those of the coarser web,
-    whose first `chain_count` paths are chains; `chain_cells`, `chain_offsets` and `number` are the
-    refined chains, as from `_refined_chains`. A bridge is dropped if a chain that it joins was.
+    `cells` (C, 2), `offsets` (P + 1,), `leaves` and `arrives` (B,) belong to the coarser web, whose
+    first `chain_count` paths are chains; `chain_cells`, `chain_offsets` and `number` are the
+    refined chains, as from `_refined_chains`. A bridge is dropped if one of its chains was dropped.
     """
     ratio, coarse_starts = finer.ratio, finer.coarse_starts
     out = np.empty((max(1024, 2 * ratio * (len(cells) - offsets[chain_count])), 2), np.int32)
     spans = np.zeros(len(leaves) + 1, np.int64)
     new_leaves, new_arrives = np.empty_like(leaves), np.empty_like(arrives)
-    found, filled = 0, 0
+    n_bridges, filled = 0, 0
     for b in range(len(leaves)):
         of_leave = np.searchsorted(offsets[: chain_count + 1], leaves[b], side="right") - 1
         of_arrive = np.searchsorted(offsets[: chain_count + 1], arrives[b], side="right") - 1
@@ -247,7 +247,7 @@ def _refined_bridges(
         k = np.searchsorted(coarse_starts, path[0, 1], side="right") - 1
         left = _on_chain(path[0], number[of_leave], chain_cells, chain_offsets, finer, k)
         come = _on_chain(path[-1], number[of_arrive], chain_cells, chain_offsets, finer, k)
-        # The smallest cells near the old ends; should no path join them, those farthest apart.
+        # The smallest cells near the old ends or, if no path joins them, those farthest apart.
         for attempt in range(2):
             start, end = (left[0], come[0]) if attempt == 0 else (left[1], come[2])
             fine = _through_band(path, chain_cells[start], chain_cells[end], finer, k)
@@ -259,25 +259,25 @@ def _refined_bridges(
             out = np.concatenate((out, np.empty_like(out)))
         out[filled : filled + len(fine) - 2] = fine[1:-1]
         filled += len(fine) - 2
-        new_leaves[found], new_arrives[found] = start, end
-        found += 1
-        spans[found] = filled
+        new_leaves[n_bridges], new_arrives[n_bridges] = start, end
+        n_bridges += 1
+        spans[n_bridges] = filled
     return (
         out[:filled].copy(),
-        spans[: found + 1].copy(),
-        new_leaves[:found].copy(),
-        new_arrives[:found].copy(),
+        spans[: n_bridges + 1].copy(),
+        new_leaves[:n_bridges].copy(),
+        new_arrives[:n_bridges].copy(),
     )
 
 
 @kernel
 def _smallest(finer, near, cell, k):
-    """The smallest cell of the finer level within `near` cells of a coarse one, in motion k."""
+    """Return the smallest fine cell within `near` cells of a coarse cell, in motion k."""
     matrix, starts = finer.matrix, finer.starts
     ratio, coarse_starts = finer.ratio, finer.coarse_starts
     row, column = cell[0] * ratio, starts[k] + (cell[1] - coarse_starts[k]) * ratio
     best = np.inf
-    found = np.array([row, column])
+    smallest = np.array([row, column])
     for i in range(max(row - near, 0), row + near + 1):
         if i >= len(matrix):
             break
@@ -287,18 +287,18 @@ def _smallest(finer, near, cell, k):
             value = matrix[i, j]
             if value < best:
                 best = value
-                found[0], found[1] = i, j
-    return found
+                smallest[0], smallest[1] = i, j
+    return smallest
 
 
 @kernel
 def _continued(path, direction, finer, most, k):
-    """Up to `most` minima beyond the end of a path (`direction` 1) or before its start (-1)."""
+    """Return up to `most` minima after the end (`direction` 1) or before the start (-1)."""
     matrix, starts, slopes = finer.matrix, finer.starts, finer.slopes
     out = np.empty((most, 2), np.int64)
     end = len(path) - 1 if direction > 0 else 0
     i, j = path[end, 0], path[end, 1]
-    right, down = 1, 1  # frames side by side, and stacked, at this end
+    right, down = 1, 1  # lengths of the horizontal and vertical runs at this end
     while 0 <= end - direction * right < len(path) and path[end - direction * right, 0] == i:
         right += 1
     while 0 <= end - direction * down < len(path) and path[end - direction * down, 1] == j:
@@ -318,7 +318,7 @@ def _continued(path, direction, finer, most, k):
 
 @kernel
 def _is_minimum(matrix, starts, k, i, j):
-    """Whether a cell of the finer level is the least of its row or column there."""
+    """Return whether a fine cell is a local minimum of its row or column."""
     first, last = starts[k], starts[k + 1] - 1
     if i < 0 or i >= len(matrix) or j < first or j > last:
         return False
@@ -330,16 +330,16 @@ def _is_minimum(matrix, starts, k, i, j):
 
 @kernel
 def _on_chain(cell, chain, cells, offsets, finer, k):
-    """Cells of a refined chain about a coarse cell: the smallest, the first and the last.
+    """Return cells of a refined chain near a coarse cell: the smallest, the first and the last.
 
-    The nearest one three times, if the chain passes no closer than a coarse cell.
+    If the chain stays more than a coarse cell away, all three are its nearest cell.
     """
     matrix, starts = finer.matrix, finer.starts
     ratio, coarse_starts = finer.ratio, finer.coarse_starts
     row, column = cell[0] * ratio, starts[k] + (cell[1] - coarse_starts[k]) * ratio
     smallest, first, last = -1, -1, -1
     best, end = np.inf, offsets[chain + 1]
-    # Rows plus columns increase along a chain.
+    # The sum of row and column increases along a chain.
     low, high = offsets[chain], end
     while low < high:
         middle = (low + high) // 2
@@ -370,7 +370,7 @@ def _on_chain(cell, chain, cells, offsets, finer, k):
 
 @kernel
 def _through_band(path, start, end, finer, k):
-    """The cheapest path from `start` to `end` in the band about a coarse path; maybe none.
+    """Return the lowest-cost path from `start` to `end` in the band around a coarse path, if any.
 
     Cells are those of the finer level. The band is `ratio` cells wide on all sides.
     """
@@ -385,7 +385,7 @@ def _through_band(path, start, end, finer, k):
         for i in range(max(row - ratio, top), min(row + ratio, end[0]) + 1):
             low[i - top] = min(low[i - top], column - ratio)
             high[i - top] = max(high[i - top], column + ratio)
-    if low[0] > start[1] or high[-1] < end[1]:  # an end outside the band
+    if low[0] > start[1] or high[-1] < end[1]:  # an end lies outside the band
         return empty
     for r in range(rows):
         low[r], high[r] = max(low[r], start[1]), min(high[r], end[1])

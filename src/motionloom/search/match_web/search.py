@@ -1,8 +1,8 @@
-"""Search of the match webs of a library, or of the web of a query from outside it.
+"""Search in the match webs of a library, or in the web of an external query.
 
-A search opens the webs of the motion of its query only, some frames before and after it included,
-and the last ones opened are kept with the library object: a search with another limit is fast
-enough for a slider, and memory does not grow with the library.
+A search opens only the webs of its query's motion, including some frames before and after the
+query. The most recently opened webs are cached with the library object. A search with a different
+limit is therefore fast enough for a slider, and memory does not grow with the library.
 """
 
 from __future__ import annotations
@@ -32,15 +32,15 @@ from motionloom.search.settings import SearchSettings
 from motionloom.settings import motion_choice
 from motionloom.store.store import Store
 
-_CONTEXT_SECONDS = 1.0  # of the motion around a query from outside, for its web
+_CONTEXT_SECONDS = 1.0  # seconds of motion around an external query, for its web
 
 
-_FRAMES_TOGETHER = 1024  # that are opened at a time, of long motions
-MOST_CELLS = 16_000_000  # of paths of the indices that are kept, at most; 50 bytes each
+_FRAMES_TOGETHER = 1024  # frames of a long motion that are opened at a time
+MOST_CELLS = 16_000_000  # maximum number of path cells in the cached indices; 50 bytes each
 
 
 class LibraryWeb:
-    """The webs of a library, opened motion by motion; made by `library_web`."""
+    """The webs of a library, opened motion by motion; created by `library_web`."""
 
     def __init__(self, store: WebStore, options: WebOptions) -> None:
         self.store = store
@@ -50,7 +50,7 @@ class LibraryWeb:
         self._indices: OrderedDict[tuple[str, int, int], WebIndex] = OrderedDict()
 
     def index(self, name: str, start: int, end: int) -> WebIndex:
-        """Paths that pass frames ``[start, end)`` of a motion, which are its rows."""
+        """Return the paths that pass frames ``[start, end)`` of a motion, which form its rows."""
         first = start // _FRAMES_TOGETHER * _FRAMES_TOGETHER
         last = -(-end // _FRAMES_TOGETHER) * _FRAMES_TOGETHER
         key = (name, first, last)
@@ -62,7 +62,7 @@ class LibraryWeb:
                 max_slope=self._options.max_slope,
                 squares=self._options.squares,
             )
-            while sum(len(one.cells) for one in self._indices.values()) > MOST_CELLS:
+            while sum(len(index.cells) for index in self._indices.values()) > MOST_CELLS:
                 if len(self._indices) == 1:
                     break
                 self._indices.popitem(last=False)
@@ -70,21 +70,21 @@ class LibraryWeb:
         return self._indices[key]
 
     def lacking(self, name: str) -> list[str]:
-        """Motions that a motion has no web with."""
-        found = self.store.partners(name, self.entries)
-        return [entry.name for entry, there in zip(self.entries, found, strict=True) if not there]
+        """Return the motions that have no web with a motion."""
+        has_web = self.store.partners(name, self.entries)
+        return [entry.name for entry, there in zip(self.entries, has_web, strict=True) if not there]
 
 
 _opened: WeakKeyDictionary[Store, dict[str, tuple[tuple, LibraryWeb]]] = WeakKeyDictionary()
 
 
 def library_web(library: Store, options: WebOptions | None = None) -> LibraryWeb:
-    """The webs of a library that have been built with some options.
+    """Return the webs of a library that have been built with some options.
 
     Raises
     ------
     LibraryError
-        If none has been built.
+        If no webs have been built.
     """
     options = options or WebOptions()
     store = WebStore.of(library, options)
@@ -99,16 +99,16 @@ def library_web(library: Store, options: WebOptions | None = None) -> LibraryWeb
         )
     state = (library.artifacts.content_key(), built)
     kept = _opened.setdefault(library, {})
-    known = kept.get(store.folder.name)
-    if known is None or known[0] != state:
+    cached = kept.get(store.folder.name)
+    if cached is None or cached[0] != state:
         web = LibraryWeb(store, options)
         kept[store.folder.name] = (state, web)
         return web
-    return known[1]
+    return cached[1]
 
 
 def _as_typed(options: WebOptions) -> str:
-    """Options that are not the default, as on the command line."""
+    """Return non-default options as command-line arguments."""
     words = []
     for each in fields(WebOptions):
         value = getattr(options, each.name)
@@ -121,7 +121,7 @@ def _as_typed(options: WebOptions) -> str:
 def web_search(
     library: Store, query: Query, settings: SearchSettings
 ) -> tuple[list[Candidate], Timeline]:
-    """Search of the webs of a library."""
+    """Search the webs of a library."""
     searcher = _WebSearch(library, query, settings)
     return searcher.candidates(searcher.first), searcher.timeline
 
@@ -129,7 +129,7 @@ def web_search(
 def web_expansion(
     library: Store, query: Query, settings: SearchSettings
 ) -> Callable[[Node], Sequence[Match]]:
-    """A function that searches the query or a member of its family, for `grow_family`."""
+    """Return a function for `grow_family` that searches the query or a member of its family."""
     searcher = _WebSearch(library, query, settings)
     labels = cache(library.labels)
 
@@ -139,15 +139,15 @@ def web_expansion(
         else:
             member = Query.at(library, node)
             segment = searcher.inside(member)
-        found = searcher.candidates(segment)
-        return [searcher.timeline.match(one, member, labels) for one in found]
+        candidates = searcher.candidates(segment)
+        return [searcher.timeline.match(candidate, member, labels) for candidate in candidates]
 
     return find
 
 
 @dataclass(frozen=True, eq=False)
 class _IndexedSegment:
-    """Frames of an index that are searched, and their range in the library, if they are there."""
+    """Searched frames of an index, and their range in the library if they belong to it."""
 
     index: WebIndex
     start: int
@@ -156,7 +156,7 @@ class _IndexedSegment:
 
 
 class _WebSearch:
-    """Searches of one query and its matches with the same settings."""
+    """Searches for one query and its matches with the same settings."""
 
     def __init__(self, library: Store, query: Query, settings: SearchSettings) -> None:
         method = settings.method
@@ -173,22 +173,24 @@ class _WebSearch:
         self.lengths = (ratios[0] * length, ratios[1] * length)
 
     def candidates(self, segment: _IndexedSegment) -> list[Candidate]:
-        """Candidates of a segment; the segment itself first, if it is in the library."""
+        """Return the candidates of a segment; the segment itself is first if in the library."""
         own, length = segment.own, segment.end - segment.start
         limits = replace(
             Limits.of(self.settings, None),
             durations=(self.lengths[0] / length, self.lengths[1] / length),
             occupied=() if own is None else (own,),
         )
-        found = web_matches(segment.index, segment.start, segment.end, limits, allowed=self.allowed)
+        matches = web_matches(
+            segment.index, segment.start, segment.end, limits, allowed=self.allowed
+        )
         if own is not None and not self.settings.exclude_query and self._is_allowed(own[0]):
             steps = np.arange(length)
             path = np.column_stack([steps, steps + own[0]])
-            found = [Candidate(*own, 0.0, path), *found][: limits.max_matches]
-        return found
+            matches = [Candidate(*own, 0.0, path), *matches][: limits.max_matches]
+        return matches
 
     def inside(self, query: Query) -> _IndexedSegment:
-        """A segment of the library."""
+        """Return a segment of the library."""
         name = str(query.name)
         if name not in self._checked:
             self._check_built(name)
@@ -199,7 +201,7 @@ class _WebSearch:
         return _IndexedSegment(index, *own, own)
 
     def _outside(self, query: Query) -> _IndexedSegment:
-        """A segment from outside: its web with the library is built now."""
+        """Return an external segment, after building its web with the library."""
         rate, store = self.timeline.rate, self.web.store
         pad = round(_CONTEXT_SECONDS * query.motion.fps)
         low = max(query.start_frame - pad, 0)

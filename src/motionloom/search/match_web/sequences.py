@@ -1,20 +1,20 @@
-"""Search of a match web: match sequences from the query's first frame to its last.
+"""Search in a match web: match sequences from the first frame of the query to its last.
 
-A *match sequence* starts where a path of the web passes the query's first frame, follows that
-path, may branch off over bridges to others, and ends at the last cell in the query's last
-frame. Its columns are a match, its mean distance that of the match (Kovar & Gleicher 2004,
+A *match sequence* starts where a path of the web passes the query's first frame, follows that path,
+may branch off over bridges to other paths, and ends at the last cell in the query's last frame. Its
+columns are a match, and its mean distance is the distance of the match (Kovar & Gleicher 2004,
 section 3.3).
 
-There are very many sequences, but of those with the same ends only that with the smallest mean
-can be a match. So *labels* are propagated instead: the distance (T) and the number of cells (n)
-so far. A label dominates another if it is not worse for any final mean between 0 and the
-threshold: neither in T nor in T - threshold * n. Dropping dominated labels loses nothing, and
-few remain on each path.
+There are very many sequences, but only the one with the smallest mean of all sequences with the
+same ends can be a match. Instead of enumerating sequences, *labels* are propagated: the distance
+(T) and the number of cells (n) so far. A label dominates another if it is at least as good for
+every final mean between 0 and the threshold, that is, both in T and in T - threshold * n. Dropping
+dominated labels loses nothing, and few remain on each path.
 
-A sequence is a time alignment, so at most `max_slope` of its cells in a run may lie in one row or
-one column, also where it passes from a chain to a bridge or back. A label therefore carries the
-*run* that it enters its chain with: the number of steps to the right (positive) or down (negative)
-at its end. It does not dominate labels with a shorter run.
+A sequence is a time alignment, so at most `max_slope` of its consecutive cells may lie in one row
+or column, even across the transition between a chain and a bridge. A label therefore stores the
+*run* with which it enters its chain: the number of steps to the right (positive) or down (negative)
+at its end. A label does not dominate labels with a shorter run.
 """
 
 from __future__ import annotations
@@ -38,26 +38,27 @@ def web_matches(
     *,
     allowed: NDArray[np.bool_] | None = None,
 ) -> list[Candidate]:
-    """Matches of a segment of the web's motions, nearest first.
+    """Return the matches of a segment of the web's motions, nearest first.
 
     Parameters
     ----------
     index : WebIndex
     start, end : int
-        Half-open range of frames, numbered as in `index`, of one motion.
+        Half-open range of frames of one motion, numbered as in `index`.
     limits : Limits
-        Of two matches that overlap too much, the nearer is kept.
+        Limits of the matches; the nearer of two matches that overlap too much is kept.
     allowed : ndarray of bool, shape (M,), optional
         Motions to search.
 
     Returns
     -------
-    found : list of Candidate
-        Frames numbered as in `index`; paths pair frames counted from `start` with those.
+    matches : list of Candidate
+        Matches with frames numbered as in `index`; their paths pair frames counted from `start`
+        with those frames.
     """
     if not len(index):
         return []
-    # No mean is larger than the greatest value; labels are compared at a finite threshold.
+    # No mean exceeds the largest value, so labels can be compared at a finite threshold.
     threshold = float(limits.max_distance)
     threshold = min(threshold**2 if index.squares else threshold, index.greatest * (1.0 + 1e-6))
     shortest, longest = (ratio * (end - start) for ratio in limits.durations)
@@ -71,10 +72,10 @@ def web_matches(
         directions.append(
             _sequences(network, paths, start, end - 1, threshold, index.max_slope - 1)
         )
-    means = np.concatenate([one[0] for one in directions])
-    # First cell, cells at the end, last label, bridge that the end lies on: see `_sequences`.
-    ends = np.concatenate([one[1] for one in directions])
-    side = np.repeat(np.arange(len(directions)), [len(one[0]) for one in directions])
+    means = np.concatenate([part[0] for part in directions])
+    # First cell, last cell, last label, and the bridge with the last cell; see `_sequences`.
+    ends = np.concatenate([part[1] for part in directions])
+    side = np.repeat(np.arange(len(directions)), [len(part[0]) for part in directions])
     first = index.cells[ends[:, 0], 1 - side].astype(np.int64)
     last = index.cells[ends[:, 1], 1 - side].astype(np.int64) + 1
     lengths = last - first
@@ -83,7 +84,7 @@ def web_matches(
     taken = np.array(limits.occupied, np.int64).reshape(-1, 2)
     most = len(order) if limits.max_matches is None else limits.max_matches
     kept = _kept(first, last, order, taken, limits.max_overlap, most)
-    found = []
+    matches = []
     for k in kept.tolist():
         direction = int(side[k])
         path = index.cells[_cells_of(index, directions[direction][2], *ends[k].tolist())].astype(
@@ -93,15 +94,15 @@ def web_matches(
             path = path[:, ::-1].copy()
         path[:, 0] -= start
         distance = means[k] ** 0.5 if index.squares else means[k]
-        found.append(Candidate(int(first[k]), int(last[k]), float(distance), path))
-    return found
+        matches.append(Candidate(int(first[k]), int(last[k]), float(distance), path))
+    return matches
 
 
 class _Network(NamedTuple):
     """The arrays of a `WebIndex`, read in one direction: C cells, P paths, B bridges."""
 
-    rows: NDArray[np.int32]  # (C,) frames of the query's side
-    columns: NDArray[np.int32]  # (C,) frames of the other side
+    rows: NDArray[np.int32]  # (C,) frames on the query side
+    columns: NDArray[np.int32]  # (C,) frames on the other side
     sums: NDArray[np.float64]  # (C + 1,)
     offsets: NDArray[np.int64]  # (P + 1,)
     bridge_of: NDArray[np.int64]  # (P,)
@@ -112,7 +113,7 @@ class _Network(NamedTuple):
 
     @classmethod
     def of(cls, index: WebIndex, direction: int) -> _Network:
-        """Rows are the rows of the webs (`direction` 0) or their columns (1)."""
+        """Return the network whose rows are the rows (`direction` 0) or columns (1) of the webs."""
         sides = index.cells[:, direction], index.cells[:, 1 - direction]
         return cls(*sides, *(getattr(index, name) for name in cls._fields[2:]))
 
@@ -120,7 +121,7 @@ class _Network(NamedTuple):
 def _cells_of(
     index: WebIndex, labels, first: int, last: int, label: int, bridge: int
 ) -> NDArray[np.int64]:
-    """Numbers of the cells of a sequence, in order; traced back from its end."""
+    """Return the indices of the cells of a sequence in order, traced back from its end."""
     entry, before, taken = labels
     parts = []
     if bridge >= 0:
@@ -143,16 +144,17 @@ def _cells_of(
 
 @kernel
 def _sequences(network, paths, a, b, threshold, most_steps):
-    """Sequences from row `a` to row `b` that begin on `paths` (S,).
+    """Compute sequences from row `a` to row `b` that start on `paths` (S,).
 
-    At most `most_steps` steps in a run go to the right, or down. Returns means (S,), ends (S, 4)
-    and labels. `ends` holds the first cell, the last cell, the last label (or -1), and the bridge
-    behind it that the last cell lies on (or -1). Labels are what `_cells_of` needs: entry cell,
-    label before, bridge between.
+    At most `most_steps` consecutive steps go right, or down. Returns means (S,), ends (S, 4) and
+    labels. `ends` contains the first cell, the last cell, the last label (or -1), and the bridge
+    after it on which the last cell lies (or -1). Labels contain the input of `_cells_of`: entry
+    cell, previous label, and bridge in between.
 
-    Each start has labels of its own, because sequences with different first cells are different
-    matches. They are visited in the order of row plus column of their entries, which increases
-    along paths and over bridges: when a label is visited, all that could dominate it are known.
+    Each start has a separate set of labels, because sequences with different first cells are
+    different matches. Labels are visited in order of the sum of row and column of their entry
+    cells. This sum increases along paths and over bridges, so when a label is visited, all labels
+    that could dominate it exist.
     """
     rows, columns, sums, offsets = network.rows, network.columns, network.sums, network.offsets
     leaves, arrives, bridge_of = network.leaves, network.arrives, network.bridge_of
@@ -164,14 +166,14 @@ def _sequences(network, paths, a, b, threshold, most_steps):
     chain = np.empty(256, np.int64)
     total = np.empty(256)  # so that total + sums[x + 1] is T at cell x of the chain
     number = np.empty(256, np.int64)  # and number + x + 1 is n
-    run = np.empty(256, np.int64)  # at the entry cell
-    until = np.empty(256, np.int64)  # last cell of the chain before a run is too long
+    run = np.empty(256, np.int64)  # run at the entry cell
+    until = np.empty(256, np.int64)  # last cell of the chain before its run becomes too long
     before = np.empty(256, np.int64)
     taken = np.empty(256, np.int64)
     labels = 0
-    following = np.empty(256, np.int64)  # next label visited on the same chain
+    following = np.empty(256, np.int64)  # next visited label on the same chain
     visited = np.full(len(offsets) - 1, -1, np.int32)
-    queue = np.empty(256, np.int64)  # labels to be visited, last first
+    queue = np.empty(256, np.int64)  # labels to visit, last first
     waiting = 0
     for s in range(len(paths)):
         origin = labels
@@ -216,8 +218,8 @@ def _sequences(network, paths, a, b, threshold, most_steps):
             waiting -= 1
             now = queue[waiting]
             c, T, n, x = chain[now], total[now], number[now], entry[now]
-            # Dominated: another label of this chain has neither a greater T nor a greater
-            # T - threshold * n, gets as far as here, and has no longer run here.
+            # Dominated: another label of this chain has neither a larger T nor a larger
+            # T - threshold * n, reaches this cell, and does not have a longer run here.
             worse = False
             other = visited[c]
             while other >= 0:
@@ -237,7 +239,7 @@ def _sequences(network, paths, a, b, threshold, most_steps):
             visited[c] = now
             last = offsets[c + 1]
             stop = last
-            if rows[last - 1] >= b:  # the chain passes the query's last frame: a sequence ends
+            if rows[last - 1] >= b:  # the chain passes the last frame of the query: a sequence ends
                 stop = _first_at(rows, x, last, b)
                 y = _first_at(rows, stop, last, b + 1) - 1
                 mean = (T + sums[y + 1]) / (n + y + 1)
@@ -247,7 +249,7 @@ def _sequences(network, paths, a, b, threshold, most_steps):
                     ends[count] = (first_cell, y, now, -1)
                     count += 1
             stop = min(stop, until[now] + 1)
-            k = np.searchsorted(leaves, x)  # bridges that leave the chain from here on
+            k = np.searchsorted(leaves, x)  # bridges that leave the chain after this cell
             while k < len(leaves) and leaves[k] < stop:
                 out = leaves[k]
                 so_far, cells = T + sums[out + 1], n + out + 1
@@ -284,7 +286,7 @@ def _sequences(network, paths, a, b, threshold, most_steps):
                     )
                     if waiting == len(queue):
                         queue = _doubled(queue)
-                    # Nearest last: a label is visited when none can come before it.
+                    # Nearest last: a label is visited when no earlier label can appear.
                     at = waiting
                     while at > 0 and _is_before(rows, columns, entry[queue[at - 1]], y):
                         queue[at] = queue[at - 1]
@@ -299,16 +301,16 @@ def _sequences(network, paths, a, b, threshold, most_steps):
 
 
 @kernel
-def _step(rows, columns, one, other):
-    """1 for a step to the right, -1 for one down, 0 for one ahead in both motions."""
-    if rows[one] == rows[other]:
+def _step(rows, columns, first, second):
+    """Return 1 for a step to the right, -1 for a step down, 0 for a diagonal step."""
+    if rows[first] == rows[second]:
         return 1
-    return -1 if columns[one] == columns[other] else 0
+    return -1 if columns[first] == columns[second] else 0
 
 
 @kernel
 def _longer(run, step):
-    """A run after one more step."""
+    """Return a run extended by one more step."""
     if step == 0:
         return 0
     return run + step if run * step > 0 else step
@@ -316,7 +318,7 @@ def _longer(run, step):
 
 @kernel
 def _run_at(rows, columns, first, last, entering):
-    """The run at cell `last` of a path that is entered at cell `first` with a run."""
+    """Return the run at cell `last` of a path entered at cell `first` with a run."""
     run, x = 0, last
     while x > first:
         step = _step(rows, columns, x - 1, x)
@@ -328,7 +330,7 @@ def _run_at(rows, columns, first, last, entering):
 
 @kernel
 def _run_over(rows, columns, leave, first, last, arrive, run):
-    """The run at the end of a bridge with cells first..last, which is entered with `run`."""
+    """Return the run at the end of a bridge with cells first..last, entered with `run`."""
     if first == last:
         return _longer(run, _step(rows, columns, leave, arrive))
     run = _longer(run, _step(rows, columns, leave, first))
@@ -338,7 +340,7 @@ def _run_over(rows, columns, leave, first, last, arrive, run):
 
 @kernel
 def _last_within(rows, columns, x, last, run, most_steps):
-    """The last cell of a chain that a run at cell x does not make too long."""
+    """Return the last cell of a chain that a run at cell x can reach without becoming too long."""
     steps = abs(run)
     for y in range(x + 1, last):
         if run * _step(rows, columns, y - 1, y) <= 0:
@@ -351,7 +353,7 @@ def _last_within(rows, columns, x, last, run, most_steps):
 
 @kernel
 def _cells_within(rows, columns, leave, first, last, arrive, run, most_steps):
-    """How many cells of a bridge, its arrival included, a run does not make too long."""
+    """Return how many cells of a bridge, including its arrival, a run can reach."""
     steps, here = abs(run), leave
     for x in range(first, last + 1):
         there = x if x < last else arrive
@@ -365,7 +367,7 @@ def _cells_within(rows, columns, leave, first, last, arrive, run, most_steps):
 
 @kernel
 def _first_at(rows, low, high, row):
-    """The first of the cells low..high of a path whose row is at least `row`, or `high`."""
+    """Return the first of the cells low..high of a path whose row is at least `row`, or `high`."""
     while low < high:
         middle = (low + high) // 2
         if rows[middle] < row:
@@ -376,14 +378,14 @@ def _first_at(rows, low, high, row):
 
 
 @kernel
-def _is_before(rows, columns, one, other):
-    """Whether one cell has a smaller sum of row and column than another."""
-    return rows[one] + columns[one] < rows[other] + columns[other]
+def _is_before(rows, columns, first, second):
+    """Return whether one cell has a smaller sum of row and column than another."""
+    return rows[first] + columns[first] < rows[second] + columns[second]
 
 
 @kernel
 def _bridge_end(rows, offsets, path, arrival, b):
-    """Last cell of a bridge in row `b` (or -1), and whether the bridge reaches that row."""
+    """Return the last cell of a bridge in row `b` (or -1), and whether it reaches that row."""
     if rows[arrival] == b:
         return arrival, True
     first, last = offsets[path], offsets[path + 1]
@@ -394,7 +396,7 @@ def _bridge_end(rows, offsets, path, arrival, b):
 
 @kernel
 def _along(sums, offsets, path, first, last, arrival):
-    """Distance and number of a bridge's cells from `first` to `last`, its own or the arrival."""
+    """Return the distance and number of a bridge's cells from `first` to `last` or its arrival."""
     if last != arrival:
         return sums[last + 1] - sums[first], last + 1 - first
     own = offsets[path + 1] - first
@@ -404,7 +406,7 @@ def _along(sums, offsets, path, first, last, arrival):
 
 @kernel
 def _room(means, ends, count):
-    """Both arrays, doubled if they are full."""
+    """Return both arrays, doubled in length if they are full."""
     if count < len(means):
         return means, ends
     return _doubled(means), _doubled(ends)
@@ -412,13 +414,13 @@ def _room(means, ends, count):
 
 @kernel
 def _doubled(numbers):
-    """A copy of an array with as much room again."""
+    """Return a copy of an array with twice the room."""
     return np.concatenate((numbers, np.empty_like(numbers)))
 
 
 @kernel
 def _kept(first, last, order, taken, max_overlap, limit):
-    """Of the matches in order those that share little with the ones kept before."""
+    """Return the matches, in order, that overlap little with the matches accepted before."""
     low = np.empty(len(order) + len(taken), np.int64)
     high = np.empty(len(order) + len(taken), np.int64)
     count = len(taken)

@@ -1,14 +1,14 @@
-"""Webs of a library: every pair of motions once, kept with it, and added to.
+"""Webs of a library: one per pair of motions, stored with the library and extended on demand.
 
 ::
 
     takes.loom/derived/web.OPTIONS/KEY-COLUMNS.web    webs of one motion with others
 
-OPTIONS is a digest of how webs are made, KEY the fingerprint of the motion in the rows,
-COLUMNS one of those in the columns. A build that was stopped goes on where it was, and a
-motion that is added costs its own pairs only (see `motionloom.store.artifacts.collection`).
-Motions with the same frames share their webs. The web of a pair is read by itself: a search opens
-those of the motion of its query.
+OPTIONS is a digest of the build options, KEY the fingerprint of the motion in the rows, and COLUMNS
+the fingerprint of the motions in the columns. An interrupted build resumes where it stopped, and
+adding a motion builds only its own pairs (see `motionloom.store.artifacts.collection`). Motions
+with the same frames share their webs. The web of each pair can be read separately: a search opens
+only the webs of its query's motion.
 """
 
 from __future__ import annotations
@@ -54,28 +54,28 @@ from motionloom.store.records import Entry, text_digest
 from motionloom.store.remote.object_store import ObjectStoreError
 from motionloom.store.store import Store
 
-_VERSION = 5  # raise it when the same motions give other webs than before
-_NEAR_VERSION = 2  # raised when other near cells, chains or bridges are kept
-CELL_SECONDS = 31e-9  # of one core; measured, see docs/cluster.md
-NEAR_CELL_SECONDS = 14e-9  # where only near cells are computed; measured, see docs/scale.md
-NETWORK_SECONDS = 0.4  # shorter networks of chains and bridges are dropped there
-_WORTH_A_POOL = 400_000_000  # cells; for fewer, processes take longer to start than to help
+_VERSION = 5  # increase when the same motions give different webs than before
+_NEAR_VERSION = 2  # increase when different near cells, chains or bridges are kept
+CELL_SECONDS = 31e-9  # per core; measured, see docs/cluster.md
+NEAR_CELL_SECONDS = 14e-9  # if only near cells are computed; measured, see docs/scale.md
+NETWORK_SECONDS = 0.4  # shorter networks of chains and bridges are dropped in webs of near cells
+_WORTH_A_POOL = 400_000_000  # cells; below this, starting processes takes longer than they save
 
 
 @dataclass(frozen=True)
 class WebReport:
-    """What a build did.
+    """Summary of a build.
 
     Attributes
     ----------
     motions : int
-        Motions that have webs with each other now.
+        Number of motions that now have webs with each other.
     pairs, built : int
-        Their pairs, each motion with itself included; how many of them were built.
+        Number of their pairs, including each motion with itself, and how many were built now.
     left_out : dict of str to str
-        Motions whose skeletons lack a joint that is needed, and which.
+        Motions whose skeletons lack a required joint, each with the reason.
     bytes : int
-        Size of all webs on disk.
+        Total size of the webs on disk.
     seconds : float
     """
 
@@ -89,7 +89,7 @@ class WebReport:
 
 @dataclass(frozen=True)
 class LeftToBuild:
-    """Work of a build: pairs, cells of their distance matrices, estimated core seconds."""
+    """Remaining work of a build: pairs, cells of their matrices, estimated core seconds."""
 
     pairs: int
     cells: float
@@ -98,7 +98,7 @@ class LeftToBuild:
 
 @dataclass(frozen=True, eq=False)
 class _Pack:
-    """One file: whose rows, whose columns its blocks are (numbers of keys), where they are."""
+    """One web file: row motion and column motions of its blocks (key numbers), and their places."""
 
     name: str
     row: int
@@ -108,9 +108,9 @@ class _Pack:
 
 @dataclass(frozen=True)
 class _Owners:
-    """Motions with the same frames: how many these are, and where each begins on the timeline.
+    """Motions with the same frames: the number of frames, and the start of each on the timeline.
 
-    `is_copy` if they stand in the columns for a motion other than that of the rows.
+    `is_copy` is True if they appear in the columns as a motion other than the one in the rows.
     """
 
     frames: int
@@ -125,7 +125,7 @@ class WebStore:
     ----------
     library : Library
     distance : str or FrameDistance
-        What frames are compared by.
+        Frame distance.
     limits : WebLimits, optional
 
     Examples
@@ -156,10 +156,12 @@ class WebStore:
         self.folder = library.path.absolute() / FOLDER / f"web.{self._key()}"
         self.files = library.artifacts.collection(self.folder.name, described)
         self._packs: dict[str, _Pack] = {}
-        self._numbers: dict[str, int] = {}  # of the keys of motions, as they are met
+        self._numbers: dict[
+            str, int
+        ] = {}  # numbers of motion keys, in the order in which they are encountered
 
     def _key(self) -> str:
-        """Digest of what webs depend on besides the motions; the order counts."""
+        """Digest of everything webs depend on besides the motions; the order matters."""
         limits = self.limits
         how = {
             "version": _VERSION,
@@ -185,7 +187,7 @@ class WebStore:
 
     @classmethod
     def of(cls, library: Store, options: WebOptions) -> WebStore:
-        """The webs with some options; see `motionloom.search.settings.WebOptions`."""
+        """Return the webs with some options; see `motionloom.search.settings.WebOptions`."""
         every = cls(library, options.distance, WebLimits.of(options))
         if options.cells == "all" or (options.cells == "auto" and options.rules == "paper"):
             return every
@@ -200,10 +202,10 @@ class WebStore:
         near = cls(library, options.distance, limits)
         if options.cells == "near":
             return near
-        # A web that is there goes on as it was begun.
-        for one in (every, near):
-            if one.files.state() is not None:
-                return one
+        # Existing webs are extended with the options they were started with.
+        for web in (every, near):
+            if web.files.state() is not None:
+                return web
         return near if library.frames >= NEAR_FRAMES else every
 
     # --- building -----------------------------------------------------------------------
@@ -217,14 +219,14 @@ class WebStore:
         workers: int | None = None,
         progress: Progress | None = None,
     ) -> WebReport:
-        """Build the webs that are not there yet. One build at a time: another waits.
+        """Build missing webs. Only one build runs at a time; others wait.
 
         Parameters
         ----------
         label, only, exclude : str or several, optional
-            Only pairs of chosen motions: those with one of these labels, these, all but these.
+            Build only pairs of selected motions: by label, by name, or all except some names.
         workers : int, optional
-            Processes. Default: one per core, or this one for little work.
+            Number of processes. Default: one per core, or only this process for little work.
         progress : callable, optional
             Called with the number of pairs done since the last call.
         """
@@ -247,27 +249,27 @@ class WebStore:
         )
 
     def missing(self, **chosen: str | Iterable[str] | None) -> int:
-        """How many pairs have no web yet."""
+        """Return the number of pairs without a web."""
         return self.left_to_build(**chosen).pairs
 
     def left_to_build(self, **chosen: str | Iterable[str] | None) -> LeftToBuild:
-        """What has no web yet, and about how long it takes."""
+        """Return the pairs without a web, with an estimate of the time to build them."""
         entries, _ = self._chosen(**chosen)
         keys = web_keys(entries)
-        found = missing_pairs(keys, self._covered(keys))
+        missing = missing_pairs(keys, self._covered(keys))
         lengths = {entry.name: row_count(entry, self.rate) for entry in entries}
         cells = sum(
             lengths[row] * lengths[name] / (2 if row == name else 1)
-            for row, columns in found.items()
+            for row, columns in missing.items()
             for name in columns
         )
         each = NEAR_CELL_SECONDS if self.limits.is_near else CELL_SECONDS
-        return LeftToBuild(sum(map(len, found.values())), cells, each * cells)
+        return LeftToBuild(sum(map(len, missing.values())), cells, each * cells)
 
     def planned(
         self, **chosen: str | Iterable[str] | None
     ) -> tuple[Callable[[Task], list[WrittenFile]], list[Task]]:
-        """The work of a build, as a function, and the tasks to do it on."""
+        """Return the work of a build as a function, and the tasks to call it with."""
         return self._planned(self._chosen(**chosen)[0])
 
     def _planned(self, entries: Sequence[Entry]):
@@ -286,7 +288,7 @@ class WebStore:
         return work, tasks
 
     def _build(self, entries: Sequence[Entry], workers, progress: Progress | None) -> int:
-        """Build what is missing; how many pairs that was."""
+        """Build missing pairs; return their number."""
         self._sweep()
         work, tasks = self._planned(entries)
         if tasks:
@@ -314,8 +316,8 @@ class WebStore:
                 if isinstance(done.error, OSError | ObjectStoreError):
                     reason = getattr(done.error, "strerror", None) or done.error
                     raise LibraryError(
-                        f"{self.folder}: cannot write to this library: {reason}. What was built "
-                        "before is safe; run the same build again to go on"
+                        f"{self.folder}: cannot write to this library: {reason}. Finished "
+                        "webs are safe; run the same command again to resume"
                     ) from done.error
                 if done.error is not None:
                     raise done.error
@@ -335,13 +337,13 @@ class WebStore:
         if not kept:
             first = next(iter(left_out.items()), ("", "nothing was chosen"))
             raise RoleError(
-                f"{self.library.path}: no motion has all that {self.distance.name} needs; "
+                f"{self.library.path}: no motion has all joints that {self.distance.name} needs; "
                 f"{first[0]}: {first[1]}"
             )
         return kept, left_out
 
     def _left_out(self, entries: Iterable[Entry]) -> dict[str, str]:
-        """Motions that can have no web, and why."""
+        """Return motions that cannot have a web, each with the reason."""
         lacks: dict[str, str | None] = {}
         reasons: dict[str, str | None] = {}
         for entry in entries:
@@ -349,7 +351,7 @@ class WebStore:
                 lacks[entry.skeleton] = self._lack(entry.name)
             reasons[entry.name] = lacks[entry.skeleton]
             if reasons[entry.name] is None and entry.frames < 2:
-                reasons[entry.name] = "it has a single frame, and a web needs two"
+                reasons[entry.name] = "it has only one frame, and a web needs two"
         return {name: reason for name, reason in reasons.items() if reason is not None}
 
     def _lack(self, name: str) -> str | None:
@@ -359,10 +361,10 @@ class WebStore:
             return str(error)
         return None
 
-    # --- what there is ------------------------------------------------------------------
+    # --- existing webs ------------------------------------------------------------------
 
     def web(self, a: str, b: str) -> Web:
-        """The web of two motions: rows are frames of `a`, columns of `b`.
+        """Return the web of two motions: rows are frames of `a`, columns frames of `b`.
 
         Raises
         ------
@@ -372,52 +374,53 @@ class WebStore:
         first, second = (web_key(self.library.entry(name)) for name in (a, b))
         if a != b and first == second:
             second = copy_key(first)
-        one, other = self._number(first), self._number(second)
+        number_a, number_b = self._number(first), self._number(second)
         for pack in self._index():
-            if pack.row in (one, other):
-                for block in np.flatnonzero(pack.columns == (other if pack.row == one else one)):
+            if pack.row in (number_a, number_b):
+                partner = number_b if pack.row == number_a else number_a
+                for block in np.flatnonzero(pack.columns == partner):
                     web = self._block(pack, int(block))
                     if a == b:
                         return _both_halves(web)
-                    return web if pack.row == one else web.transposed()
+                    return web if pack.row == number_a else web.transposed()
         raise LibraryError(
             f"{self.library.path}: there is no web of {a!r} and {b!r}; build it with "
             f"motionloom web {self.library.path} build"
         )
 
     def partners(self, name: str, entries: Sequence[Entry]) -> NDArray[np.bool_]:
-        """Which of some motions a motion has a web with, shape (N,)."""
+        """Return which of some motions a motion has a web with, shape (N,)."""
         key = web_key(self.library.entry(name))
         own = self._number(key)
-        found = np.zeros(len(self._numbers) + 2 * len(entries) + 2, np.bool_)
+        is_partner = np.zeros(len(self._numbers) + 2 * len(entries) + 2, np.bool_)
         for pack in self._index():
             if pack.row == own:
-                found[pack.columns] = True
+                is_partner[pack.columns] = True
             elif (pack.columns == own).any():
-                found[pack.row] = True
+                is_partner[pack.row] = True
         numbers = []
         for entry in entries:
             other = web_key(entry)
             is_copy = other == key and entry.name != name
             numbers.append(self._number(copy_key(key) if is_copy else other))
-        return found[numbers]
+        return is_partner[numbers]
 
     def buildable(self, names: Iterable[str]) -> list[str]:
-        """Those that can have webs: with all joints that are needed, of two frames or more."""
+        """Return motions that can have webs: with all required joints and at least two frames."""
         entries = [self.library.entry(name) for name in names]
         left_out = self._left_out(entries)
         return [entry.name for entry in entries if entry.name not in left_out]
 
     def pieces(self, timeline: Timeline | None = None) -> Iterator[tuple[int, int, Web]]:
-        """All webs, and where on the timeline of the library their rows and columns begin.
+        """Yield all webs, and where their rows and columns start on the timeline of the library.
 
-        Each pair of motions is there once, and a motion with itself for later columns
-        only: the rest is the same read by columns.
+        Each pair of motions appears once. The web of a motion with itself contains only later
+        columns: the other half is the same, read by columns.
 
         Yields
         ------
         row, column : int
-            Places on the timeline of the web's first row and column.
+            Positions of the web's first row and column on the timeline.
         web : Web
         """
         owners = self._owners(timeline)
@@ -425,7 +428,7 @@ class WebStore:
         self.files.fetch()
         for pack in self._index():
             for block, column in enumerate(pack.columns.tolist()):
-                # A worker that a stopped build has left behind may write a pair once more.
+                # A worker left behind by an interrupted build may write a pair a second time.
                 pair = (min(pack.row, column), max(pack.row, column))
                 if pack.row in owners and column in owners and pair not in seen:
                     seen.add(pair)
@@ -440,23 +443,23 @@ class WebStore:
     def pieces_of(
         self, name: str, rows: tuple[int, int], timeline: Timeline | None = None
     ) -> Iterator[tuple[int, int, Web]]:
-        """The webs of one motion with all others, as far as they pass some of its frames.
+        """Yield the webs of one motion with all others, restricted to some of its frames.
 
         Parameters
         ----------
         name : str
             Motion in the rows.
         rows : tuple of int
-            Half-open range of its frames: paths that pass none of them are left out.
+            Half-open range of its frames; paths that pass none of them are omitted.
         timeline : Timeline, optional
 
         Yields
         ------
         row, column : int
-            Places on the timeline of the web's first row and column.
+            Positions of the web's first row and column on the timeline.
         web : Web
-            Of this motion in the rows and another in the columns. Of the motion with itself both
-            halves.
+            Web with this motion in the rows and another in the columns. The web of the motion with
+            itself contains both halves.
         """
         owners = self._owners(timeline)
         own = self._number(web_key(self.library.entry(name)))
@@ -481,7 +484,9 @@ class WebStore:
                 web = passing(web, *rows)
                 turned = None
                 for b, begin in owners[other].names.items():
-                    if owners[other].is_copy and b < name:  # computed with the other in the rows
+                    if (
+                        owners[other].is_copy and b < name
+                    ):  # computed with the other motion in the rows
                         turned = turned or passing(self._block(pack, block).transposed(), *rows)
                         yield place, begin, turned
                     elif self._is_pair(own, other, name, b):
@@ -489,24 +494,24 @@ class WebStore:
 
     @staticmethod
     def _is_pair(row: int, column: int, a: str, b: str) -> bool:
-        """Whether two motions have the web of two keys: of one motion with itself, or of two."""
+        """Return whether a pair of keys denotes the web of these two motions."""
         return (a == b) == (row == column)
 
     def _owners(self, timeline: Timeline | None = None) -> dict[int, _Owners]:
-        """By the numbers of keys: which motions have these frames, and where they are."""
+        """Return, for each key number, the motions with these frames and their positions."""
         entries = self.library.entries()
         timeline = timeline or self.timeline(entries)
-        found: dict[int, _Owners] = {}
+        owners: dict[int, _Owners] = {}
         for entry, (first, last) in zip(entries, pairwise(timeline.starts.tolist()), strict=True):
             for is_copy, key in enumerate((web_key(entry), copy_key(web_key(entry)))):
-                owner = found.setdefault(
+                owner = owners.setdefault(
                     self._number(key), _Owners(last - first, bool(is_copy), {})
                 )
                 owner.names[entry.name] = first
-        return found
+        return owners
 
     def _checked(self, pack: _Pack, block: int, owners: dict[int, _Owners]) -> Web:
-        """The web of a block, if it fits the motions."""
+        """Return the web of a block; raise `LibraryError` if it does not fit the motions."""
         columns, expected = (
             pack.header.ends[block + 1] - pack.header.ends[block],
             pack.columns[block],
@@ -518,25 +523,25 @@ class WebStore:
         return self._block(pack, block)
 
     def timeline(self, entries: Sequence[Entry] | None = None) -> Timeline:
-        """All motions of the library one after the other, at the webs' rate."""
+        """Timeline of all motions of the library, at the rate of the webs."""
         return Timeline.at(self.library.entries() if entries is None else entries, self.rate)
 
     def _number(self, key: str) -> int:
         return self._numbers.setdefault(key, len(self._numbers))
 
     def _index(self) -> list[_Pack]:
-        """All files there are now; those seen before are not read again."""
+        """Return all current web files; files seen before are not read again."""
         names = self.files.names()
         new = [name for name in names if name not in self._packs]
         if new:
-            for name, found in self.files.about(new).items():
-                self._packs[name] = self._pack(name, found)
+            for name, header in self.files.about(new).items():
+                self._packs[name] = self._pack(name, header)
         return [self._packs[name] for name in names]
 
-    def _pack(self, name: str, found: dict) -> _Pack:
-        """What the description of a file says; raises `LibraryError` if it cannot be."""
+    def _pack(self, name: str, description: dict) -> _Pack:
+        """Convert the description of a file; raise `LibraryError` if it is invalid."""
         try:
-            header = web_header(found)
+            header = web_header(description)
             row, columns = header.about["row"], header.about["columns"]
             if len(columns) != len(header.ends) - 1 or not all(type(key) is str for key in columns):
                 raise ValueError("columns")
@@ -544,11 +549,12 @@ class WebStore:
             return _Pack(name, self._number(str(row)), numbers, replace(header, about={}))
         except (ValueError, TypeError, KeyError, LibraryError):
             raise LibraryError(
-                f"the web {name} is damaged: its description cannot be; remove it and build again"
+                f"the web {name} is damaged: its description is invalid; remove it and rebuild "
+                "the web"
             ) from None
 
     def _block(self, pack: _Pack, block: int) -> Web:
-        """The web of the columns of one motion."""
+        """Return the web of the columns of one motion."""
         first, last = pack.header.places[block : block + 2].tolist()
         if first == last:
             return decoded_block(pack.header, block, b"")
@@ -557,7 +563,8 @@ class WebStore:
 
     def _damaged(self, pack: _Pack, why: str) -> LibraryError:
         return LibraryError(
-            f"{self.library.path}: the web {pack.name} is damaged: {why}; remove it and build again"
+            f"{self.library.path}: the web {pack.name} is damaged: {why}; remove it and "
+            "rebuild the web"
         )
 
     def covered(self) -> set[tuple[str, str]]:
@@ -567,7 +574,7 @@ class WebStore:
         return {(keys[pack.row], keys[k]) for pack in packs for k in pack.columns.tolist()}
 
     def _covered(self, keys: dict[str, str]) -> NDArray[np.bool_]:
-        """Which pairs of motions are built, shape (N, N)."""
+        """Return which pairs of motions are built, shape (N, N)."""
         place = {self._number(key): n for n, key in enumerate(keys.values())}
         out = np.zeros((len(keys), len(keys)), np.bool_)
         for pack in self._index():
@@ -577,19 +584,19 @@ class WebStore:
         return out
 
     def _sweep(self) -> None:
-        """Remove webs of motions that are gone or have changed, and what a kill left behind."""
+        """Remove webs of removed or changed motions, and leftovers of killed builds."""
         self.files.sweep()
         keys = {web_key(entry) for entry in self.library.entries()}
-        known = {self._number(key) for each in keys for key in (each, copy_key(each))}
+        current = {self._number(key) for each in keys for key in (each, copy_key(each))}
         stale = [
             pack.name
             for pack in self._index()
-            if pack.row not in known or known.isdisjoint(pack.columns.tolist())
+            if pack.row not in current or current.isdisjoint(pack.columns.tolist())
         ]
         if stale:
             self.files.remove(stale)
 
 
 def _both_halves(web: Web) -> Web:
-    """The web of a motion with itself, which is kept for later columns only."""
+    """Return both halves of the web of a motion with itself; only later columns are stored."""
     return joined([(web, 0), (web.transposed(), 0)], web.shape, web.rate)

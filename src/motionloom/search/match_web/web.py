@@ -38,27 +38,27 @@ class WebLimits:
     Parameters
     ----------
     alpha : float
-        The valid region ends where squared distances exceed that of a minimum by this fraction.
+        The valid region ends where the squared distance exceeds that of a minimum by this fraction.
     max_slope : int
-        Frames of one motion that correspond to one of the other, at most.
+        Maximum number of frames of one motion that correspond to one frame of the other.
     chain_seconds : float
         Chains shorter than this (mean of both motions) are dropped.
     bridge_seconds : float
-        Bridges span less than this, the sum of both motions.
+        Maximum span of a bridge (sum of both motions, exclusive).
     squares : bool
-        Bridges have the smallest mean of squared distances instead of distances.
+        Bridges minimize the mean of squared distances instead of distances.
     edge_minima : bool
         Whether the first and the last frame of a motion can be minima.
     shared_cells : bool
         Whether chains continue over cells of earlier chains.
     second_pass : bool
-        Whether chains are searched again where none was found.
+        Whether areas without chains are searched a second time.
     extended_chains : bool
         Whether refined chains follow minima beyond their ends.
     near : float
-        Mean distance up to which matches are of interest, in meters.
+        Maximum mean distance of relevant matches, in meters.
     network_seconds : float
-        Networks of chains and bridges that cover less of either motion are dropped.
+        Networks of chains and bridges that cover less than this of either motion are dropped.
     """
 
     alpha: float = ALPHA
@@ -75,12 +75,12 @@ class WebLimits:
 
     @property
     def is_near(self) -> bool:
-        """Whether only near cells count."""
+        """True if only near cells count."""
         return self.near < math.inf
 
     @classmethod
     def of(cls, options: WebOptions) -> WebLimits:
-        """Limits of the options of a web; see `motionloom.search.settings.WebOptions`."""
+        """Return the limits for web options; see `motionloom.search.settings.WebOptions`."""
         is_paper = options.rules == "paper"
         return cls(
             alpha=options.alpha,
@@ -111,7 +111,7 @@ class Web:
     Attributes
     ----------
     shape : tuple of int
-        Rows M and columns N of the matrix: frames of the motions, at `rate`.
+        Number of rows M and columns N of the matrix: frames of the motions, at `rate`.
     rate : float
         Frames per second of rows and columns.
     cells : ndarray of int32, shape (C, 2)
@@ -120,14 +120,13 @@ class Web:
     values : ndarray of float32, shape (C,)
         Distance at each cell.
     offsets : ndarray of int64, shape (paths + 1,)
-        Path p has cells ``offsets[p]`` to ``offsets[p + 1]``. A bridge between neighboring
-        cells has none.
+        Path p has cells ``offsets[p]`` to ``offsets[p + 1]``. A bridge between adjacent cells has
+        none.
     chain_count : int
         Paths 0 to ``chain_count - 1`` are chains.
     leaves, arrives : ndarray of int64, shape (B,)
-        Bridge b (path ``chain_count + b``) leads from the chain cell number ``leaves[b]``
-        over its own cells to the chain cell number ``arrives[b]``: both are indices into
-        `cells`.
+        Bridge b (path ``chain_count + b``) leads from chain cell ``leaves[b]`` over its own cells
+        to chain cell ``arrives[b]``; both are indices into `cells`.
 
     Examples
     --------
@@ -150,7 +149,7 @@ class Web:
 
     @classmethod
     def empty(cls, shape: tuple[int, int], rate: float) -> Web:
-        """A web without paths."""
+        """Return a web without paths."""
         nothing = np.empty(0, np.int64)
         cells, values = np.empty((0, 2), np.int32), np.empty(0, np.float32)
         return cls(shape, rate, cells, values, np.zeros(1, np.int64), 0, nothing, nothing)
@@ -161,11 +160,11 @@ class Web:
         return len(self.leaves)
 
     def path(self, number: int) -> NDArray[np.int32]:
-        """Cells of a chain or bridge, shape (L, 2)."""
+        """Return the cells of a chain or bridge, shape (L, 2)."""
         return self.cells[self.offsets[number] : self.offsets[number + 1]]
 
     def transposed(self) -> Web:
-        """The same web with rows and columns exchanged."""
+        """Return the same web with rows and columns exchanged."""
         return Web(
             (self.shape[1], self.shape[0]),
             self.rate,
@@ -178,13 +177,13 @@ class Web:
         )
 
     def moved(self, rows: int) -> Web:
-        """The web shifted by a number of rows."""
+        """Return the web shifted by a number of rows."""
         return replace(self, cells=self.cells + np.array([rows, 0], np.int32))
 
     def between(self, first: int, last: int) -> Web:
-        """The part of the web on columns `first` to `last`, of one or several motions.
+        """Return the part of the web in columns `first` to `last`, of one or several motions.
 
-        Chains must be ordered by motion, as `build_web` leaves them.
+        Chains must be ordered by motion, as in the result of `build_web`.
         """
         heads = self.cells[self.offsets[: self.chain_count], 1]
         low, high = np.searchsorted(heads >= first, True), np.searchsorted(heads >= last, True)
@@ -212,12 +211,12 @@ class Web:
 
 
 def joined(webs: Sequence[tuple[Web, int]], shape: tuple[int, int], rate: float) -> Web:
-    """Webs of the same rows joined, each with its columns shifted.
+    """Join webs with the same rows, each with its columns shifted.
 
     Parameters
     ----------
     webs : sequence of (Web, int)
-        Webs, and the column at which each begins; in increasing order if `Web.between` is used.
+        Webs and their first columns; in increasing order if `Web.between` is used.
     shape : tuple of int
     rate : float
     """
@@ -255,7 +254,7 @@ def build_web(
     limits: WebLimits | None = None,
     near: NearCells | None = None,
 ) -> Web:
-    """The web of a distance matrix, built at the rate of the matrix.
+    """Build the web of a distance matrix at the rate of the matrix.
 
     Parameters
     ----------
@@ -263,14 +262,15 @@ def build_web(
     rate : float
         Frames per second of its rows and columns.
     starts : array_like of int, shape (K + 1,), optional
-        Columns belong to K motions; no path leads from one to another. Default: one motion.
+        Where the columns of each of K motions start; no path leads from one motion to another.
+        Default: one motion.
     itself : int, optional
-        First column of the motion of the rows itself, if it is among the columns. There, only
-        cells whose column is later than their row by the length of the shortest chain count:
-        the rest is the trivial diagonal and the mirror image.
+        First column of the row motion itself, if it is among the columns. There, a cell counts only
+        if its column is later than its row by at least the length of the shortest chain: the rest
+        is the trivial diagonal and the mirror image.
     lag : int
-        If rows and columns are parts of that motion: frames by which the column `itself` is
-        later than the first row.
+        Offset in frames of the column `itself` relative to the first row, if rows and columns are
+        parts of that motion.
     limits : WebLimits, optional
     near : NearCells, optional
         Cells that paths may visit. Default: all.

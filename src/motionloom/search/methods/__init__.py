@@ -1,6 +1,6 @@
-"""The search methods: a settings class each, which says how it searches.
+"""Search methods, one settings class each, which defines how the method searches.
 
-A module of this folder imports nothing heavy: the command line builds its options from it.
+Modules in this folder import nothing slow, because the command line builds its options from them.
 """
 
 from motionloom.search.methods.method import METHODS, Method, register_method

@@ -21,20 +21,20 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, kw_only=True)
 class ClipMethod(Method):
-    """Options of methods that compare whole clips."""
+    """Options shared by methods that compare whole clips."""
 
     k: int | None = setting(None, "Maximum number of clips.", least=1)
 
     def candidates(
         self, library: Store, query: Query, settings: SearchSettings
     ) -> tuple[list[Candidate], WholeClips]:
-        """The nearest clips."""
+        """Return the nearest clips."""
         from motionloom.search.clips.retrieval import clip_search
 
         return clip_search(library, query, settings)
 
     def measure(self) -> ClipMeasure:
-        """The distance between clips, with the options of this method."""
+        """Return the distance measure with the options of this method."""
         raise NotImplementedError
 
     def unit(self) -> str:
@@ -55,20 +55,18 @@ class ClipStatistics(ClipMethod):
     spectrum_weight: float = setting(
         1.0, "Weight of how fast each joint moves, in octaves.", least=0.0
     )
-    trend_weight: float = setting(
-        1.0, "Weight of what comes first in a clip and what last.", least=0.0
-    )
+    trend_weight: float = setting(1.0, "Weight of the order of events in a clip.", least=0.0)
     length_weight: float = setting(0.2, "Weight of the logarithm of the duration.", least=0.0)
     turn_weight: float = setting(0.1, "Weight of how far the body turns, left or right.", least=0.0)
 
     def check(self) -> None:
-        """At least one weight must be above zero."""
+        """Check that at least one weight is above zero."""
         weights = {name: value for name, value in vars(self).items() if name != "k"}
         if not any(weights.values()):
             raise InvalidInput(f"at least one of {', '.join(weights)} must be above 0")
 
     def measure(self) -> ClipMeasure:
-        """The distance between clips."""
+        """Return the distance measure."""
         from motionloom.search.clips.statistics import StatisticsMeasure
 
         return StatisticsMeasure(
@@ -92,7 +90,7 @@ class ClipDtw(ClipMethod):
     )
 
     def measure(self) -> ClipMeasure:
-        """The distance between clips."""
+        """Return the distance measure."""
         from motionloom.search.clips.measures import pose_and_travel_dtw
 
         return pose_and_travel_dtw(spread=self.joint_spread)
@@ -126,14 +124,14 @@ class Emd(ClipMethod):
         "counts as a degree).",
     )
     time_weight: float = setting(
-        1.0, "Degrees that one frame counts for in the Earth Mover's Distance.", least=0.0
+        1.0, "Weight of time in the Earth Mover's Distance, in degrees per frame.", least=0.0
     )
     clip_frames: int = setting(128, CLIP_FRAMES)
     joint_weights: str | Any = setting("importance", JOINT_WEIGHTS)
     whole_turns: bool = setting(True, WHOLE_TURNS)
 
     def measure(self) -> ClipMeasure:
-        """The distance between clips."""
+        """Return the distance measure."""
         from motionloom.search.clips.measures import EmdMeasure
 
         return EmdMeasure(
@@ -166,7 +164,7 @@ class AngleDtw(ClipMethod):
     whole_turns: bool = setting(True, WHOLE_TURNS)
 
     def measure(self) -> ClipMeasure:
-        """The distance between clips."""
+        """Return the distance measure."""
         from motionloom.search.clips.measures import AngleDtwMeasure
 
         return AngleDtwMeasure(
@@ -187,12 +185,14 @@ class UniformScaling(ClipMethod):
     scale_factor: float = setting(
         1.2, "Largest factor by which the speed of a clip is changed.", least=1.0
     )
-    stretch_only: bool = setting(False, "Never compare a beginning that is shorter than the query.")
+    stretch_only: bool = setting(
+        False, "Never compare an initial segment that is shorter than the query."
+    )
     joint_weights: str | Any = setting("importance", JOINT_WEIGHTS)
     whole_turns: bool = setting(True, WHOLE_TURNS)
 
     def measure(self) -> ClipMeasure:
-        """The distance between clips."""
+        """Return the distance measure."""
         from motionloom.search.clips.measures import ScalingMeasure
 
         return ScalingMeasure(
@@ -204,7 +204,7 @@ class UniformScaling(ClipMethod):
 
     @preset
     def tz07(cls: Any) -> UniformScaling:
-        """Tam et al. 2007, section 4: a beginning is never shorter than the query."""
+        """Tam et al. 2007, section 4: an initial segment is never shorter than the query."""
         return cls(stretch_only=True)
 
 
@@ -216,7 +216,7 @@ class PoseDtw(ClipMethod):
     NAME = "dtw-e15"
 
     def measure(self) -> ClipMeasure:
-        """The distance between clips."""
+        """Return the distance measure."""
         from motionloom.search.clips.measures import pose_dtw
 
         return pose_dtw()
@@ -230,7 +230,7 @@ class PointCloudDtw(ClipMethod):
     NAME = "dtw-pc11"
 
     def measure(self) -> ClipMeasure:
-        """The distance between clips."""
+        """Return the distance measure."""
         from motionloom.search.clips.measures import FrameDistanceMeasure
 
         return FrameDistanceMeasure("dtw-pc11", "pc11", "banded DTW of point clouds")
@@ -244,7 +244,7 @@ class JointRelativeDtw(ClipMethod):
     NAME = "dtw-jrd"
 
     def measure(self) -> ClipMeasure:
-        """The distance between clips."""
+        """Return the distance measure."""
         from motionloom.search.clips.measures import FrameDistanceMeasure
 
         return FrameDistanceMeasure("dtw-jrd", "jrd", "banded DTW of joint relative distances")
@@ -256,5 +256,5 @@ def clip_methods() -> dict[str, type[ClipMethod]]:
 
 
 def _weights(given: Any) -> Any:
-    """Joint weights as a measure takes them: mappings as sorted pairs."""
+    """Convert joint weights for a measure: mappings become sorted pairs."""
     return tuple(sorted(given.items())) if isinstance(given, Mapping) else given

@@ -1,4 +1,4 @@
-"""`Method`, the base of all search methods, and the table of them."""
+"""`Method`, the base of all search methods, and the registry of methods."""
 
 from __future__ import annotations
 
@@ -24,9 +24,9 @@ METHODS: dict[str, type[Method]] = {}
 
 @dataclass(frozen=True, kw_only=True)
 class Method(Settings):
-    """A way to search: its options, and `candidates`, which does the work.
+    """A search method: its options, and `candidates`, which performs the search.
 
-    To add one, write a subclass and `register_method` it; see CONTRIBUTING.md.
+    To add a method, write a subclass and register it with `register_method`; see CONTRIBUTING.md.
     """
 
     NAME: ClassVar[str]
@@ -34,7 +34,7 @@ class Method(Settings):
     def candidates(
         self, library: Store, query: Query, settings: SearchSettings
     ) -> tuple[list[Candidate], Timeline | WholeClips]:
-        """Candidates of the query, nearest first, and the timeline that they count frames of."""
+        """Return the candidates of the query, nearest first, and the timeline of their frames."""
         raise NotImplementedError
 
     def unit(self) -> str:
@@ -43,14 +43,14 @@ class Method(Settings):
 
 
 def register_method(method: M) -> M:
-    """Add a search method; every verb, command and form that chooses a method then has it.
+    """Add a search method to every function, command and form that offers methods.
 
     Use it as a decorator. See "A search method" in CONTRIBUTING.md.
 
     Raises
     ------
     InvalidInput
-        If another method has the name.
+        If the name is already taken.
     """
     if METHODS.setdefault(method.NAME, method) is not method:
         raise InvalidInput(f"a search method is already called {method.NAME!r}")

@@ -1,6 +1,6 @@
 """Methods that find segments of motions, and the options that they share.
 
-The module imports nothing heavy: the command line builds its options from these classes.
+This module imports nothing slow, because the command line builds its options from these classes.
 """
 
 from __future__ import annotations
@@ -21,18 +21,19 @@ if TYPE_CHECKING:
 
 ANY_DURATION = (0.0, float("inf"))
 MAX_OVERLAP = 0.3  # adjacent repetitions of an action may share this part of the shorter one
-# Matches of the web are at least half and at most twice as long as the query, also in later rounds
-# of query expansion: a family must not shrink from round to round until everything is similar.
+# Matches of the web are half to twice as long as the query, even in later rounds of query
+# expansion. Otherwise, members could become shorter every round until everything is similar.
 WEB_DURATIONS = (0.5, 2.0)
-# Neighbors of Krüger et al.; with bridges, four fifths of what DTW finds in a fifth of its time.
+# Neighbors as in Krüger et al.; with bridges, finds four fifths of the DTW matches in a fifth of
+# the time.
 LAZY_K = 256
-NEAR_FRAMES = 200_000  # of a library, from which its match web is one of near cells
-NEAR_MATCHES = 0.1  # meters; matches that a web of near cells has
+NEAR_FRAMES = 200_000  # frames; in larger libraries, the match web has near cells only
+NEAR_MATCHES = 0.1  # meters; maximum distance of the matches in a web of near cells
 
 
 @dataclass(frozen=True, kw_only=True)
 class FeatureChoice(Settings):
-    """Which feature vectors are compared."""
+    """Choice of the feature vectors to compare."""
 
     features: str | Any = setting(
         "e15", "Feature set that frames are compared by; dtw also takes any frame distance."
@@ -41,7 +42,7 @@ class FeatureChoice(Settings):
 
 @dataclass(frozen=True, kw_only=True)
 class PoseOptions(Settings):
-    """What is removed from every pose before feature vectors are made of it."""
+    """Normalization of poses before feature vectors are computed."""
 
     normalize: Literal["heading", "full", "paper"] | None = setting(
         None,
@@ -82,14 +83,14 @@ class SegmentOptions(Settings):
 
     max_overlap: float = setting(
         MAX_OVERLAP,
-        "Part of the shorter of two matches that they may share; with 1, matches may end at every "
+        "Fraction of the shorter of two matches that may overlap; with 1, matches may end at every "
         "frame.",
         least=0.0,
         greatest=1.0,
     )
     durations: tuple[float, float] = setting(
         ANY_DURATION,
-        "Least and greatest length of a match, in lengths of the query.",
+        "Minimum and maximum length of a match, as multiples of the query length.",
     )
 
     def check(self) -> None:
@@ -97,7 +98,7 @@ class SegmentOptions(Settings):
         low, high = self.durations
         if not 0.0 <= low <= high:
             raise InvalidInput(
-                f"durations must be the least and the greatest ratio; got {self.durations}"
+                f"durations must be the minimum and the maximum ratio; got {self.durations}"
             )
 
 
@@ -113,7 +114,9 @@ class WebOptions(Settings):
         least=0.0,
     )
     max_slope: int = setting(
-        3, "Match web: frames of one motion that correspond to one of the other, at most.", least=1
+        3,
+        "Match web: maximum frames of one motion that correspond to one frame of the other.",
+        least=1,
     )
     chain_seconds: float = setting(
         0.25, "Match web: shorter chains of minima are dropped.", unit="s", least=0.0
@@ -129,7 +132,7 @@ class WebOptions(Settings):
         "Match web: average squared distances, as in the paper; a match has the root of the mean.",
     )
     rules: Literal["default", "paper"] = setting(
-        "default", "Match web: rules of chains, of motionloom or of the paper alone."
+        "default", "Match web: rules for chains, of motionloom or strictly of the paper."
     )
     cells: Literal["auto", "all", "near"] = setting(
         "auto",
@@ -167,7 +170,7 @@ class Dtw(SegmentOptions, FeatureOptions, Method):
     )
     speed_seconds: float = setting(
         0.15,
-        "Weight of joint speeds where the start and end of a match are refined; 0: none.",
+        "Weight of joint speeds when refining the start and end of a match; 0 to ignore them.",
         unit="s",
         least=0.0,
     )
@@ -175,7 +178,7 @@ class Dtw(SegmentOptions, FeatureOptions, Method):
     def candidates(
         self, library: Store, query: Query, settings: SearchSettings
     ) -> tuple[list[Candidate], Timeline]:
-        """Subsequence DTW."""
+        """Search by subsequence DTW."""
         from motionloom.search.subsequence.dtw import dtw_search
 
         return dtw_search(library, query, settings)
@@ -185,21 +188,22 @@ class Dtw(SegmentOptions, FeatureOptions, Method):
         return _unit_of(self.features)
 
     def for_families(self) -> Dtw:
-        """Rank by poses of the joints that move: similar movements need not blend."""
+        """Rank by the poses of moving joints, because similar movements alone may not blend."""
         return replace(self, rank=self.rank or "distance", weights=self.weights or "moving")
 
 
 @register_method
 @dataclass(frozen=True, kw_only=True)
 class LazyGraph(SegmentOptions, NeighborOptions, FeatureOptions, Method):
-    """Lazy neighborhood graph (Krüger et al. 2010): alignments of near neighbors only."""
+    """Lazy neighborhood graph (Krüger et al. 2010): alignments of nearest neighbors only."""
 
     NAME: ClassVar = "lazy"
 
     steps: Steps = setting("slope", _STEPS)
     bridge: int | None = setting(
         None,
-        "Query frames without a neighbor that a path may pass over; 0 is the paper's graph. "
+        "Maximum number of query frames without a neighbor that a path may skip; 0 as in the "
+        "paper. "
         "[any number]",
         least=0,
     )
@@ -212,7 +216,7 @@ class LazyGraph(SegmentOptions, NeighborOptions, FeatureOptions, Method):
     def candidates(
         self, library: Store, query: Query, settings: SearchSettings
     ) -> tuple[list[Candidate], Timeline]:
-        """Paths in the lazy neighborhood graph."""
+        """Search for paths in the lazy neighborhood graph."""
         from motionloom.search.subsequence.lazy_graph import lazy_search
 
         return lazy_search(library, query, settings)
@@ -223,7 +227,7 @@ class LazyGraph(SegmentOptions, NeighborOptions, FeatureOptions, Method):
 
     @preset
     def kt10(cls: Any) -> LazyGraph:
-        """Krüger et al. 2010. The paper gives neither k nor radius; both are ours."""
+        """Krüger et al. 2010. The paper specifies neither k nor radius; both are our choice."""
         return cls(features="e15", normalize="paper", steps="classic", bridge=0, rank="sum")
 
 
@@ -232,20 +236,20 @@ class LazyGraph(SegmentOptions, NeighborOptions, FeatureOptions, Method):
 class MatchWeb(SegmentOptions, WebOptions, Method):
     """Match web (Kovar & Gleicher 2004), built beforehand: the fastest.
 
-    The options of the web are those that it was built with.
+    The web options must be those that the web was built with.
     """
 
     NAME: ClassVar = "web"
 
     durations: tuple[float, float] = setting(
         WEB_DURATIONS,
-        "Least and greatest length of a match, in lengths of the query.",
+        "Minimum and maximum length of a match, as multiples of the query length.",
     )
 
     def candidates(
         self, library: Store, query: Query, settings: SearchSettings
     ) -> tuple[list[Candidate], Timeline]:
-        """Matches in the webs of the query's motion."""
+        """Search the webs of the query's motion."""
         from motionloom.search.match_web.search import web_search
 
         return web_search(library, query, settings)

@@ -1,12 +1,12 @@
 """Subsequence DTW over a whole library: exact (``method="dtw"``).
 
-Small libraries are searched in one pass. In large ones lower bounds rule out almost everything
-first; the results are the same (`motionloom.search.subsequence.lower_bounds`).
+Small libraries are searched in one pass. In large libraries, lower bounds first rule out almost
+everything; the results are the same (`motionloom.search.subsequence.lower_bounds`).
 
-On a cluster each worker passes over a part of the library, and the answer is the same: it finds the
-costs up to a threshold of its own, below which its part alone has enough alignments. Below the
-least of these thresholds the costs of all parts are known, and there are enough alignments in all:
-that of the least threshold has them already.
+On a cluster, each worker searches a part of the library, again with the same results. A worker
+computes the costs up to its own threshold, below which its part alone has enough alignments. Below
+the smallest of these thresholds, the costs of all parts are known, and there are enough alignments
+in total, because the part with the smallest threshold already has enough.
 """
 
 from __future__ import annotations
@@ -49,10 +49,10 @@ from motionloom.store.artifacts.row_table import row_range
 from motionloom.store.remote.folder import Folder
 from motionloom.store.store import Store
 
-BOUNDED_ROWS = 2_000_000  # in smaller libraries one pass over all rows takes as long as bounds do
+BOUNDED_ROWS = 2_000_000  # in smaller libraries, one pass over all rows is as fast as the bounds
 _BOXES_VERSION = 1
-_ATTEMPTS = 2  # with lower bounds, before a pass over everything
-_STILL = 0.1  # a joint that hardly moves counts a tenth of the one that moves most
+_ATTEMPTS = 2  # attempts with lower bounds before a full pass
+_STILL = 0.1  # a joint that hardly moves counts a tenth of the joint that moves most
 
 
 def dtw_search(
@@ -71,7 +71,7 @@ def dtw_search(
         weights = moving_weights(vectors, point_size=3 if is_positions else 1)
     limits = Limits.of(settings, query.span(features), scale=scale)
     rank = method.rank or "movement"
-    found = dtw_matches(
+    candidates = dtw_matches(
         vectors,
         features.rows,
         features.starts,
@@ -80,11 +80,11 @@ def dtw_search(
         allowed=chosen_mask(library, features.names, **motion_choice(settings)),
         limits=wider(limits) if rank == "movement" else limits,
         bounds=None if len(features) < BOUNDED_ROWS else run_bounds(library, features),
-        traced=rank != "movement",  # only where to look
+        traced=rank != "movement",  # only to locate candidates
     )
     if rank == "movement" or method.speed_seconds > 0.0:
-        found = rerank(
-            found,
+        candidates = rerank(
+            candidates,
             vectors,
             features.rows,
             features.starts,
@@ -97,11 +97,13 @@ def dtw_search(
             rank=rank,
             limits=limits,
         )
-    return [replace(one, distance=one.distance * scale) for one in found], Timeline.of(features)
+    return [
+        replace(candidate, distance=candidate.distance * scale) for candidate in candidates
+    ], Timeline.of(features)
 
 
 def is_feature_set(features: Any) -> bool:
-    """Whether this is a feature set, or the name of one; raises if it is no distance either."""
+    """Return whether this is a feature set or its name; raise if it is not a distance either."""
     if isinstance(features, str) and features not in FEATURES:
         frame_distance(features)
         return False
@@ -109,15 +111,15 @@ def is_feature_set(features: Any) -> bool:
 
 
 def moving_weights(query: NDArray[np.float32], *, point_size: int = 3) -> NDArray[np.float32]:
-    """Weights of the features: each point counts by how far it moves in the query.
+    """Return feature weights: each point counts by how far it moves in the query.
 
-    What stands still in the query says little about it: a punch is a punch in any stance.
-    The mean square of the weights is 1, so that distances stay in meters.
+    Points that do not move say little about the query: a punch is a punch in any stance. The mean
+    square of the weights is 1, so distances stay in meters.
 
     Parameters
     ----------
     query : ndarray, shape (M, D)
-        D is a multiple of `point_size`; otherwise every feature is a point.
+        Feature vectors. If D is not a multiple of `point_size`, every feature is a point.
 
     Returns
     -------
@@ -151,7 +153,7 @@ def dtw_matches(
     bounds: RunBoxes | BoxedTable | None = None,
     traced: bool = True,
 ) -> list[Candidate]:
-    """All segments of a library that the query can be aligned with, nearest first.
+    """Return all segments of a library that the query can be aligned with, nearest first.
 
     Parameters
     ----------
@@ -159,22 +161,22 @@ def dtw_matches(
     vectors : ndarray, shape (N, D)
         Feature vectors of K motions, concatenated.
     starts : ndarray, shape (K + 1,)
-        Where each motion begins, and N.
+        Start of each motion, followed by N.
     steps, weights
         As in `motionloom.search.subsequence.end_costs.end_costs`.
     allowed : ndarray of bool, shape (K,), optional
         Motions to search.
     limits : Limits
     bounds : RunBoxes or BoxedTable, optional
-        Boxes of the same vectors; the results are the same with and without them.
+        Boxes of the same vectors; the results do not depend on them.
     traced : bool
         As in `motionloom.search.candidates.Alignments.best`.
 
     Examples
     --------
     >>> rows = np.array([[0], [5], [1], [2], [3], [9], [0]], np.float32)
-    >>> found = dtw_matches(rows[2:5], rows, np.array([0, 7]))[0]
-    >>> found.start, found.end, found.distance
+    >>> match = dtw_matches(rows[2:5], rows, np.array([0, 7]))[0]
+    >>> match.start, match.end, match.distance
     (2, 5, 0.0)
     """
 
@@ -206,12 +208,12 @@ def dtw_matches(
             return bounded
     if limits.max_matches is None:
         return full_pass(0)
-    # A match covers at most this many tiles, and as many adjacent tiles may be one match.
+    # A match covers at most this many tiles, so this many adjacent tiles may be one match.
     enough = limits.max_matches * (2 + 2 * len(query) // TILE)
-    found = full_pass(enough if enough * 3 * TILE < len(vectors) else 0)
-    if not limits.reached(len(found)) and enough * 3 * TILE < len(vectors):
-        found = full_pass(0)  # too many were suppressed
-    return found
+    candidates = full_pass(enough if enough * 3 * TILE < len(vectors) else 0)
+    if not limits.reached(len(candidates)) and enough * 3 * TILE < len(vectors):
+        candidates = full_pass(0)  # too many were suppressed
+    return candidates
 
 
 def _bounded_matches(
@@ -223,7 +225,7 @@ def _bounded_matches(
     traced: bool,
     options: dict[str, Any],
 ) -> list[Candidate] | None:
-    """The matches by lower bounds, or None if a full pass is needed."""
+    """Return the matches using lower bounds, or None if a full pass is needed."""
     limit = limits.max_distance * len(query) * 1.001 + 1e-2
     wanted = limits.max_matches
     if wanted is None and not np.isfinite(limit):
@@ -241,17 +243,17 @@ def _bounded_matches(
         at = local_minima(sparse.costs, sparse.offsets, reach)
         span = row_of(sparse.offsets, at)
         ends = at - sparse.offsets[span] + sparse.spans[span, 1]
-        found = alignments.ending_at(ends, sparse.costs[at], limits=limits, traced=traced)
-        if limits.reached(len(found)) or sparse.threshold >= limit:
-            return found
+        candidates = alignments.ending_at(ends, sparse.costs[at], limits=limits, traced=traced)
+        if limits.reached(len(candidates)) or sparse.threshold >= limit:
+            return candidates
         number *= 4  # too many were suppressed
     return None
 
 
 def run_bounds(library: Store, features: LibraryFeatures) -> RunBoxes | BoxedTable:
-    """The run boxes of a library's features, built if they are not there.
+    """Return the run boxes of a library's features; build them if they do not exist.
 
-    On a cluster, those for workers to open.
+    On a cluster, return a `BoxedTable` that workers can open.
     """
 
     def build(folder: Path, previous: Folder | None) -> None:
@@ -278,9 +280,10 @@ def dtw_matches_by_distance(
     steps: str = "slope",
     limits: Limits = ANY,
 ) -> list[Candidate]:
-    """Like `dtw_matches` with any frame distance, motion by motion.
+    """Like `dtw_matches`, but with any frame distance and motion by motion.
 
-    `query` holds the prepared frames of the query; candidates count the frames of all motions.
+    `query` contains the prepared frames of the query. Candidates refer to the frames of all
+    motions, concatenated.
     """
     starts = offsets_of([len(motion) for motion in motions])
     matrices = [np.asarray(distance.matrix(query, distance.prepare(m)), float) for m in motions]
@@ -321,8 +324,10 @@ def _search_by_distance(
     if query.name in timeline.names:
         own = timeline.span(str(query.name), query.start_frame, query.end_frame)
     limits = Limits.of(settings, own)
-    found = dtw_matches_by_distance(frames, motions, distance, steps=method.steps, limits=limits)
-    return found, timeline
+    candidates = dtw_matches_by_distance(
+        frames, motions, distance, steps=method.steps, limits=limits
+    )
+    return candidates, timeline
 
 
 def _query_speed(query: Query, features: LibraryFeatures, vectors: NDArray) -> NDArray[np.float64]:
@@ -336,7 +341,7 @@ def _query_speed(query: Query, features: LibraryFeatures, vectors: NDArray) -> N
 
 @dataclass(frozen=True, eq=False)
 class BoxedTable:
-    """A table of feature vectors on disk, and its run boxes, for workers to map.
+    """A table of feature vectors on disk and its run boxes, memory-mapped by workers.
 
     Attributes
     ----------
@@ -360,7 +365,7 @@ class BoxedTable:
         limit: float,
         wanted: int,
     ) -> SparseCosts:
-        """As `BoundedPass.costs`, each part of the motions by another worker."""
+        """Like `BoundedPass.costs`, with each part of the motions processed by another worker."""
         parts = motion_parts(self.starts, parallel.available_workers())
         work = partial(
             _part_costs,
@@ -372,17 +377,17 @@ class BoxedTable:
             limit=limit,
             wanted=wanted,
         )
-        found: list[tuple[int, SparseCosts]] = []
+        results: list[tuple[int, SparseCosts]] = []
         with parallel.executor(tasks=len(parts)) as pool:
             for done in parallel.completed(work, parts, pool):
                 if done.error is not None or done.result is None:
-                    raise done.error or LibraryError(f"{self.table}: a part gave no answer")
-                found.append((done.item[0], done.result))
-        return merged([one for _, one in sorted(found, key=lambda pair: pair[0])])
+                    raise done.error or LibraryError(f"{self.table}: a part returned no result")
+                results.append((done.item[0], done.result))
+        return merged([part for _, part in sorted(results, key=lambda pair: pair[0])])
 
 
 def motion_parts(starts: NDArray[np.int64], count: int) -> list[tuple[int, int]]:
-    """Ranges of motions with about the same number of frames.
+    """Return ranges of motions with about the same number of frames.
 
     Examples
     --------
@@ -392,33 +397,35 @@ def motion_parts(starts: NDArray[np.int64], count: int) -> list[tuple[int, int]]
     ideal = np.linspace(0, starts[-1], count + 1)[1:-1]
     after = np.searchsorted(starts, ideal)
     before = np.maximum(after - 1, 0)
-    cuts = np.where(ideal - starts[before] < starts[after] - ideal, before, after)  # the nearer one
+    cuts = np.where(
+        ideal - starts[before] < starts[after] - ideal, before, after
+    )  # the nearer boundary
     bounds = np.unique(np.concatenate([[0], cuts, [len(starts) - 1]])).tolist()
     return list(zip(bounds[:-1], bounds[1:], strict=True))
 
 
 def merged(parts: list[SparseCosts]) -> SparseCosts:
-    """The costs of all parts up to the least of their thresholds."""
+    """Merge the costs of all parts up to the smallest of their thresholds."""
     threshold = min(part.threshold for part in parts)
     costs = np.concatenate([part.costs for part in parts])
     costs[costs > threshold] = np.inf
     return SparseCosts(np.concatenate([part.spans for part in parts]), costs, threshold)
 
 
-def _part_costs(part: tuple[int, int], held: BoxedTable, query, weights, allowed, reach, **wanted):
+def _part_costs(part: tuple[int, int], table: BoxedTable, query, weights, allowed, reach, **wanted):
     first, last = part
-    rows, boxes = _opened(held.table, held.boxes, held.starts.tobytes())
-    chosen = np.zeros(len(held.starts) - 1, np.bool_)
+    rows, boxes = _opened(table.table, table.boxes, table.starts.tobytes())
+    chosen = np.zeros(len(table.starts) - 1, np.bool_)
     chosen[first:last] = True if allowed is None else allowed[first:last]
     search = BoundedPass(
-        query, rows, held.starts, boxes, weights=weights, allowed=chosen, reach=reach
+        query, rows, table.starts, boxes, weights=weights, allowed=chosen, reach=reach
     )
     return search.costs(**wanted)
 
 
 @lru_cache(maxsize=4)
 def _opened(table: Folder, boxes: Folder, starts: bytes):
-    """Rows and boxes, mapped once per process."""
+    """Return rows and boxes, mapped once per process."""
     bounds = np.frombuffer(starts, np.int64)
     rows = row_range(table, 0, int(bounds[-1]))
     return rows, RunBoxes.open(boxes, bounds, rows.shape[1])

@@ -1,17 +1,16 @@
 """Subsequence DTW of one query against every frame of a library, in one pass.
 
-Squared distances of all query frames to a tile of library frames are a matrix product:
-``|x - q|^2 = |x|^2 + |q|^2 - 2 q.x``, one multiplication per feature instead of a difference
-and its square. It is written out here rather than left to BLAS: for matrices as long and
-thin as these it takes the same time (100 ms for 90 frames against a million), there are no
-threads to compete for a tile that fits into one core's cache, and a first search need not
-wait for SciPy. The dynamic program then runs over the tile while it is there. With
-slope-limited steps no cell depends on a cell of its own row, so that a whole row is computed
-at a time.
+The squared distances between all query frames and a tile of library frames are a matrix product,
+``|x - q|^2 = |x|^2 + |q|^2 - 2 q.x``, with one multiplication per feature instead of a difference
+and its square. The product is written out here instead of calling BLAS: for matrices this long and
+thin it takes the same time (100 ms for 90 frames against a million), no threads compete for a tile
+that fits into one core's cache, and a first search need not wait for SciPy. The dynamic program
+then runs over the tile while it is in the cache. With slope-limited steps, no cell depends on
+another cell of its row, so a whole row is computed at once.
 
-Float32 is precise to a tenth of a millimeter here, except near zero, where the difference
-of large squares is left with rounding noise; it is clamped. So the costs serve to *choose*
-ends; the few chosen are computed again in float64 (`motionloom.alignment`).
+Float32 is precise to a tenth of a millimeter here, except near zero, where the difference of large
+squares is dominated by rounding noise and is clamped. The costs therefore only serve to *choose*
+ends; the few chosen ones are recomputed in float64 (`motionloom.alignment`).
 """
 
 from __future__ import annotations
@@ -21,8 +20,8 @@ from numpy.typing import NDArray
 
 from motionloom.kernels import kernel
 
-# Columns: eight rows of a tile and one of the matrix fit into the first-level cache; no power of
-# two, whose rows would collide there.
+# Columns: eight rows of a tile and one row of the matrix fit into the first-level cache. Not a
+# power of two, because rows would then collide in the cache.
 TILE = 368
 _LOOK = 6  # query frames after which a tile may be abandoned
 _UNROLLED = 8  # features multiplied at a time
@@ -38,7 +37,7 @@ def end_costs(
     limit: float = np.inf,
     enough: int = 0,
 ) -> NDArray[np.float32]:
-    """Cost of the best alignment of the whole query that ends at each library frame.
+    """Return the cost of the best alignment of the whole query that ends at each library frame.
 
     Parameters
     ----------
@@ -46,21 +45,23 @@ def end_costs(
     rows : ndarray, shape (N, D)
         Feature vectors of all motions, concatenated.
     starts : ndarray, shape (K + 1,)
-        Where each motion begins, and N. Alignments never cross these.
+        Start of each motion, followed by N. Alignments never cross these.
     steps : {"slope", "classic"}
         See `motionloom.alignment.dtw`.
     weights : ndarray, shape (D,), optional
         Factors of the features.
     limit : float
-        Costs above it may be returned as infinite, which saves time with slope-limited steps.
+        Costs above this limit may be returned as infinite, which saves time with slope-limited
+        steps.
     enough : int
-        If not 0: costs above the least of this many tiles may be infinite too; see `TILE`.
+        If not 0, costs above the smallest costs of this many tiles may also be infinite; see
+        `TILE`.
 
     Returns
     -------
     costs : ndarray, shape (N,)
-        Sum of distances along the alignment, in the unit of the features; infinite where the
-        motion is too short so far.
+        Sum of distances along the alignment, in the unit of the features; infinite where too few
+        frames of the motion precede.
 
     Examples
     --------
@@ -80,7 +81,7 @@ def end_costs(
 def prepared_query(
     query: NDArray[np.float32], weights: NDArray[np.float32]
 ) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
-    """The query as the kernels take it: factors of the tile's rows, and its center (D,)."""
+    """Convert the query for the kernels: factors for the rows of a tile, and its center (D,)."""
     query = np.ascontiguousarray(query, dtype=np.float32)
     n_features = query.shape[1]
     center = query.mean(axis=0, dtype=np.float64).astype(np.float32)
@@ -95,7 +96,7 @@ def prepared_query(
 
 @kernel
 def _load_tile(rows, first, last, center, weights, tile):
-    """Weighted rows as columns, less `center`; their squares in the last row of the tile."""
+    """Write weighted rows minus `center` as columns, and their squares to the last tile row."""
     width, n_features = last - first, rows.shape[1]
     for j in range(width):
         square = np.float32(0.0)
@@ -108,7 +109,7 @@ def _load_tile(rows, first, last, center, weights, tile):
 
 @kernel(fastmath={"contract"})
 def _distances(factors, tile, width, row):
-    """Distances of one query row to the tile, into `row`."""
+    """Write the distances between one query row and the tile to `row`."""
     last = len(factors) - 1
     squares, own = tile[last], factors[last]
     for j in range(width):
@@ -117,14 +118,14 @@ def _distances(factors, tile, width, row):
         _add_products(factors[d : d + _UNROLLED], tile[d : d + _UNROLLED], width, row)
     for j in range(width):
         square = row[j]
-        # Clamped; a missing frame (NaN) is infinitely far from everything.
+        # Clamp; a missing frame (NaN) is infinitely far from everything.
         clamped = square if square > 0.0 else np.float32(0.0)
         row[j] = np.sqrt(clamped) if square == square else np.float32(np.inf)
 
 
 @kernel(fastmath={"contract"})
 def _add_products(f, t, width, row):
-    """Add the products of eight features to `row` (width,); two sums do not wait for each other."""
+    """Add the products of eight features to `row` (width,), as two independent sums."""
     f0, f1, f2, f3, f4, f5, f6, f7 = f[0], f[1], f[2], f[3], f[4], f[5], f[6], f[7]
     t0, t1, t2, t3, t4, t5, t6, t7 = t[0], t[1], t[2], t[3], t[4], t[5], t[6], t[7]
     for j in range(width):
@@ -150,23 +151,23 @@ def slope_costs(factors, center, weights, rows, starts, limit, enough):
     Notes
     -----
     Tiles of library frames are the outer loop, query frames the middle one: a tile stays in the
-    first-level cache while the whole query passes over it. A cell depends on the two rows above
-    and on columns up to two to the left, so that three rows of costs and the last two columns of
-    the tile before (`tails`) are all that is kept. Costs only grow along a path: if two rows in
-    succession are above the limit everywhere, the rest of the tile is infinite, unless a path
-    enters from the tile before.
+    first-level cache while the whole query passes over it. A cell depends on the two rows above and
+    on up to two columns to the left, so only three rows of costs and the last two columns of the
+    previous tile (`tails`) are stored. Costs only grow along a path: if two consecutive rows are
+    entirely above the limit, the rest of the tile is infinite, unless a path enters from the
+    previous tile.
     """
     n_query, n_rows = factors.shape[0], rows.shape[0]
     infinite = np.float32(np.inf)
     out = np.empty(n_rows, np.float32)
     tile = np.zeros((factors.shape[1], TILE), np.float32)
     matrix = np.empty((n_query, TILE), np.float32)
-    # Three rows of costs; their first two columns are the last two of the tile before.
+    # Three rows of costs; their first two columns are the last two of the previous tile.
     now = np.empty(TILE + 2, np.float32)
     before = np.empty(TILE + 2, np.float32)
     earlier = np.empty(TILE + 2, np.float32)
     tails = np.full((n_query, 2), infinite, np.float32)
-    least = np.full(enough, infinite, np.float32)  # of the tiles so far, in order
+    least = np.full(enough, infinite, np.float32)  # smallest costs of the tiles so far, sorted
     border = 0
     for first in range(0, n_rows, TILE):
         last = min(first + TILE, n_rows)
@@ -195,8 +196,8 @@ def slope_costs(factors, center, weights, rows, starts, limit, enough):
             else:
                 above = matrix[i - 1]
                 for j in range(width):
-                    one = min(before[j + 1], before[j])
-                    now[j + 2] = here[j] + min(one, earlier[j + 1] + above[j])
+                    ahead = min(before[j + 1], before[j])
+                    now[j + 2] = here[j] + min(ahead, earlier[j + 1] + above[j])
             if i > 0:
                 _respect_borders(now, before, earlier, matrix, i, starts, border, first, last)
             tails[i, 0], tails[i, 1] = now[width], now[width + 1]
@@ -213,15 +214,15 @@ def slope_costs(factors, center, weights, rows, starts, limit, enough):
         if enough > 0 and best < least[-1]:
             least[-1] = best
             least.sort()
-            # A little more, because of rounding.
+            # Slightly more, because of rounding.
             limit = min(limit, least[-1] * np.float32(1.0001) + np.float32(1e-3))
     return out
 
 
-# There are no NaN among costs, and a minimum without them is a vector instruction.
+# Costs are never NaN, and a minimum that ignores NaN is a vector instruction.
 @kernel(fastmath={"nnan", "nsz"})
 def _any_below(costs, width, limit):
-    """Whether one of the first `width` costs is at most the limit."""
+    """Return whether one of the first `width` costs is within the limit."""
     least = np.float32(np.inf)
     for j in range(width):
         least = costs[j] if costs[j] < least else least
@@ -230,9 +231,9 @@ def _any_below(costs, width, limit):
 
 @kernel
 def _respect_borders(now, before, earlier, matrix, i, starts, border, first, last):
-    """Undo steps from the motion before: no step crosses a border."""
+    """Undo steps from the previous motion: no step may cross a border."""
     infinite = np.float32(np.inf)
-    # The border before this tile's first may lie at its last column but one.
+    # The previous border may lie at the second-to-last column of the previous tile.
     b = max(border - 1, 0)
     while b < len(starts) and starts[b] < last:
         j = starts[b] - first
@@ -248,7 +249,7 @@ def _respect_borders(now, before, earlier, matrix, i, starts, border, first, las
 
 @kernel
 def _is_start(starts, b, row):
-    """Whether a motion begins at `row`; `b` is a motion that begins before it."""
+    """Return whether a motion starts at `row`; `b` is a motion that starts before it."""
     while b < len(starts) and starts[b] < row:
         b += 1
     return b < len(starts) and starts[b] == row
@@ -258,8 +259,8 @@ def _is_start(starts, b, row):
 def _classic_costs(factors, center, weights, rows, starts):
     """Kernel of `end_costs` with classic steps; arguments as in `slope_costs`.
 
-    A cell depends on the one above it in its own column, so that columns are the inner loop, and
-    the distances of a tile are transposed first. One column of costs is kept.
+    A cell depends on the cell above it in the same column, so columns are the inner loop, and the
+    distances of a tile are transposed first. Only one column of costs is stored.
     """
     n_query, n_rows = factors.shape[0], rows.shape[0]
     infinite = np.float32(np.inf)
@@ -294,7 +295,7 @@ def _classic_costs(factors, center, weights, rows, starts):
 
 @kernel
 def _transpose(matrix, columns, width):
-    """Columns of `matrix` (M, width) as rows of `columns`, 16 at a time: a cache line of each."""
+    """Transpose `matrix` (M, width) into `columns`, 16 at a time: one cache line of each."""
     for block in range(0, width, 16):
         for i in range(matrix.shape[0]):
             for j in range(block, min(block + 16, width)):

@@ -1,16 +1,15 @@
-"""Lazy neighborhood graph: alignments made of near neighbors only (``method="lazy"``).
+"""Lazy neighborhood graph: alignments that consist of nearest neighbors (``method="lazy"``).
 
-Krüger et al. (2010), section 4.1. Each neighbor of each query frame is a node; an edge
-leads from a node to one that continues it in time. The cheapest path from the neighbors
-of the query's first frame to each neighbor of its last is found in one sweep over the
-query, because its frames order the nodes topologically. Where all cells of an alignment are
-neighbors, the path is the one that subsequence DTW finds.
+Krüger et al. (2010), section 4.1. Each neighbor of each query frame is a node; an edge leads from a
+node to a node that continues it in time. The shortest paths from the neighbors of the query's first
+frame to the neighbors of its last frame are found in one sweep over the query, because its frames
+order the nodes topologically. If all cells of an alignment are neighbors, the path is identical to
+that of subsequence DTW.
 
-Beyond the paper: slope-limited steps, rank by the mean cost of a cell, non-maximum suppression,
-bounds on the duration, and bridges; ``preset="kt10"`` is the paper's graph.
-A *bridge* passes straight over a number of query frames in which the motion was not among
-the neighbors; each cell passed over costs as much as the farthest neighbor of its frame,
-which is the least it can cost.
+Extensions of the paper: slope-limited steps, ranking by mean cost per cell, non-maximum
+suppression, limits on the duration, and bridges. ``preset="kt10"`` selects the paper's graph. A
+*bridge* skips query frames for which the motion is not among the neighbors. Each skipped cell costs
+as much as the farthest neighbor of its frame, which is a lower bound of its true cost.
 
 References
 ----------
@@ -47,7 +46,7 @@ _NONE = -1
 def lazy_search(
     library: Store, query: Query, settings: SearchSettings
 ) -> tuple[list[Candidate], Timeline]:
-    """Search by the lazy graph; where it has bridges, candidates are aligned exactly."""
+    """Search with the lazy graph; candidates with bridges are realigned exactly."""
     method = settings.method
     assert isinstance(method, LazyGraph)
     if not is_feature_set(method.features):
@@ -61,9 +60,9 @@ def lazy_search(
     limits = wider = Limits.of(settings, query.span(features))
     bridge = len(vectors) - 1 if method.bridge is None else method.bridge
     if bridge > 0 and limits.max_matches is not None:
-        # Costs of bridges are lower bounds: take more candidates, and align those exactly.
+        # Costs of bridges are lower bounds: collect more candidates and align them exactly.
         wider = replace(limits, max_matches=MORE * limits.max_matches)
-    found = lazy_matches(
+    candidates = lazy_matches(
         near.offsets,
         near.rows,
         near.distances,
@@ -81,11 +80,13 @@ def lazy_search(
             len(vectors),
             method.steps,
         )
-        found = alignments.realigned(found, limits=limits)
-        found = [one for one in found if one.distance <= limits.max_distance]
+        candidates = alignments.realigned(candidates, limits=limits)
+        candidates = [
+            candidate for candidate in candidates if candidate.distance <= limits.max_distance
+        ]
         if method.rank == "sum":
-            found.sort(key=lambda one: one.distance * len(one.path))
-    return found[: limits.max_matches], Timeline.of(features)
+            candidates.sort(key=lambda candidate: candidate.distance * len(candidate.path))
+    return candidates[: limits.max_matches], Timeline.of(features)
 
 
 def lazy_matches(
@@ -99,32 +100,32 @@ def lazy_matches(
     per_cell: bool = True,
     limits: Limits = ANY,
 ) -> list[Candidate]:
-    """Candidates made of the neighbors of every query frame, nearest first.
+    """Return candidates built from the neighbors of every query frame, nearest first.
 
     Parameters
     ----------
     offsets, rows, distances
         Neighbors of M query frames, as in `motionloom.search.index.neighbors.Neighbors`.
     starts : ndarray, shape (K + 1,)
-        Where each motion begins, and N.
+        Start of each motion, followed by N.
     steps : {"slope", "classic"}
-        ``classic`` is the paper's; see `motionloom.alignment.dtw`.
+        ``classic`` are the steps of the paper; see `motionloom.alignment.dtw`.
     bridge : int
-        Query frames that a path may pass over at once.
+        Maximum number of consecutive query frames that a path may skip.
     per_cell : bool
-        Rank by cost per cell; False: by the sum, as the paper does.
+        If True, rank by cost per cell; otherwise by the sum, as in the paper.
     limits : Limits
 
     Returns
     -------
-    found : list of Candidate
-        `distance` is per cell in any case, in the unit of `distances`.
+    candidates : list of Candidate
+        Their `distance` is always per cell, in the unit of `distances`.
 
     Examples
     --------
     >>> offsets, rows = np.array([0, 2, 4]), np.array([3, 7, 4, 9])
-    >>> found = lazy_matches(offsets, rows, np.array([0.1, 0.0, 0.3, 0.0]), np.array([0, 20]))
-    >>> [(match.start, match.end, match.distance) for match in found]
+    >>> matches = lazy_matches(offsets, rows, np.array([0.1, 0.0, 0.3, 0.0]), np.array([0, 20]))
+    >>> [(match.start, match.end, match.distance) for match in matches]
     [(7, 10, 0.0), (3, 5, 0.2)]
     """
     length = len(offsets) - 1
@@ -146,17 +147,17 @@ def lazy_matches(
             continue
         if not (limits.allows(stop - start, query=length) and suppression.keep(start, stop)):
             continue
-        found = Candidate(start, stop, float(costs[end] / cells[end]), path)
-        kept.append((float(measure[end]), found))
+        candidate = Candidate(start, stop, float(costs[end] / cells[end]), path)
+        kept.append((float(measure[end]), candidate))
         if limits.reached(len(kept)):
             break
     kept.sort(key=lambda pair: (pair[0], pair[1].start))
-    return [found for _, found in kept]
+    return [candidate for _, candidate in kept]
 
 
 @kernel
 def _by_row(offsets, rows, distances):
-    """Neighbors of each frame in order of row."""
+    """Sort the neighbors of each frame by row."""
     rows, distances = rows.copy(), distances.copy()
     for i in range(len(offsets) - 1):
         part = slice(offsets[i], offsets[i + 1])
@@ -168,7 +169,7 @@ def _by_row(offsets, rows, distances):
 
 @kernel
 def _farthest(offsets, distances):
-    """Distance of the farthest neighbor of each query frame, (M,)."""
+    """Return the distance of the farthest neighbor of each query frame, (M,)."""
     out = np.zeros(len(offsets) - 1)
     for i in range(len(out)):
         for n in range(offsets[i], offsets[i + 1]):
@@ -178,7 +179,7 @@ def _farthest(offsets, distances):
 
 @kernel
 def _sought(rows, pointer, stop, row):
-    """First node from `pointer` on, before `stop`, that is not before `row`."""
+    """Return the first node from `pointer` to `stop` that is not before `row`."""
     while pointer < stop and rows[pointer] < row:
         pointer += 1
     return pointer
@@ -186,16 +187,16 @@ def _sought(rows, pointer, stop, row):
 
 @kernel
 def _sweep(offsets, rows, distances, firsts, farthest, slope, bridge):
-    """Cost of the cheapest path to every node, its cells, and the node before.
+    """Compute the cost of the shortest path to every node, its number of cells, and predecessors.
 
-    The second column of `came` marks a step over a held row (slope): the cell between is a
-    node of the frame before.
+    The second column of `came` marks a slope-limited step that repeats a row: the cell in between
+    is a node of the previous frame.
     """
     n_nodes, length = len(rows), len(offsets) - 1
     costs = np.full(n_nodes, np.inf)
     cells = np.ones(n_nodes, np.int64)
     came = np.full((n_nodes, 2), _NONE, np.int64)
-    # One pointer for each (frames back, rows back) that a step can come from.
+    # One pointer for each origin of a step (frames back, rows back).
     n_lags = max(bridge + 1, 2)
     straight = np.zeros(n_lags + 1, np.int64)
     for i in range(length):
@@ -207,7 +208,7 @@ def _sweep(offsets, rows, distances, firsts, farthest, slope, bridge):
             best, before, between, count = np.inf, _NONE, _NONE, 1
             if i == 0:
                 best, count = 0.0, 0
-            elif i <= bridge and row - i >= first:  # the path's first frames are passed over
+            elif i <= bridge and row - i >= first:  # the first frames of the path are skipped
                 best, count = 0.0, i
                 for t in range(i):
                     best += farthest[t]
@@ -258,7 +259,7 @@ def _sweep(offsets, rows, distances, firsts, farthest, slope, bridge):
 
 
 def _ends(offsets, rows, costs, cells, lasts, farthest, bridge):
-    """Nodes at which an alignment ends; adds what it passes over to `costs` and `cells`."""
+    """Return nodes at which an alignment ends; add skipped frames to `costs` and `cells`."""
     length = len(offsets) - 1
     ends = []
     for short in range(min(bridge, length - 1) + 1):
@@ -272,7 +273,7 @@ def _ends(offsets, rows, costs, cells, lasts, farthest, bridge):
 
 
 def _sparse_minima(rows, motions, costs, ends, reach):
-    """Positions in `ends` of the least cost within `reach` rows of the same motion."""
+    """Return positions in `ends` with the minimum cost within `reach` rows of the same motion."""
     order = np.lexsort([costs[ends], rows[ends]])
     kept = _minima(rows[ends[order]], motions[ends[order]], costs[ends[order]], reach)
     return order[kept]
@@ -280,7 +281,7 @@ def _sparse_minima(rows, motions, costs, ends, reach):
 
 @kernel
 def _minima(rows, motions, costs, reach):
-    """Which ends, sorted by row, have the least cost within `reach` rows of their motion."""
+    """Mark the ends, sorted by row, that have the minimum cost within `reach` rows."""
     kept = np.zeros(len(rows), np.bool_)
     for a in range(len(rows)):
         least = True
@@ -298,7 +299,7 @@ def _minima(rows, motions, costs, reach):
 
 @kernel
 def _path(offsets, rows, came, end, length):
-    """Pairs of query frame and row, traced back; bridges are straight."""
+    """Trace back pairs of query frame and row; bridges are straight lines."""
     path = np.empty((2 * length + len(rows), 2), np.int64)
     at = len(path)
     node = end

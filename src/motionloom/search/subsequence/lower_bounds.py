@@ -1,37 +1,39 @@
 r"""Exact subsequence DTW without a full pass: lower bounds rule out almost all of a library.
 
 An alignment with slope-limited steps visits every query frame once and advances by at most two
-library frames per query frame. Cut the query into groups of g frames, with mean m. If the frames of
-a group are aligned with library frames inside a convex set S, the triangle inequality gives
+library frames per query frame. Split the query into groups of g frames, each with mean m. If the
+frames of a group are aligned with library frames inside a convex set S, the triangle inequality
+gives
 
     ``sum of |q_i - x_f(i)|  >=  |sum of (q_i - x_f(i))|  =  g |m - mean of x_f(i)|  >=  g d(m, S)``
 
-because the mean of library frames in S is in S. S is the box of a block of ``2 g`` frames, in which
-the group begins, and of the frames that it may reach from there (see
-`motionloom.search.subsequence.run_boxes`). The next group begins in the same block or in the next
-one, and no more than four begin in one block: a library frame is aligned with two query frames at
-most, so that ``4 g`` query frames later an alignment is in another block. (Else a query that stands
-still could be compared with the one nearest pose all the time.) So the cheapest path through the
-matrix ``g d(m, S)`` of groups and blocks, with such steps, costs no more than any alignment that
-passes those blocks: a lower bound with 2 g^2 times fewer cells than the alignment itself.
+because the mean of library frames in S is in S. S is the box of the block of ``2 g`` frames in
+which the group starts, and of the frames that the group may reach from there (see
+`motionloom.search.subsequence.run_boxes`). The next group starts in the same block or in the next,
+and at most four groups start in one block: a library frame is aligned with at most two query
+frames, so an alignment is in another block ``4 g`` query frames later. (Otherwise, a query that
+stands still could be compared with the single nearest pose throughout.) With these steps, the
+lowest-cost path through the matrix ``g d(m, S)`` of groups and blocks costs no more than any
+alignment that passes those blocks. This is a lower bound with 2 g^2 times fewer cells than the
+alignment itself.
 
-Forward and backward sums give, for each block and group, the cheapest path that leaves the block
-after that group. A block survives if the least of them is at most the threshold. An alignment whose
-cost is at most the threshold visits surviving blocks only, and successive ones; so it is inside one
-run of surviving blocks. Runs that survive one level are examined on the next, finer one, the last
-time with boxes made from the rows themselves. In what survives all levels, the kernel of the full
-pass computes the costs.
+Forward and backward sums give, for each block and group, the lowest-cost path that leaves the block
+after that group. A block survives if the smallest of them is within the threshold. An alignment
+within the threshold visits only surviving, successive blocks, so it lies in one run of surviving
+blocks. Runs that survive one level are examined on the next finer level, and finally with boxes
+computed from the rows themselves. In the runs that survive all levels, the kernel of the full pass
+computes the costs.
 
-**Exactness.** Let T be the threshold. The costs of all ends up to T are then known, to the last
-bit: each is the minimum over the same alignments, computed by the same operations, and other ends
-are infinite. Which ends up to T are local minima depends on costs up to T alone. Candidates are
-visited in the order of cost, so that all decisions of non-maximum suppression up to T are those of
-the full pass. If enough candidates are kept, the full pass would have stopped there too. If not, T
-was too small, and the search is repeated with a greater one or as a full pass.
+**Exactness.** Let T be the threshold. The costs of all ends up to T are then known to the last bit:
+each is the minimum over the same alignments, computed by the same operations; all other ends are
+infinite. Whether an end up to T is a local minimum depends only on costs up to T. Candidates are
+visited in order of cost, so all decisions of non-maximum suppression up to T are those of the full
+pass. If enough candidates are accepted, the full pass would also have stopped there. Otherwise, T
+was too small, and the search is repeated with a larger threshold or as a full pass.
 
-T is found by aligning the query where bounds are least: any costs of alignments that exist will
-do, and near the best ones little survives. Float32 costs of the kernel can be less than
-exact ones by rounding, which is bounded (`_rounding`) and added to the threshold.
+T is found by aligning the query where the bounds are smallest: the costs of any existing alignments
+will do, and the better they are, the less survives. Rounding can make the float32 costs of the
+kernel smaller than exact costs. This error is bounded (`_rounding`) and added to the threshold.
 """
 
 from __future__ import annotations
@@ -48,26 +50,26 @@ from motionloom.ragged import offsets_of
 from motionloom.search.subsequence.end_costs import prepared_query, slope_costs
 from motionloom.search.subsequence.run_boxes import LEVELS, STRIDE, RunBoxes, first_blocks
 
-_PIECE = 1024  # frames in which one alignment is tried to find a threshold
-_PROBES = 4  # alignments tried per wanted match, at least
-_ROWS_PER_PROBE = 50_000  # frames for each of which an alignment is tried
+_PIECE = 1024  # frames per trial alignment when finding a threshold
+_PROBES = 4  # minimum number of trial alignments per requested match
+_ROWS_PER_PROBE = 50_000  # frames of the library per trial alignment
 _BATCH_ROWS = 8_000_000
-_PART = 0.2  # of the size of boxes, where alignments are tried
-_COMPARED = 8  # times as many places are compared on the finest level before
-_STAYS = 4  # successive groups that can begin in one block
-_COLUMNS = 480  # blocks at a time: spans are short, and loops over few numbers are slow
+_PART = 0.2  # factor of the box size when choosing trial alignments
+_COMPARED = 8  # factor of places compared on the finest level beforehand
+_STAYS = 4  # successive groups that can start in one block
+_COLUMNS = 480  # blocks processed together: spans are short, and short loops are slow
 
 
 @dataclass(frozen=True, eq=False)
 class SparseCosts:
-    """Costs of ends up to a threshold, in spans of the timeline; elsewhere they are greater.
+    """Costs of ends up to a threshold, in spans of the timeline; elsewhere costs are larger.
 
     Attributes
     ----------
     spans : ndarray of int64, shape (S, 3)
-        Number of the motion, first frame, and end.
+        Index of the motion, first frame, and end.
     costs : ndarray of float32
-        Of all spans, concatenated; infinite above the threshold.
+        Costs of all spans, concatenated; infinite above the threshold.
     threshold : float
     """
 
@@ -87,7 +89,7 @@ class SparseCosts:
 
 
 class BoundedPass:
-    """Costs below a threshold of one query in a library with run boxes.
+    """Costs below a threshold for one query in a library with run boxes.
 
     Parameters
     ----------
@@ -95,12 +97,12 @@ class BoundedPass:
     rows : ndarray, shape (N, D)
     starts : ndarray of int64, shape (K + 1,)
     boxes : RunBoxes
-        Of these rows.
+        Run boxes of these rows.
     weights : ndarray, shape (D,), optional
     allowed : ndarray of bool, shape (K,), optional
         Motions to search.
     reach : int
-        Spans nearer than this are joined, so that local minima are those of the full pass.
+        Spans closer than this are joined, so local minima are those of the full pass.
 
     Examples
     --------
@@ -108,8 +110,8 @@ class BoundedPass:
     >>> rows = np.cumsum(rng.normal(size=(5000, 3)), axis=0).astype(np.float32)
     >>> starts = np.array([0, 5000])
     >>> search = BoundedPass(rows[700:790], rows, starts, RunBoxes.build(rows, starts))
-    >>> found = search.costs(5.0)
-    >>> found.frames < 500, bool(found.costs.min() < 0.1)
+    >>> sparse = search.costs(5.0)
+    >>> sparse.frames < 500, bool(sparse.costs.min() < 0.1)
     (True, True)
     """
 
@@ -142,7 +144,7 @@ class BoundedPass:
         self._ends: list[tuple[float, int, int]] = []  # cost, motion and frame of probes
 
     def threshold(self, wanted: int) -> float:
-        """A cost that about `wanted` alignments, far enough apart, do not exceed."""
+        """Return a cost that about `wanted` sufficiently separate alignments do not exceed."""
         kept: dict[int, list[int]] = {}
         count = 0
         for cost, motion, end in sorted(self._ends):
@@ -155,14 +157,14 @@ class BoundedPass:
         return float("inf")
 
     def costs(self, limit: float = np.inf, *, wanted: int = 0) -> SparseCosts:
-        """Costs of all ends up to a threshold: `limit`, or less if `wanted` ends are enough.
+        """Return the costs of all ends up to `limit`, or up to less if `wanted` ends are enough.
 
         Parameters
         ----------
         limit : float
-            Greatest cost that is of interest.
+            Largest cost of interest.
         wanted : int
-            If not 0: about this many ends, far enough apart, are of interest.
+            If not 0, only about this many sufficiently separate ends are needed.
         """
         spans = self._motions
         threshold = limit
@@ -175,7 +177,7 @@ class BoundedPass:
         return SparseCosts(spans, self._aligned(spans, threshold), threshold)
 
     def _aligned(self, spans: NDArray[np.int64], threshold: float) -> NDArray[np.float32]:
-        """Costs of all ends in some spans, concatenated."""
+        """Return the costs of all ends in some spans, concatenated."""
         query = (self._factors, self._center, self.weights, self.rows)
         parts = [np.empty(0, np.float32)]
         for some in _batches(spans):
@@ -186,9 +188,9 @@ class BoundedPass:
     def _surviving(
         self, level: int, spans: NDArray[np.int64], threshold: float, part: float = 1.0
     ) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
-        """Spans in which alignments up to the threshold may lie.
+        """Return the spans in which alignments up to the threshold may lie.
 
-        Also the least bound of each span: its value, motion and frame of the end, shape (S, 3).
+        Also return the smallest bound of each span, with motion and end frame, shape (S, 3).
         """
         stride = STRIDE << level if level >= 0 else STRIDE >> -level
         group = stride // 2
@@ -209,7 +211,7 @@ class BoundedPass:
         return np.concatenate(spared), np.concatenate(best)
 
     def _best_places(self, best: NDArray[np.float64], count: int) -> NDArray[np.int64]:
-        """Spans around the ends of the least bounds, in order."""
+        """Return spans around the ends of the smallest bounds, in order."""
         chosen = best[np.argsort(best[:, 0], kind="stable")[:count]]
         chosen = chosen[np.isfinite(chosen[:, 0])].astype(np.int64)
         motion, frame = chosen[:, 1], chosen[:, 2]
@@ -221,8 +223,9 @@ class BoundedPass:
     def _probe(self, wanted: int) -> None:
         """Align the query where it seems to fit best.
 
-        Bounds are zero in many places. Boxes about the same centers, but smaller, tell better
-        where good alignments are: those of the coarsest level, and of the best ones the finest.
+        Bounds are zero in many places. Smaller boxes around the same centers indicate better where
+        good alignments are: first those of the coarsest level, then, for the best places, those of
+        the finest.
         """
         count = max(_PROBES * wanted, len(self.rows) // _ROWS_PER_PROBE)
         _, best = self._surviving(LEVELS - 1, _pieces(self._motions), np.inf, part=_PART)
@@ -234,7 +237,7 @@ class BoundedPass:
         for (m, low, _), begin, end in zip(
             spans.tolist(), offsets[:-1].tolist(), offsets[1:].tolist(), strict=True
         ):
-            # A joined span may hold several alignments.
+            # A joined span may contain several alignments.
             for at in range(begin, end, self.length):
                 part = costs[at : min(at + self.length, end)]
                 least = int(np.argmin(part))
@@ -243,7 +246,7 @@ class BoundedPass:
 
 
 def _batches(spans: NDArray[np.int64]) -> list[NDArray[np.int64]]:
-    """Spans in batches within a few million rows: the pages of one batch are held at a time."""
+    """Split spans into batches of a few million rows, so only the pages of one are in memory."""
     if not len(spans):
         return []
     number = (spans[:, 1] - spans[0, 1]) // _BATCH_ROWS
@@ -251,7 +254,7 @@ def _batches(spans: NDArray[np.int64]) -> list[NDArray[np.int64]]:
 
 
 def _pieces(spans: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Spans cut into pieces of a few hundred frames."""
+    """Split spans into pieces of a few hundred frames."""
     counts = -(-(spans[:, 2] - spans[:, 1]) // _PIECE)
     whole = np.repeat(spans, counts, axis=0)
     number = np.arange(len(whole)) - np.repeat(offsets_of(counts)[:-1], counts)
@@ -260,11 +263,11 @@ def _pieces(spans: NDArray[np.int64]) -> NDArray[np.int64]:
 
 
 def _rounding(query: NDArray[np.float32], weights: NDArray[np.float32]) -> float:
-    """How much less than the sum of exact distances a cost of the kernel can be.
+    """Bound on how far a cost of the kernel can fall below the sum of exact distances.
 
-    With ``|x - q| = d`` and ``|q| <= Q`` about the center, the squares that are added are at most
-    ``(2 Q + d)^2``, and the sum is off by a part e of that: twenty roundings or so. The root
-    is off by at most d where ``d^2 = e (2 Q + d)^2``, and by less elsewhere.
+    With ``|x - q| = d`` and ``|q| <= Q`` relative to the center, the added squares are at most
+    ``(2 Q + d)^2``, and the error of the sum is a fraction e of that: about twenty roundings. The
+    error of the root is at most d where ``d^2 = e (2 Q + d)^2``, and less elsewhere.
     """
     centered = (query - query.mean(axis=0)) * weights
     radius = float(np.sqrt(np.max(np.einsum("md,md->m", centered, centered), initial=0.0)))
@@ -274,7 +277,7 @@ def _rounding(query: NDArray[np.float32], weights: NDArray[np.float32]) -> float
 
 
 def _groups(query: NDArray[np.float32], size: int) -> tuple[NDArray[np.float32], NDArray]:
-    """Means of groups of `size` successive frames, the last of the rest, and how many they are."""
+    """Return the means and sizes of groups of `size` successive frames; the last may be smaller."""
     bounds = np.append(np.arange(0, len(query), size), len(query))
     sums = np.add.reduceat(query.astype(np.float64), bounds[:-1], axis=0)
     sizes = np.diff(bounds)
@@ -282,7 +285,7 @@ def _groups(query: NDArray[np.float32], size: int) -> tuple[NDArray[np.float32],
 
 
 def _joined(spans: NDArray[np.int64], gap: int) -> NDArray[np.int64]:
-    """Spans of the same motion joined where less than `gap` frames are between them."""
+    """Join spans of the same motion that are less than `gap` frames apart."""
     if not len(spans):
         return spans
     ends = np.maximum.accumulate(spans[:, 2])
@@ -294,7 +297,7 @@ def _joined(spans: NDArray[np.int64], gap: int) -> NDArray[np.int64]:
 
 @kernel
 def _span_costs(factors, center, weights, rows, spans, limit):
-    """Costs of the ends in all spans (S, 3), concatenated; the others as in `slope_costs`."""
+    """Return the costs of the ends in all spans (S, 3), concatenated; see `slope_costs`."""
     total = 0
     for s in range(len(spans)):
         total += spans[s, 2] - spans[s, 1]
@@ -316,7 +319,7 @@ class _Groups(NamedTuple):
 
     means: NDArray[np.float32]  # (G, D) weighted
     sizes: NDArray[np.float32]  # (G,) frames of each group
-    weights: NDArray[np.float32]  # (D,) of the features, for the boxes
+    weights: NDArray[np.float32]  # (D,) weights of the features, for the boxes
 
 
 class _Boxes(NamedTuple):
@@ -330,7 +333,7 @@ class _Boxes(NamedTuple):
 
 @kernel
 def _surviving_spans(groups, boxes, rows, from_rows, starts, spans, stride, part, limit):
-    """Runs of blocks in which an alignment up to `limit` may lie, and the least bound of each span.
+    """Return runs of blocks that may contain an alignment up to `limit`, and smallest bounds.
 
     Parameters
     ----------
@@ -339,29 +342,30 @@ def _surviving_spans(groups, boxes, rows, from_rows, starts, spans, stride, part
         Not used with `from_rows`.
     rows : ndarray of float32, shape (N, D)
     from_rows : bool
-        Make boxes from the rows, at a stride finer than those stored.
+        Compute boxes from the rows, with a finer stride than the stored boxes.
     starts : ndarray of int64, shape (K + 1,)
     spans : ndarray of int64, shape (S, 3)
-        Motion, first frame and end of the spans that are left.
+        Motion, first frame and end of the remaining spans.
     stride : int
         Frames per block.
     part : float32
-        Of the size of boxes. Less than 1: bounds are estimates, and only the second result counts.
+        Factor of the box size. If less than 1, bounds are estimates, and only the second result is
+        meaningful.
     limit : float32
 
     Returns
     -------
     spans : ndarray of int64, shape (R, 3)
     best : ndarray, shape (S, 3)
-        Least bound of each span, motion, and frame of its end.
+        Smallest bound of each span, with its motion and end frame.
 
     Notes
     -----
-    Groups are the outer loop and blocks the inner one, so that a step of the dynamic program is
-    a few vector instructions over the blocks of many spans. After each group the least sum so far
-    prunes: sums only grow, so above the limit nothing in this portion survives. Single precision
-    is covered by the slack of the limit (`_rounding`). Blocks of missing values have an inverted
-    box, which is far from everything.
+    Groups are the outer loop and blocks the inner loop, so a step of the dynamic program takes a
+    few vector instructions over the blocks of many spans. After each group, the smallest sum so far
+    is used for pruning: sums only grow, so if it exceeds the limit, nothing in this portion
+    survives. Single precision is covered by the slack of the limit (`_rounding`). Blocks with
+    missing values have an inverted box, which is far from everything.
     """
     means, sizes, weights = groups.means, groups.sizes, groups.weights
     n_groups, n_features = means.shape
@@ -380,7 +384,7 @@ def _surviving_spans(groups, boxes, rows, from_rows, starts, spans, stride, part
     now, before = np.empty(room, np.float32), np.empty(room, np.float32)
     after = 0
     while after < len(spans):
-        # Many short spans side by side, with an infinite column between them.
+        # Many short spans next to each other, separated by an infinite column.
         s, n = after, 0
         while after < len(spans) and (n == 0 or n + counts[after] < room):
             m, begin, width = spans[after, 0], begins[after], counts[after]
@@ -422,7 +426,7 @@ def _surviving_spans(groups, boxes, rows, from_rows, starts, spans, stride, part
             at += counts[i] + 1
         if part < 1.0:
             continue
-        # The cheapest path through each block, over all groups.
+        # The lowest-cost path through each block, over all groups.
         least[:n] = ends[:n]
         _begin(stays, costs[n_groups - 1], before, n)
         for g in range(n_groups - 2, -1, -1):
@@ -453,7 +457,7 @@ def _surviving_spans(groups, boxes, rows, from_rows, starts, spans, stride, part
 
 @kernel
 def _span_blocks(spans, starts, stride):
-    """First block of each span, counted within its motion, and the number of its blocks."""
+    """Return the first block of each span, counted within its motion, and its number of blocks."""
     begins, counts = np.empty(len(spans), np.int64), np.empty(len(spans), np.int64)
     for s in range(len(spans)):
         first, last = spans[s, 1] - starts[spans[s, 0]], spans[s, 2] - starts[spans[s, 0]]
@@ -464,7 +468,7 @@ def _span_blocks(spans, starts, stride):
 
 @kernel
 def _shrink(lower, upper, at, n, part):
-    """Boxes of a part of their size, about their centers."""
+    """Shrink boxes around their centers."""
     for d in range(len(lower)):
         for j in range(at, at + n):
             center = np.float32(0.5) * (lower[d, j] + upper[d, j])
@@ -474,7 +478,7 @@ def _shrink(lower, upper, at, n, part):
 
 @kernel
 def _boxes_of_codes(codes, first, at, n, low, step, weights, lower, upper):
-    """Boxes of n blocks from block `first` on, into columns from `at` on of arrays (D, room)."""
+    """Decode the boxes of n blocks, starting at `first`, into columns of arrays (D, room)."""
     for j in range(n):
         for d in range(codes.shape[2]):
             lower[d, at + j] = (low[d] + step[d] * np.float32(codes[first + j, 0, d])) * weights[d]
@@ -483,9 +487,9 @@ def _boxes_of_codes(codes, first, at, n, low, step, weights, lower, upper):
 
 @kernel
 def _boxes_of_rows(rows, first, end, stride, at, n, weights, lower, upper):
-    """Boxes of n blocks from row `first` on, into columns from `at` on of two arrays (D, room).
+    """Compute the boxes of n blocks, starting at row `first`, into columns of two arrays (D, room).
 
-    Comparisons with NaN are false: a missing value does not widen a box.
+    Comparisons with NaN are false, so missing values do not widen a box.
     """
     infinite, n_features = np.float32(np.inf), rows.shape[1]
     least, greatest = np.empty(n_features, np.float32), np.empty(n_features, np.float32)
@@ -503,7 +507,7 @@ def _boxes_of_rows(rows, first, end, stride, at, n, weights, lower, upper):
 
 @kernel(fastmath={"contract"})
 def _box_distances(mean, size, lower, upper, n, out):
-    """Distances of a point to n boxes, times `size`."""
+    """Compute the distances between a point and n boxes, times `size`."""
     zero = np.float32(0.0)
     for j in range(n):
         out[j] = zero
@@ -520,20 +524,20 @@ def _box_distances(mean, size, lower, upper, n, out):
 
 @kernel
 def _begin(stays, costs, now, n):
-    """Paths of one group."""
+    """Initialize the paths of one group."""
     stays[:, :n] = np.float32(np.inf)
     stays[0, :n] = costs[:n]
     now[:n] = costs[:n]
 
 
-# There are no NaN among costs, and a minimum without them is a vector instruction.
+# Costs are never NaN, and a minimum that ignores NaN is a vector instruction.
 @kernel(fastmath={"nnan", "nsz"})
 def _add_step(stays, before, costs, now, n, side):
-    """Cheapest paths to each block, from the same one or from the one beside it.
+    """Compute the lowest-cost paths to each block, from the same or an adjacent block.
 
-    ``stays[k]`` are those whose last k + 1 groups, of four at most, are in that block. `before` are
-    all paths of one group less; they come from the block before (`side` -1) or, backwards, after it
-    (1).
+    ``stays[k]`` are paths whose last k + 1 groups (at most four) are in that block. `before` are
+    all paths with one group less; they come from the previous block (`side` -1) or, in the backward
+    pass, from the next block (1).
     """
     s0, s1, s2 = stays[0], stays[1], stays[2]
     edge = 0 if side < 0 else n - 1
@@ -553,15 +557,15 @@ def _add_step(stays, before, costs, now, n, side):
 
 @kernel(fastmath={"nnan", "nsz"})
 def _join(forward, onward, least, n):
-    """The cheapest of paths up to a block, which they leave then, and on from the next one."""
+    """Combine paths that end in a block with paths that continue from the next block."""
     for j in range(n - 1):
-        one = forward[j] + onward[j + 1]
-        least[j] = one if one < least[j] else least[j]
+        total = forward[j] + onward[j + 1]
+        least[j] = total if total < least[j] else least[j]
 
 
 @kernel(fastmath={"nnan", "nsz"})
 def _least(values, n):
-    """The least of the first n values."""
+    """Return the minimum of the first n values."""
     least = np.float32(np.inf)
     for j in range(n):
         least = values[j] if values[j] < least else least

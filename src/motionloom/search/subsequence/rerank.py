@@ -1,23 +1,24 @@
-"""Second pass of a search: movements near the candidates, ranked; or refined boundaries.
+"""Second pass of a search: re-ranking by movement, or refinement of boundaries.
 
-The pass over a library compares poses frame by frame; nothing else is fast enough. What is near
-its few candidates is then examined more closely, with joint speeds.
+The first pass over a library compares poses frame by frame; nothing else is fast enough. The
+surroundings of its few candidates are then examined more closely, including joint speeds.
 
-*Rank* (``rank="movement"``). An action is often repeated nearby in another stance: from a crouch,
-with idle arms elsewhere. Its poses have no minimum of their own there, its movements have. So the
-surroundings of the candidates are searched again by poses and speeds together, and that gives the
-matches. Along their alignment, the difference of two motions has a constant part (another stance,
-another build, another place of idle arms) and the rest (another movement). The constant part
-counts less. A segment that moves less than the query is farther from it, by a factor of up to the
-square root of two; otherwise standing still would be near everything. Both corrections fade as the
-query itself moves less, so that a held pose is searched as a pose.
+*Ranking* (``rank="movement"``). An action is often repeated nearby in a different stance: from a
+crouch, or with the idle arms in another place. The pose distance has no separate minimum there, but
+the distance of movements does. The surroundings of the candidates are therefore searched again by
+poses and speeds together, which yields the matches. Along an alignment, the difference between two
+motions consists of a constant part (different stance, build, or placement of idle arms) and a
+varying part (a different movement). The constant part counts less. A segment that moves less than
+the query is farther from it, by a factor of up to the square root of two; otherwise, standing still
+would be near everything. Both corrections fade as the query itself moves less, so a static pose is
+searched as a pose.
 
-*Boundaries.* Poses do not show when an action begins that starts from standing still; with
-``rank="distance"`` each candidate is aligned again with joint speeds included, and keeps its rank.
-In both, deviating from the query's tempo costs a little, so that a match keeps time where nothing
-happens. If the query begins at rest, so does the match: as long before the first movement as in the
-query. The same holds for ends. A walk from standing to standing is found from standing to standing,
-whatever the number of its steps.
+*Boundaries.* Poses do not show when an action starts if it starts from standing still. With
+``rank="distance"``, each candidate is realigned including joint speeds, and keeps its rank. In both
+modes, deviating from the query's tempo has a small cost, so a match keeps time where nothing
+happens. If the query starts at rest, so does the match, with the same time before the first
+movement. The same applies to the end. A walk from standing to standing is matched from standing to
+standing, regardless of the number of steps.
 """
 
 from __future__ import annotations
@@ -34,28 +35,33 @@ from motionloom.ragged import offsets_of, row_of
 from motionloom.search.candidates import ANY, Alignments, Candidate, Limits
 from motionloom.search.subsequence.end_costs import end_costs
 
-# One set of numbers for all of: six captured actions with each of their 55 occurrences as
-# query, 212 actions of the built-in corpus, 19 labeled exercises. Halving or doubling any of
-# them changes little.
-_WARP = 0.1  # cost per frame of deviating from the query's tempo, in the query's size
+# The same values for all evaluations: six captured actions with each of their 55 occurrences as the
+# query, 212 actions of the built-in corpus, 19 labeled exercises. Halving or doubling any of them
+# changes little.
+_WARP = 0.1  # cost per frame of deviating from the query's tempo, relative to the query's size
 _STANCE = 0.3  # weight of a constant difference
 _STILL = 0.03  # meters; a query that moves no more than this is a pose
-_REST = 0.25  # of the query's mean speed: below it, joints are at rest
-_REST_SECONDS = 0.1  # shorter pauses are not rest
-_CANDIDATE_OVERLAP = 0.5  # candidates may share this part; the better one is kept
-_AROUND = 30.0  # seconds before and after a candidate that are searched for the same movement
+_REST = 0.25  # fraction of the query's mean speed below which joints are at rest
+_REST_SECONDS = 0.1  # shorter pauses do not count as rest
+_CANDIDATE_OVERLAP = (
+    0.5  # candidates may overlap by this fraction; otherwise the better one is kept
+)
+_AROUND = 30.0  # seconds searched before and after a candidate for the same movement
 MORE = 3  # candidates per match
 
 
 def wider(limits: Limits) -> Limits:
-    """Limits of the candidates of `rerank`: of any distance, and more, as their order changes."""
+    """Return limits for the candidates of `rerank`: any distance, and more of them.
+
+    More candidates are needed because their order changes.
+    """
     most = None if limits.max_matches is None else MORE * limits.max_matches
     overlap = max(_CANDIDATE_OVERLAP, limits.max_overlap)
     return replace(limits, max_distance=np.inf, max_overlap=overlap, max_matches=most)
 
 
 def rerank(
-    found: Sequence[Candidate],
+    candidates: Sequence[Candidate],
     query: NDArray[np.float32],
     vectors: NDArray[np.float32],
     starts: NDArray[np.int64],
@@ -69,11 +75,11 @@ def rerank(
     rank: str = "movement",
     limits: Limits = ANY,
 ) -> list[Candidate]:
-    """Matches near the candidates by movement, or the candidates with refined boundaries.
+    """Return matches near the candidates by movement, or the candidates with refined boundaries.
 
     Parameters
     ----------
-    found, query, vectors, starts, weights, steps
+    candidates, query, vectors, starts, weights, steps
         As in `motionloom.search.subsequence.dtw.dtw_matches`.
     query_speed : ndarray, shape (M, D)
         Change of the query's features per second.
@@ -82,20 +88,22 @@ def rerank(
     scale : float
         Factor from distances of feature vectors to meters.
     seconds : float
-        Weight of speeds: a meter per second counts as this many meters.
+        Weight of speeds: one meter per second counts as this many meters.
     rank : {"movement", "distance"}
-        ``movement``: the movements near the candidates, by their distance; see above.
-        ``distance``: the candidates, order and distances kept.
+        ``movement``: movements near the candidates, by their distance; see the module docstring.
+        ``distance``: the candidates, with order and distances unchanged.
     limits : Limits
-        In the distances of `rank`.
+        Limits, in the distances of `rank`.
     """
     profile = _QueryProfile(query, query_speed, weights, rate, scale, seconds, steps)
-    if rank == "movement" and found:
-        near = _Surroundings(profile, found, vectors, starts)
+    if rank == "movement" and candidates:
+        near = _Surroundings(profile, candidates, vectors, starts)
         better = [profile.ranked(each, vectors, *ends) for each, ends in near.candidates(limits)]
         better.sort(key=lambda each: (each.distance, each.start))
     else:
-        better = [profile.refined(each, vectors, *_motion_at(starts, each.start)) for each in found]
+        better = [
+            profile.refined(each, vectors, *_motion_at(starts, each.start)) for each in candidates
+        ]
     suppression = limits.suppression()
     kept = [
         each
@@ -110,7 +118,7 @@ def rerank(
 def speeds(
     rows: NDArray[np.float32], low: int, high: int, first: int, last: int, rate: float
 ) -> NDArray[np.float64]:
-    """Change per second of frames `low` to `high` of a motion with frames `first` to `last`."""
+    """Return the change per second of frames `low` to `high` of a motion (`first` to `last`)."""
     before, after = max(first, low - 1), min(last, high + 1)
     around = np.asarray(rows[before:after], dtype=np.float64)
     if len(around) < 2:
@@ -121,14 +129,17 @@ def speeds(
 def differences(
     query: NDArray, vectors: NDArray, weights: NDArray | None = None
 ) -> NDArray[np.float64]:
-    """Distances (M, N) of feature vectors in double precision; infinite for missing frames."""
+    """Return the distances (M, N) of feature vectors in float64; infinite for missing frames."""
     factors = np.ones(query.shape[1]) if weights is None else weights.astype(np.float64)
     return _differences(query.astype(np.float64) * factors, np.asarray(vectors), factors)
 
 
 @kernel
 def _differences(query, rows, weights):
-    """Distances (M, N) of weighted queries (M, D) to rows (N, D) times weights; NaN as infinity."""
+    """Compute distances (M, N) of weighted queries (M, D) to weighted rows (N, D).
+
+    NaN as infinity.
+    """
     columns = np.empty((rows.shape[1], len(rows)))
     for j in range(len(rows)):
         for d in range(rows.shape[1]):
@@ -136,7 +147,7 @@ def _differences(query, rows, weights):
     matrix = np.zeros((len(query), len(rows)))
     for i in range(len(query)):
         line = matrix[i]
-        for d in range(query.shape[1]):  # along columns: several cells with each instruction
+        for d in range(query.shape[1]):  # along columns: several cells per instruction
             value, column = query[i, d], columns[d]
             for j in range(len(line)):
                 difference = value - column[j]
@@ -147,7 +158,7 @@ def _differences(query, rows, weights):
 
 
 def _motion_at(starts: NDArray[np.int64], frame: int) -> tuple[int, int]:
-    """First frame of the motion that a frame belongs to, and the one after its last."""
+    """Return the half-open range of frames of the motion that a frame belongs to."""
     m = int(row_of(starts, frame))
     return int(starts[m]), int(starts[m + 1])
 
@@ -155,12 +166,12 @@ def _motion_at(starts: NDArray[np.int64], frame: int) -> tuple[int, int]:
 class _Surroundings:
     """Frames of the library near candidates, with their speeds."""
 
-    def __init__(self, profile: _QueryProfile, found, vectors, starts) -> None:
+    def __init__(self, profile: _QueryProfile, candidates, vectors, starts) -> None:
         self.profile = profile
         reach = round(_AROUND * profile.rate)
         self.spans: list[tuple[int, int]] = []  # without overlaps, each within one motion
         self.motions: list[tuple[int, int]] = []
-        for candidate in sorted(found, key=lambda candidate: candidate.start):
+        for candidate in sorted(candidates, key=lambda candidate: candidate.start):
             first, last = _motion_at(starts, candidate.start)
             low, high = max(first, candidate.start - reach), min(last, candidate.end + reach)
             if self.spans and low <= self.spans[-1][1] and first == self.motions[-1][0]:
@@ -177,7 +188,7 @@ class _Surroundings:
         )
 
     def candidates(self, limits: Limits) -> Iterator[tuple[Candidate, tuple[int, int]]]:
-        """Candidates by poses and speeds in frames of the library, and the motion of each."""
+        """Return candidates by poses and speeds, in library frames, and the motion of each."""
         profile = self.profile
         costs = end_costs(
             profile.both.astype(np.float32), self.table, self.starts, steps=profile.steps
@@ -205,14 +216,14 @@ class _QueryProfile:
         self.factors = np.ones(query.shape[1]) if weights is None else weights.astype(np.float64)
         self.length, self.rate, self.scale = len(query), rate, scale
         self.seconds, self.steps = seconds, steps
-        speed = np.nan_to_num(speed)  # beside a missing frame
+        speed = np.nan_to_num(speed)  # next to a missing frame
         self.both = self._with_speed(query, speed)
         self.size = self._size(self.both)
         paces = self._paces(speed)
         self.resting = _REST * float(np.sqrt(np.mean(paces**2)))
         moving = np.flatnonzero(paces >= self.resting)
         least = max(2, round(_REST_SECONDS * rate))
-        # Frames of rest before the first movement and after the last; None if it has none.
+        # Frames of rest before the first movement and after the last; None if there is none.
         lead, tail = int(moving[0]), self.length - 1 - int(moving[-1])
         self.lead = lead if lead >= least and self.resting > 0.0 else None
         self.tail = tail if tail >= least and self.resting > 0.0 else None
@@ -222,12 +233,12 @@ class _QueryProfile:
         return _WARP * self.size
 
     def rows(self, vectors, low: int, high: int, first: int, last: int) -> NDArray[np.float64]:
-        """Frames `low` to `high` of a motion with frames `first` to `last`, with their speeds."""
+        """Return frames `low` to `high` of a motion (`first` to `last`), with their speeds."""
         speed = np.nan_to_num(speeds(vectors, low, high, first, last, self.rate))
         return self._with_speed(vectors[low:high], speed)
 
     def refined(self, candidate: Candidate, vectors, first: int, last: int) -> Candidate:
-        """A candidate in a motion with frames `first` to `last`, aligned again with speeds."""
+        """Realign a candidate in a motion (`first` to `last`), including speeds."""
         margin = self.length // 3
         low, high = max(first, candidate.start - margin), min(last, candidate.end + margin)
         costs, came = accumulated(
@@ -244,7 +255,7 @@ class _QueryProfile:
         return self._settled(path, candidate.distance, vectors, first, last)
 
     def ranked(self, candidate: Candidate, vectors, first: int, last: int) -> Candidate:
-        """A candidate by poses and speeds with the distance of its movement."""
+        """Return a candidate by poses and speeds, with its movement distance."""
         near = self.rows(vectors, candidate.start, candidate.end, first, last)
         distance = self._movement_distance(
             near[candidate.path[:, 1] - candidate.start], candidate.path[:, 0]
@@ -257,7 +268,7 @@ class _QueryProfile:
         return Candidate(int(path[0, 1]), int(path[-1, 1]) + 1, distance, path)
 
     def _movement_distance(self, met: NDArray[np.float64], frames: NDArray[np.int64]) -> float:
-        """Mean difference along the path, in the unit of the features; see the module."""
+        """Return the mean difference along the path, in the unit of the features."""
         pose = _STILL / self.scale
         share = pose**2 / (self.size**2 + pose**2)
         apart = self.both[frames] - met
@@ -270,7 +281,7 @@ class _QueryProfile:
         return float(np.mean(np.sqrt(np.einsum("nd,nd->n", apart, apart))) * factor)
 
     def _from_rest_to_rest(self, path, rows, first: int, last: int):
-        """The path with its ends moved to where the motion leaves rest and returns to it."""
+        """Move the ends of a path to where the motion leaves rest and returns to it."""
         lead, tail = self.lead or 0, self.tail or 0
         frames, columns = path[:, 0], path[:, 1]
         inner = (frames >= lead) & (frames < self.length - tail)
@@ -280,15 +291,15 @@ class _QueryProfile:
         low = max(first, leaves - self.length)
         high = min(last, stops + self.length + 1)
         paces = self._paces(speeds(rows, low, high, first, last, self.rate))
-        # Missing frames bound a motion like its ends.
+        # Missing frames delimit a motion like its ends.
         gaps = low + np.flatnonzero(np.isnan(paces))
         first = int((gaps[gaps < leaves] + 1).max(initial=first))
         last = int(gaps[gaps > stops].min(initial=last))
         resting = paces[max(0, first - low) : last - low] < self.resting
         low, high = max(low, first), min(high, last)
         if self.lead is not None:
-            found = _first_movement(resting, leaves - low, low == first)
-            leaves = leaves if found is None else low + found
+            movement = _first_movement(resting, leaves - low, low == first)
+            leaves = leaves if movement is None else low + movement
         if self.tail is not None:
             back = _first_movement(resting[::-1], high - 1 - stops, high == last)
             stops = stops if back is None else high - 1 - back
@@ -308,7 +319,7 @@ class _QueryProfile:
         return np.hstack([places * self.factors, self.seconds * speed * self.factors])
 
     def _size(self, both: NDArray[np.float64]) -> float:
-        """Extent of a movement: root mean square of speeds, and of places about their mean."""
+        """Return the extent of a movement: RMS of speeds and of positions around their mean."""
         n_places = len(self.factors)
         moved = both[:, :n_places].var(axis=0).sum() + np.mean(both[:, n_places:] ** 2, 0).sum()
         return float(np.sqrt(moved))
@@ -318,9 +329,9 @@ class _QueryProfile:
 
 
 def _first_movement(resting: NDArray[np.bool_], at: int, at_the_end: bool) -> int | None:
-    """Where the movement at `at` begins, or the next movement if there is rest.
+    """Return where the movement at `at` starts, or the next movement if `at` is at rest.
 
-    None if it begins outside the window; the end of a motion counts as rest.
+    None if it starts outside the window; the end of a motion counts as rest.
     """
     if resting[at]:
         moving = np.flatnonzero(~resting[at:])

@@ -1,13 +1,13 @@
-"""Run boxes: bounding boxes of short runs of frames, from which DTW costs are bounded below.
+"""Run boxes: bounding boxes of short runs of frames, used as lower bounds of DTW costs.
 
 Level l has a box for every ``stride = 8 * 2**l`` frames of a motion. The box of block b bounds
-frames ``b * stride`` to ``b * stride + 2 * stride - 2``: wherever in the block a run of
-``stride // 2`` query frames begins, all library frames that it is aligned with are inside, because
-an alignment advances by two frames per query frame at most. Boxes are along the axes of the
-features, so that they bound distances with any weights of the features.
+frames ``b * stride`` to ``b * stride + 2 * stride - 2``. Wherever in the block a run of ``stride //
+2`` query frames starts, all library frames aligned with it are inside the box, because an alignment
+advances by at most two frames per query frame. Boxes are parallel to the feature axes, so they
+bound distances for any feature weights.
 
-The boxes are stored as 16-bit codes in the range of each feature, rounded outwards: an eighth of
-the size of the rows for the finest level, and a quarter for all three.
+The boxes are stored as 16-bit codes in the range of each feature, rounded outward. The finest level
+takes an eighth of the size of the rows, and all three levels take a quarter.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ _AT_ONCE = 1_000_000  # frames read at a time
 
 @dataclass(frozen=True, eq=False)
 class RunBoxes:
-    """Boxes of the runs of N feature vectors of D numbers, in K motions.
+    """Boxes of runs of N feature vectors in D dimensions, in K motions.
 
     Attributes
     ----------
@@ -54,16 +54,16 @@ class RunBoxes:
         *,
         folder: Path | None = None,
     ) -> RunBoxes:
-        """Boxes of all motions.
+        """Compute the boxes of all motions.
 
         Parameters
         ----------
         rows : ndarray, shape (N, D)
-            May be memory-mapped; about a million are read at a time.
+            Feature vectors; may be memory-mapped. About a million are read at a time.
         starts : ndarray, shape (K + 1,)
-            Where each motion begins, and N.
+            Start of each motion, followed by N.
         folder : Path, optional
-            Write the boxes there, see `open`, instead of to memory.
+            Write the boxes to this folder instead of to memory; see `open`.
         """
         low, step = _ranges(rows)
         n_features = rows.shape[1]
@@ -96,42 +96,43 @@ class RunBoxes:
             release(rows, *codes)
         if folder is not None:
             np.save(folder / "range.npy", np.stack([low, step]))
-            for level, held in enumerate(codes):
-                if isinstance(held, np.memmap):
-                    held.flush()
+            for level, level_codes in enumerate(codes):
+                if isinstance(level_codes, np.memmap):
+                    level_codes.flush()
                 else:
-                    np.save(folder / f"codes{level}.npy", held)
+                    np.save(folder / f"codes{level}.npy", level_codes)
         return cls(tuple(codes), low, step)
 
     @classmethod
     def open(cls, folder: Folder, starts: NDArray[np.int64], n_features: int) -> RunBoxes:
-        """Open what `build` wrote for these motions; codes are memory-mapped.
+        """Open boxes written by `build` for these motions; codes are memory-mapped.
 
         Raises
         ------
         ValueError
-            If the arrays do not fit the motions: a kernel would read beyond their ends.
+            If the arrays do not fit the motions. Kernels would otherwise read out of bounds.
         """
-        held = open_array(folder / "range.npy", memory_map=False)
-        if held.shape != (2, n_features) or held.dtype != np.float32:
+        ranges = open_array(folder / "range.npy", memory_map=False)
+        if ranges.shape != (2, n_features) or ranges.dtype != np.float32:
             raise ValueError(
-                f"range: expected float32 of {(2, n_features)}, found {held.dtype} of {held.shape}"
+                f"range: expected float32 of {(2, n_features)}, found {ranges.dtype} of "
+                f"{ranges.shape}"
             )
         codes = []
         for level in range(LEVELS):
-            found = open_array(folder / f"codes{level}.npy")
+            level_codes = open_array(folder / f"codes{level}.npy")
             shape = (int(first_blocks(starts, STRIDE << level)[-1]), 2, n_features)
-            if found.shape != shape or found.dtype != np.uint16:
+            if level_codes.shape != shape or level_codes.dtype != np.uint16:
                 raise ValueError(
-                    f"codes{level}: expected uint16 of {shape}, found {found.dtype} of "
-                    f"{found.shape}"
+                    f"codes{level}: expected uint16 of {shape}, found {level_codes.dtype} of "
+                    f"{level_codes.shape}"
                 )
-            codes.append(found)
-        return cls(tuple(codes), held[0], held[1])
+            codes.append(level_codes)
+        return cls(tuple(codes), ranges[0], ranges[1])
 
 
 def first_blocks(starts: NDArray[np.int64], stride: int) -> NDArray[np.int64]:
-    """Number of the first block of each motion, and the number of all blocks, shape (K + 1,).
+    """Return the index of the first block of each motion, and the total, shape (K + 1,).
 
     Examples
     --------
@@ -142,7 +143,7 @@ def first_blocks(starts: NDArray[np.int64], stride: int) -> NDArray[np.int64]:
 
 
 def _ranges(rows: NDArray[np.float32]) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
-    """Lower ends of the ranges of all features, and steps of the codes."""
+    """Return the lower ends of the ranges of all features, and the steps of the codes."""
     low = np.full(rows.shape[1], np.inf)
     high = np.full(rows.shape[1], -np.inf)
     for first in range(0, len(rows), _AT_ONCE):
@@ -151,7 +152,7 @@ def _ranges(rows: NDArray[np.float32]) -> tuple[NDArray[np.float32], NDArray[np.
         release(rows)
     empty = ~(low <= high)
     low[empty], high[empty] = 0.0, 0.0
-    # The range is a little larger than that of the features, so that rounding stays within it.
+    # The range is slightly larger than that of the features, so rounding stays within it.
     margin = 1e-6 * np.maximum(np.abs(low), np.abs(high)) + 1e-30
     low = (low - margin).astype(np.float32)
     step = ((high + margin - low) / (_LARGEST - 1)).astype(np.float32)
@@ -160,7 +161,7 @@ def _ranges(rows: NDArray[np.float32]) -> tuple[NDArray[np.float32], NDArray[np.
 
 @kernel
 def _least_and_greatest(rows):
-    """Least and greatest value of each feature over the rows (N, D) without missing values."""
+    """Return the minimum and maximum of each feature over rows (N, D) without missing values."""
     n_features = rows.shape[1]
     low, high = np.full(n_features, np.inf), np.full(n_features, -np.inf)
     for i in range(len(rows)):
@@ -173,7 +174,7 @@ def _least_and_greatest(rows):
 
 @kernel
 def _is_finite(row):
-    """Whether all values are finite: zero times any other is NaN, and needs no branch."""
+    """Return whether all values are finite; zero times a non-finite value is NaN (no branch)."""
     total = np.float32(0.0)
     for d in range(len(row)):
         total += row[d] * np.float32(0.0)
@@ -182,7 +183,7 @@ def _is_finite(row):
 
 @kernel
 def _row_boxes(rows, starts, low, step):
-    """Codes of the boxes of the finest level, shape (B, 2, D)."""
+    """Compute the codes of the boxes of the finest level, shape (B, 2, D)."""
     n_features, width = rows.shape[1], 2 * STRIDE - 2
     count = 0
     for m in range(len(starts) - 1):
@@ -212,7 +213,7 @@ def _row_boxes(rows, starts, low, step):
 
 @kernel
 def _joined_boxes(finer, finer_blocks, blocks):
-    """Boxes of the next level: each has the frames of three finer blocks."""
+    """Join boxes for the next level: each covers the frames of three finer blocks."""
     n_features = finer.shape[2]
     out = np.empty((blocks[-1], 2, n_features), np.uint16)
     for m in range(len(blocks) - 1):

@@ -99,7 +99,7 @@ def left_out_lines(counts: Mapping[str, int]) -> list[str]:
     Examples
     --------
     >>> left_out_lines({".trc": 2})
-    ['2 .trc files: markers, no reader; export them as C3D']
+    ['2 .trc files: markers without a reader; export them as C3D']
     """
     return [
         f"{count} {suffix} file{'s' if count > 1 else ''}: {LEFT_OUT[suffix]}"

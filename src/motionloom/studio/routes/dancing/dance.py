@@ -207,7 +207,7 @@ def dance(request: DanceRequest, state: State, own: Worn) -> Response:
         [motion.retarget(alone.motion) for motion in danced.motions] if alone else danced.motions
     )
     motion_beats = danced.found_beats()
-    total, on_time = danced.beats_on_time(found=motion_beats)
+    total, on_time = danced.beats_on_time(detected=motion_beats)
     characters, arrays = scene_arrays(shown)
     if alone:
         characters[0].update(alone.head(danced.motions[0].skeleton))
@@ -304,7 +304,9 @@ def _summary(key: str, choreography: Choreography) -> ChoreographyResult:
 def _music_file(data: bytes, suffix: str, filename: str) -> LoadedMusic:
     if suffix not in (*MIDI_SUFFIXES, *AUDIO_SUFFIXES):
         suffixes = ", ".join((*MIDI_SUFFIXES, *AUDIO_SUFFIXES))
-        raise InvalidInput(f"music must be a {suffixes} file; got {suffix or 'no suffix'}")
+        raise InvalidInput(
+            f"the suffix of a music file must be one of {suffixes}; got {suffix or 'no suffix'}"
+        )
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / f"music{suffix}"
         path.write_bytes(data)
