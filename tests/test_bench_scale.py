@@ -87,13 +87,13 @@ def test_the_cost_model_follows_the_measured_constants(tmp_path):
         "subsequence_cpu_s": [1.0],
         "greatest_bytes": 1_500_000_000,
     }
-    with pytest.raises(InvalidInput, match="has no reports; run: python -m benchmarks scale"):
+    with pytest.raises(InvalidInput, match=r"has no reports\. .* run: python -m benchmarks scale"):
         reports(tmp_path)
     (tmp_path / "scale.json").write_text(json.dumps({"measured": measured}), encoding="utf-8")
     calm = Cluster(spread=0.0, straggling=0.0, failure_hours=1e12, overhead_s=0.0)
     text = section(reports(tmp_path), calm)
     assert "| 20 best subsequences of 3 s, exact | 1 s | 1 s | 0.028 | 0.0014 | 0 |" in text
-    assert "as many as one of 100 workers would hold" in text and "60 GB in all" in text
+    assert "share of one of 100 workers" in text and "60 GB in total" in text
 
 
 @pytest.mark.slow
