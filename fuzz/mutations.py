@@ -1,4 +1,4 @@
-"""Mutations of bytes, of texts with numbers, of JSON, of arrays and of SQLite files."""
+"""Mutations of bytes, text with numbers, JSON, arrays and SQLite files."""
 
 from __future__ import annotations
 
@@ -262,7 +262,7 @@ def mutated_sqlite(data: bytes, rng: random.Random, folder: Path) -> bytes:
 def _mutate_cell(
     connection: sqlite3.Connection, table: str, columns: list[str], rng: random.Random
 ) -> None:
-    """Change one cell of a table by what is in it: most texts of catalogues are JSON."""
+    """Change one cell of a table depending on its content: most strings in catalogues are JSON."""
     rows = connection.execute(f"SELECT * FROM {table}").fetchall()
     cells = [
         (column, value)

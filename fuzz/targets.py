@@ -1,4 +1,4 @@
-"""What is fuzzed: every reader of files, and a small library with every kind of artifact."""
+"""Targets of the fuzzers: every file reader, and a small library with every kind of artifact."""
 
 from __future__ import annotations
 
@@ -150,10 +150,10 @@ def read_file(path: Path, library: ml.Library, rng: random.Random) -> None:
     path = path.with_suffix(".amc") if path.suffix == ".asf" else path
     read = importlib.import_module(FORMATS[path.suffix].module).read
     try:
-        found = read(path, **({"timeout": 60.0} if path.suffix in CHILDREN else {}))
-        if isinstance(found, ml.Motion):
-            found = hips_as_root(found)
-            np.asarray(found.rotations).sum() + found.positions().sum()
+        loaded = read(path, **({"timeout": 60.0} if path.suffix in CHILDREN else {}))
+        if isinstance(loaded, ml.Motion):
+            loaded = hips_as_root(loaded)
+            np.asarray(loaded.rotations).sum() + loaded.positions().sum()
         if path.stem.startswith("hero"):
             worn = ml.demo.clip("walk")[:5].retarget(path)
             worn.save(path.with_name(f"worn{rng.choice(['.glb', '.fbx', '.gltf'])}"))
@@ -163,7 +163,7 @@ def read_file(path: Path, library: ml.Library, rng: random.Random) -> None:
 
 
 def _text_readers(library: ml.Library) -> dict[str, Callable[[Path], object]]:
-    """Readers of settings, tables and texts, by the stem of the file."""
+    """Readers of settings, tables and text, by the stem of the file."""
     from motionloom.configuration import is_trusted, section, trust_settings, user_settings
     from motionloom.crowd.settings import load_crowd_settings
     from motionloom.dance.transitions.movement_graph import TransitionGraph
@@ -251,7 +251,7 @@ def seed_library(folder: Path) -> Path:
 
 
 def own_library(seed: Path, folder: Path) -> ml.Library:
-    """A copy of a library that files are read with; and one beside it that labels are added to."""
+    """Copy a library twice: one copy for reading files, and one to which labels are added."""
     shutil.copytree(seed, folder / "labeled.loom")
     shutil.copytree(seed, folder / "own.loom")
     return ml.Library(folder / "own.loom")

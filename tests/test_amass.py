@@ -143,14 +143,14 @@ def test_without_trans_the_figure_stays(file):
         ),
     ],
 )
-def test_says_what_is_wrong(file, change, message):
+def test_reports_invalid_input(file, change, message):
     path = file(**{**arrays(), **change})
     with pytest.raises(MotionFormatError, match=message) as caught:
         ml.load(path)
     assert str(caught.value).startswith(str(path))
 
 
-def test_a_shape_file_is_no_motion(file):
+def test_a_shape_file_is_not_a_motion(file):
     with pytest.raises(
         MotionFormatError, match="not a motion: the file has no poses, only betas, gender"
     ):
@@ -209,7 +209,7 @@ def test_a_damaged_header_is_reported(tmp_path):
 
 
 @pytest.mark.parametrize("data", [b"", b"PK\x03\x04", b"\x80\x04\x95pickle", b"\x93NUMPY"])
-def test_what_is_no_archive_is_refused(tmp_path, data):
+def test_files_that_are_not_archives_are_refused(tmp_path, data):
     path = tmp_path / "a.npz"
     path.write_bytes(data)
     with pytest.raises(MotionFormatError, match="not an .npz file"):

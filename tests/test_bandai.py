@@ -30,8 +30,8 @@ def test_clean_clips_get_no_alarm(library):
         name: [issue.message for issue in find_issues(library[name]) if issue.severity != "info"]
         for name in library.names
     }
-    told = {name: found for name, found in alarms.items() if found}
-    assert len(told) < ALARMS * len(alarms), told
+    output = {name: result for name, result in alarms.items() if result}
+    assert len(output) < ALARMS * len(alarms), output
 
 
 def test_a_file_written_again_has_the_same_joints_and_positions(bandai, library, tmp_path):

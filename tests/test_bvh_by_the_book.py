@@ -1,4 +1,4 @@
-"""The reader against a plain one: what is read in silence is what the book says."""
+"""The reader against a simple one: files read without repairs follow the specification."""
 
 from __future__ import annotations
 
@@ -89,12 +89,12 @@ def test_the_book_agrees_with_the_corpus(corpus_readings):
     answer = Counter()
     for odd, wanted in corpus_readings:
         try:
-            found = book.read(odd.data.decode("utf-8").replace("\r\n", "\n"))
+            loaded = book.read(odd.data.decode("utf-8").replace("\r\n", "\n"))
         except (ValueError, StopIteration, IndexError):
             answer["beyond the book"] += 1
             continue
         answer["read"] += 1
-        np.testing.assert_allclose(found.positions, wanted.positions, atol=1e-9)
+        np.testing.assert_allclose(loaded.positions, wanted.positions, atol=1e-9)
     assert answer["read"] >= 40
 
 

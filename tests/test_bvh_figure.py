@@ -29,15 +29,15 @@ def rotations(order, degrees):
 @pytest.mark.parametrize("turns", [1, 1000])
 def test_rotations_are_the_product_of_the_turns(rng, order, turns):
     degrees = rng.uniform(-360 * turns, 360 * turns, size=(50, len(order)))
-    found = rot.to_matrix(rotations(order, degrees)[:, 0].astype(float))
-    for matrix, angles in zip(found, degrees, strict=True):
+    matrices = rot.to_matrix(rotations(order, degrees)[:, 0].astype(float))
+    for matrix, angles in zip(matrices, degrees, strict=True):
         np.testing.assert_allclose(matrix, naive.euler_matrix(np.radians(angles), order), atol=1e-6)
 
 
 def test_eighths_of_a_turn_fall_on_the_right_side():
     degrees = np.array(list(product(np.arange(-720.0, 721.0, 45.0), repeat=2)))
-    found = rot.to_matrix(rotations("ZX", degrees)[:, 0].astype(float))
-    for matrix, angles in zip(found, degrees, strict=True):
+    matrices = rot.to_matrix(rotations("ZX", degrees)[:, 0].astype(float))
+    for matrix, angles in zip(matrices, degrees, strict=True):
         np.testing.assert_allclose(matrix, naive.euler_matrix(np.radians(angles), "ZX"), atol=1e-6)
 
 
@@ -52,7 +52,7 @@ PLACE = ["Xposition", "Yposition", "Zposition"]
 
 
 def warnings(table):
-    """What is said of a root, hips and a knee that all have three positions and no turns."""
+    """Warnings about a root, hips and a knee that all have three positions and no rotations."""
     nodes = [
         BvhNode("root", "world", -1, 1, (0.0, 0.0, 0.0), PLACE, True),
         BvhNode("joint", "hips", 0, 4, (0.0, 90.0, 0.0), PLACE, True),

@@ -41,7 +41,7 @@ PNG = b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR\0\0\0\x01\0\0\0\x01\x08\x06\0\0\0\x1f\x15\
 
 
 def outcomes(files: list[Path], seconds: int) -> dict[Path, dict]:
-    """What became of each file, in one process with little memory and `seconds` of CPU time."""
+    """Outcome for each file, in one process with little memory and `seconds` of CPU time."""
     source = Path(__file__).parents[1] / "src"
 
     def limit():
@@ -131,7 +131,7 @@ SMALL = {
     "ten_megabytes_of_open_joints": repeated(
         b"HIERARCHY\nROOT a\n{\n", b"JOINT a { ", 10 * MEGABYTE),
 }  # fmt: skip
-# What may also be read: whole and well-formed, only large.
+# Files that may also be read: complete and well-formed, only large.
 READABLE = {
     "name_of_ten_megabytes", "two_thousand_nested_joints", "twenty_thousand_nested_joints",
     "twenty_thousand_nested_joints_of_one_name", "twenty_thousand_siblings_of_one_name",

@@ -84,7 +84,7 @@ def test_a_plain_hierarchy_is_read_as_the_careful_reader_reads_it():
         ("\t}\n}", "\t}\n} words"),
     ],
 )
-def test_what_is_odd_is_left_to_the_careful_reader(old, new):
+def test_irregular_files_are_left_to_the_careful_reader(old, new):
     assert old in PLAIN
     assert plain_nodes(PLAIN.replace(old, new, 1), 1) is None
 

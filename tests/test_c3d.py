@@ -97,9 +97,9 @@ def test_a_round_trip_loses_no_bit(tmp_path, file, rng, up, unit):
     assert again.first_frame == 17 and again.fps == 240.0 and again.labels == first.labels
     assert again.origin.unit_m == first.origin.unit_m
     assert again.positions.tobytes() == first.positions.tobytes()
-    held = ezc3d.c3d(str(tmp_path / "again.c3d"))["data"]["points"][:3].transpose(2, 1, 0)
+    output = ezc3d.c3d(str(tmp_path / "again.c3d"))["data"]["points"][:3].transpose(2, 1, 0)
     seen = np.array(residuals) == 0
-    assert held[seen].astype(np.float32).tobytes() == points[seen].tobytes()
+    assert output[seen].astype(np.float32).tobytes() == points[seen].tobytes()
 
 
 def test_a_motion_becomes_points_and_meters_keep_every_bit(tmp_path):
@@ -111,8 +111,8 @@ def test_a_motion_becomes_points_and_meters_keep_every_bit(tmp_path):
     path = motion.save(tmp_path / "m.c3d", unit="m")
     markers = ml.load_markers(path)
     assert markers.labels == ("hips", "knee", "toe")
-    found = markers.positions.astype(np.float32)
-    np.testing.assert_array_equal(found, motion.positions(end_sites=True))
+    positions = markers.positions.astype(np.float32)
+    np.testing.assert_array_equal(positions, motion.positions(end_sites=True))
 
 
 def test_negative_residuals_and_bad_numbers_are_gaps(file):
@@ -229,7 +229,7 @@ def test_units(file, units, meters, reason):
 
 
 @pytest.mark.parametrize("up", ["x", "y", "z", "-x", "-y", "-z"])
-def test_head_above_feet_tells_up(file, up):
+def test_the_up_axis_follows_from_head_above_feet(file, up):
     axes = {"x": [1, 2, 0], "y": [2, 0, 1], "z": [0, 1, 2]}[up[-1]]
     standing = np.array(POINTS)
     turned = np.zeros_like(standing)
@@ -279,7 +279,7 @@ def test_resampling_keeps_gaps():
         (["a"], (2, 1, 3), 0.0, "fps must be positive"),
     ],
 )
-def test_markers_say_what_is_wrong(labels, shape, fps, message):
+def test_markers_report_invalid_input(labels, shape, fps, message):
     with pytest.raises(InvalidInput, match=message):
         ml.Markers(labels, np.zeros(shape), fps)
 
@@ -422,7 +422,7 @@ def test_markers_that_stand_on_the_floor_correct_the_sign_of_up(screen, up):
         (c3d_bytes(POINTS, LABELS, integers=True, scale=float("inf")), "POINT:SCALE is inf"),
     ],
 )
-def test_says_what_is_wrong(file, data, message):
+def test_reports_invalid_input(file, data, message):
     path = file(data)
     with pytest.raises(MotionFormatError, match=message) as caught:
         ml.load_markers(path)

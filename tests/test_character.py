@@ -105,9 +105,9 @@ def test_weights_are_shares_and_change_gradually():
 def test_skinning_is_what_its_definition_says(rng):
     mesh = body_mesh(WALK.skeleton, detail="low")
     moved = mesh.posed(WALK, 7)
-    one = WALK[7:8]
-    turns = one.global_rotations()[0].astype(float)
-    world = transform_matrices(one.positions()[0].astype(float), turns)
+    first = WALK[7:8]
+    turns = first.global_rotations()[0].astype(float)
+    world = transform_matrices(first.positions()[0].astype(float), turns)
     for vertex in rng.integers(0, len(moved), 40):
         wanted = skinned_vertex(
             mesh.vertices[vertex].tolist(),
@@ -185,7 +185,7 @@ def test_surface_nets_of_two_spheres_that_nearly_touch():
     assert enclosed_volume(vertices.tolist(), triangles.tolist()) > 2.0 * ball
 
 
-def test_surface_nets_leave_crumbs_out():
+def test_surface_nets_drop_fragments():
     centers, radii = np.array([[0.0, 0.0, 0.0], [1.2, 1.2, 1.2]]), np.array([0.9, 0.12])
 
     def distances(points, reach):

@@ -118,8 +118,8 @@ def test_the_foot_eases_in_and_out():
     skated = skating(ml.demo.clip("walk", fps=120), size=0.03)
     contacts = ml.demo.clip("walk", fps=120).contacts()
     cleaned, _ = clean_feet(skated, contacts=contacts)
-    # No frame of 1/120 s changes the velocity of a foot more than landing does anyway, and
-    # what is added to a foot does so by less than half of that.
+    # No frame of 1/120 s changes the velocity of a foot more than landing does anyway, and the
+    # correction changes it by less than half of that.
     captured, now = (np.diff(foot_paths(m), 2, axis=0) * 120 for m in (skated, cleaned))
     landing = np.linalg.norm(captured, axis=-1).max()
     assert np.linalg.norm(now, axis=-1).max() < 1.1 * landing
@@ -183,7 +183,7 @@ def test_the_motion_given_is_not_changed():
     assert np.array_equal(root, skated.root)
 
 
-def test_says_what_is_wrong():
+def test_reports_invalid_input():
     walk = ml.demo.clip("walk")
     with pytest.raises(InvalidInput, match="ease must be a positive time in seconds; got 0"):
         walk.clean_feet(ease=0)
@@ -208,12 +208,12 @@ def test_a_knee_that_is_an_end_site_cannot_turn():
 @given(st.integers(0, 10_000), st.integers(6, 60), st.integers(1, 12))
 def test_the_curve_of_least_bending_matches_its_definition(seed, frames, reach):
     rng = np.random.default_rng(seed)
-    known = np.where(rng.random(frames) < 0.25, rng.normal(size=frames), np.nan)
-    known[rng.integers(frames)] = 1.0
-    curve = ease_corrections(known[:, None], reach)[:, 0]
-    assert curve == pytest.approx(least_bent(known, reach), abs=1e-4)
-    given_rows = np.isfinite(known)
-    assert np.array_equal(curve[given_rows], known[given_rows])
+    fixed = np.where(rng.random(frames) < 0.25, rng.normal(size=frames), np.nan)
+    fixed[rng.integers(frames)] = 1.0
+    curve = ease_corrections(fixed[:, None], reach)[:, 0]
+    assert curve == pytest.approx(least_bent(fixed, reach), abs=1e-4)
+    given_rows = np.isfinite(fixed)
+    assert np.array_equal(curve[given_rows], fixed[given_rows])
 
 
 def test_nothing_known_gives_no_correction():
@@ -238,7 +238,7 @@ def test_a_limb_reaches_its_target_without_stretching(rng):
     for limb in (leg, moved):
         assert np.linalg.norm(limb.middle - limb.start, axis=-1) == pytest.approx(0.42)
         assert np.linalg.norm(limb.end - limb.middle, axis=-1) == pytest.approx(0.40)
-    # Rotations and places tell the same: each bone as seen from its own joint is unchanged.
+    # Rotations and positions agree: each bone is unchanged in the frame of its joint.
     for joint, a, b in (("upper", "start", "middle"), ("lower", "middle", "end")):
         before = rot.rotate(rot.inverse(getattr(leg, joint)), getattr(leg, b) - getattr(leg, a))
         after = rot.rotate(
@@ -274,7 +274,7 @@ def test_the_root_follows_a_straight_leg_and_stays_for_a_bent_one():
     assert np.abs(stayed).max() < 0.015
 
 
-def test_the_root_comes_down_to_what_is_out_of_reach():
+def test_the_root_is_lowered_for_feet_out_of_reach():
     frames = 60
     start = np.tile([0.0, 0.9, 0.0], (frames, 1))
     unturned = np.tile(rot.IDENTITY, (frames, 1))

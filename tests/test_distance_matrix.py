@@ -63,8 +63,8 @@ def test_tiles_of_a_sampled_matrix_fit_together(rng):
     matrix = DistanceMatrix(frames[0], frames)
     assert max(matrix.shape) > 1024
     where = (rng.random(matrix.shape) < 0.01).astype(np.uint8)
-    found = matrix.sampled(1, where=where)[where > 0]
-    assert np.allclose(found**2, matrix.block()[where > 0] ** 2, atol=1e-12)
+    distances = matrix.sampled(1, where=where)[where > 0]
+    assert np.allclose(distances**2, matrix.block()[where > 0] ** 2, atol=1e-12)
 
 
 def test_cells_are_those_of_a_plain_loop(clips):
@@ -118,7 +118,7 @@ def test_a_missing_point_spoils_only_its_own_windows(clips):
     assert not np.isnan(matrix[:, :25]).any() and not np.isnan(matrix[:, 36:]).any()
 
 
-def test_says_what_is_wrong(clips):
+def test_reports_invalid_input(clips):
     walk, kick = clips[:2]
     with pytest.raises(InvalidInput, match="tile must be at least 1; got 0"):
         DistanceMatrix(prepared_frames(walk), [prepared_frames(kick)], tile=0)

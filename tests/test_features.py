@@ -1,4 +1,4 @@
-"""Feature sets: what the numbers are, and what they must not depend on."""
+"""Feature sets: their values, and the properties on which they must not depend."""
 
 from __future__ import annotations
 
@@ -174,7 +174,7 @@ def test_windows_last_equally_long_at_all_frame_rates(name):
     assert np.abs(difference).max() < 0.003
 
 
-def test_a_window_tells_forward_from_backward_and_a_pose_does_not(kick):
+def test_a_window_distinguishes_forward_from_backward_and_a_pose_does_not(kick):
     backward = replace(kick, rotations=kick.rotations[::-1], root=kick.root[::-1])
     there, back = frame_features(kick, "e15"), frame_features(backward, "e15")
     np.testing.assert_allclose(there, back[::-1], atol=1e-6)
@@ -249,7 +249,7 @@ def test_more_components_come_closer_to_the_distance_of_whole_poses(kick, basis)
     assert np.abs(before - exact).max() < 0.02
 
 
-def test_a_set_of_ones_own_is_a_line(kick):
+def test_a_custom_feature_set_takes_one_line(kick):
     legs = register(FeatureSet("legs", ("left_knee", "right_knee", "left_ankle", "right_ankle")))
     try:
         rows = frame_features(kick, "legs")
@@ -310,6 +310,6 @@ def test_scale_free_needs_legs(kick):
         ),
     ],
 )
-def test_says_what_is_wrong(call, message, kick):
+def test_reports_invalid_input(call, message, kick):
     with pytest.raises(InvalidInput, match=message):
         call(kick)

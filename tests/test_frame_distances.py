@@ -273,11 +273,11 @@ def test_euclidean_grids_match_the_definition(rng):
     b[2, 1] = np.nan
     expected = np.linalg.norm(a[:, None] - b[None], axis=-1)
     np.testing.assert_allclose(euclidean_matrix(a, b), expected, atol=1e-9)
-    # Far from the origin, too, what is equal is at no distance.
+    # Equal rows have zero distance even far from the origin.
     np.testing.assert_allclose(euclidean_matrix(a, a).diagonal(), 0.0, atol=2e-7)
 
 
-def test_rest_is_no_rotation_at_all(kick):
+def test_the_rest_pose_has_no_rotation(kick):
     np.testing.assert_allclose(
         joint_rotations(kick.rest_pose()), np.tile([1.0, 0, 0, 0], (1, len(JOINTS), 1)), atol=1e-6
     )
@@ -355,7 +355,7 @@ class HipHeight:
         return np.abs(a - b.T)
 
 
-def test_a_distance_of_ones_own_works_by_name(kick):
+def test_a_custom_distance_works_by_name(kick):
     register_distance(HipHeight())
     try:
         height = kick.role_positions(["hips"])[:, 0, 1]
@@ -364,7 +364,7 @@ def test_a_distance_of_ones_own_works_by_name(kick):
         )
         register_distance(HipHeight())  # once more, as when a notebook's cell is run again
         other = EulerDistance(name="hip-height")
-        with pytest.raises(InvalidInput, match="a different distance is already called 'hip-height'"):
+        with pytest.raises(InvalidInput, match="distance is already called 'hip-height'"):
             register_distance(other)
         assert frame_distance("hip-height") is not other
         assert register_distance(other, replace=True) is frame_distance("hip-height")
@@ -396,12 +396,12 @@ FOUR = np.zeros((1, 4, 3))
         ),
         (lambda: frame_distance("pc12"), "no distance is called 'pc12'; did you mean pc1"),
         (lambda: frame_distance(3), "must be a name or have name, unit, prepare and matrix; got 3"),
-        (lambda: register_distance(EulerDistance(name="e15")), "a different distance is already called 'e15'"),
+        (lambda: register_distance(EulerDistance(name="e15")), "is already called 'e15'"),
         (lambda: register_distance(object()), "has no name"),
         (lambda: euclidean_matrix([[0.0]], [[0.0, 1.0]]), "equal numbers of features; got 1 and 2"),
         (lambda: euclidean_matrix([0.0], [[0.0]]), r"a must have shape \(frames, features\)"),
     ],
 )
-def test_says_what_is_wrong(call, message):
+def test_reports_invalid_input(call, message):
     with pytest.raises(InvalidInput, match=message):
         call()

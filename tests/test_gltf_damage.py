@@ -63,7 +63,7 @@ def changed(change):
         (lambda d: (d.pop("skins"), d.pop("animations")), "neither a skin nor an animation"),
     ],
 )
-def test_says_what_is_wrong(tmp_path, change, message):
+def test_reports_invalid_input(tmp_path, change, message):
     path = changed(change).write(tmp_path / "a.gltf")
     with pytest.raises(MotionFormatError, match=message) as caught:
         ml.load(path)
@@ -97,7 +97,7 @@ def test_times_must_make_sense(tmp_path, times, message):
         (b"9" * 10_000, "JSON cannot be read"),
     ],
 )
-def test_says_what_is_wrong_with_the_container(tmp_path, data, message):
+def test_reports_errors_in_the_container(tmp_path, data, message):
     path = tmp_path / "a.glb"
     path.write_bytes(data)
     with pytest.raises(MotionFormatError, match=message):

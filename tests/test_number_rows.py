@@ -37,11 +37,11 @@ def test_reads_every_spelling_of_a_number(word):
 
 
 def test_remembers_which_line_each_number_stands_on():
-    found = rows("\n1 2\r\n\n  \n3\t4 5\n6")
-    npt.assert_array_equal(found.values, [1, 2, 3, 4, 5, 6])
-    npt.assert_array_equal(found.line_starts, [0, 2, 5, 6])
-    npt.assert_array_equal(found.line_numbers, [1, 4, 5])
-    assert found.stopped_at == -1
+    result = rows("\n1 2\r\n\n  \n3\t4 5\n6")
+    npt.assert_array_equal(result.values, [1, 2, 3, 4, 5, 6])
+    npt.assert_array_equal(result.line_starts, [0, 2, 5, 6])
+    npt.assert_array_equal(result.line_numbers, [1, 4, 5])
+    assert result.stopped_at == -1
 
 
 @pytest.mark.parametrize(
@@ -50,12 +50,12 @@ def test_remembers_which_line_each_number_stands_on():
      ("1,5", 0, 0), ("5 0x10", 2, 1)],
 )  # fmt: skip
 def test_stops_where_no_number_stands(text, stopped_at, read):
-    found = rows(text)
-    assert (found.stopped_at, len(found.values)) == (stopped_at, read)
+    result = rows(text)
+    assert (result.stopped_at, len(result.values)) == (stopped_at, read)
 
 
 def test_splits_numbers_that_run_together_and_says_where():
-    found = rows("1 2\n0.0-7.509 3\n")
-    npt.assert_array_equal(found.values, [1, 2, 0, -7.509, 3])
-    assert found.glued_at == 1
+    result = rows("1 2\n0.0-7.509 3\n")
+    npt.assert_array_equal(result.values, [1, 2, 0, -7.509, 3])
+    assert result.glued_at == 1
     assert rows("1e-5 2").glued_at == -1

@@ -79,7 +79,9 @@ def test_long_plays_are_read_in_blocks_of_bounded_size(player):
 
 
 def test_an_unknown_control_is_refused_by_name(player):
-    with pytest.raises(InvalidInput, match="ClipPlayer has no control 'tempo'; its controls are: aside"):
+    with pytest.raises(
+        InvalidInput, match="ClipPlayer has no control 'tempo'; its controls are: aside"
+    ):
         player.steer(tempo=2)
 
 

@@ -1,4 +1,4 @@
-"""What four programs expect of a file."""
+"""Conventions that four programs expect of a file."""
 
 from dataclasses import replace
 
@@ -104,7 +104,7 @@ def test_a_joint_of_two_roles_gets_one_name(away):
     assert rename_joints(shared, {"spine": "a", "chest": "b"}).skeleton.roles["chest"] == "a"
 
 
-def test_says_what_is_wrong(away):
+def test_reports_invalid_input(away):
     with pytest.raises(InvalidInput, match="preset must be one of blender, unreal.*got 'poser'"):
         preset_named("poser")
     with pytest.raises(InvalidInput, match="has no frames"):

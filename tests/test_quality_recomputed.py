@@ -106,7 +106,7 @@ def test_captured_takes_seldom_pass_a_limit(data, request):
         takes = (ml.load(file) for file in files)
     alarms, jumps, count = 0, 0, 0
     for take in takes:
-        passed = {one.measure for one in quality_report(take).worst if one.passed}
+        passed = {item.measure for item in quality_report(take).worst if item.passed}
         jumps += "jump" in passed
         alarms += bool(passed - {"jump"})
         count += 1

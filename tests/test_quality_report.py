@@ -108,7 +108,7 @@ def test_each_limit_is_a_warning_of_its_own(report, warning):
     assert CLEAN.with_parts().warnings == ()
 
 
-def test_a_few_landings_are_no_warning():
+def test_a_few_landings_cause_no_warning():
     assert replace(CLEAN, beats=BeatFit(62, 61, 0, 7)).with_parts().warnings == ()
     assert len(replace(CLEAN, beats=BeatFit(62, 61, 0, 8)).with_parts().warnings) == 1
 
@@ -126,7 +126,7 @@ def test_jumps_are_counted_in_words():
     assert [line.rsplit(", ", 1)[1] for line in lines] == ["no jumps", "1 jump", "2 jumps"]
 
 
-def test_one_short_line_tells_the_main_figures_and_details_tell_all():
+def test_one_short_line_shows_the_main_figures_and_details_show_all():
     report = QualityReport(0.004, 0.001, 1.2, Seam(60, 2.0, "a", "b", 1.2)).with_parts(
         path=PathFit(0.1, 0.2, 11.0, 10.0, 0.05),
         takes=TakesUsed({"a": 3.0}, {"c": "cut off", "d": "cut off", "e": "cut off"}),
@@ -199,5 +199,8 @@ def test_reasons_that_differ_in_a_figure_are_one_group() -> None:
         "takes a 1.0 s; unused: 5 no rhythm (confidence 0.00 to 0.04 < 0.25), "
         "1 without a smooth transition (05_01)"
     )
-    named = {"a": "longer than take_1", "b": "longer than take_2"}  # names are no figures
+    named = {
+        "a": "longer than take_1",
+        "b": "longer than take_2",
+    }  # digits in names are not figures
     assert str(TakesUsed({}, named)).endswith("1 longer than take_1 (a), 1 longer than take_2 (b)")

@@ -119,12 +119,12 @@ def test_a_skeleton_without_any_lengths_is_read_by_names_alone():
 
 
 def test_shared_roles_are_less_certain_than_named_ones():
-    found = rig("perception neuron")[0].role_assignment
-    assert found.roles["left_foot"] == found.roles["left_toe"]
-    assert found.confidence["left_foot"] < found.confidence["left_knee"]
-    assert all(0.0 < sure <= 1.0 for sure in found.confidence.values())
-    assert found.confidence.keys() == found.roles.keys()
-    assert 0.8 < found.overall <= 1.0
+    result = rig("perception neuron")[0].role_assignment
+    assert result.roles["left_foot"] == result.roles["left_toe"]
+    assert result.confidence["left_foot"] < result.confidence["left_knee"]
+    assert all(0.0 < sure <= 1.0 for sure in result.confidence.values())
+    assert result.confidence.keys() == result.roles.keys()
+    assert 0.8 < result.overall <= 1.0
 
 
 @pytest.mark.parametrize(
@@ -215,14 +215,14 @@ def test_foreign_names_with_side_letters_keep_their_sides():
     assert skeleton.role_assignment.scheme == "shape"
 
 
-def test_shape_fills_in_what_names_leave_out():
+def test_shape_fills_in_roles_that_names_miss():
     skeleton = person()
     names = [n.replace("shin", "x1").replace("forearm", "x2").replace("thigh", "x3")
              for n in skeleton.names]  # fmt: skip
     assert role_points(replace(skeleton, names=names)) == role_points(skeleton)
 
 
-# --- what is not a person -----------------------------------------------------------------
+# --- other creatures ----------------------------------------------------------------------
 
 
 def quadruped(names=None):
@@ -326,11 +326,11 @@ def test_a_role_that_does_not_exist_is_corrected():
         chain(2).with_roles({"zzz": "link0"})
 
 
-def test_nothing_required_is_no_error():
+def test_requiring_nothing_is_not_an_error():
     chain(2).role_assignment.require([])
 
 
-def test_the_users_roles_overrule_what_was_found():
+def test_the_users_roles_override_inferred_roles():
     skeleton, _ = rig("cmu")
     mapped = skeleton.with_roles({"chest": "Spine", "head_top": None, "neck": ""})
     assert mapped.roles["chest"] == "Spine"

@@ -102,14 +102,14 @@ def test_a_table_of_another_tool_is_read_by_its_column_names(tmp_path):
         ("time,h.x,h.y,h.z\n", "the table has no rows"),
     ],
 )
-def test_says_what_is_wrong_with_a_table(tmp_path, text, message):
+def test_reports_errors_in_a_table(tmp_path, text, message):
     path = tmp_path / "a.csv"
     path.write_text(text)
     with pytest.raises(MotionFormatError, match=message):
         ml.load_markers(path)
 
 
-def test_says_what_is_wrong(motion, tmp_path):
+def test_reports_invalid_input(motion, tmp_path):
     with pytest.raises(InvalidInput, match="decimals must be 0 to 17; got -1"):
         motion.save(tmp_path / "a.csv", decimals=-1)
     with pytest.raises(

@@ -63,12 +63,12 @@ def test_there_and_back_again(pair):
 
 
 def test_warps_are_put_together(rng):
-    one = Timewarp([0, 10, 30], [0, 20, 40])
+    first = Timewarp([0, 10, 30], [0, 20, 40])
     two = Timewarp([0, 5, 40], [3, 9, 20])
     times = rng.uniform(-2.0, 32.0, (4, 5))
-    both = one.then(two)
-    np.testing.assert_array_equal(both(times), two(one(times)))
-    np.testing.assert_allclose(both.speed(times), two.speed(one(times)) * one.speed(times))
+    both = first.then(two)
+    np.testing.assert_array_equal(both(times), two(first(times)))
+    np.testing.assert_allclose(both.speed(times), two.speed(first(times)) * first.speed(times))
     np.testing.assert_allclose(both.inverse()(both(times)), times, atol=1e-9)
     assert repr(both) == "Timewarp(0..30 -> 3..20)"
 
@@ -131,6 +131,6 @@ def test_a_staircase_leads_to_the_middle_of_what_stands_for_a_frame(rng):
         (lambda: Timewarp.along([[0, 0], [3, 2]], steepest=1.0), "steepest must be above 1"),
     ],
 )
-def test_says_what_is_wrong(make, message):
+def test_reports_invalid_input(make, message):
     with pytest.raises(InvalidInput, match=message):
         make()

@@ -6,7 +6,7 @@ import numpy as np
 
 
 def best_path(matrix, *, steps, end, subsequence):
-    """(cost, path) of the cheapest path to the last row and column `end`, by recursion."""
+    """(cost, path) of the lowest-cost path to the last row and column `end`, by recursion."""
     rows, columns = len(matrix), len(matrix[0])
 
     @cache
@@ -44,7 +44,7 @@ def end_costs(query, motions, *, steps):
 
 
 def time_alignment(matrix, allowed, *, start, end, max_slope):
-    """(cost, path) of the cheapest time alignment, by trying every admissible path.
+    """(cost, path) of the lowest-cost time alignment, by trying every admissible path.
 
     Paths go one cell down, right, or both; at most `max_slope` cells of a path lie in one
     row, or in one column, in a run. Cost infinite and no path where there is none.
@@ -56,8 +56,8 @@ def time_alignment(matrix, allowed, *, start, end, max_slope):
         if i < start[0] or j < start[1] or not allowed[i][j] or not matrix[i][j] == matrix[i][j]:
             return float("inf"), ()
         if (i, j) == tuple(start):
-            found = (matrix[i][j], ((i, j),)) if right == 1 and down == 1 else (float("inf"), ())
-            return found
+            result = (matrix[i][j], ((i, j),)) if right == 1 and down == 1 else (float("inf"), ())
+            return result
         options = []
         if right == 1 and down == 1:
             options += [reach(i - 1, j - 1, *run) for run in runs]
@@ -106,13 +106,13 @@ def valid_region(matrix, in_row, in_column, alpha):
     rows, columns = len(matrix), len(matrix[0])
 
     def around(line, n):
-        found = {n}
+        result = {n}
         for step in (-1, 1):
             at = n + step
             while 0 <= at < len(line) and line[at] < (1 + alpha) * line[n]:
-                found.add(at)
+                result.add(at)
                 at += step
-        return found
+        return result
 
     region = set()
     for i, j in in_row:

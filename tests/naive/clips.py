@@ -66,9 +66,9 @@ def transport(costs, supply, demand):
 def energy(query, candidate, weights, threshold, perpendicular=True):
     """Equations 1 to 3: clips are lists of joints, joints lists of frames of three angles."""
     total = 0.0
-    for weight, one, other in zip(weights, query, candidate, strict=True):
+    for weight, first, other in zip(weights, query, candidate, strict=True):
         sides = []
-        for curve in (one, other):
+        for curve in (first, other):
             kept = douglas_peucker(curve, threshold, perpendicular)
             mass = [m / len(curve) for m in frames_stood_for(kept, len(curve))]
             sides.append(([(*curve[t], t) for t in kept], mass))
@@ -179,7 +179,7 @@ def clip_statistics(rows, rate=30.0):
 def statistics_distance(a, b, weights=(1.0, 1.0, 1.0, 0.2, 0.1)):
     """Weighted sum of the root mean square differences of two clips' statistics."""
     total = 0.0
-    for one, other, weight in zip(a, b, weights, strict=True):
-        squares = [(x - y) ** 2 for x, y in zip(one, other, strict=True)]
+    for first, other, weight in zip(a, b, weights, strict=True):
+        squares = [(x - y) ** 2 for x, y in zip(first, other, strict=True)]
         total += weight * math.sqrt(sum(squares) / len(squares))
     return total

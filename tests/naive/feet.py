@@ -43,29 +43,29 @@ def naive_slide(paths, stands):
 
 def runs(mask):
     """Half-open ranges of true values."""
-    found, start = [], None
+    result, start = [], None
     for t, value in enumerate([*mask, False]):
         if value and start is None:
             start = t
         if not value and start is not None:
-            found.append((start, t))
+            result.append((start, t))
             start = None
-    return found
+    return result
 
 
-def least_bent(known, reach):
+def least_bent(fixed, reach):
     """The curve (T,) of least squared second differences through the known values, zero
     `reach` frames or more from all of them, level at both ends; by dense least squares.
     """
-    frames = len(known)
-    given = [t for t in range(frames) if not math.isnan(known[t])]
+    frames = len(fixed)
+    given = [t for t in range(frames) if not math.isnan(fixed[t])]
     rows, right = [], []
     for t in range(frames):
         row = [0.0] * frames
         row[t] = 1e4
         if t in given:
             rows.append(row)
-            right.append(1e4 * known[t])
+            right.append(1e4 * fixed[t])
         elif min(abs(t - g) for g in given) >= reach:
             rows.append(row)
             right.append(0.0)

@@ -1,4 +1,4 @@
-"""Rules of motionloom's match web that the paper does not have; see docs/web.md, "Departures"."""
+"""Rules of motionloom's match web that the paper does not have; see "Departures" in the docs."""
 
 from naive.web import following, length
 
@@ -9,22 +9,22 @@ def chains(grid, minima, *, max_slope, least_length, second_pass=True):
     Second search: away from all chains by more than a cell, a chain may begin at any minimum, and
     must be twice as long.
     """
-    found, visited = [], set()
+    result, visited = [], set()
     for i, j in sorted(minima):
         if not minima & {(i, j - 1), (i - 1, j), (i - 1, j - 1)}:
             path = chain_from((i, j), grid, minima, visited, max_slope)
             visited |= set(path)
             if length(path) >= least_length:
-                found.append(path)
+                result.append(path)
     if not second_pass:
-        return found
-    around = {cell for chain in found for cell in neighborhood(chain)}
+        return result
+    around = {cell for chain in result for cell in neighborhood(chain)}
     for cell in sorted(minima):
         path = chain_from(cell, grid, minima, around, max_slope)
         if path and length(path) >= 2 * least_length:
-            found.append(path)
+            result.append(path)
             around |= neighborhood(path)
-    return found
+    return result
 
 
 def chain_from(cell, grid, minima, used, max_slope):
