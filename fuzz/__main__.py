@@ -29,7 +29,7 @@ _START_SECONDS = 600.0  # to make the seeds; kernels may have to be compiled
 
 
 def main() -> int:
-    """Run until the time is over; prints counts, and returns 1 if anything was found."""
+    """Run until the time is over; print counts, and return 1 if there were failures."""
     parser = argparse.ArgumentParser(prog="fuzz", description=__doc__)
     parser.add_argument("--minutes", type=float, default=15.0)
     parser.add_argument("--seed", type=int, default=0)
@@ -67,7 +67,7 @@ def _make_seeds(place: Path) -> None:
 
 
 def _watch(options: argparse.Namespace, place: Path) -> int:
-    """Keep a worker running; note what ends it."""
+    """Keep a worker running, and record why it ends."""
     end = time.monotonic() + 60.0 * options.minutes
     counts: Counter[str] = Counter()
     result: list[str] = []
@@ -144,7 +144,7 @@ def _cpu_seconds(pid: int) -> float:
 
 
 def _work(place: Path, seed: int, first: int, only: str | None, last: int | None = None) -> None:
-    """Try inputs one after the other; one line of JSON for each."""
+    """Try inputs one after the other, and print one line of JSON for each."""
     from fuzz import targets
 
     faulthandler.enable()
@@ -155,7 +155,7 @@ def _work(place: Path, seed: int, first: int, only: str | None, last: int | None
     number = first
     logging.disable()
     while last is None or number <= last:
-        faulthandler.dump_traceback_later(LONGEST + 2.0)  # where a hang is
+        faulthandler.dump_traceback_later(LONGEST + 2.0)  # shows the position of a hang
         rng = random.Random(f"{seed} {number}")
         kind = only or rng.choice(["files", "library"])
         _tell(number, kind, "", "", 0.0)

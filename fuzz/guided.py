@@ -35,7 +35,7 @@ _FOUND = "found.jsonl"
 
 
 def run(minutes: float, seed: int) -> int:
-    """Fuzz in processes that may die; prints counts, and returns 1 if anything was found."""
+    """Fuzz in processes that may die; print counts, and return 1 if there were failures."""
     if importlib.util.find_spec("atheris") is None:
         print("coverage-guided fuzzing needs atheris: pip install atheris")
         return 2
@@ -74,7 +74,7 @@ def _found(place: Path) -> Counter[str]:
 
 
 def work(place: Path, minutes: float, seed: int) -> None:
-    """Fuzz until the time is over, or libFuzzer ends the process."""
+    """Fuzz until the time is over or libFuzzer ends the process."""
     import atheris
 
     with atheris.instrument_imports(include=["motionloom"], exclude=_compiled()):
@@ -135,7 +135,7 @@ def work(place: Path, minutes: float, seed: int) -> None:
 
 
 def _note(place: Path, name: str, data: bytes, text: str) -> None:
-    """Note a failure; its input is kept in the system's temporary folder."""
+    """Record a failure, and save its input in the system's temporary folder."""
     kept = Path(tempfile.gettempdir()) / f"motionloom-guided-{zlib.crc32(data):08x}-{name}"
     reports = (place / _FOUND).read_text() if (place / _FOUND).exists() else ""
     line = json.dumps(f"{name}: {text}")

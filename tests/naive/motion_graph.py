@@ -43,7 +43,7 @@ def minus(a, b):
 
 
 def sector_minima(grid, sector, allowed):
-    """Least allowed cell of every sector: (i, j, error), row by row."""
+    """Minimum allowed cell of every sector: (i, j, error), row by row."""
     result = []
     for top in range(0, len(grid), sector):
         for left in range(0, len(grid[0]), sector):
@@ -60,7 +60,7 @@ def sector_minima(grid, sector, allowed):
 
 
 def local_minima(grid, allowed):
-    """Allowed cells that no allowed cell around them is below."""
+    """Allowed cells without a lower allowed cell around them."""
     result = []
     for i in range(len(grid)):
         for j in range(len(grid[0])):
@@ -82,7 +82,7 @@ def window_mean(grid, i, j, blend):
 
 
 def endless(leave, enter):
-    """Transitions of the largest set in which each leads to each, by walking everywhere."""
+    """Transitions of the largest set in which each can reach every other, by exhaustive search."""
     count = len(leave)
 
     def follows(k):

@@ -1,4 +1,4 @@
-"""Nearest neighbors by looking at everything."""
+"""Nearest neighbors by exhaustive search."""
 
 import math
 

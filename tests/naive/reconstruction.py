@@ -24,7 +24,7 @@ def local_covariance(poses, weights):
 
 
 def places(turns, root, parents, offsets):
-    """Places of the joints of one pose, joint by joint."""
+    """Positions of the joints of one pose, joint by joint."""
     world, place = [], []
     for joint, parent in enumerate(parents):
         if parent < 0:
@@ -40,7 +40,7 @@ def energy(
     x, mean, covariance, heading, heading_variance, observed, expected_variance,
     parents, offsets, markers, goals, variance, root, root_variance,
 ):  # fmt: skip
-    """Control, prior and smoothness of one pose; x: rotation vectors, a turn, the root."""
+    """Control, prior and smoothness terms of one pose; x: rotation vectors, a heading, the root."""
     size = 3 * len(mean)
     vectors = x[:size].reshape(-1, 3)
     total = x[:size] @ np.linalg.solve(covariance, x[:size])
@@ -65,13 +65,13 @@ def energy(
 
 
 def likeliest(start, *observed):
-    """The least energy, and where it is."""
+    """Minimum energy and its position."""
     best = minimize(energy, start, args=observed, method="BFGS", options={"gtol": 1e-7})
     return best.fun, best.x
 
 
 def cheapest_path(costs, angles, variance):
-    """Least sum of costs and squared turns over variance, by trying every path; costs (T, A)."""
+    """Minimum sum of costs and squared turns over variance, by trying every path; costs (T, A)."""
     best, least = None, np.inf
     for path in itertools.product(range(len(angles)), repeat=len(costs)):
         total = sum(frame[k] for frame, k in zip(costs, path, strict=True))

@@ -1,4 +1,4 @@
-"""How alike two aligned motions move, straight from the definition."""
+"""Similarity of the movement of two aligned motions, straight from the definition."""
 
 import math
 

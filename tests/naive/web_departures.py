@@ -6,8 +6,8 @@ from naive.web import following, length
 def chains(grid, minima, *, max_slope, least_length, second_pass=True):
     """Chains that end where they meet an earlier one; then a second search.
 
-    Second search: away from all chains by more than a cell, a chain may begin at any minimum, and
-    must be twice as long.
+    In the second search, a chain may begin at any minimum that is more than a cell away from all
+    chains, and it must be twice as long.
     """
     result, visited = [], set()
     for i, j in sorted(minima):
