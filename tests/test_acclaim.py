@@ -166,7 +166,7 @@ def test_root_channels_in_another_order(take):
     np.testing.assert_allclose(turned, wanted, atol=1e-6)
 
 
-def test_the_rate_is_120_and_said_so(take):
+def test_the_rate_is_120_with_a_warning(take):
     path = take(HEAD + block(1) + block(2))
     motion = ml.load(path)
     assert motion.fps == 120.0

@@ -108,7 +108,7 @@ def test_a_pose_in_parts(file):
         ml.load(file(**{**parts, "pose_body": np.zeros((4, 60))}, **more))
 
 
-def test_y_up_by_option_and_doubt_by_default(file):
+def test_y_up_by_option_and_a_warning_by_default(file):
     content = arrays()
     content["poses"][:] = 0.0  # stands still
     content["trans"][:] = [0, 0.95, 0]
@@ -181,7 +181,7 @@ def test_a_bomb_is_not_unpacked(tmp_path):
     tracemalloc.stop()
 
 
-def test_a_header_is_not_believed(tmp_path):
+def test_a_header_is_not_trusted(tmp_path):
     honest = npy(np.zeros((4, 72)))
     lying = honest.replace(b"(4, 72)", b"(9999999, 72)", 1).replace(b"      \n", b"\n", 1)
     lying = lying[:8] + (len(honest[10:128])).to_bytes(2, "little") + lying[10:]
@@ -193,7 +193,7 @@ def test_a_header_is_not_believed(tmp_path):
 @pytest.mark.parametrize(
     "shape", ["(0,9e8)", "(0, 1152921504606846976, 72)", "(-1, 72)", "(1,) * 65"]
 )
-def test_a_shape_that_no_array_has_is_refused(tmp_path, shape):
+def test_an_impossible_shape_is_refused(tmp_path, shape):
     head = f"{{'descr': '<f8', 'fortran_order': False, 'shape': {shape}, }}\n".encode()
     odd = b"\x93NUMPY\x01\x00" + len(head).to_bytes(2, "little") + head + bytes(8)
     path = archive(tmp_path / "odd.npz", {"poses": odd, "mocap_framerate": npy(60.0)})

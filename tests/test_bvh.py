@@ -108,7 +108,7 @@ def test_infers_the_unit_from_the_size_of_a_person(write, tmp_path, unit):
     npt.assert_allclose(again.positions(), motion.positions(), atol=1e-4)
 
 
-def test_a_given_unit_overrules_the_inferred_one(write):
+def test_a_given_unit_overrides_the_inferred_one(write):
     path = write(person(standing(3)))
     inferred, given = ml.load(path), ml.load(path, unit="inch")
     npt.assert_allclose(given.root, inferred.root * 2.54, rtol=1e-6)
@@ -211,7 +211,7 @@ def _z_up(text):
     return head + "Frame Time: 0.0333333\n" + "\n".join(out) + "\n"
 
 
-def test_someone_lying_down_is_not_stood_up(write):
+def test_a_person_lying_down_is_not_rotated_upright(write):
     rows = standing(10)
     rows[:, 5] = 90.0  # the whole take on the back
     motion = ml.load(write(person(rows)))
@@ -232,7 +232,7 @@ def test_shows_the_nominal_rate_and_keeps_the_exact_one(write, tmp_path):
     )
 
 
-def test_a_given_rate_overrules_the_file(write):
+def test_a_given_rate_overrides_the_file(write):
     path = write(person(standing(3)).replace("0.0333333", "0"))
     with pytest.raises(MotionFormatError, match=r"take.bvh:\d+: Frame Time must be.*with fps"):
         ml.load(path)
@@ -275,7 +275,7 @@ def test_a_truncated_file_is_refused_unless_partial(write):
     assert motion.repairs
 
 
-def test_a_role_map_file_is_taken(write, tmp_path):
+def test_a_role_map_file_is_used(write, tmp_path):
     path = write(person(standing(3)).replace("LeftFoot", "Knochel_li"))
     (tmp_path / "map.toml").write_text('left_ankle = "Knochel_li"  # the ankle\n')
     assert ml.load(path, roles=tmp_path / "map.toml").skeleton.roles["left_ankle"] == "Knochel_li"

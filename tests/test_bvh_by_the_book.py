@@ -74,7 +74,7 @@ def test_any_well_formed_file_is_read_as_the_definition_says(file, tmp_path):
 
 @settings(MANY, max_examples=400)
 @given(data=mutated())
-def test_a_mutated_file_is_never_misread_in_silence(data, tmp_path):
+def test_a_mutated_file_is_never_silently_misread(data, tmp_path):
     path = tmp_path / "mutated.bvh"
     path.write_bytes(data)
     try:
@@ -85,7 +85,7 @@ def test_a_mutated_file_is_never_misread_in_silence(data, tmp_path):
     check_reading(motion, wanted)
 
 
-def test_the_book_agrees_with_the_corpus(corpus_readings):
+def test_the_specification_agrees_with_the_corpus(corpus_readings):
     answer = Counter()
     for odd, wanted in corpus_readings:
         try:

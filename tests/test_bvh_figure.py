@@ -62,11 +62,11 @@ def warnings(table):
     return Figure(Layout(nodes), table, "x.bvh", Repairs("x.bvh", strict=False)).warnings
 
 
-def test_nothing_is_said_of_positions_that_repeat_the_offsets():
+def test_positions_that_repeat_the_offsets_cause_no_warning():
     assert warnings([[0, 0, 0, 0, 90, 0, 0, -40, 0], [5, 0, 0, 0, 90, 0, 0, -40, 0]]) == []
 
 
-def test_nothing_is_said_of_hips_that_move_below_a_still_root():
+def test_hips_that_move_below_a_still_root_cause_no_warning():
     """As in Bandai Namco's takes; that they leave their OFFSET goes without saying."""
     assert warnings([[0, 0, 0, x, 86, 0, 0, -40, 0] for x in (3, 4, 5)]) == []
 

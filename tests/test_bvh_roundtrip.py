@@ -90,7 +90,7 @@ def cloud(motion: ml.Motion) -> np.ndarray:
 
 @MADE
 @given(motion=motions(), unit=st.sampled_from(["m", "cm", "mm", "inch", 0.0564]))
-def test_a_made_motion_survives_writing_and_reading(motion, unit, tmp_path):
+def test_a_generated_motion_survives_writing_and_reading(motion, unit, tmp_path):
     file = motion.save(tmp_path / "made.bvh", unit=unit)
     again = ml.load(file, unit=unit, up="y", format=FormatOptions(tpose=False), strict=True)
     assert_same(motion, again)
@@ -100,7 +100,7 @@ def test_a_made_motion_survives_writing_and_reading(motion, unit, tmp_path):
 
 @MADE
 @given(motion=motions(), order=st.sampled_from(["XYZ", "XZY", "YXZ", "YZX", "ZXY", "ZYX"]))
-def test_every_order_of_channels_says_the_same(motion, order, tmp_path):
+def test_every_order_of_channels_gives_the_same_motion(motion, order, tmp_path):
     file = motion.save(tmp_path / "made.bvh", order=order, unit="cm")
     letters = " ".join(f"{axis}rotation" for axis in order)
     assert letters in file.read_text(encoding="utf-8")

@@ -46,7 +46,7 @@ def test_the_hips_become_the_root(walk, kind, props):
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_the_carrier_is_added_again_where_it_was(walk, kind):
+def test_the_carrier_is_restored_at_its_old_position(walk, kind):
     carried = under_a_carrier(walk, kind)
     again = with_carrier(hips_as_root(carried))
     same_body(again, carried)
@@ -152,7 +152,7 @@ def test_a_carrier_as_json():
     assert json.loads(origin_json(origin))["carrier"] is None
 
 
-def test_other_formats_and_retargeting_leave_the_carrier_out(walk, tmp_path):
+def test_other_formats_and_retargeting_drop_the_carrier(walk, tmp_path):
     read = ml.load(under_a_carrier(walk, "fixed").save(tmp_path / "a.bvh"))
     glb = ml.load(read.save(tmp_path / "a.glb"), keep_carrier=True)
     assert "Reference" not in glb.skeleton.names
@@ -181,7 +181,7 @@ def test_the_unreal_preset_keeps_a_root_that_travels_on_the_floor(walk):
 
 
 @pytest.mark.parametrize("preset", ["blender", "unity", "maya"])
-def test_other_presets_keep_root_motion_and_drop_what_stands_still(walk, preset):
+def test_other_presets_keep_root_motion_and_drop_stationary_joints(walk, preset):
     for kind in KINDS:
         made = apply_preset(under_a_carrier(walk.starting_at_origin(), kind), preset)
         names = made.skeleton.names

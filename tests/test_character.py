@@ -83,7 +83,7 @@ def test_it_is_meshed_once_per_skeleton_shape():
     assert 10_000 < len(body_mesh(WALK.skeleton).vertices) < 16_000
 
 
-def test_weights_are_shares_and_change_gradually():
+def test_weights_sum_to_one_and_change_gradually():
     mesh = body_mesh(WALK.skeleton)
     assert mesh.weights.min() >= 0.0
     np.testing.assert_allclose(mesh.weights.sum(axis=1), 1.0, atol=1e-6)
@@ -102,7 +102,7 @@ def test_weights_are_shares_and_change_gradually():
         assert dense[mine, WALK.skeleton.point(f"{other}_knee")].max() == 0.0
 
 
-def test_skinning_is_what_its_definition_says(rng):
+def test_skinning_follows_its_definition(rng):
     mesh = body_mesh(WALK.skeleton, detail="low")
     moved = mesh.posed(WALK, 7)
     first = WALK[7:8]

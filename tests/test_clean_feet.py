@@ -77,7 +77,7 @@ def test_skate_is_removed_without_given_contacts():
     assert after.per_contact_m < 0.2 * before.per_contact_m
 
 
-def test_a_plain_detector_agrees_that_the_slide_is_gone():
+def test_a_simple_detector_confirms_that_the_slide_is_gone():
     skated = skating(ml.demo.clip("walk"))
     stands = naive_contacts(foot_paths(skated), skated.fps)
     before = naive_slide(foot_paths(skated), stands)
@@ -143,14 +143,14 @@ def test_frames_far_from_any_contact_keep_their_poses():
     assert np.abs(cleaned.root[aloft] - drifting.root[aloft]).max() < 2e-3
 
 
-def test_feet_that_do_not_slide_are_left_alone():
+def test_feet_that_do_not_slide_are_unchanged():
     walk = ml.demo.clip("walk")
     _, report = clean_feet(walk)
     assert report.mean_angle_change < np.radians(1.5)
     assert report.slide_after_m < 1e-3
 
 
-def test_a_motion_without_contacts_comes_back_as_it_is():
+def test_a_motion_without_contacts_is_unchanged():
     walk = ml.demo.clip("walk")
     flying = replace(walk, root=walk.root + np.arange(len(walk))[:, None] * [0.0, 0.5, 0.0])
     cleaned, report = clean_feet(flying)
@@ -191,7 +191,7 @@ def test_reports_invalid_input():
         walk.clean_feet(contacts=walk[:20].contacts())
 
 
-def test_a_knee_that_is_an_end_site_cannot_turn():
+def test_a_knee_that_is_an_end_site_is_refused():
     stump = Skeleton(
         ["hips", "thigh"], [-1, 0], [[0, 0, 0], [0.1, 0, 0]],
         end_names=["knee", "ankle"], end_parents=[1, 1], end_offsets=[[0, -0.4, 0], [0, -0.8, 0]],
@@ -216,7 +216,7 @@ def test_the_curve_of_least_bending_matches_its_definition(seed, frames, reach):
     assert np.array_equal(curve[given_rows], fixed[given_rows])
 
 
-def test_nothing_known_gives_no_correction():
+def test_no_known_values_give_no_correction():
     assert not ease_corrections(np.full((5, 3), np.nan), 2.0).any()
 
 
@@ -289,7 +289,7 @@ def test_the_root_is_lowered_for_feet_out_of_reach():
     assert np.abs(np.diff(shift[:, 1], 2)).max() < 0.1  # for a target that jumps by 0.35
 
 
-def test_a_knee_bent_the_wrong_way_by_a_hair_bends_the_right_way(rng):
+def test_a_knee_bent_slightly_the_wrong_way_bends_the_right_way(rng):
     frames = 40
     bend = np.concatenate([[-0.01] * 5, rng.uniform(0.1, 0.8, frames - 5)])
     upper = np.tile(rot.IDENTITY, (frames, 1))

@@ -59,7 +59,7 @@ def test_curves_are_the_rotations_and_have_no_jumps():
     assert np.corrcoef(bend, straight)[0, 1] > 0.99
 
 
-def test_curves_do_not_know_where_the_body_stands_and_faces():
+def test_curves_do_not_depend_on_location_and_heading():
     walk = ml.demo.clip("walk")
     a, b = rotation_curves(walk), rotation_curves(walk.transform(yaw=2.0, shift=(3, 0, 1)))
     assert np.nanmax(np.abs(a - b)) < 0.01
@@ -127,7 +127,7 @@ def test_a_long_curve_needs_no_deep_stack():
     assert len(kept_frames(curve, threshold=1.0)) == 5_000
 
 
-def test_a_still_curve_keeps_its_ends_and_a_frame_alone_itself():
+def test_a_constant_curve_keeps_its_ends_and_a_single_frame_itself():
     assert kept_frames(np.zeros((50, 3))).tolist() == [0, 49]
     assert kept_frames(np.zeros((1, 3))).tolist() == [0]
     assert masses([0], 1).tolist() == [1.0]
@@ -163,7 +163,7 @@ def signatures(rng, kind):
 
 
 @pytest.mark.parametrize("kind", ["any", "halves", "grid", "one place"])
-def test_the_least_work_is_that_of_the_linear_program(rng, kind):
+def test_the_minimum_work_is_that_of_the_linear_program(rng, kind):
     for _ in range(25):
         points_a, a, points_b, b = signatures(rng, kind)
         costs = np.linalg.norm(points_a[:, None] - points_b, axis=2)
@@ -234,7 +234,7 @@ def test_the_band_of_a_grid_is_the_band(rng):
                 assert np.isfinite(matrix[i, j]) == naive.in_band(i, j, n, m, reach)
 
 
-def test_the_matrix_holds_each_pair(rng):
+def test_the_matrix_contains_each_pair(rng):
     rows = walk_curves(rng, 6, 20, 5)
     rows[4, 3, 2] = np.nan
     distances = dtw_matrix(rows)
@@ -379,7 +379,7 @@ def test_missing_values_have_no_distance(rng):
     assert len(scaling_nearest(holed, whole, [0, 12], k=1).clips) == 0
 
 
-def test_a_clip_slowed_evenly_is_found_again(rng):
+def test_a_uniformly_slowed_clip_is_found(rng):
     query = walk_curves(rng, 1, 40, 3)[0]
     slow = even_rows(query, 46)
     assert scaled_distance(query, slow) < 0.35 * scaled_distance(query, slow, factor=1.0)

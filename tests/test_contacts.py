@@ -86,7 +86,7 @@ def test_contacts_are_the_same_at_any_rate(fps):
 
 
 @pytest.mark.parametrize("fps", [30, 120])
-def test_noise_does_not_cut_contacts_to_pieces(fps, rng):
+def test_noise_does_not_split_contacts(fps, rng):
     made = ml.demo.annotated("walk", fps=fps)
     contacts = with_noise(made.motion, rng).contacts()
     for part in ("left_ball", "right_ball"):
@@ -153,7 +153,7 @@ def test_short_gaps_are_closed_and_short_contacts_dropped():
     assert not none["left_ball"].any()
 
 
-def test_empty_and_single_frame_motions_have_contacts_too():
+def test_empty_and_single_frame_motions_have_contacts():
     still = stepper(np.zeros((1, 3)), np.zeros((1, 3)))
     assert foot_contacts(still, shortest=0.0)["left_ball"].tolist() == [True]
     assert foot_contacts(still[:0]).frames == 0
@@ -181,13 +181,13 @@ def test_reports_errors_in_a_threshold(options, message):
         foot_contacts(ml.demo.clip("walk"), **options)
 
 
-def test_says_which_foot_parts_there_are():
+def test_an_unknown_foot_part_is_reported_with_the_valid_ones():
     contacts = FootContacts({}, floor=0.0, frames=3, fps=30.0)
     with pytest.raises(InvalidInput, match="left_heel, left_ball"):
         contacts["left_toe"]
 
 
-def test_intervals_and_masks_are_one_thing():
+def test_intervals_and_masks_agree():
     plants = {"left_heel": (Plant(0, 2, 0.1),), "left_ball": (Plant(1, 4, 0.0),)}
     contacts = FootContacts(plants, floor=0.0, frames=5, fps=30.0)
     assert contacts.standing("left").tolist() == [True, True, True, True, False]
@@ -205,7 +205,7 @@ def sliding(speed):
     return stepper(path + [0.1, 0, 0], path - [0.1, 0, 0])
 
 
-def test_slide_is_the_way_over_the_floor():
+def test_slide_is_the_distance_over_the_floor():
     slide = foot_slide(sliding(0.12))
     assert slide.per_contact_m == pytest.approx(0.12 * 29 / 30, rel=1e-3)
     assert slide.worst_m == pytest.approx(slide.per_contact_m, rel=1e-3)
@@ -213,14 +213,14 @@ def test_slide_is_the_way_over_the_floor():
     assert slide.contacts == 4
 
 
-def test_slide_is_not_known_without_contacts():
+def test_slide_is_unknown_without_contacts():
     slide = foot_slide(sliding(2.0))
     assert (slide.per_contact_m, slide.speed_m_s, slide.worst_m, slide.contacts) == (None,) * 3 + (
         0,
     )
 
 
-def test_slide_agrees_with_the_plain_reference_on_its_contacts():
+def test_slide_agrees_with_the_naive_reference_on_its_contacts():
     walk = ml.demo.clip("walk_slow")
     paths = np.stack([part_path(walk, part) for part in FOOT_PARTS], axis=1)
     stands = naive_contacts(paths, walk.fps)

@@ -207,7 +207,7 @@ def test_rows_of_a_take_are_in_order_and_do_not_overlap(takes):
                 assert row.end_frame <= after.start_frame
 
 
-def test_rows_of_a_take_match_what_happens_in_their_frames(takes):
+def test_rows_of_a_take_match_their_frames(takes):
     seen = set()
     for take in takes:
         for row in take.truth.actions:

@@ -94,7 +94,7 @@ def test_the_best_match_has_the_lowest_cost_of_all_ends(rng):
     assert best.distance * 12 == pytest.approx(costs.min(), rel=1e-5)
 
 
-def test_passing_over_hopeless_tiles_changes_no_match(rng):
+def test_skipping_hopeless_tiles_changes_no_match(rng):
     """Enough rows that tiles are given up; all costs against those below the limit."""
     rows, starts = walks(rng, rng.integers(200, 900, size=120), size=4)
     for first, length in ((10_000, 20), (30_000, 60)):
@@ -110,7 +110,7 @@ def test_passing_over_hopeless_tiles_changes_no_match(rng):
         assert [(f.start, f.end) for f in a] == [(f.start, f.end) for f in b]
 
 
-def test_limits_are_kept(rng):
+def test_limits_are_respected(rng):
     rows, starts = walks(rng, [400, 400])
     query = rows[50:80]
     everything = dtw_matches(query, rows, starts)
@@ -152,7 +152,7 @@ def test_a_missing_frame_is_far_from_everything(rng, steps):
     assert not any(np.isin(f.path[:, 1], np.arange(70, 75)).any() for f in result)
 
 
-def test_weights_count_what_moves():
+def test_weights_emphasize_moving_joints():
     query = np.zeros((10, 6), np.float32)
     query[:, 0] = np.arange(10)
     weights = moving_weights(query)

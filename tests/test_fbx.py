@@ -114,7 +114,7 @@ def test_several_takes_of_one_skeleton(tmp_path):
         assert np.abs(positions - wanted).max() < 1e-5
 
 
-def test_euler_angles_go_on_where_they_wrap(rng):
+def test_euler_angles_continue_where_they_wrap(rng):
     axis = rng.normal(size=(5, 3))
     spins = rot.from_axis_angle(axis, np.linspace(0, 14.0, 200)[:, None])
     angles = euler_curves(spins)
@@ -133,13 +133,13 @@ def test_euler_angles_go_on_where_they_wrap(rng):
         ({"takes": [WALK[:0]]}, "each at least one frame"),
     ],
 )
-def test_says_what_cannot_be_written(tmp_path, options, message):
+def test_reports_unsupported_output(tmp_path, options, message):
     with pytest.raises(InvalidInput, match=message):
         fbx.write(WALK, tmp_path / "a.fbx", **options)
     assert not list(tmp_path.iterdir())
 
 
-def test_several_takes_are_of_one_character(tmp_path):
+def test_several_takes_need_one_character(tmp_path):
     with pytest.raises(InvalidInput, match="several takes can only be written for one character"):
         fbx.write(Scene([WALK, WALK], names=["a", "b"]), tmp_path / "a.fbx", takes=[WALK])
 
@@ -244,7 +244,7 @@ def test_text_files_in_inches_z_up_with_pre_and_post_rotation(tmp_path):
         (ASCII.format(kind="Null").encode(), "no skeleton: no limb node, no skin"),
     ],
 )
-def test_says_what_cannot_be_read(tmp_path, content, message):
+def test_reports_unreadable_files(tmp_path, content, message):
     needs_ufbx()
     (tmp_path / "a.fbx").write_bytes(content)
     with pytest.raises(MotionFormatError, match=message):

@@ -119,7 +119,7 @@ def test_earlier_rows_are_swept_and_those_in_use_stay_readable(lib, clips):
     np.testing.assert_array_equal(before.rows[:5], frame_features(clips["kick"], "e15")[:5])
 
 
-def test_labels_and_renames_cost_nothing(lib, clips, computed):
+def test_labels_and_renames_recompute_nothing(lib, clips, computed):
     folder = lib.features("e15").folder
     lib.labels["walk"] = ["gait"]
     assert lib.features("e15").folder == folder
@@ -130,7 +130,7 @@ def test_labels_and_renames_cost_nothing(lib, clips, computed):
     assert computed == []
 
 
-def test_options_are_kept_side_by_side(lib, clips):
+def test_tables_with_different_options_coexist(lib, clips):
     plain = lib.features("e15")
     sizeless = lib.features("e15", scale_free=True)
     full = lib.features("e15", normalize="full")
@@ -155,7 +155,7 @@ def test_many_processes_give_the_same_bytes_as_one(lib, clips, monkeypatch):
     np.testing.assert_array_equal(together.rows, rows)
 
 
-def test_two_that_ask_at_once_build_once(lib, computed):
+def test_two_simultaneous_calls_build_once(lib, computed):
     with ThreadPoolExecutor(3) as pool:
         command = [pool.submit(lambda: Library(lib.path).features("e15")) for _ in range(3)]
         result = [future.result() for future in command]
@@ -193,7 +193,7 @@ def test_motions_of_all_rates_have_rows_at_one_rate(tmp_path, clips):
         lib.features("e15", fps=-1)
 
 
-def test_a_library_with_a_rate_of_its_own_keeps_it(tmp_path, clips):
+def test_a_library_with_its_own_rate_keeps_it(tmp_path, clips):
     lib = Library.create(tmp_path / "slow.loom", fps=15)
     lib.add_motion(clips["walk"], name="walk")
     features = lib.features("e15")
@@ -318,7 +318,7 @@ def test_a_damaged_basis_is_reported_and_fitted_again(lib):
     np.testing.assert_array_equal(principal_components(lib.store, "pca8").variances, variances)
 
 
-def test_work_that_gives_other_rows_than_promised_is_reported(lib, tmp_path):
+def test_an_unexpected_number_of_rows_is_reported(lib, tmp_path):
     with pytest.raises(LibraryError, match=r"kick: expected 1 rows of 2 numbers, got shape \(3, 2"):
         build_rows(
             tmp_path, None, lib.store, _three_rows, width=2, length=lambda entry: 1, left_out={},
@@ -348,7 +348,7 @@ def _speeds(motion):
     return np.linalg.norm(motion.velocities()[:, :2], axis=-1)
 
 
-def test_a_set_with_numbers_of_its_own_is_kept_too(lib, clips):
+def test_a_set_with_custom_features_is_stored(lib, clips):
     speeds = FeatureSet("speeds", ("hips",), frame_rows=_speeds, size=2)
     features = lib.features(speeds)
     np.testing.assert_allclose(

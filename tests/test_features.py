@@ -78,7 +78,7 @@ def test_distances_are_root_mean_squares_in_meters(name, kick, basis):
 
 @pytest.mark.parametrize("name", FEATURES)
 @pytest.mark.parametrize("normalize", ["heading", "full"])
-def test_where_the_body_stands_and_faces_makes_no_difference(name, normalize, kick, basis):
+def test_location_and_heading_make_no_difference(name, normalize, kick, basis):
     here = rows_of(kick, name, basis, normalize=normalize)
     there = rows_of(kick.transform(**TURN), name, basis, normalize=normalize)
     np.testing.assert_allclose(there, here, atol=2e-5)
@@ -192,7 +192,7 @@ def test_one_frame_has_one_row(name, kick, basis):
 
 @pytest.mark.parametrize("name", FEATURES)
 @pytest.mark.parametrize("normalize", ["heading", "full"])
-def test_a_missing_frame_spoils_only_what_rests_on_it(name, normalize, kick, basis):
+def test_a_missing_frame_affects_only_rows_that_depend_on_it(name, normalize, kick, basis):
     root = kick.root.copy()
     root[30] = np.nan
     rows = rows_of(replace(kick, root=root), name, basis, normalize=normalize)
@@ -206,7 +206,7 @@ def test_a_missing_frame_spoils_only_what_rests_on_it(name, normalize, kick, bas
     )
 
 
-def test_somebody_exactly_on_the_side_gets_finite_rows(kick):
+def test_a_body_lying_exactly_on_its_side_gets_finite_rows(kick):
     # The line from right to left is vertical: there is no heading, and none is made up.
     tipped = kick.rest_pose()
     turned = tipped.rotations.astype(np.float64)
@@ -229,7 +229,7 @@ def test_principal_components_are_those_of_all_poses(rng):
     assert (basis.directions[np.arange(6), largest] > 0.0).all()  # one sign, everywhere
 
 
-def test_frames_with_missing_values_have_no_part_in_the_components(rng):
+def test_frames_with_missing_values_are_excluded_from_the_components(rng):
     rows = rng.normal(size=(50, 4))
     holed = np.insert(rows, 20, np.nan, axis=0)
     assert Moments.of(holed).count == 50
@@ -267,7 +267,7 @@ def _hip_height(motion):
     return motion.role_positions(["hips"])[:, 0, 1:2]
 
 
-def test_a_set_may_bring_numbers_of_its_own(kick):
+def test_a_set_may_have_custom_features(kick):
     height = FeatureSet("height", (), frame_rows=_hip_height, size=1, samples=3, window_seconds=0.2)
     rows = frame_features(kick, height)
     assert rows.shape == (len(kick), 3)

@@ -222,12 +222,12 @@ def test_a_motion_and_markers_are_read_by_their_own_function(tmp_path, suffix):
 
 
 @pytest.mark.parametrize("suffix", MOTION_SUFFIXES)
-def test_every_motion_reader_takes_what_a_library_passes_on(suffix):
+def test_every_motion_reader_accepts_the_options_that_a_library_passes_on(suffix):
     module = importlib.import_module(FORMATS[suffix].module)
     parameters = inspect.signature(module.read).parameters
     assert {"unit", "up", "roles", "fps", "strict"} <= parameters.keys()
 
 
-def test_what_cannot_be_written_is_reported(tmp_path):
+def test_unsupported_output_is_reported(tmp_path):
     with pytest.raises(InvalidInput, match=r"cannot write motion to .*a.amc: .* one of .bvh, .c3d"):
         example("motion").save(tmp_path / "a.amc")

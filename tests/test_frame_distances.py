@@ -175,7 +175,7 @@ def test_more_joints_in_a_chain_and_other_axes_make_no_difference_to_angles(kick
 
 
 @pytest.mark.parametrize("name", ALL)
-def test_where_the_body_stands_and_faces_makes_no_difference(name, kick, walk):
+def test_location_and_heading_make_no_difference(name, kick, walk):
     matrix = distance_matrix(kick, walk, name)
     moved = distance_matrix(kick.transform(**TURN), walk, name)
     np.testing.assert_allclose(moved, matrix, rtol=1e-3, atol=1e-3)
@@ -210,7 +210,7 @@ def test_one_frame_against_one_frame(name, kick, walk):
 
 
 @pytest.mark.parametrize("name", ALL)
-def test_a_missing_frame_spoils_only_its_neighborhood(name, kick, walk):
+def test_a_missing_frame_affects_only_its_neighborhood(name, kick, walk):
     root = kick.root.copy()
     root[30] = np.nan
     rotations = kick.rotations.copy()
@@ -312,7 +312,7 @@ def re_expressed(motion, rest, axes):
 
 
 @pytest.mark.parametrize("measure", ["quat", "euler", "lee", "wb"])
-def test_neither_rest_pose_nor_joint_axes_count(kick, rng, measure):
+def test_rest_pose_and_joint_axes_do_not_matter(kick, rng, measure):
     names = {role: kick.skeleton.names[joint] for role, joint in joints_of(kick).items()}
     about_z = lambda degrees: rot.from_axis_angle([0.0, 0.0, 1.0], np.radians(degrees))  # noqa: E731
     rest = {
@@ -373,7 +373,7 @@ def test_a_custom_distance_works_by_name(kick):
 
 
 @pytest.mark.parametrize("name", [*DISTANCES, *FEATURES])
-def test_everything_registered_keeps_the_protocol(name):
+def test_everything_registered_follows_the_protocol(name):
     assert isinstance(frame_distance(name), FrameDistance)
     assert frame_distance(name).name == name
 

@@ -188,7 +188,7 @@ def test_random_words_of_the_format_are_read_or_refused(check, text):
 
 
 @pytest.mark.parametrize("step", [1])
-def test_a_file_cut_anywhere_is_refused_or_repaired_aloud(check, step):
+def test_a_file_cut_anywhere_is_refused_or_its_repair_is_reported(check, step):
     whole = check(PLAIN)
     assert isinstance(whole, ml.Motion)
     end = len(PLAIN.rstrip())

@@ -118,7 +118,7 @@ def take():
     return replace(ml.demo.clip("take_locomotion")[:600], name="take")
 
 
-def test_a_take_labeled_run_is_run_only_where_it_runs(take):
+def test_a_take_labeled_run_counts_as_run_only_where_it_runs(take):
     graph = motion_graph([take], labels={"take": ("run",)})
     (holds,) = graph.label_frames("run")
     np.testing.assert_array_equal(holds, np.isin(gaits(take), ["jog", "run"]))
@@ -169,7 +169,7 @@ def test_labels_of_motions_that_are_cut_off_are_explained(take):
     assert graph.unused["short"].startswith("cut off (")
 
 
-def test_a_timeline_may_be_one_text():
+def test_a_timeline_may_be_one_string():
     assert WalkSettings(labels="walk:4,jog:2.5").timeline() == [("walk", 4.0), ("jog", 2.5)]
     assert WalkSettings(labels=("walk, veer left:4",)).timeline() == [("walk, veer left", 4.0)]
 

@@ -92,7 +92,7 @@ def test_several_characters_in_one_file(tmp_path, rng):
         ml.load(tmp_path / "both.glb", skeleton="Eve")
 
 
-def test_characters_of_one_skeleton_share_what_does_not_move(tmp_path, rng):
+def test_characters_of_one_skeleton_share_static_data(tmp_path, rng):
     crowd = [random_motion(rng, name=f"c{k}") for k in range(20)]
     gltf.write(crowd, tmp_path / "crowd.gltf")
     document = json.loads((tmp_path / "crowd.gltf").read_text())

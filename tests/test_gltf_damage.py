@@ -128,7 +128,7 @@ def test_one_accessor_used_a_thousand_times_is_refused(tmp_path):
         ml.load(file.write(tmp_path / "a.gltf"))
 
 
-def test_nothing_is_written_of_nothing(tmp_path):
+def test_an_empty_scene_is_not_written(tmp_path):
     with pytest.raises(InvalidInput, match="at least one motion, and each at least one frame"):
         gltf.write([], tmp_path / "a.glb")
     motion = ml.Motion(SKELETON, np.zeros((0, 9, 4)), np.zeros((0, 3)), 30)

@@ -115,7 +115,7 @@ def test_joints_in_any_order_and_nodes_between(tmp_path):
     np.testing.assert_allclose(motion.positions()[-1, 2], [-2, 0, 0], atol=1e-6)
 
 
-def test_a_matrix_is_taken_apart(tmp_path):
+def test_a_matrix_is_decomposed(tmp_path):
     nodes = [{"name": "a", "children": [1]},
              {"name": "b", "matrix": [0, 0, -2, 0, 0, 2, 0, 0, 2, 0, 0, 0, 0, 1, 0, 1],
               "children": [2]},
@@ -141,7 +141,7 @@ def test_without_an_animation_there_is_the_rest_pose(tmp_path):
     assert "one frame in its rest pose" in motion.origin.warnings[0]
 
 
-def test_a_giant_is_doubted(tmp_path, rng):
+def test_a_giant_causes_a_warning(tmp_path, rng):
     big = random_motion(rng, skeleton=SKELETON.scaled(100.0))
     path = big.save(tmp_path / "a.glb")
     assert "m tall; if that is wrong, set its unit" in ml.load(path).origin.warnings[0]

@@ -67,7 +67,7 @@ def test_free_fall_shows_a_doubled_rate(jump):
     assert f"--fps {jump.fps:g}" in issue.advice
 
 
-def test_rates_are_judged_alike_at_any_true_rate(jump):
+def test_rates_are_judged_the_same_at_any_true_rate(jump):
     for fps in (24.0, 60.0, 120.0):
         true = jump.resample(fps)
         assert "rate" not in alarms(true)

@@ -122,7 +122,7 @@ def test_city_block_distances_are_scipys(rng, shape):
     )
 
 
-def test_a_missing_value_spoils_its_own_row_and_column(rng):
+def test_a_missing_value_affects_only_its_row_and_column(rng):
     a, b = rng.normal(size=(4, 9)), rng.normal(size=(6, 9))
     a[2, 8], b[1, 3] = np.nan, np.nan
     spoiled = np.isnan(cityblock_matrix(a, b))
@@ -146,7 +146,7 @@ def test_reports_errors_in_rows(a, b, message):
 # --- learning the weights -------------------------------------------------------------------
 
 
-def test_every_pair_is_there_once_with_its_mirror_image():
+def test_every_pair_occurs_once_with_its_mirror_image():
     pairs = symmetric_pairs()
     assert len({frozenset(pair) for pair in pairs}) == len(pairs)
     both = {frozenset(item) for pair in pairs for item in (pair, mirrored(pair))}
@@ -231,7 +231,7 @@ def test_weights_are_judged_on_motions_that_they_were_not_learned_from(rng):
     assert held_out_auc(alone) == (None, None)
 
 
-def test_learned_weights_are_kept_in_a_file(tmp_path, kick, walk):
+def test_learned_weights_are_saved_to_a_file(tmp_path, kick, walk):
     weights = {("hips", "left_knee"): 2.0, ("neck", "head"): 0.5}
     save_weights(weights, tmp_path / "weights.json")
     distance = load_weights(tmp_path / "weights.json")
@@ -253,7 +253,7 @@ def test_reports_errors_in_a_file_of_weights(tmp_path, text, message):
         load_weights(tmp_path / "w.json")
 
 
-def test_says_what_learning_needs(walk):
+def test_learning_reports_missing_input(walk):
     two = [(walk[0], walk[9]), (walk[3], walk[5])]
     with pytest.raises(InvalidInput, match="both similar and dissimilar.*2 similar of 2"):
         learn_weights(two, [True, True])

@@ -141,7 +141,7 @@ def test_a_cache_that_can_only_be_read_is_copied_from(tmp_path, called, monkeypa
     assert not list((own / "motionloom" / "kernels").iterdir())
 
 
-def test_kernels_that_nobody_has_used_for_long_are_removed(tmp_path):
+def test_kernels_that_were_not_used_for_a_long_time_are_removed(tmp_path):
     ours = [tmp_path / f"motionloom.a._{name}-{32 * 'a'}" for name in ("old", "used", "new")]
     for folder in (*ours, tmp_path / "librosa_0123"):
         folder.mkdir()
@@ -152,7 +152,7 @@ def test_kernels_that_nobody_has_used_for_long_are_removed(tmp_path):
     assert sorted(tmp_path.iterdir()) == sorted([*ours[1:], tmp_path / "librosa_0123"])
 
 
-def test_processes_that_compile_at_the_same_time_leave_a_whole_cache(tmp_path, called):
+def test_processes_that_compile_at_the_same_time_leave_a_complete_cache(tmp_path, called):
     """Each for other types, so that every process adds to the index of the same kernel."""
     write_module(tmp_path, 1.0)
     cache = tmp_path / "cache"

@@ -105,7 +105,7 @@ def test_global_rotations_match_the_recursion(rng, frames):
     )
 
 
-def test_any_layout_and_precision_is_taken(rng):
+def test_any_layout_and_precision_is_accepted(rng):
     q, root, parents, offsets, *_ = random_body(rng, 10, 4)
     expected = joint_positions(q, root, parents, offsets)
     frozen = q.astype(np.float32)

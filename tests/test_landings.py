@@ -211,7 +211,7 @@ def test_a_motion_that_is_refused_can_be_cut_with_a_tempo():
     ("options", "message"),
     [({"bpm": 0.0}, "bpm"), ({"first_beat": -1.0}, "first_beat"), ({"first_beat": 99.0}, "within")],
 )
-def test_what_cannot_be_a_beat_is_refused(groove, options, message):
+def test_impossible_beats_are_refused(groove, options, message):
     with pytest.raises(InvalidInput, match=message):
         ml.beats(groove, **options)
 

@@ -66,7 +66,7 @@ LEFT_ON_Y = np.array([[0.0, 1, 0], [1, 0, 0], [0, 0, -1]])
 
 
 @pytest.mark.parametrize("turn", [LEFT_ON_Z, LEFT_ON_Y], ids=["z", "y"])
-def test_a_skeleton_may_be_symmetric_about_a_plane_of_its_own(rng, turn):
+def test_a_skeleton_may_be_symmetric_about_another_plane(rng, turn):
     """Bones written sideways, as in LAFAN1, without a rest pose."""
     assert_mirrored(random_motion(rng, skeleton=person(turn=turn)))
 

@@ -72,7 +72,7 @@ def test_every_second_frame_runs_at_half_the_rate(rng):
     assert half.duration == motion.duration
 
 
-def test_frames_can_be_gone_through_one_by_one(rng):
+def test_frames_can_be_iterated(rng):
     motion = random_motion(rng, 4)
     assert [len(frame) for frame in motion] == [1, 1, 1, 1]
 
@@ -195,7 +195,7 @@ def test_angular_velocities_of_a_turn():
     np.testing.assert_allclose(result[:, 1:], 0.0, atol=1e-9)
 
 
-def test_angular_velocities_do_not_care_about_signs(rng):
+def test_angular_velocities_do_not_depend_on_signs(rng):
     motion = random_motion(rng, 30)
     flipped = motion.rotations * rng.choice([-1.0, 1.0], (30, 21, 1))
     np.testing.assert_allclose(

@@ -122,7 +122,7 @@ def test_the_whole_file_of_a_gltf_character_is_kept(hero, tmp_path):
 
 
 @pytest.mark.parametrize("primitives", [["x"], 3, [{"attributes": []}], [{"extensions": 1}]])
-def test_primitives_that_are_none_are_refused(hero, primitives):
+def test_invalid_primitives_are_refused(hero, primitives):
     path = hero(".glb")
     file, skeleton = GltfFile(path), ml.load(path).skeleton
     file.document["meshes"][0]["primitives"] = primitives
@@ -237,7 +237,7 @@ def test_files_next_to_a_character_have_a_limit(hero, tmp_path):
         {"bufferViews": [{"buffer": 0, "byteOffset": "x", "byteLength": 4}]},
     ],
 )
-def test_lists_of_a_character_that_are_none_are_refused(hero, tmp_path, change):
+def test_invalid_lists_of_a_character_are_refused(hero, tmp_path, change):
     path = hero(".glb")
     worn = WALK.retarget(path)
     file = GltfFile(path)

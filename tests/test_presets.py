@@ -55,7 +55,7 @@ def test_a_prepared_take_moves_as_before(away, name):
         ("maya", {"Hips", "LeftUpLeg", "RightForeArm", "LeftToeBase"}),
     ],
 )
-def test_joints_are_called_as_the_program_calls_them(away, name, names):
+def test_joints_have_the_names_of_the_program(away, name, names):
     skeleton = apply_preset(away, name).skeleton
     assert names <= set(skeleton.names) or name == "blender"
     assert set(skeleton.roles) == set(away.skeleton.roles)

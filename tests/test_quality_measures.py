@@ -73,7 +73,7 @@ def leaning(motion, angle):
 
 
 @pytest.mark.parametrize("kind", ["walk", "standing"])
-def test_a_clean_take_passes_no_limit(kind, request):
+def test_a_clean_take_exceeds_no_limit(kind, request):
     take = request.getfixturevalue(kind)
     report = quality_report(take, sources=[take])
     assert report.warnings == ()

@@ -270,7 +270,7 @@ def test_a_missing_extra_is_named(tmp_path, rng, monkeypatch):
     assert [file.name for file in tmp_path.iterdir()] == ["a.usda"]
 
 
-def test_nothing_is_written_of_nothing(tmp_path):
+def test_an_empty_scene_is_not_written(tmp_path):
     with pytest.raises(InvalidInput, match="at least one motion, and each at least one frame"):
         usd.write([], tmp_path / "a.usd")
     assert not list(tmp_path.iterdir())

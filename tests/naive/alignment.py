@@ -76,7 +76,8 @@ def time_alignment(matrix, allowed, *, start, end, max_slope):
 
 def local_minima(matrix):
     """Kovar & Gleicher (2004), section 3.1: sets of cells that are minima of their row, and of
-    their column. At the end of a line there is only one neighbor; the last of equal cells counts."""
+    their column. At the end of a line there is only one neighbor; the last of equal cells counts.
+    """
     rows, columns = len(matrix), len(matrix[0])
 
     def least(line):
