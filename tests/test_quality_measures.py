@@ -207,7 +207,7 @@ def test_imbalance_matches_its_definition(standing):
         assert result[frame] == pytest.approx(max(expected - 0.06, 0.0), abs=2e-3)
 
 
-def test_a_body_that_walks_is_not_asked_for_balance(walk):
+def test_balance_is_not_measured_while_walking(walk):
     assert np.isnan(imbalance(walk, walk.contacts())).all()
     assert quality_report(walk).balance_m is None
 
@@ -224,7 +224,7 @@ def test_a_skeleton_of_one_joint_has_a_report():
     assert quality_report(still, sources=[still]).line() == "no foot contacts found"
 
 
-def test_missing_frames_do_not_spoil_the_figures(walk):
+def test_missing_frames_do_not_affect_the_figures(walk):
     root = walk.root.copy()
     root[70:73] = np.nan
     report = quality_report(as_made(replace(walk, root=root), seams=[30, 71]), sources=[walk])

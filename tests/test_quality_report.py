@@ -102,7 +102,7 @@ def beyond(measure, value, limit):
         ),
     ],
 )
-def test_each_limit_is_a_warning_of_its_own(report, warning):
+def test_each_limit_has_a_separate_warning(report, warning):
     (said,) = report.with_parts().warnings
     assert warning in said and "try" in said
     assert CLEAN.with_parts().warnings == ()
@@ -178,7 +178,7 @@ def test_one_short_line_shows_the_main_figures_and_details_show_all():
         ),
     ],
 )
-def test_limits_that_are_passed_come_first(report, line):
+def test_exceeded_limits_come_first(report, line):
     figures = {"seam_acceleration_ratio": 1.8, "jumps": 2, "foot_alternation": 0.8}
     figures |= {"limb_intersection_m": 0.06, "balance_m": 0.2, "floor_penetration_m": 0.02}
     assert line in replace(report, **figures).line()

@@ -118,7 +118,7 @@ def check_held_hand(motion, own, scale):
 
 @pytest.mark.parametrize("target", ["cmu", "lafan1", "bandai", "mixamo"])
 @pytest.mark.parametrize("source", ["cmu", "lafan1", "bandai", "mixamo"])
-def test_a_walk_and_a_reach_between_the_rigs_met_most(source, target):
+def test_a_walk_and_a_reach_between_the_most_common_rigs(source, target):
     check("walk", source, target)
     check_held_hand(*check("reach_front_high_right", source, target))
 

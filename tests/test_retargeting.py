@@ -307,7 +307,7 @@ def test_longer_feet_lift_the_hips_not_the_knees(walk):
     assert np.abs(heights - walk.contacts().floor).max() < 0.03
 
 
-def test_a_tilted_floor_becomes_level_and_the_knees_do_not_notice(walk):
+def test_a_tilted_floor_becomes_level_and_the_knees_do_not_change(walk):
     slope = 0.012 * walk.root[:, 2]
     uphill = replace(walk, root=walk.root + slope[:, None] * [0.0, 1.0, 0.0])
     heights = [plant.height for plant in uphill.contacts().plants["left_ball"]]
@@ -362,7 +362,7 @@ def test_a_hand_on_the_head_stays_there_with_longer_arms(walk):
     assert apart(loose, "left_hand", "head").mean() > 1.4 * before.mean()
 
 
-def test_hands_that_meet_go_on_meeting(walk):
+def test_hands_that_touch_keep_touching(walk):
     source = touching(walk, "chest", side="left", offset=(0.0, 0.0, 0.30))
     source = touching(source, "left_hand", side="right", offset=(-0.03, 0.0, 0.0))
     moved = source.retarget(stretched(walk.skeleton, elbow=1.25, wrist=1.25))

@@ -24,7 +24,7 @@ def walk():
         (":0-2", "", (0, 2)),
     ],
 )
-def test_a_range_is_read_from_behind(walk, text, name, frames):
+def test_a_range_is_parsed_from_the_end(walk, text, name, frames):
     segment = Segment.parse(text, walk)
     assert segment == Segment(name, *frames, 30.0)
     assert Segment.parse(str(segment), walk) == segment

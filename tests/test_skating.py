@@ -110,7 +110,7 @@ def test_contacts_of_clean_cmu_takes_hardly_change(cmu30):
     assert np.mean(np.array(changed) > 0.01) < 0.1
 
 
-def test_skating_contacts_say_so():
+def test_skating_contacts_are_marked():
     walk = ml.demo.clip("walk")
     skating = foot_contacts(scaled_travel(walk, 1.3))
     assert all(plant.skating for plant in skating.plants["left_ball"])
@@ -127,7 +127,7 @@ def test_a_body_that_drifts_on_standing_feet_is_held_where_it_stands():
     assert np.abs(about_hips(cleaned) - about_hips(stand)).max() < 0.05
 
 
-def test_a_walk_in_place_is_left_alone():
+def test_a_walk_in_place_is_unchanged():
     walk = ml.demo.clip("walk")
     in_place = scaled_travel(walk, 0.0)
     cleaned, report = clean_feet(in_place)
@@ -135,7 +135,7 @@ def test_a_walk_in_place_is_left_alone():
     assert report.slide_before_m is None
 
 
-def test_sliding_feet_can_be_left_alone():
+def test_sliding_feet_can_be_ignored():
     glide = drifting(ml.demo.clip("walk"), 0.6)
     assert not foot_contacts(glide, skate=0.0).standing_parts().any()
     assert foot_contacts(glide).standing_parts().any()

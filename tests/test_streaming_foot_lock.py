@@ -48,7 +48,7 @@ def test_feet_that_slid_by_centimeters_stand(factor):
     assert joint_accelerations(locked).max() < 1.2 * joint_accelerations(walk).max()
 
 
-def test_a_foot_that_does_not_slide_is_left_alone():
+def test_a_foot_that_does_not_slide_is_unchanged():
     walk = ml.demo.clip("walk")
     locked = planted(walk, standing(walk))
     assert np.abs(locked.positions() - walk.positions()).max() < 0.002

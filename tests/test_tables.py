@@ -35,7 +35,7 @@ def rows_of(path):
         return list(csv.reader(file))
 
 
-def test_csv_holds_every_point_of_every_frame(motion, tmp_path):
+def test_csv_contains_every_point_of_every_frame(motion, tmp_path):
     head, *rows = rows_of(motion.save(tmp_path / "a.csv"))
     assert head == ["frame", "time", "hips.x", "hips.y", "hips.z", "a,knee.x", "a,knee.y",
                     "a,knee.z", "toe.x", "toe.y", "toe.z"]  # fmt: skip
@@ -54,7 +54,7 @@ def test_gaps_are_empty_cells(markers, tmp_path):
     assert rows[0][2] == f"{markers.positions[0, 0, 0]:.3f}"
 
 
-def test_parquet_holds_the_same(motion, markers, tmp_path):
+def test_parquet_contains_the_same_values(motion, markers, tmp_path):
     parquet = pytest.importorskip("pyarrow.parquet", reason="the extra parquet is not installed")
     table = parquet.read_table(motion.save(tmp_path / "a.parquet"))
     assert table.column_names[:3] == ["frame", "time", "hips.x"]

@@ -53,7 +53,7 @@ def test_passes_through_its_points_and_never_stands_still(pair):
 
 
 @given(points())
-def test_there_and_back_again(pair):
+def test_a_warp_and_its_inverse_cancel(pair):
     x, y = pair
     curve = Timewarp(x, y)
     times = np.linspace(x[0] - 2.0, x[-1] + 2.0, 101)
@@ -62,7 +62,7 @@ def test_there_and_back_again(pair):
     assert curve.inverse().domain == pytest.approx((y[0], y[-1]))
 
 
-def test_warps_are_put_together(rng):
+def test_warps_are_composed(rng):
     first = Timewarp([0, 10, 30], [0, 20, 40])
     two = Timewarp([0, 5, 40], [3, 9, 20])
     times = rng.uniform(-2.0, 32.0, (4, 5))
@@ -105,7 +105,7 @@ def test_very_different_lengths_are_allowed():
     np.testing.assert_allclose(fitted([0, 15, 29]), [0, 150, 290], atol=1.0)
 
 
-def test_a_staircase_leads_to_the_middle_of_what_stands_for_a_frame(rng):
+def test_a_staircase_leads_to_the_middle_of_the_paired_frames(rng):
     path = warp(rng.random((12, 17))).path
     times = np.linspace(-1.0, 13.0, 57)
     middles = [np.mean([b for a, b in path if a == frame]) for frame in range(12)]

@@ -543,7 +543,7 @@ def test_scripts_have_an_end(captioned):
             library.act(", ".join(["walk 120 s"] * 6))
 
 
-def test_what_unpacks_to_anything_is_refused():
+def test_data_that_unpacks_without_limit_is_refused():
     import zlib
 
     from motionloom.files import unpacked_bytes
@@ -596,7 +596,7 @@ def test_artifacts_are_flushed_before_they_are_renamed(tmp_path, monkeypatch):
 @pytest.mark.parametrize(
     "channel", [[], None, {"sampler": "x"}, {"sampler": 0, "target": {"node": 0, "path": []}}]
 )
-def test_curves_of_gltf_files_that_are_none_are_refused(tmp_path, channel):
+def test_invalid_curves_of_gltf_files_are_refused(tmp_path, channel):
     from motionloom.formats import gltf
 
     path = ml.demo.clip("walk")[:10].save(tmp_path / "a.gltf", mesh="none")

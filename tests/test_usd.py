@@ -229,7 +229,7 @@ def test_a_skeleton_without_an_animation_is_one_frame(tmp_path):
     assert "one frame in its rest pose" in motion.origin.warnings[0]
 
 
-def test_reading_can_be_given_up(tmp_path, rng, monkeypatch):
+def test_reading_has_a_time_limit(tmp_path, rng, monkeypatch):
     path = random_motion(rng).save(tmp_path / "a.usda")
     monkeypatch.setenv("MOTIONLOOM_READ_SECONDS", "0.001")
     with pytest.raises(MotionFormatError, match="reading took more than 0.001 s"):
@@ -240,7 +240,7 @@ def test_reading_can_be_given_up(tmp_path, rng, monkeypatch):
             ml.load(path)
 
 
-def test_a_breakdown_of_the_library_is_reported(tmp_path, rng, monkeypatch):
+def test_a_crash_of_the_library_is_reported(tmp_path, rng, monkeypatch):
     path = random_motion(rng).save(tmp_path / "a.usda")
     crash = ["-c", "import os, signal; os.kill(os.getpid(), signal.SIGSEGV)"]
     run = subprocess.run

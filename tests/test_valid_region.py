@@ -51,7 +51,7 @@ def test_minima_and_region_are_those_of_the_paper(rng, kicks, alpha, edges):
             assert np.array_equal(valid_region(matrix, alpha=alpha, squared=True), region)
 
 
-def test_motions_side_by_side_do_not_see_each_other(rng):
+def test_adjacent_motions_do_not_affect_each_other(rng):
     parts = [rng.random((9, n)) for n in (5, 1, 7)]
     together, starts = np.hstack(parts), [0, 5, 6, 13]
     assert np.array_equal(

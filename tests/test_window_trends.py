@@ -55,7 +55,7 @@ def test_parts_have_the_windows_of_the_whole():
     assert TrendMatrix(walk.part(0, 0), [walk]).lower_bounds(3).shape == (0, -(-len(walk) // 3))
 
 
-def test_a_missing_point_spoils_only_windows_around_it():
+def test_a_missing_point_affects_only_windows_around_it():
     frames = prepared_frames(ml.demo.clip("walk"))
     frames.points[40, 3] = np.nan
     bounds = TrendMatrix(window_trends(frames), [window_trends(frames)]).lower_bounds(1)
