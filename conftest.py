@@ -19,8 +19,8 @@ _TOGETHER = {
     "tests/test_object_store.py": "cluster",
     "tests/test_shards.py": "cluster",
 }
-# The dearest files are run first, examples in docstrings last, so that no worker is left alone
-# with much to do at the end.
+# The slowest files run first and examples in docstrings last, so that no single worker has a lot
+# left to do at the end.
 _FIRST = (
     "tests/studio_page/",
     "tests/test_docs.py",
@@ -95,7 +95,7 @@ def _names(request, doctest_namespace):
 
     doctest_namespace.update(ml=ml, np=np)
     example = getattr(request.node, "dtest", None)
-    if example is not None and any("lib" in one.source for one in example.examples):
+    if example is not None and any("lib" in first.source for first in example.examples):
         lib = request.getfixturevalue("_small_library")
         if example.name.startswith("motionloom.store."):  # these change it
             copy = request.getfixturevalue("tmp_path") / "takes.loom"

@@ -1,6 +1,6 @@
 """Fuzzers: mutated files and libraries for every reader; ``make fuzz MINUTES=15``.
 
-Nothing but our own errors may be raised, no process may die, no input may take more than ten
-seconds, and memory stays below two gigabytes. Inputs are made from seeds: a number tells all of
-them, and a run is repeated by it. See `SECURITY.md` for what the last run found.
+Readers may only raise motionloom's own errors. No process may die, no input may take more than ten
+seconds, and memory must stay below two gigabytes. Inputs are generated from a seed, which is
+enough to repeat a run. See `SECURITY.md` for the results of the last run.
 """

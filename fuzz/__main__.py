@@ -29,7 +29,7 @@ _START_SECONDS = 600.0  # to make the seeds; kernels may have to be compiled
 
 
 def main() -> int:
-    """Run until the time is over; prints counts, and returns 1 if anything was found."""
+    """Run until the time is over; print counts, and return 1 if there were failures."""
     parser = argparse.ArgumentParser(prog="fuzz", description=__doc__)
     parser.add_argument("--minutes", type=float, default=15.0)
     parser.add_argument("--seed", type=int, default=0)
@@ -67,10 +67,10 @@ def _make_seeds(place: Path) -> None:
 
 
 def _watch(options: argparse.Namespace, place: Path) -> int:
-    """Keep a worker running; note what ends it."""
+    """Keep a worker running, and record why it ends."""
     end = time.monotonic() + 60.0 * options.minutes
     counts: Counter[str] = Counter()
-    found: list[str] = []
+    result: list[str] = []
     number, most, slowest, longest = 0, 0.0, 0.0, "none"
     while time.monotonic() < end:
         command = [sys.executable, "-m", "fuzz", "--worker", str(place)]
@@ -96,28 +96,30 @@ def _watch(options: argparse.Namespace, place: Path) -> int:
             if not line:
                 why = f"died with code {worker.wait()}"
                 break
-            told = json.loads(line)
-            number, begun, used = told["number"], time.monotonic(), told["cpu"]
-            if not told["outcome"]:
+            report = json.loads(line)
+            number, begun, used = report["number"], time.monotonic(), report["cpu"]
+            if not report["outcome"]:
                 continue  # the beginning of an input
             number += 1
-            counts[f"{told['kind']}: {told['outcome']}"] += 1
-            if told["seconds"] > slowest:
-                slowest, longest = told["seconds"], f"input {told['number']}, {told['kind']}"
-            most = max(most, told["memory"])
-            if told["seconds"] > LONGEST:
-                found.append(f"input {told['number']} ({told['kind']}): {told['seconds']:.1f} s")
-            if told["trace"]:
-                found.append(f"input {told['number']} ({told['kind']}): {told['trace']}")
-            if told["memory"] > LARGEST:
+            counts[f"{report['kind']}: {report['outcome']}"] += 1
+            if report["seconds"] > slowest:
+                slowest, longest = report["seconds"], f"input {report['number']}, {report['kind']}"
+            most = max(most, report["memory"])
+            if report["seconds"] > LONGEST:
+                result.append(
+                    f"input {report['number']} ({report['kind']}): {report['seconds']:.1f} s"
+                )
+            if report["trace"]:
+                result.append(f"input {report['number']} ({report['kind']}): {report['trace']}")
+            if report["memory"] > LARGEST:
                 number -= 1
-                why = f"{told['memory'] / 1e9:.1f} GB of memory, {told['kind']}"
+                why = f"{report['memory'] / 1e9:.1f} GB of memory, {report['kind']}"
                 break
         worker.kill()
         worker.wait()
         if why:
             told_last = (place / "errors").read_text(errors="replace")[-2500:]
-            found.append(f"input {number} of seed {options.seed}: {why}\n{told_last}")
+            result.append(f"input {number} of seed {options.seed}: {why}\n{told_last}")
             number += 1
     for name, count in sorted(counts.items()):
         print(f"{count:8d}  {name}")
@@ -126,12 +128,12 @@ def _watch(options: argparse.Namespace, place: Path) -> int:
         f"{most / 1e9:.2f} GB"
     )
     causes: dict[str, list[str]] = {}
-    for one in found:
-        causes.setdefault("\n".join(one.strip().splitlines()[-3:]), []).append(one)
+    for item in result:
+        causes.setdefault("\n".join(item.strip().splitlines()[-3:]), []).append(item)
     for some in causes.values():
         print(f"FOUND {len(some)} times:", some[0])
-    print(f"{len(found)} failures of {len(causes)} kinds")
-    return 1 if found else 0
+    print(f"{len(result)} failures of {len(causes)} kinds")
+    return 1 if result else 0
 
 
 def _cpu_seconds(pid: int) -> float:
@@ -142,7 +144,7 @@ def _cpu_seconds(pid: int) -> float:
 
 
 def _work(place: Path, seed: int, first: int, only: str | None, last: int | None = None) -> None:
-    """Try inputs one after the other; one line of JSON for each."""
+    """Try inputs one after the other, and print one line of JSON for each."""
     from fuzz import targets
 
     faulthandler.enable()
@@ -153,7 +155,7 @@ def _work(place: Path, seed: int, first: int, only: str | None, last: int | None
     number = first
     logging.disable()
     while last is None or number <= last:
-        faulthandler.dump_traceback_later(LONGEST + 2.0)  # where a hang is
+        faulthandler.dump_traceback_later(LONGEST + 2.0)  # shows the position of a hang
         rng = random.Random(f"{seed} {number}")
         kind = only or rng.choice(["files", "library"])
         _tell(number, kind, "", "", 0.0)

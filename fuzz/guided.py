@@ -1,12 +1,13 @@
-"""Coverage-guided fuzzing, where the package atheris is installed: ``python -m fuzz --guided``.
+"""Coverage-guided fuzzing, if the package atheris is installed: ``python -m fuzz --guided``.
 
-The first byte of an input says which file it is: one of the small files of `seed_files`, or a file
-of the library of `seed_library`, which is then used. The other bytes are its content. libFuzzer
-keeps inputs that reach new branches of motionloom and mutates them further; half of the mutations
-are ours, which know JSON, arrays, zips, webs and SQLite, half are libFuzzer's.
+The first byte of an input selects the file: one of the small files of `seed_files`, or a file of
+the library of `seed_library`, which is then used. The other bytes are its content. libFuzzer keeps
+inputs that reach new branches of motionloom and mutates them further. Half of the mutations are
+those of `fuzz.mutations`, which know JSON, arrays, zips, webs and SQLite; half are libFuzzer's.
 
-Modules with compiled kernels are not instrumented, for Numba cannot compile what atheris adds. FBX
-and USD are read in processes of their own, where coverage is not seen: they are left out.
+Modules with compiled kernels are not instrumented, because Numba cannot compile the code that
+atheris adds. FBX and USD are excluded: they are read in separate processes, where coverage is not
+measured.
 """
 
 from __future__ import annotations
@@ -34,7 +35,7 @@ _FOUND = "found.jsonl"
 
 
 def run(minutes: float, seed: int) -> int:
-    """Fuzz in processes that may die; prints counts, and returns 1 if anything was found."""
+    """Fuzz in processes that may die; print counts, and return 1 if there were failures."""
     if importlib.util.find_spec("atheris") is None:
         print("coverage-guided fuzzing needs atheris: pip install atheris")
         return 2
@@ -49,31 +50,31 @@ def run(minutes: float, seed: int) -> int:
             command += ["--minutes", f"{left / 60.0:.3f}", "--seed", str(seed + len(ended))]
             with open(place / "errors", "wb") as errors:
                 code = subprocess.run(command, stderr=errors, check=False).returncode
-            told = (place / "errors").read_text(errors="replace")
-            counts = re.findall(r"^#(\d+).* cov: (\d+) ft: \d+ corp: (\d+)", told, re.M)
+            output = (place / "errors").read_text(errors="replace")
+            counts = re.findall(r"^#(\d+).* cov: (\d+) ft: \d+ corp: (\d+)", output, re.M)
             inputs += int(counts[-1][0]) if counts else 0
             if counts:
                 reached = f"{counts[-1][1]} branches reached, {counts[-1][2]} inputs kept"
             if code:
-                ended.append(f"the process ended with code {code}\n{told[-3000:]}")
-        found = _found(place)
+                ended.append(f"the process ended with code {code}\n{output[-3000:]}")
+        result = _found(place)
     print(f"{inputs} inputs in {minutes:g} minutes; {reached}")
-    for text, count in found.items():
+    for text, count in result.items():
         print(f"FOUND {count} times: {text}")
     for text in ended:
         print("FOUND", text)
-    print(f"{len(found) + len(ended)} kinds of failures")
-    return 1 if found or ended else 0
+    print(f"{len(result) + len(ended)} kinds of failures")
+    return 1 if result or ended else 0
 
 
 def _found(place: Path) -> Counter[str]:
-    """What was found by all workers, with how often."""
+    """Failures found by all workers, with their counts."""
     path = place / _FOUND
     return Counter(map(json.loads, path.read_text().splitlines() if path.exists() else []))
 
 
 def work(place: Path, minutes: float, seed: int) -> None:
-    """Fuzz until the time is over, or libFuzzer ends the process."""
+    """Fuzz until the time is over or libFuzzer ends the process."""
     import atheris
 
     with atheris.instrument_imports(include=["motionloom"], exclude=_compiled()):
@@ -98,7 +99,7 @@ def work(place: Path, minutes: float, seed: int) -> None:
     logging.disable()
     os.chdir(scratch)
 
-    def one(data: bytes) -> None:
+    def fuzz_one(data: bytes) -> None:
         if not data:
             return
         path, rng = chosen[data[0] % len(chosen)], random.Random(zlib.crc32(data))
@@ -129,16 +130,16 @@ def work(place: Path, minutes: float, seed: int) -> None:
         f"-rss_limit_mb={_LARGEST_MB}", f"-max_len={_LARGEST_INPUT}", "-len_control=0",
         f"-artifact_prefix={scratch}/", str(place / "corpus"),
     ]  # fmt: skip
-    atheris.Setup([sys.argv[0], *options], one, custom_mutator=mutated)
+    atheris.Setup([sys.argv[0], *options], fuzz_one, custom_mutator=mutated)
     atheris.Fuzz()
 
 
 def _note(place: Path, name: str, data: bytes, text: str) -> None:
-    """Note a failure; its input is kept in the system's temporary folder."""
+    """Record a failure, and save its input in the system's temporary folder."""
     kept = Path(tempfile.gettempdir()) / f"motionloom-guided-{zlib.crc32(data):08x}-{name}"
-    known = (place / _FOUND).read_text() if (place / _FOUND).exists() else ""
+    reports = (place / _FOUND).read_text() if (place / _FOUND).exists() else ""
     line = json.dumps(f"{name}: {text}")
-    if line not in known:
+    if line not in reports:
         kept.write_bytes(data[1:])
         print("FOUND", kept, text, flush=True)
     with open(place / _FOUND, "a") as out:

@@ -1,4 +1,4 @@
-"""Mutations of bytes, of texts with numbers, of JSON, of arrays and of SQLite files."""
+"""Mutations of bytes, text with numbers, JSON, arrays and SQLite files."""
 
 from __future__ import annotations
 
@@ -28,9 +28,9 @@ LEAVES = [
 
 
 def mutated_bytes(data: bytes, rng: random.Random) -> bytes:
-    """Some bytes changed, removed, repeated or inserted."""
+    """Change, remove, repeat or insert some bytes."""
     out = bytearray(data)
-    gentle = rng.random() < 0.5  # so that most of a file is still read
+    gentle = rng.random() < 0.5  # keeps most of a file readable
     for _ in range(1 if gentle else rng.choice([1, 1, 2, 3, 8, 30])):
         size = len(out)
         place = rng.randrange(size + 1)
@@ -73,7 +73,7 @@ def mutated_bytes(data: bytes, rng: random.Random) -> bytes:
 
 
 def mutated_json(data: bytes, rng: random.Random) -> bytes:
-    """A leaf or branch of a JSON text replaced."""
+    """Replace a leaf or branch of JSON."""
     try:
         value = json.loads(data)
     except (ValueError, RecursionError):
@@ -102,13 +102,13 @@ def _changed(value: Any, rng: random.Random) -> Any:
 
 
 def mutated_array(data: bytes, rng: random.Random) -> bytes:
-    """A ``.npy`` file with another header, or with other numbers."""
+    """Change the header or the numbers of a ``.npy`` file."""
     if rng.random() < 0.3:
         return mutated_bytes(data, rng)
     try:
         array = np.load(io.BytesIO(data), allow_pickle=False)
         if array.nbytes > len(data) or array.size > len(data):
-            raise ValueError("an array of more than its bytes, of a mutation before")
+            raise ValueError("an array larger than its bytes, from an earlier mutation")
     except Exception:
         return mutated_bytes(data, rng)
     if rng.random() < 0.4:
@@ -149,7 +149,7 @@ def npy(array: np.ndarray) -> bytes:
 
 
 def mutated_zip(data: bytes, rng: random.Random) -> bytes:
-    """One member of a zip changed, by what it is."""
+    """Change one member of a zip file, depending on its type."""
     if rng.random() < 0.3:
         return mutated_bytes(data, rng)
     out = io.BytesIO()
@@ -174,7 +174,7 @@ def mutated_zip(data: bytes, rng: random.Random) -> bytes:
 
 
 def mutated_web(data: bytes, rng: random.Random) -> bytes:
-    """A match web whose compressed parts decompress, with other numbers in them."""
+    """Change numbers in the compressed parts of a match web, which still decompress."""
     if rng.random() < 0.3:
         return mutated_bytes(data, rng)
     try:
@@ -201,7 +201,7 @@ def mutated_web(data: bytes, rng: random.Random) -> bytes:
 
 
 def mutated_glb(data: bytes, rng: random.Random) -> bytes:
-    """A binary glTF file with another document, or other numbers behind it."""
+    """Change the document or the numbers of a binary glTF file."""
     if rng.random() < 0.3:
         return mutated_bytes(data, rng)
     size = struct.unpack_from("<I", data, 12)[0]
@@ -216,7 +216,7 @@ def mutated_glb(data: bytes, rng: random.Random) -> bytes:
 
 
 def mutated_packed(data: bytes, rng: random.Random) -> bytes:
-    """Compressed JSON that decompresses, with other values; or a bomb."""
+    """Change values in compressed JSON, or replace it with a decompression bomb."""
     if rng.random() < 0.3:
         return mutated_bytes(data, rng)
     if rng.random() < 0.03:
@@ -228,7 +228,7 @@ def mutated_packed(data: bytes, rng: random.Random) -> bytes:
 
 
 def mutated_sqlite(data: bytes, rng: random.Random, folder: Path) -> bytes:
-    """A row of an SQLite file changed, or the file itself."""
+    """Change a row of an SQLite file, or the file itself."""
     if rng.random() < 0.3:
         return mutated_bytes(data, rng)
     path = folder / "mutated.sqlite"
@@ -262,7 +262,7 @@ def mutated_sqlite(data: bytes, rng: random.Random, folder: Path) -> bytes:
 def _mutate_cell(
     connection: sqlite3.Connection, table: str, columns: list[str], rng: random.Random
 ) -> None:
-    """Change one cell of a table by what is in it: most texts of catalogues are JSON."""
+    """Change one cell of a table depending on its content: most strings in catalogues are JSON."""
     rows = connection.execute(f"SELECT * FROM {table}").fetchall()
     cells = [
         (column, value)
@@ -279,7 +279,7 @@ def _mutate_cell(
 
 
 def mutated_file(path: Path, data: bytes, rng: random.Random, folder: Path) -> bytes:
-    """A mutation that suits the kind of a file."""
+    """Apply a mutation that fits the type of a file."""
     suffix = path.suffix.lower()
     if suffix in (".json", ".gltf"):
         return mutated_json(data, rng) if rng.random() < 0.7 else mutated_bytes(data, rng)

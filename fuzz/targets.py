@@ -1,4 +1,4 @@
-"""What is fuzzed: every reader of files, and a small library with every kind of artifact."""
+"""Targets of the fuzzers: every file reader, and a small library with every kind of artifact."""
 
 from __future__ import annotations
 
@@ -126,7 +126,7 @@ def seed_files(folder: Path) -> list[Path]:
 def read_content(
     chosen: Path, content: bytes, scratch: Path, library: ml.Library, rng: random.Random
 ) -> None:
-    """Read `content` as the file `chosen`, with the files that belong to it as they are."""
+    """Read `content` as the file `chosen`, with its companion files unchanged."""
     folder = scratch / "file"
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir()
@@ -142,7 +142,7 @@ def read_content(
 
 
 def read_file(path: Path, library: ml.Library, rng: random.Random) -> None:
-    """Read a file as whatever its name says, beneath the functions that hide faults of readers."""
+    """Read a file according to its name, below the functions that hide errors of readers."""
     reader = _text_readers(library).get(path.stem)
     if reader is not None:
         reader(path)
@@ -150,10 +150,10 @@ def read_file(path: Path, library: ml.Library, rng: random.Random) -> None:
     path = path.with_suffix(".amc") if path.suffix == ".asf" else path
     read = importlib.import_module(FORMATS[path.suffix].module).read
     try:
-        found = read(path, **({"timeout": 60.0} if path.suffix in CHILDREN else {}))
-        if isinstance(found, ml.Motion):
-            found = hips_as_root(found)
-            np.asarray(found.rotations).sum() + found.positions().sum()
+        loaded = read(path, **({"timeout": 60.0} if path.suffix in CHILDREN else {}))
+        if isinstance(loaded, ml.Motion):
+            loaded = hips_as_root(loaded)
+            np.asarray(loaded.rotations).sum() + loaded.positions().sum()
         if path.stem.startswith("hero"):
             worn = ml.demo.clip("walk")[:5].retarget(path)
             worn.save(path.with_name(f"worn{rng.choice(['.glb', '.fbx', '.gltf'])}"))
@@ -163,7 +163,7 @@ def read_file(path: Path, library: ml.Library, rng: random.Random) -> None:
 
 
 def _text_readers(library: ml.Library) -> dict[str, Callable[[Path], object]]:
-    """Readers of settings, tables and texts, by the stem of the file."""
+    """Readers of settings, tables and text, by the stem of the file."""
     from motionloom.configuration import is_trusted, section, trust_settings, user_settings
     from motionloom.crowd.settings import load_crowd_settings
     from motionloom.dance.transitions.movement_graph import TransitionGraph
@@ -222,7 +222,7 @@ def _text_readers(library: ml.Library) -> dict[str, Callable[[Path], object]]:
 
 
 def _look_through(error: MotionloomError) -> None:
-    """Raise if a process that reads files had an error other than those it may have."""
+    """Raise an error if a reading process failed in an unexpected way."""
     text = str(error)
     if re.search(r"\((Index|Key|Type|Attribute|ZeroDivision|Assertion|Name)Error: ", text):
         raise AssertionError(text)
@@ -251,7 +251,7 @@ def seed_library(folder: Path) -> Path:
 
 
 def own_library(seed: Path, folder: Path) -> ml.Library:
-    """A copy of a library that files are read with; and one beside it that labels are added to."""
+    """Copy a library twice: one copy for reading files, and one to which labels are added."""
     shutil.copytree(seed, folder / "labeled.loom")
     shutil.copytree(seed, folder / "own.loom")
     return ml.Library(folder / "own.loom")
@@ -331,7 +331,7 @@ def use_library(path: Path, *, full: bool = False, rng: random.Random | None = N
 
 
 def mutated_library(seed: Path, folder: Path, rng: random.Random) -> Path:
-    """A copy of a library with one or two files changed; its checksums are removed or put right."""
+    """Copy a library and change one or two files; its checksums are removed or updated."""
     path = _copied(seed, folder)
     files = sorted(file for file in path.rglob("*") if file.is_file() and file.name != "lock")
     for _ in range(rng.choice([1, 1, 1, 2])):
@@ -340,13 +340,13 @@ def mutated_library(seed: Path, folder: Path, rng: random.Random) -> Path:
             chosen.unlink(missing_ok=True)
         elif chosen.exists():
             chosen.write_bytes(mutated_file(chosen, chosen.read_bytes(), rng, folder))
-    if rng.random() < 0.8:  # else the checksums alone would notice it
+    if rng.random() < 0.8:  # otherwise only the checksums would detect it
         _drop_checksums(path)
     return path
 
 
 def use_changed(seed: Path, name: Path, content: bytes, folder: Path, rng: random.Random) -> None:
-    """Use a copy of a library whose file `name` has another content, without checksums."""
+    """Use a copy of a library with different content in the file `name`, without checksums."""
     forget_verified()
     path = _copied(seed, folder)
     (path / name).write_bytes(content)
@@ -372,7 +372,7 @@ def _drop_checksums(path: Path) -> None:
 
 
 def forget_verified() -> None:
-    """Verify again what this process has verified."""
+    """Forget which files this process has verified."""
     from motionloom.store import frames
     from motionloom.store.artifacts import folders
 

@@ -233,7 +233,7 @@ def channel_counts() -> list[Odd]:
         is_either("proper_euler_sequence", encoded(bvh_lines(proper, rows_of(proper))),
                   reading(proper, rows_of(proper)), repair=None,
                   lines=line_of(bvh_lines(proper, []), "Zrotation Xrotation Zrotation")),
-        # Scale channels that say nothing can be left out.
+        # Scale channels without an effect can be ignored.
         case("nine_channels_scale_one", nine, None, True),
         case("nine_channels_everywhere", everywhere, None, True),
         # Scale that says something has no place in a skeleton of fixed bones.

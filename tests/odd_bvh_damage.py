@@ -213,7 +213,7 @@ def rows() -> list[Odd]:
         # 1,234.5 is one number with a thousands mark, or one column too many.
         replace(with_values("thousands_mark", {(2, 0): ("1,234.5", 1234.5)}, repair=True),
                 verdict="either", lines=(line,)),
-        # The file ends inside a row: what is whole may be kept, if that is said.
+        # The file ends inside a row: complete rows may be kept if this is reported.
         is_either("cut_between_values", encoded([*LINES[:-1], " ".join(LINES[-1].split()[:11])]),
                   cut, lines=last),
         is_either("cut_in_a_number", whole[: -len(LINES[-1]) // 2].rstrip(), cut, lines=last),

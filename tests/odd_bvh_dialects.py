@@ -109,14 +109,14 @@ def line_ends() -> list[Odd]:
         is_read("tabs_in_hierarchy", "\n".join(
             [*(x.replace(" ", "\t").replace("End\tSite", "End Site") for x in HEAD),
              *LINES[len(HEAD):]]).encode(), TRUTH),
-        # Form feeds and vertical tabs are white space, too.
+        # Form feeds and vertical tabs are also whitespace.
         is_read("form_feeds", encoded(LINES).replace(b"MOTION", b"\x0cMOTION")
                 .replace(b"\n3.2", b"\n\x0b3.2"), TRUTH),
         # A space that Unicode calls unbreakable: white space, or no BVH.
         is_either("no_break_spaces", encoded([*LINES[:FIRST_ROW], *(
             row.replace(" ", "\u00a0", 3) for row in LINES[FIRST_ROW:])]), TRUTH,
             lines=FIRST_ROW + 1),
-        # MS-DOS editors close a text with Ctrl-Z.
+        # MS-DOS editors end text files with Ctrl-Z.
         is_read("ctrl_z_at_the_end", encoded(LINES) + b"\x1a", TRUTH, None),
         # Padding to a disk block: the rows are whole, the rest is nothing.
         is_read("nuls_at_the_end", encoded(LINES) + b"\0" * 512, TRUTH, True),
@@ -133,7 +133,7 @@ def encodings() -> list[Odd]:
         # Without a mark it can still be recognized by its NULs; refusing is fine too.
         is_either("utf16_no_bom", encoded(LINES, "utf-16-le"), TRUTH),
         named("name_utf8", "Spine", "Rücken_背骨"),
-        # Bytes over 127 that are no UTF-8: names are labels, the motion is intact.
+        # Bytes over 127 that are not UTF-8: names are only labels, and the motion is intact.
         named("name_latin1", "Spine", "Rücken", True, encoding="latin-1"),
         # Japanese tools write Shift-JIS; which letters come out does not matter.
         named("name_shift_jis", "Spine", "背骨", True, encoding="shift-jis", names=False),
@@ -202,7 +202,7 @@ def names() -> list[Odd]:
             repair=None,
             lines=10,
         ),
-        # Joint names tell nothing apart from case: left and LEFT are two joints.
+        # Joint names may differ only in case: left and LEFT are two joints.
         is_read(
             "names_differ_in_case",
             encoded(bvh_lines(b := renamed("RightLeg", "LEFTLEG"), ROWS)),
@@ -261,7 +261,7 @@ def keywords() -> list[Odd]:
             encoded(bvh_lines(b := _without_ends(MAN), ROWS)),
             replace(reading(b, ROWS), ends=None),
         ),
-        # A comment is no BVH, but harms nobody.
+        # A comment is not valid BVH, but it is harmless.
         is_either("comment_hash", encoded(["# made by hand", *LINES]), TRUTH, lines=1),
         is_either(
             "comment_slashes", encoded(edited("\tJOINT Spine", "\t// back\n\tJOINT Spine")), TRUTH,

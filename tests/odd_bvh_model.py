@@ -160,8 +160,8 @@ def encoded(lines: Sequence[str], encoding: str = "utf-8") -> bytes:
 
 def line_of(lines: Sequence[str], text: str, nth: int = 1) -> int:
     """Number (from 1) of the nth line that contains `text`."""
-    found = [i for i, line in enumerate(lines, 1) if text in line]
-    return found[nth - 1]
+    result = [i for i, line in enumerate(lines, 1) if text in line]
+    return result[nth - 1]
 
 
 # --- where the joints are ---------------------------------------------------------------------

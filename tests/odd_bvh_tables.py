@@ -74,7 +74,7 @@ def rows() -> list[Odd]:
     body = LINES[FIRST_ROW:]
     start = LINES[:FIRST_ROW]
     wrapped = [" ".join(row.split()[k : k + 7]) for row in body for k in range(0, 24, 7)]
-    one = rows_of(MAN, 1)
+    first = rows_of(MAN, 1)
     return [
         # Assimp's Boxing_Toes declares 3069 and holds 3070: the rows are there.
         is_read("frames_declared_one_less", encoded(bvh_lines(MAN, ROWS, frames=3)), TRUTH, True),
@@ -88,7 +88,7 @@ def rows() -> list[Odd]:
                   lines=FIRST_ROW - 1),
         is_either("frames_no_number", encoded(bvh_lines(MAN, ROWS, frames="many")), TRUTH,
                   lines=FIRST_ROW - 1),
-        is_read("one_frame", encoded(bvh_lines(MAN, one)), reading(MAN, one), False),
+        is_read("one_frame", encoded(bvh_lines(MAN, first)), reading(MAN, first), False),
         # A skeleton without motion: an empty motion or a refusal, as long as it is clear.
         is_either("zero_frames", encoded(bvh_lines(MAN, [])), reading(MAN, []), repair=None),
         # 24 values over four lines: whole frames come out.

@@ -82,12 +82,12 @@ def contents(library: Path) -> dict[str, bytes]:
     """All files of a library but the catalogue, and its rows but identifier and history."""
     import sqlite3
 
-    found = {file.name: file.read_bytes() for file in (library / "frames").iterdir()}
+    loaded = {file.name: file.read_bytes() for file in (library / "frames").iterdir()}
     connection = sqlite3.connect(library / "catalogue.sqlite")
     for (table,) in connection.execute(
         "SELECT name FROM sqlite_master WHERE type = 'table' AND name NOT LIKE 'history%'"
     ).fetchall():
         rows = sorted(connection.execute(f"SELECT * FROM {table}").fetchall())
-        found[f"table {table}"] = repr([row for row in rows if row[0] not in ("id", "")]).encode()
+        loaded[f"table {table}"] = repr([row for row in rows if row[0] not in ("id", "")]).encode()
     connection.close()
-    return found
+    return loaded

@@ -1,4 +1,4 @@
-"""Acclaim: what the angles mean, gaps, units, skeletons beside takes, damage."""
+"""Acclaim: angles, gaps, units, skeletons next to takes, and damaged files."""
 
 from __future__ import annotations
 
@@ -106,7 +106,7 @@ def matrix(axis, degrees):
     return np.array(rows[axis])
 
 
-def test_angles_mean_what_the_specification_says(take):
+def test_angles_follow_the_specification(take):
     """Turns about fixed axes in the order of `dof`, in the frame that `axis` gives."""
     motion = ml.load(take(HEAD + block(1)), unit=1.0)
     root = matrix("z", 30) @ matrix("y", 20) @ matrix("x", 10)
@@ -118,8 +118,8 @@ def test_angles_mean_what_the_specification_says(take):
     knee = at + root @ thigh @ [0, -8, 0]
     ankle = knee + root @ thigh @ shin @ [0, -7.5, 0]
     toe = ankle + root @ thigh @ shin @ [0, 0, 2.5]
-    found = motion.positions(end_sites=True)[0]
-    np.testing.assert_allclose(found, [at, at, knee, ankle, toe], atol=2e-6)
+    positions = motion.positions(end_sites=True)[0]
+    np.testing.assert_allclose(positions, [at, at, knee, ankle, toe], atol=2e-6)
 
 
 def test_root_presets_shift_and_turn_the_motion(take):
@@ -166,7 +166,7 @@ def test_root_channels_in_another_order(take):
     np.testing.assert_allclose(turned, wanted, atol=1e-6)
 
 
-def test_the_rate_is_120_and_said_so(take):
+def test_the_rate_is_120_with_a_warning(take):
     path = take(HEAD + block(1) + block(2))
     motion = ml.load(path)
     assert motion.fps == 120.0
@@ -227,7 +227,7 @@ def test_a_bone_that_never_moves_stays_at_rest(take):
     ("stem", "skeleton"),
     [("01_02", "01_02"), ("01_02", "01"), ("HDM_bd_0001", "HDM_bd"), ("A_x_y", "a"), ("q", "z")],
 )
-def test_the_skeleton_is_found_beside_the_take(take, stem, skeleton):
+def test_the_skeleton_is_found_next_to_the_take(take, stem, skeleton):
     assert len(ml.load(take(HEAD + block(1), stem=stem, skeleton=skeleton))) == 1
 
 
@@ -270,7 +270,7 @@ def test_a_skeleton_that_is_ambiguous_must_be_given(take, tmp_path):
         (HEAD + "1\nthigh 1 2 3\n", r"amc: no frame has a line for the root"),
     ],
 )
-def test_says_what_is_wrong_with_a_take(take, amc, message):
+def test_reports_errors_in_a_take(take, amc, message):
     with pytest.raises(MotionFormatError, match=message):
         ml.load(take(amc))
 
@@ -294,7 +294,7 @@ def test_says_what_is_wrong_with_a_take(take, amc, message):
         (":version", "hello\n:version", r"asf:2: expected a section"),
     ],
 )
-def test_says_what_is_wrong_with_a_skeleton(take, old, new, message):
+def test_reports_errors_in_a_skeleton(take, old, new, message):
     asf = ASF.replace(old, new)
     assert asf != ASF
     with pytest.raises(MotionFormatError, match=message):

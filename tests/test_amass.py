@@ -108,7 +108,7 @@ def test_a_pose_in_parts(file):
         ml.load(file(**{**parts, "pose_body": np.zeros((4, 60))}, **more))
 
 
-def test_y_up_by_option_and_doubt_by_default(file):
+def test_y_up_by_option_and_a_warning_by_default(file):
     content = arrays()
     content["poses"][:] = 0.0  # stands still
     content["trans"][:] = [0, 0.95, 0]
@@ -143,14 +143,14 @@ def test_without_trans_the_figure_stays(file):
         ),
     ],
 )
-def test_says_what_is_wrong(file, change, message):
+def test_reports_invalid_input(file, change, message):
     path = file(**{**arrays(), **change})
     with pytest.raises(MotionFormatError, match=message) as caught:
         ml.load(path)
     assert str(caught.value).startswith(str(path))
 
 
-def test_a_shape_file_is_no_motion(file):
+def test_a_shape_file_is_not_a_motion(file):
     with pytest.raises(
         MotionFormatError, match="not a motion: the file has no poses, only betas, gender"
     ):
@@ -181,7 +181,7 @@ def test_a_bomb_is_not_unpacked(tmp_path):
     tracemalloc.stop()
 
 
-def test_a_header_is_not_believed(tmp_path):
+def test_a_header_is_not_trusted(tmp_path):
     honest = npy(np.zeros((4, 72)))
     lying = honest.replace(b"(4, 72)", b"(9999999, 72)", 1).replace(b"      \n", b"\n", 1)
     lying = lying[:8] + (len(honest[10:128])).to_bytes(2, "little") + lying[10:]
@@ -193,7 +193,7 @@ def test_a_header_is_not_believed(tmp_path):
 @pytest.mark.parametrize(
     "shape", ["(0,9e8)", "(0, 1152921504606846976, 72)", "(-1, 72)", "(1,) * 65"]
 )
-def test_a_shape_that_no_array_has_is_refused(tmp_path, shape):
+def test_an_impossible_shape_is_refused(tmp_path, shape):
     head = f"{{'descr': '<f8', 'fortran_order': False, 'shape': {shape}, }}\n".encode()
     odd = b"\x93NUMPY\x01\x00" + len(head).to_bytes(2, "little") + head + bytes(8)
     path = archive(tmp_path / "odd.npz", {"poses": odd, "mocap_framerate": npy(60.0)})
@@ -209,7 +209,7 @@ def test_a_damaged_header_is_reported(tmp_path):
 
 
 @pytest.mark.parametrize("data", [b"", b"PK\x03\x04", b"\x80\x04\x95pickle", b"\x93NUMPY"])
-def test_what_is_no_archive_is_refused(tmp_path, data):
+def test_files_that_are_not_archives_are_refused(tmp_path, data):
     path = tmp_path / "a.npz"
     path.write_bytes(data)
     with pytest.raises(MotionFormatError, match="not an .npz file"):

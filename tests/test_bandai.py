@@ -25,16 +25,16 @@ def test_one_performer_has_one_skeleton(library):
     assert library.store.skeleton(library.entries()[0].skeleton).names[0] == "Hips"
 
 
-def test_clean_clips_get_no_alarm(library):
+def test_clean_clips_cause_no_alarm(library):
     alarms = {
         name: [issue.message for issue in find_issues(library[name]) if issue.severity != "info"]
         for name in library.names
     }
-    told = {name: found for name, found in alarms.items() if found}
-    assert len(told) < ALARMS * len(alarms), told
+    output = {name: result for name, result in alarms.items() if result}
+    assert len(output) < ALARMS * len(alarms), output
 
 
-def test_a_file_written_again_has_the_same_joints_and_positions(bandai, library, tmp_path):
+def test_a_rewritten_file_has_the_same_joints_and_positions(bandai, library, tmp_path):
     for file in sorted(bandai.glob("*.bvh"))[::70]:
         whole = ml.load(file, keep_carrier=True)
         for number, motion in enumerate((ml.load(file), library[file.stem])):

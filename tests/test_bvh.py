@@ -108,7 +108,7 @@ def test_infers_the_unit_from_the_size_of_a_person(write, tmp_path, unit):
     npt.assert_allclose(again.positions(), motion.positions(), atol=1e-4)
 
 
-def test_a_given_unit_overrules_the_inferred_one(write):
+def test_a_given_unit_overrides_the_inferred_one(write):
     path = write(person(standing(3)))
     inferred, given = ml.load(path), ml.load(path, unit="inch")
     npt.assert_allclose(given.root, inferred.root * 2.54, rtol=1e-6)
@@ -122,14 +122,14 @@ def test_a_giant_is_read_with_a_warning(write):
 
 
 @pytest.mark.parametrize("meters", [0.85, 0.95, 1.05, 1.3])
-def test_a_child_in_centimeters_is_no_giant_in_inches(write, meters):
+def test_a_child_in_centimeters_is_not_a_giant_in_inches(write, meters):
     grown = ml.load(write(person(standing(3)))).skeleton
     child = infer_unit(grown.scaled(100.0 * meters / body_height(grown)))
     assert child.meters == UNITS["cm"]
     assert "no common unit" in child.warning
 
 
-def test_something_that_is_no_person_gets_a_guessed_unit_and_says_so(write):
+def test_a_skeleton_that_is_not_a_person_gets_a_guessed_unit_and_a_warning(write):
     text = """HIERARCHY
 ROOT cart
 {
@@ -211,7 +211,7 @@ def _z_up(text):
     return head + "Frame Time: 0.0333333\n" + "\n".join(out) + "\n"
 
 
-def test_someone_lying_down_is_not_stood_up(write):
+def test_a_person_lying_down_is_not_rotated_upright(write):
     rows = standing(10)
     rows[:, 5] = 90.0  # the whole take on the back
     motion = ml.load(write(person(rows)))
@@ -232,7 +232,7 @@ def test_shows_the_nominal_rate_and_keeps_the_exact_one(write, tmp_path):
     )
 
 
-def test_a_given_rate_overrules_the_file(write):
+def test_a_given_rate_overrides_the_file(write):
     path = write(person(standing(3)).replace("0.0333333", "0"))
     with pytest.raises(MotionFormatError, match=r"take.bvh:\d+: Frame Time must be.*with fps"):
         ml.load(path)
@@ -241,16 +241,16 @@ def test_a_given_rate_overrules_the_file(write):
         ml.load(path, fps=-1)
 
 
-def test_doubts_a_frame_time_in_milliseconds(write):
+def test_warns_about_a_frame_time_in_milliseconds(write):
     motion = ml.load(write(person(standing(3)).replace("0.0333333", "33.3333")))
     assert any("milliseconds" in warning for warning in motion.origin.warnings)
 
 
 def test_reads_one_of_several_figures_by_name(write):
-    one = person(standing(4, seed=1))
+    first = person(standing(4, seed=1))
     other = person(standing(4, seed=2)).replace("ROOT Hips", "ROOT Hips2")
-    heads = [text.split("MOTION")[0].removeprefix("HIERARCHY\n") for text in (one, other)]
-    rows = [text.split("0.0333333\n")[1].strip().splitlines() for text in (one, other)]
+    heads = [text.split("MOTION")[0].removeprefix("HIERARCHY\n") for text in (first, other)]
+    rows = [text.split("0.0333333\n")[1].strip().splitlines() for text in (first, other)]
     both = "\n".join(f"{a} {b}" for a, b in zip(*rows, strict=True))
     text = f"HIERARCHY\n{heads[0]}{heads[1]}MOTION\nFrames: 4\nFrame Time: 0.0333333\n{both}\n"
     path = write(text)
@@ -275,14 +275,14 @@ def test_a_truncated_file_is_refused_unless_partial(write):
     assert motion.repairs
 
 
-def test_a_role_map_file_is_taken(write, tmp_path):
+def test_a_role_map_file_is_used(write, tmp_path):
     path = write(person(standing(3)).replace("LeftFoot", "Knochel_li"))
     (tmp_path / "map.toml").write_text('left_ankle = "Knochel_li"  # the ankle\n')
     assert ml.load(path, roles=tmp_path / "map.toml").skeleton.roles["left_ankle"] == "Knochel_li"
     assert ml.load(path, roles={"left_ankle": "Knochel_li"}).skeleton.roles["left_ankle"]
 
 
-def test_strict_reading_refuses_what_is_repaired(write):
+def test_strict_reading_refuses_repairs(write):
     path = write(person(standing(3)).replace("Frames: 3", "frames: 3"))
     assert ml.load(path).repairs
     with pytest.raises(MotionFormatError, match=r"take.bvh:\d+: strict reading: .*not spelled"):

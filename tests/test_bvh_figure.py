@@ -29,15 +29,15 @@ def rotations(order, degrees):
 @pytest.mark.parametrize("turns", [1, 1000])
 def test_rotations_are_the_product_of_the_turns(rng, order, turns):
     degrees = rng.uniform(-360 * turns, 360 * turns, size=(50, len(order)))
-    found = rot.to_matrix(rotations(order, degrees)[:, 0].astype(float))
-    for matrix, angles in zip(found, degrees, strict=True):
+    matrices = rot.to_matrix(rotations(order, degrees)[:, 0].astype(float))
+    for matrix, angles in zip(matrices, degrees, strict=True):
         np.testing.assert_allclose(matrix, naive.euler_matrix(np.radians(angles), order), atol=1e-6)
 
 
 def test_eighths_of_a_turn_fall_on_the_right_side():
     degrees = np.array(list(product(np.arange(-720.0, 721.0, 45.0), repeat=2)))
-    found = rot.to_matrix(rotations("ZX", degrees)[:, 0].astype(float))
-    for matrix, angles in zip(found, degrees, strict=True):
+    matrices = rot.to_matrix(rotations("ZX", degrees)[:, 0].astype(float))
+    for matrix, angles in zip(matrices, degrees, strict=True):
         np.testing.assert_allclose(matrix, naive.euler_matrix(np.radians(angles), "ZX"), atol=1e-6)
 
 
@@ -52,7 +52,7 @@ PLACE = ["Xposition", "Yposition", "Zposition"]
 
 
 def warnings(table):
-    """What is said of a root, hips and a knee that all have three positions and no turns."""
+    """Warnings about a root, hips and a knee that all have three positions and no rotations."""
     nodes = [
         BvhNode("root", "world", -1, 1, (0.0, 0.0, 0.0), PLACE, True),
         BvhNode("joint", "hips", 0, 4, (0.0, 90.0, 0.0), PLACE, True),
@@ -62,11 +62,11 @@ def warnings(table):
     return Figure(Layout(nodes), table, "x.bvh", Repairs("x.bvh", strict=False)).warnings
 
 
-def test_nothing_is_said_of_positions_that_repeat_the_offsets():
+def test_positions_that_repeat_the_offsets_cause_no_warning():
     assert warnings([[0, 0, 0, 0, 90, 0, 0, -40, 0], [5, 0, 0, 0, 90, 0, 0, -40, 0]]) == []
 
 
-def test_nothing_is_said_of_hips_that_move_below_a_still_root():
+def test_hips_that_move_below_a_still_root_cause_no_warning():
     """As in Bandai Namco's takes; that they leave their OFFSET goes without saying."""
     assert warnings([[0, 0, 0, x, 86, 0, 0, -40, 0] for x in (3, 4, 5)]) == []
 

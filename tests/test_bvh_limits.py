@@ -41,7 +41,7 @@ PNG = b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR\0\0\0\x01\0\0\0\x01\x08\x06\0\0\0\x1f\x15\
 
 
 def outcomes(files: list[Path], seconds: int) -> dict[Path, dict]:
-    """What became of each file, in one process with little memory and `seconds` of CPU time."""
+    """Outcome for each file, in one process with little memory and `seconds` of CPU time."""
     source = Path(__file__).parents[1] / "src"
 
     def limit():
@@ -131,7 +131,7 @@ SMALL = {
     "ten_megabytes_of_open_joints": repeated(
         b"HIERARCHY\nROOT a\n{\n", b"JOINT a { ", 10 * MEGABYTE),
 }  # fmt: skip
-# What may also be read: whole and well-formed, only large.
+# Files that may also be read: complete and well-formed, only large.
 READABLE = {
     "name_of_ten_megabytes", "two_thousand_nested_joints", "twenty_thousand_nested_joints",
     "twenty_thousand_nested_joints_of_one_name", "twenty_thousand_siblings_of_one_name",
@@ -185,7 +185,7 @@ def test_a_hostile_file_is_refused_or_read_in_bounds(name, small_answers):
     check(*small_answers[name], may_be_read=name in READABLE)
 
 
-def test_a_trillion_declared_frames_are_blamed_on_a_line(small_answers):
+def test_the_error_about_a_trillion_declared_frames_names_the_line(small_answers):
     answer, _ = small_answers["frames_declared_a_trillion"]
     # Either the count is to blame, or the place where the rows ran out.
     assert answer["line"] in {line_of(LINES, "Frames:"), len(LINES), len(LINES) + 1}
@@ -201,7 +201,7 @@ def test_a_huge_file_is_refused_in_bounds(name, tmp_path):
     check(answer, file, may_be_read=name in LARGE_READABLE)
 
 
-def test_a_file_that_is_not_there_is_named_in_the_error():
+def test_a_missing_file_is_named_in_the_error():
     with pytest.raises((FileNotFoundError, ml.MotionFormatError), match="nowhere"):
         ml.load("nowhere.bvh")
 

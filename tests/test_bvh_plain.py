@@ -84,12 +84,12 @@ def test_a_plain_hierarchy_is_read_as_the_careful_reader_reads_it():
         ("\t}\n}", "\t}\n} words"),
     ],
 )
-def test_what_is_odd_is_left_to_the_careful_reader(old, new):
+def test_irregular_files_are_left_to_the_careful_reader(old, new):
     assert old in PLAIN
     assert plain_nodes(PLAIN.replace(old, new, 1), 1) is None
 
 
-def test_whatever_is_done_to_a_file_both_ways_never_differ():
+def test_both_readers_agree_on_any_mutated_file():
     rng = random.Random(1)
     pieces = [*"{}\n\t #.-+e0", "JOINT x", "End Site", "OFFSET", "CHANNELS", "Xrotation", "\xa0"]
     read = 0
@@ -117,7 +117,7 @@ def test_takes_of_one_performer_share_their_skeleton(tmp_path):
 
 
 @pytest.mark.cmu
-def test_real_hierarchies_are_read_the_same_both_ways(cmu30):
+def test_both_readers_agree_on_real_hierarchies(cmu30):
     for path in sorted(cmu30.rglob("*.bvh"))[::100]:
         text = path.read_text()
         text = text[: text.index("MOTION")]

@@ -1,4 +1,4 @@
-"""What is written as BVH reads back as the same motion, in the dialect all readers agree on."""
+"""Motions written as BVH read back unchanged, in the dialect that all readers accept."""
 
 from __future__ import annotations
 
@@ -75,9 +75,9 @@ def assert_same(a: ml.Motion, b: ml.Motion) -> None:
     """Same joints in the same places; the order of branches may differ."""
     assert len(a) == len(b)
     assert b.fps == pytest.approx(a.fps, rel=1e-6)
-    one, two = by_name(a), by_name(b)
-    if len(one) == len(a.skeleton) and one.keys() == two.keys():
-        for name, points in one.items():
+    first, two = by_name(a), by_name(b)
+    if len(first) == len(a.skeleton) and first.keys() == two.keys():
+        for name, points in first.items():
             np.testing.assert_allclose(two[name], points, rtol=0, atol=TOLERANCE_M)
     else:  # names that became equal got a number: compare where joints are, in some order
         np.testing.assert_allclose(cloud(b), cloud(a), rtol=0, atol=TOLERANCE_M)
@@ -90,7 +90,7 @@ def cloud(motion: ml.Motion) -> np.ndarray:
 
 @MADE
 @given(motion=motions(), unit=st.sampled_from(["m", "cm", "mm", "inch", 0.0564]))
-def test_a_made_motion_survives_writing_and_reading(motion, unit, tmp_path):
+def test_a_generated_motion_survives_writing_and_reading(motion, unit, tmp_path):
     file = motion.save(tmp_path / "made.bvh", unit=unit)
     again = ml.load(file, unit=unit, up="y", format=FormatOptions(tpose=False), strict=True)
     assert_same(motion, again)
@@ -100,7 +100,7 @@ def test_a_made_motion_survives_writing_and_reading(motion, unit, tmp_path):
 
 @MADE
 @given(motion=motions(), order=st.sampled_from(["XYZ", "XZY", "YXZ", "YZX", "ZXY", "ZYX"]))
-def test_every_order_of_channels_says_the_same(motion, order, tmp_path):
+def test_every_order_of_channels_gives_the_same_motion(motion, order, tmp_path):
     file = motion.save(tmp_path / "made.bvh", order=order, unit="cm")
     letters = " ".join(f"{axis}rotation" for axis in order)
     assert letters in file.read_text(encoding="utf-8")
@@ -114,9 +114,9 @@ def test_end_sites_survive(motion, tmp_path):
         motion.save(tmp_path / "made.bvh"), unit="cm", up="y", format=FormatOptions(tpose=False)
     )
     wanted = motion.positions(end_sites=True)[:, len(motion.skeleton) :]
-    found = again.positions(end_sites=True)[:, len(again.skeleton) :]
+    positions = again.positions(end_sites=True)[:, len(again.skeleton) :]
     for k in range(wanted.shape[1]):
-        gap = np.abs(found - wanted[:, [k]]).max(axis=(0, 2))
+        gap = np.abs(positions - wanted[:, [k]]).max(axis=(0, 2))
         assert gap.min() < TOLERANCE_M
 
 
@@ -145,8 +145,8 @@ def test_the_unit_of_the_source_is_kept(unit, tmp_path):
     source.write_bytes(encoded(bvh_lines(MAN, rows_of(MAN))))
     written = ml.load(source, unit=unit).save(tmp_path / "again.bvh").read_text()
     # Offsets of the file, whatever a unit of it is said to be.
-    found = re.findall(rf"OFFSET ({NUMBER}) ({NUMBER}) ({NUMBER})", written)
-    np.testing.assert_allclose(np.array(found[1], float), [0, 20, -1.5], atol=1e-4)
+    result = re.findall(rf"OFFSET ({NUMBER}) ({NUMBER}) ({NUMBER})", written)
+    np.testing.assert_allclose(np.array(result[1], float), [0, 20, -1.5], atol=1e-4)
     first_row = written.split("Frame Time:")[1].split("\n")[1].split()
     np.testing.assert_allclose(np.array(first_row[:3], float), [3.0, 91.5, 2.0], atol=1e-4)
 

@@ -8,7 +8,7 @@ from motionloom.errors import InvalidInput
 from motionloom.formats.bvh.writer import bvh_stream
 
 
-def test_pieces_are_the_whole(tmp_path):
+def test_blocks_give_the_same_file_as_the_whole(tmp_path):
     dance = ml.demo.clip("take_dances")[:400]
     dance.save(tmp_path / "whole.bvh")
     with bvh_stream(tmp_path / "pieces.bvh", dance.skeleton, frames=400, fps=dance.fps) as out:
@@ -31,7 +31,7 @@ def test_a_wrong_number_of_frames_leaves_no_file(tmp_path):
     assert list(tmp_path.iterdir()) == []
 
 
-def test_says_what_cannot_be_written(tmp_path):
+def test_reports_unsupported_output(tmp_path):
     walk = ml.demo.clip("walk")
     with (
         pytest.raises(InvalidInput, match="at least one frame"),

@@ -69,7 +69,7 @@ def test_agrees_with_ezc3d(file, rng, processor, integers):
     np.testing.assert_array_equal(ours.present, np.array(residuals) == 0)
 
 
-def test_writes_what_ezc3d_reads(tmp_path, rng):
+def test_ezc3d_reads_written_files(tmp_path, rng):
     positions = rng.normal(size=(30, 5, 3))
     positions[3:9, 2] = np.nan
     ml.Markers(["a", "b", "c", "d", "é"], positions, 119.88).save(tmp_path / "w.c3d")
@@ -85,7 +85,7 @@ def test_writes_what_ezc3d_reads(tmp_path, rng):
 
 @pytest.mark.parametrize("up", ["z", "y", "-z", "x"])
 @pytest.mark.parametrize("unit", ["mm", "cm", "m"])
-def test_a_round_trip_loses_no_bit(tmp_path, file, rng, up, unit):
+def test_a_round_trip_preserves_every_bit(tmp_path, file, rng, up, unit):
     points = rng.normal(size=(50, 6, 3)).astype(np.float32) * np.float32(1000)
     residuals = (-(rng.random((50, 6)) < 0.1).astype(int)).tolist()
     data = c3d_bytes(
@@ -97,9 +97,9 @@ def test_a_round_trip_loses_no_bit(tmp_path, file, rng, up, unit):
     assert again.first_frame == 17 and again.fps == 240.0 and again.labels == first.labels
     assert again.origin.unit_m == first.origin.unit_m
     assert again.positions.tobytes() == first.positions.tobytes()
-    held = ezc3d.c3d(str(tmp_path / "again.c3d"))["data"]["points"][:3].transpose(2, 1, 0)
+    output = ezc3d.c3d(str(tmp_path / "again.c3d"))["data"]["points"][:3].transpose(2, 1, 0)
     seen = np.array(residuals) == 0
-    assert held[seen].astype(np.float32).tobytes() == points[seen].tobytes()
+    assert output[seen].astype(np.float32).tobytes() == points[seen].tobytes()
 
 
 def test_a_motion_becomes_points_and_meters_keep_every_bit(tmp_path):
@@ -111,8 +111,8 @@ def test_a_motion_becomes_points_and_meters_keep_every_bit(tmp_path):
     path = motion.save(tmp_path / "m.c3d", unit="m")
     markers = ml.load_markers(path)
     assert markers.labels == ("hips", "knee", "toe")
-    found = markers.positions.astype(np.float32)
-    np.testing.assert_array_equal(found, motion.positions(end_sites=True))
+    positions = markers.positions.astype(np.float32)
+    np.testing.assert_array_equal(positions, motion.positions(end_sites=True))
 
 
 def test_negative_residuals_and_bad_numbers_are_gaps(file):
@@ -160,7 +160,7 @@ def test_more_than_65535_frames(file, how):
     assert bool(markers.repairs) == (how == "nothing")
 
 
-def test_a_long_take_goes_round(tmp_path):
+def test_a_long_take_survives_a_round_trip(tmp_path):
     positions = np.arange(70_000 * 3, dtype=float).reshape(-1, 1, 3) / 4
     path = ml.Markers(["A"], positions, 100.0, first_frame=12).save(tmp_path / "long.c3d", unit="m")
     markers = ml.load_markers(path, up="z")
@@ -229,7 +229,7 @@ def test_units(file, units, meters, reason):
 
 
 @pytest.mark.parametrize("up", ["x", "y", "z", "-x", "-y", "-z"])
-def test_head_above_feet_tells_up(file, up):
+def test_the_up_axis_follows_from_head_above_feet(file, up):
     axes = {"x": [1, 2, 0], "y": [2, 0, 1], "z": [0, 1, 2]}[up[-1]]
     standing = np.array(POINTS)
     turned = np.zeros_like(standing)
@@ -279,7 +279,7 @@ def test_resampling_keeps_gaps():
         (["a"], (2, 1, 3), 0.0, "fps must be positive"),
     ],
 )
-def test_markers_say_what_is_wrong(labels, shape, fps, message):
+def test_markers_report_invalid_input(labels, shape, fps, message):
     with pytest.raises(InvalidInput, match=message):
         ml.Markers(labels, np.zeros(shape), fps)
 
@@ -368,7 +368,7 @@ def test_the_scale_of_integers_is_that_of_a_body(file):
     assert "POINT:SCALE is 0.02, but the header says 0.1; using the header" in markers.repairs
 
 
-def test_of_three_rates_two_agree(file):
+def test_two_of_three_rates_agree(file):
     data = walk_bytes(rate=100.0)
     place = data.index(b"RATE", 512) + 8
     wrong = data[:place] + struct.pack("<f", 50.0) + data[place + 4 :]
@@ -378,7 +378,7 @@ def test_of_three_rates_two_agree(file):
     assert ml.load_markers(file(wrong), fps=50).fps == 50.0
 
 
-def test_contradictions_that_the_data_do_not_settle_are_refused(file, rng):
+def test_contradictions_that_the_data_do_not_resolve_are_refused(file, rng):
     noise = rng.uniform(-900.0, 900.0, size=(60, 5, 3)).tolist()
     data = c3d_bytes(noise, NAMES, analog=6)
     twice = data[:2] + struct.pack("<HH", 7, 3) + data[6:]
@@ -422,7 +422,7 @@ def test_markers_that_stand_on_the_floor_correct_the_sign_of_up(screen, up):
         (c3d_bytes(POINTS, LABELS, integers=True, scale=float("inf")), "POINT:SCALE is inf"),
     ],
 )
-def test_says_what_is_wrong(file, data, message):
+def test_reports_invalid_input(file, data, message):
     path = file(data)
     with pytest.raises(MotionFormatError, match=message) as caught:
         ml.load_markers(path)

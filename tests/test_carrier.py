@@ -21,10 +21,10 @@ def walk():
     return ml.demo.clip("walk_left")
 
 
-def same_body(found, wanted, atol=1e-5):
-    assert found.skeleton.names == wanted.skeleton.names
+def same_body(result, wanted, atol=1e-5):
+    assert result.skeleton.names == wanted.skeleton.names
     np.testing.assert_allclose(
-        found.positions(end_sites=True), wanted.positions(end_sites=True), atol=atol
+        result.positions(end_sites=True), wanted.positions(end_sites=True), atol=atol
     )
 
 
@@ -46,7 +46,7 @@ def test_the_hips_become_the_root(walk, kind, props):
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_the_carrier_is_added_again_where_it_was(walk, kind):
+def test_the_carrier_is_restored_at_its_old_position(walk, kind):
     carried = under_a_carrier(walk, kind)
     again = with_carrier(hips_as_root(carried))
     same_body(again, carried)
@@ -113,7 +113,7 @@ def test_a_carrier_survives_a_file_and_its_skeleton_is_that_of_the_body(walk, ki
 
 
 def test_an_upright_rest_pose_below_a_tilted_carrier(walk):
-    """Blender's armatures turn a body that rests along z; the rest pose must stand, too."""
+    """Blender's armatures turn a body that rests along z; the rest pose must also stand."""
     lying = rot.between([0.0, 1.0, 0.0], [0.0, 0.0, 1.0])
     body = walk.skeleton
     flat = replace(body, offsets=rot.rotate(lying, body.offsets),
@@ -152,7 +152,7 @@ def test_a_carrier_as_json():
     assert json.loads(origin_json(origin))["carrier"] is None
 
 
-def test_other_formats_and_retargeting_leave_the_carrier_out(walk, tmp_path):
+def test_other_formats_and_retargeting_drop_the_carrier(walk, tmp_path):
     read = ml.load(under_a_carrier(walk, "fixed").save(tmp_path / "a.bvh"))
     glb = ml.load(read.save(tmp_path / "a.glb"), keep_carrier=True)
     assert "Reference" not in glb.skeleton.names
@@ -181,7 +181,7 @@ def test_the_unreal_preset_keeps_a_root_that_travels_on_the_floor(walk):
 
 
 @pytest.mark.parametrize("preset", ["blender", "unity", "maya"])
-def test_other_presets_keep_root_motion_and_drop_what_stands_still(walk, preset):
+def test_other_presets_keep_root_motion_and_drop_stationary_joints(walk, preset):
     for kind in KINDS:
         made = apply_preset(under_a_carrier(walk.starting_at_origin(), kind), preset)
         names = made.skeleton.names
@@ -190,7 +190,7 @@ def test_other_presets_keep_root_motion_and_drop_what_stands_still(walk, preset)
         )
 
 
-def test_a_figure_without_hips_or_with_more_beside_them_is_left_alone(walk):
+def test_a_figure_without_hips_or_with_more_points_outside_them_is_unchanged(walk):
     plain = ml.Skeleton(["a", "b"], [-1, 0], [[0, 0, 0], [0, 1, 0]])
     assert body_root(plain) == 0
     still = ml.Motion(plain, np.tile([1.0, 0, 0, 0], (3, 2, 1)), np.zeros((3, 3)), 30)
@@ -203,7 +203,7 @@ def test_a_figure_without_hips_or_with_more_beside_them_is_left_alone(walk):
     assert body_root(crowd) == 0
 
 
-def test_ik_targets_are_no_limbs_but_feet_beside_the_legs_are():
+def test_ik_targets_are_not_limbs_but_detached_feet_are():
     names = ["root", "pelvis", "spine_01", "head", "thigh_l", "calf_l", "thigh_r", "calf_r"]
     parents = [-1, 0, 1, 2, 1, 4, 1, 6]
     for beside, root in (
@@ -220,7 +220,7 @@ def test_ik_targets_are_no_limbs_but_feet_beside_the_legs_are():
 
 @pytest.mark.parametrize("name", RIGS)
 def test_roles_of_every_rig_survive(name):
-    """The names above the hips may have helped to tell the roles of the others."""
+    """The names above the hips may have helped to find the roles of the others."""
     skeleton, _ = rig(name)
     motion = ml.Motion(
         skeleton, np.tile([1.0, 0, 0, 0], (2, len(skeleton), 1)), np.zeros((2, 3)), 30
@@ -273,7 +273,7 @@ def test_takes_of_one_body_are_not_retargeted(monkeypatch):
     assert len(ml.concatenate(takes)) == len(takes[0]) + len(takes[1])
 
 
-def test_an_import_tells_which_joints_were_composed_into_the_hips(walk, tmp_path):
+def test_an_import_reports_which_joints_were_composed_into_the_hips(walk, tmp_path):
     for number, kind in enumerate(KINDS[:2]):
         under_a_carrier(walk, kind).save(tmp_path / f"{number}.bvh", unit="m")
     walk.save(tmp_path / "plain.bvh", unit="m")

@@ -72,11 +72,11 @@ def test_motions_of_a_library_have_the_hips_as_root(pair):
 
 
 def test_search_and_family(pair):
-    found = [lib.search("4_kick_front_high_right_p0:5-40") for lib in pair]
-    rows = [[(m.motion, m.start_frame, m.end_frame) for m in matches] for matches in found]
+    result = [lib.search("4_kick_front_high_right_p0:5-40") for lib in pair]
+    rows = [[(m.motion, m.start_frame, m.end_frame) for m in matches] for matches in result]
     assert rows[0] == rows[1] and len(rows[0]) >= 3
     np.testing.assert_allclose(
-        [m.distance for m in found[0]], [m.distance for m in found[1]], atol=1e-4
+        [m.distance for m in result[0]], [m.distance for m in result[1]], atol=1e-4
     )
     families = [
         lib.family("4_kick_front_high_right_p0:5-40", expansion=ml.Expansion(join_distance=0.2))
@@ -107,7 +107,7 @@ def test_a_walk_along_a_path(pair):
 def test_a_dance_and_a_dance_floor(pair):
     names = [name for name in pair[0].names if "dance" in name]
     steps = [lib.choreography(only=names, meter=4) for lib in pair]
-    same(*(one.dance(one.music("tune"), seconds=6, seed=2) for one in steps))
+    same(*(step.dance(step.music("tune"), seconds=6, seed=2) for step in steps))
     floors = [lib.dance_floor(count=2, seconds=4.0, only=names) for lib in pair]
     for a, b in zip(floors[0].motions, floors[1].motions, strict=True):
         same(a, b)
@@ -185,10 +185,10 @@ def test_issues_and_drawings_are_those_of_the_body(kind):
 def test_blends_graphs_dances_and_crowds_of_takes(kind, takes):
     carried = [under_a_carrier(take, kind) for take in takes]
     kicks = [register(clips[4:7], drop_unmatched=True) for clips in (takes, carried)]
-    same(*(Blend(one)([0.4, 0.3, 0.3]) for one in kicks))
+    same(*(Blend(step)([0.4, 0.3, 0.3]) for step in kicks))
     same(*(motion_graph(clips[:4]).walk(seconds=4.0, seed=3) for clips in (takes, carried)))
     steps = [Choreography.from_takes(clips[7:]) for clips in (takes, carried)]
-    same(*(one.dance(one.music("tune"), seconds=4) for one in steps))
+    same(*(step.dance(step.music("tune"), seconds=4) for step in steps))
     settings = DanceFloorSettings(count=2, seconds=3.0)
     floors = [dance_floor(clips[7:], settings).motions for clips in (takes, carried)]
     for a, b in zip(*floors, strict=True):
@@ -201,5 +201,5 @@ def test_blends_graphs_dances_and_crowds_of_takes(kind, takes):
 @pytest.mark.parametrize("kind", KINDS)
 def test_couples_are_found(kind):
     leader, follower = (dancer.motion for dancer in ml.demo.couple())
-    couple = [under_a_carrier(one, kind) for one in (leader, follower)]
+    couple = [under_a_carrier(item, kind) for item in (leader, follower)]
     assert [(a.name, b.name) for a, b in found_couples(couple)] == [(leader.name, follower.name)]

@@ -83,7 +83,7 @@ def test_it_is_meshed_once_per_skeleton_shape():
     assert 10_000 < len(body_mesh(WALK.skeleton).vertices) < 16_000
 
 
-def test_weights_are_shares_and_change_gradually():
+def test_weights_sum_to_one_and_change_gradually():
     mesh = body_mesh(WALK.skeleton)
     assert mesh.weights.min() >= 0.0
     np.testing.assert_allclose(mesh.weights.sum(axis=1), 1.0, atol=1e-6)
@@ -102,12 +102,12 @@ def test_weights_are_shares_and_change_gradually():
         assert dense[mine, WALK.skeleton.point(f"{other}_knee")].max() == 0.0
 
 
-def test_skinning_is_what_its_definition_says(rng):
+def test_skinning_follows_its_definition(rng):
     mesh = body_mesh(WALK.skeleton, detail="low")
     moved = mesh.posed(WALK, 7)
-    one = WALK[7:8]
-    turns = one.global_rotations()[0].astype(float)
-    world = transform_matrices(one.positions()[0].astype(float), turns)
+    first = WALK[7:8]
+    turns = first.global_rotations()[0].astype(float)
+    world = transform_matrices(first.positions()[0].astype(float), turns)
     for vertex in rng.integers(0, len(moved), 40):
         wanted = skinned_vertex(
             mesh.vertices[vertex].tolist(),
@@ -185,7 +185,7 @@ def test_surface_nets_of_two_spheres_that_nearly_touch():
     assert enclosed_volume(vertices.tolist(), triangles.tolist()) > 2.0 * ball
 
 
-def test_surface_nets_leave_crumbs_out():
+def test_surface_nets_drop_fragments():
     centers, radii = np.array([[0.0, 0.0, 0.0], [1.2, 1.2, 1.2]]), np.array([0.9, 0.12])
 
     def distances(points, reach):

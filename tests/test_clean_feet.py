@@ -77,7 +77,7 @@ def test_skate_is_removed_without_given_contacts():
     assert after.per_contact_m < 0.2 * before.per_contact_m
 
 
-def test_a_plain_detector_agrees_that_the_slide_is_gone():
+def test_a_simple_detector_confirms_that_the_slide_is_gone():
     skated = skating(ml.demo.clip("walk"))
     stands = naive_contacts(foot_paths(skated), skated.fps)
     before = naive_slide(foot_paths(skated), stands)
@@ -118,8 +118,8 @@ def test_the_foot_eases_in_and_out():
     skated = skating(ml.demo.clip("walk", fps=120), size=0.03)
     contacts = ml.demo.clip("walk", fps=120).contacts()
     cleaned, _ = clean_feet(skated, contacts=contacts)
-    # No frame of 1/120 s changes the velocity of a foot more than landing does anyway, and
-    # what is added to a foot does so by less than half of that.
+    # No frame of 1/120 s changes the velocity of a foot more than landing does anyway, and the
+    # correction changes it by less than half of that.
     captured, now = (np.diff(foot_paths(m), 2, axis=0) * 120 for m in (skated, cleaned))
     landing = np.linalg.norm(captured, axis=-1).max()
     assert np.linalg.norm(now, axis=-1).max() < 1.1 * landing
@@ -143,14 +143,14 @@ def test_frames_far_from_any_contact_keep_their_poses():
     assert np.abs(cleaned.root[aloft] - drifting.root[aloft]).max() < 2e-3
 
 
-def test_feet_that_do_not_slide_are_left_alone():
+def test_feet_that_do_not_slide_are_unchanged():
     walk = ml.demo.clip("walk")
     _, report = clean_feet(walk)
     assert report.mean_angle_change < np.radians(1.5)
     assert report.slide_after_m < 1e-3
 
 
-def test_a_motion_without_contacts_comes_back_as_it_is():
+def test_a_motion_without_contacts_is_unchanged():
     walk = ml.demo.clip("walk")
     flying = replace(walk, root=walk.root + np.arange(len(walk))[:, None] * [0.0, 0.5, 0.0])
     cleaned, report = clean_feet(flying)
@@ -183,7 +183,7 @@ def test_the_motion_given_is_not_changed():
     assert np.array_equal(root, skated.root)
 
 
-def test_says_what_is_wrong():
+def test_reports_invalid_input():
     walk = ml.demo.clip("walk")
     with pytest.raises(InvalidInput, match="ease must be a positive time in seconds; got 0"):
         walk.clean_feet(ease=0)
@@ -191,7 +191,7 @@ def test_says_what_is_wrong():
         walk.clean_feet(contacts=walk[:20].contacts())
 
 
-def test_a_knee_that_is_an_end_site_cannot_turn():
+def test_a_knee_that_is_an_end_site_is_refused():
     stump = Skeleton(
         ["hips", "thigh"], [-1, 0], [[0, 0, 0], [0.1, 0, 0]],
         end_names=["knee", "ankle"], end_parents=[1, 1], end_offsets=[[0, -0.4, 0], [0, -0.8, 0]],
@@ -208,15 +208,15 @@ def test_a_knee_that_is_an_end_site_cannot_turn():
 @given(st.integers(0, 10_000), st.integers(6, 60), st.integers(1, 12))
 def test_the_curve_of_least_bending_matches_its_definition(seed, frames, reach):
     rng = np.random.default_rng(seed)
-    known = np.where(rng.random(frames) < 0.25, rng.normal(size=frames), np.nan)
-    known[rng.integers(frames)] = 1.0
-    curve = ease_corrections(known[:, None], reach)[:, 0]
-    assert curve == pytest.approx(least_bent(known, reach), abs=1e-4)
-    given_rows = np.isfinite(known)
-    assert np.array_equal(curve[given_rows], known[given_rows])
+    fixed = np.where(rng.random(frames) < 0.25, rng.normal(size=frames), np.nan)
+    fixed[rng.integers(frames)] = 1.0
+    curve = ease_corrections(fixed[:, None], reach)[:, 0]
+    assert curve == pytest.approx(least_bent(fixed, reach), abs=1e-4)
+    given_rows = np.isfinite(fixed)
+    assert np.array_equal(curve[given_rows], fixed[given_rows])
 
 
-def test_nothing_known_gives_no_correction():
+def test_no_known_values_give_no_correction():
     assert not ease_corrections(np.full((5, 3), np.nan), 2.0).any()
 
 
@@ -238,7 +238,7 @@ def test_a_limb_reaches_its_target_without_stretching(rng):
     for limb in (leg, moved):
         assert np.linalg.norm(limb.middle - limb.start, axis=-1) == pytest.approx(0.42)
         assert np.linalg.norm(limb.end - limb.middle, axis=-1) == pytest.approx(0.40)
-    # Rotations and places tell the same: each bone as seen from its own joint is unchanged.
+    # Rotations and positions agree: each bone is unchanged in the frame of its joint.
     for joint, a, b in (("upper", "start", "middle"), ("lower", "middle", "end")):
         before = rot.rotate(rot.inverse(getattr(leg, joint)), getattr(leg, b) - getattr(leg, a))
         after = rot.rotate(
@@ -274,7 +274,7 @@ def test_the_root_follows_a_straight_leg_and_stays_for_a_bent_one():
     assert np.abs(stayed).max() < 0.015
 
 
-def test_the_root_comes_down_to_what_is_out_of_reach():
+def test_the_root_is_lowered_for_feet_out_of_reach():
     frames = 60
     start = np.tile([0.0, 0.9, 0.0], (frames, 1))
     unturned = np.tile(rot.IDENTITY, (frames, 1))
@@ -289,7 +289,7 @@ def test_the_root_comes_down_to_what_is_out_of_reach():
     assert np.abs(np.diff(shift[:, 1], 2)).max() < 0.1  # for a target that jumps by 0.35
 
 
-def test_a_knee_bent_the_wrong_way_by_a_hair_bends_the_right_way(rng):
+def test_a_knee_bent_slightly_the_wrong_way_bends_the_right_way(rng):
     frames = 40
     bend = np.concatenate([[-0.01] * 5, rng.uniform(0.1, 0.8, frames - 5)])
     upper = np.tile(rot.IDENTITY, (frames, 1))

@@ -24,7 +24,7 @@ from motionloom.motion.segment import intervals
 CLIPS = ["walk_p0", "walk_slow_p2", "walk_left_p1", "kick_front_high_right_p0"]
 
 
-def known(truth, part, frames):
+def true_contacts(truth, part, frames):
     """Mask (T,) of a foot part from the corpus' truth."""
     side, kind = part.split("_")
     mask = np.zeros(frames, dtype=bool)
@@ -35,10 +35,10 @@ def known(truth, part, frames):
 
 def scores(contacts, truth, part, slack):
     """Precision and recall, forgiving `slack` frames at the ends of contacts."""
-    found, true = contacts[part], known(truth, part, contacts.frames)
+    result, true = contacts[part], true_contacts(truth, part, contacts.frames)
     wide = np.ones(2 * slack + 1, dtype=bool)
-    precision = np.sum(found & binary_dilation(true, wide)) / max(found.sum(), 1)
-    recall = np.sum(true & binary_dilation(found, wide)) / max(true.sum(), 1)
+    precision = np.sum(result & binary_dilation(true, wide)) / max(result.sum(), 1)
+    recall = np.sum(true & binary_dilation(result, wide)) / max(true.sum(), 1)
     return precision, recall
 
 
@@ -64,11 +64,11 @@ def test_finds_the_known_contacts_of_the_corpus():
         made = ml.demo.annotated(name)
         contacts = made.motion.contacts()
         for part in ("left_ball", "right_ball"):
-            found, true = contacts[part], known(made.truth, part, contacts.frames)
+            result, true = contacts[part], true_contacts(made.truth, part, contacts.frames)
             precision, recall = scores(contacts, made.truth, part, slack=2)
-            rows.append([precision * found.sum(), found.sum(), recall * true.sum(), true.sum()])
-    right, found, hit, true = np.sum(rows, axis=0)
-    assert right / found > 0.98
+            rows.append([precision * result.sum(), result.sum(), recall * true.sum(), true.sum()])
+    right, result, hit, true = np.sum(rows, axis=0)
+    assert right / result > 0.98
     assert hit / true > 0.99
 
 
@@ -86,7 +86,7 @@ def test_contacts_are_the_same_at_any_rate(fps):
 
 
 @pytest.mark.parametrize("fps", [30, 120])
-def test_noise_does_not_cut_contacts_to_pieces(fps, rng):
+def test_noise_does_not_split_contacts(fps, rng):
     made = ml.demo.annotated("walk", fps=fps)
     contacts = with_noise(made.motion, rng).contacts()
     for part in ("left_ball", "right_ball"):
@@ -115,7 +115,7 @@ def stepper(left, right, fps=30):
     return Motion(skeleton, turned, root, fps, translations=moved)
 
 
-def held(*places, frames=15, moving=10):
+def halting_path(*places, frames=15, moving=10):
     """A path that stays `frames` at each place and glides to the next."""
     rows = [np.tile(places[0], (frames, 1))]
     for a, b in zip(places, places[1:], strict=False):
@@ -125,8 +125,8 @@ def held(*places, frames=15, moving=10):
 
 
 def test_every_tread_of_a_stair_has_its_own_ground():
-    left = held([0.1, 0, 0], [0.1, 0.3, 0.6], [0.1, 0.6, 1.2])
-    right = held([-0.1, 0, 0], [-0.1, 0.15, 0.3], [-0.1, 0.45, 0.9])
+    left = halting_path([0.1, 0, 0], [0.1, 0.3, 0.6], [0.1, 0.6, 1.2])
+    right = halting_path([-0.1, 0, 0], [-0.1, 0.15, 0.3], [-0.1, 0.45, 0.9])
     right = np.concatenate([np.tile(right[0], (12, 1)), right])[: len(left)]
     contacts = foot_contacts(stepper(left, right))
     heights = [round(plant.height, 2) for plant in contacts.plants["left_ball"]]
@@ -136,7 +136,7 @@ def test_every_tread_of_a_stair_has_its_own_ground():
 
 def test_a_foot_held_still_in_the_air_does_not_stand():
     left = np.tile([0.1, 0.0, 0.0], (60, 1))
-    right = held([-0.1, 0, 0], [-0.1, 0.4, 0.2], frames=25)
+    right = halting_path([-0.1, 0, 0], [-0.1, 0.4, 0.2], frames=25)
     contacts = foot_contacts(stepper(left[: len(right)], right))
     assert contacts.intervals("left_ball") == ((0, len(right)),)
     assert len(contacts.intervals("right_ball")) == 1
@@ -144,7 +144,7 @@ def test_a_foot_held_still_in_the_air_does_not_stand():
 
 
 def test_short_gaps_are_closed_and_short_contacts_dropped():
-    left = held([0.1, 0, 0], [0.1, 0, 0.8], frames=20, moving=20)
+    left = halting_path([0.1, 0, 0], [0.1, 0, 0.8], frames=20, moving=20)
     left[10] += [0, 0, 0.02]  # one frame slips by 2 cm: 0.3 m/s on both sides
     right = np.tile([-0.1, 0.0, 0.0], (len(left), 1))
     contacts = foot_contacts(stepper(left, right))
@@ -153,7 +153,7 @@ def test_short_gaps_are_closed_and_short_contacts_dropped():
     assert not none["left_ball"].any()
 
 
-def test_empty_and_single_frame_motions_have_contacts_too():
+def test_empty_and_single_frame_motions_have_contacts():
     still = stepper(np.zeros((1, 3)), np.zeros((1, 3)))
     assert foot_contacts(still, shortest=0.0)["left_ball"].tolist() == [True]
     assert foot_contacts(still[:0]).frames == 0
@@ -176,18 +176,18 @@ def test_needs_feet():
         ({"gap": float("nan")}, "gap must be a time in seconds"),
     ],
 )
-def test_says_what_is_wrong_with_a_threshold(options, message):
+def test_reports_errors_in_a_threshold(options, message):
     with pytest.raises(InvalidInput, match=message):
         foot_contacts(ml.demo.clip("walk"), **options)
 
 
-def test_says_which_foot_parts_there_are():
+def test_an_unknown_foot_part_is_reported_with_the_valid_ones():
     contacts = FootContacts({}, floor=0.0, frames=3, fps=30.0)
     with pytest.raises(InvalidInput, match="left_heel, left_ball"):
         contacts["left_toe"]
 
 
-def test_intervals_and_masks_are_one_thing():
+def test_intervals_and_masks_agree():
     plants = {"left_heel": (Plant(0, 2, 0.1),), "left_ball": (Plant(1, 4, 0.0),)}
     contacts = FootContacts(plants, floor=0.0, frames=5, fps=30.0)
     assert contacts.standing("left").tolist() == [True, True, True, True, False]
@@ -205,7 +205,7 @@ def sliding(speed):
     return stepper(path + [0.1, 0, 0], path - [0.1, 0, 0])
 
 
-def test_slide_is_the_way_over_the_floor():
+def test_slide_is_the_distance_over_the_floor():
     slide = foot_slide(sliding(0.12))
     assert slide.per_contact_m == pytest.approx(0.12 * 29 / 30, rel=1e-3)
     assert slide.worst_m == pytest.approx(slide.per_contact_m, rel=1e-3)
@@ -213,14 +213,14 @@ def test_slide_is_the_way_over_the_floor():
     assert slide.contacts == 4
 
 
-def test_slide_is_not_known_without_contacts():
+def test_slide_is_unknown_without_contacts():
     slide = foot_slide(sliding(2.0))
     assert (slide.per_contact_m, slide.speed_m_s, slide.worst_m, slide.contacts) == (None,) * 3 + (
         0,
     )
 
 
-def test_slide_agrees_with_the_plain_reference_on_its_contacts():
+def test_slide_agrees_with_the_naive_reference_on_its_contacts():
     walk = ml.demo.clip("walk_slow")
     paths = np.stack([part_path(walk, part) for part in FOOT_PARTS], axis=1)
     stands = naive_contacts(paths, walk.fps)
@@ -233,7 +233,7 @@ def test_slide_agrees_with_the_plain_reference_on_its_contacts():
 
 
 def test_penetration_is_depth_below_the_ground_of_the_nearest_contact():
-    left = held([0.1, 0.0, 0.0], [0.1, -0.05, 0.8], [0.1, 0.0, 1.6], frames=20, moving=12)
+    left = halting_path([0.1, 0.0, 0.0], [0.1, -0.05, 0.8], [0.1, 0.0, 1.6], frames=20, moving=12)
     sunk = left.copy()
     contacts = foot_contacts(stepper(left, left - [0.2, 0, 0]))
     sunk[3:6, 1] -= 0.04

@@ -42,7 +42,7 @@ def test_a_quarter_of_the_corpus_is_more_than_ten_minutes(corpus):
     assert sum(made.motion.duration for made in corpus.values()) > 600.0
 
 
-def test_every_action_the_corpus_promises_is_there(corpus):
+def test_the_corpus_contains_every_promised_action(corpus):
     actions = {action.action for made in corpus.values() for action in made.truth.actions}
     assert actions == {
         "walk", "march", "spiral_walk", "jog", "step_up", "kick", "punch", "reach", "sit_stand",
@@ -226,7 +226,7 @@ def test_only_jumps_hops_jogs_leaps_and_cartwheels_leave_the_floor(corpus):
 
 
 @pytest.mark.parametrize("name", ["walk_fast_p2", "dance_sway_p1", "waltz_follower_p1"])
-def test_the_same_seed_gives_the_same_bytes_and_another_seed_another_try(name):
+def test_the_same_seed_gives_the_same_bytes_and_another_seed_different_ones(name):
     first, again, other = (demo.annotated(name, seed=seed) for seed in (3, 3, 4))
     assert first.motion.rotations.tobytes() == again.motion.rotations.tobytes()
     assert first.motion.root.tobytes() == again.motion.root.tobytes()
@@ -255,6 +255,6 @@ def test_another_frame_rate_samples_the_same_motion():
         (lambda: demo.couple(seed="a"), "seed must be a whole number, zero or more; got 'a'"),
     ],
 )
-def test_says_what_is_wrong(ask, message):
+def test_reports_invalid_input(ask, message):
     with pytest.raises(InvalidInput, match=message):
         ask()

@@ -20,7 +20,7 @@ def clips():
 
 @pytest.mark.parametrize("distance", ["pc1", "pc11", "e15", "quat", PointCloud("pc5", samples=5)])
 @pytest.mark.parametrize("fps", [30.0, 60.0, 24.0])  # at 24 windows fall between frames
-def test_blocks_are_what_whole_windows_give(clips, distance, fps):
+def test_blocks_match_distances_of_whole_windows(clips, distance, fps):
     a, *others = (clip[:50].resample(fps) for clip in clips)
     matrix = DistanceMatrix(
         prepared_frames(a, distance), [prepared_frames(b, distance) for b in others]
@@ -41,7 +41,7 @@ SAMPLED = [
 
 
 @pytest.mark.parametrize(("distance", "fps", "stride"), SAMPLED)
-def test_a_sampled_matrix_has_every_so_many_cells(clips, distance, fps, stride):
+def test_a_sampled_matrix_has_every_nth_cell(clips, distance, fps, stride):
     frames = [prepared_frames(clip[:50].resample(fps), distance) for clip in clips]
     matrix = DistanceMatrix(frames[0], frames)
     starts, places = matrix.sampled_starts(stride), matrix.starts
@@ -63,17 +63,17 @@ def test_tiles_of_a_sampled_matrix_fit_together(rng):
     matrix = DistanceMatrix(frames[0], frames)
     assert max(matrix.shape) > 1024
     where = (rng.random(matrix.shape) < 0.01).astype(np.uint8)
-    found = matrix.sampled(1, where=where)[where > 0]
-    assert np.allclose(found**2, matrix.block()[where > 0] ** 2, atol=1e-12)
+    distances = matrix.sampled(1, where=where)[where > 0]
+    assert np.allclose(distances**2, matrix.block()[where > 0] ** 2, atol=1e-12)
 
 
-def test_cells_are_those_of_a_plain_loop(clips):
+def test_cells_match_a_simple_loop(clips):
     a, b = clips[0][:40], clips[1][:30]
     matrix = DistanceMatrix(prepared_frames(a), [prepared_frames(b)]).block()
     assert np.allclose(matrix, cell_by_cell(a, b, PointCloud("pc11", samples=11)), atol=1e-9)
 
 
-def test_memory_can_be_used_again(clips):
+def test_memory_can_be_reused(clips):
     walk, kick = (prepared_frames(clip) for clip in clips[:2])
     matrix = DistanceMatrix(walk, [kick])
     room = np.full((20, 30), np.inf)
@@ -101,14 +101,14 @@ def test_two_tile_sizes_give_the_same_minima_of_captured_takes(cmu30):
     assert np.array_equal(small, large)
 
 
-def test_where_the_body_stands_and_faces_does_not_matter(clips):
+def test_location_and_heading_do_not_matter(clips):
     walk = clips[0]
     away = walk.transform(yaw=2.0, shift=(300.0, 0.0, -500.0))
     matrix = DistanceMatrix(prepared_frames(walk), [prepared_frames(away)]).block()
     assert np.allclose(matrix, distance_matrix(walk, walk), atol=1e-4)
 
 
-def test_a_missing_point_spoils_only_its_own_windows(clips):
+def test_a_missing_point_affects_only_its_windows(clips):
     walk = clips[0][:60]
     rotations = walk.rotations.copy()
     rotations[30] = np.nan
@@ -118,7 +118,7 @@ def test_a_missing_point_spoils_only_its_own_windows(clips):
     assert not np.isnan(matrix[:, :25]).any() and not np.isnan(matrix[:, 36:]).any()
 
 
-def test_says_what_is_wrong(clips):
+def test_reports_invalid_input(clips):
     walk, kick = clips[:2]
     with pytest.raises(InvalidInput, match="tile must be at least 1; got 0"):
         DistanceMatrix(prepared_frames(walk), [prepared_frames(kick)], tile=0)

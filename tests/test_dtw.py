@@ -26,11 +26,11 @@ def test_paths_are_those_of_the_definition(rng, steps, subsequence):
         end = matrix.shape[1] - 1
         cost, path = naive.best_path(matrix.tolist(), steps=steps, end=end, subsequence=subsequence)
         if subsequence:
-            found = subsequence_alignment(matrix, steps=steps, end=end)
+            alignment = subsequence_alignment(matrix, steps=steps, end=end)
         else:
-            found = warp(matrix, steps=steps)
-        assert found.cost == pytest.approx(cost)
-        np.testing.assert_array_equal(found.path, path)
+            alignment = warp(matrix, steps=steps)
+        assert alignment.cost == pytest.approx(cost)
+        np.testing.assert_array_equal(alignment.path, path)
 
 
 @pytest.mark.parametrize("steps", STEPS)
@@ -58,20 +58,20 @@ def test_borders_of_motions_and_of_tiles_do_not_matter(rng, steps):
 def test_a_segment_finds_itself_at_no_distance_far_from_the_origin(rng):
     rows, starts = walks(rng, [300, 400, 200], size=15)
     rows += 1000.0  # large squares: what float32 products get wrong
-    found = dtw_matches(rows[420:470], rows, starts, limits=Limits(max_matches=3))
-    assert (found[0].start, found[0].end) == (420, 470)
-    assert found[0].distance < 1e-6
-    np.testing.assert_array_equal(found[0].path[:, 1], np.arange(420, 470))
+    result = dtw_matches(rows[420:470], rows, starts, limits=Limits(max_matches=3))
+    assert (result[0].start, result[0].end) == (420, 470)
+    assert result[0].distance < 1e-6
+    np.testing.assert_array_equal(result[0].path[:, 1], np.arange(420, 470))
 
 
 def test_matches_do_not_overlap_and_come_in_order(rng):
     rows, starts = walks(rng, [500, 700, 3])
-    found = dtw_matches(rows[100:140], rows, starts, limits=Limits(max_overlap=0.0))
-    assert len(found) > 8
-    assert [f.distance for f in found] == sorted(f.distance for f in found)
-    ranges = sorted((f.start, f.end) for f in found)
+    result = dtw_matches(rows[100:140], rows, starts, limits=Limits(max_overlap=0.0))
+    assert len(result) > 8
+    assert [f.distance for f in result] == sorted(f.distance for f in result)
+    ranges = sorted((f.start, f.end) for f in result)
     assert all(a[1] <= b[0] for a, b in zip(ranges[:-1], ranges[1:], strict=True))
-    for match in found:
+    for match in result:
         assert 20 <= match.end - match.start <= 80  # half to twice the query's length
         m = np.searchsorted(starts, match.start, side="right") - 1
         assert match.end <= starts[m + 1]
@@ -86,7 +86,7 @@ def test_distance_is_the_mean_over_the_path(rng):
         assert match.distance == pytest.approx(np.linalg.norm(gaps, axis=1).mean())
 
 
-def test_the_best_match_is_the_cheapest_of_all_ends(rng):
+def test_the_best_match_has_the_lowest_cost_of_all_ends(rng):
     rows, starts = walks(rng, [150, 90])
     query = rng.normal(size=(12, 3)).astype(np.float32)
     costs = end_costs(query, rows, starts)
@@ -94,7 +94,7 @@ def test_the_best_match_is_the_cheapest_of_all_ends(rng):
     assert best.distance * 12 == pytest.approx(costs.min(), rel=1e-5)
 
 
-def test_passing_over_hopeless_tiles_changes_no_match(rng):
+def test_skipping_hopeless_tiles_changes_no_match(rng):
     """Enough rows that tiles are given up; all costs against those below the limit."""
     rows, starts = walks(rng, rng.integers(200, 900, size=120), size=4)
     for first, length in ((10_000, 20), (30_000, 60)):
@@ -110,7 +110,7 @@ def test_passing_over_hopeless_tiles_changes_no_match(rng):
         assert [(f.start, f.end) for f in a] == [(f.start, f.end) for f in b]
 
 
-def test_limits_are_kept(rng):
+def test_limits_are_respected(rng):
     rows, starts = walks(rng, [400, 400])
     query = rows[50:80]
     everything = dtw_matches(query, rows, starts)
@@ -135,24 +135,24 @@ def test_paths_lead_around_cells_without_values(rng, steps, subsequence):
     matrix[:, 0] = matrix[2, 4] = matrix[3, 2] = np.nan
     if not subsequence:
         matrix[0, 0] = 0.5
-    found = (subsequence_alignment if subsequence else warp)(matrix, steps=steps)
+    alignment = (subsequence_alignment if subsequence else warp)(matrix, steps=steps)
     high = np.where(np.isnan(matrix), np.inf, matrix).tolist()
     ends = range(matrix.shape[1]) if subsequence else [matrix.shape[1] - 1]
     paths = [naive.best_path(high, steps=steps, end=e, subsequence=subsequence) for e in ends]
-    assert found.cost == pytest.approx(min(cost for cost, _ in paths))
-    assert np.isfinite(matrix[tuple(found.path.T)]).all() and len(found.path)
+    assert alignment.cost == pytest.approx(min(cost for cost, _ in paths))
+    assert np.isfinite(matrix[tuple(alignment.path.T)]).all() and len(alignment.path)
 
 
 @pytest.mark.parametrize("steps", STEPS)
 def test_a_missing_frame_is_far_from_everything(rng, steps):
     rows, starts = walks(rng, [60, 60])
     rows[70:75] = np.nan
-    found = dtw_matches(rows[20:35], rows, starts, steps=steps)
-    assert found[0].distance == 0.0
-    assert not any(np.isin(f.path[:, 1], np.arange(70, 75)).any() for f in found)
+    result = dtw_matches(rows[20:35], rows, starts, steps=steps)
+    assert result[0].distance == 0.0
+    assert not any(np.isin(f.path[:, 1], np.arange(70, 75)).any() for f in result)
 
 
-def test_weights_count_what_moves():
+def test_weights_emphasize_moving_joints():
     query = np.zeros((10, 6), np.float32)
     query[:, 0] = np.arange(10)
     weights = moving_weights(query)
@@ -186,6 +186,6 @@ def test_no_path_where_the_motion_is_too_short():
         (lambda: subsequence_alignment(np.ones((2, 3)), end=3), r"a column of the matrix, 0\.\.2"),
     ],
 )
-def test_says_what_is_wrong(call, message):
+def test_reports_invalid_input(call, message):
     with pytest.raises(InvalidInput, match=message):
         call()

@@ -41,9 +41,9 @@ def test_every_joint_is_where_it_is_in_the_motion(tmp_path, preset):
     assert file.settings["UnitScaleFactor"] == 100.0 * METERS[unit]
     assert file.settings["UpAxis"] == {"y": 1, "z": 2}[up]
     for frame in (0, 17, 39):
-        found = file.positions(frame / motion.fps, take)
-        assert list(found) == list(motion.skeleton.point_names)
-        places = world(list(found.values()), unit, up)
+        positions = file.positions(frame / motion.fps, take)
+        assert list(positions) == list(motion.skeleton.point_names)
+        places = world(list(positions.values()), unit, up)
         assert np.abs(places - motion.positions(end_sites=True)[frame]).max() < 1e-5
 
 
@@ -91,13 +91,13 @@ def test_the_skin_is_that_of_the_body(tmp_path):
     np.testing.assert_array_equal(corners, body.triangles)
     total = np.zeros(len(body.vertices))
     for number, (_, _, children) in file.of("Deformer", "Cluster").items():
-        held = {name: values[0] for name, values, _ in children if values}
-        np.add.at(total, held["Indexes"], held["Weights"])
+        stored = {name: values[0] for name, values, _ in children if values}
+        np.add.at(total, stored["Indexes"], stored["Weights"])
         (bone,) = file.into(number)
         joint = WALK.skeleton.names.index(file.name(bone))
-        link = held["TransformLink"].reshape(4, 4).T
+        link = stored["TransformLink"].reshape(4, 4).T
         np.testing.assert_allclose(link[:3, 3], 100.0 * body.bind[joint, :3, 3], atol=1e-4)
-        np.testing.assert_allclose(held["Transform"].reshape(4, 4).T @ link, np.eye(4), atol=1e-9)
+        np.testing.assert_allclose(stored["Transform"].reshape(4, 4).T @ link, np.eye(4), atol=1e-9)
     np.testing.assert_allclose(total, 1.0, atol=1e-6)
 
 
@@ -110,11 +110,11 @@ def test_several_takes_of_one_skeleton(tmp_path):
     hand = WALK.skeleton.end_names[-1]
     for take, motion in ((first, WALK), (second, jog)):
         wanted = motion.positions(end_sites=True)[8, -1]
-        found = file.positions(8 / WALK.fps, take)[hand] * 0.01
-        assert np.abs(found - wanted).max() < 1e-5
+        positions = file.positions(8 / WALK.fps, take)[hand] * 0.01
+        assert np.abs(positions - wanted).max() < 1e-5
 
 
-def test_euler_angles_go_on_where_they_wrap(rng):
+def test_euler_angles_continue_where_they_wrap(rng):
     axis = rng.normal(size=(5, 3))
     spins = rot.from_axis_angle(axis, np.linspace(0, 14.0, 200)[:, None])
     angles = euler_curves(spins)
@@ -133,13 +133,13 @@ def test_euler_angles_go_on_where_they_wrap(rng):
         ({"takes": [WALK[:0]]}, "each at least one frame"),
     ],
 )
-def test_says_what_cannot_be_written(tmp_path, options, message):
+def test_reports_unsupported_output(tmp_path, options, message):
     with pytest.raises(InvalidInput, match=message):
         fbx.write(WALK, tmp_path / "a.fbx", **options)
     assert not list(tmp_path.iterdir())
 
 
-def test_several_takes_are_of_one_character(tmp_path):
+def test_several_takes_need_one_character(tmp_path):
     with pytest.raises(InvalidInput, match="several takes can only be written for one character"):
         fbx.write(Scene([WALK, WALK], names=["a", "b"]), tmp_path / "a.fbx", takes=[WALK])
 
@@ -244,7 +244,7 @@ def test_text_files_in_inches_z_up_with_pre_and_post_rotation(tmp_path):
         (ASCII.format(kind="Null").encode(), "no skeleton: no limb node, no skin"),
     ],
 )
-def test_says_what_cannot_be_read(tmp_path, content, message):
+def test_reports_unreadable_files(tmp_path, content, message):
     needs_ufbx()
     (tmp_path / "a.fbx").write_bytes(content)
     with pytest.raises(MotionFormatError, match=message):

@@ -74,7 +74,7 @@ def test_rows_are_those_of_the_motions_in_order_of_their_names(name, lib, clips)
         np.testing.assert_array_equal(rows, features.of(clips[motion]))
 
 
-def test_a_second_call_opens_what_the_first_has_built(lib, computed):
+def test_a_second_call_opens_the_table_that_the_first_built(lib, computed):
     first = lib.features("e15")
     assert computed == ["kick", "walk"]
     again = Library(lib.path).features("e15")
@@ -86,7 +86,7 @@ def test_a_second_call_opens_what_the_first_has_built(lib, computed):
         again.rows[0] = 0.0
 
 
-def test_only_what_is_new_is_computed(lib, clips, computed):
+def test_only_new_rows_are_computed(lib, clips, computed):
     before = np.array(lib.features("e15").rows)
     computed.clear()
     lib.add_motion(clips["stroll"], name="stroll")
@@ -119,7 +119,7 @@ def test_earlier_rows_are_swept_and_those_in_use_stay_readable(lib, clips):
     np.testing.assert_array_equal(before.rows[:5], frame_features(clips["kick"], "e15")[:5])
 
 
-def test_labels_and_renames_cost_nothing(lib, clips, computed):
+def test_labels_and_renames_recompute_nothing(lib, clips, computed):
     folder = lib.features("e15").folder
     lib.labels["walk"] = ["gait"]
     assert lib.features("e15").folder == folder
@@ -130,7 +130,7 @@ def test_labels_and_renames_cost_nothing(lib, clips, computed):
     assert computed == []
 
 
-def test_options_are_kept_side_by_side(lib, clips):
+def test_tables_with_different_options_coexist(lib, clips):
     plain = lib.features("e15")
     sizeless = lib.features("e15", scale_free=True)
     full = lib.features("e15", normalize="full")
@@ -155,12 +155,12 @@ def test_many_processes_give_the_same_bytes_as_one(lib, clips, monkeypatch):
     np.testing.assert_array_equal(together.rows, rows)
 
 
-def test_two_that_ask_at_once_build_once(lib, computed):
+def test_two_simultaneous_calls_build_once(lib, computed):
     with ThreadPoolExecutor(3) as pool:
         command = [pool.submit(lambda: Library(lib.path).features("e15")) for _ in range(3)]
-        found = [future.result() for future in command]
+        result = [future.result() for future in command]
     assert sorted(computed) == ["kick", "walk"]
-    assert len({features.folder for features in found}) == 1
+    assert len({features.folder for features in result}) == 1
 
 
 # --- rates ----------------------------------------------------------------------------------
@@ -193,7 +193,7 @@ def test_motions_of_all_rates_have_rows_at_one_rate(tmp_path, clips):
         lib.features("e15", fps=-1)
 
 
-def test_a_library_with_a_rate_of_its_own_keeps_it(tmp_path, clips):
+def test_a_library_with_its_own_rate_keeps_it(tmp_path, clips):
     lib = Library.create(tmp_path / "slow.loom", fps=15)
     lib.add_motion(clips["walk"], name="walk")
     features = lib.features("e15")
@@ -264,7 +264,7 @@ def test_components_of_a_chosen_library_stay_when_this_one_grows(lib, clips, tmp
 # --- what may go wrong ----------------------------------------------------------------------
 
 
-def test_motions_without_the_joints_are_left_out_and_named(lib, clips):
+def test_motions_without_the_joints_are_skipped_and_listed(lib, clips):
     lib.add_motion(snake(), name="adder")
     features = lib.features("e15")
     assert features.names == ("kick", "walk")
@@ -282,9 +282,7 @@ def test_a_library_without_anything_usable_is_reported(name, tmp_path):
     with pytest.raises(LibraryError, match="the library is empty; import motions first"):
         lib.features(name)
     lib.add_motion(snake(), name="adder")
-    with pytest.raises(
-        RoleError, match="no motion has all the joints.*adder: no joint has the role"
-    ):
+    with pytest.raises(RoleError, match="all the joints.*adder: no joint has the role"):
         lib.features(name)
 
 
@@ -298,7 +296,7 @@ def test_a_library_without_anything_usable_is_reported(name, tmp_path):
         ("rows.npy", "narrow", r"rows.npy: damaged: expected float32 of \(.*, 15\), found float32"),
     ],
 )
-def test_damaged_rows_are_reported_and_made_again(lib, file, damage, message):
+def test_damaged_rows_are_reported_and_rebuilt(lib, file, damage, message):
     features = lib.features("e15")
     rows, folder = np.array(features.rows), features.folder
     if damage == "short":
@@ -320,7 +318,7 @@ def test_a_damaged_basis_is_reported_and_fitted_again(lib):
     np.testing.assert_array_equal(principal_components(lib.store, "pca8").variances, variances)
 
 
-def test_work_that_gives_other_rows_than_promised_is_reported(lib, tmp_path):
+def test_an_unexpected_number_of_rows_is_reported(lib, tmp_path):
     with pytest.raises(LibraryError, match=r"kick: expected 1 rows of 2 numbers, got shape \(3, 2"):
         build_rows(
             tmp_path, None, lib.store, _three_rows, width=2, length=lambda entry: 1, left_out={},
@@ -334,10 +332,10 @@ def _three_rows(motion):
 
 def test_a_failure_leaves_nothing_behind(lib, monkeypatch):
     def fails(motion, **options):
-        raise InvalidInput(f"{motion.name} is no good")
+        raise InvalidInput(f"{motion.name} is broken")
 
     monkeypatch.setattr(store, "motion_features", fails)
-    with pytest.raises(InvalidInput, match="kick is no good"):
+    with pytest.raises(InvalidInput, match="kick is broken"):
         lib.features("e15")
     assert os.listdir(lib.path / "derived") == []
     monkeypatch.undo()
@@ -350,7 +348,7 @@ def _speeds(motion):
     return np.linalg.norm(motion.velocities()[:, :2], axis=-1)
 
 
-def test_a_set_with_numbers_of_its_own_is_kept_too(lib, clips):
+def test_a_set_with_custom_features_is_stored(lib, clips):
     speeds = FeatureSet("speeds", ("hips",), frame_rows=_speeds, size=2)
     features = lib.features(speeds)
     np.testing.assert_allclose(

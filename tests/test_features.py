@@ -1,4 +1,4 @@
-"""Feature sets: what the numbers are, and what they must not depend on."""
+"""Feature sets: their values, and the properties on which they must not depend."""
 
 from __future__ import annotations
 
@@ -78,7 +78,7 @@ def test_distances_are_root_mean_squares_in_meters(name, kick, basis):
 
 @pytest.mark.parametrize("name", FEATURES)
 @pytest.mark.parametrize("normalize", ["heading", "full"])
-def test_where_the_body_stands_and_faces_makes_no_difference(name, normalize, kick, basis):
+def test_location_and_heading_make_no_difference(name, normalize, kick, basis):
     here = rows_of(kick, name, basis, normalize=normalize)
     there = rows_of(kick.transform(**TURN), name, basis, normalize=normalize)
     np.testing.assert_allclose(there, here, atol=2e-5)
@@ -174,7 +174,7 @@ def test_windows_last_equally_long_at_all_frame_rates(name):
     assert np.abs(difference).max() < 0.003
 
 
-def test_a_window_tells_forward_from_backward_and_a_pose_does_not(kick):
+def test_a_window_distinguishes_forward_from_backward_and_a_pose_does_not(kick):
     backward = replace(kick, rotations=kick.rotations[::-1], root=kick.root[::-1])
     there, back = frame_features(kick, "e15"), frame_features(backward, "e15")
     np.testing.assert_allclose(there, back[::-1], atol=1e-6)
@@ -192,7 +192,7 @@ def test_one_frame_has_one_row(name, kick, basis):
 
 @pytest.mark.parametrize("name", FEATURES)
 @pytest.mark.parametrize("normalize", ["heading", "full"])
-def test_a_missing_frame_spoils_only_what_rests_on_it(name, normalize, kick, basis):
+def test_a_missing_frame_affects_only_rows_that_depend_on_it(name, normalize, kick, basis):
     root = kick.root.copy()
     root[30] = np.nan
     rows = rows_of(replace(kick, root=root), name, basis, normalize=normalize)
@@ -206,7 +206,7 @@ def test_a_missing_frame_spoils_only_what_rests_on_it(name, normalize, kick, bas
     )
 
 
-def test_somebody_exactly_on_the_side_gets_finite_rows(kick):
+def test_a_body_lying_exactly_on_its_side_gets_finite_rows(kick):
     # The line from right to left is vertical: there is no heading, and none is made up.
     tipped = kick.rest_pose()
     turned = tipped.rotations.astype(np.float64)
@@ -229,7 +229,7 @@ def test_principal_components_are_those_of_all_poses(rng):
     assert (basis.directions[np.arange(6), largest] > 0.0).all()  # one sign, everywhere
 
 
-def test_frames_with_missing_values_have_no_part_in_the_components(rng):
+def test_frames_with_missing_values_are_excluded_from_the_components(rng):
     rows = rng.normal(size=(50, 4))
     holed = np.insert(rows, 20, np.nan, axis=0)
     assert Moments.of(holed).count == 50
@@ -249,7 +249,7 @@ def test_more_components_come_closer_to_the_distance_of_whole_poses(kick, basis)
     assert np.abs(before - exact).max() < 0.02
 
 
-def test_a_set_of_ones_own_is_a_line(kick):
+def test_a_custom_feature_set_takes_one_line(kick):
     legs = register(FeatureSet("legs", ("left_knee", "right_knee", "left_ankle", "right_ankle")))
     try:
         rows = frame_features(kick, "legs")
@@ -267,7 +267,7 @@ def _hip_height(motion):
     return motion.role_positions(["hips"])[:, 0, 1:2]
 
 
-def test_a_set_may_bring_numbers_of_its_own(kick):
+def test_a_set_may_have_custom_features(kick):
     height = FeatureSet("height", (), frame_rows=_hip_height, size=1, samples=3, window_seconds=0.2)
     rows = frame_features(kick, height)
     assert rows.shape == (len(kick), 3)
@@ -310,6 +310,6 @@ def test_scale_free_needs_legs(kick):
         ),
     ],
 )
-def test_says_what_is_wrong(call, message, kick):
+def test_reports_invalid_input(call, message, kick):
     with pytest.raises(InvalidInput, match=message):
         call(kick)

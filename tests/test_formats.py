@@ -1,4 +1,4 @@
-"""What holds for every format in the registry."""
+"""Properties of every format in the registry."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ def example(kind):
 
 
 @pytest.mark.parametrize("suffix", FORMATS)
-def test_a_module_has_what_the_registry_says(suffix):
+def test_a_module_matches_its_registry_entry(suffix):
     form = FORMATS[suffix]
     module = importlib.import_module(form.module)
     assert hasattr(module, "read") and form.reads in ("motion", "markers")
@@ -74,13 +74,13 @@ def test_extras_exist():
 
 
 def test_the_page_on_formats_names_them_all():
-    page = (ROOT / "docs" / "formats.md").read_text(encoding="utf-8")
+    page = (ROOT / "docs" / "reference" / "formats.md").read_text(encoding="utf-8")
     for suffix in FORMATS:
         assert f"`{suffix}`" in page
 
 
 @pytest.mark.parametrize(("suffix", "kind"), WRITTEN)
-def test_what_is_written_comes_back_within_a_tenth_of_a_millimeter(tmp_path, suffix, kind):
+def test_a_round_trip_is_exact_to_a_tenth_of_a_millimeter(tmp_path, suffix, kind):
     skip_without(suffix)
     given = example(kind)
     path = ml.save(given, tmp_path / f"walk{suffix}")
@@ -105,8 +105,8 @@ def _check_scene(scene, path):
         assert np.isnan(points[1][30:]).all()
     else:
         points = [ml.load(path, skeleton=name).positions(end_sites=True) for name in scene.names]
-    for found, motion in zip(points, scene, strict=True):
-        assert np.abs(found[: len(motion)] - motion.positions(end_sites=True)).max() < 1e-4
+    for result, motion in zip(points, scene, strict=True):
+        assert np.abs(result[: len(motion)] - motion.positions(end_sites=True)).max() < 1e-4
 
 
 SCENES = cases(
@@ -135,7 +135,7 @@ def _umask():
 
 
 @pytest.mark.parametrize(("suffix", "kind"), WRITTEN)
-def test_a_write_that_fails_leaves_what_was_there(tmp_path, monkeypatch, suffix, kind):
+def test_a_failed_write_keeps_the_old_file(tmp_path, monkeypatch, suffix, kind):
     skip_without(suffix)
     path = tmp_path / f"walk{suffix}"
     path.write_bytes(b"old")
@@ -222,12 +222,12 @@ def test_a_motion_and_markers_are_read_by_their_own_function(tmp_path, suffix):
 
 
 @pytest.mark.parametrize("suffix", MOTION_SUFFIXES)
-def test_every_motion_reader_takes_what_a_library_passes_on(suffix):
+def test_every_motion_reader_accepts_the_options_that_a_library_passes_on(suffix):
     module = importlib.import_module(FORMATS[suffix].module)
     parameters = inspect.signature(module.read).parameters
     assert {"unit", "up", "roles", "fps", "strict"} <= parameters.keys()
 
 
-def test_what_cannot_be_written_is_reported(tmp_path):
+def test_unsupported_output_is_reported(tmp_path):
     with pytest.raises(InvalidInput, match=r"cannot write motion to .*a.amc: .* one of .bvh, .c3d"):
         example("motion").save(tmp_path / "a.amc")

@@ -175,7 +175,7 @@ def test_more_joints_in_a_chain_and_other_axes_make_no_difference_to_angles(kick
 
 
 @pytest.mark.parametrize("name", ALL)
-def test_where_the_body_stands_and_faces_makes_no_difference(name, kick, walk):
+def test_location_and_heading_make_no_difference(name, kick, walk):
     matrix = distance_matrix(kick, walk, name)
     moved = distance_matrix(kick.transform(**TURN), walk, name)
     np.testing.assert_allclose(moved, matrix, rtol=1e-3, atol=1e-3)
@@ -210,7 +210,7 @@ def test_one_frame_against_one_frame(name, kick, walk):
 
 
 @pytest.mark.parametrize("name", ALL)
-def test_a_missing_frame_spoils_only_its_neighborhood(name, kick, walk):
+def test_a_missing_frame_affects_only_its_neighborhood(name, kick, walk):
     root = kick.root.copy()
     root[30] = np.nan
     rotations = kick.rotations.copy()
@@ -273,11 +273,11 @@ def test_euclidean_grids_match_the_definition(rng):
     b[2, 1] = np.nan
     expected = np.linalg.norm(a[:, None] - b[None], axis=-1)
     np.testing.assert_allclose(euclidean_matrix(a, b), expected, atol=1e-9)
-    # Far from the origin, too, what is equal is at no distance.
+    # Equal rows have zero distance even far from the origin.
     np.testing.assert_allclose(euclidean_matrix(a, a).diagonal(), 0.0, atol=2e-7)
 
 
-def test_rest_is_no_rotation_at_all(kick):
+def test_the_rest_pose_has_no_rotation(kick):
     np.testing.assert_allclose(
         joint_rotations(kick.rest_pose()), np.tile([1.0, 0, 0, 0], (1, len(JOINTS), 1)), atol=1e-6
     )
@@ -312,7 +312,7 @@ def re_expressed(motion, rest, axes):
 
 
 @pytest.mark.parametrize("measure", ["quat", "euler", "lee", "wb"])
-def test_neither_rest_pose_nor_joint_axes_count(kick, rng, measure):
+def test_rest_pose_and_joint_axes_do_not_matter(kick, rng, measure):
     names = {role: kick.skeleton.names[joint] for role, joint in joints_of(kick).items()}
     about_z = lambda degrees: rot.from_axis_angle([0.0, 0.0, 1.0], np.radians(degrees))  # noqa: E731
     rest = {
@@ -355,7 +355,7 @@ class HipHeight:
         return np.abs(a - b.T)
 
 
-def test_a_distance_of_ones_own_works_by_name(kick):
+def test_a_custom_distance_works_by_name(kick):
     register_distance(HipHeight())
     try:
         height = kick.role_positions(["hips"])[:, 0, 1]
@@ -364,9 +364,7 @@ def test_a_distance_of_ones_own_works_by_name(kick):
         )
         register_distance(HipHeight())  # once more, as when a notebook's cell is run again
         other = EulerDistance(name="hip-height")
-        with pytest.raises(
-            InvalidInput, match="a different distance is already called 'hip-height'"
-        ):
+        with pytest.raises(InvalidInput, match="distance is already called 'hip-height'"):
             register_distance(other)
         assert frame_distance("hip-height") is not other
         assert register_distance(other, replace=True) is frame_distance("hip-height")
@@ -375,7 +373,7 @@ def test_a_distance_of_ones_own_works_by_name(kick):
 
 
 @pytest.mark.parametrize("name", [*DISTANCES, *FEATURES])
-def test_everything_registered_keeps_the_protocol(name):
+def test_everything_registered_follows_the_protocol(name):
     assert isinstance(frame_distance(name), FrameDistance)
     assert frame_distance(name).name == name
 
@@ -398,15 +396,12 @@ FOUR = np.zeros((1, 4, 3))
         ),
         (lambda: frame_distance("pc12"), "no distance is called 'pc12'; did you mean pc1"),
         (lambda: frame_distance(3), "must be a name or have name, unit, prepare and matrix; got 3"),
-        (
-            lambda: register_distance(EulerDistance(name="e15")),
-            "a different distance is already called 'e15'",
-        ),
+        (lambda: register_distance(EulerDistance(name="e15")), "is already called 'e15'"),
         (lambda: register_distance(object()), "has no name"),
         (lambda: euclidean_matrix([[0.0]], [[0.0, 1.0]]), "equal numbers of features; got 1 and 2"),
         (lambda: euclidean_matrix([0.0], [[0.0]]), r"a must have shape \(frames, features\)"),
     ],
 )
-def test_says_what_is_wrong(call, message):
+def test_reports_invalid_input(call, message):
     with pytest.raises(InvalidInput, match=message):
         call()

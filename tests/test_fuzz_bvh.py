@@ -166,7 +166,7 @@ def test_a_mutated_file_is_read_or_refused(check, data):
 
 @FUZZ
 @given(data=mutated(), partial=st.booleans())
-def test_strict_never_reads_what_is_refused_otherwise(check, data, partial):
+def test_strict_never_reads_files_that_are_refused_otherwise(check, data, partial):
     strict = check(data, strict=True, partial=partial)
     if isinstance(strict, ml.Motion):
         assert not strict.repairs
@@ -188,14 +188,14 @@ def test_random_words_of_the_format_are_read_or_refused(check, text):
 
 
 @pytest.mark.parametrize("step", [1])
-def test_a_file_cut_anywhere_is_refused_or_repaired_aloud(check, step):
+def test_a_file_cut_anywhere_is_refused_or_its_repair_is_reported(check, step):
     whole = check(PLAIN)
     assert isinstance(whole, ml.Motion)
     end = len(PLAIN.rstrip())
     last_number = len(re.search(rb"\S+$", PLAIN.rstrip())[0])
     for length in range(0, len(PLAIN), step):
         motion = check(PLAIN[:length])
-        # Nothing can tell a cut inside the very last number of the last row.
+        # A cut inside the very last number of the last row cannot be detected.
         if isinstance(motion, ml.Motion) and length <= end - last_number:
             assert motion.repairs, f"cut at byte {length} of {len(PLAIN)}, read in silence"
 

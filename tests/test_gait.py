@@ -20,8 +20,8 @@ from motionloom.motion_graph.settings import TransitionRules
     [("walk", "walk"), ("walk_fast", "walk"), ("walk_left", "walk"), ("jog", "jog")],
 )
 def test_the_gait_of_the_built_in_clips_is_measured(clip, gait):
-    found = gaits(ml.demo.clip(clip))
-    assert (found == gait).mean() > 0.9
+    result = gaits(ml.demo.clip(clip))
+    assert (result == gait).mean() > 0.9
 
 
 @pytest.mark.parametrize("size", [0.6, 1.0, 1.3])
@@ -94,7 +94,7 @@ def test_segments_beyond_a_replaced_take_are_dropped(lib):
     assert [label for _, label in lib.labels.segments("take")] == ["start"]
 
 
-def test_says_what_is_wrong_with_a_segment(lib):
+def test_reports_errors_in_a_segment(lib):
     with pytest.raises(InvalidInput, match="must lie within the motion's 600 frames"):
         lib.labels.add("take:500-700", "end")
 
@@ -118,7 +118,7 @@ def take():
     return replace(ml.demo.clip("take_locomotion")[:600], name="take")
 
 
-def test_a_take_labeled_run_is_run_only_where_it_runs(take):
+def test_a_take_labeled_run_counts_as_run_only_where_it_runs(take):
     graph = motion_graph([take], labels={"take": ("run",)})
     (holds,) = graph.label_frames("run")
     np.testing.assert_array_equal(holds, np.isin(gaits(take), ["jog", "run"]))
@@ -128,12 +128,12 @@ def test_a_take_labeled_run_is_run_only_where_it_runs(take):
     assert not any("holds in" in text for text in walk.quality.warnings)
 
 
-def test_a_label_that_is_not_kept_is_told(take):
+def test_a_label_that_is_not_kept_is_reported(take):
     """The walks lead to the jog once, for less time than asked."""
     graph = motion_graph([take], labels={"take": ("run",)})
     alone = replace(graph, segments={"take": ((268, 280, "hop"),)})
-    told = alone.walk(labels=[("walk", 1.0), ("hop", 4.0)], seed=1).quality.warnings
-    assert any("label 'hop' holds in 0." in text and "of the 4.0 s" in text for text in told)
+    output = alone.walk(labels=[("walk", 1.0), ("hop", 4.0)], seed=1).quality.warnings
+    assert any("label 'hop' holds in 0." in text and "of the 4.0 s" in text for text in output)
 
 
 def test_labels_of_segments_hold_in_their_frames(tmp_path, take):
@@ -169,7 +169,7 @@ def test_labels_of_motions_that_are_cut_off_are_explained(take):
     assert graph.unused["short"].startswith("cut off (")
 
 
-def test_a_timeline_may_be_one_text():
+def test_a_timeline_may_be_one_string():
     assert WalkSettings(labels="walk:4,jog:2.5").timeline() == [("walk", 4.0), ("jog", 2.5)]
     assert WalkSettings(labels=("walk, veer left:4",)).timeline() == [("walk, veer left", 4.0)]
 
@@ -188,6 +188,6 @@ def test_bridges_join_walks_and_jogs(take):
     joined = motion_graph([walk, jog], bridged, labels=labels)
     assert joined.names == ("walk", "jog")
     made = joined.walk(labels="walk:3,jog:3", seed=1)
-    found = gaits(made)
-    assert (found[:75] == "walk").mean() > 0.9 and (found[120:170] == "jog").mean() > 0.9
+    result = gaits(made)
+    assert (result[:75] == "walk").mean() > 0.9 and (result[120:170] == "jog").mean() > 0.9
     assert made.quality.seam_acceleration_ratio < 1.5 and made.quality.foot_slide_m < 0.03

@@ -88,11 +88,11 @@ def test_several_characters_in_one_file(tmp_path, rng):
         second = ml.load(tmp_path / "both.glb", skeleton=which)
         assert (second.name, second.fps, len(second)) == ("Bob", 30.0, 20)
         assert apart(second, bob) < 1e-5
-    with pytest.raises(MotionFormatError, match="no skin 'Eve'; there is Anna, Bob"):
+    with pytest.raises(MotionFormatError, match="no skin 'Eve'; the file has Anna, Bob"):
         ml.load(tmp_path / "both.glb", skeleton="Eve")
 
 
-def test_characters_of_one_skeleton_share_what_does_not_move(tmp_path, rng):
+def test_characters_of_one_skeleton_share_static_data(tmp_path, rng):
     crowd = [random_motion(rng, name=f"c{k}") for k in range(20)]
     gltf.write(crowd, tmp_path / "crowd.gltf")
     document = json.loads((tmp_path / "crowd.gltf").read_text())
@@ -100,7 +100,7 @@ def test_characters_of_one_skeleton_share_what_does_not_move(tmp_path, rng):
     assert len(sticks) == len({node["skin"] for node in sticks}) == 20
     assert len(document["meshes"]) == 7  # one per color
     vertices = [mesh["primitives"][0]["attributes"] for mesh in document["meshes"]]
-    assert all(one == vertices[0] for one in vertices)
+    assert all(attributes == vertices[0] for attributes in vertices)
     assert len({skin["inverseBindMatrices"] for skin in document["skins"]}) == 1
     # Curves, one accessor of times, the sticks and the skin.
     assert len(document["accessors"]) == 20 * (len(SKELETON) + 1) + 1 + 4 + 1

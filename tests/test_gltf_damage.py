@@ -63,7 +63,7 @@ def changed(change):
         (lambda d: (d.pop("skins"), d.pop("animations")), "neither a skin nor an animation"),
     ],
 )
-def test_says_what_is_wrong(tmp_path, change, message):
+def test_reports_invalid_input(tmp_path, change, message):
     path = changed(change).write(tmp_path / "a.gltf")
     with pytest.raises(MotionFormatError, match=message) as caught:
         ml.load(path)
@@ -97,7 +97,7 @@ def test_times_must_make_sense(tmp_path, times, message):
         (b"9" * 10_000, "JSON cannot be read"),
     ],
 )
-def test_says_what_is_wrong_with_the_container(tmp_path, data, message):
+def test_reports_errors_in_the_container(tmp_path, data, message):
     path = tmp_path / "a.glb"
     path.write_bytes(data)
     with pytest.raises(MotionFormatError, match=message):
@@ -128,7 +128,7 @@ def test_one_accessor_used_a_thousand_times_is_refused(tmp_path):
         ml.load(file.write(tmp_path / "a.gltf"))
 
 
-def test_nothing_is_written_of_nothing(tmp_path):
+def test_an_empty_scene_is_not_written(tmp_path):
     with pytest.raises(InvalidInput, match="at least one motion, and each at least one frame"):
         gltf.write([], tmp_path / "a.glb")
     motion = ml.Motion(SKELETON, np.zeros((0, 9, 4)), np.zeros((0, 3)), 30)

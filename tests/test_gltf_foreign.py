@@ -68,8 +68,8 @@ def test_time_begins_at_zero_before_the_first_key(tmp_path, late):
     np.testing.assert_allclose(motion.root[:, 0], wanted, atol=2e-6)
     turned = rot.angle_between(motion.rotations[:, 1], rot.IDENTITY)
     np.testing.assert_allclose(turned, np.clip(wanted - 0.5, 0, None) * np.pi, atol=2e-3)
-    told = any("the first key is at 0.75 s" in text for text in motion.origin.warnings)
-    assert told == (late == 0.75)
+    output = any("the first key is at 0.75 s" in text for text in motion.origin.warnings)
+    assert output == (late == 0.75)
 
 
 def test_cubic_rotations_stay_rotations(tmp_path):
@@ -102,7 +102,7 @@ def test_the_rate_is_that_of_the_keys(tmp_path):
     assert rate(np.arange(50) / 24) == 24.0
     assert rate(5.0 + np.arange(50) / 120) == 120.0
     assert rate(np.delete(np.arange(50) / 60, [7, 20, 21])) == 60.0
-    assert rate([0.0, 3.0]) == 30.0  # keys far apart are no frame rate
+    assert rate([0.0, 3.0]) == 30.0  # keys far apart do not define a frame rate
 
 
 def test_joints_in_any_order_and_nodes_between(tmp_path):
@@ -115,7 +115,7 @@ def test_joints_in_any_order_and_nodes_between(tmp_path):
     np.testing.assert_allclose(motion.positions()[-1, 2], [-2, 0, 0], atol=1e-6)
 
 
-def test_a_matrix_is_taken_apart(tmp_path):
+def test_a_matrix_is_decomposed(tmp_path):
     nodes = [{"name": "a", "children": [1]},
              {"name": "b", "matrix": [0, 0, -2, 0, 0, 2, 0, 0, 2, 0, 0, 0, 0, 1, 0, 1],
               "children": [2]},
@@ -141,14 +141,14 @@ def test_without_an_animation_there_is_the_rest_pose(tmp_path):
     assert "one frame in its rest pose" in motion.origin.warnings[0]
 
 
-def test_a_giant_is_doubted(tmp_path, rng):
+def test_a_giant_causes_a_warning(tmp_path, rng):
     big = random_motion(rng, skeleton=SKELETON.scaled(100.0))
     path = big.save(tmp_path / "a.glb")
     assert "m tall; if that is wrong, set its unit" in ml.load(path).origin.warnings[0]
     assert not ml.load(path, unit="cm").origin.warnings
 
 
-def test_buffers_lie_beside_the_file_and_nowhere_else(tmp_path):
+def test_buffers_are_only_read_from_the_folder_of_the_file(tmp_path):
     folder = tmp_path / "inner"
     folder.mkdir()
     file = Builder(TWO, [0, 1]).curve(0, "translation", [0, 1], np.zeros((2, 3)))

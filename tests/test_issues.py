@@ -67,7 +67,7 @@ def test_free_fall_shows_a_doubled_rate(jump):
     assert f"--fps {jump.fps:g}" in issue.advice
 
 
-def test_rates_are_judged_alike_at_any_true_rate(jump):
+def test_rates_are_judged_the_same_at_any_true_rate(jump):
     for fps in (24.0, 60.0, 120.0):
         true = jump.resample(fps)
         assert "rate" not in alarms(true)
@@ -113,8 +113,8 @@ def test_swapped_names_are_seen_by_the_toes(walk):
     assert "toes point backward" in issue.message
 
 
-def test_a_rest_pose_that_does_not_stand_is_no_issue(walk):
-    """LAFAN1's rest has its legs along X; names may be swapped there, too."""
+def test_a_rest_pose_that_does_not_stand_is_not_an_issue(walk):
+    """LAFAN1's rest pose has its legs along X; names may also be swapped there."""
     lying = with_bones_along_x(walk)
     hip, ankle = lying.rest_pose().role_positions(["left_hip", "left_ankle"])[0]
     assert ankle[0] - hip[0] > 0.7
@@ -128,7 +128,7 @@ def test_a_rest_pose_that_does_not_stand_is_no_issue(walk):
 
 @pytest.mark.parametrize("up", ["z", "-z"])
 def test_the_up_axis_of_a_rest_pose_along_x_follows_from_the_motion(walk, tmp_path, up):
-    """Its rest pose is upright along no vertical axis: only the motion tells."""
+    """Its rest pose is not upright along any axis: only the motion shows the up axis."""
     lying = with_bones_along_x(walk)
     again = ml.load(lying.save(tmp_path / "walk.bvh", up=up))
     assert again.origin.up == up
@@ -256,7 +256,7 @@ def test_a_root_rotated_to_z_up_is_a_warning(walk, tmp_path):
     assert "give z as up" in issue.message
 
 
-def test_a_body_lying_on_the_floor_is_no_issue(walk, tmp_path):
+def test_a_body_lying_on_the_floor_is_not_an_issue(walk, tmp_path):
     lying = seeded.with_turned_root(walk[10:11])
     still = replace(
         lying,

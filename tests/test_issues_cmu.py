@@ -43,8 +43,8 @@ def alarms(motion):
     return {issue.code for issue in find_issues(motion) if issue.severity != "info"}
 
 
-def share(found):
-    return float(np.mean(list(found)))
+def share(result):
+    return float(np.mean(list(result)))
 
 
 def flips(motion, rng):
@@ -55,7 +55,7 @@ def flips(motion, rng):
 
 
 @pytest.mark.slow
-def test_clean_takes_are_left_in_peace(clean):
+def test_clean_takes_cause_no_alarm(clean):
     doubted = [m.name for m in map(ml.load, clean) if alarms(m) or m.origin.warnings]
     assert len(doubted) / len(clean) <= FALSE_ALARMS, doubted
 
@@ -72,7 +72,7 @@ def test_faults_of_the_motion_are_found(files):
 
 
 @pytest.mark.slow
-def test_free_fall_tells_the_rate(files, cmu_data):
+def test_free_fall_shows_the_rate(files, cmu_data):
     """On takes in which the body was measured to fly, with about 1 g at the true rate."""
     facts = table(cmu_data / "cmu30-metadata.csv")
 
@@ -87,25 +87,25 @@ def test_free_fall_tells_the_rate(files, cmu_data):
 
 @pytest.mark.slow
 def test_faults_of_the_file_are_found(files, tmp_path):
-    found = {"scaled": [], "z up": [], "root turned": [], "tpose": []}
+    result = {"scaled": [], "z up": [], "root turned": [], "tpose": []}
     path = tmp_path / "take.bvh"
     for motion in sample(files, 80):
         text = motion.save(path).read_text()
         path.write_text(seeded.scaled_text(text, 100.0))
         again = ml.load(path)
         right = abs(100.0 * again.origin.unit_m / motion.origin.unit_m - 1.0) < 0.05
-        found["scaled"].append(right or "unit" in alarms(again))
+        result["scaled"].append(right or "unit" in alarms(again))
         again = ml.load(motion.save(path, up="z"))
-        found["z up"].append(again.origin.up == "z" or "up" in alarms(again))
+        result["z up"].append(again.origin.up == "z" or "up" in alarms(again))
         again = ml.load(seeded.with_turned_root(motion).save(path))
-        found["root turned"].append(again.origin.up == "z" or "up" in alarms(again))
+        result["root turned"].append(again.origin.up == "z" or "up" in alarms(again))
         again = ml.load(motion.save(path, rest_frame=True))
-        found["tpose"].append(again.origin.tpose_frame == 0)
-    shares = {kind: share(hits) for kind, hits in found.items()}
+        result["tpose"].append(again.origin.tpose_frame == 0)
+    shares = {kind: share(hits) for kind, hits in result.items()}
     assert min(shares.values()) >= FOUND, shares
 
 
-def test_the_original_captured_at_60_hz_is_doubted_and_no_other(cmu_raw):
+def test_only_the_original_captured_at_60_hz_causes_a_warning(cmu_raw):
     """60_03 is one of 525 takes marked 120 Hz that were captured at 60."""
     doubted = {
         file.stem for file in sorted(cmu_raw.rglob("*.bvh")) if "rate" in alarms(ml.load(file))

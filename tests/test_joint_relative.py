@@ -70,7 +70,7 @@ def test_the_table_has_the_thirty_published_weights():
     assert PUBLISHED_WEIGHTS["right_foot", "left_wrist"] == 12.864232
 
 
-def test_pairs_of_missing_joints_are_left_out_and_named(kick, walk):
+def test_pairs_of_missing_joints_are_skipped_and_listed(kick, walk):
     bare = without(walk, "head_top", "left_collar")
     jrd = DISTANCES["jrd"]
     missing = jrd.missing(bare.skeleton)
@@ -82,7 +82,7 @@ def test_pairs_of_missing_joints_are_left_out_and_named(kick, walk):
     assert distance_matrix(bare, kick, "jrd")[9, 5] == pytest.approx(expected, rel=1e-5)
 
 
-def test_mirrored_poses_are_distinguished_only_by_what_is_not_symmetric(walk):
+def test_mirrored_poses_are_distinguished_only_by_asymmetric_pairs(walk):
     matrix = distance_matrix(walk, walk.mirror(), "jrd")
     assert matrix.diagonal().max() > 1.0
 
@@ -106,7 +106,7 @@ def test_matches_the_definition_on_captured_motion(cmu30):
         ({("hips", "left_knee"): 1.0, ("right_knee", "hips"): 2.0}, "a pair or its mirror image"),
     ],
 )
-def test_says_what_is_wrong_with_weights(weights, message):
+def test_reports_errors_in_weights(weights, message):
     with pytest.raises(InvalidInput, match=message):
         JointRelativeDistance("x", weights)
 
@@ -122,7 +122,7 @@ def test_city_block_distances_are_scipys(rng, shape):
     )
 
 
-def test_a_missing_value_spoils_its_own_row_and_column(rng):
+def test_a_missing_value_affects_only_its_row_and_column(rng):
     a, b = rng.normal(size=(4, 9)), rng.normal(size=(6, 9))
     a[2, 8], b[1, 3] = np.nan, np.nan
     spoiled = np.isnan(cityblock_matrix(a, b))
@@ -138,7 +138,7 @@ def test_a_missing_value_spoils_its_own_row_and_column(rng):
         (np.zeros(3), np.zeros((2, 3)), "a must have shape"),
     ],
 )
-def test_says_what_is_wrong_with_rows(a, b, message):
+def test_reports_errors_in_rows(a, b, message):
     with pytest.raises(InvalidInput, match=message):
         cityblock_matrix(a, b)
 
@@ -146,10 +146,10 @@ def test_says_what_is_wrong_with_rows(a, b, message):
 # --- learning the weights -------------------------------------------------------------------
 
 
-def test_every_pair_is_there_once_with_its_mirror_image():
+def test_every_pair_occurs_once_with_its_mirror_image():
     pairs = symmetric_pairs()
     assert len({frozenset(pair) for pair in pairs}) == len(pairs)
-    both = {frozenset(one) for pair in pairs for one in (pair, mirrored(pair))}
+    both = {frozenset(item) for pair in pairs for item in (pair, mirrored(pair))}
     assert len(both) == 26 * 25 // 2
     assert {frozenset(p) for p in PUBLISHED_WEIGHTS} <= both
 
@@ -188,7 +188,7 @@ def test_non_negative_weights_have_the_least_squared_error_with_an_intercept(rng
     tags = rows[:, 1] < np.median(rows[:, 1])
     weights = learn_weights(poses, tags, pairs=PAIRS)
     assert list(weights)[0] == PAIRS[1] and min(weights.values()) > 0.0
-    found = np.array([weights.get(pair, 0.0) for pair in PAIRS])
+    result = np.array([weights.get(pair, 0.0) for pair in PAIRS])
     wanted = np.where(tags, 0.0, 1.0)
 
     def error(w):
@@ -197,9 +197,9 @@ def test_non_negative_weights_have_the_least_squared_error_with_an_intercept(rng
 
     for k in range(3):
         for step in (-0.01, 0.01):
-            other = found.copy()
+            other = result.copy()
             other[k] = max(0.0, other[k] + step)
-            assert error(found) <= error(other) + 1e-9
+            assert error(result) <= error(other) + 1e-9
 
 
 def test_area_under_the_curve_is_the_share_of_pairs_in_order(rng):
@@ -216,9 +216,9 @@ def test_weights_are_judged_on_motions_that_they_were_not_learned_from(rng):
     clips |= {f"{name}_p1": ml.demo.clip(name, performer=1) for name in tuple(clips)}
     poses, motions = [], []
     for _ in range(400):
-        (a, one), (b, two) = (list(clips.items())[k] for k in rng.integers(len(clips), size=2))
+        (a, first), (b, two) = (list(clips.items())[k] for k in rng.integers(len(clips), size=2))
         motions.append((a, b))
-        poses.append((one[int(rng.integers(300))], two[int(rng.integers(300))]))
+        poses.append((first[int(rng.integers(300))], two[int(rng.integers(300))]))
     wrist = pair_features(poses, [("head", "left_wrist")])[:, 0]
     tagged = TaggedPoses(poses, (wrist < np.median(wrist)).tolist(), motions)
     best, equal = held_out_auc(tagged, folds=3)
@@ -231,7 +231,7 @@ def test_weights_are_judged_on_motions_that_they_were_not_learned_from(rng):
     assert held_out_auc(alone) == (None, None)
 
 
-def test_learned_weights_are_kept_in_a_file(tmp_path, kick, walk):
+def test_learned_weights_are_saved_to_a_file(tmp_path, kick, walk):
     weights = {("hips", "left_knee"): 2.0, ("neck", "head"): 0.5}
     save_weights(weights, tmp_path / "weights.json")
     distance = load_weights(tmp_path / "weights.json")
@@ -247,13 +247,13 @@ def test_learned_weights_are_kept_in_a_file(tmp_path, kick, walk):
         ('[["hips", "tail", 1]]', "pairs of two joint roles"),
     ],
 )
-def test_says_what_is_wrong_with_a_file_of_weights(tmp_path, text, message):
+def test_reports_errors_in_a_file_of_weights(tmp_path, text, message):
     (tmp_path / "w.json").write_text(text)
     with pytest.raises(MotionFormatError, match=f"w.json: .*{message}"):
         load_weights(tmp_path / "w.json")
 
 
-def test_says_what_learning_needs(walk):
+def test_learning_reports_missing_input(walk):
     two = [(walk[0], walk[9]), (walk[3], walk[5])]
     with pytest.raises(InvalidInput, match="both similar and dissimilar.*2 similar of 2"):
         learn_weights(two, [True, True])

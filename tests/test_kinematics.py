@@ -42,37 +42,37 @@ def naive_positions(rotations, root, parents, offsets):
 @pytest.mark.parametrize("frames", [0, 1, 2, 31, 32, 33, 63, 64, 65, 129])
 def test_positions_match_the_recursion(rng, frames):
     q, root, parents, offsets, *_ = random_body(rng, frames, 9)
-    found = joint_positions(q, root, parents, offsets)
-    assert found.shape == (frames, 9, 3)
-    assert found.dtype == np.float32
-    np.testing.assert_allclose(found, naive_positions(q, root, parents, offsets), atol=3e-6)
+    positions = joint_positions(q, root, parents, offsets)
+    assert positions.shape == (frames, 9, 3)
+    assert positions.dtype == np.float32
+    np.testing.assert_allclose(positions, naive_positions(q, root, parents, offsets), atol=3e-6)
 
 
 @pytest.mark.parametrize("joints", [1, 2, 5, 40])
 @pytest.mark.parametrize("ends", [0, 1, 7])
 def test_end_sites_follow_the_joints(rng, joints, ends):
     q, root, parents, offsets, end_parents, end_offsets = random_body(rng, 5, joints, ends)
-    found = joint_positions(
+    positions = joint_positions(
         q, root, parents, offsets, end_parents=end_parents, end_offsets=end_offsets
     )
     expected = naive_positions(
         q, root, np.concatenate([parents, end_parents]), np.concatenate([offsets, end_offsets])
     )
-    np.testing.assert_allclose(found, expected, atol=1e-5)
-    np.testing.assert_array_equal(found[:, :joints], joint_positions(q, root, parents, offsets))
+    np.testing.assert_allclose(positions, expected, atol=1e-5)
+    np.testing.assert_array_equal(positions[:, :joints], joint_positions(q, root, parents, offsets))
 
 
 @pytest.mark.parametrize("frames", [1, 40])
 def test_bones_may_change_their_length(rng, frames):
     q, root, parents, offsets, end_parents, end_offsets = random_body(rng, frames, 6, 2)
     moved = rng.normal(size=(frames, 6, 3))
-    found = joint_positions(
+    positions = joint_positions(
         q, root, parents, offsets,
         translations=moved, end_parents=end_parents, end_offsets=end_offsets,
     )  # fmt: skip
     everything = np.concatenate([moved, np.broadcast_to(end_offsets, (frames, 2, 3))], axis=1)
     expected = naive_positions(q, root, np.concatenate([parents, end_parents]), everything)
-    np.testing.assert_allclose(found, expected, atol=1e-5)
+    np.testing.assert_allclose(positions, expected, atol=1e-5)
 
 
 def test_the_root_path_replaces_the_root_offset(rng):
@@ -90,22 +90,22 @@ def test_single_precision_is_micrometers_on_a_human_sized_tree(rng):
     offsets *= 0.25 / np.linalg.norm(offsets, axis=1, keepdims=True)
     q, offsets = q.astype(np.float32), offsets.astype(np.float32)
     root = root.astype(np.float32)
-    found = joint_positions(q, root, parents, offsets)
-    assert np.abs(found - naive_positions(q, root, parents, offsets)).max() < 3e-6
+    positions = joint_positions(q, root, parents, offsets)
+    assert np.abs(positions - naive_positions(q, root, parents, offsets)).max() < 3e-6
 
 
 @pytest.mark.parametrize("frames", [0, 1, 33])
 def test_global_rotations_match_the_recursion(rng, frames):
     q, _, parents, *_ = random_body(rng, frames, 8)
-    found = global_rotations(q, parents)
-    assert found.shape == q.shape
+    result = global_rotations(q, parents)
+    assert result.shape == q.shape
     expected = [[naive.global_matrix(t, j, parents, q) for j in range(8)] for t in range(frames)]
     np.testing.assert_allclose(
-        rot.to_matrix(found), np.array(expected).reshape(frames, 8, 3, 3), atol=3e-6
+        rot.to_matrix(result), np.array(expected).reshape(frames, 8, 3, 3), atol=3e-6
     )
 
 
-def test_any_layout_and_precision_is_taken(rng):
+def test_any_layout_and_precision_is_accepted(rng):
     q, root, parents, offsets, *_ = random_body(rng, 10, 4)
     expected = joint_positions(q, root, parents, offsets)
     frozen = q.astype(np.float32)
@@ -151,12 +151,12 @@ GOOD = dict(
         ({"end_parents": [1], "end_offsets": [[0, 0]]}, r"end_offsets must have shape \(1, 3\)"),
     ],
 )
-def test_says_what_is_wrong(wrong, message):
+def test_reports_invalid_input(wrong, message):
     with pytest.raises(InvalidInput, match=message):
         joint_positions(**{**GOOD, **wrong})
 
 
-def test_global_rotations_say_what_is_wrong():
+def test_global_rotations_report_invalid_input():
     with pytest.raises(InvalidInput, match=r"rotations must have shape \(frames, joints, 4\)"):
         global_rotations(np.zeros((4, 4)), [-1])
     with pytest.raises(InvalidInput, match=r"parents must have shape \(2,\)"):

@@ -28,9 +28,9 @@ def twin_points(skeleton):
 
 
 def assert_mirrored(motion, tolerance=1e-5):
-    found = motion.mirror().positions(end_sites=True)
+    positions = motion.mirror().positions(end_sites=True)
     expected = (motion.positions(end_sites=True) * MIRROR)[:, twin_points(motion.skeleton)]
-    np.testing.assert_allclose(found, expected, atol=tolerance)
+    np.testing.assert_allclose(positions, expected, atol=tolerance)
 
 
 def test_a_mirrored_pose_is_what_a_mirror_shows(rng):
@@ -43,7 +43,7 @@ def test_mirroring_twice_changes_nothing(rng):
 
 
 def with_odd_axes(skeleton, rng):
-    """The same body, each joint with axes of its own; the rest pose tells how they lie."""
+    """The same body with different axes at each joint, as recorded in the rest pose."""
     turns = Rotation.concatenate([Rotation.identity(), Rotation.random(len(skeleton) - 1, rng=rng)])
     above = np.maximum(skeleton.parents, 0)
     local = turns[above].inv() * turns
@@ -66,8 +66,8 @@ LEFT_ON_Y = np.array([[0.0, 1, 0], [1, 0, 0], [0, 0, -1]])
 
 
 @pytest.mark.parametrize("turn", [LEFT_ON_Z, LEFT_ON_Y], ids=["z", "y"])
-def test_a_skeleton_may_be_symmetric_about_a_plane_of_its_own(rng, turn):
-    """Bones written sideways, as LAFAN1 does, and no rest pose to tell."""
+def test_a_skeleton_may_be_symmetric_about_another_plane(rng, turn):
+    """Bones written sideways, as in LAFAN1, without a rest pose."""
     assert_mirrored(random_motion(rng, skeleton=person(turn=turn)))
 
 
@@ -95,7 +95,7 @@ def test_every_sided_joint_of_a_rig_has_a_twin(name):
     assert {skeleton.names[joint] for joint in alone} <= middle
 
 
-def test_what_has_no_sides_cannot_be_mirrored():
+def test_a_skeleton_without_sides_cannot_be_mirrored():
     stick = Skeleton(["a", "b"], [-1, 0], [[0, 0, 0], [0, 1, 0]])
     motion = Motion(stick, np.tile(rot.IDENTITY, (1, 2, 1)), np.zeros((1, 3)), 30)
     with pytest.raises(RoleError, match="cannot mirror: no left and right joints found among a, b"):

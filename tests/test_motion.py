@@ -1,4 +1,4 @@
-"""A motion: its parts, its kinematics, where it faces, and what is made of it."""
+"""A motion: its parts, kinematics and heading, and motions derived from it."""
 
 import pickle
 from dataclasses import FrozenInstanceError, replace
@@ -72,7 +72,7 @@ def test_every_second_frame_runs_at_half_the_rate(rng):
     assert half.duration == motion.duration
 
 
-def test_frames_can_be_gone_through_one_by_one(rng):
+def test_frames_can_be_iterated(rng):
     motion = random_motion(rng, 4)
     assert [len(frame) for frame in motion] == [1, 1, 1, 1]
 
@@ -112,7 +112,7 @@ def test_odd_cuts_are_refused(rng, cut, message):
         ({"fps": np.inf}, "fps must be positive; got inf"),
     ],
 )
-def test_says_what_is_wrong(change, message):
+def test_reports_invalid_input(change, message):
     with pytest.raises(InvalidInput, match=message):
         replace(standing(3), **change)
 
@@ -131,20 +131,20 @@ def test_motions_travel_between_processes(rng):
 def test_positions_are_those_of_the_tree(rng):
     motion = random_motion(rng, 3)
     skeleton = motion.skeleton
-    found = motion.positions(end_sites=True)
-    assert found.shape == (3, 26, 3)
+    positions = motion.positions(end_sites=True)
+    assert positions.shape == (3, 26, 3)
     for point in range(26):
         expected = naive.point_position(
             2, point, skeleton.point_parents, skeleton.point_offsets, motion.rotations, motion.root
         )
-        np.testing.assert_allclose(found[2, point], expected, atol=1e-5)
-    np.testing.assert_array_equal(motion.positions(), found[:, :21])
+        np.testing.assert_allclose(positions[2, point], expected, atol=1e-5)
+    np.testing.assert_array_equal(motion.positions(), positions[:, :21])
 
 
 def test_roles_have_positions():
     motion = standing(2)
-    found = motion.role_positions(["left_knee", "left_toe"])
-    np.testing.assert_allclose(found, [[[0.10, 0.49, 0.0], [0.10, 0.02, 0.18]]] * 2, atol=1e-6)
+    roles = motion.role_positions(["left_knee", "left_toe"])
+    np.testing.assert_allclose(roles, [[[0.10, 0.49, 0.0], [0.10, 0.02, 0.18]]] * 2, atol=1e-6)
     with pytest.raises(RoleError, match="there is no role 'tail'"):
         motion.role_positions(["tail"])
 
@@ -162,10 +162,10 @@ def test_translations_move_the_bones():
 
 def test_world_rotations_multiply_down_the_tree(rng):
     motion = random_motion(rng, 2)
-    found = motion.global_rotations()
+    result = motion.global_rotations()
     wrist = motion.skeleton.point("left_wrist")
     expected = naive.global_matrix(1, wrist, motion.skeleton.parents, motion.rotations)
-    np.testing.assert_allclose(rot.to_matrix(found[1, wrist]), expected, atol=1e-5)
+    np.testing.assert_allclose(rot.to_matrix(result[1, wrist]), expected, atol=1e-5)
 
 
 def test_velocities_of_a_straight_walk():
@@ -190,12 +190,12 @@ def test_velocities_of_a_turn():
 
 def test_angular_velocities_of_a_turn():
     motion = turning(np.linspace(0.0, 8.0, 121), fps=60.0)  # 4 rad/s, past half a turn
-    found = motion.angular_velocities()
-    np.testing.assert_allclose(found[:, 0], np.broadcast_to([0, 4.0, 0], (121, 3)), atol=1e-3)
-    np.testing.assert_allclose(found[:, 1:], 0.0, atol=1e-9)
+    result = motion.angular_velocities()
+    np.testing.assert_allclose(result[:, 0], np.broadcast_to([0, 4.0, 0], (121, 3)), atol=1e-3)
+    np.testing.assert_allclose(result[:, 1:], 0.0, atol=1e-9)
 
 
-def test_angular_velocities_do_not_care_about_signs(rng):
+def test_angular_velocities_do_not_depend_on_signs(rng):
     motion = random_motion(rng, 30)
     flipped = motion.rotations * rng.choice([-1.0, 1.0], (30, 21, 1))
     np.testing.assert_allclose(
@@ -216,8 +216,8 @@ def test_angular_velocities_are_in_the_parents_frame():
     rotations = motion.rotations.copy()
     start = rot.from_axis_angle([1, 0, 0], 1.0)
     rotations[:, 4] = rot.multiply(rot.from_axis_angle([0, 0, 1], [0.0, 0.1, 0.2]), start)
-    found = replace(motion, rotations=rotations).angular_velocities()
-    np.testing.assert_allclose(found[:, 4], np.broadcast_to([0, 0, 1.0], (3, 3)), atol=1e-4)
+    result = replace(motion, rotations=rotations).angular_velocities()
+    np.testing.assert_allclose(result[:, 4], np.broadcast_to([0, 0, 1.0], (3, 3)), atol=1e-4)
 
 
 @pytest.mark.parametrize("frames", [0, 1])
@@ -262,7 +262,7 @@ def test_headings_come_from_hips_and_shoulders_not_the_root():
     assert replace(motion, rotations=rotations).headings()[0] == pytest.approx(0.0, abs=1e-5)
 
 
-def test_without_roles_the_root_tells_the_heading():
+def test_without_roles_the_heading_follows_the_root():
     stick = Skeleton(["a", "b"], [-1, 0], [[0, 0, 0], [0, 1, 0]])
     q = np.tile(rot.IDENTITY, (50, 2, 1))
     angles = np.linspace(0.0, 9.0, 50)

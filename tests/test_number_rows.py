@@ -36,12 +36,12 @@ def test_reads_every_spelling_of_a_number(word):
     assert rows(word).values == pytest.approx(float(word), rel=1e-15)
 
 
-def test_remembers_which_line_each_number_stands_on():
-    found = rows("\n1 2\r\n\n  \n3\t4 5\n6")
-    npt.assert_array_equal(found.values, [1, 2, 3, 4, 5, 6])
-    npt.assert_array_equal(found.line_starts, [0, 2, 5, 6])
-    npt.assert_array_equal(found.line_numbers, [1, 4, 5])
-    assert found.stopped_at == -1
+def test_records_the_line_of_each_number():
+    result = rows("\n1 2\r\n\n  \n3\t4 5\n6")
+    npt.assert_array_equal(result.values, [1, 2, 3, 4, 5, 6])
+    npt.assert_array_equal(result.line_starts, [0, 2, 5, 6])
+    npt.assert_array_equal(result.line_numbers, [1, 4, 5])
+    assert result.stopped_at == -1
 
 
 @pytest.mark.parametrize(
@@ -49,13 +49,13 @@ def test_remembers_which_line_each_number_stands_on():
     [("1 2 x3", 4, 2), ("1 nan", 2, 1), ("1.2.3", 0, 0), ("1e 2", 0, 0), ("- 1", 0, 0),
      ("1,5", 0, 0), ("5 0x10", 2, 1)],
 )  # fmt: skip
-def test_stops_where_no_number_stands(text, stopped_at, read):
-    found = rows(text)
-    assert (found.stopped_at, len(found.values)) == (stopped_at, read)
+def test_stops_at_the_first_word_that_is_not_a_number(text, stopped_at, read):
+    result = rows(text)
+    assert (result.stopped_at, len(result.values)) == (stopped_at, read)
 
 
-def test_splits_numbers_that_run_together_and_says_where():
-    found = rows("1 2\n0.0-7.509 3\n")
-    npt.assert_array_equal(found.values, [1, 2, 0, -7.509, 3])
-    assert found.glued_at == 1
+def test_splits_joined_numbers_and_reports_their_line():
+    result = rows("1 2\n0.0-7.509 3\n")
+    npt.assert_array_equal(result.values, [1, 2, 0, -7.509, 3])
+    assert result.glued_at == 1
     assert rows("1e-5 2").glued_at == -1

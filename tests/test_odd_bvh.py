@@ -28,13 +28,15 @@ def loaded(odd: Odd, folder, **options):
         return error
 
 
-def test_it_is_read_rightly_or_refused_clearly(odd, tmp_path):
+def test_it_is_read_correctly_or_refused_clearly(odd, tmp_path):
     whole = loaded(odd, tmp_path)
     strict = loaded(odd, tmp_path, strict=True)
     if isinstance(whole, ml.MotionFormatError):
         assert odd.verdict != "read", f"refused: {whole}"
         check_refusal(odd, whole)
-        assert isinstance(strict, ml.MotionFormatError), "strict reads what is refused otherwise"
+        assert isinstance(strict, ml.MotionFormatError), (
+            "strict reads a file that is refused otherwise"
+        )
         return
     assert odd.verdict != "refuse", f"read as {whole!r}, repairs {whole.repairs}"
     if odd.reading is not None:
@@ -100,8 +102,8 @@ def check_reading(motion: ml.Motion, wanted: Reading) -> None:
         compare(ends[frames], wanted.ends[frames])
 
 
-def compare(found: np.ndarray, wanted_units: np.ndarray) -> None:
+def compare(result: np.ndarray, wanted_units: np.ndarray) -> None:
     wanted = wanted_units * CM
     # Single precision has seven digits: a hundred meters away they no longer reach 0.1 mm.
     tolerance = TOLERANCE_M + 2e-6 * np.abs(wanted).max(initial=0.0)
-    np.testing.assert_allclose(found, wanted, rtol=0.0, atol=tolerance)
+    np.testing.assert_allclose(result, wanted, rtol=0.0, atol=tolerance)

@@ -67,9 +67,9 @@ def in_centimeters(path):
         accessor = document["accessors"][skin["inverseBindMatrices"]]
         view = document["bufferViews"][accessor["bufferView"]]
         place, count = view["byteOffset"], accessor["count"]
-        held = np.frombuffer(binary, "<f4", 16 * count, place).reshape(count, 4, 4).copy()
-        held[:, :, :3] *= 100.0  # columns of the transposed matrix
-        binary[place : place + held.nbytes] = held.astype("<f4").tobytes()
+        stored = np.frombuffer(binary, "<f4", 16 * count, place).reshape(count, 4, 4).copy()
+        stored[:, :, :3] *= 100.0  # columns of the transposed matrix
+        binary[place : place + stored.nbytes] = stored.astype("<f4").tobytes()
     document.pop("animations")
     path.write_bytes(glb_bytes(document, bytes(binary)))
     return path
@@ -95,9 +95,9 @@ def test_the_character_moves_as_the_motion_says(hero, tmp_path, source, suffix):
     assert np.abs(again.positions()[:, order] - moved.positions()).max() < 2e-5
     (mesh,) = meshes(out, again.skeleton)
     wanted = BODY.posed(moved, 11)
-    found = mesh.posed(again, 11)
+    result = mesh.posed(again, 11)
     # Vertices may be in another order: each has one of the others at its place.
-    gaps = np.linalg.norm(found[:, None, :] - wanted[None, ::7], axis=2).min(axis=0)
+    gaps = np.linalg.norm(result[:, None, :] - wanted[None, ::7], axis=2).min(axis=0)
     assert gaps.max() < 1e-4
     assert len(mesh.triangles) == len(BODY.triangles)
     assert mesh.material.name == "cloth" and mesh.material.texture == PNG
@@ -122,7 +122,7 @@ def test_the_whole_file_of_a_gltf_character_is_kept(hero, tmp_path):
 
 
 @pytest.mark.parametrize("primitives", [["x"], 3, [{"attributes": []}], [{"extensions": 1}]])
-def test_primitives_that_are_none_are_refused(hero, primitives):
+def test_invalid_primitives_are_refused(hero, primitives):
     path = hero(".glb")
     file, skeleton = GltfFile(path), ml.load(path).skeleton
     file.document["meshes"][0]["primitives"] = primitives
@@ -143,10 +143,10 @@ def test_characters_below_a_node_that_turns_and_scales(hero, tmp_path, suffix):
     order = [again.skeleton.names.index(name) for name in moved.skeleton.names]
     assert np.abs(again.positions()[:, order] - moved.positions()).max() < 2e-5
     (mesh,) = meshes(out, again.skeleton)
-    found, joints = mesh.posed(again, 11), again.positions()[11]
+    result, joints = mesh.posed(again, 11), again.positions()[11]
     for point in joints:  # the flesh is around the bones
-        assert np.linalg.norm(found - point, axis=1).min() < 0.2
-    assert 0.8 < mesh.volume(found) / BODY.volume() < 1.2
+        assert np.linalg.norm(result - point, axis=1).min() < 0.2
+    assert 0.8 < mesh.volume(result) / BODY.volume() < 1.2
 
 
 def test_on_the_command_line(hero, tmp_path):
@@ -168,7 +168,7 @@ def test_on_the_command_line(hero, tmp_path):
     assert not (tmp_path / "no.glb").exists()
 
 
-def test_says_what_is_wrong(hero, tmp_path):
+def test_reports_invalid_input(hero, tmp_path):
     path = hero(".glb")
     moved = WALK.retarget(path)
     other = replace(
@@ -214,7 +214,7 @@ def test_a_character_of_another_kind_is_refused():
         load_character(Path("a.bvh"))
 
 
-def test_files_beside_a_character_have_a_limit(hero, tmp_path):
+def test_files_next_to_a_character_have_a_limit(hero, tmp_path):
     """One image of a sparse file, or one file named a thousand times, would fill the memory."""
     path = hero(".glb")
     file = GltfFile(path)
@@ -237,7 +237,7 @@ def test_files_beside_a_character_have_a_limit(hero, tmp_path):
         {"bufferViews": [{"buffer": 0, "byteOffset": "x", "byteLength": 4}]},
     ],
 )
-def test_lists_of_a_character_that_are_none_are_refused(hero, tmp_path, change):
+def test_invalid_lists_of_a_character_are_refused(hero, tmp_path, change):
     path = hero(".glb")
     worn = WALK.retarget(path)
     file = GltfFile(path)

@@ -17,10 +17,10 @@ def transforms(rng, *shape):
 
 def test_rotates_and_then_translates(rng):
     many, points = transforms(rng, 9), rng.normal(size=(9, 3))
-    for one, point, moved in zip(many, points, many.apply(points), strict=True):
-        expected = naive.turned(float(one.yaw), point) + [one.x, 0.0, one.z]
+    for first, point, moved in zip(many, points, many.apply(points), strict=True):
+        expected = naive.turned(float(first.yaw), point) + [first.x, 0.0, first.z]
         np.testing.assert_allclose(moved, expected, atol=1e-12)
-        np.testing.assert_allclose(one.apply(point), moved, atol=1e-12)
+        np.testing.assert_allclose(first.apply(point), moved, atol=1e-12)
 
 
 def test_transforms_form_a_group(rng):
@@ -34,9 +34,9 @@ def test_transforms_form_a_group(rng):
 
 
 def test_broadcasts_stacks_and_indexes(rng):
-    one, many = transforms(rng), transforms(rng, 4, 2)
-    assert (one @ many).shape == (many @ one).shape == (4, 2)
-    assert one.shape == () and len(many) == 4 and many[1].shape == (2,)
+    first, many = transforms(rng), transforms(rng, 4, 2)
+    assert (first @ many).shape == (many @ first).shape == (4, 2)
+    assert first.shape == () and len(many) == 4 and many[1].shape == (2,)
     again = PlanarTransform.stack([many[k] for k in range(4)])
     np.testing.assert_array_equal(again.to_array(), many.to_array())
     np.testing.assert_array_equal(many.floor, many.z + 1j * many.x)
@@ -63,7 +63,7 @@ def test_the_best_fit_is_the_one_that_a_search_finds(rng):
             for w, p, q in zip(weights, a, b, strict=True)
         )
 
-    best = min((minimize(cost, (0, 0, yaw)) for yaw in (0, 2, 4)), key=lambda found: found.fun)
+    best = min((minimize(cost, (0, 0, yaw)) for yaw in (0, 2, 4)), key=lambda result: result.fun)
     ours = PlanarTransform.aligning(a, b, weights).to_array()
     assert cost(ours) == pytest.approx(best.fun, rel=1e-6)
 
@@ -95,7 +95,7 @@ def test_a_motion_can_be_brought_to_the_origin(rng):
     assert abs(home.headings()[0]) < 1e-5
 
 
-def test_says_what_is_wrong():
+def test_reports_invalid_input():
     aligning = PlanarTransform.aligning
     with pytest.raises(InvalidInput, match="same points"):
         aligning(np.zeros((3, 3)), np.zeros((4, 3)))

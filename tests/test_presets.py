@@ -1,4 +1,4 @@
-"""What four programs expect of a file."""
+"""Conventions that four programs expect of a file."""
 
 from dataclasses import replace
 
@@ -55,7 +55,7 @@ def test_a_prepared_take_moves_as_before(away, name):
         ("maya", {"Hips", "LeftUpLeg", "RightForeArm", "LeftToeBase"}),
     ],
 )
-def test_joints_are_called_as_the_program_calls_them(away, name, names):
+def test_joints_have_the_names_of_the_program(away, name, names):
     skeleton = apply_preset(away, name).skeleton
     assert names <= set(skeleton.names) or name == "blender"
     assert set(skeleton.roles) == set(away.skeleton.roles)
@@ -104,7 +104,7 @@ def test_a_joint_of_two_roles_gets_one_name(away):
     assert rename_joints(shared, {"spine": "a", "chest": "b"}).skeleton.roles["chest"] == "a"
 
 
-def test_says_what_is_wrong(away):
+def test_reports_invalid_input(away):
     with pytest.raises(InvalidInput, match="preset must be one of blender, unreal.*got 'poser'"):
         preset_named("poser")
     with pytest.raises(InvalidInput, match="has no frames"):

@@ -108,7 +108,7 @@ def test_several_motions_are_reported_as_one_by_the_worst_or_the_mean_of_each_fi
     assert QualityReport.worst_of(reports[1:]).seam_acceleration_ratio is None
 
 
-def test_what_seams_are_held_against_may_be_known_already(walk):
+def test_source_statistics_may_be_precomputed(walk):
     made = made_of(walk, Source("a", 0, 60, 0, 60), seams=(20,))
     answer = quality_report(made, usual=SourceStatistics.of([walk]))
     assert answer == quality_report(made, sources=[walk])

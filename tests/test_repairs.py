@@ -52,8 +52,8 @@ def test_a_leap_of_the_root_and_back_is_repaired(walk):
     assert len(done) == 1
 
 
-def test_a_cut_that_never_comes_back_is_no_flip(walk):
-    """What to put there would be a guess."""
+def test_a_cut_that_never_comes_back_is_not_a_flip(walk):
+    """Any replacement would be a guess."""
     root = walk.root.copy()
     root[60:] += [2.0, 0.0, 0.0]
     cut = replace(walk, root=root)

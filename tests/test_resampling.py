@@ -32,11 +32,11 @@ def test_constant_speeds_stay_constant_at_any_rate(fps):
     motion = turning(1.3 * times)
     root = motion.root.copy()
     root[:, 2] = 0.8 * times
-    found = replace(motion, root=root).resample(fps)
-    new = np.arange(len(found)) / fps
+    result = replace(motion, root=root).resample(fps)
+    new = np.arange(len(result)) / fps
     assert 3.0 - 1.0 / fps < new[-1] <= 3.0 + 1e-6
-    np.testing.assert_allclose(found.headings(), 1.3 * new, atol=1e-5)
-    np.testing.assert_allclose(found.root[:, 2], 0.8 * new, atol=1e-6)
+    np.testing.assert_allclose(result.headings(), 1.3 * new, atol=1e-5)
+    np.testing.assert_allclose(result.root[:, 2], 0.8 * new, atol=1e-6)
 
 
 def test_up_and_down_again_is_the_original(rng):
@@ -58,8 +58,8 @@ def test_resampled_rotations_take_the_shorter_way_and_stay_unit(rng):
 def test_bones_of_changing_length_are_resampled_too():
     motion = standing(3)
     moved = np.tile(motion.skeleton.offsets, (3, 1, 1)) * np.array([1.0, 2.0, 3.0])[:, None, None]
-    found = replace(motion, translations=moved).resample(60)
-    np.testing.assert_allclose(found.translations[1], motion.skeleton.offsets * 1.5, atol=1e-6)
+    output = replace(motion, translations=moved).resample(60)
+    np.testing.assert_allclose(output.translations[1], motion.skeleton.offsets * 1.5, atol=1e-6)
 
 
 @pytest.mark.parametrize("fps", [0, -1, np.nan, np.inf])

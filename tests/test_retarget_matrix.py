@@ -103,22 +103,22 @@ def check(clip, source, target):
 
 def check_held_hand(motion, own, scale):
     """The right hand held at its place in the world, where the arm reaches."""
-    held = Places(motion.retarget(own.skeleton, importance={"right_hand": 1.0}))
+    placed = Places(motion.retarget(own.skeleton, importance={"right_hand": 1.0}))
     there, usual = Places(motion), Places(own)
     hand = "right_hand" if all("right_hand" in p.of for p in (there, usual)) else "right_wrist"
     goal = scale * there.of[hand]
-    wrist = goal + held.of["right_wrist"] - held.of[hand]
+    wrist = goal + placed.of["right_wrist"] - placed.of[hand]
     reach = sum(
         np.linalg.norm(usual.bone(*bone)[0]) for bone in BONES if bone[0].startswith("right") and (
             "shoulder" in bone[0] or "elbow" in bone[0])
     )  # fmt: skip
-    near = np.linalg.norm(wrist - held.of["right_shoulder"], axis=-1) < 0.97 * reach
-    assert np.linalg.norm(held.of[hand] - goal, axis=-1)[near].max(initial=0.0) < 0.03
+    near = np.linalg.norm(wrist - placed.of["right_shoulder"], axis=-1) < 0.97 * reach
+    assert np.linalg.norm(placed.of[hand] - goal, axis=-1)[near].max(initial=0.0) < 0.03
 
 
 @pytest.mark.parametrize("target", ["cmu", "lafan1", "bandai", "mixamo"])
 @pytest.mark.parametrize("source", ["cmu", "lafan1", "bandai", "mixamo"])
-def test_a_walk_and_a_reach_between_the_rigs_met_most(source, target):
+def test_a_walk_and_a_reach_between_the_most_common_rigs(source, target):
     check("walk", source, target)
     check_held_hand(*check("reach_front_high_right", source, target))
 
@@ -159,7 +159,7 @@ def test_bones_have_the_twist_of_the_target_s_own_motion(source, target):
                 assert np.degrees(rot.angle_between(*turned)).mean() < 10.0, name
 
 
-def test_a_skeleton_that_tells_too_little_is_a_warning_and_a_motion_on_it_is_none():
+def test_a_skeleton_without_a_usable_rest_pose_causes_a_warning_and_a_motion_avoids_it():
     motion, own = performed("walk", "cmu"), performed("walk", "lafan1")
     report = motion.retarget(own.skeleton).quality
     assert report.retarget.assumed == ("shoulders", "arms", "legs", "feet")
@@ -181,7 +181,7 @@ def test_the_report_has_the_figures_of_the_positions(target):
     assert fit.foot_height_m < 0.005
 
 
-def test_takes_of_one_rig_share_what_its_rest_pose_does_not_tell():
+def test_takes_of_one_rig_share_the_twist_that_its_rest_pose_does_not_show():
     """Another size of the same rig: local rotations are the same, no warning."""
     motion = performed("walk", "bandai")
     moved = motion.retarget(motion.skeleton.scaled(1.2))
@@ -199,7 +199,7 @@ def test_takes_of_one_rig_share_what_its_rest_pose_does_not_tell():
         (("left_collar", "right_collar"), "shoulders would be [0-9]+ % as wide"),
     ],
 )
-def test_a_result_that_is_no_body_is_refused(roles, message):
+def test_a_result_that_is_not_a_body_is_refused(roles, message):
     walk = ml.demo.clip("walk")
     given = walk.skeleton.roles
     wrong = walk.skeleton.with_roles({roles[0]: given[roles[1]], roles[1]: given[roles[0]]})

@@ -37,7 +37,7 @@ def test_the_path_is_scaled_by_the_legs():
     np.testing.assert_allclose(root[:, [0, 2]], 0.5 * WALK.root[:, [0, 2]], atol=0.01)
 
 
-def test_what_has_no_legs_is_refused():
+def test_a_skeleton_without_legs_is_refused():
     arm = ml.Skeleton(["shoulder", "hand"], [-1, 0], [[0, 0, 0], [0.3, 0, 0]])
     still = ml.Motion(arm, np.tile([1.0, 0, 0, 0], (3, 2, 1)), np.zeros((3, 3)), 30.0)
     with pytest.raises(RoleError, match="cannot retarget"):

@@ -307,7 +307,7 @@ def test_longer_feet_lift_the_hips_not_the_knees(walk):
     assert np.abs(heights - walk.contacts().floor).max() < 0.03
 
 
-def test_a_tilted_floor_becomes_level_and_the_knees_do_not_notice(walk):
+def test_a_tilted_floor_becomes_level_and_the_knees_do_not_change(walk):
     slope = 0.012 * walk.root[:, 2]
     uphill = replace(walk, root=walk.root + slope[:, None] * [0.0, 1.0, 0.0])
     heights = [plant.height for plant in uphill.contacts().plants["left_ball"]]
@@ -362,7 +362,7 @@ def test_a_hand_on_the_head_stays_there_with_longer_arms(walk):
     assert apart(loose, "left_hand", "head").mean() > 1.4 * before.mean()
 
 
-def test_hands_that_meet_go_on_meeting(walk):
+def test_hands_that_touch_keep_touching(walk):
     source = touching(walk, "chest", side="left", offset=(0.0, 0.0, 0.30))
     source = touching(source, "left_hand", side="right", offset=(-0.03, 0.0, 0.0))
     moved = source.retarget(stretched(walk.skeleton, elbow=1.25, wrist=1.25))
@@ -379,8 +379,8 @@ def test_hands_that_swing_keep_the_angles_of_their_arms(walk):
 
 def test_an_important_hand_keeps_its_place_in_the_world(walk):
     target = stretched(walk.skeleton, elbow=1.2, wrist=1.2)
-    held = walk.retarget(target, importance={"right_hand": 1.0})
-    places = [m.role_positions(["right_hand"])[:, 0] for m in (walk, held)]
+    placed = walk.retarget(target, importance={"right_hand": 1.0})
+    places = [m.role_positions(["right_hand"])[:, 0] for m in (walk, placed)]
     assert np.abs(places[1] - places[0]).max() < 0.01
     half = walk.retarget(target, importance={"right_hand": np.linspace(0, 1, len(walk))})
     places.append(half.role_positions(["right_hand"])[:, 0])
@@ -396,7 +396,7 @@ def test_importance_falls_with_distance():
     assert np.all(np.diff(importance) <= 0)
 
 
-# --- what is refused --------------------------------------------------------------------------
+# --- errors -----------------------------------------------------------------------------------
 
 
 def test_names_the_roles_that_are_missing(walk):
@@ -430,7 +430,7 @@ def test_feet_are_needed_only_to_be_planted(walk):
         ({"importance": {"left_hand": [0.0, 1.0]}}, "one number or one per frame"),
     ],
 )
-def test_says_what_is_wrong_with_an_importance(walk, options, message):
+def test_reports_errors_in_an_importance(walk, options, message):
     with pytest.raises(InvalidInput, match=message):
         walk.retarget(walk.skeleton, **options)
 

@@ -25,7 +25,7 @@ def role_points(skeleton):
 
 
 @pytest.mark.parametrize("name", RIGS)
-def test_every_rig_of_the_field_is_understood(name):
+def test_every_common_rig_is_understood(name):
     skeleton, expected = rig(name)
     assert skeleton.roles == expected
 
@@ -96,7 +96,7 @@ def test_a_foot_is_the_ankle_unless_there_is_one():
     assert (ankle.roles["right_ankle"], ankle.roles["right_foot"]) == ("RightAnkle", "RightFoot")
 
 
-def test_of_joints_at_one_place_the_one_with_a_place_of_its_own_is_taken():
+def test_a_joint_at_a_distinct_position_is_preferred():
     skeleton, _ = rig("cmu")
     assert skeleton.roles["neck"] == "Neck1"  # Neck lies in Spine1
     assert skeleton.roles["left_hand"] == "LeftHandIndex1"  # LeftFingerBase lies in LeftHand
@@ -119,12 +119,12 @@ def test_a_skeleton_without_any_lengths_is_read_by_names_alone():
 
 
 def test_shared_roles_are_less_certain_than_named_ones():
-    found = rig("perception neuron")[0].role_assignment
-    assert found.roles["left_foot"] == found.roles["left_toe"]
-    assert found.confidence["left_foot"] < found.confidence["left_knee"]
-    assert all(0.0 < sure <= 1.0 for sure in found.confidence.values())
-    assert found.confidence.keys() == found.roles.keys()
-    assert 0.8 < found.overall <= 1.0
+    result = rig("perception neuron")[0].role_assignment
+    assert result.roles["left_foot"] == result.roles["left_toe"]
+    assert result.confidence["left_foot"] < result.confidence["left_knee"]
+    assert all(0.0 < sure <= 1.0 for sure in result.confidence.values())
+    assert result.confidence.keys() == result.roles.keys()
+    assert 0.8 < result.overall <= 1.0
 
 
 @pytest.mark.parametrize(
@@ -165,7 +165,7 @@ FACING_BACK = np.diag([-1.0, 1.0, -1.0])
 
 
 @pytest.mark.parametrize("turn", [np.eye(3), Z_UP, FACING_BACK], ids=["y up", "z up", "back"])
-def test_names_that_say_nothing_leave_it_to_the_shape(turn):
+def test_meaningless_names_fall_back_to_the_shape(turn):
     skeleton = nameless(person(turn=turn))
     assert skeleton.role_assignment.scheme == "shape"
     assert role_points(skeleton) == role_points(person())
@@ -215,14 +215,14 @@ def test_foreign_names_with_side_letters_keep_their_sides():
     assert skeleton.role_assignment.scheme == "shape"
 
 
-def test_shape_fills_in_what_names_leave_out():
+def test_shape_fills_in_roles_that_names_miss():
     skeleton = person()
     names = [n.replace("shin", "x1").replace("forearm", "x2").replace("thigh", "x3")
              for n in skeleton.names]  # fmt: skip
     assert role_points(replace(skeleton, names=names)) == role_points(skeleton)
 
 
-# --- what is not a person -----------------------------------------------------------------
+# --- other creatures ----------------------------------------------------------------------
 
 
 def quadruped(names=None):
@@ -287,14 +287,14 @@ def test_no_roles_where_there_is_no_person(skeleton):
     assert body_height(skeleton) is None
 
 
-def test_roles_of_animals_are_doubted():
+def test_roles_of_animals_have_low_confidence():
     dog, _ = skeleton_of(RIGS["lafan1"][1] + "  Tail\n    Tail1\n")
     assert dog.role_assignment.overall < 0.5
     assert max(spider().role_assignment.confidence.values(), default=0.0) <= 0.5
 
 
 @pytest.mark.parametrize("joints", [1, 2, 3, 7, 30])
-def test_any_tree_is_answered(rng, joints):
+def test_any_tree_gets_an_assignment(rng, joints):
     for _ in range(20):
         parents = [-1, *(int(rng.integers(0, j)) for j in range(1, joints))]
         names = [f"{rng.choice(['L', 'R', ''])}{rng.choice(['Arm', 'Leg', 'Hip', 'x'])}{j}"
@@ -307,7 +307,7 @@ def test_any_tree_is_answered(rng, joints):
 # --- errors and mapping files -------------------------------------------------------------
 
 
-def test_missing_roles_are_named_with_the_joints_there_are():
+def test_missing_roles_are_reported_with_the_existing_joints():
     with pytest.raises(
         RoleError,
         match=r"has the role left_hip, right_hip\. The skeleton has: link0, link1",
@@ -326,11 +326,11 @@ def test_a_role_that_does_not_exist_is_corrected():
         chain(2).with_roles({"zzz": "link0"})
 
 
-def test_nothing_required_is_no_error():
+def test_requiring_nothing_is_not_an_error():
     chain(2).role_assignment.require([])
 
 
-def test_the_users_roles_overrule_what_was_found():
+def test_the_users_roles_override_inferred_roles():
     skeleton, _ = rig("cmu")
     mapped = skeleton.with_roles({"chest": "Spine", "head_top": None, "neck": ""})
     assert mapped.roles["chest"] == "Spine"
@@ -407,7 +407,7 @@ def test_bad_role_maps_are_refused(tmp_path, name, text, message):
 
 
 @pytest.mark.parametrize("turn", [np.eye(3), Z_UP], ids=["y up", "z up"])
-def test_a_person_is_as_tall_as_the_bones_say(turn):
+def test_the_height_follows_from_the_bones(turn):
     assert body_height(person(turn=turn)) == pytest.approx(1.70, abs=0.04)
     assert body_height(person(turn=turn).scaled(100.0)) == pytest.approx(170, abs=4)
 

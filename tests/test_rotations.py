@@ -83,9 +83,9 @@ def test_gimbal_lock_gives_angles_of_the_same_turn(rng, order, sign):
         angles = rng.uniform(-np.pi, np.pi, (100, 3))
         angles[:, 1] = sign * lock
         q = rot.from_euler(angles, order)
-        found = rot.to_euler(q, order)
-        assert_same_turn(rot.from_euler(found, order), q, 1e-6)
-        np.testing.assert_array_equal(found[:, 2], 0.0)
+        result = rot.to_euler(q, order)
+        assert_same_turn(rot.from_euler(result, order), q, 1e-6)
+        np.testing.assert_array_equal(result[:, 2], 0.0)
 
 
 @pytest.mark.parametrize("order", ORDERS)
@@ -301,9 +301,9 @@ def test_unroll_flips_signs_only(rng):
 
 @given(angle=st.floats(-20.0, 20.0))
 def test_yaw_is_read_back_between_minus_and_plus_half_a_turn(angle):
-    found = float(rot.yaw_angle(rot.yaw(angle)))
-    assert -np.pi <= found <= np.pi
-    assert np.cos(found - angle) == pytest.approx(1.0, abs=1e-9)
+    result = float(rot.yaw_angle(rot.yaw(angle)))
+    assert -np.pi <= result <= np.pi
+    assert np.cos(result - angle) == pytest.approx(1.0, abs=1e-9)
 
 
 def test_yaw_ignores_lean():

@@ -21,7 +21,7 @@ def test_characters_have_numbers_and_different_names(walk):
     assert [len(motion) for motion in scene] == [len(walk), 40, len(walk)]
 
 
-def test_says_what_is_wrong(walk):
+def test_reports_invalid_input(walk):
     with pytest.raises(InvalidInput, match="at least one motion"):
         Scene([])
     with pytest.raises(InvalidInput, match="share one frame rate; got .30.0, 60.0."):

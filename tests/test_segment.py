@@ -1,4 +1,4 @@
-"""Segments in text: frames, seconds, both, and what is wrong with them."""
+"""Segments in text: frames, seconds, both, and invalid ones."""
 
 import pytest
 
@@ -24,7 +24,7 @@ def walk():
         (":0-2", "", (0, 2)),
     ],
 )
-def test_a_range_is_read_from_behind(walk, text, name, frames):
+def test_a_range_is_parsed_from_the_end(walk, text, name, frames):
     segment = Segment.parse(text, walk)
     assert segment == Segment(name, *frames, 30.0)
     assert Segment.parse(str(segment), walk) == segment
@@ -49,7 +49,7 @@ def test_text_without_a_range_is_a_name(walk, text):
         ("walk:1s-2.5", "frames must be whole numbers"),
     ],
 )
-def test_says_what_is_wrong(walk, text, message):
+def test_reports_invalid_input(walk, text, message):
     with pytest.raises(InvalidInput, match=message):
         Segment.parse(text, walk)
 

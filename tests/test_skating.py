@@ -13,7 +13,7 @@ from motionloom.motion.feet.contacts import FOOT_PARTS, foot_contacts, part_path
 from motionloom.motion.feet.skating import supported_parts
 from motionloom.motion.rotations import quaternions as rot
 
-# Name of a clip of the corpus and what is done to it.
+# Name of a clip of the corpus and the change applied to it.
 CORPUS = {
     "walk": lambda m: scaled_travel(m, 1.3),
     "walk_slow": lambda m: leg_swings(scaled_travel(m, 0.7), 4.0, period=1.3),
@@ -26,8 +26,8 @@ CORPUS = {
     "waltz_leader": lambda m: drifting(swaying(m, 0.25, period=3.0), 0.2),
     "dance_sway": lambda m: swaying(m, 0.4, period=1.7),
 }
-# Take of CMU, its length in frames, and what is done to it: two walks, a turn, a run, a dance on
-# the spot, a salsa, boxing, stairs.
+# Take of CMU, its length in frames, and the change applied to it: two walks, a turn, a run, a
+# dance on the spot, a salsa, boxing, stairs.
 CMU = {
     "007/07_01": (None, CORPUS["walk"]),
     "008/08_01": (None, CORPUS["walk_right"]),
@@ -110,7 +110,7 @@ def test_contacts_of_clean_cmu_takes_hardly_change(cmu30):
     assert np.mean(np.array(changed) > 0.01) < 0.1
 
 
-def test_skating_contacts_say_so():
+def test_skating_contacts_are_marked():
     walk = ml.demo.clip("walk")
     skating = foot_contacts(scaled_travel(walk, 1.3))
     assert all(plant.skating for plant in skating.plants["left_ball"])
@@ -127,7 +127,7 @@ def test_a_body_that_drifts_on_standing_feet_is_held_where_it_stands():
     assert np.abs(about_hips(cleaned) - about_hips(stand)).max() < 0.05
 
 
-def test_a_walk_in_place_is_left_alone():
+def test_a_walk_in_place_is_unchanged():
     walk = ml.demo.clip("walk")
     in_place = scaled_travel(walk, 0.0)
     cleaned, report = clean_feet(in_place)
@@ -135,7 +135,7 @@ def test_a_walk_in_place_is_left_alone():
     assert report.slide_before_m is None
 
 
-def test_sliding_feet_can_be_left_alone():
+def test_sliding_feet_can_be_ignored():
     glide = drifting(ml.demo.clip("walk"), 0.6)
     assert not foot_contacts(glide, skate=0.0).standing_parts().any()
     assert foot_contacts(glide).standing_parts().any()
@@ -146,10 +146,10 @@ def test_sliding_feet_can_be_left_alone():
 def test_feet_in_flight_are_not_skating():
     jump = ml.demo.clip("jump_far")
     true = foot_contacts(jump, skate=0.0).standing_parts().any(axis=1)
-    found = foot_contacts(drifting(jump, 0.3)).standing_parts().any(axis=1)
+    contacts = foot_contacts(drifting(jump, 0.3)).standing_parts().any(axis=1)
     flight = slice(*np.flatnonzero(~true)[[0, -1]] + [2, -1])
     assert flight.stop - flight.start > 5
-    assert not found[flight].any()
+    assert not contacts[flight].any()
 
 
 def test_a_body_that_is_not_in_flight_stands_on_a_foot():
@@ -159,7 +159,9 @@ def test_a_body_that_is_not_in_flight_stands_on_a_foot():
     bare = replace(
         contacts,
         plants={
-            part: tuple(one for one in plants if one.end_frame <= 60 or one.start_frame >= 66)
+            part: tuple(
+                plant for plant in plants if plant.end_frame <= 60 or plant.start_frame >= 66
+            )
             for part, plants in contacts.plants.items()
         },
     )

@@ -55,7 +55,7 @@ def test_nothing_can_be_changed():
             array[0] = 1
 
 
-def test_what_was_given_may_change_afterwards():
+def test_input_arrays_may_change_afterward():
     offsets = np.array(LEG["offsets"], dtype=float)
     roles = {"hips": "Hips"}
     skeleton = leg(offsets=offsets, role_map=roles)
@@ -137,7 +137,7 @@ def test_skeletons_travel_between_processes():
         ({"rest": np.zeros((2, 4))}, r"rest must have shape \(3, 4\)"),
     ],
 )
-def test_says_what_is_wrong(change, message):
+def test_reports_invalid_input(change, message):
     with pytest.raises(InvalidInput, match=message):
         leg(**change)
 

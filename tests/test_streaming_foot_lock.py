@@ -42,23 +42,23 @@ def test_feet_that_slid_by_centimeters_stand(factor):
     walk = ml.demo.clip("walk")
     slid = with_longer_way(walk, factor)
     contacts = walk.contacts()
-    held = planted(slid, standing(walk))
+    locked = planted(slid, standing(walk))
     assert foot_slide(slid, contacts).per_contact_m > 0.05
-    assert foot_slide(held, contacts).worst_m < 0.003
-    assert joint_accelerations(held).max() < 1.2 * joint_accelerations(walk).max()
+    assert foot_slide(locked, contacts).worst_m < 0.003
+    assert joint_accelerations(locked).max() < 1.2 * joint_accelerations(walk).max()
 
 
-def test_a_foot_that_does_not_slide_is_left_alone():
+def test_a_foot_that_does_not_slide_is_unchanged():
     walk = ml.demo.clip("walk")
-    held = planted(walk, standing(walk))
-    assert np.abs(held.positions() - walk.positions()).max() < 0.002
+    locked = planted(walk, standing(walk))
+    assert np.abs(locked.positions() - walk.positions()).max() < 0.002
 
 
 def test_a_motion_without_contacts_is_the_same_to_the_bit():
     walk = ml.demo.clip("walk")
-    held = planted(walk, np.zeros((len(walk), 4), bool))
-    np.testing.assert_array_equal(held.rotations, walk.rotations)
-    np.testing.assert_array_equal(held.root, walk.root)
+    locked = planted(walk, np.zeros((len(walk), 4), bool))
+    np.testing.assert_array_equal(locked.rotations, walk.rotations)
+    np.testing.assert_array_equal(locked.root, walk.root)
 
 
 def test_blocks_of_any_size_give_the_same_frames():
@@ -73,8 +73,8 @@ def test_blocks_of_any_size_give_the_same_frames():
 
 def test_bones_keep_their_length_and_rotations_stay_unit():
     walk = with_longer_way(ml.demo.clip("walk"), 1.3)
-    held = planted(walk, standing(ml.demo.clip("walk")))
-    assert np.abs(np.linalg.norm(held.rotations, axis=-1) - 1.0).max() < 1e-5
+    locked = planted(walk, standing(ml.demo.clip("walk")))
+    assert np.abs(np.linalg.norm(locked.rotations, axis=-1) - 1.0).max() < 1e-5
 
 
 def test_no_ball_goes_below_a_floor_that_is_given():
@@ -82,8 +82,8 @@ def test_no_ball_goes_below_a_floor_that_is_given():
     sunk = replace(walk, root=walk.root - np.float32([0, 0.03, 0]))
     feet = np.zeros((len(walk), 4), bool)
     floor = float(walk.role_positions(["left_foot", "right_foot"])[..., 1].min())
-    held = planted(sunk, feet, floor=floor)
-    lowest = held.role_positions(["left_foot", "right_foot"])[..., 1].min()
+    locked = planted(sunk, feet, floor=floor)
+    lowest = locked.role_positions(["left_foot", "right_foot"])[..., 1].min()
     assert sunk.role_positions(["left_foot", "right_foot"])[..., 1].min() < floor - 0.02
     assert lowest > floor - 0.003
 
@@ -92,9 +92,9 @@ def test_a_foot_carried_away_is_released():
     walk = ml.demo.clip("walk")
     root = walk.root + np.linspace(0, 6, len(walk), dtype=np.float32)[:, None] * [1, 0, 0]
     away = replace(walk, root=root.astype(np.float32))
-    held = planted(away, np.ones((len(walk), 4), bool))
-    far = np.abs(held.positions() - away.positions()).max()
-    assert np.isfinite(held.rotations).all() and far < 0.8
+    locked = planted(away, np.ones((len(walk), 4), bool))
+    far = np.abs(locked.positions() - away.positions()).max()
+    assert np.isfinite(locked.rotations).all() and far < 0.8
 
 
 def test_a_released_foot_is_held_again_near_its_path():
@@ -121,8 +121,8 @@ def test_a_heel_is_held_where_it_is_seen_and_no_foot_is_left_far_behind():
     feet = np.zeros((len(run), 4), bool)
     feet[:8, 1] = True  # the left ball, until the body leaves it behind at 3 m/s
     feet[22:, 0] = True  # then the left heel
-    held = planted(run, feet)
-    ankle = held.role_positions(["left_ankle"])[:, 0, 0].astype(np.float64)
+    locked = planted(run, feet)
+    ankle = locked.role_positions(["left_ankle"])[:, 0, 0].astype(np.float64)
     own = run.role_positions(["left_ankle"])[:, 0, 0].astype(np.float64)
     assert np.abs(ankle - own).max() < 0.45
     assert np.abs(np.diff(ankle, n=2)).max() < 0.12
@@ -140,8 +140,8 @@ def test_a_heel_held_alone_stays():
     walk = with_longer_way(ml.demo.clip("walk"), 1.15)
     feet = standing(ml.demo.clip("walk"))
     feet[:, [1, 3]] = False  # balls are free
-    held = planted(walk, feet)
-    heels = held.role_positions(["left_ankle"])[:, 0][:, [0, 2]]
+    locked = planted(walk, feet)
+    heels = locked.role_positions(["left_ankle"])[:, 0][:, [0, 2]]
     steps = np.linalg.norm(np.diff(heels, axis=0), axis=1)
     both = feet[1:, 0] & feet[:-1, 0]
     assert np.median(steps[both]) < 0.001
@@ -159,15 +159,15 @@ def test_a_foot_held_far_from_its_path_returns_gently():
     root[:20, 2] += np.linspace(0.2, 0.0, 20, dtype=np.float32)  # the feet slide by 0.2 m
     feet = np.zeros((60, 4), bool)
     feet[:20] = True
-    held = planted(replace(still, root=root), feet)
-    balls = held.role_positions(["left_foot", "right_foot"])
+    locked = planted(replace(still, root=root), feet)
+    balls = locked.role_positions(["left_foot", "right_foot"])
     pull = np.linalg.norm(np.diff(balls, n=2, axis=0), axis=-1) * clip.fps**2
     assert 5.0 < pull.max() < 10.0  # 15.3 without the limit
     back = np.linalg.norm(balls[-1] - balls[0], axis=-1)
     np.testing.assert_allclose(back, 0.2, atol=0.01)  # on their paths again
 
 
-def test_a_reset_starts_anew():
+def test_a_reset_starts_over():
     walk = with_longer_way(ml.demo.clip("walk"), 0.9)
     feet = standing(ml.demo.clip("walk"))
     foot_lock = StreamingFootLock(walk.skeleton, walk.fps)
@@ -197,9 +197,9 @@ def test_captured_walks_and_jogs_stand_after_locking(cmu30, take):
     subject, name = take.split("/")
     motion = ml.load(next(cmu30.glob(f"*{subject}/{name}.bvh")))
     contacts = motion.contacts()
-    held = planted(with_longer_way(motion, 0.9), standing(motion))
-    assert foot_slide(held, contacts).per_contact_m < 0.005
-    assert joint_accelerations(held).max() < 1.2 * joint_accelerations(motion).max()
+    locked = planted(with_longer_way(motion, 0.9), standing(motion))
+    assert foot_slide(locked, contacts).per_contact_m < 0.005
+    assert joint_accelerations(locked).max() < 1.2 * joint_accelerations(motion).max()
 
 
 @pytest.mark.parametrize("toes", [(0.0, -1.0, 0.2), (0.0, -0.6, -0.8), (0.0, 0.3, -0.95)])
@@ -242,9 +242,9 @@ def test_a_straight_knee_does_not_jerk_when_the_other_foot_is_held():
     locked = Motion(walk.skeleton, rotations, root, walk.fps)
     knees = [
         np.linalg.norm(
-            np.diff(one.role_positions(["left_knee", "right_knee"]), n=2, axis=0), axis=2
+            np.diff(item.role_positions(["left_knee", "right_knee"]), n=2, axis=0), axis=2
         )
-        for one in (walk, locked)
+        for item in (walk, locked)
     ]
     assert knees[1].max() < 1.7 * knees[0].max()
 
@@ -260,8 +260,8 @@ def test_a_rebased_lock_holds_feet_where_they_were():
         shift = shift + lock.rebase()[0]
     made = Motion(
         walk.skeleton,
-        np.concatenate([one[0] for one in frames]),
-        np.concatenate([one[1] for one in frames]),
+        np.concatenate([frame[0] for frame in frames]),
+        np.concatenate([frame[1] for frame in frames]),
         walk.fps,
     )
     assert foot_slide(made, walk.contacts()).per_contact_m < 0.01

@@ -35,7 +35,7 @@ def rows_of(path):
         return list(csv.reader(file))
 
 
-def test_csv_holds_every_point_of_every_frame(motion, tmp_path):
+def test_csv_contains_every_point_of_every_frame(motion, tmp_path):
     head, *rows = rows_of(motion.save(tmp_path / "a.csv"))
     assert head == ["frame", "time", "hips.x", "hips.y", "hips.z", "a,knee.x", "a,knee.y",
                     "a,knee.z", "toe.x", "toe.y", "toe.z"]  # fmt: skip
@@ -54,7 +54,7 @@ def test_gaps_are_empty_cells(markers, tmp_path):
     assert rows[0][2] == f"{markers.positions[0, 0, 0]:.3f}"
 
 
-def test_parquet_holds_the_same(motion, markers, tmp_path):
+def test_parquet_contains_the_same_values(motion, markers, tmp_path):
     parquet = pytest.importorskip("pyarrow.parquet", reason="the extra parquet is not installed")
     table = parquet.read_table(motion.save(tmp_path / "a.parquet"))
     assert table.column_names[:3] == ["frame", "time", "hips.x"]
@@ -102,14 +102,14 @@ def test_a_table_of_another_tool_is_read_by_its_column_names(tmp_path):
         ("time,h.x,h.y,h.z\n", "the table has no rows"),
     ],
 )
-def test_says_what_is_wrong_with_a_table(tmp_path, text, message):
+def test_reports_errors_in_a_table(tmp_path, text, message):
     path = tmp_path / "a.csv"
     path.write_text(text)
     with pytest.raises(MotionFormatError, match=message):
         ml.load_markers(path)
 
 
-def test_says_what_is_wrong(motion, tmp_path):
+def test_reports_invalid_input(motion, tmp_path):
     with pytest.raises(InvalidInput, match="decimals must be 0 to 17; got -1"):
         motion.save(tmp_path / "a.csv", decimals=-1)
     with pytest.raises(

@@ -53,7 +53,7 @@ def test_passes_through_its_points_and_never_stands_still(pair):
 
 
 @given(points())
-def test_there_and_back_again(pair):
+def test_a_warp_and_its_inverse_cancel(pair):
     x, y = pair
     curve = Timewarp(x, y)
     times = np.linspace(x[0] - 2.0, x[-1] + 2.0, 101)
@@ -62,13 +62,13 @@ def test_there_and_back_again(pair):
     assert curve.inverse().domain == pytest.approx((y[0], y[-1]))
 
 
-def test_warps_are_put_together(rng):
-    one = Timewarp([0, 10, 30], [0, 20, 40])
+def test_warps_are_composed(rng):
+    first = Timewarp([0, 10, 30], [0, 20, 40])
     two = Timewarp([0, 5, 40], [3, 9, 20])
     times = rng.uniform(-2.0, 32.0, (4, 5))
-    both = one.then(two)
-    np.testing.assert_array_equal(both(times), two(one(times)))
-    np.testing.assert_allclose(both.speed(times), two.speed(one(times)) * one.speed(times))
+    both = first.then(two)
+    np.testing.assert_array_equal(both(times), two(first(times)))
+    np.testing.assert_allclose(both.speed(times), two.speed(first(times)) * first.speed(times))
     np.testing.assert_allclose(both.inverse()(both(times)), times, atol=1e-9)
     assert repr(both) == "Timewarp(0..30 -> 3..20)"
 
@@ -105,7 +105,7 @@ def test_very_different_lengths_are_allowed():
     np.testing.assert_allclose(fitted([0, 15, 29]), [0, 150, 290], atol=1.0)
 
 
-def test_a_staircase_leads_to_the_middle_of_what_stands_for_a_frame(rng):
+def test_a_staircase_leads_to_the_middle_of_the_paired_frames(rng):
     path = warp(rng.random((12, 17))).path
     times = np.linspace(-1.0, 13.0, 57)
     middles = [np.mean([b for a, b in path if a == frame]) for frame in range(12)]
@@ -131,6 +131,6 @@ def test_a_staircase_leads_to_the_middle_of_what_stands_for_a_frame(rng):
         (lambda: Timewarp.along([[0, 0], [3, 2]], steepest=1.0), "steepest must be above 1"),
     ],
 )
-def test_says_what_is_wrong(make, message):
+def test_reports_invalid_input(make, message):
     with pytest.raises(InvalidInput, match=message):
         make()

@@ -110,7 +110,7 @@ def test_a_pole_follows_its_limb():
         ({"softness": 1.0}, r"softness must lie in \[0, 1\); got 1.0"),
     ],
 )
-def test_says_what_is_wrong(change, message):
+def test_reports_invalid_input(change, message):
     given = {"start": [[0, 1, 0]], "target": [[0, 0.4, 0]], "pole": [[0, 0, 1]], **LEG}
     given |= change
     start, target, pole = (given.pop(name) for name in ("start", "target", "pole"))

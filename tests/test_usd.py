@@ -61,8 +61,8 @@ def test_usd_itself_finds_every_joint_and_stick_where_we_put_it(tmp_path, rng):
     query = cache.GetSkelQuery(UsdSkel.Skeleton(stage.GetPrimAtPath("/Characters/dance/Skeleton")))
     wanted = motion.positions(end_sites=True)
     for frame in (0, 5, 11):
-        found = np.array(query.ComputeJointSkelTransforms(frame))[:, 3, :3]
-        assert np.abs(found - wanted[frame]).max() < 1e-5
+        result = np.array(query.ComputeJointSkelTransforms(frame))[:, 3, :3]
+        assert np.abs(result - wanted[frame]).max() < 1e-5
     # USD's own skinning brings the corners of the sticks to the joints.
     UsdSkel.BakeSkinning(root, Gf.Interval(0, 11))
     mesh = UsdGeom.Mesh(stage.GetPrimAtPath("/Characters/dance/Figure"))
@@ -108,8 +108,8 @@ def test_characters_of_one_skeleton_share_it_and_move_by_themselves(tmp_path, rn
         (skinned,) = binding.GetSkinningTargets()
         assert skinned.GetPrim().GetPath() == root.GetPath().AppendChild("Figure")
         places = cache.GetSkelQuery(binding.GetSkeleton()).ComputeJointSkelTransforms(5.0)
-        found = np.array(places)[:, 3, :3]
-        np.testing.assert_allclose(found, motion.positions(end_sites=True)[5], atol=1e-5)
+        result = np.array(places)[:, 3, :3]
+        np.testing.assert_allclose(result, motion.positions(end_sites=True)[5], atol=1e-5)
     painted = [UsdShade.MaterialBindingAPI(stage.GetPrimAtPath(f"{root.GetPath()}/Figure"))
                .ComputeBoundMaterial()[0].GetPath() for root in roots]  # fmt: skip
     assert len(set(painted)) == 7
@@ -174,7 +174,7 @@ def test_foreign_stages_are_turned_and_scaled(tmp_path):
         ),
     ],
 )
-def test_says_what_is_wrong(tmp_path, options, message):
+def test_reports_invalid_input(tmp_path, options, message):
     path = foreign_stage(tmp_path / "a.usda", **options)
     with pytest.raises(MotionFormatError, match=message) as caught:
         ml.load(path)
@@ -229,7 +229,7 @@ def test_a_skeleton_without_an_animation_is_one_frame(tmp_path):
     assert "one frame in its rest pose" in motion.origin.warnings[0]
 
 
-def test_reading_can_be_given_up(tmp_path, rng, monkeypatch):
+def test_reading_has_a_time_limit(tmp_path, rng, monkeypatch):
     path = random_motion(rng).save(tmp_path / "a.usda")
     monkeypatch.setenv("MOTIONLOOM_READ_SECONDS", "0.001")
     with pytest.raises(MotionFormatError, match="reading took more than 0.001 s"):
@@ -240,7 +240,7 @@ def test_reading_can_be_given_up(tmp_path, rng, monkeypatch):
             ml.load(path)
 
 
-def test_a_breakdown_of_the_library_is_reported(tmp_path, rng, monkeypatch):
+def test_a_crash_of_the_library_is_reported(tmp_path, rng, monkeypatch):
     path = random_motion(rng).save(tmp_path / "a.usda")
     crash = ["-c", "import os, signal; os.kill(os.getpid(), signal.SIGSEGV)"]
     run = subprocess.run
@@ -270,7 +270,7 @@ def test_a_missing_extra_is_named(tmp_path, rng, monkeypatch):
     assert [file.name for file in tmp_path.iterdir()] == ["a.usda"]
 
 
-def test_nothing_is_written_of_nothing(tmp_path):
+def test_an_empty_scene_is_not_written(tmp_path):
     with pytest.raises(InvalidInput, match="at least one motion, and each at least one frame"):
         usd.write([], tmp_path / "a.usd")
     assert not list(tmp_path.iterdir())

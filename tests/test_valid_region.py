@@ -51,7 +51,7 @@ def test_minima_and_region_are_those_of_the_paper(rng, kicks, alpha, edges):
             assert np.array_equal(valid_region(matrix, alpha=alpha, squared=True), region)
 
 
-def test_motions_side_by_side_do_not_see_each_other(rng):
+def test_adjacent_motions_do_not_affect_each_other(rng):
     parts = [rng.random((9, n)) for n in (5, 1, 7)]
     together, starts = np.hstack(parts), [0, 5, 6, 13]
     assert np.array_equal(
@@ -63,7 +63,7 @@ def test_motions_side_by_side_do_not_see_each_other(rng):
 
 
 @pytest.mark.parametrize("max_slope", [1, 2, 3])
-def test_the_alignment_is_the_cheapest_of_all(rng, kicks, max_slope):
+def test_the_alignment_has_the_lowest_cost_of_all(rng, kicks, max_slope):
     for matrix in [*matrices(rng), kicks]:
         for share in (1.0, 0.8):
             allowed = rng.random(matrix.shape) < share
@@ -86,8 +86,8 @@ def test_two_kicks_correspond_within_the_valid_region(kicks):
     assert 0.05 < region.mean() < 0.6
     order = sorted(cells(region), key=sum)
     ends = [(a, b) for a in order[:10] for b in order[-10:]]
-    found = [align_in_region(kicks, region, start=a, end=b) for a, b in ends]
-    longest = max(len(one.path) for one in found if one is not None)
+    alignment = [align_in_region(kicks, region, start=a, end=b) for a, b in ends]
+    longest = max(len(item.path) for item in alignment if item is not None)
     assert longest > 0.7 * min(kicks.shape)
 
 
@@ -109,12 +109,12 @@ def test_no_path_means_not_similar():
         ({"end": (0, -1)}, "end must be a cell"),
     ],
 )
-def test_says_what_is_wrong(options, message):
+def test_reports_invalid_input(options, message):
     with pytest.raises(InvalidInput, match=message):
         align_in_region(np.ones((3, 3)), **options)
 
 
-def test_region_says_what_is_wrong():
+def test_region_reports_invalid_input():
     with pytest.raises(InvalidInput, match="alpha must not be negative; got -1"):
         valid_region(np.ones((3, 3)), alpha=-1)
     with pytest.raises(InvalidInput, match="starts must increase from 0 to the matrix's 3 columns"):

@@ -92,7 +92,7 @@ def answers_of(path: Path) -> dict:
             **{f"search {method}": hits(lib.search(QUERY, method=method))
                for method in ("dtw", "lazy", "dtw-clip")},
             "search web": hits(lib.search(QUERY, method="web", label="kick")),
-            "find": [found.motion for found in lib.find("kick")],
+            "find": [item.motion for item in lib.find("kick")],
             "parametric": {
                 "names": list(lib.parametric_names),
                 "examples": list(kick.examples),
@@ -105,8 +105,8 @@ def answers_of(path: Path) -> dict:
                 "match_feet": settings.match_feet,
             },
             "graph": len(lib.edited_motion_graph(settings).graph),
-            "edits": {"removed": [list(astuple(one)) for one in edits.removed],
-                      "locked": [list(astuple(one)) for one in edits.locked]},
+            "edits": {"removed": [list(astuple(first)) for first in edits.removed],
+                      "locked": [list(astuple(first)) for first in edits.locked]},
             "choreography": lib.saved_choreography("groove").as_dict()["cuts"],
             "beats": [given.bpm, given.first_beat],
             "history": [[str(change), change.undone] for change in lib.history()],

@@ -6,7 +6,7 @@ import numpy as np
 
 
 def best_path(matrix, *, steps, end, subsequence):
-    """(cost, path) of the cheapest path to the last row and column `end`, by recursion."""
+    """(cost, path) of the lowest-cost path to the last row and column `end`, by recursion."""
     rows, columns = len(matrix), len(matrix[0])
 
     @cache
@@ -44,20 +44,20 @@ def end_costs(query, motions, *, steps):
 
 
 def time_alignment(matrix, allowed, *, start, end, max_slope):
-    """(cost, path) of the cheapest time alignment, by trying every admissible path.
+    """(cost, path) of the lowest-cost time alignment, by trying every admissible path.
 
-    Paths go one cell down, right, or both; at most `max_slope` cells of a path lie in one
-    row, or in one column, in a run. Cost infinite and no path where there is none.
+    Paths go one cell down, right, or both. At most `max_slope` consecutive cells of a path lie in
+    one row or in one column. The cost is infinite, without a path, if there is none.
     """
 
     @cache
     def reach(i, j, right, down):
-        """Best way to (i, j) that ends with so many cells side by side, or stacked."""
+        """Best path to (i, j) that ends with this many cells in one row, or in one column."""
         if i < start[0] or j < start[1] or not allowed[i][j] or not matrix[i][j] == matrix[i][j]:
             return float("inf"), ()
         if (i, j) == tuple(start):
-            found = (matrix[i][j], ((i, j),)) if right == 1 and down == 1 else (float("inf"), ())
-            return found
+            result = (matrix[i][j], ((i, j),)) if right == 1 and down == 1 else (float("inf"), ())
+            return result
         options = []
         if right == 1 and down == 1:
             options += [reach(i - 1, j - 1, *run) for run in runs]
@@ -75,8 +75,9 @@ def time_alignment(matrix, allowed, *, start, end, max_slope):
 
 
 def local_minima(matrix):
-    """Kovar & Gleicher (2004), section 3.1: sets of cells that are least of their row, of their
-    column. At an end of a line there is one neighbor only; of equal cells the last counts."""
+    """Kovar & Gleicher (2004), section 3.1: sets of cells that are minima of their row, and of
+    their column. At the end of a line there is only one neighbor; the last of equal cells counts.
+    """
     rows, columns = len(matrix), len(matrix[0])
 
     def least(line):
@@ -94,7 +95,7 @@ def local_minima(matrix):
 
 
 def inner(in_row, in_column, rows, columns):
-    """Minima without those at an end of their line: a rule of ours, which the paper lacks."""
+    """Minima except those at the ends of their line: a rule of motionloom that the paper lacks."""
     return (
         {(i, j) for i, j in in_row if 0 < j < columns - 1},
         {(i, j) for i, j in in_column if 0 < i < rows - 1},
@@ -102,17 +103,17 @@ def inner(in_row, in_column, rows, columns):
 
 
 def valid_region(matrix, in_row, in_column, alpha):
-    """Same section: minima, extended along their line up to the first cell that is alpha larger."""
+    """Same section: minima, extended along their line to the first cell that is larger by alpha."""
     rows, columns = len(matrix), len(matrix[0])
 
     def around(line, n):
-        found = {n}
+        result = {n}
         for step in (-1, 1):
             at = n + step
             while 0 <= at < len(line) and line[at] < (1 + alpha) * line[n]:
-                found.add(at)
+                result.add(at)
                 at += step
-        return found
+        return result
 
     region = set()
     for i, j in in_row:

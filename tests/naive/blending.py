@@ -1,4 +1,4 @@
-"""Blending by its definitions: matrices, eigenvectors, loops over frames and joints."""
+"""Blending from its definitions: matrices, eigenvectors, loops over frames and joints."""
 
 import math
 
@@ -6,7 +6,7 @@ import numpy as np
 
 
 def catmull_rom(values, time):
-    """A clip's rows (T, ...) at a time between them; it stands still beyond its ends."""
+    """Value of a clip's rows (T, ...) at any time; constant beyond its ends."""
     last = len(values) - 1
     time = min(max(time, 0.0), float(last))
     k = min(int(time), max(last - 1, 0))
@@ -18,7 +18,7 @@ def catmull_rom(values, time):
 
 
 def chordal_mean(quaternions, weights):
-    """Unit quaternion of least weighted squared distance, all in one hemisphere."""
+    """Unit quaternion with minimum weighted squared distance, all in one hemisphere."""
     total = np.zeros(4)
     for w, q in zip(weights, quaternions, strict=True):
         sign = 1.0 if np.dot(q, quaternions[0]) >= 0.0 else -1.0
@@ -33,7 +33,7 @@ def eigenvector_mean(quaternions, weights):
 
 
 def turned(yaw, point):
-    """A point turned about the vertical, by a matrix."""
+    """Rotate a point about the vertical with a matrix."""
     c, s = math.cos(yaw), math.sin(yaw)
     return np.array([[c, 0, s], [0, 1, 0], [-s, 0, c]]) @ np.asarray(point, float)
 
@@ -46,7 +46,7 @@ def product(a, b):
 
 
 def mixed_pose(clips, roots, weights, times, grounds, place):
-    """One mixed pose: each clip brought to the origin by its ground, averaged, put down."""
+    """One blended pose: each clip is moved to the origin, averaged and moved back."""
     poses, places = [], []
     for clip, path, time, (gx, gz, yaw) in zip(clips, roots, times, grounds, strict=True):
         pose = catmull_rom(clip, time)
@@ -64,10 +64,10 @@ def mixed_pose(clips, roots, weights, times, grounds, place):
 
 
 def blended_path(places, weights):
-    """Places (K, 3), ``x, z, yaw``, of a blend: many small steps of the mean velocity.
+    """Positions (K, 3), ``x, z, yaw``, of a blend: many small steps of the mean velocity.
 
-    `places` (N, K, 3) are those of the examples. Between two knots each of them moves along
-    an arc; its velocity as the body feels it is constant there.
+    `places` (N, K, 3) are the positions of the examples. Between two knots each of them moves
+    along an arc with constant velocity relative to the body.
     """
     here = np.array(places[0][0], float)
     path = [here.copy()]
@@ -85,7 +85,7 @@ def blended_path(places, weights):
 
 
 def _felt_velocity(a, b):
-    """Velocity, in the body's own axes, of the arc from place `a` to place `b` in a unit."""
+    """Velocity, in the axes of the body, of the arc from `a` to `b` in one unit of time."""
     chord = turned(-a[2], [b[0] - a[0], 0.0, b[1] - a[1]])
     yaw = b[2] - a[2]
     if abs(yaw) < 1e-12:

@@ -1,4 +1,4 @@
-"""BVH by the book: words, blocks and 4x4 matrices. No repairs; odd files raise ValueError."""
+"""BVH as in the specification: words, blocks and 4x4 matrices. Odd files raise ValueError."""
 
 from __future__ import annotations
 
@@ -8,10 +8,10 @@ from odd_bvh_model import Bone, Reading, reading
 
 
 def read(text: str) -> Reading:
-    """The one reading that the specification allows, lengths in the file's unit."""
+    """The only reading that the specification allows, with lengths in the file's unit."""
     head, motion, rest = re.split(r"^[ \t]*(MOTION)\s+", text, maxsplit=1, flags=re.M)
     names: list[str] = []
-    # Names may hold anything up to the line's end or a brace: replace them by their numbers.
+    # Names may contain anything up to the end of the line or a brace: replace them with numbers.
     numbered = re.sub(
         r"\b(ROOT|JOINT)[ \t]+([^\n{]*)",
         lambda m: f"{m[1]} {names.append(' '.join(m[2].split())) or len(names) - 1}",

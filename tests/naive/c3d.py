@@ -1,4 +1,4 @@
-"""A plain writer of C3D files in all their kinds; shares nothing with motionloom."""
+"""A simple writer of all kinds of C3D files; shares no code with motionloom."""
 
 from __future__ import annotations
 

@@ -15,7 +15,7 @@ def rigid_inverse(m):
 
 
 def skinned_vertex(vertex, joints, weights, bind, world):
-    """Where a vertex is when each joint has moved from `bind` to `world` (4 x 4 matrices)."""
+    """Position of a vertex after each joint moved from `bind` to `world` (4 x 4 matrices)."""
     out = [0.0, 0.0, 0.0]
     for joint, weight in zip(joints, weights, strict=True):
         since = matrix_product(world[joint], rigid_inverse(bind[joint]))
@@ -26,7 +26,7 @@ def skinned_vertex(vertex, joints, weights, bind, world):
 
 
 def edge_counts(triangles):
-    """How often each directed edge occurs."""
+    """Number of occurrences of each directed edge."""
     counts = {}
     for a, b, c in triangles:
         for edge in ((a, b), (b, c), (c, a)):

@@ -5,10 +5,10 @@ from functools import cache
 
 
 def douglas_peucker(curve, threshold, perpendicular=True):
-    """Kept frames, by the recursion of section 3.1.1: the distance of a point from the line.
+    """Kept frames, with the recursion of section 3.1.1 on the distance of a point from the line.
 
-    The paper's line is one in time and angles. `perpendicular=False` measures at the point's own
-    time, which is a rule of motionloom.
+    The paper's line is in time and angles. `perpendicular=False` measures at the time of the
+    point, which is a rule of motionloom.
     """
 
     def from_line(t, first, last):
@@ -37,7 +37,7 @@ def douglas_peucker(curve, threshold, perpendicular=True):
 
 
 def frames_stood_for(kept, count):
-    """Each frame gives itself to the kept frame nearest to it; half to each of two."""
+    """Each frame counts toward the nearest kept frame, or half toward each of two."""
     mass = [0.0] * len(kept)
     for frame in range(count):
         gaps = [abs(frame - k) for k in kept]
@@ -48,7 +48,7 @@ def frames_stood_for(kept, count):
 
 
 def transport(costs, supply, demand):
-    """Least cost of carrying supply to demand, as a linear program."""
+    """Minimum cost of moving supply to demand, as a linear program."""
     import numpy as np
     from scipy.optimize import linprog
 
@@ -56,7 +56,8 @@ def transport(costs, supply, demand):
     rows = [[1.0 if k // m == i else 0.0 for k in range(n * m)] for i in range(n)]
     rows += [[1.0 if k % m == j else 0.0 for k in range(n * m)] for j in range(m)]
     flat = [cost for row in costs for cost in row]
-    # One equation follows from the others; without it rounding cannot contradict.
+    # One equation follows from the others; dropping it keeps rounding from causing a
+    # contradiction.
     equal = [*supply, *demand]
     done = linprog(flat, A_eq=np.array(rows[:-1]), b_eq=equal[:-1], method="highs")
     assert done.success, done.message
@@ -66,9 +67,9 @@ def transport(costs, supply, demand):
 def energy(query, candidate, weights, threshold, perpendicular=True):
     """Equations 1 to 3: clips are lists of joints, joints lists of frames of three angles."""
     total = 0.0
-    for weight, one, other in zip(weights, query, candidate, strict=True):
+    for weight, first, other in zip(weights, query, candidate, strict=True):
         sides = []
-        for curve in (one, other):
+        for curve in (first, other):
             kept = douglas_peucker(curve, threshold, perpendicular)
             mass = [m / len(curve) for m in frames_stood_for(kept, len(curve))]
             sides.append(([(*curve[t], t) for t in kept], mass))
@@ -79,13 +80,13 @@ def energy(query, candidate, weights, threshold, perpendicular=True):
 
 
 def in_band(i, j, n, m, reach):
-    """Whether a cell lies within `reach` columns of the diagonal."""
+    """Return whether a cell lies within `reach` columns of the diagonal."""
     center = i * (m - 1) / (n - 1) if n > 1 else j
     return abs(j - center) <= reach
 
 
 def banded_dtw(a, b, reach):
-    """Root of the least sum of squared distances over all paths within the band."""
+    """Square root of the minimum sum of squared distances over all paths within the band."""
 
     @cache
     def reach_cell(i, j):
@@ -100,10 +101,10 @@ def banded_dtw(a, b, reach):
 
 
 def scaled_distance(query, clip, factor, stretch_only=True):
-    """Least distance over all numbers of first frames of the clip, scaled to the query.
+    """Minimum distance over all beginnings of the clip, scaled to the query.
 
-    Keogh et al. compare beginnings from the query's length on; `stretch_only=False` also compares
-    shorter ones, which is a rule of motionloom.
+    Keogh et al. compare beginnings that are at least as long as the query; `stretch_only=False`
+    also compares shorter ones, which is a rule of motionloom.
     """
     n, m = len(query), len(clip)
     least = n if stretch_only else n / factor
@@ -179,7 +180,7 @@ def clip_statistics(rows, rate=30.0):
 def statistics_distance(a, b, weights=(1.0, 1.0, 1.0, 0.2, 0.1)):
     """Weighted sum of the root mean square differences of two clips' statistics."""
     total = 0.0
-    for one, other, weight in zip(a, b, weights, strict=True):
-        squares = [(x - y) ** 2 for x, y in zip(one, other, strict=True)]
+    for first, other, weight in zip(a, b, weights, strict=True):
+        squares = [(x - y) ** 2 for x, y in zip(first, other, strict=True)]
         total += weight * math.sqrt(sum(squares) / len(squares))
     return total

@@ -1,10 +1,10 @@
-"""Discs that move in tiny steps and stop before they touch: slow, and shares nothing with ours."""
+"""Discs that move in tiny steps and stop before they touch: slow, with no code from motionloom."""
 
 import math
 
 
 def first_contact(a, va, b, vb, apart, steps=200_000):
-    """When two points, moving straight for one unit of time, come within `apart`; or None."""
+    """Time at which two points, moving straight for one unit, come within `apart`, or None."""
     for k in range(steps + 1):
         t = k / steps
         x = b[0] + t * vb[0] - a[0] - t * va[0]

@@ -34,7 +34,7 @@ def window_cloud(places, frame, fps, times, weights):
 
 
 def at_time(values, frame, fps, seconds):
-    """Value at a time before or after a frame, linearly between frames."""
+    """Value at a time before or after a frame, interpolated linearly."""
     place = min(max(frame + seconds * fps, 0.0), len(values) - 1.0)
     if abs(place - round(place)) < 1e-6:
         return values[round(place)]
@@ -44,7 +44,7 @@ def at_time(values, frame, fps, seconds):
 
 
 def heading(left_hip, right_hip, left_shoulder, right_shoulder):
-    """Angle about the vertical from +Z to where somebody with these joints looks."""
+    """Angle about the vertical from +Z to the direction that a body with these joints faces."""
     across = (left_hip - right_hip) + (left_shoulder - right_shoulder)
     forward = np.cross(across, [0.0, 1.0, 0.0])
     return math.atan2(forward[0], forward[2])
@@ -60,7 +60,7 @@ def root_frame(points, root, turn):
 
 
 def body_frame(points, hips, angle):
-    """Points of one frame, the hips over the origin, turned by minus `angle`."""
+    """Points of one frame with the hips over the origin, rotated by minus `angle`."""
     out = []
     for x, y, z in points:
         x, z = x - hips[0], z - hips[2]
@@ -75,12 +75,12 @@ def body_frame(points, hips, angle):
 
 
 def root_mean_square(a, b):
-    """Over points (P, 3) and (P, 3)."""
+    """Root mean square distance of points (P, 3) and (P, 3)."""
     return math.sqrt(sum(float(np.sum((p - q) ** 2)) for p, q in zip(a, b, strict=True)) / len(a))
 
 
 def global_rotation(local, parents, joint):
-    """Rotation in the world of one joint in one frame, by climbing up to the root."""
+    """World rotation of one joint in one frame, computed by climbing up to the root."""
     turn = Rotation.identity()
     while joint >= 0:
         turn = Rotation.from_quat(local[joint], scalar_first=True) * turn
@@ -89,7 +89,7 @@ def global_rotation(local, parents, joint):
 
 
 def from_rest(local, rest, parents, joint):
-    """Rotation in the world from the rest pose to a frame."""
+    """World rotation from the rest pose to a frame."""
     return global_rotation(local, parents, joint) * global_rotation(rest, parents, joint).inv()
 
 

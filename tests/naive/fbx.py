@@ -16,12 +16,12 @@ def records(path):
     data = path.read_bytes()
     assert data[:23] == b"Kaydara FBX Binary  \x00\x1a\x00"
     assert struct.unpack_from("<I", data, 23) == (7400,)
-    found, place = [], 27
+    result, place = [], 27
     while True:
         record, place = _record(data, place)
         if record is None:
-            return found
-        found.append(record)
+            return result
+        result.append(record)
 
 
 def _record(data, place):
@@ -72,9 +72,9 @@ class NaiveFbx:
 
     def of(self, kind, subtype=None):
         return {
-            number: one
-            for number, one in self.objects.items()
-            if one[0] == kind and subtype in (None, one[1][2])
+            number: first
+            for number, first in self.objects.items()
+            if first[0] == kind and subtype in (None, first[1][2])
         }
 
     def name(self, number):

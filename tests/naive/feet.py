@@ -6,8 +6,8 @@ import numpy as np
 
 
 def naive_contacts(paths, fps):
-    """Whether each point stands, (T, P): slower than 0.3 m/s over the floor and within 3 cm of
-    the lowest it gets half a second around; at least 0.1 s long.
+    """Mask (T, P) of standing points: slower than 0.3 m/s over the floor, within 3 cm of the
+    lowest height within half a second, and for at least 0.1 s.
     """
     frames, points = len(paths), len(paths[0])
     half = round(0.5 * fps)
@@ -28,7 +28,7 @@ def naive_contacts(paths, fps):
 
 
 def naive_slide(paths, stands):
-    """Mean horizontal way within a contact, meters."""
+    """Mean horizontal travel within a contact, meters."""
     ways = []
     for p in range(stands.shape[1]):
         for start, end in runs(stands[:, p]):
@@ -43,29 +43,29 @@ def naive_slide(paths, stands):
 
 def runs(mask):
     """Half-open ranges of true values."""
-    found, start = [], None
+    result, start = [], None
     for t, value in enumerate([*mask, False]):
         if value and start is None:
             start = t
         if not value and start is not None:
-            found.append((start, t))
+            result.append((start, t))
             start = None
-    return found
+    return result
 
 
-def least_bent(known, reach):
-    """The curve (T,) of least squared second differences through the known values, zero
-    `reach` frames or more from all of them, level at both ends; by dense least squares.
+def least_bent(fixed, reach):
+    """The curve (T,) with minimum squared second differences through the known values, zero at
+    least `reach` frames away from all of them, and level at both ends; by dense least squares.
     """
-    frames = len(known)
-    given = [t for t in range(frames) if not math.isnan(known[t])]
+    frames = len(fixed)
+    given = [t for t in range(frames) if not math.isnan(fixed[t])]
     rows, right = [], []
     for t in range(frames):
         row = [0.0] * frames
         row[t] = 1e4
         if t in given:
             rows.append(row)
-            right.append(1e4 * known[t])
+            right.append(1e4 * fixed[t])
         elif min(abs(t - g) for g in given) >= reach:
             rows.append(row)
             right.append(0.0)

@@ -1,4 +1,4 @@
-"""glTF worked out with matrices from what pygltflib reads; shares nothing with motionloom."""
+"""glTF computed with matrices from the output of pygltflib; shares no code with motionloom."""
 
 from __future__ import annotations
 

@@ -1,10 +1,10 @@
-"""Two-bone inverse kinematics by looking: walk round the circle of possible knees."""
+"""Two-bone inverse kinematics by search: walk around the circle of possible knees."""
 
 import math
 
 
 def middle_joint(start, target, pole, upper, lower, *, steps=20_000):
-    """Position of the middle joint that lies furthest toward the pole.
+    """Position of the middle joint that lies farthest toward the pole.
 
     Every point at distance `upper` from the start and `lower` from the target lies on a
     circle; it is walked in small steps. The target must be within reach.

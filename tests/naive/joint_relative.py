@@ -22,7 +22,7 @@ def feature(p, q, i, j):
 
 
 def distance(p, q, weights):
-    """Equation 4.4; pairs whose joints a pose lacks are left out."""
+    """Equation 4.4; pairs with joints that a pose lacks are skipped."""
     total = 0.0
     for (i, j), weight in weights.items():
         if all(role in pose for role in (i, j, other(i), other(j)) for pose in (p, q)):

@@ -8,7 +8,7 @@ import math
 
 
 def shortest_paths(neighbors):
-    """Cost and path of the cheapest path to every neighbor of the last query frame.
+    """Cost and path of the best path to every neighbor of the last query frame.
 
     `neighbors[i]` maps the frames near query frame i to their distances. An edge costs the
     distance of the node that it points at; a source is joined to the neighbors of the first

@@ -1,4 +1,4 @@
-"""Match graphs from their definitions: what is reached without an edge, or below a limit."""
+"""Match graphs from their definitions: nodes reached without an edge, or below a limit."""
 
 
 def reached(count, edges, limit=float("inf"), without=None):

@@ -11,19 +11,19 @@ def blended_frames(i, j, k):
 
 def loaded(headers):
     """Section 4.8: transitions (A, B, i, j) of a file, "a mirror is also loaded into B"."""
-    found = set()
+    result = set()
     for a, b, rows in headers:
         for i, j in rows:
-            found |= {(a, b, i, j), (b, a, j, i)}
-    return found
+            result |= {(a, b, i, j), (b, a, j, i)}
+    return result
 
 
 def pruned(minima, around, threshold, k):
-    """Section 4.5: what the three steps leave of sector minima, {(column, row): (i, j, error)}.
+    """Section 4.5: sector minima that remain after the three steps, {(column, row): (i, j, error)}.
 
     Motion one runs from left to right, motion two from top to bottom. "Too close" is less than k
-    frames, and of bordering minima "the bottom left most" stays: they are visited row by row from
-    the top, each from right to left, and one that is too close to one still to come goes.
+    frames, and "the bottom left most" of bordering minima stays: they are visited row by row from
+    the top, each row from right to left, and a minimum too close to a later one is removed.
     """
     first = {sector: spot for sector, spot in minima.items() if spot[2] <= threshold}
     order = sorted(first, key=lambda sector: (sector[1], -sector[0]))
@@ -43,8 +43,8 @@ def minus(a, b):
 
 
 def sector_minima(grid, sector, allowed):
-    """Least allowed cell of every sector: (i, j, error), row by row."""
-    found = []
+    """Minimum allowed cell of every sector: (i, j, error), row by row."""
+    result = []
     for top in range(0, len(grid), sector):
         for left in range(0, len(grid[0]), sector):
             cells = [
@@ -55,13 +55,13 @@ def sector_minima(grid, sector, allowed):
             ]
             if cells:
                 error, i, j = min(cells)
-                found.append((i, j, error))
-    return found
+                result.append((i, j, error))
+    return result
 
 
 def local_minima(grid, allowed):
-    """Allowed cells that no allowed cell around them is below."""
-    found = []
+    """Allowed cells without a lower allowed cell around them."""
+    result = []
     for i in range(len(grid)):
         for j in range(len(grid[0])):
             around = [
@@ -71,8 +71,8 @@ def local_minima(grid, allowed):
                 if allowed(a, b)
             ]
             if allowed(i, j) and grid[i][j] <= min(around):
-                found.append((i, j, grid[i][j]))
-    return found
+                result.append((i, j, grid[i][j]))
+    return result
 
 
 def window_mean(grid, i, j, blend):
@@ -82,7 +82,7 @@ def window_mean(grid, i, j, blend):
 
 
 def endless(leave, enter):
-    """Transitions of the largest set in which each leads to each, by walking everywhere."""
+    """Transitions of the largest set in which each can reach every other, by exhaustive search."""
     count = len(leave)
 
     def follows(k):

@@ -1,4 +1,4 @@
-"""Motion matching frame by frame: features by definition, search by looking at every frame."""
+"""Motion matching frame by frame: features by definition, exhaustive search."""
 
 import math
 
@@ -26,7 +26,7 @@ def features(floor, facing, left, right, hips, fps):
 
 
 def _local(vector, facing):
-    """A vector in axes that face +Z where the body faces `facing`."""
+    """A vector in axes in which a body with heading `facing` faces +Z."""
     c, s = math.cos(facing), math.sin(facing)
     return [c * vector[0] - s * vector[2], vector[1], s * vector[0] + c * vector[2]]
 
@@ -41,7 +41,7 @@ def _slope(path, t):
 
 
 def _ahead(floor, facing, time, fps):
-    """Place and facing at a time in frames; behind the end speed and turn are constant."""
+    """Position and facing at a time in frames; after the end, speed and turn rate are constant."""
     last = len(floor) - 1
     if time <= last:
         low = int(math.floor(time))
@@ -64,7 +64,7 @@ def _ahead(floor, facing, time, fps):
 
 
 def nearest(rows, query, allowed):
-    """Number of the nearest allowed row and its distance, the first of equals."""
+    """Index of the nearest allowed row and its distance; the first of equals."""
     best, least = -1, math.inf
     for n, row in enumerate(rows):
         if allowed[n]:

@@ -6,7 +6,7 @@ import numpy as np
 
 
 def segment_distance(a, b, c, d):
-    """Distance of segments a-b and c-d: the least over a fine grid, refined around its minimum."""
+    """Distance of segments a-b and c-d: the minimum over a fine grid, refined around it."""
     low, high = np.zeros(2), np.ones(2)
     for _ in range(12):
         s, t = (np.linspace(low[k], high[k], 21) for k in range(2))
@@ -44,7 +44,7 @@ def _cross(a, b):
 
 
 def slide_per_contact(path, contacts):
-    """Mean length of the way over the floor within contacts, from a path (T, 3)."""
+    """Mean distance traveled over the floor within contacts, from a path (T, 3)."""
     ways = []
     for start, end in contacts:
         way = 0.0

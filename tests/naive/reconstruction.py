@@ -24,7 +24,7 @@ def local_covariance(poses, weights):
 
 
 def places(turns, root, parents, offsets):
-    """Places of the joints of one pose, joint by joint."""
+    """Positions of the joints of one pose, joint by joint."""
     world, place = [], []
     for joint, parent in enumerate(parents):
         if parent < 0:
@@ -37,10 +37,10 @@ def places(turns, root, parents, offsets):
 
 
 def energy(
-    x, mean, covariance, heading, heading_variance, expected, expected_variance,
+    x, mean, covariance, heading, heading_variance, observed, expected_variance,
     parents, offsets, markers, goals, variance, root, root_variance,
 ):  # fmt: skip
-    """Control, prior and smoothness of one pose; x: rotation vectors, a turn, the root."""
+    """Control, prior and smoothness terms of one pose; x: rotation vectors, a heading, the root."""
     size = 3 * len(mean)
     vectors = x[:size].reshape(-1, 3)
     total = x[:size] @ np.linalg.solve(covariance, x[:size])
@@ -51,7 +51,7 @@ def energy(
         Rotation.from_quat(q, scalar_first=True) * Rotation.from_rotvec(v)
         for q, v in zip(mean, vectors, strict=True)
     ]
-    ahead = [Rotation.from_quat(q, scalar_first=True) for q in expected]
+    ahead = [Rotation.from_quat(q, scalar_first=True) for q in observed]
     ahead[0] = about.inv() * ahead[0]
     for joint, vector in enumerate(vectors):
         middle = Rotation.from_quat(mean[joint], scalar_first=True)
@@ -60,18 +60,18 @@ def energy(
         )
     turns[0] = Rotation.from_rotvec([0.0, x[size], 0.0]) * about * turns[0]
     turns += [Rotation.identity()] * (len(parents) - len(turns))  # tips do not turn
-    found = places(turns, x[size + 1 :], parents, offsets)[markers]
-    return total + np.sum((found - goals) ** 2) / variance
+    result = places(turns, x[size + 1 :], parents, offsets)[markers]
+    return total + np.sum((result - goals) ** 2) / variance
 
 
-def likeliest(start, *known):
-    """The least energy, and where it is."""
-    best = minimize(energy, start, args=known, method="BFGS", options={"gtol": 1e-7})
+def likeliest(start, *observed):
+    """Minimum energy and its position."""
+    best = minimize(energy, start, args=observed, method="BFGS", options={"gtol": 1e-7})
     return best.fun, best.x
 
 
 def cheapest_path(costs, angles, variance):
-    """Least sum of costs and squared turns over variance, by trying every path; costs (T, A)."""
+    """Minimum sum of costs and squared turns over variance, by trying every path; costs (T, A)."""
     best, least = None, np.inf
     for path in itertools.product(range(len(angles)), repeat=len(costs)):
         total = sum(frame[k] for frame, k in zip(costs, path, strict=True))

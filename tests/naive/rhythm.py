@@ -61,15 +61,15 @@ def angular_velocities(rotations, fps):
 def candidate_beats(rotations, fps):
     """Section 3.1 for one joint: zero crossings of every component of equation (2), seconds."""
     omega = angular_velocities(rotations, fps)
-    found = []
+    result = []
     for component in range(3):
         # alpha[k] is the difference of the velocities before and after frame k + 1.
         alpha = [b[component] - a[component] for a, b in zip(omega[:-1], omega[1:], strict=True)]
         for k in range(len(alpha) - 1):
             if alpha[k] * alpha[k + 1] < 0.0:
                 share = alpha[k] / (alpha[k] - alpha[k + 1])
-                found.append((k + 1 + share) / fps)
-    return sorted(found)
+                result.append((k + 1 + share) / fps)
+    return sorted(result)
 
 
 def motion_beats(joints, fps, seconds, shortest, longest, bend):

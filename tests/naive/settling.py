@@ -1,12 +1,12 @@
-"""How alike two aligned motions move, straight from the definition."""
+"""Similarity of the movement of two aligned motions, straight from the definition."""
 
 import math
 
 
 def movement_distance(pairs, query, motion, query_speed, motion_speed, weights, options):
-    """Mean over the pairs of what is left once most of the constant difference is gone.
+    """Mean over the pairs of the difference after removing most of its constant part.
 
-    `options` holds seconds, stance, still (in the unit of the rows).
+    `options` contains seconds, stance and still (in the unit of the rows).
     """
     seconds, stance, still = options
     numbers = range(len(weights))

@@ -13,7 +13,7 @@ def rational_quadratic(t, x, y, d):
 
 
 def solved(value, curve, low, high):
-    """Where an increasing `curve` has `value`, by halving."""
+    """Position at which an increasing `curve` has `value`, by bisection."""
     for _ in range(80):
         middle = 0.5 * (low + high)
         if curve(middle) < value:

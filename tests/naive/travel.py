@@ -6,9 +6,9 @@ import numpy as np
 
 
 def best_blend(travel, target, far, most=4):
-    """Weights (n,) that sum up to 1, none negative, of at most `most` movements.
+    """Non-negative weights (n,) of at most `most` movements, with a sum of 1.
 
-    The least of the squared miss plus `far` times the weighted squared distances.
+    They minimize the squared miss plus `far` times the weighted squared distances.
     """
     count = len(travel)
     away = np.asarray(travel) - np.asarray(target)

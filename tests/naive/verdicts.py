@@ -2,7 +2,7 @@
 
 
 def distance(wanted, unwanted, contrast):
-    """Distance of one candidate, from its distances to examples and to rejected matches."""
+    """Distance of one candidate, given its distances to examples and to rejected matches."""
     total = 0.0
     for value in wanted:
         total += 1.0 / value**2

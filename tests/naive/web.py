@@ -1,9 +1,9 @@
 """The match web from the text of Kovar & Gleicher (2004), sections 3.1 and 3.2, cell by cell.
 
-`grid` holds the paper's distance d, a sum of squares. Rules of motionloom that the paper does not
-have are in `naive.web_departures`. The paper leaves open which of several minima a chain goes on
-with, here the one ahead in both motions, else the smaller; and how the length of a chain is
-measured, here as the mean of its frames in both motions.
+`grid` contains the paper's distance d, a sum of squares. `naive.web_departures` has the rules of
+motionloom that the paper does not have. The paper does not say with which of several minima a
+chain continues: here, the one ahead in both motions, otherwise the smaller one. It also does not
+say how to measure the length of a chain: here, as the mean of its frames in both motions.
 """
 
 from naive.alignment import local_minima, time_alignment, valid_region
@@ -13,8 +13,8 @@ def web(grid, *, alpha, max_slope, least_length, reach):
     """Chains, as lists of cells, and bridges, as {(from chain, to chain): path with both ends}."""
     in_row, in_column = local_minima(grid)
     region = valid_region(grid, in_row, in_column, alpha)
-    found = chains(grid, in_row | in_column, max_slope=max_slope, least_length=least_length)
-    return found, bridges(grid, region, found, max_slope=max_slope, reach=reach)
+    result = chains(grid, in_row | in_column, max_slope=max_slope, least_length=least_length)
+    return result, bridges(grid, region, result, max_slope=max_slope, reach=reach)
 
 
 def chains(grid, minima, *, max_slope, least_length):
@@ -58,7 +58,7 @@ def bridges(grid, region, chains, *, max_slope, reach):
     distance to C_i is less than L. The path with the smallest average distance is retained."
     """
     mask = [[(i, j) in region for j in range(len(grid[0]))] for i in range(len(grid))]
-    found = {}
+    result = {}
     for a, chain in enumerate(chains):
         for b, other in enumerate(chains):
             paths = [
@@ -69,8 +69,8 @@ def bridges(grid, region, chains, *, max_slope, reach):
             ]
             paths = [path for path in paths if path]
             if paths:
-                found[a, b] = min(paths, key=lambda path: mean(grid, path))
-    return found
+                result[a, b] = min(paths, key=lambda path: mean(grid, path))
+    return result
 
 
 def is_near(start, end, reach):

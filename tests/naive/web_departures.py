@@ -1,4 +1,4 @@
-"""Rules of motionloom's match web that the paper does not have (docs/explanation/match-webs.md)."""
+"""Rules of motionloom's match web that the paper does not have; see "Departures" in the docs."""
 
 from naive.web import following, length
 
@@ -6,25 +6,25 @@ from naive.web import following, length
 def chains(grid, minima, *, max_slope, least_length, second_pass=True):
     """Chains that end where they meet an earlier one; then a second search.
 
-    Second search: away from all chains by more than a cell, a chain may begin at any minimum, and
-    must be twice as long.
+    In the second search, a chain may begin at any minimum that is more than a cell away from all
+    chains, and it must be twice as long.
     """
-    found, visited = [], set()
+    result, visited = [], set()
     for i, j in sorted(minima):
         if not minima & {(i, j - 1), (i - 1, j), (i - 1, j - 1)}:
             path = chain_from((i, j), grid, minima, visited, max_slope)
             visited |= set(path)
             if length(path) >= least_length:
-                found.append(path)
+                result.append(path)
     if not second_pass:
-        return found
-    around = {cell for chain in found for cell in neighborhood(chain)}
+        return result
+    around = {cell for chain in result for cell in neighborhood(chain)}
     for cell in sorted(minima):
         path = chain_from(cell, grid, minima, around, max_slope)
         if path and length(path) >= 2 * least_length:
-            found.append(path)
+            result.append(path)
             around |= neighborhood(path)
-    return found
+    return result
 
 
 def chain_from(cell, grid, minima, used, max_slope):

@@ -54,12 +54,12 @@ class Body:
 
 def _frame(**axes: Array) -> Array:
     """Rotation matrix with two axes given by name, the first exactly."""
-    (one, first), (two, second) = (("xyz".index(name), axis) for name, axis in axes.items())
+    (single, first), (two, second) = (("xyz".index(name), axis) for name, axis in axes.items())
     first = first / np.linalg.norm(first)
     second = second - (second @ first) * first
     second = second / np.linalg.norm(second)
-    columns = {one: first, two: second}
-    third = 3 - one - two
+    columns = {single: first, two: second}
+    third = 3 - single - two
     columns[third] = np.cross(columns[(third + 1) % 3], columns[(third + 2) % 3])
     return np.stack([columns[k] for k in range(3)], axis=-1)
 
@@ -176,9 +176,9 @@ BODIES: dict[str, Body] = {
 @lru_cache(maxsize=64)
 def performed(name: str, body: str) -> Motion:
     """A motion of the corpus on one of `BODIES`."""
-    one = BODIES[body]
-    source = ml.demo.clip(name, performer=one.performer)
-    return on_body(source, one)
+    first = BODIES[body]
+    source = ml.demo.clip(name, performer=first.performer)
+    return on_body(source, first)
 
 
 def on_body(source: Motion, body: Body) -> Motion:
