@@ -137,7 +137,7 @@ def test_captions_are_compared_with_labels(tmp_path):
     for wrong, message in (
         (["--sets", "odd"], "captions are scored on exercises, cmu-groups, cmu-kinds, bandai"),
         ([*options, "-o", "page.txt"], "the output must be a .md file"),
-        (["--sets", "exercises", "--keep", tmp_path], "give the folder of it with --data"),
+        (["--sets", "exercises", "--keep", tmp_path], "set its folder with --data"),
     ):
         done = ran("evaluate-captions", *wrong)
         assert done.returncode == 2 and message in done.stderr and done.stderr.count("\n") == 1

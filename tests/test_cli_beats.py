@@ -68,7 +68,7 @@ def test_graphs_are_built_edited_and_drawn(place, tmp_path):
     assert json.loads(couple.stdout)["meter"] == 3
 
 
-def test_wrong_words_are_one_line(place, tmp_path):
+def test_errors_are_one_line(place, tmp_path):
     lib = place / "dances.loom"
     wrong = run("movements", lib, "--label", "groove", "--meter", 4, "--add", "m1-m2")
     assert isinstance(wrong.exception, InvalidInput)
@@ -82,11 +82,11 @@ def test_wrong_words_are_one_line(place, tmp_path):
     assert not list(tmp_path.iterdir())
 
 
-def test_pictures_of_nothing_much(tmp_path):
+def test_pictures_of_motions_without_beats(tmp_path):
     pose = ml.demo.clip("walk")[:1]
     still = ml.concatenate([pose] * 90)
     sheet = beats_figure(still, ml.beats(still), title="still")
-    assert "no rhythm to speak of" in sheet.axes[0].get_title(loc="left")
+    assert "no clear rhythm" in sheet.axes[0].get_title(loc="left")
     assert write_beats(still, ml.beats(still), tmp_path / "still.svg").exists()
     with pytest.raises(InvalidInput, match="the suffix must be one of .png"):
         write_transition_graph(None, tmp_path / "g.gif")

@@ -137,7 +137,7 @@ def test_a_still_curve_keeps_its_ends_and_a_frame_alone_itself():
     ("curve", "threshold", "message"),
     [
         (np.zeros((0, 3)), 1.0, r"curve must have shape \(T, D\)"),
-        ([[0.0], [np.nan]], 1.0, "finite numbers; frame 1 does not"),
+        ([[0.0], [np.nan]], 1.0, "must be finite; frame 1 is not"),
         ([[0.0], [1.0]], -1.0, "threshold must not be negative; got -1.0"),
     ],
 )
@@ -284,7 +284,10 @@ def test_offsets_are_added_to_the_distances(rng, k):
         (lambda: banded_dtw(np.zeros((0, 1)), [[0.0]]), r"a must have shape \(T, D\)"),
         (lambda: banded_dtw([[0.0]], [[0.0]], band=-1), "band must not be negative; got -1"),
         (lambda: dtw_matrix([[0.0]]), r"clips must have shape \(C, T, D\)"),
-        (lambda: dtw_nearest([[0.0]], [[[0.0], [1.0]]], k=1), r"the clips' shape \(2, 1\)"),
+        (
+            lambda: dtw_nearest([[0.0]], [[[0.0], [1.0]]], k=1),
+            r"the same shape as the clips, \(2, 1\)",
+        ),
         (lambda: dtw_nearest([[0.0]], [[[0.0]]], k=0), "k must be at least 1; got 0"),
         (lambda: scaled_distance([[0.0]], [[0.0]], factor=0.5), "factor must be at least 1"),
         (lambda: scaled_distance([[0.0]], [[0.0, 1.0]]), "equal numbers of features; got 1 and 2"),
@@ -292,7 +295,7 @@ def test_offsets_are_added_to_the_distances(rng, k):
         (lambda: scaling_nearest([[0.0]], [[0.0, 1.0]], [0, 1], k=1), "features; got 1 and 2"),
         (
             lambda: scaling_nearest([[0.0]], [[0.0]], [0, 2], k=1),
-            "starts must rise from 0 to the 1 ",
+            "starts must increase from 0 to the 1 ",
         ),
         (
             lambda: scaling_nearest([[0.0]], [[0.0]], [0, 0, 1], k=1),
