@@ -280,7 +280,7 @@ def test_a_folder_cannot_name_a_function(tmp_path, monkeypatch):
     saved = library.artifacts.load("parametric", "kick")
     row = {"text": "f", "axes": ["x", "y", "z"], "ready": False, "reference": "owned:f"}
     library.artifacts.save("parametric", "kick", {**saved.about, "parameters": [row]}, saved.arrays)
-    with pytest.raises(InvalidInput, match="the function owned:f, .* not chosen on this machine"):
+    with pytest.raises(InvalidInput, match="the function owned:f .* not trusted on this machine"):
         library.parametric["kick"]
     assert not (tmp_path / "ran").exists()
     assert ml.library.trust_library(library.path) == ["function owned:f"]
@@ -326,7 +326,7 @@ def test_sound_that_decodes_to_gigabytes_is_refused(tmp_path):
     assert path.stat().st_size < 1_000_000
     from motionloom.dance.music import read_audio
 
-    with pytest.raises(MotionFormatError, match="at most 512 MB decoded; found 586: 8 channels"):
+    with pytest.raises(MotionFormatError, match="at most 512 MB; this file has 586 .8 channels"):
         read_audio(path)
 
 

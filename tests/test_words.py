@@ -163,7 +163,7 @@ def test_results_are_exported_without_motions_that_show_nothing_of_the_text(lib,
     assert all(name.startswith(f"{k:03d}_") for k, name in enumerate(files, 1))
     assert {name.rsplit(".")[-1] for name in files} == {"glb"}
     wrong = ran("find", lib.path, "cartwheel", "--export", tmp_path / "no", "--to", "xyz")
-    assert wrong.returncode == 2 and "no motion can be written as 'xyz'" in wrong.stderr
+    assert wrong.returncode == 2 and "motions cannot be written as 'xyz'" in wrong.stderr
     assert not (tmp_path / "no").exists()
 
 
@@ -322,7 +322,7 @@ def test_labels_as_babel_writes_them(tmp_path):
         ("a.csv", "motion,start,end,label\nwalk,1,,a\n", "start and end must both be given"),
         ("a.csv", "motion,start,end,label\nwalk,3,2,a\n", "the start must be before the end"),
         ("a.csv", "motion,start,end,label\nwalk,99,100,a\n", "starts at frame 2970, after"),
-        ("a.csv", "motion,start,end,label\nrun,1,2,a\n", "none of its 1 labels names a motion"),
+        ("a.csv", "motion,start,end,label\nrun,1,2,a\n", "none of its 1 labels matches a motion"),
         ("a.json", "{", "not JSON"),
         ("a.json", "[]", "expected an object with one entry per motion"),
         ("a.json", '{"walk": {"frame_ann": {"labels": [{"raw_label": "a"}]}}}', "needs start_t"),

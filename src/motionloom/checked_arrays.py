@@ -123,7 +123,7 @@ def _state(status: os.stat_result) -> tuple[int, int, int]:
 def npy_header(file: IO[bytes]) -> tuple[tuple[int, ...], Literal["C", "F"], np.dtype[Any]]:
     """Return shape, order and type of the array in a ``.npy`` file.
 
-    Raise `ValueError` if invalid.
+    Raises `ValueError` if the header is invalid.
     """
     version = np.lib.format.read_magic(file)
     read = {

@@ -367,7 +367,7 @@ class Catalogue(CatalogueFile):
     def record_artifact(self, stem: str, version: str | None) -> bool:
         """Record the version of an artifact that is about to be replaced.
 
-        False outside a change.
+        Returns False outside a change.
         """
         recorder = getattr(self._local, "recorder", None)
         if recorder is None:

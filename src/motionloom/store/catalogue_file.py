@@ -220,7 +220,7 @@ class CatalogueFile:
             except OSError:
                 continue
             if not stat.S_ISREG(status.st_mode):
-                raise LibraryError(f"{path}: expected a file of SQLite, found something else")
+                raise LibraryError(f"{path}: expected an SQLite file, found something else")
             if ending == "-journal" and status.st_size >= len(_SUPER_JOURNAL):
                 with open(path, "rb") as file:
                     file.seek(-len(_SUPER_JOURNAL), os.SEEK_END)
@@ -272,7 +272,7 @@ def _reason(code: str, text: str) -> str:
     if code.startswith("SQLITE_READONLY_ROLLBACK") or code.startswith("SQLITE_READONLY_RECOVERY"):
         return (
             "an import was killed while writing, and a read-only folder cannot be recovered; "
-            "open the library once where it can be written to"
+            "open the library once with write access"
         )
     if code.startswith(("SQLITE_READONLY", "SQLITE_CANTOPEN", "SQLITE_PERM")):
         return f"cannot open the catalogue: {text}"

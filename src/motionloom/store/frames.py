@@ -142,10 +142,10 @@ def read_description(path: Path) -> tuple[FrameDescription, int] | None:
             file.seek(max(0, size - _TAIL.size))
             tail = file.read(_TAIL.size)
             if len(tail) < _TAIL.size or not tail.endswith(_MARK):
-                raise ValueError("the description of the frames is cut off")
+                raise ValueError("the description of the frames is truncated")
             length, text_crc, table_crc, _ = _TAIL.unpack(tail)
             if length != size - _TAIL.size - end or length > _LARGEST_DESCRIPTION:
-                raise ValueError("the description of the frames is cut off")
+                raise ValueError("the description of the frames is truncated")
             file.seek(size - _TAIL.size - length)
             text = file.read(length)
         if zlib.crc32(text) != text_crc:
@@ -196,7 +196,7 @@ def open_frames(
     if len(table) != frames:
         raise LibraryError(f"{path}: damaged frames: expected {frames} frames, found {len(table)}")
     if not table.flags.c_contiguous:
-        raise LibraryError(f"{path}: damaged frames: expected rows one after the other")
+        raise LibraryError(f"{path}: damaged frames: expected contiguous rows")
     if digest is not None:
         _verify_once(path, table, digest)
     return table

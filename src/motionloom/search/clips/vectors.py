@@ -122,7 +122,7 @@ class ClipMeasure(Protocol):
     def joints_of(self, skeleton: Skeleton) -> tuple[str, ...]:
         """Return those of `joints` that a skeleton has.
 
-        Raise `RoleError` if it cannot be compared.
+        Raises `RoleError` if the skeleton cannot be compared.
         """
 
     def length(self, frames: int, fps: float) -> int:
@@ -158,9 +158,9 @@ def banded_path(query: NDArray, clip: NDArray, band: float) -> NDArray[np.int64]
 
 
 def enough_joints(available: tuple[str, ...], wanted: tuple[str, ...]) -> tuple[str, ...]:
-    """Return `available`.
+    """Return the `available` joints unchanged.
 
-    Raise `RoleError` if fewer than half of the wanted joints are available.
+    Raises `RoleError` if fewer than half of the wanted joints are available.
     """
     if 2 * len(available) < len(wanted):
         raise RoleError(

@@ -138,7 +138,7 @@ def differences(
 def _differences(query, rows, weights):
     """Compute distances (M, N) of weighted queries (M, D) to weighted rows (N, D).
 
-    NaN as infinity.
+    Missing values (NaN) are infinitely far away.
     """
     columns = np.empty((rows.shape[1], len(rows)))
     for j in range(len(rows)):
