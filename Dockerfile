@@ -18,10 +18,10 @@ VOLUME ["/data"]
 EXPOSE 8765
 ENV PYTHONUNBUFFERED=1
 
-# Any answer will do: without the token the studio refuses, but it is alive.
+# Any response is fine: without the token the studio rejects the request, but it is alive.
 HEALTHCHECK --interval=30s --timeout=5s --start-period=60s CMD ["python", "-c", \
     "import http.client as h; c = h.HTTPConnection('127.0.0.1', 8765, timeout=4); c.request('GET', '/'); assert c.getresponse().status < 500"]
 
-# The token comes from MOTIONLOOM_TOKEN; without it one is made at each start and printed.
+# The token comes from MOTIONLOOM_TOKEN; otherwise one is generated and printed at each start.
 ENTRYPOINT ["motionloom"]
 CMD ["studio", "library.loom", "--host", "0.0.0.0", "--no-browser"]

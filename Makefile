@@ -3,22 +3,22 @@ PYTHON ?= python3
 VENV := .venv
 RUN := $(VENV)/bin
 PIP := $(RUN)/python -m pip install --quiet --disable-pip-version-check --no-compile
-# uv takes a fifth of pip's time. It does not read pip's settings, so pip is used where they name
-# another index, and where uv is not to be had or fails.
+# uv takes a fifth of the time of pip. It does not read pip's settings, so pip is used if they name
+# another index, or if uv is missing or fails.
 UV := ! $(RUN)/python -m pip config list | grep -q '[.]index-url' && $(PIP) uv 2>/dev/null \
   && $(RUN)/uv pip install --quiet --python $(RUN)/python 2>/dev/null
-# What the product needs; with what its tests need; with what checks of style and slow tests need.
+# Dependencies of motionloom; of its tests; of style checks and slow tests.
 READY := $(VENV)/.ready
 TESTS := $(VENV)/.test-ready
 LINT := $(VENV)/.lint-ready
 STAMP := $(VENV)/.dev-ready
-# Without plugins that others bring: pytest would rewrite all of their modules.
+# Disable plugins of other packages, because pytest would rewrite all of their modules.
 TEST := PYTEST_DISABLE_PLUGIN_AUTOLOAD=1 $(RUN)/python -m pytest -q -p xdist.plugin -p pytest_timeout -n 2
-# Tests of kernels that take minutes when these run as plain Python, where coverage sees their lines.
+# Kernel tests that take minutes when kernels run as plain Python, as coverage requires.
 KERNELS := $(patsubst %,tests/test_%.py,dtw joint_relative kernels kinematics number_rows rotations \
   two_bone valid_region)
-# Bytecode is written, also where the environment forbids it (most container images): compiling
-# sources again costs every command two seconds. What all processes import is compiled by all cores.
+# Write bytecode even if the environment disables it (as in most container images): otherwise every
+# command spends two seconds on compilation. All cores compile the modules that all processes import.
 export PYTHONDONTWRITEBYTECODE :=
 PACKAGES := $(VENV)/lib/python*/site-packages
 BYTECODE := $(RUN)/python -m compileall -q -j 0 -x '[/\\](tests?|testing)[/\\]' src \
@@ -26,19 +26,19 @@ BYTECODE := $(RUN)/python -m compileall -q -j 0 -x '[/\\](tests?|testing)[/\\]' 
 
 .PHONY: blender sbom page types fuzz demo test coverage test-all lint format docs pictures bench papers clean
 
-demo: $(READY)  ## a tour of the product, on motions made from code
+demo: $(READY)  ## a tour of motionloom, with generated motions
 	@$(RUN)/python build_page.py --if-possible
 	$(RUN)/motionloom demo demo
 
-test: page  ## all tests but the slow ones, and every example in the docs
+test: page  ## all tests except slow ones, and every example in the docs
 	@$(RUN)/motionloom warm-up
 	$(TEST) -m "not slow"
 
-coverage: $(STAMP) page  ## which lines no test but the slow ones runs
+coverage: $(STAMP) page  ## lines covered by the tests, without the slow ones
 	$(TEST) -m "not slow" -p pytest_cov --cov --cov-report=
 	NUMBA_DISABLE_JIT=1 $(TEST) -m "not slow" -p pytest_cov --cov --cov-append --cov-report=term $(KERNELS)
 
-test-all: $(STAMP) page  ## the slow ones too: all of the real data, kills, large files
+test-all: $(STAMP) page  ## also the slow tests: all real data, kills, large files
 	@$(RUN)/motionloom warm-up
 	$(TEST)
 
@@ -77,7 +77,7 @@ sbom: $(RUN)/python  ## bill of materials of an installation without extras (Cyc
 docs: $(STAMP)  ## the site, in the folder site
 	NO_MKDOCS_2_WARNING=1 $(RUN)/mkdocs build --strict --quiet --site-dir site
 
-pictures: $(STAMP)  ## every picture of the docs, made anew
+pictures: $(STAMP)  ## regenerate every picture in the docs
 	$(RUN)/python docs/pictures/make_all.py
 
 bench: $(STAMP)  ## run all benchmarks (half an hour or more) and write docs/evidence/benchmarks

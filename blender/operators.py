@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Operators. Each collects what it needs, asks the studio in a thread, and applies the answer.
+"""Operators. Each collects its input, sends a request in a thread, and applies the response.
 
-From the user interface an operator is modal: a timer looks whether the answer is there, so that
-Blender does not freeze. From a script (`execute`) it waits. Between asking and applying nothing of
-Blender is kept but names, because undo replaces objects.
+In the user interface, an operator is modal: a timer checks for the response, so that Blender does
+not freeze. In a script (`execute`), it waits. Between request and response, only names of Blender
+objects are kept, because undo replaces the objects.
 """
 
 from __future__ import annotations
@@ -20,26 +20,26 @@ from .poses import Placement, UnusableArmature
 from .session import PICTURES, STARTED, preferences, studio
 from .studio_client import Call, Studio, StudioError, base64_floats, own_token
 
-_SHOWN = 200  # rows of the list
-_TIMER = 0.1  # seconds between two looks at a running request
+_SHOWN = 200  # maximum rows of the list
+_TIMER = 0.1  # seconds between checks of a running request
 
 
 class _StudioOperator:
-    """Base of the operators: `collect`, then `ask` in a thread, then `apply`."""
+    """Base class of operators: `collect`, then `ask` in a thread, then `apply`."""
 
     _call = _timer = None
 
     def collect(self, context: bpy.types.Context) -> dict:
-        """What the request needs, from Blender; never objects of Blender."""
+        """Collect the input of the request from Blender, without Blender objects."""
         return {}
 
     @staticmethod
     def ask(service, given: dict, stop):
-        """The answer of the studio; runs in a thread and touches nothing of Blender."""
+        """Send the request and return the response; runs in a thread without access to Blender."""
         raise NotImplementedError
 
     def apply(self, context: bpy.types.Context, given: dict, answer) -> str:
-        """Show the answer; returns a line for people."""
+        """Show the response and return a message for the user."""
         raise NotImplementedError
 
     def execute(self, context):
@@ -51,7 +51,7 @@ class _StudioOperator:
             return self._failed(context, error)
 
     def invoke(self, context, event):
-        if bpy.app.background or context.window is None:  # nobody would run the timer
+        if bpy.app.background or context.window is None:  # without a window, no timer would run
             return self.execute(context)
         session = context.window_manager.motionloom
         if session.busy:
@@ -110,7 +110,7 @@ class _StudioOperator:
 
 
 class MOTIONLOOM_OT_connect(_StudioOperator, bpy.types.Operator):
-    """Connect to the studio of the preferences and show its library"""
+    """Connect to the studio in the preferences and show its library"""
 
     bl_idname = "motionloom.connect"
     bl_label = "Connect"
@@ -125,7 +125,7 @@ class MOTIONLOOM_OT_connect(_StudioOperator, bpy.types.Operator):
 
 
 class MOTIONLOOM_OT_start(_StudioOperator, bpy.types.Operator):
-    """Start a studio of the library of the preferences, on this machine"""
+    """Start a studio on this machine, with the library in the preferences"""
 
     bl_idname = "motionloom.start"
     bl_label = "Start studio"
@@ -183,24 +183,26 @@ class MOTIONLOOM_OT_find(_StudioOperator, bpy.types.Operator):
         job = service.post("/api/find/prepare")["job"]
         if job is not None:
             service.finished(job, stop=stop)
-        found = service.post("/api/find", {"text": given["text"], "settings": {"max": 50}})
-        return found, previews.asked(service, _fresh(row["motion"] for row in found["matches"]))
+        response = service.post("/api/find", {"text": given["text"], "settings": {"max": 50}})
+        return response, previews.asked(
+            service, _fresh(row["motion"] for row in response["matches"])
+        )
 
     def apply(self, context, given, answer):
         if not given["text"]:
             return _show_library(context, answer)
-        found, pictures = answer
-        _show(context, found["matches"], pictures, lambda row: row["text"])
-        unknown = ", ".join(found["unknown"])
-        count = len(found["matches"])
-        return f"{count} found" + (f"; nothing is known of: {unknown}" if unknown else "")
+        response, pictures = answer
+        _show(context, response["matches"], pictures, lambda row: row["text"])
+        unknown = ", ".join(response["unknown"])
+        count = len(response["matches"])
+        return f"{count} found" + (f"; unknown words: {unknown}" if unknown else "")
 
 
 class MOTIONLOOM_OT_find_like(_StudioOperator, bpy.types.Operator):
-    """Find motions like that of the armature between the first and the last frame of the scene"""
+    """Find motions similar to that of the armature in the frame range of the scene"""
 
     bl_idname = "motionloom.find_like"
-    bl_label = "Find like the armature"
+    bl_label = "Find similar to armature"
 
     def collect(self, context):
         return {"subject": _armature_subject(context, *_frame_range(context.scene))}
@@ -208,15 +210,16 @@ class MOTIONLOOM_OT_find_like(_StudioOperator, bpy.types.Operator):
     @staticmethod
     def ask(service, given, stop):
         body = {"subject": given["subject"], "settings": {"max": 30}}
-        found = service.post("/api/subjects/search", body)
-        return found, previews.asked(service, _fresh(row["motion"] for row in found["matches"]))
+        response = service.post("/api/subjects/search", body)
+        fresh = _fresh(row["motion"] for row in response["matches"])
+        return response, previews.asked(service, fresh)
 
     def apply(self, context, given, answer):
         return _show_matches(context, *answer)
 
 
 class MOTIONLOOM_OT_find_similar(_StudioOperator, bpy.types.Operator):
-    """Find motions like the chosen one"""
+    """Find motions similar to the selected one"""
 
     bl_idname = "motionloom.find_similar"
     bl_label = "Find similar"
@@ -234,12 +237,12 @@ class MOTIONLOOM_OT_find_similar(_StudioOperator, bpy.types.Operator):
 
 
 class _BringOperator(_StudioOperator):
-    """Base of operators whose answer is motion on the armature."""
+    """Base class of operators that return motion for the armature."""
 
     previous = ""
 
     def target(self, context) -> dict:
-        """The armature of a request, and how it is written."""
+        """Armature of a request, and how to write to it."""
         scene, chosen = context.scene, context.scene.motionloom
         figure = _armature(context)
         chosen.armature = figure
@@ -255,7 +258,7 @@ class _BringOperator(_StudioOperator):
         head, arrays = answer
         figure = bpy.data.objects.get(given["figure"])
         if figure is None or figure.type != "ARMATURE":
-            raise UnusableArmature(f"{given['figure']} is gone")
+            raise UnusableArmature(f"{given['figure']} no longer exists")
         if context.scene.motionloom.take_rate:
             _set_rate(context.scene, head["fps"])
         rest = armatures.rest_pose(figure)
@@ -280,7 +283,7 @@ class _BringOperator(_StudioOperator):
 
 
 class MOTIONLOOM_OT_import(_BringOperator, bpy.types.Operator):
-    """Bring the chosen motion to the armature, as a new action from the current frame on"""
+    """Apply the selected motion to the armature, as a new action starting at the current frame"""
 
     bl_idname = "motionloom.import_motion"
     bl_label = "Import"
@@ -297,7 +300,7 @@ class MOTIONLOOM_OT_import(_BringOperator, bpy.types.Operator):
 
 
 class MOTIONLOOM_OT_walk(_BringOperator, bpy.types.Operator):
-    """Walk: a random one of takes with the label, or one along the curve"""
+    """Synthesize a walk from takes with the label, at random or along the curve"""
 
     bl_idname = "motionloom.walk"
     bl_label = "Walk"
@@ -327,18 +330,18 @@ class MOTIONLOOM_OT_walk(_BringOperator, bpy.types.Operator):
 
 
 class MOTIONLOOM_OT_dance(_BringOperator, bpy.types.Operator):
-    """Dance of takes with the label, to a music file or a generated tune"""
+    """Synthesize a dance from takes with the label, to a music file or a generated tune"""
 
     bl_idname = "motionloom.dance"
     bl_label = "Dance"
     bl_options = {"UNDO"}  # noqa: RUF012
 
-    dancer: IntProperty(name="Dancer", description="Which dancer of several", min=0)
+    dancer: IntProperty(name="Dancer", description="Index of the dancer", min=0)
 
     def collect(self, context):
         given, chosen = self.target(context), context.scene.motionloom
         if not chosen.label:
-            raise StudioError("choose the label of the takes to dance")
+            raise StudioError("choose the label of the takes for the dance")
         music = bpy.path.abspath(chosen.music) if chosen.music else ""
         given |= {"label": chosen.label, "music": music, "tempo": chosen.tempo, "seed": chosen.seed}
         given |= {"seconds": chosen.seconds}
@@ -370,7 +373,7 @@ class MOTIONLOOM_OT_dance(_BringOperator, bpy.types.Operator):
 
 
 class MOTIONLOOM_OT_aim(_BringOperator, bpy.types.Operator):
-    """Aim the parametric motion at the target object; live: follow it while it is dragged"""
+    """Aim the parametric motion at the target object; Live follows it while you drag it"""
 
     bl_idname = "motionloom.aim"
     bl_label = "Aim"
@@ -392,8 +395,8 @@ class MOTIONLOOM_OT_aim(_BringOperator, bpy.types.Operator):
         given["body"]["subject"] = {"kind": "parametric", "name": chosen.parametric, "target": []}
         given["body"]["aim"] = aim.tolist()
         current = bpy.data.objects[given["figure"]].animation_data
-        held = current.action.name if current and current.action else ""
-        self.previous = held if held and held == chosen.aimed else ""
+        active = current.action.name if current and current.action else ""
+        self.previous = active if active and active == chosen.aimed else ""
         return given
 
     @staticmethod
@@ -406,7 +409,7 @@ class MOTIONLOOM_OT_aim(_BringOperator, bpy.types.Operator):
         head = answer[0]
         missed = f"{100.0 * head['error']:.1f} cm"
         if head["error"] > 0.01:
-            return f"{head['joint']} misses the target by {missed}: it is out of reach"
+            return f"{head['joint']} misses the target by {missed}; the target is out of reach"
         return f"{head['joint']} reaches the target within {missed}"
 
     def modal(self, context, event):
@@ -414,7 +417,7 @@ class MOTIONLOOM_OT_aim(_BringOperator, bpy.types.Operator):
             return _BringOperator.modal(self, context, event)
         if event.type == "ESC":
             self.cancel(context)
-            return {"FINISHED"}  # what was aimed so far stays, as one step of undo
+            return {"FINISHED"}  # the result so far remains, as one undo step
         if event.type != "TIMER" or not self._call.done:
             return {"PASS_THROUGH"}
         try:
@@ -438,12 +441,14 @@ class MOTIONLOOM_OT_aim(_BringOperator, bpy.types.Operator):
 
 
 class MOTIONLOOM_OT_push(_StudioOperator, bpy.types.Operator):
-    """Add the action of the armature to the library, as a take"""
+    """Add the action of the armature to the library as a take"""
 
     bl_idname = "motionloom.push"
     bl_label = "Add to library"
 
-    name: StringProperty(name="Name", description="Name of the take; empty: that of the action")
+    name: StringProperty(
+        name="Name", description="Name of the take; if empty, the name of the action"
+    )
     labels: StringProperty(name="Labels", description="Labels of the take, separated by commas")
 
     def collect(self, context):
@@ -466,7 +471,7 @@ class MOTIONLOOM_OT_push(_StudioOperator, bpy.types.Operator):
 
     def apply(self, context, given, answer):
         _show_library(context, answer)
-        return f"{given['name']} is a take of the library"
+        return f"{given['name']} already exists in the library"
 
 
 CLASSES = (
@@ -484,11 +489,11 @@ CLASSES = (
 )
 
 
-# --- what they share ------------------------------------------------------------------------
+# --- shared functions -----------------------------------------------------------------------
 
 
 def _overview(service) -> dict:
-    """Library, parametric motions and pictures of the first takes."""
+    """Load the library, parametric motions and pictures of the first takes."""
     library = service.get("/api/library")
     names = [row["name"] for row in library["motions"][: previews.AT_ONCE]]
     return {
@@ -519,14 +524,14 @@ def _show_library(context, overview: dict) -> str:
         item = session.parametric.add()
         item.name, item.note = row["name"], ", ".join(row["by"])
     _show(context, rows, overview["pictures"], lambda row: ", ".join(row["labels"]))
-    more = f", the first {_SHOWN} are listed" if len(rows) > _SHOWN else ""
+    more = f", only the first {_SHOWN} are listed" if len(rows) > _SHOWN else ""
     return f"{library['name']}: {len(rows)} takes{more}"
 
 
-def _show_matches(context, found: dict, pictures: dict) -> str:
-    unit = found["unit"]
-    _show(context, found["matches"], pictures, lambda row: f"{row['distance']:.3g} {unit}")
-    return f"{len(found['matches'])} matches"
+def _show_matches(context, response: dict, pictures: dict) -> str:
+    unit = response["unit"]
+    _show(context, response["matches"], pictures, lambda row: f"{row['distance']:.3g} {unit}")
+    return f"{len(response['matches'])} matches"
 
 
 def _show(context, rows, pictures, note) -> None:
@@ -546,7 +551,7 @@ def _show(context, rows, pictures, note) -> None:
 def _active_row(context):
     session = context.window_manager.motionloom
     if not 0 <= session.active < len(session.rows):
-        raise StudioError("choose a motion in the list; Connect or Find fills it")
+        raise StudioError("select a motion in the list; use Connect or Find to fill the list")
     return session.rows[session.active]
 
 
@@ -560,21 +565,21 @@ def _segment(row) -> dict:
 
 
 def _armature(context) -> bpy.types.Object:
-    """The chosen armature: the active object, or that of the scene."""
+    """Selected armature: the active object, or the armature in the scene settings."""
     active = context.view_layer.objects.active
     chosen = active if active is not None and active.type == "ARMATURE" else None
     chosen = chosen or context.scene.motionloom.armature
     if chosen is None or chosen.name not in context.view_layer.objects:
-        raise UnusableArmature("choose an armature: make it the active object")
+        raise UnusableArmature("no armature; make an armature the active object")
     if chosen.mode == "EDIT":
-        raise UnusableArmature(f"{chosen.name} is being edited: leave edit mode first")
+        raise UnusableArmature(f"{chosen.name} is in edit mode; leave edit mode first")
     if chosen.library is not None:
-        raise UnusableArmature(f"{chosen.name} is linked: make a library override first")
+        raise UnusableArmature(f"{chosen.name} is linked; make a library override first")
     return chosen
 
 
 def _armature_subject(context, first: int, last: int) -> dict:
-    """What an armature shows in frames `first` to `last`, both included, as a subject."""
+    """Motion of an armature from frame `first` to `last`, inclusive, as a subject."""
     figure = _armature(context)
     if last <= first:
         raise StudioError(f"at least two frames are needed; got {first} to {last}")
@@ -605,7 +610,7 @@ def _set_rate(scene, fps: float) -> None:
 
 
 def _curve_points(context, thing) -> np.ndarray:
-    """Points (n, 3) of a curve in the world."""
+    """Points (n, 3) of a curve in world space."""
     shown = thing.evaluated_get(context.evaluated_depsgraph_get())
     mesh = shown.to_mesh()
     points = np.array([thing.matrix_world @ vertex.co for vertex in mesh.vertices], np.float64)

@@ -9,7 +9,7 @@ from .session import PICTURES, STARTED, preferences
 
 
 class MOTIONLOOM_UL_rows(bpy.types.UIList):
-    """Motions with their pictures."""
+    """List of motions with pictures."""
 
     def draw_item(self, context, layout, data, item, icon, active_data, active_property, index=0):
         row = layout.row(align=True)
@@ -53,7 +53,7 @@ class MOTIONLOOM_PT_library(_Sidebar, bpy.types.Panel):
 
 
 class MOTIONLOOM_PT_armature(_Sidebar, bpy.types.Panel):
-    """Motion onto the armature, and back."""
+    """Transfer of motion to and from the armature."""
 
     bl_idname = "MOTIONLOOM_PT_armature"
     bl_label = "Armature"
@@ -71,7 +71,7 @@ class MOTIONLOOM_PT_armature(_Sidebar, bpy.types.Panel):
 
 
 class MOTIONLOOM_PT_aim(_Sidebar, bpy.types.Panel):
-    """A parametric motion, aimed at an object."""
+    """Parametric motion aimed at an object."""
 
     bl_idname = "MOTIONLOOM_PT_aim"
     bl_label = "Aim"

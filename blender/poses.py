@@ -1,15 +1,15 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Bones as the studio has them and as Blender has them: NumPy alone, no Blender.
+"""Conversion of bones between the studio and Blender, with NumPy only.
 
-The studio's joints have the axes of the world (meters, y up) in the rest pose; a rotation is
-relative to that pose. Blender's bones have axes and a roll of their own, and lie in the space of an
-object that may be moved, turned and scaled (z up). So with `K`, the rotation from the armature's
-space to the studio's, a bone whose rest orientation is `B` and whose joint is turned by `G` has
-the orientation `K^-1 G K B` in the armature's space.
+In the studio, joints have the world axes (meters, y up) in the rest pose, and rotations are
+relative to that pose. In Blender, every bone has its axes and a roll, in the space of an object
+that may be moved, turned and scaled (z up). Let `K` be the rotation from the armature's space to
+the studio's space. A bone with rest orientation `B` whose joint is turned by `G` then has the
+orientation `K^-1 G K B` in the armature's space.
 
-The studio's origin is the origin of the object, and its +Z where the object's -Y heads to: a
-character that was moved and turned about the vertical moves from there. Quaternions are `wxyz`,
-frames T, joints J.
+The studio's origin is the origin of the object, and its +Z axis is the heading of the object's -Y
+axis, so a character starts where the object was placed and turned. Quaternions are `wxyz`; T is the
+number of frames, J of joints.
 """
 
 from __future__ import annotations
@@ -23,12 +23,12 @@ Y_UP = np.array([np.sqrt(0.5), -np.sqrt(0.5), 0.0, 0.0])  # (x, y, z) in Blender
 
 
 class UnusableArmature(ValueError):
-    """An armature that motion cannot be brought to, in one line for people."""
+    """Error for an armature that cannot receive motion, with a one-line message."""
 
 
 @dataclass(frozen=True)
 class Placement:
-    """Where an armature object stands: position (3,), rotation (4,), one scale."""
+    """Placement of an armature object: position (3,), rotation (4,), uniform scale."""
 
     position: np.ndarray
     rotation: np.ndarray
@@ -36,7 +36,7 @@ class Placement:
 
     @classmethod
     def from_matrix(cls, matrix: np.ndarray, name: str) -> Placement:
-        """The placement of a world matrix (4, 4); refuses what bones cannot follow."""
+        """Placement from a world matrix (4, 4); raises if bones cannot follow it."""
         matrix = np.asarray(matrix, np.float64)
         scales = np.linalg.norm(matrix[:3, :3], axis=0)
         scale = float(scales.mean())
@@ -45,33 +45,33 @@ class Placement:
         if scale < 1e-9 or np.ptp(scales) > 1e-3 * scale or not rigid:
             shown = ", ".join(f"{value:.3g}" for value in scales)
             raise UnusableArmature(
-                f"{name} is scaled unevenly, mirrored or sheared (scale {shown}): "
-                "apply its scale first (Object > Apply > Scale)"
+                f"{name} is scaled unevenly, mirrored or sheared (scale {shown}); apply its "
+                f"scale first (Object > Apply > Scale)"
             )
         return cls(matrix[:3, 3], quaternion(turn), scale)
 
     @property
     def heading(self) -> np.ndarray:
-        """The part (4,) of the rotation that is about the vertical."""
+        """Part (4,) of the rotation about the vertical axis."""
         w, _, _, z = self.rotation
         size = np.hypot(w, z)
         return np.array([w, 0.0, 0.0, z]) / size if size > 1e-9 else np.array([1.0, 0, 0, 0])
 
     @property
     def to_studio(self) -> np.ndarray:
-        """The rotation (4,) `K` from the armature's space to the studio's."""
+        """Rotation (4,) `K` from the armature's space to the studio's space."""
         return multiply(Y_UP, multiply(inverse(self.heading), self.rotation))
 
     def points_to_studio(self, points: np.ndarray) -> np.ndarray:
-        """Points (..., 3) of the armature's space in the studio's, meters."""
+        """Convert points (..., 3) from the armature's space to the studio's space, in meters."""
         return self.scale * rotate(self.to_studio, points)
 
     def points_from_studio(self, points: np.ndarray) -> np.ndarray:
-        """The inverse of `points_to_studio`."""
+        """Inverse of `points_to_studio`."""
         return rotate(inverse(self.to_studio), points) / self.scale
 
     def world_to_studio(self, points: np.ndarray) -> np.ndarray:
-        """Points (..., 3) of Blender's world in the studio's space."""
+        """Convert points (..., 3) from Blender's world space to the studio's space."""
         return rotate(multiply(Y_UP, inverse(self.heading)), np.asarray(points) - self.position)
 
 
@@ -90,7 +90,7 @@ class RestPose:
     placement: Placement
 
     def skeleton(self) -> dict:
-        """The skeleton of a request: the ends of bones without children are end sites."""
+        """Skeleton of a request; the tails of bones without children become end sites."""
         heads = self.placement.points_to_studio(self.heads)
         offsets = heads - np.where(self.parents[:, None] < 0, 0.0, heads[self.parents])
         leaves = [joint for joint in range(len(self.names)) if joint not in set(self.parents)]
@@ -107,7 +107,7 @@ class RestPose:
     def bone_poses(
         self, joints: Sequence[str], parents: Sequence[int], turns: np.ndarray, root: np.ndarray
     ) -> tuple[np.ndarray, np.ndarray]:
-        """Orientations (T, n, 4) of the bones of an answer, and heads (T, 3) of the first.
+        """Orientations (T, n, 4) of the bones in a response, and heads (T, 3) of the first.
 
         Both in the armature's space; `turns` (T, n, 4) are local, `root` is (T, 3).
         """
@@ -119,7 +119,7 @@ class RestPose:
     def studio_poses(
         self, orientations: np.ndarray, heads: np.ndarray
     ) -> tuple[np.ndarray, np.ndarray]:
-        """Local rotations (T, J, 4) and root (T, 3) of bones, as the studio has them.
+        """Local rotations (T, J, 4) and root (T, 3) of bones, in studio conventions.
 
         `orientations` (T, J, 4) and `heads` (T, 3) of the first are in the armature's space.
         """
@@ -152,13 +152,13 @@ def pose_bases(
 
 
 def global_rotations(turns: np.ndarray, parents: Sequence[int]) -> np.ndarray:
-    """World rotations (T, n, 4) of local ones, parents first."""
-    found = np.array(turns, np.float64)
-    found /= np.linalg.norm(found, axis=-1, keepdims=True)
+    """World rotations (T, n, 4) from local rotations, parents first."""
+    rotations = np.array(turns, np.float64)
+    rotations /= np.linalg.norm(rotations, axis=-1, keepdims=True)
     for joint, parent in enumerate(parents):
         if parent >= 0:
-            found[:, joint] = multiply(found[:, parent], found[:, joint])
-    return found
+            rotations[:, joint] = multiply(rotations[:, parent], rotations[:, joint])
+    return rotations
 
 
 def multiply(a: np.ndarray, b: np.ndarray) -> np.ndarray:
@@ -189,7 +189,7 @@ def rotate(turns: np.ndarray, points: np.ndarray) -> np.ndarray:
 
 
 def quaternion(matrix: np.ndarray) -> np.ndarray:
-    """The quaternion of a rotation matrix (3, 3): the eigenvector of Bar-Itzhack's matrix."""
+    """Quaternion of a rotation matrix (3, 3), as an eigenvector of Bar-Itzhack's matrix."""
     (a, b, c), (d, e, f), (g, h, i) = np.asarray(matrix, np.float64)
     symmetric = np.array(
         [
@@ -204,7 +204,7 @@ def quaternion(matrix: np.ndarray) -> np.ndarray:
 
 
 def continuous(turns: np.ndarray) -> np.ndarray:
-    """Quaternions (T, ...) with signs such that neighbors in time are near."""
+    """Choose the signs of quaternions (T, ...) so that consecutive ones are close."""
     if len(turns) < 2:
         return turns
     flips = np.sum(turns[1:] * turns[:-1], axis=-1) < 0.0

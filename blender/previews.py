@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Small pictures of motions for the sidebar: figures of the studio's thumbnails, drawn by NumPy."""
+"""Small pictures of motions for the sidebar, drawn from the studio's thumbnails with NumPy."""
 
 from __future__ import annotations
 
@@ -7,17 +7,17 @@ from collections.abc import Sequence
 
 import numpy as np
 
-SIZE = 128  # pixels of a side
-AT_ONCE = 64  # thumbnails that a studio sends at once
-_POSES = 4  # of one picture: earlier ones are fainter
+SIZE = 128  # side length in pixels
+AT_ONCE = 64  # maximum number of thumbnails per request
+_POSES = 4  # poses of one picture; earlier ones are fainter
 _COLOR = (0.95, 0.62, 0.22)
 _WIDTH = 1.4  # pixels from the middle of a line to its edge
 
 
 def drawn(places: np.ndarray, parents: Sequence[int]) -> np.ndarray:
-    """A picture (SIZE, SIZE, 4) of floats, bottom row first, of a figure in a few frames.
+    """Draw a figure in a few frames: floats (SIZE, SIZE, 4), bottom row first.
 
-    `places` (F, P, 2) are pixels of a square of 256, x to the right, y downwards.
+    `places` (F, P, 2) are pixels of a 256 x 256 square, x to the right, y down.
     """
     alpha = np.zeros((SIZE, SIZE))
     chosen = np.unique(np.linspace(0, len(places) - 1, _POSES).round().astype(int))
@@ -51,11 +51,11 @@ def _add_line(alpha: np.ndarray, a: np.ndarray, b: np.ndarray, strength: float) 
 
 
 class Pictures:
-    """Pictures of motions by name, as icons of Blender; made when Blender asks for them first."""
+    """Pictures of motions by name, as Blender icons; created when Blender first needs them."""
 
     def __init__(self) -> None:
         self._collection = None
-        self._names: set[str] = set()  # read by other threads, too
+        self._names: set[str] = set()  # also read by other threads
 
     def icon(self, name: str) -> int:
         """Number of the icon of a motion; 0 if there is none yet."""
@@ -64,11 +64,11 @@ class Pictures:
         return self._collection[name].icon_id
 
     def missing(self, names: Sequence[str]) -> list[str]:
-        """Those of `names` that have no picture, each once."""
+        """Names without a picture, each once."""
         return [name for name in dict.fromkeys(names) if name not in self._names]
 
     def add(self, name: str, picture: np.ndarray) -> None:
-        """Keep a picture of `drawn`."""
+        """Store a picture from `drawn`."""
         import bpy.utils.previews
 
         if self._collection is None:
@@ -83,7 +83,7 @@ class Pictures:
             getattr(preview, f"{kind}_pixels_float").foreach_set(pixels)
 
     def clear(self) -> None:
-        """Forget all pictures."""
+        """Discard all pictures."""
         if self._collection is not None:
             import bpy.utils.previews
 
@@ -93,15 +93,15 @@ class Pictures:
 
 
 def asked(studio, names: Sequence[str]) -> dict[str, np.ndarray]:
-    """Pictures of motions, from the studio; a motion that it cannot show has none."""
+    """Request pictures of motions from the studio; motions that it cannot show are skipped."""
     from urllib.parse import urlencode
 
-    found = {}
+    pictures = {}
     for first in range(0, len(names), AT_ONCE):
         some = list(names[first : first + AT_ONCE])
         words = urlencode({"names": some}, doseq=True)
         head, arrays = studio.arrays("GET", f"/api/thumbnails?{words}")
         for index, row in enumerate(head["motions"]):
             if str(index) in arrays:
-                found[row["name"]] = drawn(arrays[str(index)], row["parents"])
-    return found
+                pictures[row["name"]] = drawn(arrays[str(index)], row["parents"])
+    return pictures

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What the sidebar shows and remembers: preferences, results, the studio that was started here."""
+"""State of the sidebar: preferences, results, and the studio started from Blender."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from .previews import Pictures
 from .studio_client import DEFAULT_ADDRESS, Studio, StudioError
 
 PICTURES = Pictures()
-_START_SECONDS = 120.0  # for a studio to print its address
+_START_SECONDS = 120.0  # timeout for a studio to print its address
 
 
 class MotionloomPreferences(bpy.types.AddonPreferences):
@@ -38,12 +38,12 @@ class MotionloomPreferences(bpy.types.AddonPreferences):
     )
     token: StringProperty(
         name="Token",
-        description="Empty: the token in the address, or your own on this machine",
+        description="If empty, the token in the address is used, or your token on this machine",
         subtype="PASSWORD",
     )
     command: StringProperty(
         name="Command",
-        description="Command that starts motionloom, with its folder if Blender does not find it",
+        description="Command that starts motionloom, with its full path if Blender cannot find it",
         default="motionloom",
     )
     library: StringProperty(
@@ -67,24 +67,24 @@ class MotionloomRow(bpy.types.PropertyGroup):
 
     @property
     def query(self) -> str:
-        """The segment as a query of the studio."""
+        """The segment as a query for the studio."""
         return f"{self.motion}:{self.start_frame}-{self.end_frame}"
 
 
 class MotionloomName(bpy.types.PropertyGroup):
-    """A name of the library: a parametric motion, with its parameters as a note."""
+    """Name of a parametric motion, with its parameters as a note."""
 
     note: StringProperty()
 
 
 class MotionloomSession(bpy.types.PropertyGroup):
-    """State of the sidebar, of this run of Blender."""
+    """State of the sidebar, not saved with the file."""
 
     status: StringProperty(default="not connected")
     library: StringProperty()
     words: StringProperty(
         name="Words",
-        description="What the motion shows; empty: all takes",
+        description="Description of the motion; if empty, all takes are listed",
         options={"TEXTEDIT_UPDATE"},
     )
     rows: CollectionProperty(type=MotionloomRow)
@@ -100,27 +100,27 @@ class MotionloomScene(bpy.types.PropertyGroup):
     armature: PointerProperty(
         type=bpy.types.Object,
         name="Armature",
-        description="Armature that motion is brought to; the active one if empty",
+        description="Armature that receives the motion; if empty, the active one",
         poll=lambda self, thing: thing.type == "ARMATURE",
     )
     target: PointerProperty(
         type=bpy.types.Object,
         name="Target",
-        description="Where a parametric motion is aimed: drag this object",
+        description="Object that a parametric motion is aimed at; drag it to move the target",
     )
     path: PointerProperty(
         type=bpy.types.Object,
         name="Path",
-        description="Curve that a walk follows; empty: a random walk",
+        description="Curve that a walk follows; if empty, the walk is random",
         poll=lambda self, thing: thing.type == "CURVE",
     )
     parametric: StringProperty(name="Motion", description="Parametric motion of the library")
-    label: StringProperty(name="Label", description="Takes that walks and dances are made of")
+    label: StringProperty(name="Label", description="Label of the takes for walks and dances")
     place: EnumProperty(
         name="Place",
         items=[
-            ("HERE", "At the armature", "Begin over the armature's origin, facing as it does"),
-            ("TAKE", "As captured", "Keep the place and heading of the take"),
+            ("HERE", "At the armature", "Start at the armature's origin, in its facing direction"),
+            ("TAKE", "As captured", "Keep the position and heading of the take"),
         ],
     )
     take_rate: BoolProperty(
@@ -131,15 +131,17 @@ class MotionloomScene(bpy.types.PropertyGroup):
     seed: IntProperty(name="Seed", min=0)
     tempo: FloatProperty(name="Tempo", default=120.0, min=40.0, max=240.0)
     music: StringProperty(
-        name="Music", description="MIDI or audio file; empty: a generated tune", subtype="FILE_PATH"
+        name="Music",
+        description="MIDI or audio file; if empty, a tune is generated",
+        subtype="FILE_PATH",
     )
     take_name: StringProperty(
-        name="Name", description="Name of a take that is added; empty: that of the action"
+        name="Name", description="Name of the new take; if empty, the name of the action"
     )
     take_labels: StringProperty(
-        name="Labels", description="Labels of a take that is added, separated by commas"
+        name="Labels", description="Labels of the new take, separated by commas"
     )
-    aimed: StringProperty(description="Action that aiming writes")
+    aimed: StringProperty(description="Action written by Aim")
 
 
 CLASSES = (
@@ -157,29 +159,29 @@ def preferences(context: bpy.types.Context) -> MotionloomPreferences:
 
 
 def studio(context: bpy.types.Context) -> Studio:
-    """The studio of the preferences."""
+    """Return the studio in the preferences."""
     chosen = preferences(context)
-    found = Studio(chosen.address, chosen.token)
-    if not found.is_local and not bpy.app.online_access:
+    client = Studio(chosen.address, chosen.token)
+    if not client.is_local and not bpy.app.online_access:
         raise StudioError(
-            f"{found.address} is another machine: allow online access in Preferences > System"
+            f"{client.address} is another machine; allow online access in Preferences > System"
         )
-    return found
+    return client
 
 
 class StartedStudio:
-    """The studio that was started from Blender; it ends with Blender."""
+    """The studio started from Blender; it stops when Blender exits."""
 
     def __init__(self) -> None:
         self._process: subprocess.Popen | None = None
 
     @property
     def runs(self) -> bool:
-        """Whether it is running."""
+        """True if the studio is running."""
         return self._process is not None and self._process.poll() is None
 
     def start(self, command: str, library: str) -> str:
-        """Start a studio of a library and return its address; the one before is stopped."""
+        """Start a studio with a library and return its address; stop the previous one."""
         self.stop()
         words = [*shlex.split(command), "studio", library, "--port", "0", "--no-browser"]
         try:
@@ -194,10 +196,10 @@ class StartedStudio:
         process, address, said = self._process, [], []
         ready = threading.Event()
 
-        def read() -> None:  # for as long as the studio runs, so that it never waits for us
+        def read() -> None:  # read all output while the studio runs, so that it never blocks
             for line in process.stdout or ():
-                if found := re.search(r"motionloom studio: (http\S+)", line):
-                    address.append(found[1])
+                if match := re.search(r"motionloom studio: (http\S+)", line):
+                    address.append(match[1])
                     ready.set()
                 elif not address:
                     said.append(line.strip())
@@ -207,11 +209,13 @@ class StartedStudio:
         ready.wait(_START_SECONDS)
         if not address:
             self.stop()
-            raise StudioError(next((line for line in reversed(said) if line), "no studio started"))
+            raise StudioError(
+                next((line for line in reversed(said) if line), "the studio did not start")
+            )
         return address[0]
 
     def stop(self) -> None:
-        """Stop it, if it runs."""
+        """Stop the studio, if it is running."""
         if self._process is not None:
             self._process.terminate()
             try:

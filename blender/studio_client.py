@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Client of the studio's HTTP interface: the standard library and NumPy alone, no Blender."""
+"""Client of the studio's HTTP interface, with the standard library and NumPy only."""
 
 from __future__ import annotations
 
@@ -19,15 +19,15 @@ from pathlib import Path
 import numpy as np
 
 DEFAULT_ADDRESS = "http://127.0.0.1:8765"
-LARGEST_BODY = 8 << 20  # bytes of JSON that the studio takes
+LARGEST_BODY = 8 << 20  # maximum bytes of JSON that the studio accepts
 LARGEST_ANSWER = 512 << 20  # bytes
 _TYPES = {"float32": "<f4", "int32": "<i4", "uint8": "|u1"}
-_SECONDS = 120.0  # without a byte from the studio
+_SECONDS = 120.0  # seconds without data from the studio
 _POLL_SECONDS = 0.2
 
 
 class StudioError(Exception):
-    """What went wrong, in one line for people."""
+    """Error with a one-line message for the user."""
 
 
 class Studio:
@@ -36,9 +36,10 @@ class Studio:
     Parameters
     ----------
     address : str
-        ``http://HOST:PORT``; a token in it, as ``motionloom studio`` prints it, is used.
+        ``http://HOST:PORT``, optionally with a token, as printed by ``motionloom studio``.
     token : str
-        Token of every request. Default: that of the address, or on this machine the user's own.
+        Token of every request. Default: the token in the address or, on this machine, the user's
+        token.
     """
 
     def __init__(self, address: str = DEFAULT_ADDRESS, token: str = "") -> None:
@@ -55,7 +56,7 @@ class Studio:
         self.address = f"{parts.scheme}://{parts.netloc.rpartition('@')[2]}"
         self.is_local = _is_local(parts.hostname or "")
         given = urllib.parse.parse_qs(parts.query).get("token", [""])[0]
-        # The user's token is for this machine: it is never sent to another.
+        # The user's token is only for this machine and is never sent to another.
         self._token = token.strip() or given or (own_token() if self.is_local else "")
         handlers: list[urllib.request.BaseHandler] = [_NoRedirect()]
         if self.is_local:
@@ -63,26 +64,26 @@ class Studio:
         self._opener = urllib.request.build_opener(*handlers)
 
     def get(self, path: str, **query: object) -> object:
-        """The answer to a GET request, as JSON."""
+        """Send a GET request and return the JSON response."""
         words = urllib.parse.urlencode(query, doseq=True)
         return _json(self._ask("GET", path + (f"?{words}" if words else "")))
 
     def post(self, path: str, body: object = None) -> object:
-        """The answer to a POST request, as JSON."""
+        """Send a POST request and return the JSON response."""
         return _json(self._ask("POST", path, _encoded(body)))
 
     def put(self, path: str, data: bytes) -> object:
-        """The answer to a file that was sent, as JSON."""
+        """Upload a file and return the JSON response."""
         return _json(self._ask("PUT", path, data, kind="application/octet-stream"))
 
     def arrays(
         self, method: str, path: str, body: object = None
     ) -> tuple[dict, dict[str, np.ndarray]]:
-        """Head and arrays of a packed answer."""
+        """Request a packed response and return its head and arrays."""
         return unpack(self._ask(method, path, None if body is None else _encoded(body)))
 
     def finished(self, job: dict, *, stop: threading.Event | None = None) -> dict:
-        """The result of a job, waited for; `stop` ends the job."""
+        """Wait for a job and return its result; `stop` ends the job."""
         while job["state"] == "running":
             if stop is not None and stop.wait(_POLL_SECONDS):
                 self._ask("DELETE", f"/api/jobs/{job['id']}")
@@ -110,15 +111,18 @@ class Studio:
         except (OSError, http.client.HTTPException, UnicodeError) as error:
             why = getattr(error, "reason", None) or error
             raise StudioError(
-                f"no studio answers at {self.address} ({why}); start one: motionloom studio LIBRARY"
+                f"no studio is running at {self.address} ({why}); start one with: motionloom "
+                f"studio LIBRARY"
             ) from None
         if len(content) > LARGEST_ANSWER:
-            raise StudioError(f"the answer is larger than {LARGEST_ANSWER >> 20} MB; choose less")
+            raise StudioError(
+                f"the response is larger than {LARGEST_ANSWER >> 20} MB; choose fewer frames"
+            )
         return content
 
 
 class Call:
-    """Work in a thread, whose outcome the user interface asks for now and then.
+    """Work in a thread that the user interface polls.
 
     Examples
     --------
@@ -138,35 +142,35 @@ class Call:
             self._answer = self._work(self.stop)
         except StudioError as error:
             self._error = error
-        except Exception as error:  # nobody else watches this thread
+        except Exception as error:  # nothing else watches this thread
             self._error = StudioError(f"{type(error).__name__}: {error}")
 
     @property
     def done(self) -> bool:
-        """Whether the work has ended."""
+        """True if the work has ended."""
         return not self._thread.is_alive()
 
     def wait(self, timeout: float | None = None) -> bool:
-        """Wait until the work has ended, or for `timeout` seconds; whether it has ended."""
+        """Wait until the work ends, for at most `timeout` seconds; return whether it has ended."""
         self._thread.join(timeout)
         return self.done
 
     def outcome(self):
-        """What the work returned; raises what it raised."""
+        """Return the result of the work, or raise its exception."""
         if self._error is not None:
             raise self._error
         return self._answer
 
 
 class _NoRedirect(urllib.request.HTTPRedirectHandler):
-    """A redirection would send the token elsewhere."""
+    """Reject redirects, which would send the token elsewhere."""
 
     def redirect_request(self, *_: object) -> None:
         return None
 
 
 def own_token(home: Path | None = None) -> str:
-    """The user's token of studios on this machine; empty if there is none."""
+    """The user's token for studios on this machine, or an empty string."""
     place = settings_folder(home) / "studio-token"
     try:
         with open(place, encoding="ascii") as file:
@@ -177,13 +181,13 @@ def own_token(home: Path | None = None) -> str:
 
 
 def settings_folder(home: Path | None = None) -> Path:
-    """Where motionloom keeps the settings of a user."""
+    """Folder of the user's motionloom settings."""
     home = Path.home() if home is None else home
     return Path(os.environ.get("XDG_CONFIG_HOME") or home / ".config") / "motionloom"
 
 
 def unpack(message: bytes) -> tuple[dict, dict[str, np.ndarray]]:
-    """Head and arrays of a packed answer: a length, a JSON head, the raw bytes."""
+    """Unpack a response into head and arrays: a length, a JSON head, raw bytes."""
     try:
         start = 4 + int.from_bytes(message[:4], "little")
         head = json.loads(message[4:start])
@@ -194,11 +198,13 @@ def unpack(message: bytes) -> tuple[dict, dict[str, np.ndarray]]:
             arrays[name] = values.reshape(entry["shape"])
         return head["meta"], arrays
     except (ValueError, LookupError, TypeError, AttributeError, ArithmeticError, RecursionError):
-        raise StudioError("the answer is not that of a studio; is another program there?") from None
+        raise StudioError(
+            "the response is not from a studio; is another program using this port?"
+        ) from None
 
 
 def base64_floats(values: np.ndarray) -> str:
-    """An array as float32 in base64, as requests have it."""
+    """Encode an array as float32 in base64, for requests."""
     return base64.b64encode(np.ascontiguousarray(values, "<f4").tobytes()).decode()
 
 
@@ -206,8 +212,8 @@ def _encoded(body: object) -> bytes:
     data = json.dumps({} if body is None else body, allow_nan=False).encode()
     if len(data) > LARGEST_BODY:
         raise StudioError(
-            f"{len(data) >> 20} MB are more than a studio takes at once "
-            f"({LARGEST_BODY >> 20} MB); choose fewer frames"
+            f"{len(data) >> 20} MB exceed the limit of the studio ({LARGEST_BODY >> 20} MB); "
+            f"choose fewer frames"
         )
     return data
 
@@ -216,17 +222,17 @@ def _json(content: bytes) -> object:
     try:
         return json.loads(content)
     except (ValueError, RecursionError):
-        raise StudioError("the answer is not that of a studio; is another program there?") from None
+        raise StudioError(
+            "the response is not from a studio; is another program using this port?"
+        ) from None
 
 
 def _refusal(error: urllib.error.HTTPError) -> str:
-    """The message of a refused request."""
+    """Message of a rejected request."""
     with error:
         text = error.read(100_000).decode("utf-8", "replace")
     if error.code == 403 and "token" in text:
-        return (
-            "the studio does not take this token; copy the address that motionloom studio printed"
-        )
+        return "the studio rejected this token; copy the address that motionloom studio printed"
     try:
         said = json.loads(text)
         if "error" in said:
@@ -240,7 +246,7 @@ def _refusal(error: urllib.error.HTTPError) -> str:
         pass
     if error.code == 404:
         path = urllib.parse.urlsplit(error.url).path
-        return f"the studio does not know {path}; is it older than this extension?"
+        return f"the studio does not support {path}; is it older than this extension?"
     line = " ".join(text.split())[:200]
     return f"the studio answered {error.code}: {line or error.reason}"
 

@@ -192,7 +192,10 @@ def figure_6(data: Data) -> Iterator[Claim]:
                 f"{100 * matched / expected:.0f} %", extra,
             ))  # fmt: skip
     _draw_figure_6(data)
-    table = (("motion", "method", "mean error", "variance", "within one frame", "extra beats"), rows)
+    table = (
+        ("motion", "method", "mean error", "variance", "within one frame", "extra beats"),
+        rows,
+    )
     facts: dict[str, tuple[str, str, str | dict[str, float]]] = {
         "walk": ("Figure 6a", "regular beats of a repeated walk are found without error", "0"),
         "perturbed walk": (
@@ -473,11 +476,11 @@ def _phrases(data: Data) -> Iterator[Claim]:
 def held_out_bits(sequences: Sequence[Sequence[int]], nodes: int, order: int) -> float:
     """Mean information of a node given up to `order` preceding nodes, leave-one-sequence-out."""
     total, count = 0.0, 0
-    for left_out, sequence in enumerate(sequences):
-        others = [sequence for k, sequence in enumerate(sequences) if k != left_out]
+    for excluded, sequence in enumerate(sequences):
+        others = [other for k, other in enumerate(sequences) if k != excluded]
         steps = np.full((nodes, nodes), 0.5)
-        for sequence in others:
-            np.add.at(steps, (sequence[:-1], sequence[1:]), 1.0)
+        for other in others:
+            np.add.at(steps, (other[:-1], other[1:]), 1.0)
         steps /= steps.sum(axis=1, keepdims=True)
         total += Phrases.of(others, steps, order).cost([sequence]) * (len(sequence) - 1)
         count += len(sequence) - 1

@@ -120,11 +120,11 @@ def test_a_redirection_is_not_followed(client, server):
         (422, {"error": "walk: no such motion"}, "walk: no such motion"),
         (404, {"error": "there is no motion x"}, "there is no motion x"),
         (422, {"detail": [{"loc": ["body", "max"], "msg": "too large"}]}, "max: too large"),
-        (404, {"detail": "Not Found"}, "does not know /api/x; is it older"),
-        (403, b"a token is needed: open the address", "does not take this token"),
-        (403, b"requests from x are not answered", "answered 403: requests from x"),
+        (404, {"detail": "Not Found"}, "does not support /api/x; is it older"),
+        (403, b"a token is needed: open the address", "rejected this token"),
+        (403, b"requests from x are not allowed", "answered 403: requests from x"),
         (500, b"Internal\nServer Error", "the studio answered 500: Internal Server Error"),
-        (200, b"<html>", "the answer is not that of a studio"),
+        (200, b"<html>", "the response is not from a studio"),
     ],
 )
 def test_refusals_are_one_line(client, server, code, content, message):
@@ -137,7 +137,7 @@ def test_refusals_are_one_line(client, server, code, content, message):
 def test_a_studio_that_is_not_there_is_told(client):
     with ThreadingHTTPServer(("127.0.0.1", 0), Answers) as closed:
         address = f"http://127.0.0.1:{closed.server_address[1]}"
-    with pytest.raises(client.StudioError, match=f"no studio answers at {address} .*start one"):
+    with pytest.raises(client.StudioError, match=f"no studio is running at {address} .*start one"):
         client.Studio(address).get("/api/library")
 
 
@@ -148,7 +148,7 @@ def test_what_is_no_address_is_told(client, address):
 
 
 def test_too_large_requests_are_not_sent(client, server):
-    with pytest.raises(client.StudioError, match="more than a studio takes at once"):
+    with pytest.raises(client.StudioError, match="exceed the limit of the studio"):
         client.Studio(server.address).post("/api/x", {"root": "0" * (9 << 20)})
     assert not Answers.asked
 
@@ -170,7 +170,7 @@ def test_packed_arrays_are_those_of_the_studio(client, server):
     heads = [*(json.dumps(one).encode() for one in odd), b"[" * 100_000]
     packed = [len(head).to_bytes(4, "little") + head + bytes(8) for head in heads]
     for bad in (b"", b"\xff\xff\xff\xff{}", pack({}, root=sent)[:-8], *packed):
-        with pytest.raises(client.StudioError, match="not that of a studio"):
+        with pytest.raises(client.StudioError, match="not from a studio"):
             client.unpack(bad)
 
 

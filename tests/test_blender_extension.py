@@ -182,14 +182,14 @@ def tree(rest: dict) -> dict[str, str]:
 
 def test_errors_are_one_line(seen):
     refused = seen["refused"]
-    assert refused["nobody"].startswith(f"no studio answers at {seen['task']['nowhere']} (")
-    assert refused["nobody"].endswith("start one: motionloom studio LIBRARY")
+    assert refused["nobody"].startswith(f"no studio is running at {seen['task']['nowhere']} (")
+    assert refused["nobody"].endswith("start one with: motionloom studio LIBRARY")
     assert refused["wrong"] == (
-        "the studio does not take this token; copy the address that motionloom studio printed"
+        "the studio rejected this token; copy the address that motionloom studio printed"
     )
-    assert "192.0.2.1:8765 is another machine: allow online access" in refused["online"]
+    assert "192.0.2.1:8765 is another machine; allow online access" in refused["online"]
     assert "is not the address of a studio" in refused["nonsense"]
-    assert refused["row"] == "choose an armature: make it the active object"
+    assert refused["row"] == "no armature; make an armature the active object"
     assert not any("\n" in one for one in refused.values())
 
 
@@ -315,10 +315,10 @@ def test_an_import_is_undone(seen):
 def test_unusable_armatures_are_refused(seen):
     said = seen["unusable"]
     assert said["uneven"].startswith("mixamo is scaled unevenly, mirrored or sheared (scale 0.01,")
-    assert said["none"] == "choose an armature: make it the active object"
+    assert said["none"] == "no armature; make an armature the active object"
     assert "no joint has the role hips" in said["roles"] and "stick 0" in said["roles"]
     assert said["action"] == "sticks has no action"
-    assert said["editing"] == "sticks is being edited: leave edit mode first"
+    assert said["editing"] == "sticks is in edit mode; leave edit mode first"
 
 
 def test_a_studio_is_started_and_stopped(seen):
@@ -327,7 +327,7 @@ def test_a_studio_is_started_and_stopped(seen):
     assert said["command"].startswith("no-such-motionloom cannot be started")
     assert "nowhere" in said["library"] and "\n" not in said["library"]
     assert said["status"].endswith("takes") and said["address"].startswith("http://127.0.0.1:")
-    assert said["after"].startswith("no studio answers at")
+    assert said["after"].startswith("no studio is running at")
     assert seen["disabled"]
 
 

@@ -86,7 +86,7 @@ def test_pictures_of_motions_without_beats(tmp_path):
     pose = ml.demo.clip("walk")[:1]
     still = ml.concatenate([pose] * 90)
     sheet = beats_figure(still, ml.beats(still), title="still")
-    assert "no rhythm to speak of" in sheet.axes[0].get_title(loc="left")
+    assert "no clear rhythm" in sheet.axes[0].get_title(loc="left")
     assert write_beats(still, ml.beats(still), tmp_path / "still.svg").exists()
     with pytest.raises(InvalidInput, match="the suffix must be one of .png"):
         write_transition_graph(None, tmp_path / "g.gif")

@@ -143,7 +143,10 @@ def test_walks_of_a_library_and_of_files_march(tmp_path, library):
     ("words", "message"),
     [
         (["ballroom", "--label", "walk"], "no couple was found among 2 takes: .*LEADER.FOLLOWER"),
-        (["ballroom", "--label", "tango"], "no motion is labeled 'tango'; there are walk, waltz"),
+        (
+            ["ballroom", "--label", "tango"],
+            "no motion is labeled 'tango'; labels in this library: walk, waltz",
+        ),
         (
             ["ballroom", "--takes", "walk_0+walk_1"],
             "were not danced|at least 4 in hold",

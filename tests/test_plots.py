@@ -295,7 +295,7 @@ def test_strips_say_what_is_wrong(options, message):
 
 def test_nothing_to_draw_is_said_so(tmp_path):
     empty = walker()[:0]
-    with pytest.raises(InvalidInput, match=r"walker has no frames, so nothing to draw"):
+    with pytest.raises(InvalidInput, match=r"walker has no frames to draw"):
         film_strip(empty)
     with pytest.raises(InvalidInput, match=r"suffix must be one of \.png, \.svg, \.pdf"):
         write_strip(walker(), tmp_path / "x.jpg")

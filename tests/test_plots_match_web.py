@@ -91,5 +91,5 @@ def test_says_what_is_wrong(kicks, words, message):
 
 def test_grid_and_web_must_fit(kicks, tmp_path):
     pair = kicks.compare(*kicks.names)
-    with pytest.raises(InvalidInput, match="must have one shape"):
+    with pytest.raises(InvalidInput, match="must have the same shape"):
         write_match_web(pair.matrix()[1:], pair.web(), tmp_path / "web.png")

@@ -217,11 +217,11 @@ def test_a_library_of_the_users_own_is_one_more_set(sets, tmp_path):
     ("words", "message"),
     [
         ([], "evaluate needs a library or labeled sets (--sets)"),
-        (["--sets", "odd"], "no labeled set is called 'odd'; there are corpus, cmu-groups"),
-        (["--sets", "cmu-groups"], "is needed; give the folder of it with --data"),
-        (["--sets", "bandai", "--data", "."], "bandai.tar.xz is needed; there is none in ."),
+        (["--sets", "odd"], "there is no labeled set 'odd'; choose from corpus, cmu-groups"),
+        (["--sets", "cmu-groups"], "is required; set its folder with --data"),
+        (["--sets", "bandai", "--data", "."], "bandai.tar.xz is required, but it is not in ."),
         (["--sets", "corpus", "-o", "report"], "with --sets, the output must be a .md file"),
-        (["--sets", "corpus", "--methods", "odd"], "no measure of clips is called 'odd'"),
+        (["--sets", "corpus", "--methods", "odd"], "there is no clip measure 'odd'"),
     ],
 )
 def test_bad_input_is_reported_in_one_line(words, message, tmp_path):
@@ -234,14 +234,21 @@ def test_a_page_without_marks_and_a_set_without_performers_are_refused(sets, tmp
     page = tmp_path / "page.md"
     page.write_text("# Mine\n", encoding="utf-8")
     done = ran("evaluate", "--sets", "kicks", "--keep", tmp_path, "-o", page)
-    assert done.returncode == 2 and "a page must have the marks <!-- protocol -->" in done.stderr
+    assert (
+        done.returncode == 2
+        and "the page must contain the markers <!-- protocol -->" in done.stderr
+    )
     assert page.read_text(encoding="utf-8") == "# Mine\n"
     lib = ml.Library.create(tmp_path / "small.loom")
     lib.add_motion(ml.demo.clip("walk"), labels=["walk"])
-    with pytest.raises(LibraryError, match="every motion of a labeled set has a class and a perf"):
+    with pytest.raises(
+        LibraryError, match="every motion of a labeled set must have a class and a perf"
+    ):
         clip_set("small", DataFolder(None, tmp_path))
     one = LabeledSet("one", lib, lib.names, ("walk",), ("0",))
-    with pytest.raises(InvalidInput, match="one: an evaluation needs two clips with one label"):
+    with pytest.raises(
+        InvalidInput, match="one: an evaluation needs at least two clips with the same label"
+    ):
         score_clips(one, FEW)
 
 

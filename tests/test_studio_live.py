@@ -55,7 +55,7 @@ def test_a_request_that_is_refused_changes_nothing(client):
     [
         ("hello", None, "a live request must be JSON"),
         ("[1]", None, "a live request must be a JSON object"),
-        ('{"id": 3, "kind": "fly"}', 3, "no live request 'fly'; choose one of dance/read,  "),
+        ('{"id": 3, "kind": "fly"}', 3, "no live request 'fly'; choose one of dance/read, "),
         (
             '{"id": "' + "a" * (1 << 20) + '"}',
             None,

@@ -161,7 +161,7 @@ def test_a_threshold_that_filters_leaves_out_what_lies_beyond(client, settings):
 @pytest.mark.parametrize(
     ("request_", "words"),
     [
-        ({"query": "kick_front_high_right_p0:60-200"}, "the range must be within"),
+        ({"query": "kick_front_high_right_p0:60-200"}, "the range must lie within"),
         ({"settings": {"method": "magic"}}, "method must be one of dtw"),
         ({"settings": {"method": {"name": "dtw", "features": "e16"}}}, "did you mean"),
         ({"settings": {"label": ["kicks"]}}, "no motion is labeled 'kicks'"),

@@ -1,1 +1,1 @@
-"""Evaluation: retrieval, whole clips, rank correlation of distances, reconstruction."""
+"""Evaluation of search, clip measures, frame distances, captions and reconstruction."""

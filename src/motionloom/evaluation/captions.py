@@ -1,16 +1,15 @@
-"""Quality of captions, and of finding takes by sentences.
+"""Quality of captions and of text search.
 
-*Captions against the labels of clips*: how often a predicate is found where the label says so.
-Labels of a set name classes ("wave-left-hand", "Squat"); `EXPECTED` says which predicates each of
-them should show. Recall is the share of the clips of a class in which one of its predicates is
-found. Precision is the share of the clips with that predicate whose class shows it: classes that
-may show it (`MAY`) count neither way.
+*Captions compared with labels*. The labels of a set are classes ("wave-left-hand", "Squat"), and
+`EXPECTED` lists the predicates that the clips of each class should show. Recall is the share of the
+clips of a class in which one of its predicates is found. Precision is the share of the clips with
+that predicate that belong to the class; classes that may show it (`MAY`) are not counted.
 
-*Finding takes by sentences that people wrote about them*: recall at ten, by the protocol of the CMU
-takes of the KIT Motion-Language Dataset: performers are divided into folds; for each sentence about
-a performer of a fold, all takes of these performers are ranked, takes that repeat another counted
-once, and the sentence counts as answered if its take is among the first ten. Words are learned from
-labels and sentences of all other performers, and from no take that repeats one of those ranked.
+*Text search with sentences that people wrote about takes*. Recall at ten is measured on the CMU
+takes of the KIT Motion-Language Dataset. Performers are divided into folds. For each sentence about
+a performer of a fold, all takes of the fold are ranked, duplicate takes counted once; the sentence
+is answered if its take is among the first ten. Words are learned from labels and sentences of all
+other performers, without takes that duplicate a ranked one.
 
 References
 ----------
@@ -46,7 +45,7 @@ from motionloom.text.text_index import (
 from motionloom.text.text_search import find
 from motionloom.text.vocabulary import Synonyms, library_synonyms, words
 
-# Predicates by class, "name" or "name side"; the first that is found counts.
+# Predicates by class, "name" or "name side"; one of them is sufficient.
 EXPECTED: Mapping[str, Mapping[str, tuple[str, ...]]] = {
     "exercises": {
         "1": ("jump",), "2": ("jog", "run"), "3": ("crouch",), "4": ("raise_knee", "march"),
@@ -72,8 +71,8 @@ EXPECTED: Mapping[str, Mapping[str, tuple[str, ...]]] = {
         "wave-left-hand": ("wave left",), "wave-right-hand": ("wave right",),
     },
 }  # fmt: skip
-# Other classes that may show a predicate, "*" for all. Kinds of takes do not exclude each other
-# (one jumps in a hopscotch and in a basketball game), so that they have no precision.
+# Other classes that may show a predicate; "*" means all. Kinds of takes do not exclude each other
+# (people jump in hopscotch and in basketball), so they have no precision.
 MAY: Mapping[str, Mapping[str, tuple[str, ...]]] = {
     "exercises": {
         "reach": ("*",), "bend": ("*",), "lean_side": ("*",), "crouch": ("9", "10", "12"),
@@ -98,17 +97,17 @@ _MARKS = ("<!-- evaluate-captions -->", "<!-- end of evaluate-captions -->")
 
 @dataclass(frozen=True)
 class CaptionScore:
-    """One class of a set.
+    """Score of one class of a set.
 
     Attributes
     ----------
     set, label : str
     predicates : tuple of str
-        One of them should be found.
+        Predicates, one of which should be found.
     clips : int
     recall, precision : float
-        Precision is that of the clips in which the first predicate is found; NaN for none, and
-        where classes do not exclude each other.
+        Precision counts the clips in which the first predicate is found. It is NaN if there are
+        none, or if classes do not exclude each other.
     """
 
     set: str
@@ -122,7 +121,7 @@ class CaptionScore:
 def score_captions(
     settings: CaptionScoreSettings, progress: Progress | None = None
 ) -> list[CaptionScore]:
-    """Recall and precision of the predicates of every class of some labeled sets.
+    """Compute recall and precision of captions for every class of some labeled sets.
 
     Raises
     ------
@@ -132,9 +131,7 @@ def score_captions(
     names = chosen_sets(settings)
     for name in names:
         if name not in EXPECTED:
-            raise InvalidInput(
-                f"captions are scored on {', '.join(EXPECTED)}; there is no set {name!r}"
-            )
+            raise InvalidInput(f"captions can be scored on {', '.join(EXPECTED)}; got {name!r}")
     data = DataFolder(settings.data, settings.keep)
     rows: list[CaptionScore] = []
     for name in names:
@@ -145,12 +142,12 @@ def score_captions(
 
 
 def chosen_sets(settings: CaptionScoreSettings) -> tuple[str, ...]:
-    """Names of the sets, all of them by default."""
+    """Names of the sets; by default all of them."""
     return tuple(EXPECTED) if settings.sets is None else settings.sets
 
 
 def scored(clips: LabeledSet, *, workers: int | None = None) -> list[CaptionScore]:
-    """The classes of one set."""
+    """Scores of the classes of one set."""
     captions = caption_table(clips.library, workers=workers)
     place = {name: m for m, name in enumerate(captions.names)}
     said = {
@@ -173,12 +170,12 @@ def scored(clips: LabeledSet, *, workers: int | None = None) -> list[CaptionScor
             for clip, each in zip(clips.clips, clips.labels, strict=True)
             if each != label
         )
-        found = right + wrong if may is not None else 0
+        positives = right + wrong if may is not None else 0
         name = EXERCISES.get(label, label) if clips.name == "exercises" else label
         rows.append(
             CaptionScore(
                 clips.name, name, wanted, len(own), right / len(own),
-                right / found if found else float("nan"),
+                right / positives if positives else float("nan"),
             )
         )  # fmt: skip
     return rows
@@ -195,7 +192,7 @@ def _shows(
 
 
 def caption_page(rows: Iterable[CaptionScore]) -> str:
-    """The scores as a Markdown table."""
+    """Format the scores as a Markdown table."""
     out = [
         "| set | class | clips | predicate | recall | precision |",
         "|---|---|---:|---|---:|---:|",
@@ -210,12 +207,12 @@ def caption_page(rows: Iterable[CaptionScore]) -> str:
 
 
 def write_caption_page(rows: Iterable[CaptionScore], path: Path) -> Path:
-    """Write the table to a page: between its marks, or as a page of its own."""
+    """Write the table to a page: between its markers, or as a new page."""
     return write_marked(path, _MARKS, caption_page(rows), "# Captions")
 
 
 def to_json(rows: Iterable[CaptionScore]) -> list[dict]:
-    """The scores as plain data."""
+    """Return the scores as plain data."""
     return [
         {**asdict(row), "precision": None if row.precision != row.precision else row.precision}
         for row in rows
@@ -227,14 +224,14 @@ FIRST = 10  # results that count
 
 @dataclass(frozen=True)
 class SentenceScores:
-    """Recall at ten, in shares of the sentences, and what it is out of."""
+    """Recall at ten, as a share of the sentences, with the numbers of sentences and takes."""
 
-    motion: float  # from captions and learned words alone
-    with_labels: float  # with the labels of the takes ranked, too
+    motion: float  # with captions and learned words only
+    with_labels: float  # also with the labels of the ranked takes
     chance: float
     sentences: int
     takes: tuple[int, ...]  # ranked in each fold
-    learned_from: tuple[int, ...]  # texts in each fold
+    learned_from: tuple[int, ...]  # number of descriptions in each fold
 
 
 def score_sentences(
@@ -243,32 +240,40 @@ def score_sentences(
     settings: SentenceSettings,
     progress: Progress | None = None,
 ) -> SentenceScores:
-    """Recall at ten of the takes of sentences; see `motionloom.Library.evaluate_sentences`."""
+    """Compute recall at ten of text search; see `motionloom.library.evaluate_sentences`."""
     asked = _table(sentences, ("take", "sentence"))
     same = settings.same
     repeats = dict(_table(same, ("file", "duplicate_of"))) if same is not None else {}
-    one = {name: repeats.get(name) or name for name in library.names}
-    asked = [(take, text) for take, text in asked if take in one]
+    original = {name: repeats.get(name) or name for name in library.names}
+    asked = [(take, text) for take, text in asked if take in original]
     if not asked:
-        raise InvalidInput(f"{sentences}: no sentence is about a take of the library")
-    who = {name: _performer(name, settings.performer) for name in one}
+        raise InvalidInput(f"{sentences}: none of the sentences describes a take of the library")
+    who = {name: _performer(name, settings.performer) for name in original}
     captions = caption_table(library, workers=settings.workers, progress=progress)
     synonyms = library_synonyms(library.path)
     hits: dict[bool, list[bool]] = {False: [], True: []}
     sizes, texts_of = [], []
-    for chosen in _folds(asked, one, who, settings.folds, settings.seed):
-        ranked = sorted({one[name] for name in one if who[name] in chosen and one[name] in one})
-        texts = _texts(library, asked, one, who, chosen, set(ranked), synonyms)
+    for chosen in _folds(asked, original, who, settings.folds, settings.seed):
+        ranked = sorted(
+            {
+                original[name]
+                for name in original
+                if who[name] in chosen and original[name] in original
+            }
+        )
+        descriptions = _texts(library, asked, original, who, chosen, set(ranked), synonyms)
         place = {name: m for m, name in enumerate(captions.names)}
-        learned = learn_words(captions.statistics, [(place[name], found) for name, found in texts])
+        learned = learn_words(
+            captions.statistics, [(place[name], results) for name, results in descriptions]
+        )
         for labeled in (False, True):
             index = _index(library, captions, ranked, labeled, learned, synonyms)
             for take, text in asked:
-                if who[take] in chosen and one[take] in one:
-                    found = find(index, text, most=FIRST)
-                    hits[labeled].append(one[take] in found.motions)
+                if who[take] in chosen and original[take] in original:
+                    results = find(index, text, most=FIRST)
+                    hits[labeled].append(original[take] in results.motions)
         sizes.append(len(ranked))
-        texts_of.append(len(texts))
+        texts_of.append(len(descriptions))
     chance = float(np.mean([min(1.0, FIRST / n) for n in sizes]))
     return SentenceScores(
         float(np.mean(hits[False])), float(np.mean(hits[True])), chance, len(hits[False]),
@@ -280,7 +285,7 @@ def _table(path: str | Path, columns: Sequence[str]) -> list[tuple[str, str]]:
     try:
         rows = [row for _, row in csv_rows(path) if row]
     except (FileNotFoundError, MotionFormatError):
-        raise InvalidInput(f"{path}: there is no such table in UTF-8") from None
+        raise InvalidInput(f"{path}: not found, or not a UTF-8 file") from None
     header = rows[0] if rows else []
     if any(name not in header for name in columns):
         raise InvalidInput(f"{path}: expected the columns {', '.join(columns)}")
@@ -289,12 +294,12 @@ def _table(path: str | Path, columns: Sequence[str]) -> list[tuple[str, str]]:
 
 
 def _performer(name: str, pattern: str) -> str:
-    found = re.search(pattern, name)
-    return found[1] if found and found.groups() else name
+    match = re.search(pattern, name)
+    return match[1] if match and match.groups() else name
 
 
-def _folds(asked, one, who, folds: int, seed: int) -> list[set[str]]:
-    """Performers of each fold; those that share a take are in one."""
+def _folds(asked, original, who, folds: int, seed: int) -> list[set[str]]:
+    """Performers of each fold; performers who share a take are in the same fold."""
     group = {who[take]: who[take] for take, _ in asked}
 
     def top(name: str) -> str:
@@ -303,14 +308,17 @@ def _folds(asked, one, who, folds: int, seed: int) -> list[set[str]]:
         return name
 
     owners: dict[str, str] = {}
-    for name in sorted(one):
+    for name in sorted(original):
         if who[name] in group:
-            first = owners.setdefault(one[name], who[name])
+            first = owners.setdefault(original[name], who[name])
             group[top(who[name])] = top(first)
     parts: dict[str, list[str]] = {}
     for name in sorted(group):
         parts.setdefault(top(name), []).append(name)
-    size = {key: len({one[n] for n in one if who[n] in set(part)}) for key, part in parts.items()}
+    size = {
+        key: len({original[n] for n in original if who[n] in set(part)})
+        for key, part in parts.items()
+    }
     rng = random.Random(seed)
     order = sorted(parts, key=lambda key: (-size[key] + 15.0 * rng.random(), key))
     out: list[tuple[int, set[str]]] = [(0, set()) for _ in range(folds)]
@@ -320,19 +328,19 @@ def _folds(asked, one, who, folds: int, seed: int) -> list[set[str]]:
     return [names for _, names in out if names]
 
 
-def _texts(library, asked, one, who, chosen, ranked, synonyms) -> list[tuple[str, list[str]]]:
-    """Texts about takes of other performers, that repeat none of the takes ranked."""
+def _texts(library, asked, original, who, chosen, ranked, synonyms) -> list[tuple[str, list[str]]]:
+    """Descriptions of takes of other performers, without duplicates of ranked takes."""
     labels = library.catalogue.labels()
     texts = [
         (name, words(label, synonyms))
-        for name in one
-        if who[name] not in chosen and one[name] == name and name not in ranked
+        for name in original
+        if who[name] not in chosen and original[name] == name and name not in ranked
         for label in labels.get(name, ())
     ]
     texts += [
-        (one[take], words(text, synonyms))
+        (original[take], words(text, synonyms))
         for take, text in asked
-        if who[take] not in chosen and one[take] not in ranked and one[take] in one
+        if who[take] not in chosen and original[take] not in ranked and original[take] in original
     ]
     return texts
 
@@ -345,8 +353,8 @@ def _index(
     takes = []
     for name in ranked:
         entry = library.entry(name)
-        found = captions.events[place[name]]
-        events, captioned = captioned_events(found, entry.fps, entry.frames, synonyms)
+        motion_events = captions.events[place[name]]
+        events, captioned = captioned_events(motion_events, entry.fps, entry.frames, synonyms)
         named = [w for label in library.labels(name) for w in words(label, synonyms)]
         takes.append(
             IndexedTake(name, entry.fps, entry.frames, named if labeled else [], captioned, events)

@@ -1,13 +1,13 @@
-"""Retrieval quality of clip measures: every labeled clip as a query, once.
+"""Retrieval quality of clip measures, with every labeled clip as the query once.
 
-A clip is *relevant* to a query if it has the same label. The query itself is left out of its
-own answer. Clips with a label of their own are part of every answer, but are no queries.
+A clip is *relevant* to a query if it has the same label. The query is excluded from its results.
+Clips whose label is unique are part of every result list, but are not used as queries.
 
-Precision at a recall is the best precision from that recall on (interpolated, at eleven
-points), and averages are taken over the queries. Ties are ranked in the order of the clips.
+Precision at a recall is the best precision at that recall or higher (interpolated, at eleven
+points), averaged over the queries. Ties are ranked in the order of the clips.
 
-Distance matrices are computed in parallel: a worker opens the features of the clips itself and
-computes some rows; they are the same to the last bit wherever the work runs.
+Distance matrices are computed in parallel: each worker opens the features of the clips and computes
+some rows. The results are bitwise identical, no matter where the work runs.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ from motionloom.store.ingest.sources import SourceFile
 from motionloom.store.store import Store
 
 _TASKS_PER_WORKER = 8
-_WORTH_A_POOL = 3.0  # seconds of work; for less, processes take longer to start than to help
+_WORTH_A_POOL = 3.0  # seconds of work below which starting processes takes longer than it saves
 
 Portion = tuple[int, int]
 
@@ -45,7 +45,7 @@ def clip_matrix(
     *,
     workers: int | None = None,
 ) -> tuple[NDArray[np.float64], float]:
-    """Distances between some clips of a table, and the processor time they took.
+    """Compute distances between some clips of a table, and measure the processor time.
 
     Parameters
     ----------
@@ -53,16 +53,16 @@ def clip_matrix(
     table : ClipTable
         All clips of the library.
     chosen : ndarray of int64, shape (C,)
-        Numbers of the clips to be compared, in the order wanted.
+        Indices of the clips to compare, in the order of the result.
     workers : int, optional
-        Processes. Default: one per core, or this one for little work.
+        Number of processes. Default: one per core, or only this process for small tasks.
 
     Returns
     -------
     distances : ndarray, shape (C, C)
-        From each clip (a row) to each (a column).
+        Distance from each clip (row) to each clip (column).
     seconds : float
-        Processor time of all distances, one thread.
+        Processor time of all distances on one thread.
     """
     measure, count = table.measure, len(chosen)
     work = _ClipRows(library, table.measure, chosen, table.some(chosen))
@@ -73,12 +73,12 @@ def clip_matrix(
     out = np.full((count, count), np.nan)
     seconds = 0.0
     with parallel.executor(library.files.workers(workers), tasks=len(portions)) as pool:
-        # This process has the clips open; others open them themselves.
+        # This process already has the clips open; other processes open them again.
         here = isinstance(pool, parallel.SerialExecutor)
         task = work if here else replace(work, table=None)
         for done in parallel.completed(task, portions, pool):
             if done.error is not None or done.result is None:
-                raise done.error or LibraryError(f"{library.path}: clips were not compared")
+                raise done.error or LibraryError(f"{library.path}: the clips could not be compared")
             rows, taken = done.result
             out[done.item[0] : done.item[1]] = rows
             seconds += taken
@@ -87,7 +87,7 @@ def clip_matrix(
 
 @dataclass(eq=False)
 class _ClipRows:
-    """Computes some rows of the distance matrix; opens the clips once."""
+    """Task that computes some rows of the distance matrix and opens the clips once."""
 
     library: Store
     measure: ClipMeasure
@@ -145,21 +145,22 @@ class MethodScore:
     ----------
     measure : ClipMeasure
     mean_average_precision, nearest_neighbour : float
-        Over all queries; the second is the share whose nearest clip has the query's label.
+        Scores over all queries; the second is the share of queries whose nearest clip has the same
+        label.
     precision_at_recall : ndarray, shape (11,)
     by_label : dict of str to (float, ndarray)
         Mean average precision and precision at recall over the queries of each label.
     seconds : float
-        Processor time of all distances, one thread; `prepare_seconds` that of the features of
-        the clips (near zero if they were kept from before).
+        Processor time of all distances on one thread; `prepare_seconds` is the time for the
+        features of the clips (near zero if they were saved before).
     pairs : int
-        Number of distances computed.
+        Number of computed distances.
     distances : ndarray, shape (C, C)
-        From each clip (a row) to each.
+        Distance from each clip (row) to each clip (column).
     joints : tuple of str
         Joints compared.
     joints_missing : dict of str to tuple of str
-        Joints not compared, and the clips that lack them.
+        Joints that are not compared, and the clips that lack them.
     """
 
     measure: ClipMeasure
@@ -180,7 +181,7 @@ class MethodScore:
         return self.seconds / max(1, self.pairs)
 
     def to_json(self) -> dict[str, Any]:
-        """The score as plain data, without the distances."""
+        """Return the score as plain data, without the distances."""
         return {
             "map": self.mean_average_precision,
             "nearest_neighbour": self.nearest_neighbour,
@@ -208,13 +209,13 @@ class Evaluation:
     clips, labels : tuple of str, length C
         Names and labels, ordered by label, then by name.
     methods : dict of str to MethodScore
-        By the names given.
+        Scores by the given method names.
     left_out : dict of str to str
-        Labeled clips that could not be compared, and why.
+        Labeled clips that could not be compared, with the reason.
     unlabeled : int
         Motions of the library without a label.
     unmatched : tuple of str
-        Rows of the CSV file that name no motion of the library.
+        Rows of the CSV file that do not match any motion of the library.
     """
 
     clips: tuple[str, ...]
@@ -235,7 +236,7 @@ class Evaluation:
         return {label: self.labels.count(label) for label in dict.fromkeys(self.labels)}
 
     def to_json(self) -> dict[str, Any]:
-        """Everything as plain data, without the distances."""
+        """Return everything as plain data, without the distances."""
         return {
             "methods": {name: score.to_json() for name, score in self.methods.items()},
             "best": self.best,
@@ -281,9 +282,10 @@ def evaluate_clips(
     truth = np.array([label for label, _ in clips])
     if len(set(truth.tolist())) == len(truth):
         raise InvalidInput(
-            f"an evaluation needs at least two clips with one label; {len(clips)} clips of "
-            f"{library.path} have a label, {len(set(truth.tolist()))} different ones; label "
-            "them (motionloom label), or give as labels a CSV file with the columns clip and label"
+            f"an evaluation needs at least two clips with the same label, but {len(clips)} "
+            f"clips of "
+            f"{library.path} have labels, {len(set(truth.tolist()))} of them different. Label "
+            f"them (motionloom label), or set labels to a CSV file with the columns clip and label"
         )
     scores = {}
     for name, table in tables.items():
@@ -304,7 +306,7 @@ def evaluate_clips(
 
 
 def precision_at_recalls(distances: ArrayLike, relevant: ArrayLike) -> NDArray[np.float64]:
-    """Interpolated precision at eleven recalls of items ranked by distance, shape (11,).
+    """Interpolated precision at eleven recall levels of items ranked by distance, shape (11,).
 
     Examples
     --------
@@ -314,7 +316,7 @@ def precision_at_recalls(distances: ArrayLike, relevant: ArrayLike) -> NDArray[n
     order = np.argsort(np.asarray(distances), kind="stable")
     right = np.asarray(relevant, dtype=bool)[order]
     if not right.any():
-        raise InvalidInput("relevant must hold at least one True")
+        raise InvalidInput("relevant must contain at least one True")
     hits = np.cumsum(right)
     precision = hits / np.arange(1, len(hits) + 1)
     recall = hits / hits[-1]
@@ -366,13 +368,13 @@ def _score(
 def motion_labels(
     library: Store, labels: str | Path | Mapping[str, str] | None, column: str | None
 ) -> tuple[dict[str, str], tuple[str, ...]]:
-    """Label of each motion, from the library or a CSV file; and rows that name no motion."""
+    """Label of each motion, from the library or a CSV file, and rows that match no motion."""
     if labels is None:
-        found = {name: library.labels(name) for name in library.names}
-        return {name: ", ".join(some) for name, some in found.items() if some}, ()
+        by_motion = {name: library.labels(name) for name in library.names}
+        return {name: ", ".join(some) for name, some in by_motion.items() if some}, ()
     if not isinstance(labels, Mapping) and not Path(labels).is_file():
-        raise InvalidInput(f"labels must be a CSV file; there is no file {str(labels)!r}")
-    # A row may name the motion or the file it came from.
+        raise InvalidInput(f"labels must be a CSV file; file not found: {str(labels)!r}")
+    # A row may contain the name of the motion or of its source file.
     names = {f"/{name}": name for name in library.names}
     files = {entry.source: entry.name for entry in library.entries() if entry.source}
     sources = [SourceFile(path, path, ()) for path in (*names, *files)]
@@ -384,7 +386,7 @@ def motion_labels(
 
 
 def _left_out(by_name: dict[str, str], tables: dict[str, ClipTable]) -> dict[str, str]:
-    """Clips that some method cannot compare: left out of all, for a fair comparison."""
+    """Clips that some method cannot compare; they are excluded for all methods."""
     out: dict[str, str] = {}
     for method, table in tables.items():
         for name, reason in table.left_out.items():

@@ -1,17 +1,17 @@
-"""Labeled sets of clips, as plug-ins: where their motions come from, and what is alike in them.
+"""Labeled sets of clips, as plug-ins that define motions and their classes.
 
 A set is a function that yields `LabeledClip` objects from a folder of data, with a row in
-`CLIP_SETS`. A library of their motions is made once and kept. A labeled library of the user's
-own is a set too (`own_set`). Every set has, besides labels, the *performer* of each clip: settings
-are chosen without the set, the performer or the class they are judged on (`evaluation.protocol`).
+`CLIP_SETS`. A library of their motions is created once and saved. A labeled library of the user is
+also a set (`own_set`). In addition to labels, every set has the *performer* of each clip: settings
+are tuned without the set, performer or class on which they are evaluated (`evaluation.protocol`).
 
 ================== =======================================================================
-``corpus``         clips of the built-in corpus; the left side is another class
+``corpus``         clips of the built-in corpus; left and right are separate classes
 ``cmu-groups``     115 CMU clips in five groups like those of Tam et al. 2007
-``cmu-kinds``      CMU takes of other kinds, by their descriptions (`KINDS`)
+``cmu-kinds``      CMU takes of other kinds, selected by description (`KINDS`)
 ``exercises``      pieces of about three seconds of labeled exercises of CMU
 ``bandai``         Bandai-Namco clips: content, over all styles
-``bandai-styles``  the same, answers in the style of the query left out
+``bandai-styles``  the same, without results in the style of the query
 ================== =======================================================================
 """
 
@@ -38,7 +38,7 @@ Clips = Iterator["LabeledClip"]
 
 @dataclass(frozen=True, eq=False)
 class LabeledClip:
-    """A clip with its class and its performer, or the style it is performed in."""
+    """A clip with its class and its performer or style."""
 
     name: str
     motion: Motion
@@ -55,9 +55,9 @@ class LabeledSet:
     name : str
     library : Store
     clips, labels, performers : tuple of str, length C
-        Names in the library, classes, and who performs each clip.
+        Name in the library, class and performer of each clip.
     apart : bool
-        Whether answers by the performer of the query are left out.
+        True if results by the performer of the query are excluded.
     """
 
     name: str
@@ -68,7 +68,7 @@ class LabeledSet:
     apart: bool = False
 
     def answers(self, query: int) -> NDArray[np.bool_]:
-        """Which clips may answer a query, shape (C,)."""
+        """Mask of the clips that may be results of a query, shape (C,)."""
         allowed = np.arange(len(self.clips)) != query
         if self.apart:
             allowed &= np.array(self.performers) != self.performers[query]
@@ -126,7 +126,7 @@ KINDS: Mapping[str, tuple[str, ...]] = {
     "laugh": ("laugh",),
     "basketball signals": ("basketball signals",),
 }
-"""Kinds of CMU takes and their descriptions; none of the five groups of Tam et al."""
+"""Kinds of CMU takes and their descriptions, without the five groups of Tam et al."""
 
 _MOST_OF_A_KIND, _KIND_SECONDS = 12, (0.8, 30.0)
 _PIECE_CELLS = 30  # of 0.1 s
@@ -153,7 +153,7 @@ def cmu_groups(data: DataFolder) -> Clips:
 
 
 def cmu_kinds(data: DataFolder) -> Clips:
-    """CMU takes by description, at most twelve of each of `KINDS`; repeats once."""
+    """CMU takes by description, at most twelve of each of `KINDS`, without duplicates."""
     rows = [row for row in data.table("cmu30-metadata.csv") if not row["duplicate_of"]]
     files = data.takes()
     low, high = _KIND_SECONDS
@@ -191,7 +191,7 @@ def bandai_clips(data: DataFolder) -> Clips:
 
 @dataclass(frozen=True)
 class ClipSetSource:
-    """Where the clips of a set come from, and whether the query's performer may answer."""
+    """Source of the clips of a set, and whether results may be by the query's performer."""
 
     clips: Callable[[DataFolder], Clips]
     library: str
@@ -210,14 +210,14 @@ CLIP_SETS: dict[str, ClipSetSource] = {
 
 
 class DataFolder:
-    """A folder with captured data; archives in it are unpacked into `kept` once.
+    """A folder with captured data; its archives are unpacked into `kept` once.
 
     Examples
     --------
     >>> DataFolder(None, ".").table("labels.csv")
     Traceback (most recent call last):
         ...
-    motionloom.errors.InvalidInput: labels.csv is needed; give the folder of it with --data
+    motionloom.errors.InvalidInput: labels.csv is required; set its folder with --data
     """
 
     def __init__(self, path: str | Path | None, kept: str | Path) -> None:
@@ -225,7 +225,7 @@ class DataFolder:
         self.kept = Path(kept)
 
     def folder(self, name: str) -> Path:
-        """A folder of the data, or that of the archive ``NAME.tar.xz``, unpacked."""
+        """Folder of the data, or of the unpacked archive ``NAME.tar.xz``."""
         for place in (self.kept / name, *([self.path / name] if self.path else [])):
             if place.is_dir():
                 return place
@@ -260,15 +260,15 @@ class DataFolder:
 
     def _file(self, name: str) -> Path:
         if self.path is None:
-            raise InvalidInput(f"{name} is needed; give the folder of it with --data")
+            raise InvalidInput(f"{name} is required; set its folder with --data")
         path = self.path / name
         if not path.is_file():
-            raise InvalidInput(f"{name} is needed; there is none in {self.path}")
+            raise InvalidInput(f"{name} is required, but it is not in {self.path}")
         return path
 
 
 def runs(cells: NDArray[np.int64], least: int = 12) -> list[tuple[int, int]]:
-    """Runs ``[first, last)`` of one label above zero, at least `least` cells long.
+    """Runs ``[first, last)`` of the same nonzero label, at least `least` cells long.
 
     Examples
     --------
@@ -284,25 +284,25 @@ def runs(cells: NDArray[np.int64], least: int = 12) -> list[tuple[int, int]]:
 
 
 def clip_set(name: str, data: DataFolder) -> LabeledSet:
-    """The set of that name; a library of its clips is made in the kept folder if it is missing.
+    """Return a labeled set by name; create a library of its clips if it is missing.
 
     Examples
     --------
     >>> clip_set("odd", DataFolder(None, "."))
     Traceback (most recent call last):
         ...
-    motionloom.errors.InvalidInput: no labeled set is called 'odd'; there are corpus, ...
+    motionloom.errors.InvalidInput: there is no labeled set 'odd'; choose from corpus, ...
     """
     if name not in CLIP_SETS:
-        raise InvalidInput(f"no labeled set is called {name!r}; there are {', '.join(CLIP_SETS)}")
+        raise InvalidInput(f"there is no labeled set {name!r}; choose from {', '.join(CLIP_SETS)}")
     source = CLIP_SETS[name]
     path = data.kept / f"{source.library}.loom"
     library = Store(path) if path.exists() else _made(path, source.clips(data))
     labels = [library.labels(clip) for clip in library.names]
     if not labels or any(len(each) != 2 for each in labels):
         raise LibraryError(
-            f"{path}: every motion of a labeled set has a class and a performer; remove the "
-            "folder to make it again"
+            f"{path}: every motion of a labeled set must have a class and a performer. Delete "
+            f"the folder to rebuild the set"
         )
     classes, performers = ([by(each) for each in labels] for by in (_class_of, _performer_of))
     return LabeledSet(name, library, library.names, tuple(classes), tuple(performers), source.apart)
@@ -320,7 +320,7 @@ def _performer_of(labels: Iterable[str]) -> str:
 
 
 def _made(path: Path, clips: Clips) -> Store:
-    """A library of labeled clips, complete or absent."""
+    """Create a library of labeled clips atomically."""
     path.parent.mkdir(parents=True, exist_ok=True)
     scratch = path.with_suffix(".making.loom")
     remove_folder(scratch)
@@ -333,14 +333,14 @@ def _made(path: Path, clips: Clips) -> Store:
 
 
 def remove_folder(folder: Path) -> None:
-    """Remove a folder and what is in it, if it is there."""
+    """Delete a folder and its contents, if it exists."""
     import shutil
 
     shutil.rmtree(folder, ignore_errors=True)
 
 
 def own_set(library: Store, by_name: Mapping[str, str]) -> LabeledSet:
-    """A library of the user's own with labels by motion; nothing is known about performers."""
+    """Return a labeled library of the user as a set, without information about performers."""
     names = tuple(name for name in library.names if name in by_name)
     labels = tuple(by_name[name] for name in names)
     return LabeledSet(Path(str(library.path)).stem, library, names, labels, ("",) * len(names))

@@ -1,8 +1,8 @@
-"""Quality of motion graphs: which frame distance finds the best transitions.
+"""Quality of motion graphs: comparison of frame distances by their transitions.
 
-Every distance gets the threshold at which it finds the same number of transitions per minute, and
-no help from the rules of a motion graph: foot contacts need not agree, abrupt transitions stay,
-and no threshold is relaxed. Each transition is then computed and measured:
+The threshold of every distance is set so that it finds the same number of transitions per minute.
+The rules of a motion graph are disabled: foot contacts need not agree, abrupt transitions are kept,
+and no threshold is relaxed. Each transition is then synthesized and measured:
 
 - *acceleration*: the largest of any joint during the transition, relative to the 99.9th percentile
   of the motions;
@@ -10,7 +10,7 @@ and no threshold is relaxed. Each transition is then computed and measured:
   blended, without foot lock;
 - *skipped steps*: the share of transitions where the last foot strike before and the next strike
   after are of the same foot;
-- *coverage*: the share of all frames that can be played without end.
+- *coverage*: the share of all frames from which playback can continue indefinitely.
 """
 
 from __future__ import annotations
@@ -49,14 +49,14 @@ class GraphScore:
     ----------
     distance : str
     transitions : int
-        Both directions counted.
+        Number of transitions, counting both directions.
     per_minute : float
         Transitions per minute of motion, counting both directions as one.
     acceleration, high_acceleration : float
-        Median and 90th percentile over the transitions; see the module.
+        Median and 90th percentile over the transitions; see the module docstring.
     slide_m_per_s : float
     skipped_steps, coverage : float
-        From 0 to 1.
+        Shares from 0 to 1.
     """
 
     distance: str
@@ -76,17 +76,17 @@ def score_motion_graph(
     per_minute: float = 30.0,
     settings: TransitionSettings = _DISTANCE_ALONE,
 ) -> GraphScore:
-    """Quality of the transitions between motions that a frame distance finds.
+    """Measure the quality of the transitions that a frame distance finds between motions.
 
     Parameters
     ----------
     motions : sequence of Motion
-        With any skeletons and frame rates; they are conformed to the first.
+        Motions with any skeletons and frame rates; they are converted to those of the first.
     distance : str or FrameDistance
     per_minute : float
         Transitions per minute of motion, counting both directions as one.
     settings : TransitionSettings
-        How transitions are found. Default: by the distance alone.
+        Settings for finding transitions. Default: only the distance counts.
 
     Examples
     --------
@@ -100,8 +100,8 @@ def score_motion_graph(
     ready = conform(motions)
     supports = [FootSupport.of(motion) for motion in ready]
     rule = replace(settings, distance=chosen, per_minute=per_minute)
-    found = find_transitions(ready, chosen, rule, supports)
-    transitions = found.transitions
+    report = find_transitions(ready, chosen, rule, supports)
+    transitions = report.transitions
     if not len(transitions):
         raise InvalidInput(f"no transitions were found among {len(ready)} motions")
     minutes = sum(len(motion) for motion in ready) / ready[0].fps / 60.0
@@ -114,46 +114,46 @@ def score_motion_graph(
         float(np.percentile(ratios, 90.0)),
         _slide(ready, supports, transitions),
         _skipped(supports, transitions),
-        _coverage(ready, found),
+        _coverage(ready, report),
     )
 
 
 def _slide(
     motions: Sequence[Motion], supports: Sequence[FootSupport], transitions: Transitions
 ) -> float:
-    """Speed along the floor of feet in contact in both motions, mean over their frames, m/s."""
+    """Mean floor speed, in m/s, of feet that are in contact in both motions."""
     travel, steps = 0.0, 0
     blend = transitions.blend
     for source, target in zip(transitions.source, transitions.target, strict=True):
         made = blended(motions, supports, source, target, blend)
         clip = Motion(motions[0].skeleton, made.rotations, made.root, motions[0].fps)
-        held = np.ones((blend, len(FOOT_PARTS)), dtype=bool)
+        in_contact = np.ones((blend, len(FOOT_PARTS)), dtype=bool)
         for number, frame in (source, target):
             first = int(frame) - blend // 2
-            held &= supports[int(number)].parts[first : first + blend]
+            in_contact &= supports[int(number)].parts[first : first + blend]
         for k, part in enumerate(FOOT_PARTS):
             moved = np.linalg.norm(np.diff(part_path(clip, part)[:, [0, 2]], axis=0), axis=1)
-            still = held[1:, k] & held[:-1, k]
+            still = in_contact[1:, k] & in_contact[:-1, k]
             travel += float(moved[still].sum())
             steps += int(still.sum())
     return travel / steps * motions[0].fps if steps else 0.0
 
 
 def _skipped(supports: Sequence[FootSupport], transitions: Transitions) -> float:
-    """Share of transitions after which the foot that struck last strikes again."""
-    same, known = 0, 0
+    """Share of transitions after which the same foot strikes twice in a row."""
+    same, counted = 0, 0
     for (a, i), (b, j) in zip(transitions.source, transitions.target, strict=True):
         last, following = int(supports[a].last[i]), int(supports[b].next[j])
         if last >= 0 and following >= 0:
-            known += 1
+            counted += 1
             same += last == following
-    return same / known if known else 0.0
+    return same / counted if counted else 0.0
 
 
-def _coverage(motions: Sequence[Motion], found: TransitionReport) -> float:
-    """Share of frames that can be played without end."""
+def _coverage(motions: Sequence[Motion], report: TransitionReport) -> float:
+    """Share of frames from which playback can continue indefinitely."""
     try:
-        graph = connected(motions, found, "", {})
+        graph = connected(motions, report, "", {})
     except InvalidInput:  # no cycle
         return 0.0
     played = sum(len(motion) for motion in graph.motions) - graph.removed.frames

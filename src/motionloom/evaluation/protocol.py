@@ -1,12 +1,12 @@
-"""Methods judged on sets that did not choose their settings.
+"""Evaluation of methods on sets that were not used to tune their settings.
 
-Every method has a few settings to choose from. On a set it is scored with the setting that is best
-on average on all *other* sets; beside it stand the scores with the setting chosen without the
-performer of the query, and without its class, on all sets. Intervals are bootstrap intervals of
-95 % over the queries of a set.
+Every method has a few candidate settings. On a set, it is scored with the setting that is best on
+average on all *other* sets. For comparison, it is also scored with the setting tuned on all sets
+without the performer of the query, or without its class. Intervals are 95 % bootstrap intervals
+over the queries of a set.
 
-A method may be a default only if, on every set and chosen without it, it is the best or its
-difference from the best has an interval that reaches above -0.02.
+A method may be a default only if, on every set that it was not tuned on, it is the best method or
+the interval of its difference from the best reaches above -0.02.
 """
 
 from __future__ import annotations
@@ -55,26 +55,26 @@ CLIP_CANDIDATES: dict[str, tuple[ClipMethod, ...]] = {
     "dtw-pc11": (PointCloudDtw(),),
     "dtw-jrd": (JointRelativeDtw(),),
 }
-"""Settings that each measure of clips may choose from."""
+"""Candidate settings of each clip measure."""
 
 
 @dataclass(frozen=True, eq=False)
 class SetScores:
-    """Average precision of every query of a set with every setting of every method.
+    """Average precision of every query of a set, for every setting of every method.
 
     Attributes
     ----------
     name : str
     labels, performers : tuple of str, length Q
-        Of each query.
+        Label and performer of each query.
     precisions : dict of str to dict of str to ndarray, shape (Q,)
-        By method, then by setting.
+        Average precision by method, then by setting.
     nearest : dict of str to dict of str to ndarray, shape (Q,)
-        Whether the first answer is right; for queries in takes, whether all are.
+        1 if the first result is correct; for queries in takes, 1 if all are.
     items : int
-        Clips, or queries, of the set.
+        Number of clips or queries of the set.
     source : str
-        Library of the clips: sets of the same clips are left out together.
+        Library of the clips; sets with the same clips are held out together.
     """
 
     name: str
@@ -88,24 +88,25 @@ class SetScores:
 
 @dataclass(frozen=True)
 class Held:
-    """Score of one method on one set, with settings chosen without it.
+    """Score of one method on one held-out set.
 
     Attributes
     ----------
     setting : str
-        The one chosen on the other sets.
+        Setting tuned on the other sets.
     score, low, high : float
-        Mean average precision, and the bootstrap interval of 95 %.
+        Mean average precision and its 95 % bootstrap interval.
     without_performer, without_class : float
-        Mean over queries, each with the setting chosen without its performer, or its class.
+        Mean over queries, each with the setting tuned without its performer or its class.
     shipped, best_here : float
-        With the default setting, and with the best setting of this set: seen data.
+        Scores on seen data, with the default setting and with the best setting for this set.
     nearest_neighbour : float
-        Share of clips whose first answer is right; of queries in takes, those without a mistake.
+        Share of clips whose first result is correct; for queries in takes, the share without
+        mistakes.
     worst : float
-        Lowest mean of a class.
+        Lowest mean over a class.
     behind : tuple of float
-        Difference from the best method: mean, and its interval.
+        Difference from the best method: mean and interval.
     """
 
     setting: str
@@ -123,16 +124,16 @@ class Held:
 
 @dataclass(frozen=True, eq=False)
 class Protocol:
-    """Every method on every set, chosen without it.
+    """Scores of every method on every held-out set.
 
     Attributes
     ----------
     scores : dict of str to dict of str to Held
-        By set, then by method.
+        Scores by set, then by method.
     items, classes : dict of str to int
-        Numbers of clips or queries, and of classes, of each set.
+        Number of clips or queries, and of classes, in each set.
     default : str
-        The method that is the default.
+        The default method.
     """
 
     scores: dict[str, dict[str, Held]]
@@ -142,19 +143,19 @@ class Protocol:
 
     @property
     def methods(self) -> tuple[str, ...]:
-        """Names of the methods, as given."""
+        """Names of the methods in the given order."""
         return tuple(next(iter(self.scores.values())))
 
     def mean(self, method: str) -> float:
-        """Mean over the sets, chosen without each."""
-        return float(np.mean([held[method].score for held in self.scores.values()]))
+        """Mean score of a method over all held-out sets."""
+        return float(np.mean([of_set[method].score for of_set in self.scores.values()]))
 
     def may_be_default(self, method: str) -> bool:
-        """Whether it is the best, or within the interval, on every set."""
-        return all(held[method].behind[2] >= -TOLERANCE for held in self.scores.values())
+        """Return whether a method is the best, or within the interval, on every set."""
+        return all(of_set[method].behind[2] >= -TOLERANCE for of_set in self.scores.values())
 
     def to_json(self) -> dict[str, Any]:
-        """Everything as plain data."""
+        """Return everything as plain data."""
         return {
             "default": self.default,
             "may_be_default": {name: self.may_be_default(name) for name in self.methods},
@@ -163,7 +164,7 @@ class Protocol:
                 name: {
                     "items": self.items[name],
                     "classes": self.classes[name],
-                    "methods": {method: vars(held) for method, held in each.items()},
+                    "methods": {method: vars(held_out) for method, held_out in each.items()},
                 }
                 for name, each in self.scores.items()
             },
@@ -174,19 +175,21 @@ def score_clips(
     labeled: LabeledSet,
     candidates: Mapping[str, Sequence[ClipMethod]],
     *,
-    known: dict[tuple[str, str, str], NDArray[np.float64]] | None = None,
+    cache: dict[tuple[str, str, str], NDArray[np.float64]] | None = None,
     workers: int | None = None,
     progress: Progress | None = None,
 ) -> SetScores:
-    """Every labeled clip of a set as a query, once, with every setting of every method.
+    """Score every setting of every method, with every labeled clip of a set as the query once.
 
-    `known` keeps distances by library, method and setting, for sets of the same clips.
+    `cache` stores distances by library, method and setting, for sets with the same clips.
     """
-    known = {} if known is None else known
+    cache = {} if cache is None else cache
     labels = np.array(labeled.labels)
     queries = [q for q in range(len(labels)) if (labels[labeled.answers(q)] == labels[q]).any()]
     if not queries:
-        raise InvalidInput(f"{labeled.name}: an evaluation needs two clips with one label")
+        raise InvalidInput(
+            f"{labeled.name}: an evaluation needs at least two clips with the same label"
+        )
     precisions: dict[str, dict[str, NDArray[np.float64]]] = {}
     nearest: dict[str, dict[str, NDArray[np.float64]]] = {}
     for method, options in candidates.items():
@@ -196,12 +199,12 @@ def score_clips(
             numbers = {name: n for n, name in enumerate(table.names)}
             chosen = np.array([numbers[name] for name in labeled.clips])
             key = (str(labeled.library.path), method, shown(option))
-            if key not in known:
-                known[key] = clip_matrix(labeled.library, table, chosen, workers=workers)[0]
-            distances = known[key]
-            found = [_ranked(distances[q], labels, labeled.answers(q), q) for q in queries]
-            precisions[method][shown(option)] = np.array([each[0] for each in found])
-            nearest[method][shown(option)] = np.array([each[1] for each in found])
+            if key not in cache:
+                cache[key] = clip_matrix(labeled.library, table, chosen, workers=workers)[0]
+            distances = cache[key]
+            ranked = [_ranked(distances[q], labels, labeled.answers(q), q) for q in queries]
+            precisions[method][shown(option)] = np.array([each[0] for each in ranked])
+            nearest[method][shown(option)] = np.array([each[1] for each in ranked])
         if progress is not None:
             progress(1)
     return SetScores(
@@ -224,7 +227,7 @@ def _ranked(
 
 
 def shown(option: Settings) -> str:
-    """Options of a setting that are not the defaults; ``default`` if there are none.
+    """Format the options of a setting that differ from the defaults; ``default`` if none do.
 
     Examples
     --------
@@ -236,9 +239,9 @@ def shown(option: Settings) -> str:
 
 
 def chosen_elsewhere(sets: Sequence[SetScores], method: str, left_out: str) -> str:
-    """The setting of a method with the highest mean over the sets that are not left out.
+    """Setting of a method with the highest mean over the sets that are not held out.
 
-    With one set alone, the default; of equal settings, the default or else the first.
+    With only one set, the default setting. Of equally good settings, the default or the first.
     """
     source = next(each.source for each in sets if each.name == left_out)
     others = [each for each in sets if each.source != source]
@@ -258,7 +261,7 @@ def _best(names: list[str], means: list[dict[str, float]]) -> str:
 def _without(
     sets: Sequence[SetScores], method: str, here: SetScores, by: Callable[[SetScores], tuple]
 ) -> float:
-    """Mean over queries with the setting that is best without those that share `by` with them."""
+    """Mean over queries, each with the setting that is best without queries that share its `by`."""
     own = np.array(by(here))
     scores = np.empty(len(own))
     for value in set(own.tolist()):
@@ -275,7 +278,7 @@ def _without(
 
 
 def bootstrap(values: NDArray[np.float64], seed: int = 0) -> tuple[float, float]:
-    """Interval of 95 % of the mean of values, by resampling them.
+    """95 % bootstrap interval of the mean of values.
 
     Examples
     --------
@@ -290,17 +293,17 @@ def bootstrap(values: NDArray[np.float64], seed: int = 0) -> tuple[float, float]
 
 
 def judged(sets: Sequence[SetScores], *, default: str, seed: int = 0) -> Protocol:
-    """Scores of all methods on all sets, with settings chosen without each."""
+    """Score all methods on all sets, with settings tuned without each set."""
     scores: dict[str, dict[str, Held]] = {}
     for here in sets:
-        by_query, held = {}, {}
+        by_query, of_set = {}, {}
         for method, by_setting in here.precisions.items():
             setting = chosen_elsewhere(sets, method, here.name)
             values = by_setting[setting]
             by_query[method] = values
             low, high = bootstrap(values, seed)
             labels = np.array(here.labels)
-            held[method] = Held(
+            of_set[method] = Held(
                 setting,
                 float(values.mean()),
                 low,
@@ -312,12 +315,12 @@ def judged(sets: Sequence[SetScores], *, default: str, seed: int = 0) -> Protoco
                 float(here.nearest[method][setting].mean()),
                 min(float(values[labels == label].mean()) for label in set(here.labels)),
             )
-        best = max(held, key=lambda method: held[method].score)
-        for method, one in held.items():
+        best = max(of_set, key=lambda method: of_set[method].score)
+        for method, held_out in of_set.items():
             gaps = by_query[method] - by_query[best]
             behind = (float(gaps.mean()), *bootstrap(gaps, seed))
-            held[method] = replace(one, behind=behind)
-        scores[here.name] = held
+            of_set[method] = replace(held_out, behind=behind)
+        scores[here.name] = of_set
     return Protocol(
         scores,
         {each.name: each.items for each in sets},
@@ -327,7 +330,7 @@ def judged(sets: Sequence[SetScores], *, default: str, seed: int = 0) -> Protoco
 
 
 def each_setting(scored: SetScores, method: str) -> SetScores:
-    """The settings of one method as methods of their own, beside the method itself."""
+    """Treat every setting of a method as a separate method, in addition to the method itself."""
 
     def spread(by_method: dict[str, dict[str, NDArray[np.float64]]]):
         alone = {f"{method}: {name}": {"default": v} for name, v in by_method[method].items()}

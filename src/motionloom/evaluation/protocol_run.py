@@ -1,12 +1,12 @@
-"""The protocol over several sets in one go, and its page.
+"""The evaluation protocol over several sets, and its page.
 
-Sets of subsequence queries are plug-ins, queries and the true occurrences of their actions.
+Sets of subsequence queries are plug-ins; they define queries and true occurrences of actions.
 
 ==================== =======================================================================
-``corpus-takes``     actions in long takes of the built-in corpus, each searched in its take
+``corpus-takes``     actions in long takes of the built-in corpus, searched within the take
 ``cmu-queries``      marked actions of CMU takes (`queries/dev.csv`), each occurrence a query
-``cmu-marks``        more of them, marked for this project (`cmu_marks.csv` beside this file)
-``bandai-sessions``  Bandai-Namco clips of a style one after the other, searched in all styles
+``cmu-marks``        more CMU actions, marked for this project (`cmu_marks.csv` in this folder)
+``bandai-sessions``  sequences of Bandai-Namco clips of one style, searched in all styles
 ==================== =======================================================================
 
 As in `motionloom.evaluation.retrieval`, a match is a hit if it overlaps an occurrence by half.
@@ -65,7 +65,7 @@ DTW_CANDIDATES: dict[str, tuple[Dtw, ...]] = {
         Dtw(rank="distance", speed_seconds=0.0),
     )
 }
-"""Settings of subsequence DTW to choose from; as a method each is judged alone, too."""
+"""Candidate settings of subsequence DTW; each is also evaluated as a separate method."""
 
 
 Place = tuple[str, float, float]
@@ -73,7 +73,7 @@ Place = tuple[str, float, float]
 
 @dataclass(frozen=True)
 class MarkedQuery:
-    """A query in a library, and where its action occurs: motion, start and end in seconds."""
+    """A query in a library, and the occurrences of its action: motion, start and end in seconds."""
 
     place: Place
     action: str
@@ -92,12 +92,12 @@ class QuerySet:
 
 
 Made = tuple[list[Motion], list[MarkedQuery]]
-_MOST_QUERIES = 6  # occurrences of one action of one take that are queries
+_MOST_QUERIES = 6  # maximum number of queries for an action in one take
 _NEITHER = {"walk": ("spiral_walk", "march")}
 
 
 def corpus_takes(data: DataFolder) -> Made:
-    """Long takes of two performers; the other leg, arm or side counts neither way."""
+    """Long takes of two performers; the other leg, arm or side is not counted."""
     motions, queries = [], []
     for take in ("take_locomotion", "take_strikes", "take_reaches", "take_dances"):
         for performer in (0, 2):
@@ -134,7 +134,7 @@ def _limb(action) -> object:
 
 
 def cmu_queries(data: DataFolder) -> Made:
-    """Actions of CMU takes that were marked by hand; several occurrences of each are queries."""
+    """Manually marked actions of CMU takes; several occurrences of each are queries."""
     tasks = read_tasks(data.folder("queries") / "dev.csv")
     files = data.takes()
     motions = [load(files[name]) for name in sorted({task.motion for task in tasks})]
@@ -152,8 +152,8 @@ def cmu_queries(data: DataFolder) -> Made:
 def cmu_marks(data: DataFolder) -> Made:
     """Repeated actions of other CMU takes, in seconds.
 
-    Cut where heights or reaches of joints pass a limit or turn, then looked at one by one. Optional
-    are the other side, and weaker ones (a low kick beside high ones).
+    Actions are cut where the height or reach of a joint passes a limit or reverses, and checked one
+    by one. Actions on the other side and weaker ones (a low kick among high ones) are optional.
     """
     with Path(__file__).with_name("cmu_marks.csv").open(newline="", encoding="utf-8") as file:
         rows = list(csv.DictReader(file))
@@ -170,13 +170,13 @@ def cmu_marks(data: DataFolder) -> Made:
 
 
 def marked_places(take: str, text: str) -> tuple[Place, ...]:
-    """Places ``START-END;START-END``, in seconds of a take."""
+    """Parse places ``START-END;START-END``, in seconds of a take."""
     ends = (part.split("-") for part in text.split(";") if part)
     return tuple((take, float(start), float(end)) for start, end in ends)
 
 
 def bandai_sessions(data: DataFolder) -> Made:
-    """All clips of a style one after the other, shuffled; a query of each content and style."""
+    """Shuffled sequence of all clips of a style, with a query for each content and style."""
     rng = np.random.default_rng(0)
     by_style: dict[str, list] = {}
     for clip in bandai_clips(data):
@@ -222,7 +222,7 @@ def _some(every: Sequence[Place]) -> list[Place]:
 
 
 def query_set(name: str, data: DataFolder) -> QuerySet:
-    """The set of that name; a library of its motions is made in the kept folder once."""
+    """Return a set of queries by name; create a library of its motions if it is missing."""
     motions, queries = QUERY_SETS[name](data)
     path = data.kept / f"{name}.loom"
     if not path.exists():
@@ -242,15 +242,15 @@ def score_queries(
     *,
     progress: Progress | None = None,
 ) -> SetScores:
-    """Every query with every setting; those within one take are searched in that take."""
+    """Score every query with every setting; queries within one take are searched in that take."""
     precisions: dict[str, dict[str, NDArray[np.float64]]] = {}
     nearest: dict[str, dict[str, NDArray[np.float64]]] = {}
     for method, options in candidates.items():
         precisions[method], nearest[method] = {}, {}
         for option in options:
-            found = [_precision(given.library, query, option) for query in given.queries]
-            precisions[method][shown(option)] = np.array(found)
-            nearest[method][shown(option)] = (np.array(found) >= 1.0).astype(np.float64)
+            values = [_precision(given.library, query, option) for query in given.queries]
+            precisions[method][shown(option)] = np.array(values)
+            nearest[method][shown(option)] = (np.array(values) >= 1.0).astype(np.float64)
         if progress is not None:
             progress(1)
     return SetScores(
@@ -275,7 +275,7 @@ def _precision(library: Store, query: MarkedQuery, method: Dtw) -> float:
         only=tuple(takes) if len(takes) == 1 else None,
     )
     hits = search(library, f"{name}:{first}-{last}", settings)
-    # Motions are put on one time axis, far apart.
+    # Motions are placed on one time axis, far from each other.
     far = {motion: 1e6 * n for n, motion in enumerate(library.names)}
 
     def on_axis(motion: str, start: float, end: float) -> Range:
@@ -294,20 +294,20 @@ _MARKS = ("<!-- protocol -->", "<!-- end protocol -->")
 
 @dataclass(frozen=True, eq=False)
 class Protocols:
-    """Whole clips and queries, judged by the protocol; None where no set was asked for."""
+    """Results of the protocol for whole clips and for queries; None if no set was selected."""
 
     clips: Protocol | None
     queries: Protocol | None
 
     def to_json(self) -> dict[str, Any]:
-        """Everything as plain data."""
+        """Return everything as plain data."""
         return {
             "clips": None if self.clips is None else self.clips.to_json(),
             "queries": None if self.queries is None else self.queries.to_json(),
         }
 
     def page(self) -> str:
-        """Both tables as Markdown."""
+        """Format both tables as Markdown."""
         parts = []
         if self.clips is not None:
             parts.append("### Whole clips\n\n" + table(self.clips))
@@ -317,18 +317,20 @@ class Protocols:
 
 
 def chosen_sets(sets: tuple[str, ...] | None) -> tuple[list[str], list[str]]:
-    """Names of the sets of clips and of queries that are asked for.
+    """Names of the selected sets of clips and of queries.
 
     Examples
     --------
     >>> chosen_sets(("corpus", "cmu-queries"))
     (['corpus'], ['cmu-queries'])
     """
-    known = [*CLIP_SETS, *QUERY_SETS]
-    names = known if sets == ("all",) else list(sets or ())
+    all_sets = [*CLIP_SETS, *QUERY_SETS]
+    names = all_sets if sets == ("all",) else list(sets or ())
     for name in names:
-        if name not in known:
-            raise InvalidInput(f"no labeled set is called {name!r}; there are {', '.join(known)}")
+        if name not in all_sets:
+            raise InvalidInput(
+                f"there is no labeled set {name!r}; choose from {', '.join(all_sets)}"
+            )
     return [n for n in names if n in CLIP_SETS], [n for n in names if n in QUERY_SETS]
 
 
@@ -342,16 +344,16 @@ def run_protocol(
     workers: int | None = None,
     progress: Progress | None = None,
 ) -> Protocols:
-    """Every method on every set, with settings chosen without it.
+    """Score every method on every set, with settings tuned without that set.
 
     Parameters
     ----------
     settings : ProtocolSettings
-        Which sets, and where their data is.
+        Selection of sets, and the folder of their data.
     methods : tuple of str, optional
         Clip measures. Default: all.
     own : Store, optional
-        A labeled library of the user's own as one more set of clips; `labels` and `label_column`
+        A labeled library of the user as an additional set of clips; `labels` and `label_column`
         as in `motionloom.Library.evaluate`.
     """
     clips, queries = chosen_sets(settings.sets)
@@ -360,9 +362,9 @@ def run_protocol(
     sets = [clip_set(name, data) for name in clips]
     if own is not None:
         sets.append(own_set(own, motion_labels(own, labels, label_column)[0]))
-    known: dict[tuple[str, str, str], NDArray[np.float64]] = {}
+    cache: dict[tuple[str, str, str], NDArray[np.float64]] = {}
     scored = [
-        score_clips(each, candidates, known=known, workers=workers, progress=progress)
+        score_clips(each, candidates, cache=cache, workers=workers, progress=progress)
         for each in sets
     ]
     asked = [
@@ -380,13 +382,13 @@ def _known(methods: tuple[Any, ...] | None) -> list[str]:
     names = [PAPER_NAMES.get(name, name) for name in methods or CLIP_CANDIDATES]
     for name in names:
         if name not in CLIP_CANDIDATES:
-            known = ", ".join(CLIP_CANDIDATES)
-            raise InvalidInput(f"no measure of clips is called {name!r}; there are {known}")
+            measures = ", ".join(CLIP_CANDIDATES)
+            raise InvalidInput(f"there is no clip measure {name!r}; choose from {measures}")
     return names
 
 
 def table(protocol: Protocol) -> str:
-    """Markdown: every method on every set, chosen without it, with intervals; and the settings."""
+    """Markdown table of every method on every held-out set, with intervals and settings."""
     sets = list(protocol.scores)
     lines = [
         f"| | {' | '.join(sets)} | mean | may be the default |",
@@ -398,10 +400,10 @@ def table(protocol: Protocol) -> str:
     for method in order:
         cells = []
         for name in sets:
-            held = protocol.scores[name][method]
-            best = held.behind[0] == 0.0
-            figure = f"**{held.score:.3f}**" if best else f"{held.score:.3f}"
-            cells.append(f"{figure} ({held.low:.2f}-{held.high:.2f})")
+            held_out = protocol.scores[name][method]
+            best = held_out.behind[0] == 0.0
+            figure = f"**{held_out.score:.3f}**" if best else f"{held_out.score:.3f}"
+            cells.append(f"{figure} ({held_out.low:.2f}-{held_out.high:.2f})")
         mark = f"`{method}`" + (" (the default)" if method == protocol.default else "")
         allowed = "yes" if protocol.may_be_default(method) else "no"
         lines.append(f"| {mark} | {' | '.join(cells)} | {protocol.mean(method):.3f} | {allowed} |")
@@ -409,42 +411,42 @@ def table(protocol: Protocol) -> str:
 
 
 def _details(protocol: Protocol) -> list[str]:
-    """What was chosen for the default, and what it scores otherwise."""
+    """Details of the default method: tuned settings, and scores with other choices."""
     method = protocol.default
     lines = [
-        f"`{method}` in detail. *Seen* figures are from data that could choose the setting.",
+        f"`{method}` in detail. *Seen* scores are from data that was used to tune the setting.",
         "",
-        "| set | chosen without it | without the performer | without the class | worst class "
-        "| first answer right (queries: all) | as shipped (seen) | best setting here (seen) "
-        "| settings chosen |",
+        "| set | tuned without the set | without the performer | without the class | worst class "
+        "| first result correct (queries: all) | default setting (seen) | best setting here "
+        "(seen) | tuned settings |",
         "|---|---:|---:|---:|---:|---:|---:|---:|---|",
     ]
-    for name, held in ((name, each[method]) for name, each in protocol.scores.items()):
+    for name, held_out in ((name, each[method]) for name, each in protocol.scores.items()):
         figures = (
-            held.score, held.without_performer, held.without_class, held.worst,
-            held.nearest_neighbour, held.shipped, held.best_here,
+            held_out.score, held_out.without_performer, held_out.without_class, held_out.worst,
+            held_out.nearest_neighbour, held_out.shipped, held_out.best_here,
         )  # fmt: skip
         cells = " | ".join(f"{figure:.3f}" for figure in figures)
-        lines.append(f"| {name} | {cells} | {held.setting} |")
+        lines.append(f"| {name} | {cells} | {held_out.setting} |")
     return lines
 
 
 def write_page(protocols: Protocols, path: Path) -> Path:
-    """Write the tables to a page: between its marks, or as a page of their own."""
+    """Write the tables to a page: between its markers, or as a new page."""
     return write_marked(path, _MARKS, protocols.page(), "# Evaluation")
 
 
 def write_marked(path: Path, marks: tuple[str, str], text: str, title: str) -> Path:
-    """Write a text between the marks of a page, or as a page of its own."""
+    """Write text between the markers of a page, or as a new page."""
     begin, end = marks
     block = f"{begin}\n{text}\n{end}"
     page = f"{title}\n\n{block}\n"
     if path.exists():
         kept = path.read_text(encoding="utf-8")
-        found = re.search(re.escape(begin) + ".*?" + re.escape(end), kept, re.DOTALL)
-        if found is None:
-            raise InvalidInput(f"{path}: a page must have the marks {begin} and {end}")
-        page = kept[: found.start()] + block + kept[found.end() :]
+        marked = re.search(re.escape(begin) + ".*?" + re.escape(end), kept, re.DOTALL)
+        if marked is None:
+            raise InvalidInput(f"{path}: the page must contain the markers {begin} and {end}")
+        page = kept[: marked.start()] + block + kept[marked.end() :]
     with atomic_write(path) as scratch:
         scratch.write_text(page, encoding="utf-8")
     return path

@@ -1,14 +1,15 @@
 """Agreement of feature sets and frame distances: rank correlations between all of them.
 
-Krüger et al. (2010), figure 2. Two measures agree if they order neighbors in the same way, so
-Spearman's rank correlation is taken, over near neighbors only: how two measures rank distant
-frames does not matter to a search.
+See Krüger et al. (2010), figure 2. Two measures agree if they order neighbors in the same way, so
+agreement is measured with Spearman's rank correlation. Only near neighbors count, because the
+ranking of distant frames does not matter to a search.
 
-*Poses*: for each of many random frames, its nearest frames by one measure; the correlation
-between their distances by that measure and by another. *Segments*: the same with whole
-clips, compared by dynamic time warping, and the few nearest clips.
+*Poses*: for each of many random frames, take its nearest frames by one measure, and correlate their
+distances by that measure with those by another. *Segments*: the same with whole clips, compared by
+dynamic time warping, and the few nearest clips.
 
-The matrices are not symmetric: it makes a difference which measure chooses the neighbors.
+The matrices are not symmetric, because the result depends on the measure that selects the
+neighbors.
 
 References
 ----------
@@ -47,7 +48,7 @@ from motionloom.store.store import Store
 Array = NDArray[np.float64]
 
 RATE = 30.0
-_MARGIN_SECONDS = 0.5  # of motion around a clip, for measures of windows
+_MARGIN_SECONDS = 0.5  # of motion around a clip, for measures that use windows
 _BLOCK = 128  # query frames at a time
 _FEWEST_CLIPS = 4
 
@@ -63,9 +64,9 @@ class Study:
         Mean correlation, -1 to 1, over the nearest neighbors by the row's measure, with
         the column's measure.
     clips : tuple of Segment
-        The clips compared.
+        The compared clips.
     frames : int
-        Frames of all clips together.
+        Total number of frames of all clips.
     queries, neighbors, ranked : int
         Query frames, nearest frames of each, nearest clips of each clip.
     seed : int
@@ -82,7 +83,7 @@ class Study:
     seed: int
 
     def save_csv(self, path: str | Path) -> Path:
-        """One line per pair: poses or segments, whose neighbors, other measure, correlation."""
+        """Write one line per pair: poses or segments, measure, other measure, correlation."""
         with atomic_write(path) as scratch, open(scratch, "w", newline="", encoding="utf-8") as out:
             table = csv.writer(out)
             table.writerow(["compared", "neighbors_by", "ranked_by", "spearman"])
@@ -96,7 +97,7 @@ class Study:
 def rank_correlations(
     library: Store, settings: StudySettings, *, progress: Progress | None = None
 ) -> Study:
-    """Rank correlations between feature sets and frame distances; see `Library.study`."""
+    """Compute rank correlations between feature sets and frame distances; see `Library.study`."""
     step = progress if progress is not None else lambda count: None
     rng = np.random.default_rng(settings.seed)
     chosen = _measures(library, _names(settings))
@@ -128,7 +129,7 @@ def rank_correlations(
 
 
 def step_count(settings: StudySettings) -> int:
-    """Steps that `rank_correlations` reports to its `progress`."""
+    """Number of steps that `rank_correlations` reports to `progress`."""
     return 2 * len(_names(settings)) + 1
 
 
@@ -140,21 +141,21 @@ def _names(settings: StudySettings) -> Sequence[str | FrameDistance]:
 
 
 def _measures(library: Store, wanted: Sequence[str | FrameDistance]) -> list[FrameDistance]:
-    found: list[FrameDistance] = []
+    measures: list[FrameDistance] = []
     for name in wanted:
         measure = frame_distance(name)
         if isinstance(measure, FeatureSet) and measure.components and measure.basis is None:
             measure = feature_set(measure, basis=principal_components(library, measure))
-        found.append(measure)
-    if len(found) < 2:
-        raise InvalidInput(f"a comparison needs at least two measures; got {len(found)}")
-    return found
+        measures.append(measure)
+    if len(measures) < 2:
+        raise InvalidInput(f"a comparison needs at least two measures; got {len(measures)}")
+    return measures
 
 
 def prepared_segments(
     library: Store, measures: Sequence[FrameDistance], clips: int, seconds: float, rng
 ) -> tuple[list[Segment], list[list[NDArray]]]:
-    """Segments drawn at random, and for each measure the prepared frames of each segment."""
+    """Draw random segments, and prepare the frames of each segment for each measure."""
     everything = _segments(library, seconds)
     drawn: list[Segment] = []
     rows: list[list[NDArray]] = [[] for _ in measures]
@@ -164,12 +165,12 @@ def prepared_segments(
         try:
             prepared = segment_features(library[everything[k].motion], everything[k], measures)
         except RoleError:
-            continue  # a body without these joints
-        if not all(np.isfinite(found).all() for found in prepared):
+            continue  # the skeleton lacks these joints
+        if not all(np.isfinite(frames).all() for frames in prepared):
             continue
         drawn.append(everything[k])
-        for held, found in zip(rows, prepared, strict=True):
-            held.append(found)
+        for collected, frames in zip(rows, prepared, strict=True):
+            collected.append(frames)
     if len(drawn) < _FEWEST_CLIPS:
         raise InvalidInput(
             f"{library.path}: a comparison needs at least {_FEWEST_CLIPS} clips of "
@@ -179,23 +180,23 @@ def prepared_segments(
 
 
 def _segments(library: Store, seconds: float) -> list[Segment]:
-    """All motions cut into equal parts of about `seconds`, by name."""
-    found = []
+    """Cut all motions into equal parts of about `seconds`, ordered by name."""
+    segments = []
     for entry in library.entries():
         if entry.seconds < SHORTEST_SECONDS:
             continue
         parts = max(1, round(entry.seconds / seconds))
         edges = np.linspace(0, entry.frames, parts + 1).round().astype(int)
-        found += [
+        segments += [
             Segment(entry.name, int(a), int(b)) for a, b in zip(edges, edges[1:], strict=False)
         ]
-    return found
+    return segments
 
 
 def segment_features(
     motion: Motion, segment: Segment, measures: Sequence[FrameDistance]
 ) -> list[NDArray]:
-    """Frames of a segment prepared by each measure, at the common rate."""
+    """Prepare the frames of a segment for each measure, at the common rate."""
     margin = round(_MARGIN_SECONDS * motion.fps)
     start = max(0, segment.start_frame - margin)
     part = motion[start : segment.end_frame + margin].resample(RATE)
@@ -210,7 +211,7 @@ def segment_features(
 def pose_correlations(
     measures: Sequence[FrameDistance], tables: Sequence[NDArray], queries: NDArray, neighbors: int
 ) -> Array:
-    """Rank correlations (K, K) of frames: each query frame against all other frames."""
+    """Rank correlations (K, K) of frames, with each query frame compared to all other frames."""
     total = np.zeros((len(measures), len(measures)))
     for start in range(0, len(queries), _BLOCK):
         block = queries[start : start + _BLOCK]
@@ -228,15 +229,15 @@ def _without_self(matrix: Array, frames: NDArray) -> Array:
 
 
 def _correlations(distances: Sequence[Array], few: int) -> Array:
-    """Correlations over the `few` nearest, of square distance matrices."""
+    """Correlations of square distance matrices over the `few` nearest."""
     everyone = np.arange(len(distances[0]))
     return mean_correlations([_without_self(d.copy(), everyone) for d in distances], few)
 
 
 def mean_correlations(matrices: Sequence[Array], neighbors: int) -> Array:
-    """Mean over the rows of matrices (M, N) of Spearman's correlation over each row's nearest.
+    """Mean Spearman correlation over the rows of matrices (M, N), for the nearest of each row.
 
-    Entry (a, b): nearest by matrix a, their distances by a against those by b.
+    Entry (a, b) correlates distances by a with distances by b, for the nearest by a.
     """
     out = np.empty((len(matrices), len(matrices)))
     for a, by in enumerate(matrices):
@@ -248,17 +249,19 @@ def mean_correlations(matrices: Sequence[Array], neighbors: int) -> Array:
 
 
 def _centered_ranks(values: Array) -> Array:
-    """Ranks along the rows (M, K), mean zero and length one: their product is Spearman's."""
+    """Ranks along the rows (M, K), normalized so that dot products are Spearman correlations."""
     from scipy.stats import rankdata
 
     ranks = rankdata(values, axis=1)
     ranks -= ranks.mean(axis=1, keepdims=True)
     length = np.linalg.norm(ranks, axis=1, keepdims=True)
-    return ranks / np.where(length > 0.0, length, 1.0)  # all equal: no order, no correlation
+    return ranks / np.where(
+        length > 0.0, length, 1.0
+    )  # all equal: there is no order and no correlation
 
 
 def warped_distances(measure: FrameDistance, table: NDArray, lengths: NDArray) -> Array:
-    """Cost of the best warping path between all clips, concatenated in `table`."""
+    """Costs of the best warping paths between all clips, which are concatenated in `table`."""
     offsets = offsets_of(lengths)
     count = len(lengths)
     out = np.zeros((count, count))

@@ -1,13 +1,13 @@
-"""Accuracy of reconstructions from few markers.
+"""Accuracy of reconstructions from a few markers.
 
-The error of a frame is the mean distance between true and reconstructed joints in the world,
-without any alignment. Coincident joints count once (CMU's skeletons have 31 joints at 21
-places), end sites not at all. For a motion, the mean and the greatest error of its frames are
-given, in centimeters, as in Krüger et al. (2010), table 3.
+The error of a frame is the mean distance between true and reconstructed joints in world space,
+without any alignment. Coincident joints count once (CMU skeletons have 31 joints at 21 positions);
+end sites do not count. For a motion, the mean and the maximum error of its frames are reported in
+centimeters, as in Krüger et al. (2010), table 3.
 
 Markers are the joints of the take, with an error of up to a millimeter in every coordinate. The
-take itself and all that repeat it are left out of the library, and with ``without_subject`` all
-takes of the same performer, under whatever subject they are filed.
+take and all copies of it are excluded from the library; with ``without_subject``, all takes of the
+same performer are also excluded, even if they are filed under another subject.
 """
 
 from __future__ import annotations
@@ -35,9 +35,9 @@ from motionloom.store.store import Store
 
 NOISE = 0.001  # meters; Krüger et al. 2010, section 5.2
 
-_SAME_PLACE = 1e-4  # meters: nearer joints count as one
-_REPEATED = 0.005  # meters: nearer frames are the same
-_LOOKS = 40  # frames of a take that are searched in others
+_SAME_PLACE = 1e-4  # meters; joints closer than this count as one
+_REPEATED = 0.005  # meters; frames closer than this are the same
+_LOOKS = 40  # number of frames of a take that are searched in others
 
 
 @dataclass(frozen=True, eq=False)
@@ -48,11 +48,11 @@ class ReconstructionError:
     ----------
     motion : str
     frames : ndarray, shape (T,)
-        Mean over the joints, per frame.
+        Mean error over the joints, per frame.
     joints : dict of str to float
-        Mean over the frames, per joint.
+        Mean error over the frames, per joint.
     left_out : tuple of str
-        Motions left out of the library.
+        Motions excluded from the library.
     result : Reconstruction
 
     Examples
@@ -76,30 +76,30 @@ class ReconstructionError:
 
     @property
     def max_cm(self) -> float:
-        """Greatest error of a frame."""
+        """Maximum error of a frame."""
         return float(self.frames.max())
 
 
 @dataclass(frozen=True, kw_only=True)
 class ReconstructionTest:
-    """How a motion is tracked, and how it is reconstructed.
+    """Tracking and reconstruction of a motion.
 
     Attributes
     ----------
     without_subject : bool
-        Leave out every motion of the same performer: those whose names agree up to the first
-        ``_``, and those of subjects that share a take with it.
+        Exclude every motion of the same performer: those whose names agree up to the first ``_``,
+        and those of subjects that share a take with the performer.
     roles : tuple of str
         Tracked joints.
     noise : float
-        Largest error of a coordinate, in meters.
+        Maximum error of a coordinate, in meters.
     missing : float
-        Fraction of the samples that are missing, at random.
+        Fraction of random samples that are missing.
     lose : str, optional
         Role whose marker is lost for `lose_seconds`, at a random time.
     seed : int
     skeleton : Skeleton, optional
-        Skeleton of the result. Default: that of the motion.
+        Skeleton of the result. Default: the skeleton of the motion.
     mode, features, neighbors
         As in `motionloom.Library.reconstruct`.
     """
@@ -117,13 +117,13 @@ class ReconstructionTest:
     neighbors: int = 512
 
     def markers(self, motion: Motion) -> Markers:
-        """The markers of a motion."""
+        """Return the markers of a motion."""
         rng = np.random.default_rng(self.seed)
         markers = tracked(motion, self.roles, noise=self.noise, seed=rng)
         return _with_gaps(markers, self.missing, self.lose, self.lose_seconds, rng)
 
     def settings(self, motion: Motion, exclude: Sequence[str] | None = None) -> ReconstructSettings:
-        """The settings of the reconstruction of a motion."""
+        """Return the settings for the reconstruction of a motion."""
         return ReconstructSettings(
             skeleton=motion.skeleton if self.skeleton is None else self.skeleton,
             mode=self.mode,
@@ -136,7 +136,7 @@ class ReconstructionTest:
 def evaluate_reconstruction(
     library: Store, name: str, test: ReconstructionTest | None = None
 ) -> ReconstructionError:
-    """Reconstruct a motion of the library from its joints, with the motion left out.
+    """Reconstruct a motion of the library from its joints, excluding the motion from the prior.
 
     Examples
     --------
@@ -149,7 +149,7 @@ def evaluate_reconstruction(
     left_out = _left_out(library, motion, test.without_subject)
     result = reconstruct(library, test.markers(motion), test.settings(motion, left_out))
     if result.skeleton is not motion.skeleton and len(result.skeleton) != len(motion.skeleton):
-        raise InvalidInput("errors need the skeleton of the take, or one with the same joints")
+        raise InvalidInput("skeleton must be that of the take, or have the same joints")
     errors, names = joint_errors(motion, result)
     return ReconstructionError(
         name,
@@ -167,7 +167,7 @@ def evaluate_reconstructions(
     *,
     workers: int | None = None,
 ) -> Iterator[ReconstructionError]:
-    """Reconstruct motions of the library, each left out of it; in their order.
+    """Reconstruct motions of the library in order, excluding each from its prior.
 
     Parameters
     ----------
@@ -176,7 +176,7 @@ def evaluate_reconstructions(
     options : mapping, optional
         Fields of a `ReconstructionTest`.
     workers : int, optional
-        Processes. Default: one per core.
+        Number of processes. Default: one per core.
     """
     test = ReconstructionTest(**(options or {}))
     work = partial(_evaluated, library=library, test=test)
@@ -187,7 +187,7 @@ def evaluate_reconstructions(
     with parallel.executor(library.files.workers(workers), tasks=len(names)) as pool:
         for done in parallel.completed(work, list(enumerate(names)), pool):
             if done.error is not None or done.result is None:
-                raise done.error or InvalidInput(f"{done.item[1]}: was not reconstructed")
+                raise done.error or InvalidInput(f"{done.item[1]}: could not be reconstructed")
             waiting[done.item[0]] = done.result
             while given in waiting:
                 yield waiting.pop(given)
@@ -202,7 +202,7 @@ def _evaluated(
 
 
 def _prepare(library: Store, names: Sequence[str], test: ReconstructionTest) -> None:
-    """Compute what all workers need beforehand: they would wait for one another."""
+    """Compute shared data before the workers start, because they would wait for each other."""
     from motionloom.search.index.neighbors import open_index
 
     open_index(library, library_features(library, "e15", scale_free=True))
@@ -215,14 +215,16 @@ def _prepare(library: Store, names: Sequence[str], test: ReconstructionTest) -> 
             made.add(roles)
 
 
-def joint_errors(truth: Motion, found: Motion) -> tuple[NDArray[np.float64], tuple[str, ...]]:
-    """Distances in centimeters (T, P) between the joints of two motions in the world.
+def joint_errors(
+    truth: Motion, reconstructed: Motion
+) -> tuple[NDArray[np.float64], tuple[str, ...]]:
+    """Distances in centimeters (T, P) between the joints of two motions in world space.
 
     Returns
     -------
     errors : ndarray, shape (T, P)
     names : tuple of str, length P
-        Joints that always lie where another does are counted once, under the first name.
+        Joint names. Joints that always coincide are counted once, under the first name.
 
     Examples
     --------
@@ -233,7 +235,7 @@ def joint_errors(truth: Motion, found: Motion) -> tuple[NDArray[np.float64], tup
     0.0
     """
     joints = distinct_joints(truth.skeleton)
-    gaps = found.positions()[:, joints].astype(np.float64) - truth.positions()[:, joints]
+    gaps = reconstructed.positions()[:, joints].astype(np.float64) - truth.positions()[:, joints]
     return 100.0 * np.linalg.norm(gaps, axis=-1), tuple(truth.skeleton.names[j] for j in joints)
 
 
@@ -252,7 +254,7 @@ def subject_of(name: str) -> str:
 
 
 def repeats(library: Store, motion: Motion) -> tuple[str, ...]:
-    """Motions of the library that hold the same frames as `motion`, itself included."""
+    """Motions of the library with the same frames as `motion`, including itself."""
     from motionloom.search.index.neighbors import neighbors, open_index
 
     features = library_features(library, "e15", scale_free=True)
@@ -264,21 +266,21 @@ def repeats(library: Store, motion: Motion) -> tuple[str, ...]:
         for row in near.of(frame)[0]:
             m = int(row_of(features.starts, row))
             seen.setdefault(m, set()).add(frame)
-    found = {features.names[m] for m, frames in seen.items() if len(frames) >= 0.5 * len(some)}
-    return tuple(sorted(found | ({motion.name} & set(library.names))))
+    copies = {features.names[m] for m, frames in seen.items() if len(frames) >= 0.5 * len(some)}
+    return tuple(sorted(copies | ({motion.name} & set(library.names))))
 
 
 def varied_motions(
     library: Store, count: int, *, seed: int = 0, least: int = 90
 ) -> tuple[str, ...]:
-    """`count` motions of different performers with a least number of frames, drawn by `seed`."""
+    """Draw `count` motions of different performers with a minimum number of frames."""
     rng = np.random.default_rng(seed)
     by_subject: dict[str, list[str]] = {}
     for entry in library.entries():
         if entry.frames >= least:
             by_subject.setdefault(subject_of(entry.name), []).append(entry.name)
     if not by_subject:
-        raise InvalidInput(f"no motion has {least} frames or more")
+        raise InvalidInput(f"no motion has at least {least} frames")
     subjects = rng.permutation(sorted(by_subject))[:count]
     return tuple(str(rng.choice(by_subject[subject])) for subject in subjects)
 
@@ -286,20 +288,20 @@ def varied_motions(
 def same_performer(library: Store, name: str) -> frozenset[str]:
     """Subjects under which the performer of a motion is filed.
 
-    A take that is there twice, under two subjects, gives them away as one person: CMU has a
-    dozen such pairs (63 and 64, 77 and 139), with takes of either that the other lacks.
+    If the same take exists under two subjects, they are the same person. CMU has a dozen such pairs
+    (63 and 64, 77 and 139), each with takes that the other lacks.
     """
     by_subject: dict[str, list[str]] = {}
     for other in library.names:
         by_subject.setdefault(subject_of(other), []).append(other)
-    known: set[str] = set()
+    subjects: set[str] = set()
     new = {subject_of(name)}
     while new:
-        known |= new
+        subjects |= new
         takes = [take for subject in new for take in by_subject.get(subject, ())]
-        found = {subject_of(other) for take in takes for other in repeats(library, library[take])}
-        new = found - known
-    return frozenset(known)
+        related = {subject_of(other) for take in takes for other in repeats(library, library[take])}
+        new = related - subjects
+    return frozenset(subjects)
 
 
 def _left_out(library: Store, motion: Motion, without_subject: bool) -> tuple[str, ...]:
@@ -314,7 +316,7 @@ def _with_gaps(
     markers: Markers, missing: float, lose: str | None, seconds: float, rng: np.random.Generator
 ) -> Markers:
     if not 0.0 <= missing < 1.0:
-        raise InvalidInput(f"missing must lie in [0, 1); got {missing}")
+        raise InvalidInput(f"missing must be in [0, 1); got {missing}")
     places = markers.positions.copy()
     if missing:
         places[rng.random(places.shape[:2]) < missing] = np.nan
@@ -328,7 +330,7 @@ def _with_gaps(
 
 
 def summary(errors: Sequence[ReconstructionError]) -> dict[str, float]:
-    """Mean over all motions of their mean errors, and the greatest of all frames, in cm."""
+    """Mean error over all motions and maximum error over all frames, in cm."""
     return {
         "mean_cm": float(np.mean([error.mean_cm for error in errors])),
         "max_cm": float(max(error.max_cm for error in errors)),

@@ -1,8 +1,8 @@
-"""Retrieval quality of a search: average precision, recall, accuracy of boundaries.
+"""Retrieval quality of a search: average precision, recall, and accuracy of boundaries.
 
-A match is a hit if its intersection over union with a true occurrence is at least a half. Each
-occurrence is hit once; further matches of it, and matches of *optional* occurrences (mirrored or
-incomplete ones), count neither for nor against.
+A match is a hit if its intersection over union with a true occurrence is at least one half. Each
+occurrence is hit once. Further matches of it, and matches of *optional* (mirrored or incomplete)
+occurrences, are ignored.
 """
 
 from __future__ import annotations
@@ -42,13 +42,13 @@ class Score:
     Attributes
     ----------
     average_precision : float
-        Mean over the occurrences of the precision at the rank that hits each (0 if none).
+        Precision at the rank that hits an occurrence (0 if none does), averaged over occurrences.
     recall : float
         Fraction of the occurrences that are hit.
     on_time : float
         Fraction of the hits whose start and end are both within 0.15 s of the truth.
     precision_at_full_recall : float
-        Precision at the rank by which all are hit; 0 if some are not.
+        Precision at the rank where all occurrences are hit, or 0 if some are never hit.
     """
 
     average_precision: float
@@ -72,11 +72,11 @@ def score(
     Score(average_precision=0.83..., recall=1.0, on_time=1.0, precision_at_full_recall=0.66...)
     """
     if not occurrences:
-        raise InvalidInput("a score needs at least one true occurrence; got none")
+        raise InvalidInput("a score needs at least one true occurrence")
     hit: set[int] = set()
     precisions, on_time, counted = [], 0, 0
-    for found in ranked:
-        overlaps = [_overlap(found, true) for true in occurrences]
+    for candidate in ranked:
+        overlaps = [_overlap(candidate, true) for true in occurrences]
         best = int(np.argmax(overlaps))
         if overlaps[best] >= _HIT:
             if best in hit:
@@ -85,9 +85,9 @@ def score(
             counted += 1
             precisions.append(len(hit) / counted)
             start, end = occurrences[best]
-            late = max(abs(found[0] - start), abs(found[1] - end))
+            late = max(abs(candidate[0] - start), abs(candidate[1] - end))
             on_time += late <= tolerance + 1e-9
-        elif not any(_overlap(found, other) >= _HIT for other in optional):
+        elif not any(_overlap(candidate, other) >= _HIT for other in optional):
             counted += 1
     count = len(occurrences)
     return Score(
@@ -109,16 +109,16 @@ def ranked_precision(distances: ArrayLike, relevant: ArrayLike) -> float:
     order = np.argsort(np.asarray(distances), kind="stable")
     right = np.asarray(relevant, dtype=bool)[order]
     if not right.any():
-        raise InvalidInput("relevant must hold at least one True")
+        raise InvalidInput("relevant must contain at least one True")
     return float((np.cumsum(right) / np.arange(1, len(right) + 1))[right].mean())
 
 
 def read_tasks(path: str | Path) -> list[Task]:
-    """Tasks from a CSV file.
+    """Read tasks from a CSV file.
 
-    Columns ``id, file, fps, query_start, query_end, action, occurrences, optional``; ranges
-    as ``START-END;START-END`` in rows of the original file, whose row 0 is an added T-pose
-    and does not count.
+    The columns are ``id, file, fps, query_start, query_end, action, occurrences, optional``. Ranges
+    are written ``START-END;START-END`` in rows of the original file, whose row 0 is an added T-pose
+    and is not counted.
     """
     tasks = []
     with Path(path).open(newline="", encoding="utf-8") as file:

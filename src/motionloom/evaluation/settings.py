@@ -1,4 +1,4 @@
-"""Settings of the verbs that evaluate; imports nothing heavy."""
+"""Settings of evaluations; imports nothing heavy."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from motionloom.settings import Settings, parsed_value, preset, setting
 
 DEFAULT_METHODS = ("statistics", "dtw-clip", "emd", "dtw", "scaling", "dtw-e15")
 PAPER_NAMES = {"dtw": "dtw-angles"}
-"""Names in the literature of measures that have another name here (``dtw`` is a search)."""
+"""Names from the literature for measures with another name here (``dtw`` is a search method)."""
 SHORTEST_SECONDS = 0.3  # of a clip
 
 
@@ -33,16 +33,16 @@ class EvaluateSettings(Settings):
         metavar="NAME,...",
         commas=True,
     )
-    label_column: str | None = setting(None, "Column of the CSV file that holds the label. [label]")
+    label_column: str | None = setting(None, "Column of the CSV file with the labels. [label]")
 
     @preset
     def tz07(cls: Any) -> EvaluateSettings:
-        """Tam et al. 2007, section 4; the paper does not give its weights of joints."""
+        """Settings of Tam et al. 2007, section 4; the paper does not state its joint weights."""
         return cls(methods={"emd": Emd.tz07(), "dtw": AngleDtw(), "scaling": UniformScaling.tz07()})
 
     @classmethod
     def of(cls, options: Mapping[str, Any], *, start: Self | None = None) -> Self:
-        """As for all settings; methods of a preset by their names keep its values.
+        """Like `Settings.of`, but methods given by name keep the values of the preset.
 
         Examples
         --------
@@ -56,33 +56,33 @@ class EvaluateSettings(Settings):
         return super().of(options, start=start)
 
     def clip_methods(self) -> dict[str, ClipMethod]:
-        """Methods by the name shown.
+        """Methods by display name.
 
         Raises
         ------
         InvalidInput
-            If there is no such method, or it does not have an option that is given.
+            If a method does not exist, or does not have a given option.
         """
         if isinstance(self.methods, Mapping):
             return dict(self.methods)
         chosen = DEFAULT_METHODS if self.methods is None else self.methods
         if not chosen:
-            raise InvalidInput(f"methods must name at least one of {', '.join(_names())}")
+            raise InvalidInput(f"methods must contain at least one of {', '.join(_names())}")
         return _by_name(chosen, {})
 
 
-def _by_name(chosen: Iterable[Any], known: Mapping[str, ClipMethod]) -> dict[str, ClipMethod]:
-    """Methods, given as objects or as text, by the name shown."""
+def _by_name(chosen: Iterable[Any], presets: Mapping[str, ClipMethod]) -> dict[str, ClipMethod]:
+    """Methods by display name; they are given as objects or as strings."""
     return {
         each if isinstance(each, str) else _shown(each): (
-            each if isinstance(each, ClipMethod) else _method(each, known)
+            each if isinstance(each, ClipMethod) else _method(each, presets)
         )
         for each in chosen
     }
 
 
-def _method(text: str, known: Mapping[str, ClipMethod]) -> ClipMethod:
-    """The method of ``NAME`` or ``NAME:OPTION=VALUE:...``; of `known` ones, with other options.
+def _method(text: str, presets: Mapping[str, ClipMethod]) -> ClipMethod:
+    """Parse ``NAME`` or ``NAME:OPTION=VALUE:...``; options override those of a method in `presets`.
 
     Examples
     --------
@@ -91,14 +91,12 @@ def _method(text: str, known: Mapping[str, ClipMethod]) -> ClipMethod:
     """
     name, *options = str(text).split(":")
     if name not in _names():
-        raise InvalidInput(
-            f"no measure of clips is called {name!r}; there are {', '.join(_names())}"
-        )
+        raise InvalidInput(f"there is no clip measure {name!r}; choose from {', '.join(_names())}")
     kind = clip_methods()[PAPER_NAMES.get(name, name)]
     pairs = dict(option.partition("=")[::2] for option in options)
     return kind.of(
         {option: parsed_value(kind, option, value) for option, value in pairs.items()},
-        start=known.get(name),
+        start=presets.get(name),
     )
 
 
@@ -107,7 +105,7 @@ def _names() -> tuple[str, ...]:
 
 
 def _shown(method: ClipMethod) -> str:
-    """Name of a method and its options that are not the defaults.
+    """Name of a method with the options that differ from the defaults.
 
     Examples
     --------
@@ -123,17 +121,17 @@ class ProtocolSettings(Settings):
 
     sets: tuple[str, ...] | None = setting(
         None,
-        "Labeled sets: judge every method on each with settings chosen on the others. Clips: "
+        "Labeled sets: evaluate every method on each set with settings tuned on the others. Clips: "
         "corpus, cmu-groups, cmu-kinds, exercises, bandai, bandai-styles; queries: corpus-takes, "
         "cmu-queries, cmu-marks, bandai-sessions; or all.",
         metavar="NAME,...",
         commas=True,
     )
     data: str | Any = setting(
-        None, "Folder of the data of sets, with its archives or unpacked.", metavar="FOLDER"
+        None, "Folder with the data of the sets, as archives or unpacked.", metavar="FOLDER"
     )
     keep: str | Any = setting(
-        "evaluation-sets", "Folder where libraries of the sets are kept.", metavar="FOLDER"
+        "evaluation-sets", "Folder for the libraries of the sets.", metavar="FOLDER"
     )
 
 
@@ -149,7 +147,7 @@ class StudySettings(Settings):
     queries: int = setting(1024, "Number of frames whose neighbors are ranked.", least=1)
     neighbors: int = setting(256, "Number of nearest frames that are ranked.", least=3)
     ranked: int = setting(8, "Number of nearest clips that are ranked.", least=3)
-    seed: int = setting(0, "Random seed of the draws.", least=0)
+    seed: int = setting(0, "Random seed for the draws.", least=0)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -163,26 +161,26 @@ class CaptionScoreSettings(Settings):
         commas=True,
     )
     data: str | Any = setting(
-        None, "Folder of the data of sets, with its archives or unpacked.", metavar="FOLDER"
+        None, "Folder with the data of the sets, as archives or unpacked.", metavar="FOLDER"
     )
     keep: str | Any = setting(
-        "evaluation-sets", "Folder where libraries of the sets are kept.", metavar="FOLDER"
+        "evaluation-sets", "Folder for the libraries of the sets.", metavar="FOLDER"
     )
-    workers: int | None = setting(None, "Processes to use. [one per core]", least=1)
+    workers: int | None = setting(None, "Number of processes. [one per core]", least=1)
 
 
 @dataclass(frozen=True, kw_only=True)
 class SentenceSettings(Settings):
-    """Settings of `motionloom.library.evaluate_sentences`: how finding by sentences is scored."""
+    """Settings of `motionloom.library.evaluate_sentences`, the evaluation of text search."""
 
     same: Any = setting(
         None,
-        "CSV file with columns file and duplicate_of: takes that repeat another count once.",
+        "CSV file with columns file and duplicate_of; duplicate takes count once.",
         metavar="FILE",
     )
     performer: str = setting(
-        r"^([^_/]+)_", "Regular expression on the name of a take, with a group for its performer."
+        r"^([^_/]+)_", "Regular expression for the name of a take, with a group for the performer."
     )
-    folds: int = setting(2, "Parts into which the performers are divided.", least=2)
-    seed: int = setting(0, "Seed of the division.", least=0)
-    workers: int | None = setting(None, "Processes to use. [one per core]", least=1)
+    folds: int = setting(2, "Number of folds into which performers are divided.", least=2)
+    seed: int = setting(0, "Random seed for the division into folds.", least=0)
+    workers: int | None = setting(None, "Number of processes. [one per core]", least=1)

@@ -48,10 +48,10 @@ def write_error_function(
     path : str or Path
         ``.png``, ``.svg`` or ``.pdf``.
     names : (str, str), optional
-        The motions of the horizontal and the vertical axis. Default: all motions of the graph
-        on both.
+        Motions of the horizontal and the vertical axis. Default: all motions of the graph on both
+        axes.
     distance : str or FrameDistance, optional
-        Default: that of the graph.
+        Default: the distance of the graph.
     dpi : float
     """
     from matplotlib.figure import Figure
@@ -143,7 +143,7 @@ def match_web_figure(
     """Figure of the distance matrix and the match web of two motions.
 
     Left: one-dimensional minima and the valid region around them. Right: chains, bridges and,
-    for a query, its match sequences. Time runs to the right for columns and upwards for rows, as
+    for a query, its match sequences. Time runs to the right for columns and upward for rows, as
     in Kovar & Gleicher (2004).
 
     Parameters
@@ -172,7 +172,7 @@ def match_web_figure(
 
     if matrix.shape != web.shape:
         raise InvalidInput(
-            f"matrix and web must have one shape; got {matrix.shape} and {web.shape}"
+            f"matrix and web must have the same shape; got {matrix.shape} and {web.shape}"
         )
     ratio = float(np.clip(web.shape[0] / max(web.shape[1], 1), 0.25, 2.5))
     wide = _INCHES if ratio <= 1.0 else _INCHES / ratio**0.5
@@ -218,9 +218,9 @@ def _extent(shape: tuple[int, int], rate: float) -> tuple[float, float, float, f
 
 
 def _draw_grid(axes: Axes, matrix: NDArray[np.float64], rate: float) -> None:
-    known = matrix[np.isfinite(matrix)]
-    high = float(np.quantile(known, 0.9)) if len(known) else 1.0
-    # Darker is nearer, but never as dark as what is drawn on top.
+    finite = matrix[np.isfinite(matrix)]
+    high = float(np.quantile(finite, 0.9)) if len(finite) else 1.0
+    # Darker is nearer, but never as dark as the lines drawn on top.
     axes.imshow(matrix, origin="lower", extent=_extent(matrix.shape, rate), cmap="gray",
                 vmin=-0.6 * high, vmax=high, interpolation="nearest", aspect="auto")  # fmt: skip
     axes.tick_params(labelsize=8, colors=FAINT)
@@ -254,8 +254,8 @@ def _draw_paths(axes: Axes, web: Web) -> None:
 def _draw_query(axes: Axes, web: Web, query: tuple[int, int], matches: Sequence[Candidate]) -> None:
     first, last = query[0] / web.rate, (query[1] - 1) / web.rate
     axes.axhspan(first, last, color=MATCH, alpha=0.12, lw=0)
-    for one in matches:
-        rows, columns = (one.path[:, 0] + query[0]) / web.rate, one.path[:, 1] / web.rate
+    for match in matches:
+        rows, columns = (match.path[:, 0] + query[0]) / web.rate, match.path[:, 1] / web.rate
         axes.plot(columns, rows, color=MATCH, lw=4.5, alpha=0.6, zorder=1.5)
-        axes.text(columns[-1], rows[-1], f" {one.distance:.3f}", color=MATCH, size=7.5,
+        axes.text(columns[-1], rows[-1], f" {match.distance:.3f}", color=MATCH, size=7.5,
                   va="bottom", clip_on=True)  # fmt: skip

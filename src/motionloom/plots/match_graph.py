@@ -1,13 +1,13 @@
 """Figure of a match graph: a stick figure at every node, the cost at every edge.
 
-All figures show corresponding frames, at the frame of the query with the most extreme pose, and
-are seen from the same side. Edges on the cheapest paths to the query are emphasized; those that
-several members hang on are dashed and red.
+All figures show corresponding frames, at the frame of the query with the most extreme pose, and are
+seen from the same side. Edges on the shortest paths to the query are emphasized; single edges that
+connect several members are dashed and red.
 
 Nodes are laid out by stress majorization (Gansner, Koren & North 2004), initialized by classical
 scaling; then overlapping boxes are pushed apart.
 
-`sweep_figure` shows the size of a family over the distance up to which members are joined.
+`sweep_figure` plots the size of a family against the join distance.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ _PUSHES = 400
 
 
 def graph_layout(distances: ArrayLike, box: tuple[float, float]) -> NDArray[np.float64]:
-    """Positions of N nodes in the plane.
+    """Compute positions of N nodes in the plane.
 
     Parameters
     ----------
@@ -104,7 +104,7 @@ def _majorized(target: NDArray[np.float64], places: NDArray[np.float64]) -> NDAr
 
 
 def _wide(places: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Rotated so that the largest extent is horizontal."""
+    """Rotate positions so that the largest extent is horizontal."""
     centered = places - places.mean(axis=0)
     _, _, axes = np.linalg.svd(centered, full_matrices=False)
     return centered @ axes.T
@@ -136,7 +136,7 @@ TIER_COLORS = ("#12946f", "#2f7ed8", "#7b5cd6", "#c2478f", "#e8672c", "#9a6b00")
 _BOX = (1.85, 2.3)  # meters of a figure 1.7 m tall, label included
 _MOST_INCHES = 24.0
 _LABELED_EDGES = 60
-_HINGE = "#c8553d"  # an edge that several members hang on
+_HINGE = "#c8553d"  # a single edge that connects several members
 _PLATE = {"boxstyle": "round,pad=0.12", "fc": ink.PAPER, "ec": "none", "alpha": 0.8}
 
 
@@ -147,7 +147,7 @@ def match_graph_figure(family: Family, clips: Sequence[Motion]) -> Figure:
     ----------
     family : Family
     clips : sequence of Motion
-        The frames of each node, in the order of ``family.nodes``.
+        Frames of each node, in the order of ``family.nodes``.
 
     Returns
     -------
@@ -212,12 +212,14 @@ def family_distances(family: Family) -> NDArray[np.float64]:
 
 
 def _moments(family: Family, clips: Sequence[Motion]) -> list[int]:
-    """Corresponding frames of the clips, where poses differ most from those at the ends."""
+    """Corresponding frames of the clips, chosen where poses differ most from the first and last."""
     times = np.arange(len(clips[0]))
     frames = [times]
-    found = {(match.motion, match.start_frame, match.end_frame): match for match in family.matches}
+    by_segment = {
+        (match.motion, match.start_frame, match.end_frame): match for match in family.matches
+    }
     for node, clip in zip(family.nodes[1:], clips[1:], strict=True):
-        match = found.get((node.motion, node.start_frame, node.end_frame))
+        match = by_segment.get((node.motion, node.start_frame, node.end_frame))
         if match is not None:
             own = match.corresponding_frames(len(times)) - node.start_frame
         else:
@@ -342,13 +344,13 @@ _CURVE, _CHOICE = "#3a6ea5", "#c8553d"
 
 
 def sweep_figure(sweep: LimitSweep, *, used: float | None = None) -> Figure:
-    """Figure of the sizes of a family for all join distances, and the plateau that was chosen.
+    """Figure of the family size for all join distances, and the chosen plateau.
 
     Parameters
     ----------
     sweep : LimitSweep
     used : float, optional
-        Join distance that was given, if it is another than the proposed one.
+        Join distance that was used, if it differs from the proposed one.
 
     Examples
     --------

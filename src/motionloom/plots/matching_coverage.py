@@ -1,4 +1,4 @@
-"""Report page of a matching database: what the takes cover, drawn first."""
+"""Coverage report of a matching database as an HTML page."""
 
 from __future__ import annotations
 
@@ -27,11 +27,11 @@ table { border-collapse: collapse; } td, th { padding: .15rem .9rem .15rem 0; te
   border-bottom: 1px solid #dfe3ea; font-weight: normal; } th { color: #7b8494; }
 td:first-child, th:first-child { text-align: left; } img { max-width: 100%; }
 """
-_SHOWN = 40  # takes of the table
+_SHOWN = 40  # maximum number of takes in the table
 
 
 def write_coverage(report: Coverage, path: str | Path) -> Path:
-    """Write the report as one HTML file with its picture inside.
+    """Write the report as one HTML file with an embedded picture.
 
     Examples
     --------
@@ -53,7 +53,7 @@ def write_coverage(report: Coverage, path: str | Path) -> Path:
 
 
 def coverage_figure(report: Coverage) -> Figure:
-    """Seconds and gaps by speed and turn, and the courses from above."""
+    """Plot seconds and gaps by speed and turn, and the courses from above."""
     from matplotlib.figure import Figure
 
     sheet = Figure(figsize=(13.0, 7.6), dpi=110, facecolor="white")
@@ -120,7 +120,7 @@ def _html(report: Coverage, picture: str) -> str:
     warnings = [] if quality is None else quality.warnings
     parts = [
         f"<!doctype html><meta charset='utf-8'><title>Coverage</title><style>{_STYLE}</style>",
-        f"<h1>What {len(database.takes)} takes cover</h1>",
+        f"<h1>Coverage of {len(database.takes)} takes</h1>",
         f'<p><img alt="Coverage by speed and turn, and the courses from above" '
         f'src="data:image/png;base64,{picture}"></p>',
         "<p>Red points are jumps from one take to another.</p>",
@@ -130,7 +130,7 @@ def _html(report: Coverage, picture: str) -> str:
         "<h2>Random steering</h2>",
         "<ul>" + "".join(f"<li>{escape(text)}</li>" for text in warnings) + "</ul>"
         if warnings
-        else "<p>No limit was passed.</p>",
+        else "<p>No limit was exceeded.</p>",
         "<h2>Takes</h2>",
         _table(["take", "seconds played", ""], takes[:_SHOWN]) + more,
     ]

@@ -34,13 +34,13 @@ def draw_overlay(
     title: str = "",
     thick: Sequence[int] = (0, -1),
 ) -> None:
-    """Draw motions of one skeleton on top of each other, colored along a scale.
+    """Draw motions of one skeleton on top of each other, colored along a color scale.
 
     Parameters
     ----------
     axes : matplotlib Axes
     motions : sequence of Motion
-        In world coordinates.
+        Motions in world coordinates.
     frames : sequence of int, optional
         Frame of each motion whose pose is drawn. Default: no poses, only paths.
     trace : str, optional
@@ -61,7 +61,7 @@ def draw_overlay(
     from matplotlib import colormaps
 
     if not motions:
-        raise InvalidInput("there are no motions to draw; got an empty sequence")
+        raise InvalidInput("there are no motions to draw")
     if frames is not None and len(frames) != len(motions):
         raise InvalidInput(
             f"frames must be one per motion; got {len(frames)} for {len(motions)} motions"
@@ -154,7 +154,7 @@ def write_parameter_space(
     targets, reached : array_like, shape (M, d), optional
         Requested parameters, and those of the resulting motions.
     poses : sequence of Motion
-        The first frame of each is drawn behind the dots, where parameters are positions.
+        The first frame of each is drawn behind the dots, if parameters are positions.
     title : str
     dpi : float
 

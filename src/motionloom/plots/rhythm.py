@@ -32,7 +32,7 @@ def beats_figure(motion: Motion | Sequence[Motion], beats: Beats, *, title: str 
     Parameters
     ----------
     motion : Motion, or several
-        The motions in which `beats` were found.
+        Motions to which `beats` belong.
     beats : Beats
     title : str
         Default: the name of the motion.
@@ -49,10 +49,10 @@ def beats_figure(motion: Motion | Sequence[Motion], beats: Beats, *, title: str 
     _draw_candidates(turns, motions, beats)
     _draw_density(heard, beats)
     _draw_power(power, beats)
-    name = title or " + ".join(one.name for one in motions if one.name) or "motion"
-    how = f"{beats.bpm:.1f} beats a minute, confidence {beats.confidence:.2f}"
+    name = title or " + ".join(each.name for each in motions if each.name) or "motion"
+    how = f"{beats.bpm:.1f} beats per minute, confidence {beats.confidence:.2f}"
     if not beats.rhythmic:
-        how = f"no rhythm to speak of (confidence {beats.confidence:.2f})"
+        how = f"no clear rhythm (confidence {beats.confidence:.2f})"
     turns.set_title(f"{name}: {how}", loc="left", size=11, color=TEXT, parse_math=False)
     return sheet
 
@@ -74,16 +74,16 @@ def _draw_candidates(axes: Axes, motions: list[Motion], beats: Beats) -> None:
                 rows[offset + 3 * joint + axis] = name + mark
         rows[offset + 3 * len(motion.skeleton)] = "feet land" + mark
         offset += 3 * len(motion.skeleton) + 1
-    found = beats.candidates
-    known = np.isin(found.signals, list(rows))  # partners may have been analyzed, too
-    labels = [rows[int(signal)] for signal in found.signals[known]]
+    marks = beats.candidates
+    drawn = np.isin(marks.signals, list(rows))  # the beats may include signals of partners
+    labels = [rows[int(signal)] for signal in marks.signals[drawn]]
     shown = [name for name in dict.fromkeys(rows.values()) if name in set(labels)]
     place = {name: k for k, name in enumerate(shown)}
     for time in beats.times:
         axes.axvline(time, color=_BEAT, lw=1.1, alpha=0.75)
     axes.scatter(
-        found.times[known], [place[name] for name in labels],
-        s=4.0 + 46.0 * found.weights[known],
+        marks.times[drawn], [place[name] for name in labels],
+        s=4.0 + 46.0 * marks.weights[drawn],
         color=_TURN, alpha=0.55, lw=0, zorder=3,
     )  # fmt: skip
     axes.set_yticks(range(len(shown)), shown, size=6 if len(shown) < 32 else 4)
@@ -119,7 +119,7 @@ def _draw_power(axes: Axes, beats: Beats) -> None:
             axes.text(60.0 / other.seconds, 0.8 * top, f" {other.ratio}", size=7, color=_OTHER)
     axes.set_yticks([])
     axes.set_ylabel("power", size=8, color=FAINT)
-    axes.set_xlabel("beats a minute; dotted: what else it might be", size=8, color=FAINT)
+    axes.set_xlabel("beats per minute; dotted: alternatives", size=8, color=FAINT)
     axes.tick_params(length=2, colors=FAINT, labelsize=7)
     axes.spines[["top", "right", "left"]].set_visible(False)
 
@@ -148,12 +148,12 @@ def transition_graph_figure(graph: TransitionGraph, *, title: str = "") -> Figur
         axes.text(1.14 * x, 1.14 * y, f"{name}\n{count}", size=small, color=TEXT, ha="center",
                   va="center", parse_math=False)  # fmt: skip
     facts = (
-        f"{len(graph)} nodes, {counts.sum()} movements ({graph.movements_per_node:.1f} a node), "
-        f"{len(graph.edges)} transitions"
+        f"{len(graph)} nodes, {counts.sum()} movements ({graph.movements_per_node:.1f} per "
+        f"node), {len(graph.edges)} transitions"
     )
     axes.set_title(f"{title + ': ' if title else ''}{facts}", size=10, color=TEXT,
                    loc="left", parse_math=False)  # fmt: skip
-    axes.text(0.0, -1.34, "red: a dance may begin here; below each name its movements",
+    axes.text(0.0, -1.34, "red: a dance may begin here; the number of movements is below each name",
               size=8, color=FAINT, ha="center")  # fmt: skip
     axes.set(xlim=(-1.4, 1.4), ylim=(-1.4, 1.3))
     return sheet
@@ -168,7 +168,7 @@ def write_transition_graph(
 
 
 def _ring_order(transitions: np.ndarray) -> list[int]:
-    """Greedy order: after each node its likeliest remaining neighbor, so most arrows are short."""
+    """Greedy order: each node is followed by its likeliest remaining neighbor."""
     left = set(range(len(transitions)))
     here = 0
     order = []

@@ -55,7 +55,7 @@ class SolvedSequence:
 
 @dataclass(frozen=True, kw_only=True)
 class ReconstructionRules:
-    """Rules that are not in the papers; see docs/reconstruct.md, "Departures".
+    """Rules that are not in the papers; see docs/explanation/reconstruction.md, "Departures".
 
     Attributes
     ----------

@@ -1,8 +1,8 @@
 """Animations of a motion: animated GIF and MP4 (H.264).
 
-GIF plays everywhere but grows quickly; MP4 is small and needs the program ffmpeg. Each frame is
-painted with Pillow: the stick figure of a film strip on a floor, with its path. The camera
-follows a character that travels and stays still for one that does not.
+GIF files play everywhere but grow quickly; MP4 files are small and need the program ffmpeg. Each
+frame is painted with Pillow: a stick figure on a floor, with its path. The camera follows
+characters that travel and stays still for characters that do not.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
 _SMOOTH = 3  # supersampling factor along each edge
 _TEXT, _FAINT = "#2b323c", "#7b8494"
-_MARGIN = 0.1  # of the figure's size, around it
+_MARGIN = 0.1  # margin around the figure, as a fraction of its size
 
 
 @dataclass(frozen=True)
@@ -44,7 +44,7 @@ class Film:
     figure: StickFigure
     camera: Camera
     path: NDArray[np.float64]  # (T, 3) of the anchor
-    centers: NDArray[np.float64]  # (T, 3) floor points the camera looks at
+    centers: NDArray[np.float64]  # (T, 3) floor points that the camera looks at
     caption: str
     fps: float
     width: int
@@ -242,17 +242,17 @@ def write_gif(
     path : str or Path
         Output file, written atomically.
     width : int
-        Pixels. The height follows from the motion.
+        Width in pixels. The height depends on the motion.
     fps : float
-        Frames per second, at most those of the motion. GIF frame times are whole hundredths of
-        a second, so the nearest possible rate is used; the motion keeps its speed.
+        Frames per second, at most the rate of the motion. GIF frame times are multiples of 0.01 s,
+        so the nearest possible rate is used; the speed of the motion is unchanged.
     seconds : float or None
-        Maximum length; the caption says if the motion was cut. None: no limit.
+        Maximum length; the caption mentions if the motion was cut. None: no limit.
     view, body
-        As for `motionloom.plots.film_strip`.
+        As in `motionloom.plots.film_strip`.
     progress : callable, optional
-        Called with 1 before every image is drawn; what it raises ends the drawing, and no file
-        is left.
+        Called with 1 before every image. If it raises an exception, drawing ends and no file is
+        written.
 
     Raises
     ------
@@ -270,7 +270,9 @@ def write_gif(
     _check(width, fps, seconds)
     from PIL.Image import Dither
 
-    hundredths = max(round(100.0 / min(fps, motion.fps)), 2)  # viewers slow down shorter ones
+    hundredths = max(
+        round(100.0 / min(fps, motion.fps)), 2
+    )  # viewers slow down shorter frame times
     film = film_for(motion, width, 100.0 / hundredths, seconds, view, body)
     colors = palette() if film.body is None else film.picture(len(film.motion) // 2).quantize(256)
     drawn = film.pictures(progress)
@@ -290,7 +292,7 @@ def write_mp4(
     sound: str | Path | None = None,
     progress: Progress | None = None,
 ) -> Path:
-    """Write an MP4 file (H.264) with the program ``ffmpeg``; options as for `write_gif`.
+    """Write an MP4 file (H.264) with the program ``ffmpeg``; options as in `write_gif`.
 
     `sound` is an audio file that starts at the first frame; the longer of the two is cut.
 
@@ -361,7 +363,7 @@ def write_frames_mp4(
             raise
         words = work.stderr.read().decode(errors="replace").strip()
         if work.wait() != 0:
-            raise MotionloomError(f"{path}: ffmpeg failed: {words or 'it gave no reason'}")
+            raise MotionloomError(f"{path}: ffmpeg failed: {words or 'no reason was given'}")
     return Path(path)
 
 
@@ -371,7 +373,7 @@ def ffmpeg() -> str:
     Raises
     ------
     MissingExtra
-        If there is none; the message says how to install it.
+        If ffmpeg is not found; the message explains how to install it.
     """
     program = shutil.which("ffmpeg")
     if program:
@@ -382,7 +384,7 @@ def ffmpeg() -> str:
         return imageio_ffmpeg.get_ffmpeg_exe()
     except (ImportError, RuntimeError):
         raise MissingExtra(
-            "an MP4 needs the program ffmpeg, and there is none on the PATH; install it "
+            "writing MP4 files needs the program ffmpeg, which is not on the PATH; install it "
             "(apt install ffmpeg, brew install ffmpeg, winget install ffmpeg, or "
             "pip install imageio-ffmpeg), or write a GIF instead"
         ) from None

@@ -1,4 +1,4 @@
-"""What film strips and animations draw: a camera, strokes, and the triangles of a body.
+"""Drawing primitives of film strips and animations: camera, strokes, and triangles of a body.
 
 The camera is orthographic, with the same scale everywhere in the image. It is oriented relative to
 one floor direction (the direction of travel) and does not move, so that all figures of an image are
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from motionloom.character import SkinnedMesh
 
 # View -> angle of the direction of travel, from the right of the image toward the viewer, and
-# downward tilt of the camera; degrees.
+# downward tilt of the camera, in degrees.
 VIEWS = {
     "three-quarter": (32.0, 12.0),
     "side": (0.0, 8.0),
@@ -56,7 +56,7 @@ class Camera:
 
     Examples
     --------
-    Seen from the side, what lies ahead lies to the right:
+    Seen from the side, points ahead of the character are on the right:
 
     >>> camera = Camera(direction=0.0, view="side")
     >>> camera.project([[0.0, 0.0, 2.0]])[0].round(6) + 0.0
@@ -120,7 +120,7 @@ def camera_for(
     camera = Camera(float(np.angle(mean)), view)
     if view != "three-quarter":
         return camera
-    # A kick to the side would point straight at the viewer: then view more from the front.
+    # A kick to the side would point straight at the viewer; use a view closer to the front.
     frontal = Camera(camera.direction + _FRONTAL, view)
     poses = figure.positions(sample).astype(np.float64)
     poses -= poses[:, figure.anchor, None]
@@ -174,8 +174,7 @@ NOTHING = Strokes(np.zeros((0, 2, 2)), np.zeros(0), np.zeros((0, 3)))
 def figure_strokes(figure: StickFigure, pose: ArrayLike, camera: Camera) -> Strokes:
     """Bones of a pose (P, 3), far ones first, each with an outline in the background color.
 
-    The outline separates a limb in front from what is behind it. Bones with a missing end are
-    omitted.
+    The outline separates a limb from parts behind it. Bones with a missing end are omitted.
     """
     seen = camera.project(pose)
     a, b = seen[figure.bones[:, 0]], seen[figure.bones[:, 1]]
@@ -245,14 +244,14 @@ def grid_strokes(
     along = floor_direction(camera.direction)
     across = np.array([along[2], 0.0, -along[0]])
     lines = []
-    for one, other in ((along, across), (across, along)):
-        at = float(center @ one)
+    for axis, cross_axis in ((along, across), (across, along)):
+        at = float(center @ axis)
         first, last = np.ceil((at - radius) / step), np.floor((at + radius) / step)
         for place in step * np.arange(first, last + 1):
             reach = np.sqrt(max(radius**2 - (place - at) ** 2, 0.0))
-            middle = one * place + other * float(center @ other)
+            middle = axis * place + cross_axis * float(center @ cross_axis)
             middle[1] = figure.ground
-            lines.append([middle - reach * other, middle + reach * other])
+            lines.append([middle - reach * cross_axis, middle + reach * cross_axis])
     if not lines:
         return NOTHING
     ends = (np.array(lines) @ axes.T)[..., :2]
@@ -307,7 +306,7 @@ def _plain(ends, widths, color: str) -> Strokes:
 
 _LIGHT = np.array([-0.35, 0.6, 0.72]) / np.linalg.norm([-0.35, 0.6, 0.72])  # right, up, near
 _AMBIENT = 0.42  # brightness of a triangle that the light does not reach
-_PALE = 0.45  # share of white in the colors of the sides, so that shading can be seen
+_PALE = 0.45  # share of white in the colors of the sides, so that shading is visible
 
 
 @dataclass(frozen=True)
@@ -324,33 +323,33 @@ class Triangles:
 
 @dataclass(frozen=True, eq=False)
 class BodyFigure:
-    """The body of a skeleton, its left side blue and its right side orange as in stick figures.
+    """Body of a skeleton with the left side blue and the right side orange, as in stick figures.
 
     Attributes
     ----------
     mesh : SkinnedMesh
     colors : ndarray, shape (F, 3)
-        Of each triangle, before shading.
+        Color of each triangle before shading.
     """
 
     mesh: SkinnedMesh
     colors: NDArray[np.float64]
 
     def triangles(self, motion: Motion, frame: int, camera: Camera) -> Triangles:
-        """Triangles of one frame that face the camera, far ones first, shaded."""
+        """Return the shaded triangles of one frame that face the camera, far ones first."""
         corners = camera.project(self.mesh.posed(motion, frame))[self.mesh.triangles]
         return shaded_triangles(corners, self.colors)
 
 
 def shaded_triangles(corners: NDArray[np.float64], colors: NDArray[np.float64]) -> Triangles:
-    """The triangles that face the camera, far ones first, shaded.
+    """Return the triangles that face the camera, far ones first, with shading.
 
     Parameters
     ----------
     corners : ndarray, shape (F, 3, 3)
-        In the axes of the camera: right, up, near.
+        Corners in camera axes: right, up, near.
     colors : ndarray, shape (F, 3)
-        Of each triangle, before shading.
+        Color of each triangle before shading.
     """
     normals = np.cross(corners[:, 1] - corners[:, 0], corners[:, 2] - corners[:, 0])
     normals /= np.maximum(np.linalg.norm(normals, axis=1, keepdims=True), 1e-12)
@@ -361,7 +360,7 @@ def shaded_triangles(corners: NDArray[np.float64], colors: NDArray[np.float64]) 
 
 
 def body_figure(motion: Motion, *, detail: str = "high") -> BodyFigure | None:
-    """The body of a motion's skeleton; None if it has too few roles for one.
+    """Body of a motion's skeleton, or None if the skeleton has too few roles.
 
     Examples
     --------
@@ -383,7 +382,7 @@ def body_figure(motion: Motion, *, detail: str = "high") -> BodyFigure | None:
     for point, parent in enumerate(parents):  # joints without a role belong to their parent
         if side[point] == MIDDLE and parent >= 0:
             side[point] = side[parent]
-    tones = {one: (1.0 - _PALE) * rgb(COLORS[one]) + _PALE for one in (LEFT, MIDDLE, RIGHT)}
-    of_joint = np.array([tones[int(one)] for one in side])
+    tones = {part: (1.0 - _PALE) * rgb(COLORS[part]) + _PALE for part in (LEFT, MIDDLE, RIGHT)}
+    of_joint = np.array([tones[int(part)] for part in side])
     of_vertex = np.einsum("vk,vkc->vc", mesh.weights, of_joint[mesh.joints])
     return BodyFigure(mesh, of_vertex[mesh.triangles].mean(axis=1))

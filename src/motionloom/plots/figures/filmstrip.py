@@ -1,6 +1,6 @@
 """Film strips: a motion as a row of figures on the ground, with its path.
 
-A motion that travels is drawn in world coordinates on a lane with meter marks. One that stays
+A motion that travels is drawn in world coordinates on a lane with meter marks. A motion that stays
 in place, turns back or goes very far is drawn as a row of small stages seen by the same camera,
 with a plan of the path if it is long enough.
 
@@ -78,14 +78,14 @@ def film_strip(
         ``three-quarter``, ``side``, ``front``, ``back`` or ``top``, relative to the direction
         of travel (the facing direction, if the motion stays in place).
     layout : str
-        ``world`` draws all figures at their positions, ``stages`` each on its own piece of
-        floor, ``auto`` chooses ``world`` if the figures do not overlap.
+        ``world`` draws all figures at their positions, ``stages`` draws each figure on a separate
+        piece of floor, ``auto`` selects ``world`` if the figures do not overlap.
     first_frame : int
         Number of the first frame in the labels, for a motion cut from a longer one.
     mark : int, optional
-        A frame of the motion that is drawn in any case, on a red stage.
+        Frame that is always drawn, on a red stage.
     body : bool
-        Draw the neutral body instead of a stick figure, where the skeleton has the roles for it.
+        Draw the neutral body instead of a stick figure, if the skeleton has the required roles.
 
     Returns
     -------
@@ -125,7 +125,7 @@ def write_strip(
     first_frame: int = 0,
     body: bool = False,
 ) -> Path:
-    """Write a film strip to a .png, .svg or .pdf file; options as for `film_strip`.
+    """Write a film strip to a .png, .svg or .pdf file; options as in `film_strip`.
 
     Examples
     --------
@@ -197,7 +197,7 @@ def _strip(
 ) -> _Strip:
     figure = stick_figure(motion)
     shown = np.unique(np.rint(np.linspace(0, len(motion) - 1, frames)).astype(np.intp))
-    if mark is not None:  # in place of the figure nearest to it
+    if mark is not None:  # replaces the figure nearest to it
         shown[np.argmin(np.abs(shown - mark))] = mark
     anchor = int(figure.points[figure.anchor])
     path = _point_path(motion, anchor)
@@ -216,7 +216,7 @@ def _point_path(motion: Motion, point: int) -> NDArray[np.float32]:
 
 
 def _travels(strip: _Strip) -> bool:
-    """Whether the figures, at their positions, do not overlap from left to right."""
+    """Return whether the figures, at their positions, do not overlap horizontally."""
     if len(strip.shown) < 2:
         return False
     boxes, size = strip.boxes, strip.figure.size
@@ -331,7 +331,7 @@ def _draw_stage(axes, strip: _Strip, k: int, center, shift, radius: float, scale
     step = ink.grid_step(figure.size)
     grid = ink.grid_strokes(figure, camera, center, radius, step=step)
     paint(axes, grid.shifted(shift), scale, zorder=2)
-    # Only the trail around this frame: the whole path of a long dance would be a tangle.
+    # Draw only the trail around this frame; the whole path of a long dance would be unreadable.
     first = max(now - int(_TRAIL_SECONDS * strip.motion.fps), 0)
     path = strip.path[first : now + int(0.5 * _TRAIL_SECONDS * strip.motion.fps) + 1]
     near = np.linalg.norm((path - center)[:, [0, 2]], axis=1) < radius
@@ -348,8 +348,8 @@ def _draw_plan(axes: Axes, strip: _Strip, box, scale: float) -> None:
     size = strip.figure.size
     above = Camera(strip.camera.direction, "top")
     path = above.project(strip.path)[:, :2]
-    known = path[np.isfinite(path).all(axis=1)]
-    low, extent = known.min(axis=0), np.maximum(np.ptp(known, axis=0), 1e-9)
+    finite = path[np.isfinite(path).all(axis=1)]
+    low, extent = finite.min(axis=0), np.maximum(np.ptp(finite, axis=0), 1e-9)
     room = np.array([0.78 * wide, 0.52 * tall])
     zoom = float((room / extent).min())
     corner = np.array([left + 0.5 * wide, bottom + 0.52 * tall]) - 0.5 * zoom * extent
@@ -409,7 +409,7 @@ def write_match_strip(
     if path.suffix.lower() not in _KINDS:
         raise InvalidInput(f"cannot draw to {path}: the suffix must be .png or .pdf")
     if not clips:
-        raise InvalidInput("a strip of matches needs at least one clip; got none")
+        raise InvalidInput("a strip of matches needs at least one clip")
     rows = []
     for title, clip in clips:
         figure = film_strip(replace(clip, name=title), frames=frames, view=view, layout="stages")
@@ -445,20 +445,20 @@ def write_worst_second(
 ) -> Path:
     """Draw the second around the worst frame of a motion to a .png, .svg or .pdf file.
 
-    The worst frame is that of the measure farthest beyond its limit, or nearest to it, on a red
-    stage. The title says which measure it is, where on the body, and from which take.
+    The worst frame, on a red stage, belongs to the measurement that exceeds its limit the most, or
+    comes closest to it. The title names the measurement, the body part, and the source take.
 
     Parameters
     ----------
     motion : Motion
     path : str or Path
     quality : QualityReport, optional
-        Default: that of the motion.
+        Default: the report of the motion.
 
     Raises
     ------
     InvalidInput
-        If nothing was measured, or the suffix is not one of a picture.
+        If the motion has no measurements, or the suffix is not a picture format.
 
     Examples
     --------
@@ -472,7 +472,7 @@ def write_worst_second(
     path = checked_picture_path(path)
     report = motion.quality if quality is None else quality
     if report is None or not report.worst:
-        raise InvalidInput(f"nothing was measured on {motion.name or 'the motion'}")
+        raise InvalidInput(f"there are no quality measurements of {motion.name or 'the motion'}")
     worst = report.worst[0]
     half = max(1, round(0.5 * motion.fps))
     frame = min(worst.frame, len(motion) - 1)

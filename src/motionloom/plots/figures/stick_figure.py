@@ -1,8 +1,8 @@
 """Stick figure of a skeleton: the bones to draw, their thickness and color.
 
-Thickness follows the pipe model: proportional to the square root of the total bone length that
-hangs from a bone. Thighs get thicker than shins and spines thicker than necks on any tree, human
-or not. Sides come from joint roles or, without roles, from joint names.
+Thickness follows the pipe model: it is proportional to the square root of the total bone length
+below a bone. Thighs get thicker than shins and spines thicker than necks on any tree, human or not.
+Sides come from joint roles or, without roles, from joint names.
 """
 
 from __future__ import annotations
@@ -27,18 +27,18 @@ COLORS = {LEFT: "#2f7ed8", MIDDLE: "#3d4653", RIGHT: "#e8672c"}
 PATH_COLOR = "#12946f"
 
 _PROBES = 48  # frames sampled for bone lengths, size and floor
-_THICKEST = 0.062  # of the figure's size, for a bone that carries the whole tree
+_THICKEST = 0.062  # as a fraction of the figure's size, for a bone above the whole tree
 _THINNEST = 0.009
 
 
 @dataclass(frozen=True)
 class StickFigure:
-    """Drawable bones of a skeleton; made by `stick_figure`.
+    """Drawable bones of a skeleton; created by `stick_figure`.
 
     Attributes
     ----------
     points : ndarray of int, shape (P,)
-        The motion's points (joints, then end sites) that are drawn.
+        Drawn points of the motion (joints, then end sites).
     bones : ndarray of int, shape (B, 2)
         Upper and lower end of each bone, as indices into `points`.
     sides : ndarray of int, shape (B,)
@@ -46,7 +46,7 @@ class StickFigure:
     widths : ndarray, shape (B,)
         Thickness in meters.
     anchor : int
-        The point whose path is drawn (the hips, else the root), an index into `points`.
+        Point whose path is drawn (the hips, or the root), as an index into `points`.
     head : tuple of int or None
         Two ends of the head, as indices into `points`.
     size : float
@@ -75,7 +75,7 @@ class StickFigure:
 
 
 def stick_figure(motion: Motion, *, max_points: int | None = None) -> StickFigure:
-    """Stick figure of a motion.
+    """Create the stick figure of a motion.
 
     Parameters
     ----------
@@ -99,7 +99,7 @@ def stick_figure(motion: Motion, *, max_points: int | None = None) -> StickFigur
            [1, 2]])
     """
     if len(motion) == 0:
-        raise InvalidInput(f"{motion.name or 'the motion'} has no frames, so nothing to draw")
+        raise InvalidInput(f"{motion.name or 'the motion'} has no frames to draw")
     skeleton = motion.skeleton
     poses = _probe(motion)
     parents = skeleton.point_parents.astype(np.intp)
@@ -108,7 +108,7 @@ def stick_figure(motion: Motion, *, max_points: int | None = None) -> StickFigur
     size = _size(poses[:, shown])
     length = np.zeros(len(parents))
     length[1:] = _middle(np.linalg.norm(poses[:, 1:] - poses[:, parents[1:]], axis=-1))
-    # A joint that coincides with its parent is no bone; its children start at the parent.
+    # A joint that coincides with its parent does not form a bone; its children start at the parent.
     stands_for = np.arange(len(parents))
     drawn = np.zeros(len(parents), dtype=bool)
     for point in range(1, len(parents)):
@@ -155,7 +155,7 @@ def _probe(motion: Motion) -> NDArray[np.float64]:
 
 
 def _anchor(skeleton: Skeleton) -> tuple[int, NDArray[np.bool_]]:
-    """The hips (else the root), and which points above and beside them to hide.
+    """Return the hips (or the root), and the points above or next to them to hide.
 
     Many rigs have a parent of the hips that stays on the floor; the line from there to the
     hips is not part of the body, nor are props and IK targets.
@@ -181,7 +181,7 @@ def _size(poses: NDArray[np.float64]) -> float:
 
 
 def _ground(poses: NDArray[np.float64], size: float) -> float:
-    """Zero if the figure moves on or somewhat above y = 0, else its lowest height."""
+    """Zero if the figure moves on or slightly above y = 0; otherwise its lowest height."""
     lowest = _quietly(np.nanmin, poses)[:, 1]
     lowest = lowest[np.isfinite(lowest)]
     low = float(np.quantile(lowest, 0.02)) if len(lowest) else 0.0
@@ -223,20 +223,20 @@ def _thinned(drawn, carried, max_points):
 def _sides(skeleton: Skeleton) -> NDArray[np.int8]:
     """Side of every point: from its role, its name, or its parent."""
     names = skeleton.point_names
-    known = {
+    by_role = {
         name: LEFT if role.startswith("left_") else RIGHT
         for role, name in skeleton.roles.items()
         if role.startswith(("left_", "right_"))
     }
     sides = np.zeros(len(names), dtype=np.int8)
     for point, parent in enumerate(skeleton.point_parents):
-        side = known.get(names[point]) or _named_side(names[point], names)
+        side = by_role.get(names[point]) or _named_side(names[point], names)
         sides[point] = side or (sides[parent] if parent >= 0 else MIDDLE)
     return sides
 
 
 def _named_side(name: str, names: Sequence[str]) -> int:
-    """Side given by a joint's name; a single letter counts only if its mirror name exists."""
+    """Side according to a joint's name; a single letter counts only if the mirrored name exists."""
     word = re.search(r"left|right", name, re.IGNORECASE)
     if word:
         return LEFT if word[0].lower() == "left" else RIGHT
@@ -250,7 +250,7 @@ def _named_side(name: str, names: Sequence[str]) -> int:
 
 
 def _head(skeleton: Skeleton, stands_for, place) -> tuple[int, int] | None:
-    """Base and top of the head, if it is drawn; without a known top, twice the base."""
+    """Base and top of the head, if it is drawn; if the top is unknown, the base twice."""
     ends = [skeleton.roles.get(role) for role in ("head", "head_top")]
     names = skeleton.point_names
     base, top = (

@@ -27,7 +27,7 @@ Array = NDArray[np.float64]
 
 SUFFIXES = (".png", ".svg", ".pdf", ".gif", ".mp4", ".html")
 COLORS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9")
-TRAIL = 4.0  # seconds of the path that are shown
+TRAIL = 4.0  # length of the visible path, in seconds
 _SIZE = 7.2  # inches, the longer side
 _DPI, _FILM_DPI = 110, 80
 _GIF_RATE, _FILM_RATE = 10.0, 25.0
@@ -83,10 +83,10 @@ def write_top_view(
     Parameters
     ----------
     agents : sequence of sequences of Motion
-        The bodies of each agent: two for couples, one for soldiers.
+        Bodies of each agent: two for couples, one for soldiers.
     path : str or Path
     radius : float
-        Radius of the discs around agents, meters.
+        Radius of the discs around agents, in meters.
     room : (width, depth), optional
     columns : sequence of (x, z, radius)
     line : array_like, shape (S, 2), optional
@@ -104,7 +104,7 @@ def write_top_view(
     path = Path(path)
     kind = path.suffix.lower()
     if kind not in SUFFIXES:
-        raise InvalidInput(f"{path}: a top view is written to {', '.join(SUFFIXES)}")
+        raise InvalidInput(f"{path}: a top view must be one of {', '.join(SUFFIXES)}")
     view = TopView(_bodies(agents), agents[0][0].fps, radius, room, columns, line)
     if kind == ".html":
         return write_top_view_page(view, path)
@@ -119,7 +119,7 @@ def write_top_view(
 
 def _bodies(agents: Sequence[Sequence[Motion]]) -> Array:
     if not agents or not agents[0] or not len(agents[0][0]):
-        raise InvalidInput("a top view needs at least one agent of one frame")
+        raise InvalidInput("a top view needs at least one agent with one frame")
     return np.stack(
         [
             np.stack([np.column_stack([*hips_path(body)[:, [0, 2]].T, body.headings()])
@@ -141,7 +141,7 @@ class _Canvas:
         self.view, (low, high) = view, view.extent
         wide, deep = high - low
         scale = _SIZE / max(wide, deep)
-        # An even number of pixels, for films.
+        # Films need an even number of pixels.
         sides = [2.0 * max(round(0.5 * scale * side * dpi), 50) / dpi for side in (wide, deep)]
         self.figure = Figure(figsize=(sides[0], sides[1]), dpi=dpi, facecolor="white")
         self.canvas = FigureCanvasAgg(self.figure)
@@ -288,7 +288,7 @@ def write_floor_plan(
     Parameters
     ----------
     motions : sequence of Motion
-        In world coordinates.
+        Motions in world coordinates.
     path : str or Path
         ``.png``, ``.svg`` or ``.pdf``.
     frame : int

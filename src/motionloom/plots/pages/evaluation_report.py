@@ -42,10 +42,10 @@ def write_clip_report(result: Evaluation, folder: str | Path) -> list[Path]:
     ----------
     result : Evaluation
     folder : str or Path
-        Created if missing. Contains ``report.md``, ``report.html`` (with embedded figures),
-        ``scores.csv`` (mean average precision by method and label), ``precision_recall.png`` and
-        ``.csv``, ``precision_recall_by_label.png``, one ``similarity_METHOD.png`` per method, and
-        ``distances.npz``.
+        Output folder, created if missing. It contains ``report.md``, ``report.html`` (with embedded
+        figures), ``scores.csv`` (mean average precision by method and label),
+        ``precision_recall.png`` and ``.csv``, ``precision_recall_by_label.png``, one
+        ``similarity_METHOD.png`` per method, and ``distances.npz``.
 
     Returns
     -------
@@ -103,7 +103,7 @@ def draw_similarity(axes: Axes, result: Evaluation, method: str) -> None:
     axes.set_yticks(places, result.label_counts, size=8)
     axes.tick_params(length=0, colors=TEXT)
     axes.spines[:].set_visible(False)
-    axes.set_title(f"{method}: the darker, the more alike", size=10, color=TEXT, loc="left")
+    axes.set_title(f"{method}: darker is more similar", size=10, color=TEXT, loc="left")
 
 
 def draw_precision_recall(axes: Axes, result: Evaluation) -> None:
@@ -224,9 +224,9 @@ def _recalls(result: Evaluation) -> Table:
 
 def _remarks(result: Evaluation) -> list[str]:
     out = [
-        f"{len(result.clips)} clips with {len(result.label_counts)} labels; every clip is a query "
-        "once and left out of its own answer. Seconds are processor time on one thread, for all "
-        "distances; precision is interpolated.",
+        f"{len(result.clips)} clips with {len(result.label_counts)} labels. Every clip is the "
+        f"query once and is excluded from its results. Times are processor seconds on one "
+        f"thread for all distances; precision is interpolated.",
         *(f"{name}: {score.measure.about}." for name, score in result.methods.items()),
     ]
     for name, score in result.methods.items():
@@ -235,12 +235,14 @@ def _remarks(result: Evaluation) -> list[str]:
             out.append(f"{name}: {joint} is not compared, because {clips[0]}{more} lack it.")
     alone = [label for label, count in result.label_counts.items() if count == 1]
     if alone:
-        out.append(f"No query, because nobody shares the label: {', '.join(alone)}.")
-    out += [f"Left out: {name} ({reason})." for name, reason in result.left_out.items()]
+        out.append(f"Not used as queries, because no other clip has the label: {', '.join(alone)}.")
+    out += [f"Excluded: {name} ({reason})." for name, reason in result.left_out.items()]
     if result.unlabeled:
-        out.append(f"{result.unlabeled} motions of the library have no label and take no part.")
+        out.append(f"{result.unlabeled} motions of the library have no label and are ignored.")
     if result.unmatched:
-        out.append(f"{len(result.unmatched)} labels name no motion: {result.unmatched[0]} ...")
+        out.append(
+            f"{len(result.unmatched)} labels do not match any motion: {result.unmatched[0]} ..."
+        )
     return out
 
 
@@ -281,7 +283,7 @@ def _html(result: Evaluation, pictures: list[Path]) -> str:
 
 _CELL_INCHES = 0.42
 _COLORS = "YlGnBu"
-_LIGHT_FROM = 0.62  # values above are on dark cells and written in white
+_LIGHT_FROM = 0.62  # larger values are on dark cells and written in white
 
 
 def write_rank_correlations(study: Study, path: str | Path, *, dpi: float = 110) -> Path:

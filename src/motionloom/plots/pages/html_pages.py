@@ -35,7 +35,7 @@ class SheetClip(NamedTuple):
 
 @dataclass(frozen=True)
 class Sheet:
-    """A written contact sheet: path, number of clips, file size, number of clips that were cut."""
+    """A written contact sheet: path, number of clips, file size, number of cut clips."""
 
     path: Path
     clips: int
@@ -53,13 +53,13 @@ def contact_sheet(
 ) -> Sheet:
     """Write an HTML page with a small animated figure for every clip.
 
-    The page needs no server and no internet. Clips are read one at a time, so the iterable may
-    be larger than memory.
+    The page works without a server or an internet connection. Clips are read one at a time, so the
+    iterable may be larger than memory.
 
     Parameters
     ----------
     clips : iterable of Motion, or of (title, motion, labels)
-        In display order.
+        Clips in display order.
     path : str or Path
         Output file, written atomically.
     title : str
@@ -107,8 +107,8 @@ def contact_sheet(
 def _page(title: str, budget: Budget) -> tuple[str, str]:
     """HTML before and after the clips."""
     note = (
-        f"Clips longer than {budget.seconds:g} s show their beginning. "
-        "Click one to turn and scrub it."
+        f"Only the first {budget.seconds:g} s of longer clips are shown. Click a clip to turn "
+        f"and scrub it."
     )
     parts = {
         "title": escape(title),
@@ -120,8 +120,8 @@ def _page(title: str, budget: Budget) -> tuple[str, str]:
 
 
 def _filled(template: str, parts: dict[str, str]) -> str:
-    """Fill all placeholders in one pass, so that a title is never taken for one."""
-    return re.sub(r"\{\{([a-z.]+)\}\}", lambda found: parts[found[1]], template)
+    """Fill all placeholders in one pass, so that text in a title cannot act as a placeholder."""
+    return re.sub(r"\{\{([a-z.]+)\}\}", lambda match: parts[match[1]], template)
 
 
 def _card(clip: SheetClip, budget: Budget) -> str:
@@ -179,7 +179,7 @@ class ReportSection:
 
 
 def doctor_section(motion: Motion, report: Mapping[str, Any]) -> ReportSection:
-    """The report of ``motionloom doctor --json`` on a motion, as a section of a page."""
+    """Convert a report of ``motionloom doctor --json`` into a section of a page."""
     worst = next(
         (kind for kind in ("error", "warning") if kind in _kinds(report)),
         "warning" if report["warnings"] else "healthy",
@@ -198,7 +198,7 @@ def doctor_section(motion: Motion, report: Mapping[str, Any]) -> ReportSection:
 def write_doctor_page(
     sections: Sequence[ReportSection], path: str | Path, *, failed: Sequence[Mapping[str, str]] = ()
 ) -> Path:
-    """Write reports as one HTML page without external references, the most severe first.
+    """Write reports as one HTML page without external references, most severe first.
 
     Parameters
     ----------
@@ -261,7 +261,7 @@ def _facts(report: Mapping[str, Any]) -> str:
         "unit": f"1 = {report['unit_m']:g} m ({report['unit_reason'] or 'meters'})",
         "height": f"{report['height_m']:.2f} m" if report["height_m"] else "unknown",
         "axes": f"up {report['up']}, at rest facing {report['facing'] or 'unknown'}",
-        "T-pose": "frame 0, kept as the rest pose" if report["tpose_frame"] == 0 else "none",
+        "T-pose": "frame 0, used as the rest pose" if report["tpose_frame"] == 0 else "none",
         "position channels": report["position_channels"],
     }
     if report["contacts"] is not None:
@@ -272,7 +272,7 @@ def _facts(report: Mapping[str, Any]) -> str:
         )
         slide = report["foot_slide_m"]
         facts["slide"] = (
-            "no contact found" if slide is None else f"{100 * slide:.1f} cm per contact"
+            "no foot contact found" if slide is None else f"{100 * slide:.1f} cm per contact"
         )
     jumps = report["jump_frames"]
     more = ", ..." if len(jumps) > 12 else ""

@@ -111,7 +111,7 @@ def floor_lines(ends: NDArray[np.float64], width: float) -> ink.Strokes:
 
 
 def meters(length: float) -> str:
-    """A length with its unit: ``0.5 m``, ``20 mm``, ``2 km``."""
+    """Format a length with its unit: ``0.5 m``, ``20 mm``, ``2 km``."""
     for unit, name in ((1e3, "km"), (1.0, "m"), (1e-3, "mm")):
         if abs(length) >= 0.999 * unit or (name == "m" and abs(length) >= 0.05) or length == 0.0:
             return f"{length / unit:.4g} {name}" if length else "0 m"
@@ -152,8 +152,8 @@ def checked_picture_path(path: str | Path) -> Path:
     """
     path = Path(path)
     if path.suffix.lower() not in _OMITTED:
-        known = ", ".join(_OMITTED)
-        raise InvalidInput(f"cannot draw to {path}: the suffix must be one of {known}")
+        suffixes = ", ".join(_OMITTED)
+        raise InvalidInput(f"cannot draw to {path}: the suffix must be one of {suffixes}")
     return path
 
 
@@ -178,7 +178,7 @@ def write_figure(figure: Figure, path: str | Path, *, dpi: float | None = None) 
     path = checked_picture_path(path)
     kind = path.suffix.lower()
     with atomic_write(path) as scratch, warnings.catch_warnings():
-        # A character that the font lacks is drawn as a box, which is visible enough.
+        # Characters missing in the font are drawn as boxes, so the warning is not needed.
         warnings.filterwarnings("ignore", message="Glyph .* missing", category=UserWarning)
         figure.savefig(scratch, format=kind[1:], dpi=dpi or "figure", metadata=_OMITTED[kind])
     return path

@@ -23,7 +23,7 @@ from motionloom.plots.figures.drawing import camera_for, grid_step
 from motionloom.plots.figures.stick_figure import stick_figure
 
 MISSING = -32768  # code of a missing coordinate
-_LOWEST_FPS = 10.0  # below that, the interpolated curve visibly cuts corners
+_LOWEST_FPS = 10.0  # at lower rates, the interpolated curve visibly cuts corners
 _YAW = np.radians(32.0)  # three-quarter view
 
 
@@ -36,7 +36,8 @@ class Budget:
     fps : float
         Maximum frames per second.
     frames : int
-        Maximum number of frames: a longer motion gets a lower rate, down to 10 fps, then is cut.
+        Maximum number of frames. A longer motion is shown at a lower rate, down to 10 fps, and then
+        cut.
     seconds : float
         Maximum length.
     points : int
@@ -62,7 +63,7 @@ class Budget:
 
 
 def clip_data(motion: Motion, budget: Budget, *, name: str = "") -> dict:
-    """Data of the player for `motion`, serializable as JSON.
+    """Return the player data of `motion`, serializable as JSON.
 
     Parameters
     ----------
@@ -75,8 +76,8 @@ def clip_data(motion: Motion, budget: Budget, *, name: str = "") -> dict:
     Returns
     -------
     clip : dict
-        ``data`` holds frames x points x 3 little-endian 16-bit integers in base64; times
-        ``scale`` plus ``origin`` they are meters. ``note`` says what was omitted.
+        ``data`` has frames x points x 3 little-endian 16-bit integers in base64; multiply by
+        ``scale`` and add ``origin`` to get meters. ``note`` describes omitted parts.
 
     Examples
     --------
@@ -124,14 +125,14 @@ def clip_data(motion: Motion, budget: Budget, *, name: str = "") -> dict:
 def quantize_positions(
     positions: NDArray[np.floating],
 ) -> tuple[NDArray[np.int16], NDArray[np.float64], float]:
-    """Codes (T, P, 3), origin (3,) and scale: positions are codes times scale plus origin.
+    """Return codes (T, P, 3), origin (3,) and scale; positions are codes times scale plus origin.
 
     The error is at most half of `scale`; NaN becomes `MISSING`.
     """
     values = np.asarray(positions, dtype=np.float64)
-    known = values[np.isfinite(values).all(axis=-1)]
-    low = known.min(axis=0) if len(known) else np.zeros(3)
-    high = known.max(axis=0) if len(known) else np.zeros(3)
+    finite = values[np.isfinite(values).all(axis=-1)]
+    low = finite.min(axis=0) if len(finite) else np.zeros(3)
+    high = finite.max(axis=0) if len(finite) else np.zeros(3)
     origin = np.array([_short(value) for value in 0.5 * (low + high)])
     reach = float(max(np.abs(high - origin).max(), np.abs(low - origin).max()))
     scale = reach / 32766.0 or 1.0
@@ -140,7 +141,7 @@ def quantize_positions(
 
 
 def _within(motion: Motion, budget: Budget) -> tuple[Motion, str]:
-    """`motion` cut and resampled to the budget, and a note on what was omitted."""
+    """Cut and resample `motion` to the budget; also return a note on the omitted parts."""
     seconds = min(budget.seconds, budget.frames / min(budget.fps, _LOWEST_FPS))
     notes = []
     shown = motion
@@ -157,25 +158,25 @@ def _within(motion: Motion, budget: Budget) -> tuple[Motion, str]:
 
 
 def _short(value: float) -> float:
-    """Rounded to six digits, which keeps the page small."""
+    """Round to six digits, which keeps the page small."""
     return float(f"{float(value):.6g}")
 
 
 def player_html(motion: Motion, *, budget: Budget | None = None) -> str:
-    """HTML that plays `motion` as a stick figure, as shown by notebooks.
+    """Return HTML that plays `motion` as a stick figure, for notebooks.
 
     Parameters
     ----------
     motion : Motion
     budget : Budget, optional
-        Limits for long motions. By default 900 frames: 30 s in full, longer motions at a
-        lower rate, at most 90 s. The caption says so.
+        Limits for long motions. Default: 900 frames, which is 30 s at the full rate; longer motions
+        are shown at a lower rate, up to 90 s. The caption mentions the limits.
 
     Returns
     -------
     html : str
-        A fragment without external references: one element, its style and its script.
-        A page can hold several.
+        Fragment without external references: an element, its style and its script. A page can
+        contain several.
 
     Examples
     --------
@@ -198,7 +199,7 @@ def player_html(motion: Motion, *, budget: Budget | None = None) -> str:
 
 
 def clip_attribute(clip: dict) -> str:
-    """A clip as the value of an HTML attribute in double quotes."""
+    """Encode a clip as the value of an HTML attribute in double quotes."""
     return escape(json.dumps(clip, separators=(",", ":")), quote=True)
 
 
