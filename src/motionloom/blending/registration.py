@@ -226,7 +226,7 @@ def register(
         The motions of the family by name. Without a family: the motions themselves, the query
         first; each is then registered through its nearest neighbor.
     family : Family, optional
-        From `Library.family`.
+        Family, as returned by `Library.family`.
     settings : BlendSettings, optional
 
     Returns

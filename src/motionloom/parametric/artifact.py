@@ -239,20 +239,20 @@ def _parameter(row: dict[str, Any], registration: Registration, name: str) -> Pa
     if not reference:
         raise InvalidInput(
             f"{name} uses the function {row['text']} as a parameter. The library could not save "
-            "it, because no module defines it by name. Pass the function in by"
+            "it, because no module defines it by name. Pass the function as by="
         )
     if not is_trusted(function_key(reference)):
         raise InvalidInput(
             f"{name} uses the function {reference} as the parameter {row['text']}. Loading it "
             "would import and call that function, which is not trusted on this machine. If you "
-            "trust it, run motionloom trust LIB, or pass the function in by"
+            "trust it, run motionloom trust LIB, or pass the function as by="
         )
     try:
         measured = own(reference, registration.placed(0))
     except InvalidInput as error:
         raise InvalidInput(
             f"{name} uses the function {row['text']} as a parameter, which has changed: {error}. "
-            "Pass the function in by"
+            "Pass the function as by="
         ) from error
     if len(measured) != len(row["axes"]):
         raise InvalidInput(

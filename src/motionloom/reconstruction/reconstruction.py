@@ -262,7 +262,7 @@ def fitted_skeleton(library: Store, signal: ControlSignal) -> FittedSkeleton:
     if not fits:
         raise RoleError(
             f"no skeleton of the library has joints for {', '.join(signal.roles)}. "
-            "Pass the performer's skeleton in skeleton"
+            "Pass the performer's skeleton as skeleton="
         )
     least = min(fit.misfit for fit, _ in fits)
     near = [(fit, names) for fit, names in fits if fit.misfit <= least + _AS_GOOD]
@@ -275,7 +275,7 @@ def fitted_skeleton(library: Store, signal: ControlSignal) -> FittedSkeleton:
             f"the markers do not fit a skeleton of the library: the nearest would be scaled by "
             f"{best.scale:.2f}, and its proportions differ by {best.misfit:.1f} standard "
             "deviations. Check the unit and roles of the markers, or pass the performer's skeleton "
-            "in skeleton"
+            "as skeleton="
         )
     return best.fitted()
 
