@@ -19,7 +19,7 @@ _TOGETHER = {
     "tests/test_object_store.py": "cluster",
     "tests/test_shards.py": "cluster",
 }
-# The dearest files are run first, examples in docstrings last, so that no worker is left alone
+# The slowest files run first, docstring examples last, so that no worker runs alone
 # with much to do at the end.
 _FIRST = (
     "tests/studio_page/",
@@ -95,7 +95,7 @@ def _names(request, doctest_namespace):
 
     doctest_namespace.update(ml=ml, np=np)
     example = getattr(request.node, "dtest", None)
-    if example is not None and any("lib" in one.source for one in example.examples):
+    if example is not None and any("lib" in each.source for each in example.examples):
         lib = request.getfixturevalue("_small_library")
         if example.name.startswith("motionloom.store."):  # these change it
             copy = request.getfixturevalue("tmp_path") / "takes.loom"

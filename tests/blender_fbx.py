@@ -17,7 +17,7 @@ def main(tasks, output):
 
     with open(tasks) as file:
         given = json.load(file)
-    found = {}
+    arrays = {}
     for number, task in enumerate(given):
         bpy.ops.wm.read_factory_settings(use_empty=True)
         scene = bpy.context.scene
@@ -51,12 +51,12 @@ def main(tasks, output):
                 body.data.vertices.foreach_get("co", places)
                 matrix = np.array(body.matrix_world)
                 vertices.append(places.reshape(-1, 3) @ matrix[:3, :3].T + matrix[:3, 3])
-        found[f"names_{number}"] = np.array(names)
-        found[f"heads_{number}"] = np.array(heads, np.float64)
-        found[f"turns_{number}"] = np.array(turns, np.float64)
+        arrays[f"names_{number}"] = np.array(names)
+        arrays[f"heads_{number}"] = np.array(heads, np.float64)
+        arrays[f"turns_{number}"] = np.array(turns, np.float64)
         if vertices:
-            found[f"vertices_{number}"] = np.array(vertices)
-    np.savez(output, **found)
+            arrays[f"vertices_{number}"] = np.array(vertices)
+    np.savez(output, **arrays)
 
 
 if __name__ == "__main__":

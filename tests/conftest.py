@@ -21,7 +21,7 @@ settings.load_profile("motionloom")
 
 
 def _data_folder() -> Path | None:
-    """Folder of the CMU data set: MOTIONLOOM_DATA, or shared/data beside the checkout."""
+    """Folder of the CMU data set: MOTIONLOOM_DATA, or shared/data next to the checkout."""
     places = [os.environ.get("MOTIONLOOM_DATA"), *(p / "shared/data" for p in ROOT.parents)]
     for place in places:
         if place and (Path(place) / "cmu30.tar.xz").exists():
@@ -122,7 +122,7 @@ def dask_cluster(tmp_path_factory):
     from motionloom.parallel import local_cluster
 
     with pytest.MonkeyPatch.context() as surroundings:
-        # What workers fetch from stores, they keep here.
+        # Workers cache data from object stores here.
         surroundings.setenv("MOTIONLOOM_CACHE", str(tmp_path_factory.mktemp("workers")))
         cluster = local_cluster(2)
     with cluster:

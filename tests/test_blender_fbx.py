@@ -39,18 +39,18 @@ pytestmark = [
 
 
 def in_blender(tasks, folder):
-    """What Blender makes of files: names, heads (F, B, 3) and turns (F, B, 4), y up; vertices."""
+    """Read files in Blender: names, heads (F, B, 3) and turns (F, B, 4), y up; vertices."""
     (folder / "tasks.json").write_text(json.dumps(tasks))
     words = [BLENDER, str(SCRIPT), str(folder / "tasks.json"), str(folder / "found.npz")]
     subprocess.run(words, check=True, capture_output=True, timeout=LIMIT)
-    with np.load(folder / "found.npz") as found:
+    with np.load(folder / "found.npz") as arrays:
         for number in range(len(tasks)):
             yield (
-                [str(name) for name in found[f"names_{number}"]],
-                rot.rotate(Z_TO_Y_UP, found[f"heads_{number}"]),
-                rot.multiply(Z_TO_Y_UP, found[f"turns_{number}"]),
-                rot.rotate(Z_TO_Y_UP, found[f"vertices_{number}"])
-                if f"vertices_{number}" in found
+                [str(name) for name in arrays[f"names_{number}"]],
+                rot.rotate(Z_TO_Y_UP, arrays[f"heads_{number}"]),
+                rot.multiply(Z_TO_Y_UP, arrays[f"turns_{number}"]),
+                rot.rotate(Z_TO_Y_UP, arrays[f"vertices_{number}"])
+                if f"vertices_{number}" in arrays
                 else None,
             )
 
@@ -67,10 +67,10 @@ def apart(motion, frames, names, heads, turns):
     """Greatest distance of a joint in mm, and greatest difference of a rotation in degrees."""
     bones = [names.index(name) for name in motion.skeleton.names]
     away = np.linalg.norm(heads[:, bones] - motion.positions()[frames], axis=-1).max()
-    found, ours = turns[:, bones], motion.global_rotations()[frames].astype(float)
-    # Blender's bones have axes of their own: what they have turned since the first frame counts.
-    found, ours = (rot.multiply(each, rot.inverse(each[:1])) for each in (found, ours))
-    return 1e3 * away, np.degrees(rot.angle_between(found, ours).max())
+    theirs, ours = turns[:, bones], motion.global_rotations()[frames].astype(float)
+    # Blender's bones have other axes, so rotations are relative to the first frame.
+    theirs, ours = (rot.multiply(each, rot.inverse(each[:1])) for each in (theirs, ours))
+    return 1e3 * away, np.degrees(rot.angle_between(theirs, ours).max())
 
 
 @pytest.mark.cmu
@@ -84,8 +84,8 @@ def test_captured_takes_are_where_motionloom_has_them(tmp_path, cmu30, preset):
         tasks.append(task(motion, tmp_path / f"{file.stem}.fbx", preset))
     seen = in_blender(tasks, tmp_path)
     worst = [
-        apart(motion, given["frames"], *found[:3])
-        for motion, given, found in zip(motions, tasks, seen, strict=True)
+        apart(motion, given["frames"], *results[:3])
+        for motion, given, results in zip(motions, tasks, seen, strict=True)
     ]
     print(preset, "mm, degrees:", np.max(worst, axis=0))
     assert np.max(worst) < 0.01
@@ -96,12 +96,12 @@ def test_a_walk_is_read_by_both_importers(tmp_path, importer):
     walk = apply_preset(ml.demo.clip("walk"), "maya")
     given = task(walk, tmp_path / "walk.fbx", "maya", importer=importer)
     try:
-        (found,) = in_blender([given], tmp_path)
+        (results,) = in_blender([given], tmp_path)
     except subprocess.CalledProcessError as error:
         if importer == "wm" and b"fbx_import" in error.stderr:
             pytest.skip("this Blender has one importer of FBX")
         raise
-    assert max(apart(walk, given["frames"], *found[:3])) < 0.01
+    assert max(apart(walk, given["frames"], *results[:3])) < 0.01
 
 
 def test_the_body_deforms_as_its_bones_move(tmp_path):
@@ -114,7 +114,7 @@ def test_the_body_deforms_as_its_bones_move(tmp_path):
     assert np.linalg.norm(vertices - ours, axis=-1).max() < 2e-4  # meters
     moved = np.linalg.norm(vertices - vertices[:1], axis=-1).max(axis=0)
     assert moved.min() > 1.0  # all of it walks along
-    # A vertex is a mean of where its joints carry it, so it is no farther from the mean of those
+    # A vertex is a mean of where its joints carry it, so it is not farther from the mean of those
     # joints than it is from each of them in the bind pose.
     points = [names.index(name) for name in walk.skeleton.point_names]
     center = np.einsum("vk,fvkc->fvc", body.weights, heads[:, points][:, body.joints])

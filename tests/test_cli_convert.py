@@ -121,7 +121,7 @@ def test_says_how_well_the_target_keeps_its_shape(takes, tmp_path):
     assert "warning: punch.bvh and 1 more: " in run(takes, tmp_path / "c", "--onto", rig).stderr
 
 
-def test_a_role_map_tells_joints_apart(takes, tmp_path):
+def test_a_role_map_distinguishes_joints(takes, tmp_path):
     roles = tmp_path / "roles.json"
     roles.write_text(json.dumps({"head": "LeftHand"}))
     names = ml.load(takes / "walk.bvh").skeleton.roles
@@ -174,7 +174,7 @@ def test_a_single_bad_file_leaves_nothing_behind(tmp_path):
         (["TAKES/walk.bvh", "OUT.xyz", "--to", "xyz"], "--to must be one of"),
     ],
 )
-def test_says_what_is_wrong_before_anything_is_written(takes, tmp_path, words, message):
+def test_errors_are_reported_before_anything_is_written(takes, tmp_path, words, message):
     (tmp_path / "empty").mkdir()
     places = {"TAKES": takes, "OUT": tmp_path / "out", "EMPTY": tmp_path / "empty"}
 

@@ -17,7 +17,7 @@ from motionloom.errors import InvalidInput, MotionFormatError
 
 run = partial(invoked, command("doctor", doctor))
 
-# What programs outside this repository read.
+# Keys that programs outside this repository read.
 CONTRACT = {
     "joints", "frames", "fps", "seconds", "unit_m", "height_m", "up", "facing", "tpose_frame",
     "roles", "missing_roles", "repairs", "warnings",
@@ -34,7 +34,7 @@ def clinic(tmp_path_factory):
     return folder
 
 
-def test_a_healthy_file_gets_a_table_with_what_was_understood(clinic):
+def test_a_healthy_file_gets_a_table_of_its_interpretation(clinic):
     done = run(clinic / "walk.bvh")
     assert done.exit_code == 0
     for word in (

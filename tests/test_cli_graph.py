@@ -1,4 +1,4 @@
-"""The commands graph and walk: what they print, write and refuse."""
+"""The commands graph and walk: output, files and errors."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ def test_build_info_picture_and_export_speak_of_one_graph(place, tmp_path):
     assert len(listed) == built["transitions"]
 
 
-def test_info_builds_nothing_and_says_what_is_not_built(tmp_path, monkeypatch):
+def test_info_builds_nothing_and_reports_an_unbuilt_graph(tmp_path, monkeypatch):
     lib = ml.Library.create(tmp_path / "walks.loom")
     for name in ("walk", "walk_left", "walk_right"):
         lib.add_motion(ml.demo.clip(name), name=name)
@@ -153,7 +153,7 @@ def test_weights_are_learned_from_tags_and_used(place, tmp_path):
     assert answer["tagged"] == 30 and 1 <= len(answer["weights"]) <= 12
     assert (
         answer["auc"] is None and answer["equal_auc"] is None
-    )  # two motions: none can be left out
+    )  # two motions: none can be held out
     text = run(*words, "-o", tmp_path / "other.json", "--learn-method", "tang")
     assert "12 weights from 30 tagged pairs" in text.output
     assert "too few tagged motions" in text.output
@@ -185,7 +185,7 @@ def test_weights_are_learned_from_tags_and_used(place, tmp_path):
         (("walk", "LIB/nowhere", "-o", "x.bvh", "--seconds", "3"), "no such library"),
     ],
 )
-def test_says_what_is_wrong(place, words, message, tmp_path, monkeypatch):
+def test_mistakes_are_explained(place, words, message, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     run("graph", place, "build", "--label", "walk")
     assert message in run(*(word.replace("LIB", str(place)) for word in words), code=2)
@@ -201,7 +201,7 @@ def test_says_what_is_wrong(place, words, message, tmp_path, monkeypatch):
         ("walk:3,walk:4,1\n", "both similar and dissimilar"),
     ],
 )
-def test_says_what_is_wrong_with_tags(place, tmp_path, text, message):
+def test_invalid_tags_are_explained(place, tmp_path, text, message):
     import re
 
     (tmp_path / "tags.csv").write_text(text)

@@ -255,6 +255,6 @@ def test_another_frame_rate_samples_the_same_motion():
         (lambda: demo.couple(seed="a"), "seed must be a whole number, zero or more; got 'a'"),
     ],
 )
-def test_says_what_is_wrong(ask, message):
+def test_mistakes_are_explained(ask, message):
     with pytest.raises(InvalidInput, match=message):
         ask()

@@ -1,4 +1,4 @@
-"""The truth table of the built-in corpus agrees with what the motions do."""
+"""The truth table of the built-in corpus agrees with the motions."""
 
 from __future__ import annotations
 
@@ -125,10 +125,10 @@ def test_a_cartwheel_goes_over_both_hands():
         for hand, down, up in zip(
             (2, 3), truth["hand_down_frames"], truth["hand_up_frames"], strict=True
         ):
-            held = place[down + 1 : up, hand]
-            assert len(held) >= 5
-            assert np.ptp(held, axis=0).max() < 0.02
-            assert held[:, 1].max() < 0.05
+            planted = place[down + 1 : up, hand]
+            assert len(planted) >= 5
+            assert np.ptp(planted, axis=0).max() < 0.02
+            assert planted[:, 1].max() < 0.05
         assert place[..., 1].min() > 0.0
 
 

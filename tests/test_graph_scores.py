@@ -1,4 +1,4 @@
-"""Quality of motion graphs: what the figures say of transitions that are known."""
+"""Quality of motion graphs: scores of known transitions."""
 
 from __future__ import annotations
 
