@@ -214,7 +214,9 @@ def test_labels_that_nobody_shares_are_no_evaluation(tmp_path):
         text=True,
     )
     assert done.returncode == 2
-    assert done.stderr.startswith("motionloom: an evaluation needs at least two clips with one")
+    assert done.stderr.startswith(
+        "motionloom: an evaluation needs at least two clips with the same"
+    )
     assert len(error_lines(done.stderr)) == 1
 
 
