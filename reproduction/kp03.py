@@ -192,7 +192,10 @@ def figure_6(data: Data) -> Iterator[Claim]:
                 f"{100 * matched / expected:.0f} %", extra,
             ))  # fmt: skip
     _draw_figure_6(data)
-    table = (("motion", "method", "mean error", "variance", "within one frame", "extra beats"), rows)
+    table = (
+        ("motion", "method", "mean error", "variance", "within one frame", "extra beats"),
+        rows,
+    )
     facts: dict[str, tuple[str, str, str | dict[str, float]]] = {
         "walk": ("Figure 6a", "regular beats of a repeated walk are found without error", "0"),
         "perturbed walk": (

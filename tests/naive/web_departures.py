@@ -1,4 +1,4 @@
-"""Rules of motionloom's match web that the paper does not have; see docs/web.md, "Departures"."""
+"""Rules of motionloom's match web that the paper does not have (docs/explanation/match-webs.md)."""
 
 from naive.web import following, length
 

@@ -28,7 +28,8 @@ from motionloom.search.query import Query, library_query
 from motionloom.search.settings import Feedback, SearchSettings
 from motionloom.store.store import Store
 
-# Chosen from 0, 1/4, 1/2, 3/4, 1 and 2 by cross-validation over labeled sets (docs/search.md).
+# Chosen from 0, 1/4, 1/2, 3/4, 1 and 2 by cross-validation over labeled sets
+# (docs/evidence/refined-search.md).
 CONTRAST = 0.5
 _DEPTH = 4  # matches searched per example, for each requested match
 _LEAST_DEPTH = 200

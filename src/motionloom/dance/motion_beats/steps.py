@@ -21,7 +21,7 @@ seconds is imprecise, and a motion that repeats after six beats may be mistaken 
 repeats after five. Longer intervals would suffer from changes of tempo.
 
 The constants were chosen on 106 walks, runs, marches and salsas of CMU with leave-one-subject-out
-validation (docs/beats.md).
+validation (docs/evidence/beats.md).
 """
 
 from __future__ import annotations
@@ -47,7 +47,8 @@ _FEWEST = 8  # minimum number of landings of a character
 # landings have 4; the largest of 500 independent cycles has about 16.
 _STEPS = 14.0
 # Minimum power of uneven steps beyond the scatter of even steps; random landings have 8. Ten of
-# CMU's 15 salsa couples have more, and none of its walks, runs and marches (see docs/beats.md).
+# CMU's 15 salsa couples have more, and none of its walks, runs and marches
+# (docs/evidence/beats.md).
 _QUICK_SLOW = 1.0
 # Minimum self-similarity of a gait after one stride, and relative to that after three strides.
 # Gaits have 0.27 to 0.6, salsas at most 0.06.
@@ -285,9 +286,10 @@ def led_by_landings(
     if len(gaps) < _FEWEST_INTERVALS:
         return possible
     able = [
-        one
-        for one in possible
-        if one is possible[0] or (one.strength >= _AS_STRONG and shortest <= one.seconds <= longest)
+        choice
+        for choice in possible
+        if choice is possible[0]
+        or (choice.strength >= _AS_STRONG and shortest <= choice.seconds <= longest)
     ]
     supports = [_support(_least_squares(period.seconds, intervals), gaps) for period in able]
     best = int(np.argmax(supports))

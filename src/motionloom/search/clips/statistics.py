@@ -21,8 +21,8 @@ root mean square of its differences. The distance is their weighted sum:
     How far the body turns from start to end, to the left or to the right; turns beyond a right
     angle saturate.
 
-None of the weights is fitted to labels in a library. docs/evaluation.md explains how they were
-chosen.
+None of the weights is fitted to labels in a library. docs/evidence/evaluation.md explains how
+they were chosen.
 """
 
 from __future__ import annotations

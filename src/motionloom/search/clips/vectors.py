@@ -38,11 +38,12 @@ POSE_ROLES: tuple[str, ...] = FEATURES["e15"].roles
 LEGS = ("hips", "left_hip", "left_ankle", "right_hip", "right_ankle")  # needed for size and facing
 RATE = 30.0  # frames per second at which velocities are computed
 
-# Chosen by a grid search on 222 CMU clips in five groups; see docs/clips.md.
+# Chosen by a grid search on 222 CMU clips in five groups; see docs/evidence/whole-clips.md.
 TRAVEL_SECONDS = (1.0, 4.0, 1.0)  # left, up, forward: meters per meter per second
 LENGTH_METERS = 1.0  # per factor e of length
 
-# On held-out sets (docs/clips.md), 0.5 to 1.5 meters and 1 to 5 cm score about the same.
+# On held-out sets (docs/evidence/evaluation.md), 0.5 to 1.5 meters and 1 to 5 cm score about the
+# same.
 SPREAD_METERS = 1.0  # per factor e of spread
 STILL_METERS = 0.02  # spread of a joint that does not move
 _CLIPS_AT_ONCE = 4096
@@ -163,7 +164,7 @@ def enough_joints(available: tuple[str, ...], wanted: tuple[str, ...]) -> tuple[
     """
     if 2 * len(available) < len(wanted):
         raise RoleError(
-            f"has {len(available)} of the {len(wanted)} joints that are compared, fewer than half: "
+            f"has only {len(available)} of the {len(wanted)} compared joints, fewer than half of "
             f"{', '.join(wanted)}"
         )
     return available

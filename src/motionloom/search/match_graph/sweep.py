@@ -28,7 +28,8 @@ from motionloom.search.match_graph.members import Node
 from motionloom.search.settings import APART, SAME
 
 # Typical join distance in meters, and the penalty for a factor e away from it. Chosen by
-# leave-one-out on families of captured takes and of the built-in corpus (docs/family.md).
+# leave-one-out on families of captured takes and of the built-in corpus
+# (docs/explanation/families.md).
 _USUAL, _UNUSUAL = 0.12, 0.5
 
 

@@ -40,7 +40,8 @@ from motionloom.kernels import kernel
 from motionloom.search.match_web.web import WebLimits
 
 COARSER = 1.15  # a mean at 10 Hz is less than this times the mean of the refined path
-_BEYOND = 10  # chain cells beyond near cells, since chains start and end there; see docs/scale.md
+# Chain cells beyond near cells, since chains start and end there (docs/explanation/scale.md).
+_BEYOND = 10
 _COEFFICIENTS = 2  # coefficients of a window: mean and trend
 _HEIGHT = 0.9  # meters: heights relative to the middle of the body keep squares small
 _ROWS = 64  # rows of products computed at a time: they stay in the processor's cache
