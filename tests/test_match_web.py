@@ -30,11 +30,7 @@ def smooth(rng, shape, rounds):
     return 0.05 + (matrix - matrix.min()) / np.ptp(matrix)
 
 
-<<<<<<< HEAD
-# Rules of the paper; without these, the rules of docs/web.md, "Departures".
-=======
-# What the paper says; without these, the rules of docs/explanation/match-webs.md, "Departures".
->>>>>>> db
+# Rules of the paper; without these, the rules of docs/explanation/match-webs.md, "Departures".
 PAPER = {
     "squares": True, "edge_minima": True, "shared_cells": True, "second_pass": False,
     "extended_chains": False,

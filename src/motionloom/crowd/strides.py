@@ -42,13 +42,9 @@ _MOST = 16  # number of strides kept in the built-in graph
 
 @dataclass(frozen=True, kw_only=True)
 class StrideRules:
-<<<<<<< HEAD
-    """Rules of learned marches that are not in the paper; see docs/crowds.md, "Departures".
-=======
-    """Rules of learned marches that the paper does not have.
+    """Rules of learned marches that are not in the paper.
 
     See the departures in docs/explanation/crowds.md.
->>>>>>> db
 
     Attributes
     ----------

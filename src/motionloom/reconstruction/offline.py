@@ -55,11 +55,7 @@ class SolvedSequence:
 
 @dataclass(frozen=True, kw_only=True)
 class ReconstructionRules:
-<<<<<<< HEAD
-    """Rules that are not in the papers; see docs/reconstruct.md, "Departures".
-=======
-    """Rules that the papers do not have; see docs/explanation/reconstruction.md, "Departures".
->>>>>>> db
+    """Rules that are not in the papers; see docs/explanation/reconstruction.md, "Departures".
 
     Attributes
     ----------
