@@ -51,7 +51,7 @@ def test_takes_are_found_by_name_and_label(page):
     expect(page.locator("#count")).to_contain_text("2 takes")
     assert shown_takes(page) == ["march_p0", "march_p1"]
     page.locator("#find").fill("no such take")
-    expect(page.locator("loom-library-view")).to_contain_text("No take matches")
+    expect(page.locator("loom-library-view")).to_contain_text("No takes match")
 
 
 def test_a_link_finds_sorts_and_opens(page):
