@@ -88,8 +88,8 @@ def connect(preferences, given):
     return {
         "status": session.status,
         "rows": [row.motion for row in session.rows],
-        "labels": [one.name for one in session.labels],
-        "parametric": [(one.name, one.note) for one in session.parametric],
+        "labels": [each.name for each in session.labels],
+        "parametric": [(each.name, each.note) for each in session.parametric],
         # Without a window Blender numbers no icons; their pixels are there.
         "pictures": [pixels(module.PICTURES, row.motion) for row in session.rows],
     }
@@ -141,8 +141,8 @@ def panels():
     for cls in module.CLASSES[1:]:
         cls.draw(types.SimpleNamespace(layout=Layout()), bpy.context)
     preferences = sys.modules["bl_ext.user_default.motionloom.session"].MotionloomPreferences
-    held = bpy.context.preferences.addons["bl_ext.user_default.motionloom"].preferences
-    fields = types.SimpleNamespace(layout=Layout(), bl_rna=held.bl_rna)
+    addon = bpy.context.preferences.addons["bl_ext.user_default.motionloom"].preferences
+    fields = types.SimpleNamespace(layout=Layout(), bl_rna=addon.bl_rna)
     preferences.draw(fields, bpy.context)
     return drawn
 
@@ -151,10 +151,10 @@ def find(words):
     session = bpy.context.window_manager.motionloom
     session.words = words
     bpy.ops.motionloom.find()
-    found = [row.motion for row in session.rows]
+    motions = [row.motion for row in session.rows]
     session.words = ""
     bpy.ops.motionloom.find()
-    return found
+    return motions
 
 
 def choose(take):
@@ -187,9 +187,9 @@ def similar():
     )
     bpy.ops.motionloom.find_like()
     session = bpy.context.window_manager.motionloom
-    found = [(row.motion, row.start_frame, row.end_frame) for row in session.rows]
+    segments = [(row.motion, row.start_frame, row.end_frame) for row in session.rows]
     bpy.ops.motionloom.find_similar()
-    return {"like": found, "again": [row.motion for row in session.rows]}
+    return {"like": segments, "again": [row.motion for row in session.rows]}
 
 
 def pushed():
@@ -501,4 +501,4 @@ if __name__ == "__main__":  # elsewhere there is no Blender to import
 
     main(*sys.argv[1:])
     sys.stdout.flush()
-    os._exit(0)  # bpy 4.5 may wait for a thread of its own for ever when Python ends
+    os._exit(0)  # bpy 4.5 may wait indefinitely for one of its threads when Python exits

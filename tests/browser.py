@@ -24,9 +24,9 @@ _CHANGED = 40  # of 765, summed over the three colors: more than any shading of 
 def chromium() -> str | None:
     """Path of Chromium or Chrome, None if not installed."""
     for name in ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable"):
-        found = shutil.which(name)
-        if found:
-            return found
+        program = shutil.which(name)
+        if program:
+            return program
     return None
 
 
@@ -34,7 +34,7 @@ _FRAMES = "() => new Promise((done) => requestAnimationFrame(() => requestAnimat
 
 
 def settled(page):
-    """Wait until all requests are answered, and what they changed is laid out and drawn."""
+    """Wait until all requests are answered and the changes are laid out and drawn."""
     while True:
         page.wait_for_function("() => studio.idle")
         page.evaluate(_FRAMES)  # in two frames sizes have been observed, and drawn after it
@@ -43,7 +43,7 @@ def settled(page):
 
 
 def in_address(page, text: str) -> None:
-    """Wait until a text is part of the address."""
+    """Wait until the address contains a string."""
     page.wait_for_function("text => location.hash.includes(text)", arg=text)
 
 

@@ -140,8 +140,8 @@ def attacks(
     described = document["paths"][address][method.lower()]
     parameters = described.get("parameters", [])
     body = _sensible(_body_schema(described), document, sensible)
-    inside = [one["name"] for one in parameters if one["in"] == "path"]
-    behind = {one["name"]: sensible for one in parameters if one["in"] == "query"}
+    inside = [parameter["name"] for parameter in parameters if parameter["in"] == "path"]
+    behind = {parameter["name"]: sensible for parameter in parameters if parameter["in"] == "query"}
     plain = _filled(address, dict.fromkeys(inside, sensible))
     for name in names:
         for place in inside:
@@ -186,7 +186,7 @@ def _sensible(schema: Any, document: dict[str, Any], text: str) -> Any:
     kind = kind[0] if isinstance(kind, list) else kind  # the others are null, mostly
     if kind == "object":
         fields = schema.get("properties", {})
-        return {name: _sensible(one, document, text) for name, one in fields.items()}
+        return {name: _sensible(each, document, text) for name, each in fields.items()}
     if kind == "array":
         first = schema.get("prefixItems", [schema.get("items", {"type": "string"})])[0]
         return [_sensible(first, document, text)] * max(1, schema.get("minItems", 1))
@@ -199,8 +199,8 @@ def _texts(value: Any, path: tuple = ()) -> Iterator[tuple]:
     if isinstance(value, str):
         yield path
     elif isinstance(value, dict):
-        for key, one in value.items():
-            yield from _texts(one, (*path, key))
+        for key, each in value.items():
+            yield from _texts(each, (*path, key))
     elif isinstance(value, list) and value:
         yield from _texts(value[0], (*path, 0))
 

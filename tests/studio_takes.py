@@ -82,10 +82,10 @@ class StudioServer:
             command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
         )
         line = self.process.stdout.readline()  # printed once the socket listens
-        found = re.search(r"http://\S+", line)
-        if found is None:
+        match = re.search(r"http://\S+", line)
+        if match is None:
             raise RuntimeError(f"the studio did not start: {line}{self.process.stderr.read()}")
-        self.address = found.group()
+        self.address = match.group()
         self.port = int(re.search(r":(\d+)/", self.address).group(1))
 
     def kill(self) -> None:

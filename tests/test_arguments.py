@@ -1,4 +1,4 @@
-"""Folders and libraries as arguments: what is found in them, and where what is made of it goes."""
+"""Folders and libraries as arguments: their motions, and the output paths."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def test_hidden_files_are_passed_over_and_names_keep_their_dots(place):
     assert failed == []
 
 
-def test_what_an_earlier_run_wrote_is_left_out(place):
+def test_output_of_an_earlier_run_is_skipped(place):
     assert [stem for _, stem in motions_in(place, exclude=place / "more")[0]] == ["walk.1"]
     assert len(motions_in(place, exclude=place)[0]) == 2
 
@@ -112,6 +112,6 @@ def test_two_sources_never_become_one_file(tmp_path):
         ("nowhere.loom:walk", {}, "nowhere.loom: no such library"),
     ],
 )
-def test_says_what_is_wrong_with_a_name(library, text, options, message):
+def test_an_invalid_name_is_explained(library, text, options, message):
     with pytest.raises(MotionloomError, match=message):
         motion_from(text.replace("LIB", str(library)), LoadSettings(**options))

@@ -41,8 +41,8 @@ def test_blender_agrees_within_a_tenth_of_a_millimeter(blender, tmp_path, suffix
     walk = ml.demo.clip("walk")
     options = {"unit": "m"} if suffix == ".bvh" else {}  # Blender takes BVH units as meters
     path = walk.save(tmp_path / f"walk{suffix}", **options)
-    found = blender(path, walk.fps, tmp_path / "found.json")
+    shown = blender(path, walk.fps, tmp_path / "found.json")
     wanted = walk.positions()[list(FRAMES)]
     for joint, name in enumerate(walk.skeleton.names):
-        apart = np.linalg.norm(np.array(found[name]) - wanted[:, joint], axis=1)
+        apart = np.linalg.norm(np.array(shown[name]) - wanted[:, joint], axis=1)
         assert apart.max() < 1e-4, name

@@ -44,7 +44,7 @@ def poses(part):
 
 
 class Answers(BaseHTTPRequestHandler):
-    """A server that answers as it is told, and remembers what it was asked."""
+    """A server with scripted responses that records its requests."""
 
     given: dict = {}
     asked: list = []
@@ -134,7 +134,7 @@ def test_refusals_are_one_line(client, server, code, content, message):
     assert "\n" not in str(raised.value)
 
 
-def test_a_studio_that_is_not_there_is_told(client):
+def test_a_missing_studio_is_reported(client):
     with ThreadingHTTPServer(("127.0.0.1", 0), Answers) as closed:
         address = f"http://127.0.0.1:{closed.server_address[1]}"
     with pytest.raises(client.StudioError, match=f"no studio is running at {address} .*start one"):
@@ -142,7 +142,7 @@ def test_a_studio_that_is_not_there_is_told(client):
 
 
 @pytest.mark.parametrize("address", ["a studio", "ftp://host", "http://", "http://host:port"])
-def test_what_is_no_address_is_told(client, address):
+def test_an_invalid_address_is_reported(client, address):
     with pytest.raises(client.StudioError, match="is not the address of a studio, such as http"):
         client.Studio(address)
 
@@ -167,7 +167,7 @@ def test_packed_arrays_are_those_of_the_studio(client, server):
         {"arrays": {"a": {"shape": [1], "type": "uint8", "at": 10**30}}, "meta": {}},
         {"arrays": {"a": [1]}, "meta": {}},
     ]
-    heads = [*(json.dumps(one).encode() for one in odd), b"[" * 100_000]
+    heads = [*(json.dumps(each).encode() for each in odd), b"[" * 100_000]
     packed = [len(head).to_bytes(4, "little") + head + bytes(8) for head in heads]
     for bad in (b"", b"\xff\xff\xff\xff{}", pack({}, root=sent)[:-8], *packed):
         with pytest.raises(client.StudioError, match="not from a studio"):
@@ -190,7 +190,7 @@ def test_jobs_are_waited_for(client, server, monkeypatch):
     assert Answers.asked[-1][:2] == ("DELETE", "/api/jobs/3")
 
 
-def test_a_call_runs_beside_the_user_interface(client):
+def test_a_call_runs_in_the_background(client):
     begun, go = threading.Event(), threading.Event()
 
     def work(stop):
@@ -305,8 +305,8 @@ def test_objects_that_bones_cannot_follow_are_refused(poses, scales):
 
 def test_quaternions_are_those_of_motionloom(poses, rng):
     turns = rot.normalize(rng.normal(size=(50, 4)))
-    found = np.array([poses.quaternion(matrix) for matrix in rot.to_matrix(turns)])
-    np.testing.assert_allclose(np.abs(np.sum(found * turns, axis=1)), 1.0, atol=1e-12)
+    quaternions = np.array([poses.quaternion(matrix) for matrix in rot.to_matrix(turns)])
+    np.testing.assert_allclose(np.abs(np.sum(quaternions * turns, axis=1)), 1.0, atol=1e-12)
     points = rng.normal(size=(50, 3))
     np.testing.assert_allclose(poses.rotate(turns, points), rot.rotate(turns, points), atol=1e-12)
 

@@ -30,7 +30,7 @@ from motionloom.motion.kinematics.root_carrier import body_skeleton
 from motionloom.motion.rotations.planar_transform import PlanarTransform
 
 SCRIPT = Path(__file__).with_name("blender_extension.py")
-BLENDERS = [one for one in os.environ.get("MOTIONLOOM_BLENDER", "").split(os.pathsep) if one]
+BLENDERS = [path for path in os.environ.get("MOTIONLOOM_BLENDER", "").split(os.pathsep) if path]
 if not BLENDERS and importlib.util.find_spec("bpy") is not None:
     BLENDERS = [sys.executable]
 
@@ -64,7 +64,7 @@ def library(tmp_path_factory):
 
 @pytest.fixture(scope="module", params=BLENDERS)
 def seen(request, library, tmp_path_factory):
-    """What one version of Blender showed, and what was asked of it."""
+    """Results of one version of Blender, and its tasks."""
     folder = tmp_path_factory.mktemp("blender")
     person = ml.demo.clip("walk", performer=2)
     kick = library.parametric["kick"]
@@ -100,8 +100,8 @@ def seen(request, library, tmp_path_factory):
         )
     if not (folder / "seen.json").exists():
         pytest.fail(f"Blender ended early:\n{done.stdout[-3000:]}\n{done.stderr[-6000:]}")
-    found = json.loads((folder / "seen.json").read_text())
-    yield {**found, "task": task}
+    results = json.loads((folder / "seen.json").read_text())
+    yield {**results, "task": task}
     library.remove("from blender")
 
 
@@ -160,7 +160,7 @@ def expected(shown: dict, library: ml.Library) -> dict[str, np.ndarray]:
 
 
 def tree(rest: dict) -> dict[str, str]:
-    """Joints with their parents, parents first; bones that only touch are connected, too."""
+    """Joints with their parents, parents first; bones that only touch are also connected."""
     above = {}
     for name, bone in rest.items():
         parent = bone["parent"]
@@ -190,7 +190,7 @@ def test_errors_are_one_line(seen):
     assert "192.0.2.1:8765 is another machine; allow online access" in refused["online"]
     assert "is not the address of a studio" in refused["nonsense"]
     assert refused["row"] == "no armature; make an armature the active object"
-    assert not any("\n" in one for one in refused.values())
+    assert not any("\n" in each for each in refused.values())
 
 
 def test_the_library_is_listed_with_pictures(seen):
@@ -202,7 +202,7 @@ def test_the_library_is_listed_with_pictures(seen):
     assert all(size == [128, 128] and 100 < drawn < 6000 for *size, drawn in shown["pictures"])
 
 
-def test_the_panels_name_what_is_there(seen):
+def test_the_panels_list_the_contents(seen):
     assert {f"motionloom.{name}" for name in VERBS} | {"words", "token"} <= set(seen["panels"])
 
 
@@ -230,14 +230,14 @@ def test_a_generated_rigify_rig_follows_by_its_controls(seen, library):
         name: np.linalg.norm(np.array(shown["heads"][name]) - places, axis=1).max()
         for name, places in wanted.items()
     }
-    print(seen["version"], {name: f"{1e3 * one:.3f} mm" for name, one in apart.items()})
-    # One control turns both joints of the neck, so what is above the first one differs.
+    print(seen["version"], {name: f"{1e3 * each:.3f} mm" for name, each in apart.items()})
+    # One control turns both joints of the neck, so the joints above the first one differ.
     neck = {name: apart.pop(name) for name in ("ORG-spine.005", "ORG-spine.006")}
     assert max(apart.values()) < 2e-5, apart
     assert max(neck.values()) < 5e-3, neck
 
 
-def test_what_the_armature_shows_is_found_again(seen):
+def test_the_motion_of_the_armature_is_found_again(seen):
     name, start, end = seen["similar"]["like"][0]
     assert name == TAKE["motion"]
     assert abs(start - TAKE["start_frame"]) <= 3 and abs(end - TAKE["end_frame"]) <= 3
@@ -287,18 +287,18 @@ def test_walks_and_dances(seen):
 
 
 def test_blender_does_not_wait_for_the_studio(seen):
-    found = seen["modal"]["find"]
-    assert found[:2] == ["modal", ["RUNNING_MODAL"]]
-    assert found[2:4] == [["WARNING", "Find is still running"], ["CANCELLED"]]
-    assert found[4] == "removed timer" and found[6] == ["FINISHED"]
-    assert found[5][0] == "INFO" and found[5][1].endswith("found")
+    steps = seen["modal"]["find"]
+    assert steps[:2] == ["modal", ["RUNNING_MODAL"]]
+    assert steps[2:4] == [["WARNING", "Find is still running"], ["CANCELLED"]]
+    assert steps[4] == "removed timer" and steps[6] == ["FINISHED"]
+    assert steps[5][0] == "INFO" and steps[5][1].endswith("found")
 
 
 def test_a_dragged_target_is_followed_until_esc(seen):
     follow = seen["modal"]["follow"]
-    lines = [one for one in follow if isinstance(one, str)]
-    assert len(lines) == 3 and all("mixamorig:RightFoot" in one for one in lines)
-    assert [one for one in follow if isinstance(one, list)] == [
+    lines = [each for each in follow if isinstance(each, str)]
+    assert len(lines) == 3 and all("mixamorig:RightFoot" in each for each in lines)
+    assert [each for each in follow if isinstance(each, list)] == [
         *[["PASS_THROUGH"]] * 3,
         ["FINISHED"],
     ]

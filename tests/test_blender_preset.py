@@ -1,4 +1,4 @@
-"""What Blender shows after ``--preset blender``. Needs a Python with bpy:
+"""Motion in Blender after ``--preset blender``. Needs a Python with bpy:
 
 MOTIONLOOM_BLENDER=/path/to/python/with/bpy pytest tests/test_blender_preset.py
 """
@@ -41,8 +41,8 @@ def blender(tmp_path_factory):
 def shown(motion, suffix, blender, folder):
     ready = apply_preset(motion, "blender")
     options = {"unit": preset_named("blender").unit, "up": "y"} if suffix == ".bvh" else {}
-    found = blender(ready.save(folder / f"take{suffix}", **options), ready.fps)
-    return {role: found[name] for role, name in ready.skeleton.roles.items() if name in found}
+    results = blender(ready.save(folder / f"take{suffix}", **options), ready.fps)
+    return {role: results[name] for role, name in ready.skeleton.roles.items() if name in results}
 
 
 def check(places, height):

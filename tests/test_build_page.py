@@ -89,7 +89,7 @@ def test_a_registry_out_of_reach_differs_from_an_error_in_the_sources(building, 
     assert "npm warn" not in str(problem.value)
 
 
-def test_a_half_built_page_is_built_again(building, checkout):
+def test_an_incomplete_page_is_rebuilt(building, checkout):
     """A build that was killed leaves no stamp, so nobody takes its page for a whole one."""
     building.build_page(checkout, report=lambda words: None)
     (checkout / "src/motionloom/studio/static/built-from.txt").unlink()
@@ -97,8 +97,8 @@ def test_a_half_built_page_is_built_again(building, checkout):
     assert calls(checkout) == ["ci", "run", "run"]
 
 
-def test_the_script_says_in_one_line_what_is_missing(tmp_path):
-    """A copy of the script beside sources that no npm can build."""
+def test_the_script_reports_in_one_line_which_tool_is_missing(tmp_path):
+    """A copy of the script next to sources that npm cannot build."""
     (tmp_path / "studio").mkdir()
     (tmp_path / "studio" / "package-lock.json").write_text("{}")
     (tmp_path / "build_page.py").write_text(

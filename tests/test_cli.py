@@ -85,7 +85,7 @@ def test_the_package_runs_as_a_module():
     assert done.stderr == "motionloom: No such command 'nosuch'; see motionloom --help\n"
 
 
-def test_info_of_a_library_lists_what_is_in_it(walk, tmp_path):
+def test_info_of_a_library_lists_its_contents(walk, tmp_path):
     lib = ml.Library.create(tmp_path / "takes.loom")
     lib.add(walk)
     lib.labels["walk"] = ["gait"]

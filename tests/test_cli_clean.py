@@ -107,8 +107,8 @@ def test_skating_contacts_are_counted_and_can_be_left_alone(takes, tmp_path):
     far = walk.root.copy()
     far[:, [0, 2]] *= 1.4
     replace(walk, root=far).save(tmp_path / "far.bvh")
-    found = run(tmp_path / "far.bvh", "-o", tmp_path / "out.bvh", "--json")
-    (row,) = json.loads(found.stdout)["motions"]
+    done = run(tmp_path / "far.bvh", "-o", tmp_path / "out.bvh", "--json")
+    (row,) = json.loads(done.stdout)["motions"]
     assert row["skating_contacts"] > 5
     assert row["speed_before_cm_s"] > 20.0 and row["speed_after_cm_s"] < 3.0
     left = run(tmp_path / "far.bvh", "-o", tmp_path / "b.bvh", "--skate", "0", "--json")

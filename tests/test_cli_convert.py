@@ -131,7 +131,7 @@ def test_a_role_map_distinguishes_joints(takes, tmp_path):
     assert skeleton.names[ml.load(takes / "walk.bvh").skeleton.joint(names["neck"])] == "Head"
 
 
-def test_markers_are_converted(takes, tmp_path):
+def test_markers_go_through_too(takes, tmp_path):
     run(takes / "walk.bvh", tmp_path / "walk.c3d")
     run(tmp_path / "walk.c3d", tmp_path / "walk.csv")
     assert (tmp_path / "walk.csv").read_text().count("\n") > 100
@@ -139,7 +139,7 @@ def test_markers_are_converted(takes, tmp_path):
         run(tmp_path / "walk.c3d", tmp_path / "other.c3d", "--preset", "blender")
 
 
-def test_a_bad_file_in_a_folder_is_reported_and_the_rest_continues(takes, tmp_path):
+def test_a_bad_file_in_a_folder_is_named_and_the_rest_goes_on(takes, tmp_path):
     (tmp_path / "in").mkdir()
     (tmp_path / "in" / "walk.bvh").write_bytes((takes / "walk.bvh").read_bytes())
     (tmp_path / "in" / "bad.bvh").write_text("HIERARCHY\nROOT hips\n{\n")
@@ -174,7 +174,7 @@ def test_a_single_bad_file_leaves_nothing_behind(tmp_path):
         (["TAKES/walk.bvh", "OUT.xyz", "--to", "xyz"], "--to must be one of"),
     ],
 )
-def test_reports_errors_before_anything_is_written(takes, tmp_path, words, message):
+def test_errors_are_reported_before_anything_is_written(takes, tmp_path, words, message):
     (tmp_path / "empty").mkdir()
     places = {"TAKES": takes, "OUT": tmp_path / "out", "EMPTY": tmp_path / "empty"}
 

@@ -13,7 +13,7 @@ from motionloom.demo import corpus
 from motionloom.errors import InvalidInput
 
 
-def test_a_file_is_no_place_for_the_tour(tmp_path):
+def test_the_tour_refuses_a_file_as_its_folder(tmp_path):
     (tmp_path / "notes.txt").write_text("walks, kicks")
     with pytest.raises(InvalidInput, match="is a file; the tour needs a folder"):
         invoked(app, "demo", tmp_path / "notes.txt")
@@ -73,6 +73,6 @@ def test_the_tour_goes_on_when_run_again(tmp_path, some):
     told(
         run.stderr,
         rf"\b0 \w+, {len(SOME)} \w+",  # nothing added, all unchanged
-        r"\b15 .* 0 ",  # pairs of the web, none built again
+        r"\b15 .* 0 ",  # pairs of the web, none rebuilt
     )
     assert "index.html" in run.stdout

@@ -34,7 +34,7 @@ def clinic(tmp_path_factory):
     return folder
 
 
-def test_a_healthy_file_gets_a_table_of_facts(clinic):
+def test_a_healthy_file_gets_a_table_of_its_interpretation(clinic):
     done = run(clinic / "walk.bvh")
     assert done.exit_code == 0
     for word in (
@@ -66,7 +66,7 @@ def test_json_keeps_the_contract(clinic):
     assert facts["role_confidence"].keys() == facts["roles"].keys()
 
 
-def test_json_of_a_faulty_file_lists_frames_and_warnings(clinic):
+def test_json_of_an_ill_file_names_frames_and_warns(clinic):
     facts = json.loads(run(clinic / "ill" / "walk.bvh", "--json").stdout)
     assert facts["jump_frames"] == [40, 42]
     assert facts["healthy"] is False
@@ -89,7 +89,7 @@ def test_a_library_is_checked_as_a_whole(clinic, tmp_path):
     assert len(facts["files"]) == 2
 
 
-def test_a_bad_file_in_a_folder_is_reported_and_the_rest_continues(clinic, tmp_path):
+def test_a_bad_file_in_a_folder_is_named_and_the_rest_goes_on(clinic, tmp_path):
     (tmp_path / "bad.bvh").write_text("HIERARCHY\nROOT hips\n{\n")
     (tmp_path / "walk.bvh").write_bytes((clinic / "walk.bvh").read_bytes())
     done = run(tmp_path, "--json")
@@ -117,7 +117,7 @@ def test_an_empty_folder_is_reported(tmp_path):
         run(tmp_path)
 
 
-def test_options_override_the_file(clinic):
+def test_options_overrule_the_file(clinic):
     facts = json.loads(run(clinic / "walk.bvh", "--json", "--fps", 60, "--unit", "inch").stdout)
     assert facts["fps"] == 60.0
     assert facts["unit_m"] == 0.0254

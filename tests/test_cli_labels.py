@@ -22,24 +22,24 @@ def lib(tmp_path):
 
 
 def test_whole_words_come_before_parts_of_words(lib):
-    found = lib.find("walk").motions
-    assert found[0] == "walk" and set(found) == {"walk", "sidewalk", "walking_fast"}
+    results = lib.find("walk").motions
+    assert results[0] == "walk" and set(results) == {"walk", "sidewalk", "walking_fast"}
     assert lib.find("WALK quick").motions[0] == "walking_fast"
     assert len(lib.find("somersault")) == 0 and lib.find("smurf").unknown == {"smurf": ""}
 
 
-def test_a_text_without_words_is_refused(lib):
+def test_an_empty_description_is_refused(lib):
     with pytest.raises(InvalidInput, match="text must contain at least one word"):
         lib.find("  ")
 
 
 def test_find_prints_json_and_nothing_else(lib):
-    found = json.loads(run("find", lib.path, "locomotion", "--json").stdout)
-    assert [(each["motion"], each["labels"]) for each in found][:2] == [
+    results = json.loads(run("find", lib.path, "locomotion", "--json").stdout)
+    assert [(each["motion"], each["labels"]) for each in results][:2] == [
         ("walk", ["locomotion"]),
         ("walking_fast", ["locomotion", "quick"]),
     ]
-    assert {"start_frame", "end_frame", "start", "end", "score", "text", "words"} <= set(found[0])
+    assert {"start_frame", "end_frame", "start", "end", "score", "text", "words"} <= set(results[0])
 
 
 def test_labels_are_added_and_removed(lib):

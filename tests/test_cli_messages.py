@@ -33,8 +33,8 @@ def test_every_command_says_what_to_give(tmp_path, command):
     path.write_text(re.sub("Frame Time: .*", "Frame Time: fast", path.read_text()))
     verb, *options = command
     target = [tmp_path / "new.bvh"] if verb == "convert" else options
-    told = ran(verb, path, *target, cwd=tmp_path).stderr
-    assert "set the rate with fps\n" in told
+    printed = ran(verb, path, *target, cwd=tmp_path).stderr
+    assert "set the rate with fps\n" in printed
     assert "set the rate with fps\n" in ran("info", path).stderr
 
 
@@ -44,8 +44,8 @@ def test_warnings_in_json_say_what_to_give(tmp_path):
         tmp_path / "walk.bvh", unit="m"
     )
     for command in ("info", "doctor"):
-        told = json.loads(run(command, path, "--json").stdout)["warnings"]
-        assert any("Set unit to change it" in text for text in told), told
+        printed = json.loads(run(command, path, "--json").stdout)["warnings"]
+        assert any("Set unit to change it" in text for text in printed), printed
 
 
 def test_points_without_labels_name_the_option_that_reads_them(tmp_path):
@@ -57,8 +57,8 @@ def test_points_without_labels_name_the_option_that_reads_them(tmp_path):
 
 def test_files_of_markers_are_described(tmp_path):
     path = ml.demo.clip("walk").save(tmp_path / "walk.c3d")
-    told = run("info", path).stdout
-    assert "up z" in told
+    printed = run("info", path).stdout
+    assert "up z" in printed
     facts = json.loads(run("info", path, "--json").stdout)
     assert facts["fps"] == 30.0
     assert facts["missing_share"] == 0.0
@@ -70,25 +70,25 @@ def test_formats_without_a_reader_name_a_way_out(tmp_path, suffix):
     path = tmp_path / f"walk.{suffix}"
     path.write_bytes(b"BLENDER")
     for command in (("info", path), ("import", tmp_path / "a.loom", path)):
-        told = run(*command, code=2).stderr
-        assert "Convert it to GLB with Blender:\nblender -b " in told
-        assert f"export_scene.gltf(filepath='{tmp_path}/walk.glb')" in told
+        printed = run(*command, code=2).stderr
+        assert "Convert it to GLB with Blender:\nblender -b " in printed
+        assert f"export_scene.gltf(filepath='{tmp_path}/walk.glb')" in printed
 
 
-def test_what_an_import_leaves_out_is_told(tmp_path):
+def test_files_that_an_import_skips_are_reported(tmp_path):
     takes = tmp_path / "takes"
     takes.mkdir()
     walk = ml.demo.clip("walk")
     walk.save(takes / "a.c3d")
     walk.save(takes / "b.c3d")
-    told = run("import", tmp_path / "no.loom", takes, code=2).stderr
-    assert "no motion files" in told
-    assert "2 .c3d files: markers without a skeleton" in told
+    printed = run("import", tmp_path / "no.loom", takes, code=2).stderr
+    assert "no motion files" in printed
+    assert "2 .c3d files: markers without a skeleton" in printed
     walk.save(takes / "walk.bvh")
     (takes / "c.BLEND").write_bytes(b"")
-    told = run("import", tmp_path / "a.loom", takes).stderr
-    assert "skipped  2 .c3d files: markers without a skeleton; convert them to motions" in told
-    assert "skipped  1 .blend file: no reader; convert to GLB" in told
+    printed = run("import", tmp_path / "a.loom", takes).stderr
+    assert "skipped  2 .c3d files: markers without a skeleton; convert them to motions" in printed
+    assert "skipped  1 .blend file: no reader; convert to GLB" in printed
     facts = json.loads(run("import", tmp_path / "a.loom", takes, "--json").stdout)
     assert facts["left_out"] == {".c3d": 2, ".blend": 1}
 
@@ -106,7 +106,7 @@ def test_tables_are_never_cut(capsys, monkeypatch, columns):
     assert "…" not in out
     assert "120-240" in out
     assert "0.1234" in out
-    assert label in out  # standard output is no terminal: one line
+    assert label in out  # standard output is not a terminal: one line
 
 
 def test_tables_fold_on_a_narrow_terminal(capsys, monkeypatch):
@@ -130,10 +130,10 @@ def test_folders_and_lists_of_files_are_checked_alike(tmp_path):
     assert "2 files, 2 healthy" in run("doctor", *files).stdout
     walk.save(tmp_path / "c.c3d")
     for words in (("doctor", tmp_path), ("convert", tmp_path, tmp_path / "out", "--to", "glb")):
-        told = run(*words).stderr
-        assert "skipped 1 .c3d file: markers without a skeleton" in told
-    told = run("doctor", tmp_path / "a.bvh", tmp_path / "none.bvh", code=1)
-    assert "none.bvh" in told.stderr and "1 file, 1 healthy" in told.stdout
+        printed = run(*words).stderr
+        assert "skipped 1 .c3d file: markers without a skeleton" in printed
+    printed = run("doctor", tmp_path / "a.bvh", tmp_path / "none.bvh", code=1)
+    assert "none.bvh" in printed.stderr and "1 file, 1 healthy" in printed.stdout
     run("doctor", *files, "--fix", tmp_path / "fixed")
     assert {file.name for file in (tmp_path / "fixed").iterdir()} == {"a.bvh", "b.bvh"}
 
@@ -143,20 +143,20 @@ def test_the_output_of_a_conversion_may_be_an_option(tmp_path):
     run("convert", walk, "-o", tmp_path / "walk.glb")
     assert ml.load(tmp_path / "walk.glb").fps == 30.0
     markers = ml.demo.clip("walk").save(tmp_path / "walk.c3d")
-    told = run("convert", markers, tmp_path / "no.bvh", code=2).stderr
-    assert "motionloom reconstruct turns markers into a motion" in told
+    printed = run("convert", markers, tmp_path / "no.bvh", code=2).stderr
+    assert "motionloom reconstruct turns markers into a motion" in printed
 
 
-def test_names_that_are_labels_or_folders_are_told(tmp_path):
+def test_names_that_are_labels_or_folders_are_explained(tmp_path):
     takes = tmp_path / "walking"
     takes.mkdir()
     ml.demo.clip("walk").save(takes / "a.bvh")
     library = tmp_path / "a.loom"
     run("import", library, takes, "--labels", "folder")
-    told = run("info", f"{library}:walking", code=2).stderr
-    assert "no motion 'walking'; this is a label of a" in told
-    told = run("info", f"{takes}:a", code=2).stderr
-    assert "is a folder, not a library; name a file in it, or import it" in told
+    printed = run("info", f"{library}:walking", code=2).stderr
+    assert "no motion 'walking'; this is a label of a" in printed
+    printed = run("info", f"{takes}:a", code=2).stderr
+    assert "is a folder, not a library; name a file in it, or import it" in printed
     run("label", library, "a:10-30", "first step")
     assert "a:10-30  first step" in run("find", library, "step").stdout
 
@@ -169,7 +169,7 @@ def test_names_that_are_labels_or_folders_are_told(tmp_path):
         (("--bpm", "98.8"), ""),
     ],
 )
-def test_a_tempo_by_hand_that_does_not_fit_is_told(tmp_path, options, message):
+def test_a_manual_tempo_that_does_not_fit_is_reported(tmp_path, options, message):
     groove = ml.demo.clip("dance_groove").save(tmp_path / "groove.bvh")
-    told = run("beats", groove, *options).stderr
-    assert ("warning:" in told) == bool(message) and message in told
+    printed = run("beats", groove, *options).stderr
+    assert ("warning:" in printed) == bool(message) and message in printed

@@ -46,7 +46,7 @@ def test_show_counts_frames_of_the_whole_motion(run, walk, tmp_path):
     assert code == 0 and "<!-- frame 20 -->" in drawn and "<!-- frame 29 -->" in drawn
 
 
-def test_show_writes_a_gif_beside_and_makes_the_folder(run, walk, tmp_path):
+def test_show_also_writes_a_gif_and_creates_the_folder(run, walk, tmp_path):
     code, out, _ = run("show", "walk.bvh:0-30", "-o", "out/w.png", "--gif", "--width", 80, "--json")
     assert code == 0
     assert json.loads(out) == {"files": ["out/w.png", "out/w.gif"]}
@@ -54,7 +54,7 @@ def test_show_writes_a_gif_beside_and_makes_the_folder(run, walk, tmp_path):
     assert sorted(p.name for p in (tmp_path / "out").iterdir()) == ["w.gif", "w.png"]
 
 
-def test_show_writes_what_the_suffix_says(run, walk, tmp_path):
+def test_show_writes_the_format_of_the_suffix(run, walk, tmp_path):
     for name in ("w.svg", "w.pdf", "w.gif"):
         code, out, _ = run("show", "walk.bvh:0-9", "-o", name, "--frames", 2, "--width", 80)
         assert (code, out) == (0, f"{name}\n")

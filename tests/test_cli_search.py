@@ -36,14 +36,14 @@ def test_search_prints_a_table(place):
 
 
 def test_counts_and_units_are_reported(place):
-    one = run("search", place, f"{KICK}_p0:10-40", "--max", 1).stdout
-    assert f"1 match of {KICK}_p0:10-40" in one and "distances in m" in one
+    single = run("search", place, f"{KICK}_p0:10-40", "--max", 1).stdout
+    assert f"1 match of {KICK}_p0:10-40" in single and "distances in m" in single
     two = run("search", place, f"{KICK}_p0", "--max", 2, "--method", "emd").stdout
     assert f"2 matches of {KICK}_p0" in two and "distances in degrees" in two
     assert ml.Library(place).search(f"{KICK}_p0", method="scaling")[:1].unit == "degrees"
 
 
-def test_what_is_on_by_default_can_be_switched_off(place):
+def test_defaults_can_be_switched_off(place):
     words = ("search", place, f"{KICK}_p0", "--method", "dtw-clip")
     shown = [row["distance"] for row in found(*words, "--no-joint-spread")]
     lib = ml.Library(place)

@@ -125,7 +125,7 @@ def test_without_options_settings_are_the_defaults():
         (["--preset", "old", "--reach", "2"], Verb.old(reach=2.0)),
     ],
 )
-def test_what_is_typed_becomes_settings(words, settings):
+def test_typed_options_become_settings(words, settings):
     assert typed(*words) == settings
 
 
@@ -140,7 +140,7 @@ def test_what_is_typed_becomes_settings(words, settings):
         (["--lengths", "1"], "lengths must be two numbers; got"),
     ],
 )
-def test_says_what_is_wrong(words, message):
+def test_mistakes_are_explained(words, message):
     with pytest.raises(InvalidInput, match=message):
         typed(*words)
 
@@ -201,7 +201,7 @@ def test_fields_choose_what_a_command_has():
     assert GOT == [Verb(), {}, Far()]
 
 
-def test_what_was_typed_can_be_received_alone():
+def test_typed_options_can_be_received_alone():
     def one(given: Annotated[dict, Verb]) -> None:
         """Do it."""
         GOT[:] = [given]
@@ -242,9 +242,9 @@ def text_of(value: Any) -> str | None:
         if part.fields.preset
         for paper in presets_of(part.cls)
     ],
-    ids=lambda one: one if isinstance(one, str) else one.cls.__name__,
+    ids=lambda case: case if isinstance(case, str) else case.cls.__name__,
 )
-def test_what_is_typed_wins_over_a_preset_also_if_it_is_a_default(name, part, paper):
+def test_typed_options_override_a_preset_even_if_they_are_defaults(name, part, paper):
     """``--preset X --option DEFAULT`` for every option of the class."""
     start = part.cls.from_preset(paper)
     checked = 0
@@ -278,7 +278,7 @@ def flat_values(settings: Settings) -> dict[str, Any]:
     return values
 
 
-def test_a_search_with_a_preset_does_not_expand_if_told_so():
+def test_a_search_with_a_preset_does_not_expand_on_request():
     (part,) = [part for name, _, part in PARTS if name == "search"]
     assert part.values({}, "kg04") == SearchSettings.kg04()
     assert part.values({"tiers": "1"}, "kg04").expansion.tiers == 1
@@ -288,29 +288,29 @@ def test_a_search_with_a_preset_does_not_expand_if_told_so():
 @pytest.mark.parametrize(
     ("name", "part"),
     [(name, part) for name, _, part in PARTS],
-    ids=lambda one: one if isinstance(one, str) else one.cls.__name__,
+    ids=lambda case: case if isinstance(case, str) else case.cls.__name__,
 )
 def test_every_field_is_an_option_and_in_the_complete_help(name, part):
     made = app.get_command(None, name)
-    known = {option for parameter in made.params for option in parameter.opts}
+    available = {option for parameter in made.params for option in parameter.opts}
     text = ran(name, "--help-all").stdout
     for flat in part.options():
         about = described(flat.cls)[flat.name][1]
         if about.command and flat.name not in part.fields.without:
             option = about.option or f"--{flat.name.replace('_', '-')}"
-            assert option in known
+            assert option in available
             assert f" {option}" in text, option
 
 
 def test_settings_are_the_options_of_some_command():
-    """Those of every class that a command uses, besides the ones that it leaves out."""
+    """Fields of every class that a command uses, except those it drops."""
     left_out = {(name, key) for name, _, part in PARTS for key in part.fields.without}
     assert left_out == {("dance", "kind"), ("dance", "seed")}  # it has both with another meaning
     assert FamilySettings in {part.cls for _, _, part in PARTS}
 
 
 def test_options_of_one_name_are_one_option():
-    """Of two settings classes of one command: ``--align`` is for choreography and dance."""
+    """An option of two settings classes: ``--align`` is for choreography and dance."""
     made = app.get_command(None, "dance")
     names = [option for parameter in made.params for option in parameter.opts]
     assert len(names) == len(set(names))

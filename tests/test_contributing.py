@@ -18,11 +18,11 @@ FILE = re.compile(r"# (\w+\.py)\n")
 
 @pytest.fixture
 def registries(monkeypatch):
-    """What people add to, restored afterwards."""
+    """Registries, restored after the test."""
     registries = (FORMATS, DISTANCES, FEATURES, METHODS, KINDS)
-    held = [(registry, dict(registry)) for registry in registries]
+    copies = [(registry, dict(registry)) for registry in registries]
     yield
-    for registry, before in held:
+    for registry, before in copies:
         registry.clear()
         registry.update(before)
     sys.modules.pop("motion_json", None)

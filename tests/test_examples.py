@@ -1,4 +1,5 @@
-"""The notebooks in examples/: small, with what they show, and they run from first cell to last."""
+"""The notebooks in examples/: they are small, have outputs, and run from the first cell to the
+last."""
 
 import importlib.util
 import re
@@ -51,8 +52,8 @@ def test_a_notebook_runs(path):
     kept = nbformat.read(path, as_version=4)
     book = module.executed(path)
 
-    def texts(one):
-        outputs = (out for cell in cells(one, "code") for out in cell.outputs)
+    def texts(notebook):
+        outputs = (out for cell in cells(notebook, "code") for out in cell.outputs)
         answer = [out.text for out in outputs if out.get("name") == "stdout"]
         return [re.sub(r"[\d.]+", "#", text) for text in answer]
 

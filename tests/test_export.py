@@ -35,7 +35,7 @@ def test_motions_and_labels_come_back_from_files(takes, tmp_path):
     ]
 
 
-def test_names_that_are_one_on_disk_are_told_apart(tmp_path):
+def test_names_that_collide_on_disk_are_distinguished(tmp_path):
     library = ml.Library.create(tmp_path / "names.loom")
     for name in ("a/b", "a:b"):
         library.add_motion(ml.demo.clip("jog")[:5], name=name)

@@ -1,4 +1,4 @@
-"""The stage in a notebook: what is shown, traits that go both ways, and JupyterLab itself."""
+"""The stage in a notebook: contents, two-way traits, and JupyterLab itself."""
 
 from __future__ import annotations
 
@@ -72,7 +72,7 @@ def test_a_match_lies_on_its_query_in_the_query_s_time(kicks):
     assert query["frames"] == match["frames"] == 30
     assert query["opacity"] < 1 and hits[1].motion in match["title"]
     assert view.motion.name == hits[1].motion
-    ankles = [arrays[f"positions_{k}"][:, one["roles"]["right_ankle"]] for k, one in
+    ankles = [arrays[f"positions_{k}"][:, each["roles"]["right_ankle"]] for k, each in
               enumerate(head["characters"])]  # fmt: skip
     apart = np.linalg.norm(ankles[0] - ankles[1], axis=1)
     unaligned = kicks[hits[1].motion].role_positions(["right_ankle"])[10:40, 0]
@@ -89,7 +89,7 @@ def test_the_members_of_a_family_are_its_choices(kicks):
 
 
 @needs_widget
-def test_a_target_moves_the_motion_and_its_reach_is_told(kick):
+def test_a_target_moves_the_motion_and_its_reach_is_reported(kick):
     view = ml.view(kick)
     goal = tuple(np.mean(kick.space.examples, axis=0))
     view.target = goal
@@ -104,7 +104,7 @@ def test_a_target_moves_the_motion_and_its_reach_is_told(kick):
 
 
 @needs_widget
-def test_traits_say_what_they_take(kick):
+def test_traits_explain_their_valid_values(kick):
     from traitlets import TraitError
 
     view = ml.view(kick)
@@ -135,7 +135,7 @@ def test_the_body_is_sent_when_it_is_asked_for():
     assert "unknown skeleton" in sent[1][0]["error"] and len(sent) == 2
 
 
-def test_what_cannot_be_shown_is_named(kicks):
+def test_objects_that_cannot_be_shown_are_named(kicks):
     hits = kicks.search("walk_p0:10-40", max=2)
     with pytest.raises(InvalidInput, match=r"pass it as ml.view\(matches, library=lib\)"):
         ml.view(hits)
@@ -211,12 +211,12 @@ def jupyter(tmp_path, kicks):
     )
     try:
         for line in server.stdout:
-            found = re.search(r"http://127\.0\.0\.1:(\d+)/lab", line)
-            if found:
+            address = re.search(r"http://127\.0\.0\.1:(\d+)/lab", line)
+            if address:
                 break
         else:
             raise AssertionError("JupyterLab did not start")
-        yield f"http://127.0.0.1:{found[1]}/lab/tree/kick.ipynb?token=sesame"
+        yield f"http://127.0.0.1:{address[1]}/lab/tree/kick.ipynb?token=sesame"
     finally:
         server.terminate()
         server.wait(LIMIT)
@@ -238,7 +238,7 @@ def test_the_stage_in_jupyterlab(jupyter):
         window.set_default_timeout(browser.MILLISECONDS)
         outside = []
         here = re.compile(r"(http|ws)://127\.0\.0\.1:|blob:|data:")
-        window.on("request", lambda one: here.match(one.url) or outside.append(one.url))
+        window.on("request", lambda request: here.match(request.url) or outside.append(request.url))
         window.goto(jupyter)
         window.wait_for_selector("text=/ipykernel.*Idle/")  # the kernel runs
         window.locator(".jp-Notebook-cell .cm-content").first.click()

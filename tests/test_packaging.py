@@ -1,4 +1,4 @@
-"""What is handed to strangers: versions, containers, recipe, workflow, tables of dependencies."""
+"""Packaging: versions, containers, recipe, workflow, tables of dependencies."""
 
 import importlib.util
 import json
@@ -38,7 +38,7 @@ def instructions():
 
 
 def last(word):
-    return json.loads([rest for found, rest in instructions() if found == word][-1])
+    return json.loads([rest for instruction, rest in instructions() if instruction == word][-1])
 
 
 def options_of(command):
@@ -50,20 +50,20 @@ def options_of(command):
 
 
 def unknown_words(words):
-    """What a command line of motionloom or Dask has that the command does not know."""
+    """Words of a motionloom or Dask command line that the command does not accept."""
     program, command, *rest = words
     if program == "motionloom":
-        known = options_of(command) if command in COMMANDS else None
+        options = options_of(command) if command in COMMANDS else None
     elif program == "dask":
         group = pytest.importorskip("dask.cli").cli
         module = importlib.import_module(f"distributed.cli.dask_{command}")
-        known = {o for p in module.main.params for o in (*p.opts, *p.secondary_opts)}
+        options = {o for p in module.main.params for o in (*p.opts, *p.secondary_opts)}
         assert group is not None
     else:
-        known = None
-    if known is None:
+        options = None
+    if options is None:
         return [program, command]
-    return [word for word in rest if word.startswith("-") and word not in known]
+    return [word for word in rest if word.startswith("-") and word not in options]
 
 
 def test_one_version_everywhere():
@@ -115,12 +115,14 @@ def test_services_run_commands_that_exist(service):
 
 def test_nothing_but_the_studio_is_published_and_that_on_this_machine_with_a_token():
     services = COMPOSE["services"]
-    assert {name: one["ports"] for name, one in services.items() if "ports" in one} == {
+    assert {name: service["ports"] for name, service in services.items() if "ports" in service} == {
         "studio": ["127.0.0.1:8765:8765"]
     }
     token = services["studio"]["environment"]["MOTIONLOOM_TOKEN"]
     assert token.startswith("${MOTIONLOOM_TOKEN:?")  # compose refuses to start without it
-    mounted = {volume.split(":")[0] for one in services.values() for volume in one["volumes"]}
+    mounted = {
+        volume.split(":")[0] for service in services.values() for volume in service["volumes"]
+    }
     assert mounted == set(COMPOSE["volumes"])
 
 
@@ -145,7 +147,7 @@ def test_the_workflow_runs_what_exists():
     assert tried == {*matrix, flow["jobs"]["checks"]["steps"][1]["with"]["python-version"]}
 
 
-def test_the_recipe_needs_what_the_package_needs():
+def test_the_recipe_has_the_dependencies_of_the_package():
     recipe = yaml.safe_load((ROOT / "packaging" / "conda" / "recipe.yaml").read_text("utf-8"))
     run = [line.replace("matplotlib-base", "matplotlib") for line in recipe["requirements"]["run"]]
     wanted = {str(requirement(line)) for line in PROJECT["dependencies"]}
@@ -155,12 +157,14 @@ def test_the_recipe_needs_what_the_package_needs():
 def test_every_dependency_is_listed_with_range_and_license():
     page = (ROOT / "docs" / "reference" / "licenses.md").read_text("utf-8")
     lines = [*PROJECT["dependencies"], *sum(PROJECT["optional-dependencies"].values(), [])]
-    for one in map(requirement, lines):
-        if one.name != "motionloom":
-            row = re.search(rf"^\| {re.escape(one.name)} \| (.*?) \| .* \| (.+) \|$", page, re.M)
-            assert row, f"{one.name}: run docs/make_dependencies.py"
-            assert row[1] == str(one.specifier)
-            assert row[2] != "see its page", one.name
+    for dependency in map(requirement, lines):
+        if dependency.name != "motionloom":
+            row = re.search(
+                rf"^\| {re.escape(dependency.name)} \| (.*?) \| .* \| (.+) \|$", page, re.M
+            )
+            assert row, f"{dependency.name}: run docs/make_dependencies.py"
+            assert row[1] == str(dependency.specifier)
+            assert row[2] != "see its page", dependency.name
     packages = json.loads((ROOT / "studio" / "package.json").read_text("utf-8"))
     for name, versions in {**packages["dependencies"], **packages["devDependencies"]}.items():
         assert re.search(

@@ -147,7 +147,7 @@ def test_far_bones_are_painted_before_near_ones():
     np.testing.assert_allclose(colors[is_right].min(axis=0)[2], to_rgb(COLORS[RIGHT])[2], atol=0.1)
 
 
-def test_bones_with_a_missing_end_are_left_out():
+def test_bones_with_a_missing_end_are_omitted():
     motion = walker()[:1]
     figure = stick_figure(motion)
     pose = figure.positions(motion)[0].astype(float)
@@ -254,7 +254,7 @@ def test_names_are_not_read_as_formulas(tmp_path):
 
 
 @pytest.mark.filterwarnings("error")
-def test_letters_without_a_glyph_are_no_reason_to_complain(tmp_path):
+def test_letters_without_a_glyph_do_not_cause_warnings(tmp_path):
     write_strip(replace(walker(), name="歩く \udc80"), tmp_path / "x.png", frames=2)
     write_gif(replace(walker()[:3], name="歩く \udc80"), tmp_path / "x.gif", width=64)
     sheet = contact_sheet([("歩く \udc80", walker(), "歩")], tmp_path / "x.html")
@@ -288,7 +288,7 @@ def test_strips_are_written_as_png_svg_and_pdf(tmp_path):
         ({"layout": "row"}, r"layout must be one of auto, world, stages; got 'row'"),
     ],
 )
-def test_strips_say_what_is_wrong(options, message):
+def test_strips_explain_mistakes(options, message):
     with pytest.raises(InvalidInput, match=message):
         film_strip(walker(), **options)
 
@@ -324,7 +324,7 @@ def test_strips_and_films_of_bodies(tmp_path):
     bones = film_strip(walk, frames=2)
     bodies = film_strip(walk, frames=2, body=True)
     drawn = lambda figure: len(figure.axes[0].collections)  # noqa: E731
-    assert any(isinstance(one, PolyCollection) for one in bodies.axes[0].collections)
+    assert any(isinstance(each, PolyCollection) for each in bodies.axes[0].collections)
     assert drawn(bodies) == drawn(bones)  # a body for each set of bones
     made = write_gif(walk[:4], tmp_path / "walk.gif", width=120, body=True)
     with Image.open(made) as film:
@@ -333,7 +333,7 @@ def test_strips_and_films_of_bodies(tmp_path):
 
 def test_a_skeleton_without_limbs_is_drawn_as_sticks():
     strip = film_strip(snake(), frames=2, body=True)
-    assert not any(isinstance(one, PolyCollection) for one in strip.axes[0].collections)
+    assert not any(isinstance(each, PolyCollection) for each in strip.axes[0].collections)
 
 
 # --- moving pictures ------------------------------------------------------------------
@@ -420,7 +420,7 @@ def test_without_ffmpeg_a_film_says_how_to_get_it(tmp_path, monkeypatch):
         ({"view": "x"}, r"view must be one of"),
     ],
 )
-def test_animations_say_what_is_wrong(tmp_path, options, message):
+def test_animations_explain_mistakes(tmp_path, options, message):
     with pytest.raises(InvalidInput, match=message):
         write_gif(walker()[:3], tmp_path / "m.gif", **options)
 
@@ -542,7 +542,7 @@ def test_the_player_asks_for_nothing_outside():
 
 
 @pytest.mark.parametrize("name", ["fps", "frames", "seconds", "points"])
-def test_a_budget_says_what_is_wrong(name):
+def test_a_budget_explains_mistakes(name):
     with pytest.raises(InvalidInput, match=rf"{name} must be positive; got 0"):
         Budget(**{name: 0})
 

@@ -1,4 +1,4 @@
-"""Pictures of match graphs: where nodes go, and what is drawn."""
+"""Pictures of match graphs: layout and drawing."""
 
 import numpy as np
 import pytest
@@ -61,7 +61,7 @@ def test_every_node_has_a_figure_and_every_edge_its_cost(tmp_path):
     assert write_match_graph(family, clips, tmp_path / "g.svg").read_text().count("<svg") == 1
 
 
-def test_says_what_is_wrong(tmp_path):
+def test_mistakes_are_explained(tmp_path):
     family, clips = kicks()
     with pytest.raises(InvalidInput, match="one clip for each of its 3 nodes; got 2"):
         match_graph_figure(family, clips[:2])

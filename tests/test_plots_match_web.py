@@ -23,11 +23,11 @@ def test_draws_grid_region_paths_and_matches(kicks):
     whole = kicks.compare(*kicks.names)
     web = whole.web()
     part = kicks.compare(f"{kicks.names[0]}:10-60", kicks.names[1])
-    found = part.sequences(web, max_distance=0.3)
-    assert len(found) == 1
-    assert 0 <= found[0].start < found[0].end <= web.shape[1]
-    assert found[0].path[0, 0] == 0 and found[0].path[-1, 0] == 49
-    figure = match_web_figure(whole.matrix(), web, names=("a", "b"), query=part.rows, matches=found)
+    hits = part.sequences(web, max_distance=0.3)
+    assert len(hits) == 1
+    assert 0 <= hits[0].start < hits[0].end <= web.shape[1]
+    assert hits[0].path[0, 0] == 0 and hits[0].path[-1, 0] == 49
+    figure = match_web_figure(whole.matrix(), web, names=("a", "b"), query=part.rows, matches=hits)
     left, right = figure.axes
     assert len(left.images) == 2 and len(right.images) == 1
     layer = np.asarray(left.images[1].get_array())
@@ -38,15 +38,15 @@ def test_draws_grid_region_paths_and_matches(kicks):
     assert right.get_title().endswith("1 match")
 
 
-def test_a_motion_with_itself_leaves_out_what_is_trivial(kicks):
+def test_a_motion_with_itself_omits_trivial_matches(kicks):
     name = kicks.names[0]
     pair = kicks.compare(f"{name}:10-60", name)
     web = pair.web()
-    assert all(one.start != 10 for one in pair.sequences(web, max_distance=1.0))
+    assert all(each.start != 10 for each in pair.sequences(web, max_distance=1.0))
     assert (web.cells[:, 0] != web.cells[:, 1]).all()
 
 
-def test_the_command_draws_and_tells(kicks, tmp_path):
+def test_the_command_draws_and_reports(kicks, tmp_path):
     result = run(
         "web", kicks.path, *kicks.names, "-o", tmp_path / "web.png", "--query", "10-60",
         "--max-distance", 0.3, "--json",
@@ -83,7 +83,7 @@ def test_the_command_draws_and_tells(kicks, tmp_path):
         ),
     ],
 )
-def test_says_what_is_wrong(kicks, words, message):
+def test_mistakes_are_explained(kicks, words, message):
     result = run("web", kicks.path, *words)
     assert result.exit_code != 0
     assert message in str(result.exception)

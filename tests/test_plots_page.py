@@ -32,7 +32,7 @@ WRITERS = {
 
 @pytest.mark.parametrize("name", ["picture.jpg", "picture", "picture.png.txt"])
 @pytest.mark.parametrize("write", WRITERS.values(), ids=WRITERS)
-def test_a_suffix_that_is_no_picture_is_reported_before_anything_is_drawn(write, name, tmp_path):
+def test_an_invalid_picture_suffix_is_reported_before_anything_is_drawn(write, name, tmp_path):
     message = rf"cannot draw to .*{name}: the suffix must be one of \.png, \.svg, \.pdf"
     with pytest.raises(InvalidInput, match=message):
         write(tmp_path / name)
@@ -47,9 +47,9 @@ def words(text: str) -> Figure:
 
 @pytest.mark.parametrize("kind", ["png", "PDF"])
 def test_the_same_picture_is_the_same_bytes(kind, tmp_path):
-    one, other = (write_figure(words("kick"), tmp_path / f"{n}.{kind}") for n in (1, 2))
-    assert one.read_bytes() == other.read_bytes()
-    assert write_figure(words("punch"), one).read_bytes() != other.read_bytes()
+    each, other = (write_figure(words("kick"), tmp_path / f"{n}.{kind}") for n in (1, 2))
+    assert each.read_bytes() == other.read_bytes()
+    assert write_figure(words("punch"), each).read_bytes() != other.read_bytes()
 
 
 def test_more_dots_are_more_pixels(tmp_path):

@@ -31,7 +31,7 @@ def test_from_above_ways_over_the_floor_are_those_of_the_roots():
         assert np.linalg.norm(way[-1] - way[0]) == pytest.approx(gone, rel=1e-3)
 
 
-def test_says_what_is_wrong():
+def test_mistakes_are_explained():
     axes = Figure().add_subplot()
     with pytest.raises(InvalidInput, match="no motions to draw"):
         draw_overlay(axes, [])

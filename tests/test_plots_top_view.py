@@ -68,8 +68,8 @@ def test_one_frame_of_one_body_is_enough(tmp_path, agents):
         assert write_top_view([[agents[0][0][:1]]], tmp_path / f"one{suffix}").exists()
 
 
-def test_says_what_is_wrong(tmp_path, agents):
-    with pytest.raises(InvalidInput, match="a top view is written to .png, .svg"):
+def test_mistakes_are_explained(tmp_path, agents):
+    with pytest.raises(InvalidInput, match="the suffix of a top view must be one of .png, .svg"):
         write_top_view(agents, tmp_path / "top.jpg")
     with pytest.raises(InvalidInput, match="at least one agent with one frame"):
         write_top_view([], tmp_path / "top.png")

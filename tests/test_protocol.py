@@ -1,4 +1,4 @@
-"""Settings chosen without what they are judged on: the protocol, its sets, page and command."""
+"""The evaluation protocol with held-out sets: its sets, page and command."""
 
 import csv
 import json
@@ -56,17 +56,17 @@ def test_a_set_never_chooses_its_own_setting():
     sets = [likes, hates, third]
     assert chosen_elsewhere(sets, "method", "likes") == "default"  # 0.55 and 0.7
     assert chosen_elsewhere(sets, "method", "hates") == "one"
-    found = judged(sets, default="method")
-    assert found.scores["likes"]["method"].score == 0.5
-    assert found.scores["likes"]["method"].best_here == 1.0
-    assert found.scores["hates"]["method"].score == pytest.approx(0.2)
-    assert found.scores["hates"]["method"].setting == "one"
-    assert found.mean("other") == 0.5
-    assert not found.may_be_default("method") and not found.may_be_default("other")
-    json.dumps(found.to_json())
+    results = judged(sets, default="method")
+    assert results.scores["likes"]["method"].score == 0.5
+    assert results.scores["likes"]["method"].best_here == 1.0
+    assert results.scores["hates"]["method"].score == pytest.approx(0.2)
+    assert results.scores["hates"]["method"].setting == "one"
+    assert results.mean("other") == 0.5
+    assert not results.may_be_default("method") and not results.may_be_default("other")
+    json.dumps(results.to_json())
 
 
-def test_sets_of_the_same_clips_are_left_out_together():
+def test_sets_of_the_same_clips_are_held_out_together():
     first = scored("first", [1.0] * 4, [0.5] * 4, source="clips")
     second = scored("second", [1.0] * 4, [0.5] * 4, source="clips")
     other = scored("other", [0.1] * 4, [0.9] * 4)
@@ -74,14 +74,16 @@ def test_sets_of_the_same_clips_are_left_out_together():
     assert chosen_elsewhere([first, second, other], "method", "other") == "one"
 
 
-def test_performers_and_classes_are_left_out_within_the_set():
+def test_performers_and_classes_are_held_out_within_the_set():
     # The setting is good for class a and bad for class b; for performers it makes no difference.
     only = scored("only", [1.0, 1.0, 0.0, 0.0], [0.4] * 4)
-    held = judged([only], default="method").scores["only"]["method"]
-    assert held.setting == "default" and held.score == pytest.approx(0.4)  # nothing to choose on
-    assert held.without_class == pytest.approx(0.2)  # b chooses for a: 0.4; a for b: 0.0
-    assert held.without_performer == pytest.approx(0.5)
-    assert held.worst == pytest.approx(0.4)
+    outcome = judged([only], default="method").scores["only"]["method"]
+    assert outcome.setting == "default" and outcome.score == pytest.approx(
+        0.4
+    )  # nothing to choose on
+    assert outcome.without_class == pytest.approx(0.2)  # b chooses for a: 0.4; a for b: 0.0
+    assert outcome.without_performer == pytest.approx(0.5)
+    assert outcome.worst == pytest.approx(0.4)
 
 
 def test_a_method_within_the_interval_may_be_the_default():
@@ -93,9 +95,9 @@ def test_a_method_within_the_interval_may_be_the_default():
         "near": {"default": near},
         "far": {"default": far - 0.1},
     }
-    found = judged([SetScores("s", labels, performers, both, both, 200, "s")], default="near")
-    assert found.may_be_default("best") and found.may_be_default("near")
-    assert not found.may_be_default("far")
+    results = judged([SetScores("s", labels, performers, both, both, 200, "s")], default="near")
+    assert results.may_be_default("best") and results.may_be_default("near")
+    assert not results.may_be_default("far")
     low, high = bootstrap(near)
     assert low < near.mean() < high and high - low < 0.03
     spread = each_setting(scored("s", [1.0] * 4, [0.5] * 4), "method")
@@ -114,7 +116,7 @@ def small(data):
 
 @pytest.fixture
 def sets(monkeypatch):
-    """Two small sets beside the built-in ones, and one of queries."""
+    """Two small sets in addition to the built-in ones, and one of queries."""
     monkeypatch.setitem(labeled_sets.CLIP_SETS, "small", ClipSetSource(small, "small"))
     apart = ClipSetSource(small, "small", apart=True)
     monkeypatch.setitem(labeled_sets.CLIP_SETS, "small-apart", apart)
@@ -136,23 +138,23 @@ def test_a_set_is_made_once_and_scored(sets, tmp_path):
     assert (tmp_path / "small.loom").stat().st_mtime_ns == made
     first = apart.performers[0]
     assert [apart.performers[c] for c in np.flatnonzero(~apart.answers(0))] == [first] * 3
-    found = score_clips(labeled, FEW)
-    assert found.precisions["statistics"]["default"] == pytest.approx(np.ones(9))
-    assert set(found.precisions["statistics"]) == {"default", "trend_weight=0.0"}
+    results = score_clips(labeled, FEW)
+    assert results.precisions["statistics"]["default"] == pytest.approx(np.ones(9))
+    assert set(results.precisions["statistics"]) == {"default", "trend_weight=0.0"}
     usual = clip_set("small", data).library
     again = ml.Library(usual.path).evaluate(
         labels=dict(zip(labeled.clips, labeled.labels, strict=True)), methods=["emd"]
     )
-    assert found.precisions["emd"]["default"].mean() == pytest.approx(
+    assert results.precisions["emd"]["default"].mean() == pytest.approx(
         again.methods["emd"].mean_average_precision
     )
 
 
 def test_queries_are_searched_and_scored(sets, tmp_path):
     given = query_set("kicks", DataFolder(None, tmp_path))
-    found = score_queries(given, {"dtw": (Dtw(), Dtw(rank="distance"))})
-    assert found.precisions["dtw"]["default"].tolist() == [1.0, 1.0]
-    assert found.labels == ("kick", "kick") and found.items == 2
+    results = score_queries(given, {"dtw": (Dtw(), Dtw(rank="distance"))})
+    assert results.precisions["dtw"]["default"].tolist() == [1.0, 1.0]
+    assert results.labels == ("kick", "kick") and results.items == 2
 
 
 def test_the_marks_of_cmu_takes_are_whole():
@@ -165,8 +167,8 @@ def test_the_marks_of_cmu_takes_are_whole():
         assert len(places) >= 2 and row["action"]
         assert all(start < end for _, start, end in places + others)
         # Repetitions share their ends, or a little before and after them.
-        for (_, *one), (_, *other) in zip(places[:-1], places[1:], strict=True):
-            assert one[1] - other[0] < 0.5 * (one[1] - one[0])
+        for (_, *place), (_, *other) in zip(places[:-1], places[1:], strict=True):
+            assert place[1] - other[0] < 0.5 * (place[1] - place[0])
 
 
 @pytest.mark.slow
@@ -175,10 +177,10 @@ def test_marked_actions_of_cmu_takes_are_found(cmu_data, cmu30, tmp_path):
     """Nothing of the search was chosen on these takes but that movements are searched nearby."""
     (tmp_path / "cmu30").symlink_to(cmu30)
     given = query_set("cmu-marks", DataFolder(cmu_data, tmp_path))
-    found = score_queries(given, {"dtw": (Dtw(), Dtw(rank="distance"))}).precisions["dtw"]
-    assert len(found["default"]) == len(given.queries) > 200
-    assert found["default"].mean() > 0.98 > found["rank=distance"].mean()
-    assert np.mean(found["default"] < 0.8) < 0.02
+    results = score_queries(given, {"dtw": (Dtw(), Dtw(rank="distance"))}).precisions["dtw"]
+    assert len(results["default"]) == len(given.queries) > 200
+    assert results["default"].mean() > 0.98 > results["rank=distance"].mean()
+    assert np.mean(results["default"] < 0.8) < 0.02
 
 
 def test_the_command_judges_and_writes_a_page(sets, tmp_path):
@@ -188,8 +190,8 @@ def test_the_command_judges_and_writes_a_page(sets, tmp_path):
     assert done.returncode == 0, done.stderr
     answer = json.loads(done.stdout)
     assert answer["clips"]["default"] == "statistics" and answer["page"] == str(page)
-    held = answer["clips"]["sets"]["small"]["methods"]["statistics"]
-    assert held["score"] == 1.0 and held["setting"] == "default"
+    score = answer["clips"]["sets"]["small"]["methods"]["statistics"]
+    assert score["score"] == 1.0 and score["setting"] == "default"
     assert set(answer["clips"]["mean"]) == {"statistics", "dtw-angles"}
     assert answer["queries"]["sets"]["kicks"]["items"] == 2
     text = page.read_text(encoding="utf-8")
@@ -245,11 +247,11 @@ def test_a_page_without_marks_and_a_set_without_performers_are_refused(sets, tmp
         LibraryError, match="every motion of a labeled set must have a class and a perf"
     ):
         clip_set("small", DataFolder(None, tmp_path))
-    one = LabeledSet("one", lib, lib.names, ("walk",), ("0",))
+    single = LabeledSet("one", lib, lib.names, ("walk",), ("0",))
     with pytest.raises(
         InvalidInput, match="one: an evaluation needs at least two clips with the same label"
     ):
-        score_clips(one, FEW)
+        score_clips(single, FEW)
 
 
 # --- what must hold ---------------------------------------------------------------------------
@@ -264,8 +266,8 @@ def test_the_default_is_the_best_or_near_it_on_every_set(cmu_data, cmu30, cmu_cl
     data = DataFolder(cmu_data, tmp_path)
     quick = {n: CLIP_CANDIDATES[n] for n in ("statistics", "dtw-clip", "emd", "dtw-e15")}
     names = ("corpus", "cmu-groups", "cmu-kinds", "exercises", "bandai", "bandai-styles")
-    found = judged([score_clips(clip_set(n, data), quick) for n in names], default="statistics")
-    print({n: round(each["statistics"].score, 3) for n, each in found.scores.items()})
-    assert found.mean("statistics") > 0.85 and found.may_be_default("statistics")
-    for each in found.scores.values():
+    results = judged([score_clips(clip_set(n, data), quick) for n in names], default="statistics")
+    print({n: round(each["statistics"].score, 3) for n, each in results.scores.items()})
+    assert results.mean("statistics") > 0.85 and results.may_be_default("statistics")
+    for each in results.scores.values():
         assert each["statistics"].behind[0] > -0.02

@@ -69,7 +69,8 @@ def test_a_segment_on_an_armature(client, library):
 
 
 def test_an_armature_with_a_root_bone_that_faces_elsewhere(client):
-    """Bones above the hips are left out; the motion begins at the origin, facing as the rest."""
+    """Bones above the hips are dropped; the motion starts at the origin, facing like the rest
+    pose."""
     skeleton = ml.demo.clip("walk").skeleton
     turned = np.array([[0, 0, 1], [0, 1, 0], [-1, 0, 0]]).T  # faces +X
     given = armature(skeleton)
@@ -90,9 +91,11 @@ def test_an_armature_with_a_root_bone_that_faces_elsewhere(client):
 def test_poses_of_another_program_are_found_and_kept(client, library):
     walk = library["walk"][20:60]
     body = {"subject": poses(walk), "settings": {"max": 3}}
-    found = client.post("/api/subjects/search", json=body).json()
-    best = found["matches"][0]
-    assert best["motion"] == "walk" and abs(best["start_frame"] - 20) <= 1 and found["unit"] == "m"
+    results = client.post("/api/subjects/search", json=body).json()
+    best = results["matches"][0]
+    assert (
+        best["motion"] == "walk" and abs(best["start_frame"] - 20) <= 1 and results["unit"] == "m"
+    )
     request = {"subject": poses(walk), "name": "sent", "labels": ["blender"]}
     assert client.post("/api/subjects/keep", json=request).json() == {"names": ["sent"]}
     np.testing.assert_allclose(library["sent"].positions(), walk.positions(), atol=1e-5)

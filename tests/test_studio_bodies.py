@@ -1,4 +1,4 @@
-"""Bodies over HTTP: what the page draws with them is what the library's own skinning gives."""
+"""Bodies over HTTP: the page's skinning agrees with that of the library."""
 
 import numpy as np
 import pytest

@@ -30,8 +30,8 @@ def client(tmp_path_factory):
     path = tmp_path_factory.mktemp("studio") / "takes.loom"
     with ml.Library.create(path) as library:
         library.add_motion(ml.demo.clip("walk")[:40], name="walk")
-        with studio_client(library) as one:
-            yield one
+        with studio_client(library) as connected:
+            yield connected
 
 
 @pytest.fixture(scope="module")
@@ -105,7 +105,7 @@ def test_matches_are_shown_on_the_character_where_they_are_aligned(client, hero)
     assert "body" not in small["bodies"][0]  # cards keep their small figures
 
 
-def test_what_is_made_is_shown_on_the_character_at_the_performers_size(client, hero):
+def test_synthesized_motion_is_shown_on_the_character_at_the_performers_size(client, hero):
     info = client.put("/api/characters/hero.glb", content=hero).json()
     state = client.app.state.studio
     made = state.library["walk"]
@@ -148,10 +148,10 @@ def made(tmp_path_factory, hero):
     takes = (*WALKS, *KICKS, "dance_groove_p0")
     with (
         corpus_library(tmp_path_factory.mktemp("made") / "takes.loom", takes) as library,
-        studio_client(library) as one,
+        studio_client(library) as connected,
     ):
-        info = one.put("/api/characters/hero.glb", content=hero).json()
-        yield one, info
+        info = connected.put("/api/characters/hero.glb", content=hero).json()
+        yield connected, info
 
 
 def job(client, path: str, body: dict) -> dict:
@@ -162,14 +162,14 @@ def job(client, path: str, body: dict) -> dict:
 
 
 def both(made, path: str, body: dict) -> tuple:
-    """What was made, as it is and on the character: two heads with their arrays."""
+    """A synthesized motion, original and on the character: two heads with arrays."""
     client, info = made
     answers = [
         client.post(f"/api/{path}", json=body, params=worn)
         for worn in ({}, {"character": info["id"]})
     ]
-    assert [one.status_code for one in answers] == [200, 200], answers[1].text
-    return tuple(messages.unpack(one.content) for one in answers)
+    assert [answer.status_code for answer in answers] == [200, 200], answers[1].text
+    return tuple(messages.unpack(answer.content) for answer in answers)
 
 
 def same_place(plain: tuple, worn: tuple, info: dict, *, key="positions", limit=0.06) -> None:
@@ -251,7 +251,7 @@ def written(folder, motion, **options) -> bytes:
     return path.read_bytes()
 
 
-def test_what_is_no_character_is_refused_with_the_reason(client, hero, tmp_path):
+def test_an_invalid_character_is_refused_with_the_reason(client, hero, tmp_path):
     for name, data, said in (
         ("hero.fbx", hero, "a character must be a GLB file; got hero.fbx"),
         ("hero.glb", b"not a glb", "hero.glb"),

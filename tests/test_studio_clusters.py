@@ -28,16 +28,16 @@ def result(client, path, body=None):
 
 def test_clusters_have_names_and_takes(client):
     done = result(client, "/api/clusters")
-    assert {one["name"] for one in done["result"]} == {"walk", "kick right"}
+    assert {each["name"] for each in done["result"]} == {"walk", "kick right"}
     assert done["done"] == done["total"] == 4
     settings = {"only": ["walk", "walk_fast"], "fineness": 9.0}
     two = result(client, "/api/clusters", {"settings": settings})
-    assert [sorted(one["motions"]) for one in two["result"]] == [["walk", "walk_fast"]]
+    assert [sorted(each["motions"]) for each in two["result"]] == [["walk", "walk_fast"]]
     wrong = client.post("/api/clusters", json={"settings": {"fineness": 0.0}})
     assert wrong.status_code == 422
 
 
 def test_takes_with_a_rhythm_have_a_tempo(client):
-    found = result(client, "/api/rhythms")["result"]
-    assert set(found) == {"walk", "walk_fast"} and 60 < found["walk"] < found["walk_fast"]
-    assert result(client, "/api/rhythms")["result"] == found
+    results = result(client, "/api/rhythms")["result"]
+    assert set(results) == {"walk", "walk_fast"} and 60 < results["walk"] < results["walk_fast"]
+    assert result(client, "/api/rhythms")["result"] == results

@@ -50,7 +50,7 @@ def _ask(socket, kind, **message):
     return messages.unpack(socket.receive_bytes())
 
 
-def test_a_choreography_tells_its_movements_and_its_graph(steps, library):
+def test_a_choreography_reports_its_movements_and_its_graph(steps, library):
     made = library.choreography(label="groove", meter=4)
     assert steps["meter"] == 4
     assert steps["movements"] == len(made.movements)
@@ -104,7 +104,7 @@ def test_music_is_sent_as_a_file_and_heard_with_its_beats(client, tmp_path):
         ("..%2F..%2Fetc%2Fpasswd.mid", b"", "mid"),
     ],
 )
-def test_what_is_no_music_is_refused_in_words(client, name, content, words):
+def test_invalid_music_is_refused_with_a_message(client, name, content, words):
     answer = client.put(f"/api/dance/music/{name}", content=content)
     assert answer.status_code in (404, 405, 422)
     if answer.status_code == 422:
@@ -133,7 +133,7 @@ def test_without_takes_there_is_no_dance(client):
     assert "nothing" in answer.json()["error"] or "no take" in answer.json()["error"]
 
 
-def test_what_is_not_open_is_said_to_be_so(client, steps):
+def test_expired_results_are_reported(client, steps):
     request = {"choreography": "unknown", "music": "tune-4-100-4-0"}
     assert "create it again" in client.post("/api/dance/performances", json=request).json()["error"]
     request = {"choreography": steps["id"], "music": "unknown"}

@@ -55,7 +55,7 @@ def test_a_graph_is_built_as_a_job_and_reported_as_on_the_command_line(client, l
     assert json.loads(plain.stdout) == done["result"]
 
 
-def test_what_is_drawn_is_the_graph(client, library):
+def test_the_drawn_transitions_are_those_of_the_graph(client, library):
     meta, arrays = draw(client)
     there = {"ml": ml}
     exec(meta["lines"]["python"], there)

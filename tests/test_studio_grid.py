@@ -27,14 +27,14 @@ TAKES = (KICK, OTHER, "walk_p0", "march_p0")
 
 @pytest.fixture(scope="module")
 def library(tmp_path_factory):
-    with corpus_library(tmp_path_factory.mktemp("grid") / "takes.loom", TAKES) as held:
-        yield held
+    with corpus_library(tmp_path_factory.mktemp("grid") / "takes.loom", TAKES) as takes:
+        yield takes
 
 
 @pytest.fixture(scope="module")
 def client(library):
-    with studio_client(library) as one:
-        yield one
+    with studio_client(library) as connected:
+        yield connected
 
 
 def _request(client, path="", **query):
@@ -97,7 +97,7 @@ def test_chains_and_bridges_are_those_of_the_web(client, library):
         assert (np.diff(line, axis=0) >= 0).all()  # neither runs backwards
 
 
-def test_web_matches_are_what_the_command_finds(client, library, tmp_path, monkeypatch):
+def test_web_matches_are_those_of_the_command(client, library, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     query = f"{KICK}:10-60"
     head, arrays = _request(client, "/web", a=query, b=OTHER)
@@ -112,7 +112,7 @@ def test_web_matches_are_what_the_command_finds(client, library, tmp_path, monke
         head["whole"]["bridges"],
     )
     near = [float(d) for d in arrays["distances"] if d <= 0.15]
-    assert near and [one["distance"] for one in received["matches"]] == pytest.approx(
+    assert near and [each["distance"] for each in received["matches"]] == pytest.approx(
         near, abs=1e-6
     )
     for match, path in zip(received["matches"], _lines(head, arrays, "matches"), strict=False):
@@ -133,7 +133,7 @@ def test_the_line_of_python_gives_the_cells(client, a, b):
     assert np.abs(received - names["grid"])[shown].max() < head["high"] / 254
 
 
-def test_paths_run_through_the_grid_and_cost_what_they_say(client, library):
+def test_paths_run_through_the_grid_and_have_the_stated_costs(client, library):
     query = f"{KICK}:10-60"
     head, arrays = _request(client, "/paths", a=query, b=OTHER)
     exact = distance_matrix(library[KICK], library[OTHER], "pc11")[10:60]
@@ -162,12 +162,12 @@ def test_long_takes_are_shown_by_every_second_frame(client, library, monkeypatch
 
 
 def test_takes_of_other_rates_keep_their_frame_numbers(tmp_path):
-    with ml.Library.create(tmp_path / "mixed.loom", fps=30.0) as held:
+    with ml.Library.create(tmp_path / "mixed.loom", fps=30.0) as mixed:
         pass
-    with ml.Library.create(tmp_path / "rates.loom") as held:
-        held.add_motion(ml.demo.clip("walk"), name="slow")
-        held.add_motion(ml.demo.clip("walk").resample(60.0), name="fast")
-        with studio_client(held) as client:
+    with ml.Library.create(tmp_path / "rates.loom") as mixed:
+        mixed.add_motion(ml.demo.clip("walk"), name="slow")
+        mixed.add_motion(ml.demo.clip("walk").resample(60.0), name="fast")
+        with studio_client(mixed) as client:
             head, arrays = _request(client, a="slow:10-40", b="fast:20-80")
             assert (head["columns"]["fps"], head["rate"], head["columns"]["first"]) == (
                 60.0,
@@ -190,7 +190,7 @@ def test_mistakes_are_named(client, query, words):
     assert answer.status_code in (404, 422) and words in answer.json()["error"]
 
 
-def test_a_file_of_the_server_is_no_take(client, tmp_path):
+def test_a_file_of_the_server_is_not_a_take(client, tmp_path):
     path = ml.demo.clip("walk").save(tmp_path / "walk.bvh")
     answer = client.get("/api/grid", params={"a": str(path), "b": KICK})
     assert answer.status_code == 404

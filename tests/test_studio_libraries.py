@@ -1,4 +1,4 @@
-"""Other libraries from the page: what may be opened, by whom, and what it is called."""
+"""Other libraries in the page: which may be opened, who may open them, and their names."""
 
 from __future__ import annotations
 
@@ -81,7 +81,7 @@ def test_a_library_of_the_list_is_opened_and_its_changes_are_undone_later(client
     ]
 
 
-def test_open_windows_are_told_and_their_connection_ends(client, home):
+def test_open_windows_are_notified_and_their_connection_ends(client, home):
     ml.Library.create(home / "a.loom").close()
     (row,) = client.get("/api/libraries").json()["libraries"]
     with client.websocket_connect("ws://localhost/api/live") as window:
@@ -132,8 +132,8 @@ def test_a_taken_name_and_an_unknown_id_are_refused(client, home, tmp_path):
 def test_a_server_that_others_may_use_opens_nothing_else(tmp_path):
     library = ml.Library.create(tmp_path / "a.loom")
     with studio_client(library) as client:
-        known = client.get("/api/libraries").json()
-        assert known == {"allowed": False, "folder": "", "libraries": []}
+        listed = client.get("/api/libraries").json()
+        assert listed == {"allowed": False, "folder": "", "libraries": []}
         for path, body in (("libraries", {"name": "b"}), ("libraries/open", {"id": "0"})):
             answer = client.post(f"/api/{path}", json=body)
             assert answer.status_code == 422 and "shows only one library" in answer.json()["error"]

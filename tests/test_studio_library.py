@@ -63,7 +63,7 @@ def test_labels_that_cannot_be_given_are_refused(client, library, name, labels, 
     assert library.labels["walk"] == ("gait",)
 
 
-def test_frames_are_what_the_library_holds(client, library):
+def test_frames_are_those_of_the_library(client, library):
     meta, arrays = messages.unpack(client.get("/api/motions/day 1/groove/frames").content)
     motion = library["day 1/groove"]
     np.testing.assert_array_equal(arrays["positions"], motion.positions(end_sites=True))
@@ -71,7 +71,7 @@ def test_frames_are_what_the_library_holds(client, library):
     assert meta["name"] == "day 1/groove" and meta["frames"] == len(motion)
 
 
-def test_strips_tell_how_fast_and_on_which_foot(client, library):
+def test_strips_show_speed_and_foot_contacts(client, library):
     meta, arrays = messages.unpack(client.get("/api/motions/walk/strips").content)
     motion = library["walk"]
     steps = np.linalg.norm(np.diff(motion.positions(), axis=0), axis=-1) * motion.fps
@@ -147,7 +147,7 @@ def test_a_creature_without_roles_has_a_thumbnail_too():
     assert small.places.shape[1:] == (3, 2)
 
 
-def test_the_line_beside_a_take_does_what_it_says(library, tmp_path):
+def test_the_code_line_of_a_take_runs(library, tmp_path):
     """``motionloom show LIB:NAME:START-END``, as the page writes it."""
     line = f"motionloom show {library.path}:walk:10-40"
     command = [sys.executable, "-c", "from motionloom.cli import main; main()"]

@@ -31,14 +31,14 @@ def heard(socket):
 
 
 def test_every_window_is_reported_what_has_changed(client, tmp_path):
-    with window(client) as one, window(client) as other:
+    with window(client) as first, window(client) as other:
         client.put("/api/library/labels/walk", json={"labels": ["stroll"]})
-        assert [heard(one), heard(other)] == [{"changed": "labels"}] * 2
+        assert [heard(first), heard(other)] == [{"changed": "labels"}] * 2
         ml.demo.clip("walk").save(tmp_path / "new.bvh")
         client.put("/api/uploads/new.bvh", content=(tmp_path / "new.bvh").read_bytes())
-        assert [heard(one), heard(other)] == [{"changed": "motions"}] * 2
-        one.send_text('{"id": 7, "kind": "ping"}')  # and it answers as before
-        assert heard(one) == {"id": 7}
+        assert [heard(first), heard(other)] == [{"changed": "motions"}] * 2
+        first.send_text('{"id": 7, "kind": "ping"}')  # and it answers as before
+        assert heard(first) == {"id": 7}
     client.put("/api/library/labels/walk", json={"labels": []})  # nobody is there to hear
     assert client.app.state.studio.listener_count == 0
 
@@ -74,12 +74,12 @@ def test_mistakes_are_reported_and_the_line_stays_open(client, text, number, wor
 
 
 def test_a_window_has_only_so_many_players(client):
-    held = BrowserWindow(client.app.state.studio)
+    players = BrowserWindow(client.app.state.studio)
     for _ in range(64):
-        held.add(object())
+        players.add(object())
     with pytest.raises(
         InvalidInput, match="64 players are running in this window. Close some of them first"
     ):
-        held.add(object())
-    held.remove(1)
-    assert held.add(object()) == 65
+        players.add(object())
+    players.remove(1)
+    assert players.add(object()) == 65

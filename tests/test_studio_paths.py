@@ -33,7 +33,7 @@ DOCUMENT_ROUTES = [
 
 @pytest.fixture(scope="module")
 def place(tmp_path_factory):
-    """A library, and beside it things that are none of its business."""
+    """A library, and unrelated files next to it."""
     folder = tmp_path_factory.mktemp("paths")
     outside = folder / "elsewhere"
     outside.mkdir()
@@ -56,22 +56,22 @@ def app(place):
 
 def tree(folder: Path) -> dict[str, tuple[int, int]]:
     """Every file and folder below, with size and time."""
-    found = {}
+    files = {}
     for path in sorted(folder.rglob("*")):
         status = path.lstat()
-        found[str(path)] = (status.st_size, status.st_mtime_ns)
-    return found
+        files[str(path)] = (status.st_size, status.st_mtime_ns)
+    return files
 
 
 def test_the_document_has_every_route(app):
-    """What the walk below goes by: a route that is not in the document would not be tried."""
+    """Used by the test below: a route that is not in the document would not be tried."""
     documented = {(method, address) for method, address, _ in routes(app.openapi())}
     plain = {(method, route.replace(":path", "")) for method, route in DOCUMENT_ROUTES}
     assert documented == plain
     assert len(documented) >= 20
 
 
-def test_the_document_tells_what_every_route_does(app):
+def test_the_document_describes_every_route(app):
     for method, address, described in routes(app.openapi()):
         assert described["description"].strip().endswith("."), (method, address)
         assert described["tags"], (method, address)
@@ -97,13 +97,13 @@ def test_the_document_describes_every_answer(app):
 def test_the_addresses_in_the_docs_are_in_the_document(app):
     page = (Path(__file__).parents[1] / "docs" / "studio.md").read_text(encoding="utf-8")
     shown = re.findall(r"^curl .*?\$at(/api/[^\s]+)", page, re.MULTILINE)
-    known = [re.sub(r"\{\w+\}", "[^/]+", address) for address in app.openapi()["paths"]]
+    patterns = [re.sub(r"\{\w+\}", "[^/]+", address) for address in app.openapi()["paths"]]
     assert len(shown) >= 6
     for address in shown:
-        assert any(re.fullmatch(pattern, address) for pattern in known), address
+        assert any(re.fullmatch(pattern, address) for pattern in patterns), address
 
 
-# Of the names, one of each kind by default: relative, encoded, absolute, after two slashes, with a
+# By default, one name of each kind: relative, encoded, absolute, after two slashes, with a
 # NUL, too long.
 ONE_OF_EACH = (0, 1, 5, 6, 8, -1)
 
@@ -169,14 +169,14 @@ def test_no_live_request_leads_outside(app, place, kind):
         "/" + "a" * 5000,
     ],
 )
-def test_the_page_is_served_and_nothing_beside_it(app, address):
+def test_only_the_page_is_served(app, address):
     answer = sent(app, HttpRequest("GET", address))
     assert answer.status in (400, 404, 405), answer
     assert b"root:" not in answer.body
     assert b"import" not in answer.body
 
 
-def test_the_watch_itself_sees_what_is_opened(place):
+def test_the_watch_detects_opened_files(place):
     with watched(place / "elsewhere") as touched:
         (place / "elsewhere" / "secret.bvh").read_bytes()
         os.listdir(place / "elsewhere")

@@ -37,14 +37,14 @@ TAKES = (
 
 @pytest.fixture(scope="module")
 def library(tmp_path_factory):
-    with corpus_library(tmp_path_factory.mktemp("studio") / "takes.loom", TAKES) as held:
-        yield held
+    with corpus_library(tmp_path_factory.mktemp("studio") / "takes.loom", TAKES) as takes:
+        yield takes
 
 
 @pytest.fixture(scope="module")
 def client(library):
-    with studio_client(library) as one:
-        yield one
+    with studio_client(library) as connected:
+        yield connected
 
 
 def _searched(client, query=KICK, **settings):
@@ -54,7 +54,7 @@ def _searched(client, query=KICK, **settings):
 
 
 def _typed(line: str):
-    """What a command line prints with --json."""
+    """Output of a command line with --json."""
     words = shlex.split(line)
     assert words[0] == "motionloom"
     done = CliRunner().invoke(cli, [*words[1:], "--json"])
@@ -74,27 +74,27 @@ def _run(line: str):
 
 def test_the_menu_has_every_method_with_its_unit(client):
     menu = client.get("/api/search/menu").json()
-    methods = {one["name"]: one for one in menu["methods"]}
+    methods = {each["name"]: each for each in menu["methods"]}
     assert set(methods) == set(ml.search.METHODS)
     assert methods["emd"]["unit"] == "degrees" and methods["emd"]["whole_clips"]
-    assert {"kick", "walk"} <= {one["name"] for one in menu["labels"]}
-    assert "e15" in {one["name"] for one in menu["features"]}
+    assert {"kick", "walk"} <= {each["name"] for each in menu["labels"]}
+    assert "e15" in {each["name"] for each in menu["features"]}
 
 
 def test_the_document_has_every_method_with_its_options(client):
     schemas = client.get("/openapi.json").json()["components"]["schemas"]
     about = schemas["SearchSettings"]["properties"]["method"]
-    methods = {one["properties"]["name"]["const"]: one for one in about["oneOf"]}
+    methods = {each["properties"]["name"]["const"]: each for each in about["oneOf"]}
     assert set(methods) == set(ml.search.METHODS)
     assert "radius" in methods["lazy"]["properties"]
     assert "radius" not in methods["dtw"]["properties"]
-    assert all(one["description"] for one in methods.values())
+    assert all(each["description"] for each in methods.values())
 
 
 @pytest.mark.parametrize("method", ["dtw", "lazy", "dtw-clip", "emd", "scaling"])
-def test_every_method_of_the_menu_searches_and_tells_its_unit(client, method):
+def test_every_method_of_the_menu_searches_and_reports_its_unit(client, method):
     head, arrays = _searched(client, method=method, max=5)
-    unit = {one["name"]: one["unit"] for one in client.get("/api/search/menu").json()["methods"]}
+    unit = {each["name"]: each["unit"] for each in client.get("/api/search/menu").json()["methods"]}
     assert head["unit"] == (unit[method] or "m")
     assert 0 < len(head["matches"]) <= 5
     assert arrays["frames"].shape == (len(head["matches"]), 50)
@@ -141,20 +141,20 @@ def test_the_lines_shown_find_the_same(client, settings):
     head, _ = _searched(client, **settings)
     assert head["matches"]
     assert _typed(head["lines"]["cli"]) == head["matches"]
-    found = _run(head["lines"]["python"])
-    assert json.loads(json.dumps(found.to_json())) == head["matches"]
+    results = _run(head["lines"]["python"])
+    assert json.loads(json.dumps(results.to_json())) == head["matches"]
     said = client.post("/api/search/lines", json={"query": KICK, "settings": settings}).json()
     assert said == head["lines"]
 
 
 @pytest.mark.parametrize("settings", [{}, {"method": "dtw-clip"}, {"method": "emd"}])
-def test_a_threshold_that_filters_leaves_out_what_lies_beyond(client, settings):
+def test_a_filter_threshold_drops_farther_matches(client, settings):
     """The page moves the slider without asking: that must be the same as asking."""
     wide, _ = _searched(client, **settings)
-    distances = [one["distance"] for one in wide["matches"]]
+    distances = [each["distance"] for each in wide["matches"]]
     limit = float(np.median(distances))
     request, _ = _searched(client, **settings, max_distance=limit)
-    assert request["matches"] == [one for one in wide["matches"] if one["distance"] <= limit]
+    assert request["matches"] == [each for each in wide["matches"] if each["distance"] <= limit]
     assert 0 < len(request["matches"]) < len(distances)
 
 
@@ -204,7 +204,7 @@ def test_requests_out_of_bounds_are_refused(client, body):
     assert client.post("/api/search", json=body).status_code == 422
 
 
-def test_a_file_of_the_server_is_no_query(client, tmp_path):
+def test_a_file_of_the_server_is_not_a_query(client, tmp_path):
     path = ml.demo.clip("walk").save(tmp_path / "walk.bvh")
     for text in (str(path), f"{path}:0-30"):
         answer = client.post("/api/search", json={"query": text})
@@ -215,8 +215,10 @@ def test_a_file_of_the_server_is_no_query(client, tmp_path):
 def test_two_windows_search_at_once(client):
     settings = [{"max": 3}, {"max": 4}, {"method": "lazy", "max": 5}, {"method": "emd", "max": 2}]
     with ThreadPoolExecutor(4) as windows:
-        found = list(windows.map(lambda one: len(_searched(client, **one)[0]["matches"]), settings))
-    assert found == [3, 4, 5, 2]
+        results = list(
+            windows.map(lambda each: len(_searched(client, **each)[0]["matches"]), settings)
+        )
+    assert results == [3, 4, 5, 2]
 
 
 @pytest.mark.slow
@@ -249,7 +251,7 @@ def _allocated_by_the_studio() -> int:
     """Bytes allocated below its routes and still in use.
 
     Not those of the process: a cluster of other tests in it allocates as time passes. Nor those
-    of pathlib: it enlarges the interpreter's table of interned texts, by megabytes at a time.
+    of pathlib: it enlarges the interpreter's table of interned strings, by megabytes at a time.
     """
     gc.collect()
     ours = tracemalloc.Filter(True, "*/motionloom/studio/*", all_frames=True)
@@ -260,8 +262,8 @@ def _allocated_by_the_studio() -> int:
 
 def _frames(head):
     return [
-        {"motion": one["motion"], "frames": list(range(one["start_frame"], one["end_frame"], 5))}
-        for one in head["matches"]
+        {"motion": each["motion"], "frames": list(range(each["start_frame"], each["end_frame"], 5))}
+        for each in head["matches"]
     ]
 
 
@@ -337,17 +339,17 @@ def test_matches_are_brought_to_the_query(tmp_path):
         with studio_client(two) as client:
             head, arrays = _searched(client, query="here:10-60", max=3)
             clips = [
-                {"motion": one["motion"], "frames": frames.tolist()}
-                for one, frames in zip(head["matches"], arrays["frames"], strict=True)
+                {"motion": each["motion"], "frames": frames.tolist()}
+                for each, frames in zip(head["matches"], arrays["frames"], strict=True)
             ]
             _, places, _ = _poses(client, {"motion": "here", "frame": 10}, clips)
             later = [
                 {"motion": name, "frames": [5, 25, 45], "anchor": 1} for name in ("here", "there")
             ]
             _, (same, moved), _ = _poses(client, {"motion": "here", "frame": 25}, later)
-    found = {clip["motion"]: place for clip, place in zip(clips, places, strict=True)}
-    assert np.abs(found["there"] - found["here"]).max() < 1e-3
-    assert np.abs(found["other"] - found["here"]).mean() < 0.1  # another build, the same place
+    results = {clip["motion"]: place for clip, place in zip(clips, places, strict=True)}
+    assert np.abs(results["there"] - results["here"]).max() < 1e-3
+    assert np.abs(results["other"] - results["here"]).mean() < 0.1  # another build, the same place
     assert np.abs(moved - same).max() < 1e-3
     assert np.abs(same[1, 0, [0, 2]]).max() < 1e-5 < np.abs(same[0, 0, [0, 2]]).max()
 
@@ -415,7 +417,7 @@ def test_a_family_is_the_library_s(client, library):
     assert (apart | np.eye(len(places), dtype=bool)).all()
 
 
-def test_a_family_tells_its_join_distance(client, library):
+def test_a_family_reports_its_join_distance(client, library):
     received = client.post("/api/families", json={"query": KICK, "settings": {"max": 12}}).json()
     expected = library.family(KICK, max=12)
     assert received["join_distance"] == pytest.approx(expected.join_distance)
@@ -445,7 +447,7 @@ def test_the_lines_of_a_family_grow_the_same(client):
 
 
 def test_an_id_grows_the_family_again(client, library):
-    """A deep link after a restart: nothing is kept, the id tells all."""
+    """A deep link after a restart: nothing is cached, the id is sufficient."""
     settings = {"expansion": {"join_distance": 0.1}}
     request = {"query": KICK, "settings": settings, "members": [0, 1, 2]}
     received = client.post("/api/families", json=request).json()
@@ -492,7 +494,7 @@ def test_settings_are_reported_by_what_differs():
 
 def _clips(head, count=3):
     names = ("motion", "start_frame", "end_frame", "distance", "tier", "label")
-    return [{name: one[name] for name in names} for one in head["matches"][:count]]
+    return [{name: each[name] for name in names} for each in head["matches"][:count]]
 
 
 @pytest.mark.parametrize("suffix", ["bvh", "glb"])
@@ -511,11 +513,11 @@ def test_accepted_matches_are_exported_and_load_again(client, library, tmp_path,
     received = json.loads((tmp_path / "matches.json").read_text())
     assert received["search"] == {"query": KICK} and received["command"] == head["lines"]["cli"]
     assert len(received["matches"]) == 3
-    for rank, (one, clip) in enumerate(
+    for rank, (each, clip) in enumerate(
         zip(received["matches"], request["clips"], strict=True), start=1
     ):
         name = f"{rank:03d}_{clip['motion']}_{clip['start_frame']}-{clip['end_frame']}.{suffix}"
-        assert one["file"] == name and one["distance"] == clip["distance"]
+        assert each["file"] == name and each["distance"] == clip["distance"]
         made = ml.load(tmp_path / name)
         source = library[clip["motion"]][clip["start_frame"] : clip["end_frame"]]
         assert len(made) == len(source) and made.fps == pytest.approx(source.fps, rel=1e-3)
@@ -549,12 +551,12 @@ def test_many_takes_are_packed_by_a_job_with_steps(client, library):
         ),
     ],
 )
-def test_what_is_not_in_the_library_is_not_exported(client, clip, words):
+def test_segments_outside_the_library_are_not_exported(client, clip, words):
     answer = client.post("/api/export", json={"clips": [clip]})
     assert answer.status_code in (404, 422) and words in answer.json()["error"]
 
 
-def test_mirrored_matches_are_found_and_told(tmp_path):
+def test_mirrored_matches_are_found_and_marked(tmp_path):
     takes = ("kick_front_mid_right_p0", "kick_front_mid_left_p0", "walk_p0")
     with corpus_library(tmp_path / "takes.loom", takes) as library:
         with studio_client(library) as client:
@@ -566,8 +568,8 @@ def test_mirrored_matches_are_found_and_told(tmp_path):
             menu = client.get("/api/search/menu").json()
     assert not any(row["mirrored"] for row in messages.unpack(plain.content)[0]["matches"])
     head, _ = messages.unpack(both.content)
-    told = {row["motion"]: row["mirrored"] for row in head["matches"]}
-    assert told == {"kick_front_mid_right_p0": False, "kick_front_mid_left_p0": True}
+    mirrored = {row["motion"]: row["mirrored"] for row in head["matches"]}
+    assert mirrored == {"kick_front_mid_right_p0": False, "kick_front_mid_left_p0": True}
     assert "--mirror" in head["lines"]["cli"]
-    offered = {one["name"]: one["mirrors"] for one in menu["methods"]}
+    offered = {each["name"]: each["mirrors"] for each in menu["methods"]}
     assert offered["dtw"] and not offered["web"]

@@ -1,4 +1,4 @@
-"""The server as a process: where it listens, whom it answers, and how it ends."""
+"""The server as a process: address, access control, and shutdown."""
 
 from __future__ import annotations
 
@@ -67,10 +67,10 @@ def token_of(server) -> str:
     return server.address.partition("token=")[2]
 
 
-def test_it_listens_on_this_machine_alone(server):
+def test_it_listens_only_on_this_machine(server):
     assert server.address == f"http://127.0.0.1:{server.port}/"
     elsewhere = [info[4][0] for info in socket.getaddrinfo(socket.gethostname(), None)]
-    for address in {one for one in elsewhere if not one.startswith("127.") and ":" not in one}:
+    for address in {each for each in elsewhere if not each.startswith("127.") and ":" not in each}:
         with pytest.raises(OSError, match="refused|unreachable|timed out"):
             socket.create_connection((address, server.port), timeout=3)
 
@@ -153,7 +153,7 @@ def test_two_names_in_one_request_are_not_answered(server):
     sent.close()
 
 
-def test_answers_tell_browsers_to_keep_others_out(server):
+def test_response_headers_keep_other_sites_out(server):
     for path in ("/", "/api/library", "/nothing"):
         headers = {name.lower(): value for name, value in ask(server, path)[1].items()}
         policy = headers["content-security-policy"]

@@ -1,4 +1,4 @@
-"""What the windows of a studio share: things made once, long work, and arrays on the wire."""
+"""Shared state of the windows of a studio: cached values, jobs, and packed arrays."""
 
 from __future__ import annotations
 
@@ -30,9 +30,9 @@ def test_two_windows_wait_for_one_making(state):
         begun.wait(LIMIT)
         return "thing"
 
-    found = []
+    results = []
     threads = [
-        threading.Thread(target=lambda: found.append(state.cached(("key",), make)))
+        threading.Thread(target=lambda: results.append(state.cached(("key",), make)))
         for _ in range(4)
     ]
     for thread in threads:
@@ -40,16 +40,16 @@ def test_two_windows_wait_for_one_making(state):
     begun.set()
     for thread in threads:
         thread.join(LIMIT)
-    assert (found, made) == (["thing"] * 4, [1])
+    assert (results, made) == (["thing"] * 4, [1])
 
 
 def test_only_the_latest_few_of_a_kind_are_kept(state):
     state.cached(("graph", "a"), lambda: "graph")
     for number in range(100):
         state.cached(("thing", number), lambda number=number: number)
-    assert state.cached(("thing", 99), lambda: "made again") == 99
-    assert state.cached(("thing", 0), lambda: "made again") == "made again"
-    assert state.cached(("graph", "a"), lambda: "made again") == "graph"
+    assert state.cached(("thing", 99), lambda: "rebuilt") == 99
+    assert state.cached(("thing", 0), lambda: "rebuilt") == "rebuilt"
+    assert state.cached(("graph", "a"), lambda: "rebuilt") == "graph"
     assert len(state.cached_keys) < 30
 
 
@@ -65,7 +65,7 @@ def test_what_could_not_be_made_leaves_nothing(state):
 
 
 @pytest.mark.parametrize("what", ["motions", "labels"])
-def test_a_changed_library_is_looked_through_anew(state, what):
+def test_a_changed_library_is_read_again(state, what):
     state.cached(("family", "a"), lambda: "old")
     state.cached(("music", "b"), lambda: "song")
     state.notify(what)
@@ -73,7 +73,7 @@ def test_a_changed_library_is_looked_through_anew(state, what):
     assert state.cached(("music", "b"), lambda: "other") == "song"
 
 
-def test_what_is_kept_anew_is_opened_anew_and_nothing_else(state):
+def test_only_a_replaced_artifact_is_opened_again(state):
     state.cached(("movements", "disco"), lambda: "old")
     state.cached(("family", "a"), lambda: "grown")
     state.artifact_changed(("movements", "disco"))
@@ -81,7 +81,7 @@ def test_what_is_kept_anew_is_opened_anew_and_nothing_else(state):
     assert state.cached(("family", "a"), lambda: "again") == "grown"
 
 
-def test_a_job_tells_how_far_it_is_and_how_it_ended():
+def test_a_job_reports_its_progress_and_outcome():
     jobs = Jobs()
     steps = threading.Event()
 
@@ -162,16 +162,16 @@ def test_arrays_keep_their_shapes_and_values():
         "bytes": np.arange(5, dtype=np.uint8),
     }
     message = messages.pack({"name": "größer"}, **given)
-    meta, found = messages.unpack(message)
+    meta, results = messages.unpack(message)
     assert meta == {"name": "größer"}
-    kinds = {name: str(values.dtype) for name, values in found.items()}
+    kinds = {name: str(values.dtype) for name, values in results.items()}
     assert kinds == {
         "places": "float32", "pairs": "int32", "flags": "uint8", "none": "float32",
         "bytes": "uint8",
     }  # fmt: skip
     for name, values in given.items():
-        assert found[name].shape == values.shape
-        assert np.allclose(found[name], values)
+        assert results[name].shape == values.shape
+        assert np.allclose(results[name], values)
 
 
 def test_arrays_lie_where_a_browser_can_use_them_without_copying():

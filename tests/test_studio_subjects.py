@@ -1,4 +1,4 @@
-"""What is on the stage as a file, kept as a take, and labeled."""
+"""The subject on the stage: as a file, saved as a take, and labeled."""
 
 import numpy as np
 import pytest
@@ -87,7 +87,7 @@ def test_a_film_is_drawn_as_a_job(client):
     assert gone.status_code == 422 and "draw it again" in gone.json()["error"]
 
 
-def test_what_was_kept_labeled_renamed_and_removed_is_undone(client, library):
+def test_saving_labeling_renaming_and_removing_are_undone(client, library):
     for name in ("a", "b"):
         client.post("/api/subjects/keep", json={"subject": SEGMENT, "name": name})
     before = library.store.digest()

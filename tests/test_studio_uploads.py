@@ -1,4 +1,4 @@
-"""Files sent to the studio: what is taken, what is refused, and that nothing is left behind."""
+"""Uploads to the studio: accepted and refused files, and clean-up."""
 
 from __future__ import annotations
 
@@ -47,12 +47,12 @@ def client(library):
 def staged(library) -> list[str]:
     """Files that lie in the library and wait to be imported."""
     place = library.path / "incoming"
-    found = [path for path in place.rglob("*") if path.is_file() and path.name != "lock"]
-    return sorted(path.name for path in found)
+    files = [path for path in place.rglob("*") if path.is_file() and path.name != "lock"]
+    return sorted(path.name for path in files)
 
 
 def streamed(app, path: str, receive) -> bytes:
-    """Send a body as it comes out of `receive`, without a header that tells its length."""
+    """Send a body as it comes out of `receive`, without a header with its length."""
     scope = {
         "type": "http", "asgi": {"version": "3.0"}, "http_version": "1.1", "method": "PUT",
         "scheme": "http", "path": path, "query_string": b"", "root_path": "",
@@ -309,7 +309,7 @@ def test_a_bomb_is_not_unpacked(client, library, tmp_path):
 
 
 def test_a_buffer_outside_is_not_read(client, library, tmp_path):
-    """A glTF file names its buffer by an address: only one beside it is opened."""
+    """A glTF file names its buffer by an address; only a buffer next to the file is opened."""
     (tmp_path / "secret.bin").write_bytes(bytes(1000))
     scene = (
         '{"asset": {"version": "2.0"}, "buffers": [{"uri": "%s", "byteLength": 1000}],'

@@ -24,22 +24,22 @@ TAKES = ("walk_p0", "kick_front_high_right_p0", "sit_stand_p0", "jump_up_p0", "p
 
 @pytest.fixture(scope="module")
 def library(tmp_path_factory):
-    with corpus_library(tmp_path_factory.mktemp("studio") / "takes.loom", TAKES) as held:
-        yield held
+    with corpus_library(tmp_path_factory.mktemp("studio") / "takes.loom", TAKES) as takes:
+        yield takes
 
 
 @pytest.fixture(scope="module")
 def client(library):
-    with studio_client(library) as one:
-        yield one
+    with studio_client(library) as connected:
+        yield connected
 
 
 def test_found_segments_are_those_of_the_library_with_their_words_marked(client, library):
     body = {"text": "kicks with the right foot", "settings": {"max": 3}}
     answer = client.post("/api/find", json=body).json()
-    found = library.find("kicks with the right foot", max=3)
+    results = library.find("kicks with the right foot", max=3)
     assert [(row["motion"], row["start_frame"], row["end_frame"]) for row in answer["matches"]] == [
-        (each.motion, each.start_frame, each.end_frame) for each in found
+        (each.motion, each.start_frame, each.end_frame) for each in results
     ]
     first = answer["matches"][0]
     assert first["motion"] == "kick_front_high_right_p0"
@@ -57,7 +57,7 @@ def test_the_command_of_a_finding_finds_the_same(client):
     assert answer["lines"]["python"].endswith(".find('sit down', max=2)")
 
 
-def test_unknown_words_are_named_with_what_is_spelled_like_them(client):
+def test_unknown_words_are_listed_with_similar_words(client):
     answer = client.post("/api/find", json={"text": "kcik zebra"}).json()
     assert answer["unknown"].get("zebra") == ""
     assert client.post("/api/find", json={"text": "zebra"}).json()["matches"] == []
@@ -72,7 +72,7 @@ def test_unknown_words_are_named_with_what_is_spelled_like_them(client):
         ({"text": "kick", "settings": {"label": ["nowhere"]}}, "nowhere"),
     ],
 )
-def test_a_finding_says_what_is_wrong(client, body, said):
+def test_mistakes_in_a_description_are_explained(client, body, said):
     answer = client.post("/api/find", json=body)
     assert answer.status_code in (404, 422) and said in answer.text
 
@@ -168,6 +168,6 @@ def test_phrases_that_nothing_shows_are_named_with_what_comes_near(client):
         ({"script": "walk", "instead": {"3": "walk_p0:1-9"}}, "there is no phrase 3"),
     ],
 )
-def test_an_impossible_script_says_what_is_wrong(client, body, said):
+def test_an_impossible_script_is_explained(client, body, said):
     job = acted(client, **body)
     assert job["state"] == "failed" and said in job["error"]

@@ -32,7 +32,7 @@ def lib(tmp_path_factory):
 
 
 @pytest.fixture(scope="module")
-def found(lib):
+def outcome(lib):
     return lib.study(measures=SOME, **QUICK)
 
 
@@ -65,7 +65,7 @@ def test_segments_are_compared_by_warping(rng):
             assert actual[i, j] == pytest.approx(expected, abs=1e-9)
 
 
-def test_poses_are_ranked_among_all_frames_but_themselves(lib, found):
+def test_poses_are_ranked_among_all_frames_but_themselves(lib, outcome):
     measures = [frame_distance("e15"), frame_distance("pc1")]
     rng = np.random.default_rng(0)
     segments, rows = parts.prepared_segments(lib.store, measures, 76, 1.0, rng)
@@ -80,32 +80,32 @@ def test_poses_are_ranked_among_all_frames_but_themselves(lib, found):
     assert actual[0, 1] == pytest.approx(np.mean(expected), abs=1e-9)
 
 
-def test_a_measure_agrees_with_itself_and_more_with_its_like(found):
-    assert found.measures == tuple(SOME)
-    for table in (found.poses, found.segments):
+def test_a_measure_agrees_with_itself_and_more_with_its_like(outcome):
+    assert outcome.measures == tuple(SOME)
+    for table in (outcome.poses, outcome.segments):
         assert table.shape == (6, 6)
         np.testing.assert_allclose(table.diagonal(), 1.0, atol=1e-9)
         assert (np.abs(table) <= 1.0 + 1e-9).all()
     e15, e30, quat = SOME.index("e15"), SOME.index("e30"), SOME.index("quat")
-    assert found.poses[e15, e30] > 0.7
-    assert found.poses[e15, e30] > found.poses[e15, quat]
+    assert outcome.poses[e15, e30] > 0.7
+    assert outcome.poses[e15, e30] > outcome.poses[e15, quat]
 
 
-def test_the_seed_decides(lib, found):
+def test_the_seed_decides(lib, outcome):
     again = lib.study(measures=SOME, **QUICK)
-    np.testing.assert_array_equal(again.poses, found.poses)
-    np.testing.assert_array_equal(again.segments, found.segments)
+    np.testing.assert_array_equal(again.poses, outcome.poses)
+    np.testing.assert_array_equal(again.segments, outcome.segments)
     other = lib.study(measures=SOME, seed=1, **QUICK)
-    assert not np.array_equal(other.poses, found.poses)
-    assert other.clips != found.clips
+    assert not np.array_equal(other.poses, outcome.poses)
+    assert other.clips != outcome.clips
 
 
-def test_clips_are_parts_of_usable_motions(lib, found):
-    assert all(clip.motion != "adder" for clip in found.clips)  # no wrists
-    for clip in found.clips:
+def test_clips_are_parts_of_usable_motions(lib, outcome):
+    assert all(clip.motion != "adder" for clip in outcome.clips)  # no wrists
+    for clip in outcome.clips:
         assert 0 <= clip.start_frame < clip.end_frame <= len(lib[clip.motion])
         assert 0.5 < (clip.end_frame - clip.start_frame) / lib[clip.motion].fps < 1.6
-    assert abs(found.frames - sum(c.end_frame - c.start_frame for c in found.clips)) <= 2
+    assert abs(outcome.frames - sum(c.end_frame - c.start_frame for c in outcome.clips)) <= 2
     assert len(lib.study(measures=["e15", "pc1"], clips=5, **QUICK).clips) == 5
 
 
@@ -137,25 +137,25 @@ def test_measures_of_ones_own_take_part(lib):
     register_distance(HipHeight())
     try:
         legs = FeatureSet("legs", ("left_knee", "right_knee"))
-        found = lib.study(measures=["e15", "hip-height", legs], **QUICK)
+        outcome = lib.study(measures=["e15", "hip-height", legs], **QUICK)
     finally:
         del DISTANCES["hip-height"]
-    assert found.measures == ("e15", "hip-height", "legs")
+    assert outcome.measures == ("e15", "hip-height", "legs")
 
 
-def test_table_and_picture(found, tmp_path):
-    with open(found.save_csv(tmp_path / "new" / "study.csv"), newline="") as file:
+def test_table_and_picture(outcome, tmp_path):
+    with open(outcome.save_csv(tmp_path / "new" / "study.csv"), newline="") as file:
         rows = list(csv.DictReader(file))
     assert len(rows) == 2 * len(SOME) ** 2
     assert rows[1] == {
         "compared": "poses",
         "neighbors_by": "e15",
         "ranked_by": "e30",
-        "spearman": f"{found.poses[0, 1]:.4f}",
+        "spearman": f"{outcome.poses[0, 1]:.4f}",
     }
-    picture = write_rank_correlations(found, tmp_path / "study.png")
+    picture = write_rank_correlations(outcome, tmp_path / "study.png")
     assert picture.read_bytes()[:4] == b"\x89PNG"
-    assert write_rank_correlations(found, tmp_path / "study.svg").stat().st_size > 5000
+    assert write_rank_correlations(outcome, tmp_path / "study.svg").stat().st_size > 5000
 
 
 def test_the_command_writes_picture_and_table(lib, tmp_path):
@@ -187,12 +187,12 @@ def test_the_command_writes_picture_and_table(lib, tmp_path):
         ({"clips": 3}, "at least 4 clips of 1 s; found 3"),
     ],
 )
-def test_says_what_is_wrong(lib, options, message):
+def test_mistakes_are_explained(lib, options, message):
     with pytest.raises(InvalidInput, match=message):
         lib.study(**{"measures": ["e15", "pc1"], **QUICK, **options})
 
 
-def test_the_command_says_what_is_wrong(lib, tmp_path):
+def test_the_command_explains_mistakes(lib, tmp_path):
     for words, message in (
         (["study", tmp_path / "nowhere.loom"], "nowhere.loom"),
         (["study", lib.path, "-o", "s.txt"], "s.txt: the suffix must be one of .png, .svg, .pdf"),
@@ -209,9 +209,9 @@ def test_findings_of_the_paper_hold_on_captured_clips(cmu_clips, tmp_path):
     lib = ml.Library.create(tmp_path / "clips.loom")
     lib.add(cmu_clips)
     names = ["e15", "e30", "e39", "e15x3", "e15x5", "pca8", "pca16", "pca25", "pc1", "pc11"]
-    found = lib.study(measures=names, clips=40, seconds=30.0, queries=150)
+    outcome = lib.study(measures=names, clips=40, seconds=30.0, queries=150)
     at = {name: k for k, name in enumerate(names)}
-    poses, segments = found.poses, found.segments
+    poses, segments = outcome.poses, outcome.segments
     assert poses[at["e15x3"], at["e15x5"]] > 0.95  # "very highly correlated"
     assert poses[at["e30"], at["e39"]] > 0.9
     assert poses[at["pca16"], at["pca25"]] > 0.95

@@ -22,17 +22,17 @@ def clock(monkeypatch):
 
 
 def figures(text):
-    """Of each line: unit, count, total, and durations (elapsed, then remaining)."""
-    found = []
+    """Unit, count, total and durations (elapsed, then remaining) of each line."""
+    results = []
     for line in text.splitlines():
         unit, rest = line.split(": ", 1)
         count, total = re.findall(r"\d+", rest)[:2]
         durations = re.findall(r"\d+ (?:h|min|s)\b(?: \d+ (?:min|s)\b)?", rest)
-        found.append((unit, int(count), int(total), *durations))
-    return found
+        results.append((unit, int(count), int(total), *durations))
+    return results
 
 
-def test_a_log_gets_few_lines_that_tell_how_much_is_left(clock, capsys):
+def test_a_log_gets_few_lines_with_the_remaining_time(clock, capsys):
     with progress("pairs", 200) as advance:
         for _ in range(200):
             clock[0] += 1.0
@@ -80,7 +80,7 @@ def test_short_and_quiet_work_is_not_reported(clock, capsys):
     assert capsys.readouterr().err == ""
 
 
-def test_a_web_build_tells_beforehand_how_long_it_takes(tmp_path, monkeypatch):
+def test_a_web_build_estimates_its_duration_first(tmp_path, monkeypatch):
     library = ml.Library.create(tmp_path / "takes.loom")
     for name in ("walk", "jog"):
         library.add_motion(ml.demo.clip(name)[:40], name=name)

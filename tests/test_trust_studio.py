@@ -146,16 +146,16 @@ def test_work_is_limited_and_the_rest_is_answered(library, monkeypatch):
 
     with TestClient(app, base_url="http://localhost") as client:
         asked = [threading.Thread(target=client.post, args=["/api/slow"]) for _ in range(12)]
-        for one in asked:
-            one.start()
+        for each in asked:
+            each.start()
         wait_until(lambda: len(going) == limits.AT_ONCE, "some requests are under way")
         assert client.get("/api/library").status_code == 200
         monkeypatch.setattr(limits, "WAITING", 1)
         wait_until(lambda: app.state.studio.limiter.waiting == 8, "the others wait")
         assert client.post("/api/slow").status_code == 503
         go.set()
-        for one in asked:
-            one.join()
+        for each in asked:
+            each.join()
     assert max(most) <= limits.AT_ONCE
 
 
@@ -179,8 +179,8 @@ def test_bodies_that_do_not_end_keep_nobody_from_computing(library):
         except urllib.error.HTTPError as error:
             code = error.code
         assert code in (200, 422)  # answered, while all others are still being sent
-        for one in slow:
-            one.close()
+        for each in slow:
+            each.close()
 
 
 def test_a_request_is_received_whole_in_some_time_and_space(client, monkeypatch):
@@ -205,7 +205,7 @@ def test_a_request_is_received_whole_in_some_time_and_space(client, monkeypatch)
         and "the server is receiving too much data" in answer.json()["error"]
     )
     monkeypatch.setattr(limits, "RECEIVED", 50)
-    for _ in range(9):  # what was received is counted down again
+    for _ in range(9):  # the received bytes are subtracted again
         assert client.post("/api/find", json={"text": ""}).status_code == 422
 
 
@@ -220,15 +220,15 @@ def test_requests_that_read_motions_leave_threads_for_others(library, monkeypatc
     app.router.routes.insert(0, APIRoute("/api/motions/slow", slow, methods=["GET"]))
     with TestClient(app, base_url="http://localhost") as client:
         asked = [threading.Thread(target=client.get, args=["/api/motions/slow"]) for _ in range(45)]
-        for one in asked:
-            one.start()
+        for each in asked:
+            each.start()
         most = limits.READ_AT_ONCE
         wait_until(lambda: len(going) + app.state.studio.limiter.waiting == 45, "all are there")
         assert len(going) == most
         assert client.get("/api/library").status_code == 200
         go.set()
-        for one in asked:
-            one.join()
+        for each in asked:
+            each.join()
     assert len(going) == 45
 
 
@@ -292,8 +292,8 @@ def test_without_a_token_nothing_is_answered(library, tmp_path, monkeypatch):
             assert silent[0].recv(1) == b""  # closed: it was the oldest
         except ConnectionResetError:
             pass
-        for one in silent:
-            one.close()
+        for each in silent:
+            each.close()
 
 
 def test_no_token_is_for_this_machine_only(library):
@@ -305,7 +305,7 @@ def test_no_token_is_for_this_machine_only(library):
         serve(library.path, host="0.0.0.0", token=False)
 
 
-def test_a_token_that_others_can_read_is_made_anew(tmp_path, monkeypatch):
+def test_a_token_that_others_can_read_is_replaced(tmp_path, monkeypatch):
     from motionloom.studio.server.serving import _own_token
 
     monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path))
@@ -359,5 +359,5 @@ def test_a_request_that_is_not_yet_read_is_not_taken_for_silence(served):
         assert silent[0].recv(1) == b""
     except ConnectionResetError:
         pass
-    for one in (asking, *silent):
-        one.close()
+    for each in (asking, *silent):
+        each.close()

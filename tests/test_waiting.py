@@ -17,37 +17,37 @@ LIMITED = {  # functions that wait, for as long as `waiting.LIMIT` at most
 
 
 def complaints(code: str) -> list[str]:
-    """Calls that read the clock, sleep, or wait for a number of seconds written beside them."""
-    found = []
+    """Calls that read the clock, sleep, or wait for a fixed number of seconds."""
+    lines = []
     for node in ast.walk(ast.parse(code)):
         if not isinstance(node, ast.Call):
             continue
         name = getattr(node.func, "attr", getattr(node.func, "id", ""))
         owner = getattr(getattr(node.func, "value", None), "id", "")
-        limits = [one.value for one in node.keywords if one.arg == "timeout"]
+        limits = [each.value for each in node.keywords if each.arg == "timeout"]
         limits += node.args if name in {"join", "set_default_timeout", "wait"} else []
         seconds = [
-            one.value
-            for one in limits
-            if isinstance(one, ast.Constant) and isinstance(one.value, int | float)
+            each.value
+            for each in limits
+            if isinstance(each, ast.Constant) and isinstance(each.value, int | float)
         ]
         if (
             (owner == "time" and name.removesuffix("_ns") in CLOCK)
             or (not owner and name.removesuffix("_ns") in CLOCK - {"time"})
             or name == "wait_for_timeout"
-            or (name in LIMITED and any(one >= 1 for one in seconds))
+            or (name in LIMITED and any(each >= 1 for each in seconds))
         ):
-            found.append(f"{node.lineno}: {ast.unparse(node)}")
-    return found
+            lines.append(f"{node.lineno}: {ast.unparse(node)}")
+    return lines
 
 
 def test_tests_wait_for_conditions_and_never_for_seconds():
-    found = {
+    results = {
         str(path.relative_to(ROOT)): complaints(path.read_text(encoding="utf-8"))
         for path in [*HERE.rglob("*.py"), ROOT / "conftest.py"]
         if path.name != "waiting.py"
     }
-    assert not {path: lines for path, lines in found.items() if lines}, "see tests/waiting.py"
+    assert not {path: lines for path, lines in results.items() if lines}, "see tests/waiting.py"
 
 
 @pytest.mark.parametrize(

@@ -17,7 +17,7 @@ HERE = Path(__file__).parent
 ROOT = HERE.parents[1]
 
 
-# Bodies are dear to draw by software: pages begin with bones, once per window.
+# Software rendering of bodies is slow, so every window starts with bones.
 BONES = """if (!localStorage.getItem("motionloom.stage"))
     localStorage.setItem("motionloom.stage", JSON.stringify({ body: false }));"""
 TOUR = """localStorage.setItem("motionloom.tour", "seen");"""
@@ -78,7 +78,7 @@ def studio_address(studio_library):
 
 @pytest.fixture(scope="module")
 def browser(browser_is_here):
-    """Chromium. Of the module, not the session: its event loop would stand in the way of others."""
+    """Chromium, per module instead of per session, because its event loop would block others."""
     from playwright.sync_api import expect, sync_playwright
 
     expect.set_options(timeout=MILLISECONDS)
@@ -94,7 +94,7 @@ def browser(browser_is_here):
 def windows(browser):
     """Opens pages: ``windows(address)``. Asserts at the end that nothing went wrong in them.
 
-    What is expected to fail is said before: ``page.expected.append("api/motions/nothing")`` -
+    Declare expected failures first: ``page.expected.append("api/motions/nothing")`` -
     a part of the console's words or of the address.
     """
     yield from _windows(browser)
@@ -138,7 +138,11 @@ def _windows(browser):
     yield open_window
     problems = []
     for context, page in opened:
-        problems += [one for one in page.problems if not any(part in one for part in page.expected)]
+        problems += [
+            problem
+            for problem in page.problems
+            if not any(part in problem for part in page.expected)
+        ]
         context.close()
     assert not problems, problems
 

@@ -64,7 +64,7 @@ def test_phrases_that_nothing_shows_are_named_and_replaced(page):
     missing = page.locator("loom-act-view li.missing")
     go(page, "act", script="walk 2 s, juggle")
     settled(page)
-    expect(missing).to_contain_text("No motion of this library shows it")
+    expect(missing).to_contain_text("No motion in this library shows this")
     expect(missing.locator("b")).to_have_text("juggle")
     assert page.evaluate("studio.stage.characters.length") == 0
     page.locator("loom-act-view #script").fill(SCRIPT)

@@ -80,7 +80,7 @@ def test_matches_wear_the_character_too(page, hero):
     page.wait_for_function("() => !studio.stage.characters[0].motion.body.startsWith('character-')")
 
 
-def test_what_is_no_character_is_refused_and_nothing_changes(page, hero, tmp_path):
+def test_an_invalid_character_is_refused_and_nothing_changes(page, hero, tmp_path):
     open_take(page, "walk_p0")
     page.expected += ["api/characters", "status of 4"]
     HERO.save(tmp_path / "bones.glb", mesh="none")

@@ -1,4 +1,4 @@
-"""Clusters of takes without labels, and what is done with several takes at once."""
+"""Clusters of takes without labels, and actions on several takes."""
 
 from __future__ import annotations
 

@@ -39,7 +39,7 @@ def moves(page, direction: str) -> None:
     )
 
 
-def test_the_keyboard_steers_and_what_was_played_is_kept(page, tmp_path):
+def test_the_keyboard_steers_and_the_recording_is_saved(page, tmp_path):
     # The camera looks along some direction; W is that one.
     page.evaluate(f"{VIEW}.behind = false")
     yaw = page.evaluate(f"{PILOT}.yaw")

@@ -34,7 +34,7 @@ def test_a_ballroom_and_a_march_are_on_the_stage(page):
     assert saved.value.suggested_filename == "ballroom.glb"
     with open(saved.value.path(), "rb") as file:
         assert file.read(4) == b"glTF"
-    # A setting makes another crowd, and the address tells which.
+    # A setting creates another crowd, which the address identifies.
     view.locator("#couples").focus()
     page.keyboard.press("ArrowUp")
     page.wait_for_function(MADE, arg=10)

@@ -25,7 +25,7 @@ HEARD = f"""() => {{
     const before = clock.master();
     clock.advance(0);
     return [before, clock.time, clock.master(), context.currentTime]; }}"""
-LATENCY = 1 / 60  # seconds: the browser estimates anew how long sound takes to the speaker
+LATENCY = 1 / 60  # seconds: the browser estimates the audio latency again
 
 
 def danced(windows, studio_address):
@@ -125,14 +125,14 @@ def test_the_live_dance_follows_the_pointer_and_the_slider(windows, studio_addre
 
 @pytest.mark.parametrize("awaited", ["**/api/dance/performances", "**/api/dance/music/*/sound"])
 def test_a_dance_that_is_no_longer_wanted_stays_away(windows, studio_address, awaited):
-    page, held = windows(studio_address), []
-    page.route(awaited, lambda route: held.append(route))
+    page, delayed = windows(studio_address), []
+    page.route(awaited, lambda route: delayed.append(route))
     with page.expect_request(awaited):
         go(page, "dance", wait=False, label="dance_groove", music="tune", seed="2")
-    wait_until(lambda: page.evaluate("1") and held, "the request is held")
+    wait_until(lambda: page.evaluate("1") and delayed, "the request is held")
     open_take(page, "walk_p0", wait=False)  # before the answer comes
-    with page.expect_event("requestfinished", lambda request: request == held[0].request):
-        held[0].continue_()
+    with page.expect_event("requestfinished", lambda request: request == delayed[0].request):
+        delayed[0].continue_()
     settled(page)
     assert page.evaluate("[studio.take, studio.stage.clock.master]") == ["walk_p0", None]
     assert page.evaluate("studio.stage.characters.map((one) => one.motion.name)") == ["walk_p0"]

@@ -15,7 +15,7 @@ QUERY = "kick_front_high_right_p0:10-60"
 DANCE = "document.querySelector('loom-app').shadowRoot.querySelector('loom-dance-view')"
 
 
-def test_a_library_made_anew_at_the_same_place_has_no_verdicts(windows, studio_library, tmp_path):
+def test_a_recreated_library_at_the_same_path_has_no_verdicts(windows, studio_library, tmp_path):
     path = shutil.copytree(studio_library, tmp_path / "own.loom")
     with StudioServer(path) as server:
         page = windows(server.address)

@@ -141,7 +141,7 @@ def test_a_transition_now_changes_the_course_and_is_saved(graph, tmp_path):
     np.testing.assert_allclose(root[:150], second[: len(root)][:150], atol=5e-3)
 
 
-def test_the_shown_line_writes_what_is_saved(graph, tmp_path):
+def test_the_shown_line_writes_the_saved_file(graph, tmp_path):
     with graph.expect_download() as saved:
         graph.locator("loom-graph-view #bvh").click()
     saved.value.save_as(tmp_path / "saved.bvh")

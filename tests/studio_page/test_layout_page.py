@@ -116,9 +116,11 @@ def test_views_are_those_of_the_character_or_of_the_world(page):
         ("Control+3", 0, 1),
     ]:
         page.keyboard.press(key)
-        found = seen_from(page)
-        assert found[:2] == pytest.approx([forwards, left], abs=0.35), key  # shoulders count too
-        assert abs(found[2]) < 0.1
+        direction = seen_from(page)
+        assert direction[:2] == pytest.approx([forwards, left], abs=0.35), (
+            key
+        )  # shoulders count too
+        assert abs(direction[2]) < 0.1
     page.keyboard.press("7")
     assert seen_from(page)[2] > 0.99
     page.keyboard.press("w")
@@ -158,7 +160,7 @@ def test_two_views_show_the_character_from_two_sides(page):
     half = changed.shape[1] // 2
     left, right = changed[:, :half], changed[:, half:]
     assert left.sum() > 200 and right.sum() > 200
-    columns = [np.ptp(np.flatnonzero(one.any(axis=0))) for one in (left, right)]
+    columns = [np.ptp(np.flatnonzero(each.any(axis=0))) for each in (left, right)]
     assert columns[1] > 1.3 * columns[0]  # a kick to the front is longer from the side
     assert joint_pixels(page)[:, 0].max() < half
     page.evaluate("() => studio.stage.set({ split: 'one' })")
@@ -189,7 +191,7 @@ def test_each_of_two_takes_is_shown_by_itself(page):
     page.evaluate("() => studio.stage.set({ split: 'one' })")
 
 
-def test_what_the_camera_sees_already_does_not_move_it(page):
+def test_the_camera_stays_if_it_already_sees_the_characters(page):
     open_take(page, WALK)
     page.evaluate("() => { studio.stage.freeze(0); studio.stage.view('right'); }")
     before = page.evaluate("studio.stage.rig.distance")
@@ -213,7 +215,7 @@ def test_films_of_the_stage_have_every_frame(page):
     at = page.evaluate("() => studio.stage.clock.time")
     gif = Image.open(io.BytesIO(downloaded(page, "small (GIF)")))
     assert gif.format == "GIF" and gif.n_frames == 4 and gif.info["duration"] == 50
-    pictures = [np.asarray(one.convert("RGB")).astype(int) for one in ImageSequence.Iterator(gif)]
+    pictures = [np.asarray(each.convert("RGB")).astype(int) for each in ImageSequence.Iterator(gif)]
     assert np.abs(pictures[3] - pictures[0]).max() > 60  # it moves
     film = downloaded(page, "every frame (MP4)")
     assert film[4:8] == b"ftyp"

@@ -51,7 +51,7 @@ def test_takes_are_found_by_name_and_label(page):
     expect(page.locator("#count")).to_contain_text("2 takes")
     assert shown_takes(page) == ["march_p0", "march_p1"]
     page.locator("#find").fill("no such take")
-    expect(page.locator("loom-library-view")).to_contain_text("No take matches")
+    expect(page.locator("loom-library-view")).to_contain_text("No takes match")
 
 
 def test_a_link_finds_sorts_and_opens(page):
@@ -62,8 +62,8 @@ def test_a_link_finds_sorts_and_opens(page):
     }  # fmt: skip
     rows = page.evaluate("() => studio.library.motions")
     seconds = {row["name"]: row["seconds"] for row in rows}
-    found = [seconds[name] for name in shown_takes(page)]
-    assert found == sorted(found, reverse=True)
+    durations = [seconds[name] for name in shown_takes(page)]
+    assert durations == sorted(durations, reverse=True)
     expect(page.locator("loom-library-view")).to_contain_text("dance_groove_p0:30-90")
 
 
@@ -115,7 +115,7 @@ def test_labels_are_changed(own_server, windows):
     page.get_by_label("Add a label").fill("warm up")
     page.get_by_label("Add a label").press("Enter")
     expect(page.locator("loom-take-labels")).to_contain_text("warm up")
-    settled(page)  # sent to the library, too
+    settled(page)  # also sent to the library
     assert "warm up" in ml.Library(own_server.library).labels["jog_p0"]
     page.get_by_label("Remove the label warm up").click()
     expect(page.locator("loom-take-labels")).not_to_contain_text("warm up")
@@ -135,14 +135,14 @@ def test_files_are_imported_and_failures_are_reported(own_server, windows, tmp_p
     page.wait_for_function("() => studio.take === 'hop_new'")
     expect(page.locator("#count")).to_contain_text("35 takes")
     shown = page.evaluate("() => { studio.stage.freeze(0.3); return [...studio.lead.points]; }")
-    held = ml.Library(own_server.library)["hop_new"]
+    imported = ml.Library(own_server.library)["hop_new"]
     frame = page.evaluate("() => studio.lead.frame")
     np.testing.assert_allclose(
-        np.reshape(shown, (-1, 3)), held.positions(end_sites=True)[frame], atol=1e-3
+        np.reshape(shown, (-1, 3)), imported.positions(end_sites=True)[frame], atol=1e-3
     )
 
 
-def test_what_is_dropped_on_the_page_is_imported(own_server, windows, tmp_path):
+def test_files_dropped_on_the_page_are_imported(own_server, windows, tmp_path):
     page = windows(own_server.address, width=1000, height=640)
     go(page, "dance")  # anywhere: not only where the library is shown
     file = ml.demo.clip("jump_up", seed=2).save(tmp_path / "jump_dropped.bvh")
@@ -159,7 +159,7 @@ def test_what_is_dropped_on_the_page_is_imported(own_server, windows, tmp_path):
     assert "jump_dropped" in ml.Library(own_server.library)
 
 
-def test_the_python_line_gives_what_is_shown(page):
+def test_the_python_line_returns_the_shown_motion(page):
     open_take(page, "walk_p0")
     page.evaluate("() => studio.select({ motion: 'walk_p0', start: 10, end: 40 })")
     line = page.locator("loom-library-view loom-code code").nth(1)

@@ -18,11 +18,11 @@ def used(page, session) -> tuple[float, float]:
     """
     readings = []
     for _ in range(8):
-        for _ in range(2):  # what the first pass finalizes, the second frees
+        for _ in range(2):  # the second pass frees objects finalized by the first
             session.send("HeapProfiler.collectGarbage")
         answer = session.send("Performance.getMetrics")["metrics"]
-        found = {one["name"]: one["value"] for one in answer}
-        readings.append((found["JSHeapUsedSize"], found["Nodes"]))
+        metrics = {metric["name"]: metric["value"] for metric in answer}
+        readings.append((metrics["JSHeapUsedSize"], metrics["Nodes"]))
         page.evaluate("() => new Promise(done => requestAnimationFrame(() => setTimeout(done)))")
     heaps, nodes = zip(*readings, strict=True)
     return min(heaps), min(nodes)
@@ -65,6 +65,6 @@ def test_a_thousand_mixed_requests_leave_no_more_memory_than_a_few_hundred(windo
     print("heap, MB:", [round(heap / 1e6, 2) for heap, _ in measured],
           "nodes:", [nodes for _, nodes in measured], "steps:", step)  # fmt: skip
     for number, room in enumerate((ROOM, ROOM_NODES)):
-        sizes = [one[number] for one in measured]
+        sizes = [each[number] for each in measured]
         assert sizes[2] - sizes[0] < room, sizes
         assert sizes[2] - sizes[1] < room / 2, sizes

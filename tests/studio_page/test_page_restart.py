@@ -20,7 +20,7 @@ def own_server(studio_library, tmp_path):
 
 def test_nothing_is_lost_when_the_server_restarts(own_server, windows):
     page = windows(own_server.address)
-    # The browser tells of every try; that is what this test is about.
+    # The browser logs every attempt, which this test expects.
     page.expected += ["WebSocket", "ERR_CONNECTION_REFUSED", "Failed to load", "request:"]
     clip = {"motion": "walk_p0", "start_frame": 5, "end_frame": 45}
     open_take(page, "walk_p0")

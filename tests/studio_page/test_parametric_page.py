@@ -86,7 +86,7 @@ def within_reach(page) -> tuple[float, float]:
 
 
 def finished(page) -> None:
-    """Wait until what was dragged last is answered and drawn."""
+    """Wait until the last dragged target is answered and drawn."""
     page.evaluate(f"{VIEW}.drag.whenDone()")
     page.evaluate("studio.stage.draw()")
 
@@ -126,7 +126,7 @@ def test_the_joint_arrives_where_the_target_is_dragged_to(kick):
     kick.mouse.up()
 
 
-def test_what_is_out_of_reach_is_said_and_brought_back(kick):
+def test_a_target_out_of_reach_is_reported_and_brought_back(kick):
     drag(kick, -420, 0)
     finished(kick)
     assert kick.evaluate(f"{VIEW}.answer.outside")
@@ -210,7 +210,7 @@ def test_the_selection_makes_one_from_the_form(windows, kicks):
     in_address(page, "name=made")
 
 
-def test_a_pad_aims_by_pointer_and_by_keys_and_says_what_is_out_of_reach(kick):
+def test_a_pad_aims_by_pointer_and_by_keys_and_reports_targets_out_of_reach(kick):
     pad = kick.locator("loom-parametric-view loom-scatter svg")
     pad.scroll_into_view_if_needed()
     before = kick.evaluate(f"[...{VIEW}.target]")

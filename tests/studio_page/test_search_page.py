@@ -96,13 +96,13 @@ def test_select_search_accept_export(page, studio_library, tmp_path):
         packed.extractall(tmp_path)
         files = [name for name in packed.namelist() if name.endswith(".bvh")]
     listed = json.loads((tmp_path / "matches.json").read_text())
-    assert [one["file"] for one in listed["matches"]] == files and len(files) == 2
+    assert [row["file"] for row in listed["matches"]] == files and len(files) == 2
     assert listed["search"]["query"] == query
     with ml.Library(studio_library) as library:
-        for one, match in zip(listed["matches"], matches, strict=False):
-            assert (one["motion"], one["start_frame"]) == (match["motion"], match["start_frame"])
-            take = library[one["motion"]][one["start_frame"] : one["end_frame"]]
-            made = ml.load(tmp_path / one["file"])
+        for row, match in zip(listed["matches"], matches, strict=False):
+            assert (row["motion"], row["start_frame"]) == (match["motion"], match["start_frame"])
+            take = library[row["motion"]][row["start_frame"] : row["end_frame"]]
+            made = ml.load(tmp_path / row["file"])
             gap = made.role_positions(["right_ankle"]) - take.role_positions(["right_ankle"])
             assert np.abs(gap).max() < 2e-3
 
@@ -110,13 +110,13 @@ def test_select_search_accept_export(page, studio_library, tmp_path):
 def test_cards_answer_to_sliders_clicks_and_arrows(page):
     cards = _searched(page, max=20)
     before, requests = cards.count(), []
-    page.on("request", lambda one: requests.append(one.url))
+    page.on("request", lambda each: requests.append(each.url))
     slider = page.locator("loom-search-form #max_distance")
     slider.evaluate("(it) => { it.value = 0.6 * it.max; it.dispatchEvent(new Event('input')); }")
     expect(page.locator("#count")).not_to_have_text(str(before))
     limit = page.evaluate(f"{SEARCH}.settings.max_distance")
     far = page.evaluate(f"{SEARCH}.results.matches.map((one) => one.distance)")
-    assert 1 < cards.count() == sum(one <= limit for one in far) < before
+    assert 1 < cards.count() == sum(each <= limit for each in far) < before
     line = page.locator("loom-search-view loom-code code").first
     expect(line).to_contain_text(f"--max-distance {limit:g}")
     assert not [url for url in requests if url.endswith("/api/search")]  # filtered in the page
@@ -124,7 +124,7 @@ def test_cards_answer_to_sliders_clicks_and_arrows(page):
     number = page.evaluate(f"{SEARCH}.results.matches.map((one) => one.motion)").index(OTHER)
     cards.nth(number).click()
     _two(page, OTHER)
-    for moment in (0.0, 0.8, 1.6):  # also in the middle of the kick: aligned in time, too
+    for moment in (0.0, 0.8, 1.6):  # in the middle of the kick: also aligned in time
         assert _gap(page, "right_ankle", moment) < 0.25
     # Alone: aligned as they are, the query stands before many of its joints.
     page.evaluate("studio.stage.characters[0].visible = false; studio.stage.freeze(0.8)")
@@ -168,7 +168,7 @@ def test_methods_bring_their_settings_and_errors_are_shown(page):
 # --- family -------------------------------------------------------------------------------------
 
 
-def test_nodes_of_the_family_are_played_left_out_and_passed_on(page):
+def test_nodes_of_the_family_are_played_excluded_and_passed_on(page):
     page.expected.append("api/parametric")
     go(page, "family", query=QUERY, **{"expansion.join_distance": 0.12})
     nodes = page.locator("loom-family-graph .node")
@@ -219,7 +219,7 @@ def test_a_click_on_the_grid_shows_both_poses(windows, studio_address):
     page = windows(f"{studio_address}#/grid?a={QUERY}&b={OTHER}&at=25,33")
     _wait(page, f"{GRID}?.data && {GRID}.dtw && {GRID}.web")
     settled(page)
-    _two(page, OTHER)  # what the address says
+    _two(page, OTHER)  # the address determines the match
     assert page.evaluate("studio.stage.characters[1].spec.title") == f"{OTHER} 33"
     cells = _cells(page)
     row, column = 25, int(np.argmin(cells[25]))
@@ -270,7 +270,7 @@ def test_the_grid_is_painted_zoomed_and_moved(page):
     page.mouse.move(x + 60, y, steps=3)
     page.mouse.up()
     assert page.evaluate(f"{GRID}.map.seen.column") < seen["column"]
-    assert page.evaluate(f"{GRID}.chosen") is None  # a drag is no click
+    assert page.evaluate(f"{GRID}.chosen") is None  # a drag is not a click
     page.mouse.dblclick(x, y)
     _wait(page, f"{GRID}.map.seen.column === 0")
     for layer, part in (("chains", "web"), ("minima", "marks"), ("path", "dtw")):
@@ -325,7 +325,7 @@ def test_takes_of_a_family_are_chosen_from_a_list(page):
     assert serious_findings(page) == []
 
 
-def test_mirrored_matches_are_searched_for_and_told(page):
+def test_mirrored_matches_are_found_and_marked(page):
     go(page, "search", query="kick_front_mid_right_p0:20-50", max=12)
     cards = page.locator("loom-search-view .card")
     expect(cards.first).to_be_visible()

@@ -1,4 +1,4 @@
-"""The stage in a real browser: what is drawn is looked at where it must be."""
+"""The stage in a real browser: drawings are checked at their expected positions."""
 
 from __future__ import annotations
 
@@ -162,7 +162,7 @@ def test_feet_light_up_while_they_stand(page):
         assert lit[y, x].astype(int).sum() > plain[y, x].astype(int).sum() + 100
 
 
-def test_ghosts_and_trails_are_drawn_beside_the_character(page):
+def test_ghosts_and_trails_are_drawn_with_the_character(page):
     open_take(page, KICK)
     page.evaluate("() => studio.stage.set({ path: false })")
     page.evaluate("() => studio.stage.freeze(1.0)")
@@ -236,10 +236,10 @@ def test_streamed_motion_plays_as_far_as_it_has_come(page):
     page.evaluate("() => studio.stage.freeze(2.5)")
     shown = page.evaluate("() => [studio.lead.frame, studio.lead.motion.first]")
     assert shown == [75, 40]  # the buffer holds two seconds: 60 of 100 frames
-    held = page.evaluate("() => [...studio.lead.points.slice(0, 3)]")
+    last_point = page.evaluate("() => [...studio.lead.points.slice(0, 3)]")
     open_take(page, "walk_p0")
     page.evaluate("() => studio.stage.freeze(2.5)")
-    assert page.evaluate("() => [...studio.lead.points.slice(0, 3)]") == pytest.approx(held)
+    assert page.evaluate("() => [...studio.lead.points.slice(0, 3)]") == pytest.approx(last_point)
 
 
 def test_the_keys_are_shown(page):

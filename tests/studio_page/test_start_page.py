@@ -46,8 +46,8 @@ def test_a_library_is_opened_and_left_and_all_windows_follow(started, windows):
             assert serious_findings(page) == []
     page.set_viewport_size({"width": 1280, "height": 800})
     page.locator("loom-start [data-library=walks]").click()
-    for one in (opened(page, "walks"), opened(other, "walks")):
-        assert one.evaluate("studio.library.motions.map((row) => row.name)") == ["walk"]
+    for window in (opened(page, "walks"), opened(other, "walks")):
+        assert window.evaluate("studio.library.motions.map((row) => row.name)") == ["walk"]
     page.evaluate("studio.go('library', { take: 'walk' })")
     page.locator("loom-take-labels input").fill("calm")
     page.keyboard.press("Enter")
@@ -62,11 +62,11 @@ def test_a_library_is_opened_and_left_and_all_windows_follow(started, windows):
     other.keyboard.press("Enter")
     other.locator("loom-start [data-library=jogs]").focus()
     other.keyboard.press("Enter")
-    for one in (opened(other, "jogs"), opened(page, "jogs")):
-        assert one.evaluate("location.hash") == "#/library"
-        assert one.evaluate("studio.library.motions.map((row) => row.name)") == ["jog"]
+    for window in (opened(other, "jogs"), opened(page, "jogs")):
+        assert window.evaluate("location.hash") == "#/library"
+        assert window.evaluate("studio.library.motions.map((row) => row.name)") == ["jog"]
 
-    # Back, by the list of recent libraries; what was changed is still undone.
+    # Back, through the list of recent libraries; changes can still be undone.
     page.locator("loom-library-menu summary").click()
     page.locator("loom-library-menu [data-library=walks]").click()
     opened(page, "walks")

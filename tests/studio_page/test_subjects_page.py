@@ -67,7 +67,7 @@ def test_verdicts_belong_to_a_query(page, tmp_path):
     assert begun.value.suggested_filename == f"like_{WALK}_10-60.zip"
     with zipfile.ZipFile(begun.value.path()) as packed:
         listed = json.loads(packed.read("matches.json"))
-    assert [one["motion"] for one in listed["matches"]] == [WALK]
+    assert [each["motion"] for each in listed["matches"]] == [WALK]
 
     searched(page, f"{KICK}:10-60")
     expect(bar).to_contain_text("2 accepted")
@@ -149,7 +149,7 @@ def test_another_take_is_framed_although_the_camera_was_moved(page):
     assert page.evaluate("studio.stage.rig.distance") < 0.5 * far
 
 
-def test_follow_is_told_truly_while_a_target_is_dragged_and_after(page):
+def test_the_follow_button_is_correct_during_and_after_dragging_a_target(page):
     follow = page.locator("[data-display=follow]")
     go(page, "parametric")
     expect(follow).to_be_disabled()
@@ -281,10 +281,10 @@ def test_axe_looks_into_the_views(page):
             .querySelector("loom-library-view");
         const picture = Object.assign(document.createElement("img"), { id: "bad", width: 9 });
         renderRoot.append(picture); }""")
-    found = serious_findings(page)
+    results = serious_findings(page)
     page.evaluate("""() => document.querySelector("loom-app").renderRoot
         .querySelector("loom-library-view").renderRoot.querySelector("#bad").remove()""")
-    assert [rule for rule, _ in found] == ["image-alt"]
+    assert [rule for rule, _ in results] == ["image-alt"]
 
 
 @pytest.mark.parametrize("view", VIEWS)
@@ -302,8 +302,8 @@ def test_no_view_has_a_serious_finding_of_axe(page, view, scheme):
     for width, height in ((1280, 800), (390, 844)):
         page.set_viewport_size({"width": width, "height": height})
         settled(page)
-        found = serious_findings(page)
-        assert not found, (width, json.dumps(found, indent=1))
+        results = serious_findings(page)
+        assert not results, (width, json.dumps(results, indent=1))
 
 
 _OPENED = """() => {
@@ -334,15 +334,15 @@ def test_nothing_that_is_opened_has_a_serious_finding_of_axe(page, view, scheme)
     assert page.evaluate("studio.stage.panes.length") == 4
     assert page.evaluate(_OPENED) >= 6
     settled(page)
-    found = serious_findings(page)
-    assert not found, json.dumps(found, indent=1)
+    results = serious_findings(page)
+    assert not results, json.dumps(results, indent=1)
     page.evaluate("studio.showHelp(true)")
     settled(page)
-    found = serious_findings(page)
-    assert not found, json.dumps(found, indent=1)
+    results = serious_findings(page)
+    assert not results, json.dumps(results, indent=1)
 
 
-def test_one_bar_finds_labels_keeps_and_downloads_what_is_on_the_stage(page, tmp_path):
+def test_one_bar_finds_labels_saves_and_downloads_the_subject(page, tmp_path):
     open_take(page, WALK)
     bar = page.locator("loom-subject-bar")
     expect(bar.locator("#subject")).to_have_text(WALK)
@@ -394,13 +394,13 @@ def test_a_body_is_drawn_for_all_characters_of_a_skeleton_at_once(page):
     open_take(page, WALK)
     page.evaluate("studio.stage.set({ body: true })")
     page.wait_for_function("() => studio.stage.bodies.group.children.length === 1")
-    one = page.evaluate("(studio.stage.draw(), studio.stage.renderer.info.render.calls)")
+    single = page.evaluate("(studio.stage.draw(), studio.stage.renderer.info.render.calls)")
     page.evaluate("""() => { const { motion } = studio.stage.characters[0];
         studio.show([0, 1, 2].map((at) => ({ motion, at: 0,
             transform: { yaw: 0, translation: [at, 0, 0] } })));
         studio.stage.set({ path: false }); }""")
     three = page.evaluate("(studio.stage.draw(), studio.stage.renderer.info.render.calls)")
-    assert three <= one
+    assert three <= single
     page.evaluate("(studio.stage.home(), studio.stage.freeze(0.5))")
     assert drawn_joints(page, 1).mean() > 0.8
 
@@ -420,7 +420,7 @@ def test_beats_are_dragged_added_and_kept(windows, studio_library, tmp_path):
         page.mouse.move(*at)
         page.mouse.down()
         page.mouse.move(at[0] + 15, at[1])
-        with page.expect_response(lambda one: one.request.method == "PUT"):
+        with page.expect_response(lambda each: each.request.method == "PUT"):
             page.mouse.up()
         settled(page)
         after = page.evaluate(f"{timeline}.strips.beats")

@@ -40,9 +40,9 @@ def drag(page, start: tuple[float, float], end: tuple[float, float]) -> None:
 
 
 def selection(page) -> list[int]:
-    held = page.evaluate("() => studio.selection")
-    assert held["motion"] == "dance_groove_p0"
-    return [held["start"], held["end"]]
+    selected = page.evaluate("() => studio.selection")
+    assert selected["motion"] == "dance_groove_p0"
+    return [selected["start"], selected["end"]]
 
 
 def test_the_ruler_scrubs(page):
@@ -164,11 +164,11 @@ def test_curves_of_joints_are_added_read_and_removed(page):
     heights = page.evaluate("""() => { const { motion, frame } = studio.lead;
         return ["left_ankle", "right_ankle"].map(role =>
             motion.positions[(frame * motion.parents.length + motion.roles[role]) * 3 + 1]); }""")
-    found = readings(page)
-    assert found[:2] == [f"{side} {y:.2f} m" for side, y in zip("LR", heights, strict=True)]
-    assert found[2].endswith("°")
+    results = readings(page)
+    assert results[:2] == [f"{side} {y:.2f} m" for side, y in zip("LR", heights, strict=True)]
+    assert results[2].endswith("°")
     page.evaluate("() => studio.stage.freeze(5.0)")
-    assert readings(page) != found
+    assert readings(page) != results
     box = track.first.locator("canvas").bounding_box()
     page.mouse.click(box["x"] + GUTTER + 0.5 * (box["width"] - GUTTER), box["y"] + 20)
     end = page.evaluate("() => studio.stage.clock.end")
@@ -201,8 +201,8 @@ def test_a_typed_time_is_gone_to(page, unit, typed, frame, shown):
         expect(page.locator("#now")).to_have_value(shown)
 
 
-def test_what_is_no_time_is_said(page):
+def test_an_invalid_time_is_reported(page):
     page.locator("#now").fill("soon")
     page.locator("#now").press("Enter")
-    expect(page.locator(".notice")).to_contain_text("soon is no time")
+    expect(page.locator(".notice")).to_contain_text("soon is not a valid time")
     page.locator("#now").press("Escape")

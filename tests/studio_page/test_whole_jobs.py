@@ -140,12 +140,12 @@ def test_kicks_are_exported(begun, tmp_path):
         names = [name for name in archive.namelist() if name.endswith(".bvh")]
         archive.extract(names[0], tmp_path)
     assert len(ml.load(tmp_path / names[0])) > 10
-    found = page.evaluate(
+    results = page.evaluate(
         "[...new Set(JSON.parse(Object.entries(localStorage).find(([key]) => "
         "key.includes('verdicts'))[1])[studio.route.query.query].accepted"
         ".map((one) => one.motion))]"
     )
-    assert len(kicks & set(found)) >= 0.5 * len(kicks)
+    assert len(kicks & set(results)) >= 0.5 * len(kicks)
     assert library.names  # nothing was changed by it
 
 

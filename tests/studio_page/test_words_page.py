@@ -46,7 +46,7 @@ def test_one_box_takes_words_or_a_segment(page):
     assert page.evaluate("studio.selection") == {
         "motion": "kick_front_high_right_p0", "start": 23, "end": 50,
     }  # fmt: skip
-    assert rows.count() > 2  # the selection of a result is no new query
+    assert rows.count() > 2  # selecting a result does not start a new query
 
     typed(page, "kick_front_high_right_p0:10-60")
     in_address(page, "query=kick_front")

@@ -138,7 +138,7 @@ def _columns(rows: list[tuple[str, str]]) -> str:
     lines = []
     for name, text in rows:
         begin = f"  {name}".ljust(width)
-        if len(begin) > width or not text:
+        if len(name) + 4 > width or not text:
             lines.append(begin.rstrip())
             begin = " " * width
         if text:

@@ -282,10 +282,9 @@ def evaluate_clips(
     truth = np.array([label for label, _ in clips])
     if len(set(truth.tolist())) == len(truth):
         raise InvalidInput(
-            f"an evaluation needs at least two clips with the same label, but {len(clips)} "
-            f"clips of "
-            f"{library.path} have labels, {len(set(truth.tolist()))} of them different. Label "
-            f"them (motionloom label), or set labels to a CSV file with the columns clip and label"
+            f"an evaluation needs at least two clips with the same label; the {len(clips)} labeled "
+            f"clips of {library.path} have {len(set(truth.tolist()))} different labels. Label them "
+            "(motionloom label), or set labels to a CSV file with the columns clip and label"
         )
     scores = {}
     for name, table in tables.items():

@@ -240,7 +240,7 @@ class FindVerbs:
         progress: Progress | None = None,
         **options: Any,
     ) -> TextMatches:
-        """Find motions by describing them.
+        """Find motions that match a description.
 
         Motions whose name or labels contain every word come first. The others are ranked by their
         names, labels and captions, and by words learned from the labels of similar motions. A

@@ -24,7 +24,7 @@ def find(
     to: Annotated[str, TO] = "bvh",
     json: Annotated[bool, JSON] = False,
 ) -> None:
-    """Find motions by describing them: "right foot kicks high, then turns left".
+    """Find motions that match a description: "right foot kicks high, then turns left".
 
     Motions whose name or labels contain all words come first. The others are ranked by the events
     they show and by the labels of similar motions. The segment with the events is printed.

@@ -86,7 +86,7 @@ class Camera:
         )
 
     def project(self, points: ArrayLike) -> NDArray[np.float64]:
-        """Right, up and nearness (..., 3) in meters of world `points` (..., 3)."""
+        """Project world `points` (..., 3) to right, up and nearness (..., 3), in meters."""
         return np.asarray(points, dtype=np.float64) @ self.axes.T
 
 
@@ -259,7 +259,7 @@ def grid_strokes(
 
 
 def disc(figure: StickFigure, camera: Camera, center: ArrayLike, radius: float):
-    """Outline (72, 2), in the image, of a disc of floor around `center` (3,)."""
+    """Outline (72, 2) in the image of a floor disc around `center` (3,)."""
     angle = np.linspace(0.0, 2.0 * np.pi, 72, endpoint=False)
     ring = np.stack([np.sin(angle), np.zeros(72), np.cos(angle)], axis=1) * radius
     ring += np.asarray(center, dtype=np.float64)
@@ -279,7 +279,7 @@ def rgb(color: str) -> NDArray[np.float64]:
 
 
 def mix(color: str, other: str, share: ArrayLike) -> NDArray[np.float64]:
-    """Colors (N, 3): `share` (N,) of `other` in `color`."""
+    """Mix colors (N, 3): `share` (N,) of `other`, the rest `color`."""
     part = np.asarray(share, dtype=np.float64)[:, None]
     return (1.0 - part) * rgb(color) + part * rgb(other)
 

@@ -104,7 +104,7 @@ def write_top_view(
     path = Path(path)
     kind = path.suffix.lower()
     if kind not in SUFFIXES:
-        raise InvalidInput(f"{path}: a top view must be one of {', '.join(SUFFIXES)}")
+        raise InvalidInput(f"{path}: the suffix of a top view must be one of {', '.join(SUFFIXES)}")
     view = TopView(_bodies(agents), agents[0][0].fps, radius, room, columns, line)
     if kind == ".html":
         return write_top_view_page(view, path)
