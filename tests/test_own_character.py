@@ -181,7 +181,7 @@ def test_reports_invalid_input(hero, tmp_path):
     moved.save(tmp_path / "bones.glb", mesh="sticks")  # without the character
     assert "images" not in GltfFile(tmp_path / "bones.glb").document
     path.unlink()
-    with pytest.raises(InvalidInput, match="the character .*hero.glb is gone"):
+    with pytest.raises(InvalidInput, match="the character file .*hero.glb no longer exists"):
         moved.save(tmp_path / "out.glb")
     bare = WALK[:2].save(tmp_path / "bare.gltf", mesh="none")
     document = json.loads(bare.read_text())
