@@ -154,7 +154,7 @@ def test_verdicts_on_members(lib):
 def test_the_command_reports_the_limit_and_draws_the_sizes(lib, tmp_path):
     picture = tmp_path / "sweep.png"
     result = ran("family", lib.path, QUERY, "--sweep", picture, "--max", 7)
-    assert "joined up to 0." in result.stderr and "--join-distance" in result.stderr
+    assert "join distance 0." in result.stderr and "--join-distance" in result.stderr
     assert picture.read_bytes().startswith(b"\x89PNG")
     report = json.loads(ran("family", lib.path, QUERY, "--json").stdout)
     assert report["sweep"]["proposed"] == pytest.approx(report["join_distance"])

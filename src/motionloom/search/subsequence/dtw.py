@@ -369,7 +369,7 @@ class BoxedTable:
         parts = motion_parts(self.starts, parallel.available_workers())
         work = partial(
             _part_costs,
-            held=self,
+            table=self,
             query=query,
             weights=weights,
             allowed=allowed,
