@@ -481,7 +481,7 @@ def test_edits_return_a_new_graph():
     assert graph.renamed({"a": "box step"}).names[0] == "box step"
     for wrong, words in (
         (lambda: graph.with_edge("x", "a"), "there is no node 'x'; the nodes are a, b, c"),
-        (lambda: graph.with_edge("a", "b", 0.0), "likelihood must be over 0"),
+        (lambda: graph.with_edge("a", "b", 0.0), "likelihood must be greater than 0"),
         (lambda: graph.without_edge("c", "a"), "no edge from c to a"),
         (lambda: graph.reweighted("c", "a", 2.0), "no edge from c to a"),
         (lambda: graph.reweighted("a", "b", -2.0), "factor must be positive"),

@@ -109,7 +109,7 @@ def test_impossible_marches_are_rejected(change, message):
         ("a.json", '{"kind": "parade"}', "kind must be one of ballroom, march; got 'parade'"),
         ("a.json", json.dumps({"kind": "ballroom", "couples": -1, "tempo_bpm": 90}),
          "a.json: couples must be at least 1"),
-        ("a.toml", 'kind = "ballroom"\ncouples = \n', "a.toml: not a valid crowd description: .* line 2"),
+        ("a.toml", 'kind = "ballroom"\ncouples = \n', "a.toml: not a valid .* line 2"),
         ("a.yaml", "kind: ballroom", "a crowd description must be a .toml or .json file"),
         ("none.toml", None, "not a valid crowd description: No such file"),
     ],

@@ -222,7 +222,7 @@ def test_patterns_select_names_and_pairs():
     assert expanded("60_*+61_*", names) == ["60_01+61_01", "60_02+61_02"]
     assert expanded("60_0*", names) == ["60_01", "60_02"]
     assert expanded("6*_0*", names) == ["60_01", "60_02", "61_01", "61_02"]
-    with pytest.raises(InvalidInput, match=r"no take matches 7\*; there are 60_01"):
+    with pytest.raises(InvalidInput, match=r"no take matches 7\*; the first takes are 60_01"):
         expanded("7*", names)
 
 

@@ -231,8 +231,8 @@ def _as_given(roles: Mapping[str, str], markers: Markers) -> dict[str, str]:
     for role, label in roles.items():
         if role not in ROLES:
             near = difflib.get_close_matches(role, ROLES, n=1)
-            hint = f"; did you mean {near[0]}?" if near else ""
-            raise InvalidInput(f"there is no role {role!r}{hint}. Use {', '.join(SIX)}")
+            hint = f"; did you mean {near[0]}?" if near else "."
+            raise InvalidInput(f"there is no role {role!r}{hint} Use {', '.join(SIX)}")
         _at(markers, label)
     return dict(roles)
 
