@@ -158,7 +158,7 @@ def _search_rows(
 
 
 def _search(library: Library, query: str, names: list[str], cells: Any) -> tuple[list, float]:
-    """Matches up to the limit of near webs, and seconds."""
+    """Matches up to the distance limit of near webs, and the seconds taken."""
     began = CLOCKS.wall()
     matches = library.search(
         query,

@@ -213,7 +213,7 @@ def rewritten(page: str, parts: dict[str, str]) -> str:
     for name, text in parts.items():
         pattern = rf"(<!-- {name} -->\n).*?(<!-- end of {name} -->)"
         page, count = re.subn(pattern, lambda m, t=text: f"{m[1]}\n{t}\n\n{m[2]}", page, flags=re.S)
-        assert count == 1, f"the page has no place for {name}"
+        assert count == 1, f"the page has no section named {name}"
     return page
 
 

@@ -53,7 +53,7 @@ class Act:
     parameters: dict
 
     def overlaps(self, motion: str, start: int, end: int) -> bool:
-        """Return whether a segment shares at least half of the shorter of the two."""
+        """Return whether the overlap with a segment is at least half of the shorter one."""
         shared = min(self.end, end) - max(self.start, start)
         return motion == self.motion and shared > 0.5 * min(self.end - self.start, end - start)
 

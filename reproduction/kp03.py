@@ -476,11 +476,11 @@ def _phrases(data: Data) -> Iterator[Claim]:
 def held_out_bits(sequences: Sequence[Sequence[int]], nodes: int, order: int) -> float:
     """Mean information of a node given up to `order` preceding nodes, leave-one-sequence-out."""
     total, count = 0.0, 0
-    for left_out, sequence in enumerate(sequences):
-        others = [sequence for k, sequence in enumerate(sequences) if k != left_out]
+    for excluded, sequence in enumerate(sequences):
+        others = [other for k, other in enumerate(sequences) if k != excluded]
         steps = np.full((nodes, nodes), 0.5)
-        for sequence in others:
-            np.add.at(steps, (sequence[:-1], sequence[1:]), 1.0)
+        for other in others:
+            np.add.at(steps, (other[:-1], other[1:]), 1.0)
         steps /= steps.sum(axis=1, keepdims=True)
         total += Phrases.of(others, steps, order).cost([sequence]) * (len(sequence) - 1)
         count += len(sequence) - 1

@@ -19,10 +19,10 @@ PAPER = Paper(
         "The paper searches motion capture by nearest neighbors in low-dimensional feature "
         "sets. The lazy neighborhood graph joins neighbors of consecutive frames into "
         "matches; the same neighbors serve fat graphs and whole-body reconstruction from six "
-        "markers. The small feature sets, the speed and the reconstruction hold up. The graph"
-        " does not find most of the matches of exact DTW in a large database, and removing "
-        "the whole root transform retrieves less than removing only heading and floor "
-        "position."
+        "markers. The small feature sets, the speed and the reconstruction hold up. In a "
+        "large database, the graph misses many matches of exact DTW (recall 0.41 to 0.68), "
+        "and removing the whole root transform retrieves less than removing only heading and "
+        "floor position."
     ),
     pages=(
         "explanation/features.md",

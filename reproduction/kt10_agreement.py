@@ -264,8 +264,8 @@ def _claim(
         )
         for key in ("full", "heading")
     )
-    figures = ", ".join(f"{name} {value:g}" for name, value in heading.ours.items())
-    heading_note = f"With `heading`: {heading.outcome} ({figures})."
+    listed = ", ".join(f"{name} {value:g}" for name, value in heading.ours.items())
+    heading_note = f"With `heading`: {heading.outcome} ({listed})."
     if heading.ours == full.ours:
         heading_note = ""
     return replace(full, note=" ".join(filter(None, [note, heading_note])))

@@ -52,9 +52,9 @@ Each row of a paper's table is one statement:
 - *Rule*: a Python expression over the names of the figures; `paper_NAME` is a figure of the paper.
 - *Outcome*: computed from the rule. A statement that was not tested is listed with the reason.
 
-The rules were written once and do not change with the results: a statement that does not hold
-stays in the table. `make papers` writes these pages and their pictures from
-`reproduction/results`, and nothing else writes them.
+A statement that does not hold stays in the table. A few rules were set or changed after a first
+look at the results; their notes say so. `make papers` writes these pages and their pictures, and
+stores the results in `reproduction/results`.
 """
 
 
@@ -114,7 +114,11 @@ def markdown(report: dict[str, Any]) -> str:
     links = ", ".join(f"[{_link_text(page)}](../../{page})" for page in report["pages"])
     counts = ", ".join(
         f"{_count(report, outcome)} {text}"
-        for outcome, text in ((HOLDS, "hold"), (FAILS, "do not hold"), (NOT_TESTED, "not tested"))
+        for outcome, text in (
+            (HOLDS, "hold"),
+            (FAILS, "do not hold"),
+            (NOT_TESTED, "were not tested"),
+        )
         if _count(report, outcome)
     )
     blocks = [

@@ -54,18 +54,18 @@ def test_brute_force_is_the_definition(rng):
     np.testing.assert_allclose(distances, np.take_along_axis(every, order, axis=1).ravel())
 
 
-def test_memory_is_that_of_the_process_now():
+def test_memory_is_the_current_memory_of_the_process():
     if not tree_bytes(1) and not Memory().stage("none"):
-        pytest.skip("this system does not tell the memory of a process")
+        pytest.skip("this system does not report the memory of a process")
     memory = Memory()
     before = memory.stage("before")
     with memory.sampled():
-        held = np.ones(30_000_000)
+        block = np.ones(30_000_000)
         memory.sample()
-    assert memory.stage("after") - before > 0.9 * held.nbytes
+    assert memory.stage("after") - before > 0.9 * block.nbytes
 
 
-def test_simulated_workers_are_slow_and_fail():
+def test_simulated_workers_can_be_slow_and_fail():
     rng = np.random.default_rng(1)
     calm = Cluster(workers=10, spread=0.0, straggling=0.0, failure_hours=1e12, overhead_s=0.0)
     done = simulated(calm, [2.0] * 20, rng)
@@ -74,7 +74,7 @@ def test_simulated_workers_are_slow_and_fail():
     assert slow.seconds > 2.0 * done.seconds
     weak = Cluster(workers=10, spread=0.0, straggling=0.0, failure_hours=0.01, restart_s=5.0)
     lossy = simulated(weak, [10.0] * 40, rng)
-    assert lossy.lost > 0 and lossy.core_seconds > 400.0  # what was lost was paid for
+    assert lossy.lost > 0 and lossy.core_seconds > 400.0  # lost work also costs time
 
 
 def test_the_cost_model_follows_the_measured_constants(tmp_path):
@@ -87,13 +87,13 @@ def test_the_cost_model_follows_the_measured_constants(tmp_path):
         "subsequence_cpu_s": [1.0],
         "greatest_bytes": 1_500_000_000,
     }
-    with pytest.raises(InvalidInput, match="has no reports; run: python -m benchmarks scale"):
+    with pytest.raises(InvalidInput, match=r"has no reports\. .* run: python -m benchmarks scale"):
         reports(tmp_path)
     (tmp_path / "scale.json").write_text(json.dumps({"measured": measured}), encoding="utf-8")
     calm = Cluster(spread=0.0, straggling=0.0, failure_hours=1e12, overhead_s=0.0)
     text = section(reports(tmp_path), calm)
     assert "| 20 best subsequences of 3 s, exact | 1 s | 1 s | 0.028 | 0.0014 | 0 |" in text
-    assert "as many as one of 100 workers would hold" in text and "60 GB in all" in text
+    assert "share of one of 100 workers" in text and "60 GB in total" in text
 
 
 @pytest.mark.slow
@@ -102,9 +102,9 @@ def test_the_benchmark_compares_all_answers(tmp_path, monkeypatch):
     ml.demo.write(tmp_path)
     done = CliRunner().invoke(app, ["scale", "--frames", "5e4", "--json"])
     assert done.exit_code == 0, done.output
-    found = json.loads(done.stdout)
-    assert found["command"] == "python -m benchmarks scale --frames 50000"
-    checks = found["measured"]["checks"]
+    result = json.loads(done.stdout)
+    assert result["command"] == "python -m benchmarks scale --frames 50000"
+    checks = result["measured"]["checks"]
     assert all(checks[name] for name in ("nearest", "subsequences", "cluster_nearest"))
     assert checks["cluster_subsequences"]
 

@@ -22,7 +22,7 @@ HABITS = {
     "what is": (r"\bwhat (?:is|was|are|were|the|they)\b(?![^.!]*\?)", "a noun: the result"),
     "What at the start": (r"^What (?![^.]*\?)", "a noun phrase or an imperative"),
     "leave out": (r"\b(?:leave|leaves|leaving|left)(?: \w+)? out\b", "exclude, skip, omit, drop"),
-    "is no": (r"(?<!there )\b(?:is|are|was|were) no (?!longer|more|less)", "is not a"),
+    "is no": (r"(?<![Tt]here )\b(?:is|are|was|were) no (?!longer|more|less)", "is not a"),
     "a text": (r"\ba text\b(?! (?:file|field|box|index|search|editor))|\btexts\b", "a string"),
     "beside": (r"\bbeside\b", "next to, compared with, in addition to"),
     "tell": (r"\b(?:tell|tells|told|telling)\b", "report, show, print, indicate"),
@@ -147,7 +147,7 @@ def test_the_patterns_find_what_they_are_for():
         "British spelling": "the colour of its neighbours",
     }.items():
         assert _PATTERNS[habit].search(line), habit
-    assert not _PATTERNS["is no"].search("There is no file.".lower())
+    assert not _PATTERNS["is no"].search("There is no file.")
     assert not _PATTERNS["what is"].search("What is a take? A motion as it was captured.")
 
 

@@ -249,6 +249,6 @@ def test_recall_counts_segments_by_overlap(library):
     counts = Counts()
     for other in (match(2, 22), match(9, 29), match(15, 35)):
         counts.add(match(0, 20), [other])
-    assert (counts.matches, counts.found, counts.same_place) == (3, 1, 2)
+    assert (counts.matches, counts.matched, counts.same_place) == (3, 1, 2)
     (near,) = recall(library, np.random.default_rng(0), 0.1, queries=12)
-    assert near.matches > 5 and 0.9 * near.matches <= near.found <= near.same_place
+    assert near.matches > 5 and 0.9 * near.matches <= near.matched <= near.same_place

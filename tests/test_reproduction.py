@@ -101,7 +101,7 @@ def test_the_pages_show_every_figure_rule_and_reason(tmp_path):
     page = markdown(result)
     assert "# Kovar & Gleicher 2004" in page
     assert "It finds similar motions." in page
-    assert "**3 statements**: 1 hold, 1 do not hold, 1 not tested." in page
+    assert "**3 statements**: 1 hold, 1 do not hold, 1 were not tested." in page
     assert "[match webs (explanation)](../../explanation/match-webs.md)" in page
     assert "`emd` 0.85, `dtw` 0.82<br>115 clips | `emd > dtw` | holds |" in page
     assert "<br>Small. | `emd > dtw` | **does not hold** |" in page

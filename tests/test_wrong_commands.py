@@ -73,7 +73,7 @@ WRONG = {
     "search takes.loom walk --label jump": (
         "no motion is labeled 'jump'; labels in this library: gait"
     ),
-    "walk takes.loom --label jump --seconds 5 -o a.bvh": "there are gait",
+    "walk takes.loom --label jump --seconds 5 -o a.bvh": "labels in this library: gait",
     "import takes.loom": "Missing argument 'PATH...'",
     "import takes.loom empty": "no motion files (expected .bvh,",
     "import takes.loom notes.txt": "expected one of .bvh,",

@@ -93,8 +93,8 @@ class Stage:
             shade = seen.colors if n not in pale else 0.45 * seen.colors + 0.55 * 0.93
             inks = np.rint(255 * shade).astype(int)
             corners = place(seen.corners).reshape(len(inks), 6).tolist()
-            for corner, color in zip(corners, inks, strict=True):
-                pen.polygon(corner, fill=tuple(color), outline=tuple(color))
+            for corner, shaded in zip(corners, inks, strict=True):
+                pen.polygon(corner, fill=tuple(shaded), outline=tuple(shaded))
         for where, filled in balls:
             at, r = place(self.view.project(where)[:2]), 7 * SMOOTH
             pen.ellipse([*(at - r), *(at + r)], fill=GREEN if filled else None, outline=GREEN,

@@ -12,7 +12,7 @@ methods derive weights from the tags:
     Without an intercept, the non-negative vectors must sum to 1 for similar poses, although they
     are near zero. Absolute values turn evidence against similarity into evidence for it. As a
     result, these weights order poses worse than equal weights (`held_out_auc`;
-    docs/evidence/motion-graphs.md).
+    docs/explanation/motion-graphs.md).
 
 The *area under the curve* (AUC) measures how well weights order poses: the fraction of comparisons
 between a similar and a dissimilar pair of poses in which the similar pair is closer.
