@@ -141,7 +141,7 @@ def test_info_for_people_names_the_essentials(walk):
     ("arguments", "message"),
     [
         (["info", "nothing.bvh"], "nothing.bvh: No such file"),
-        (["info", "broken.bvh"], "broken.bvh:1: expected HIERARCHY"),
+        (["info", "broken.bvh"], "broken.bvh:1: this is not a BVH file: expected HIERARCHY"),
         (["info", "walk.bvh:5000-6000"], "the range must lie within the motion's"),
         (["info", "walk.bvh", "--unit", "furlong"], "unit must be one of"),
         (["info", "walk.bvh", "--up", "w"], "up must be one of"),

@@ -264,7 +264,7 @@ def test_the_stage_in_jupyterlab(jupyter):
         window.locator(".loom-track").press("Home")
         window.locator(".loom-track").press("ArrowRight")
         window.locator(".loom-track").press("ArrowRight")
-        window.wait_for_function(f"() => {cell}.model.get('frame') === 2")  # told when drawn
+        window.wait_for_function(f"() => {cell}.model.get('frame') === 2")  # reported when drawn
         number = window.get_by_label("Target y (number)")
         number.fill("0.9")
         frames = window.evaluate(f"() => {cell}.track.frames")

@@ -94,11 +94,13 @@ def test_the_music_is_as_long_as_the_crowd_moves(client, crowd):
 
 
 def test_another_seed_is_another_crowd(client):
-    one, two = (made(client, {**BALLROOM, "settings": {**BALL, "seed": seed}}) for seed in (0, 1))
-    assert one["id"] != two["id"]
+    crowd, other = (
+        made(client, {**BALLROOM, "settings": {**BALL, "seed": seed}}) for seed in (0, 1)
+    )
+    assert crowd["id"] != other["id"]
     first, second = (
         unpack(client.get(f"/api/crowds/{each['id']}").content)[1]["positions_0"]
-        for each in (one, two)
+        for each in (crowd, other)
     )
     assert not np.array_equal(first, second)
 

@@ -1,4 +1,4 @@
-"""The controller of the studio: databases, steering over the websocket, what was played."""
+"""The controller of the studio: databases, steering over the websocket, recordings."""
 
 from __future__ import annotations
 
@@ -26,9 +26,9 @@ def client(tmp_path_factory):
     path = tmp_path_factory.mktemp("studio") / "takes.loom"
     with (
         corpus_library(path, (*WALKS, "kick_front_mid_right_p0")) as library,
-        studio_client(library) as one,
+        studio_client(library) as connected,
     ):
-        yield one
+        yield connected
 
 
 def built(client, **settings) -> dict:
@@ -71,7 +71,7 @@ def test_a_build_advances_take_by_take_and_stops_between_two(client, monkeypatch
 
     def stopping(self, count=1):
         steps.append(count)
-        if len([one for one in steps if one]) == 2:  # as a press of "stop" would
+        if len([step for step in steps if step]) == 2:  # as a press of "stop" would
             self.stop()
         advance(self, count)
 
@@ -97,7 +97,7 @@ def test_too_many_frames_are_refused(client, monkeypatch):
     assert answer.status_code == 422 and "at most 100 frames" in answer.json()["error"]
 
 
-def test_a_character_is_steered_and_tells_what_it_does(client, window):
+def test_a_character_is_steered_and_reports_its_state(client, window):
     started, _ = window.ask("match/start", settings={"only": list(WALKS)})
     assert started["fps"] == 30.0 and "hips" in started["roles"]
     number = started["player"]
@@ -112,7 +112,7 @@ def test_a_character_is_steered_and_tells_what_it_does(client, window):
     hips = arrays["positions"][:, started["roles"]["hips"]]
     assert hips[-1, 2] - hips[0, 2] > 0.8
 
-    # What was played is one motion: the frames that were read.
+    # A recording is one motion: the frames that were read.
     subject = {"kind": "played", "id": started["recording"]}
     kept = client.post("/api/subjects/keep", json={"subject": subject, "name": "steered"})
     assert kept.json() == {"names": ["steered"]}
@@ -147,7 +147,7 @@ def test_the_character_of_the_user_walks_where_the_performer_walks(client, windo
         ("match/read", {"player": 99}, "no player 99"),
     ],
 )
-def test_requests_say_what_is_wrong(window, kind, message, said):
+def test_invalid_requests_are_explained(window, kind, message, said):
     head, _ = window.ask(kind, **message)
     assert said in head["error"]
 
@@ -166,20 +166,20 @@ def test_controls_are_checked_and_the_character_goes_on(window):
     assert head["frames"] == 2
 
 
-def test_what_was_played_is_kept_for_a_time_only(monkeypatch):
+def test_recordings_are_kept_for_a_limited_time(monkeypatch):
     monkeypatch.setattr(matching, "_RECORDED_SECONDS", 2.0)
     walk = ml.demo.clip("walk")
-    held = matching.Recording(walk.skeleton, walk.fps)
+    recording = matching.Recording(walk.skeleton, walk.fps)
     with pytest.raises(ml.errors.InvalidInput, match="there are no recorded frames yet"):
-        held.motion()
+        recording.motion()
     for start in range(0, 100, 10):
         rows = slice(start, start + 10)
-        held.add(
+        recording.add(
             ml.library.FrameBlock(
                 walk.rotations[rows], walk.root[rows], np.zeros((10, 4), bool), start
             )
         )
-    np.testing.assert_array_equal(held.motion().root, walk.root[40:100])
+    np.testing.assert_array_equal(recording.motion().root, walk.root[40:100])
 
 
 def test_a_recording_that_is_gone_is_named(client):

@@ -40,7 +40,7 @@ def likelihoods(received):
     return {(edge["from"], edge["to"]): edge["likelihood"] for edge in received["edges"]}
 
 
-def test_what_is_kept_is_reported(client):
+def test_saved_choreographies_are_listed(client):
     assert client.get("/api/movements").json() == ["disco"]
     received = look(client)
     assert received["meter"] == 4 and received["kind"] == "disco" and not received["dead_ends"]
@@ -93,7 +93,7 @@ def test_no_dead_end_is_made(client):
         )
         for target in ways
     ]
-    assert [one.status_code for one in answers[:-1]] == [200] * (len(ways) - 1)
+    assert [answer.status_code for answer in answers[:-1]] == [200] * (len(ways) - 1)
     assert answers[-1].status_code == 422 and "dead end" in answers[-1].json()["error"]
 
 

@@ -54,13 +54,13 @@ def drag(client, **message):
         return messages.unpack(socket.receive_bytes())
 
 
-def test_the_menu_tells_what_needs_a_joint_and_a_frame(client):
-    kinds = {one["name"]: one for one in client.get("/api/parametric/kinds").json()}
+def test_the_menu_shows_which_kinds_need_a_joint_and_a_frame(client):
+    kinds = {kind["name"]: kind for kind in client.get("/api/parametric/kinds").json()}
     assert kinds["at"]["joint"] and kinds["at"]["frame"] and kinds["at"]["axes"] == ["x", "y", "z"]
     assert not kinds["turn"]["joint"] and not kinds["turn"]["frame"]
 
 
-def test_making_one_of_whole_takes_leaves_out_the_other_leg(client):
+def test_learning_from_whole_takes_excludes_the_other_leg(client):
     job = make(client, {**QUERY, "name": "again", **sampled(20)})
     assert job["result"]["examples"] == len(KICKS)
     assert job["result"]["left_out"] == ["kick_front_mid_left_p0:0-73"]
@@ -89,7 +89,7 @@ def test_a_family_that_was_grown_makes_one(client):
     assert gone["state"] == "failed" and "is not the id of a family" in gone["error"]
 
 
-def test_what_is_opened_is_what_the_library_keeps(client, library):
+def test_the_opened_motion_is_that_of_the_library(client, library):
     meta, arrays = messages.unpack(client.get("/api/parametric/kick").content)
     kick = library.parametric["kick"]
     np.testing.assert_allclose(arrays["accessible"], kick.accessible, atol=1e-6)
@@ -135,7 +135,7 @@ def test_bad_drags_are_answered_in_words(client, message, words):
     assert words in meta["error"] and meta["id"] == 7 and not arrays
 
 
-def test_a_drag_to_infinity_is_no_json(client):
+def test_a_drag_to_infinity_is_not_json(client):
     meta, arrays = drag(client, name="kick", target=[0.0, 1.0, 1e400])
     assert "Infinity is not a number" in meta["error"] and not arrays
 

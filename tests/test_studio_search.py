@@ -63,7 +63,7 @@ def _typed(line: str):
 
 
 def _run(line: str):
-    """What a line of Python leaves in its last variable."""
+    """Value of the last variable after a line of Python."""
     names: dict = {}
     exec(line, names)  # the studio's own line, as somebody would paste it
     return names["matches"] if "matches" in names else names["family"]

@@ -8,7 +8,7 @@ import motionloom as ml
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory):
-    """What lies around after a first import: takes, a library, and files that are no motions."""
+    """A folder after a first import: takes, a library, and other files."""
     folder = tmp_path_factory.mktemp("wrong")
     with ml.Library.create(folder / "takes.loom") as lib:
         for name in ("walk", "kick_front_mid_right_p0"):
@@ -28,7 +28,7 @@ def folder(tmp_path_factory):
     return folder
 
 
-# What was typed, and what the line must say besides where the fault is.
+# Command line, and the text that the message must contain.
 WRONG = {
     # a word of the command line
     "inof walk.bvh": "did you mean info; see motionloom --help",
@@ -73,7 +73,7 @@ WRONG = {
     "search takes.loom walk --label jump": (
         "no motion is labeled 'jump'; labels in this library: gait"
     ),
-    "walk takes.loom --label jump --seconds 5 -o a.bvh": "there are gait",
+    "walk takes.loom --label jump --seconds 5 -o a.bvh": "labels in this library: gait",
     "import takes.loom": "Missing argument 'PATH...'",
     "import takes.loom empty": "no motion files (expected .bvh,",
     "import takes.loom notes.txt": "expected one of .bvh,",
