@@ -102,7 +102,7 @@ class _Standing:
             return free
         times = np.arange(len(free)) / FPS
         places = free.positions(end_sites=True)
-        held = {}
+        stored = {}
         for side in ("left", "right"):
             tip = free.skeleton.point_names.index(f"{side.title()}Hand_End")
             at = places[:, tip].astype(float)
@@ -112,8 +112,8 @@ class _Standing:
                 weight = _eased(times, start - half, start + half)
                 weight = weight * (1.0 - _eased(times, end - half, end + half))
                 at = at + weight[:, None] * (goal - at)
-            held[side] = at
-        return assemble(self.plan, body, FPS, name, held)
+            stored[side] = at
+        return assemble(self.plan, body, FPS, name, stored)
 
 
 def _eased(times, start: float, end: float):

@@ -1,4 +1,4 @@
-"""Events that captions should find in the built-in corpus and in small procedural motions.
+"""Expected captions of the built-in corpus and of small procedural motions.
 
 ``python tests/caption_truth.py [docs/evidence/captions.md]`` prints the precision and recall of
 every predicate and writes them into the page.
@@ -37,33 +37,33 @@ GAITS = {"walk": ("walk", "spiral_walk"), "jog": ("jog",), "march": ("march",)}
 
 @dataclass(frozen=True, eq=False)
 class Captioned:
-    """A motion, what it shows, what else may be said of it, and what captions found."""
+    """A motion, its true events, other acceptable events, and the events that captions found."""
 
     name: str
     shows: tuple[Shown, ...]
-    found: list[Event]
+    events: list[Event]
     also: frozenset[str] = frozenset()
-    # (predicate, start, end): times in which nothing is asked for and nothing is wrong.
+    # (predicate, start, end): times in which this event is neither required nor wrong.
     open_times: tuple[tuple[str, float, float], ...] = ()
 
 
 @dataclass
 class Score:
-    """Counts of one predicate, and what is wrong."""
+    """Counts of one predicate, and its errors."""
 
     right: int = 0
-    found: int = 0
+    detected: int = 0
     true: int = 0
     wrong: list[tuple] = field(default_factory=list)
 
     @property
     def precision(self) -> float:
-        """Share of the events found that are true."""
-        return self.right / self.found if self.found else 1.0
+        """Fraction of the detected events that are true."""
+        return self.right / self.detected if self.detected else 1.0
 
     @property
     def recall(self) -> float:
-        """Share of the true events that are found."""
+        """Fraction of the true events that are detected."""
         return self.right / self.true if self.true else 1.0
 
 
@@ -76,13 +76,13 @@ def corpus(names: Iterable[str]) -> Iterator[Captioned]:
 
 
 def acted(performers: Iterable[int]) -> Iterator[Captioned]:
-    """Procedural motions of what the corpus does not show."""
+    """Procedural motions of events that do not occur in the corpus."""
     for made in acted_events(tuple(performers)):
-        found = events(body_signals(made.motion))
-        yield Captioned(made.name, made.shows, found, made.also | {"stand"})
+        result = events(body_signals(made.motion))
+        yield Captioned(made.name, made.shows, result, made.also | {"stand"})
 
 
-# What the corpus shows in passing, and without truth.
+# Incidental events in the corpus, without ground truth.
 _ALSO = frozenset(
     "stand step reach look_left look_right crouch bend lean_side raise_knee one_leg arms_forward "
     "arms_out arms_up raise_hand hand_to_head hands_together hands_on_knees swing_arms "
@@ -98,7 +98,7 @@ def scores(motions: Iterable[Captioned]) -> dict[str, Score]:
         for each in left:
             out[each.name].true += 1
         asked = {each.name for each in left}
-        for event in motion.found:
+        for event in motion.events:
             hit = next((each for each in left if _matches(event, each)), None)
             name = event.name
             if hit is None:
@@ -108,10 +108,10 @@ def scores(motions: Iterable[Captioned]) -> dict[str, Score]:
                 ):
                     continue
                 out[name].wrong.append((motion.name, "found", event.side, round(event.moment, 2)))
-                out[name].found += 1
+                out[name].detected += 1
                 continue
             left.remove(hit)
-            out[hit.name].found += 1
+            out[hit.name].detected += 1
             out[hit.name].right += 1
         for each in left:
             out[each.name].wrong.append((motion.name, "missed", each.side, each.start, each.end))
@@ -231,11 +231,11 @@ def _gait_limits(made, action) -> Shown | None:
     return Shown(name, "", min(lifts) / fps, max(lands) / fps) if lifts and lands else None
 
 
-def table(found: dict[str, Score]) -> str:
+def table(result: dict[str, Score]) -> str:
     """The scores as a Markdown table, predicates with the same scores in one row."""
     groups: dict[tuple[str, str], list[str]] = defaultdict(list)
     for each in predicates():
-        score = found.get(each.name, Score())
+        score = result.get(each.name, Score())
         if score.true:
             key = (f"{score.precision:.2f}", f"{score.recall:.2f}")
             groups[key].append(f"{each.name} ({score.true})")
@@ -250,12 +250,12 @@ def everything() -> list[Captioned]:
 
 
 if __name__ == "__main__":
-    found = scores(everything())
-    print(table(found))
-    for name, score in found.items():
+    results = scores(everything())
+    print(table(results))
+    for name, score in results.items():
         if score.wrong:
             print(name, len(score.wrong), score.wrong[:6])
-    print("without truth:", [p.name for p in predicates() if not found.get(p.name, Score()).true])
+    print("without truth:", [p.name for p in predicates() if not results.get(p.name, Score()).true])
     for page in sys.argv[1:]:
         marks = ("<!-- caption truth -->", "<!-- end of caption truth -->")
-        write_marked(Path(page), marks, table(found), "# Captions")
+        write_marked(Path(page), marks, table(results), "# Captions")

@@ -35,13 +35,13 @@ def lib(tmp_path_factory):
 )
 def test_a_script_is_acted_in_order(lib, script, shown):
     acted = lib.act(script)
-    found = [
+    events = [
         event.name
         for event in captions(acted.motion)
         for _ in range(event.count)
         if event.name in set(shown)
     ]
-    assert found == shown
+    assert events == shown
     quality = acted.motion.quality
     assert quality.foot_slide_m < 0.01 and quality.seam_acceleration_ratio < 1.5
     sources = acted.motion.sources
@@ -71,8 +71,8 @@ def test_arms_are_put_on_legs_that_keep_their_path(lib):
     walk = lib[row.motion][row.start_frame : row.end_frame]
     moved = (np.linalg.norm(m.root[-1, [0, 2]] - m.root[0, [0, 2]]) for m in (acted.motion, walk))
     assert next(moved) == pytest.approx(next(moved), abs=0.02)
-    found = [(event.name, event.side) for event in captions(acted.motion)]
-    assert ("punch", "left") in found and ("walk", "") in found
+    events = [(event.name, event.side) for event in captions(acted.motion)]
+    assert ("punch", "left") in events and ("walk", "") in events
     whole, arm = acted.motion.sources
     assert (whole.part, arm.part) == ("", "left arm") and arm.motion != whole.motion
     assert 0 <= arm.start < arm.end <= len(acted.motion)
@@ -130,18 +130,18 @@ def test_scripts_are_parsed():
         ("", "a script must have at least one phrase"),
         ("walk, " * 2000, "at most 2000 characters"),
         ("walk, " * 50, "at most 40 phrases; got 50"),
-        ("walk, swim across the lake", "no motion of the library shows 'swim across the lake'"),
+        ("walk, swim across the lake", "no motion in this library shows 'swim across the lake'"),
         ("walk for 9000 s", "a duration must be 0.2 to 120 seconds"),
         ("walk 900 m", "a distance must be 0.3 to 100 meters"),
         ("walk 3 s 4 m", "a duration or a distance, not both"),
         ("walk\x1b[31m", r"a script must not have control characters; got '\x1b'"),
         ("walk\x00, jump", "a script must not have control characters"),
-        ("прыжок вверх", "no motion of the library shows 'прыжок вверх'"),
+        ("прыжок вверх", "no motion in this library shows 'прыжок вверх'"),
         (",;. \n", "a script must have at least one phrase"),
         ("kick 99 times", "repetitions must be 1 to 20"),
-        ("3 s", "a phrase must say what is done"),
-        ("geh nach links", "no motion of the library shows"),
-        ("kick while sitting", "no motion of the library shows 'kick while sitting'"),
+        ("3 s", "a phrase must contain an action"),
+        ("geh nach links", "no motion in this library shows"),
+        ("kick while sitting", "no motion in this library shows 'kick while sitting'"),
     ],
 )
 def test_impossible_scripts_are_one_clear_line(lib, tmp_path, script, message):
@@ -152,8 +152,8 @@ def test_impossible_scripts_are_one_clear_line(lib, tmp_path, script, message):
 
 def test_the_command_writes_and_plans(lib, tmp_path):
     out = tmp_path / "out.bvh"
-    held = json.loads(ran("act", lib.path, "walk 2 s, jump up", "-o", out, "--json").stdout)
-    assert held["frames"] == len(ml.load(out)) and len(held["plan"]) >= 2
+    report = json.loads(ran("act", lib.path, "walk 2 s, jump up", "-o", out, "--json").stdout)
+    assert report["frames"] == len(ml.load(out)) and len(report["plan"]) >= 2
     shown = ran("act", lib.path, "walk 2 s, jump up", "--plan").stdout
     assert "jump up  take_" in shown
     with pytest.raises(InvalidInput, match="at least one phrase"):

@@ -37,10 +37,10 @@ def test_a_saved_artifact_is_the_same_in_another_process(lib):
     lib.artifacts.save("parametric", "kick", about, arrays)
     again = ml.Library(lib.path).artifacts
     assert again.about("parametric", "kick") == about
-    found = again.load("parametric", "kick")
-    assert found.about == about
-    assert found.arrays.keys() == arrays.keys()
-    np.testing.assert_array_equal(found.arrays["weights"], arrays["weights"])
+    result = again.load("parametric", "kick")
+    assert result.about == about
+    assert result.arrays.keys() == arrays.keys()
+    np.testing.assert_array_equal(result.arrays["weights"], arrays["weights"])
 
 
 def test_saving_a_name_again_replaces_it(lib):
@@ -102,11 +102,11 @@ def test_all_artifacts_are_listed(lib):
     lib.add_motion(ml.demo.clip("walk"), name="walk")
     lib.artifacts.save("parametric", "kick", {})
     lib.features("e15")
-    kinds = {(one.kind, one.is_stale) for one in lib.artifacts.list()}
+    kinds = {(item.kind, item.is_stale) for item in lib.artifacts.list()}
     assert kinds == {("parametric", False), ("e15", False)}
-    assert all(one.bytes > 0 for one in lib.artifacts.list())
+    assert all(item.bytes > 0 for item in lib.artifacts.list())
     lib.remove("walk")
-    assert all(one.is_stale for one in lib.artifacts.list())
+    assert all(item.is_stale for item in lib.artifacts.list())
 
 
 def test_an_interrupted_save_leaves_the_artifact_as_it_was(lib):
@@ -154,19 +154,23 @@ def test_readers_see_one_version_or_another_while_it_is_replaced(lib):
     writer.start()
     reader, seen = ml.Library(lib.path), []
     while writer.is_alive():
-        found = reader.artifacts.load("parametric", "kick")
-        assert found.arrays["x"].tolist() == [found.about["try"]] * 3
-        seen.append(found.about["try"])
+        result = reader.artifacts.load("parametric", "kick")
+        assert result.arrays["x"].tolist() == [result.about["try"]] * 3
+        seen.append(result.about["try"])
     writer.join()
     assert seen == sorted(seen)
     assert reader.artifacts.about("parametric", "kick") == {"try": 19}
 
 
 def test_a_missing_name_is_reported_with_those_there_are(lib):
-    with pytest.raises(LibraryError, match="no parametric motion is called 'punch'; it has none"):
+    with pytest.raises(
+        LibraryError, match="no parametric motion is called 'punch'; this library has none"
+    ):
         lib.artifacts.load("parametric", "punch")
     lib.artifacts.save("parametric", "kick", {})
-    with pytest.raises(LibraryError, match="no parametric motion is called 'punch'; it has kick"):
+    with pytest.raises(
+        LibraryError, match="no parametric motion is called 'punch'; this library has kick"
+    ):
         lib.artifacts.load("parametric", "punch")
     lib.artifacts.delete("parametric", "punch")
 
@@ -176,16 +180,16 @@ def test_a_damaged_file_is_reported_and_saving_again_repairs_it(lib, tmp_path, m
     (path,) = [path for path in files(lib) if path.suffix == ".npz"]
     path.write_bytes(path.read_bytes()[:100])
     monkeypatch.setenv("MOTIONLOOM_CACHE", str(tmp_path / "another"))
-    with pytest.raises(LibraryError, match="the parametric 'kick' is damaged or gone"):
+    with pytest.raises(LibraryError, match="the parametric 'kick' is damaged or missing"):
         ml.Library(lib.path).artifacts.load("parametric", "kick")
     path.unlink()
-    with pytest.raises(LibraryError, match="damaged or gone"):
+    with pytest.raises(LibraryError, match="damaged or missing"):
         ml.Library(lib.path).artifacts.load("parametric", "kick")
     lib.artifacts.save("parametric", "kick", {}, {"x": np.zeros(300)})
     assert lib.artifacts.load("parametric", "kick").arrays["x"].shape == (300,)
 
 
 @pytest.mark.parametrize("name", ["", "../kick", "a/b", ".hidden", "kick\n", "x" * 81])
-def test_a_name_that_is_no_file_name_is_refused(lib, name):
+def test_a_name_that_is_not_a_file_name_is_refused(lib, name):
     with pytest.raises(InvalidInput, match="the name of an artifact must"):
         lib.artifacts.save("parametric", name, {})

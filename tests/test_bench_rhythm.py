@@ -15,8 +15,8 @@ def quiet(text):
 
 def test_kinematic_beats_are_where_the_body_is_slowest():
     motion, truth = beat_study("regular", seconds=10.0)
-    found = rhythm.kinematic_beats(motion)
-    off = [np.min(np.abs(found - beat)) for beat in truth[1:-1]]
+    detected = rhythm.kinematic_beats(motion)
+    off = [np.min(np.abs(detected - beat)) for beat in truth[1:-1]]
     assert np.median(off) < 1.0 / 30.0
 
 
@@ -32,7 +32,7 @@ def test_rows_hold_both_errors_and_missing_rivals_keep_theirs():
     assert rows[1].rival == "librosa" and rows[1].ratio is None
 
 
-def test_one_row_tells_how_fast_frames_are_danced():
+def test_one_row_reports_how_fast_frames_are_danced():
     (row,) = rhythm.playback_rows(Settings(rounds=1), quiet)
     assert row.ours_s > 0.0 and row.ratio is None
     assert "frames per second of one core" in row.note
@@ -43,6 +43,6 @@ def test_without_the_data_set_there_are_no_measured_rhythms(tmp_path):
 
 
 @pytest.mark.cmu
-def test_measured_periods_are_met(cmu_data):
+def test_measured_periods_are_reproduced(cmu_data):
     measured = rhythm.measured_takes(Settings(data=cmu_data), quiet)
     assert rhythm.period_errors(measured, "motionloom") == "5 of 5 periods within 2 %"

@@ -84,7 +84,7 @@ def test_weights_stay_valid_while_they_change(kicks):
         ("half", "weights must be numbers, one per example; got 'half'"),
     ],
 )
-def test_weights_that_mean_nothing_are_refused(kicks, weights, message):
+def test_invalid_weights_are_rejected(kicks, weights, message):
     with pytest.raises(InvalidInput, match=message):
         BlendPlayer(kicks, weights)
     player = BlendPlayer(kicks, [1.0, 0.0, 0.0, 0.0])
@@ -92,11 +92,11 @@ def test_weights_that_mean_nothing_are_refused(kicks, weights, message):
         player.steer(weights=weights)
 
 
-def test_a_place_that_is_none_is_refused(kicks):
+def test_an_invalid_place_is_rejected(kicks):
     with pytest.raises(InvalidInput, match="place must be three finite numbers"):
         BlendPlayer(kicks, [1.0, 0.0, 0.0, 0.0], place=(1.0, 2.0))
 
 
-def test_an_ease_of_no_time_is_refused(kicks):
+def test_an_ease_of_zero_is_rejected(kicks):
     with pytest.raises(InvalidInput, match="ease must be a time in seconds above zero"):
         BlendPlayer(kicks, [1.0, 0.0, 0.0, 0.0], ease=0.0)

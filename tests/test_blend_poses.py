@@ -20,7 +20,7 @@ def angles(a, b):
     return rot.angle_between(np.asarray(a, float), np.asarray(b, float))
 
 
-def test_mixes_as_the_definition_does(rng):
+def test_blends_match_the_definition(rng):
     _, clips = clips_of(rng)
     parts = [slice(a, b) for a, b in zip(clips.offsets[:-1], clips.offsets[1:], strict=True)]
     weights = np.array([0.5, -0.1, 0.35, 0.25])
@@ -106,13 +106,15 @@ def test_arcs_are_followed_as_by_slerp(rng):
     assert np.max(angles(slerp_poses(a, b, shares), expected)) < 1e-3
 
 
-def test_says_what_cannot_be_mixed(rng):
-    one = smooth_motion(rng, frames=5)
+def test_motions_that_cannot_be_blended_are_rejected(rng):
+    motion = smooth_motion(rng, frames=5)
     with pytest.raises(InvalidInput, match="at least one motion; got none"):
         ClipPoses.of([])
     with pytest.raises(InvalidInput, match="share one rate; got 30 and 60 fps.*resample"):
-        ClipPoses.of([one, one.resample(60)])
+        ClipPoses.of([motion, motion.resample(60)])
     with pytest.raises(InvalidInput, match="share one skeleton.*retarget"):
-        ClipPoses.of([one, type(one)(one.skeleton.scaled(2.0), one.rotations, one.root, 30)])
+        ClipPoses.of(
+            [motion, type(motion)(motion.skeleton.scaled(2.0), motion.rotations, motion.root, 30)]
+        )
     with pytest.raises(InvalidInput, match="motion 1 .* has no frames"):
-        ClipPoses.of([one, one[:0]])
+        ClipPoses.of([motion, motion[:0]])

@@ -1,4 +1,4 @@
-"""Weighted blends: what they must be at their corners, and how they must look in between."""
+"""Weighted blends: exact at their corners, and plausible in between."""
 
 import numpy as np
 import pytest
@@ -142,7 +142,7 @@ def check_quality(blend, some_weights, *, sunk=0.01):
     assert np.mean(slides) < 0.01
 
 
-def test_planting_takes_away_what_the_mixing_slides(families):
+def test_the_foot_lock_removes_sliding(families):
     blend, weights = families("kick"), [0.25, 0.0, 0.0, 0.75]
     contacts = blend.contacts(weights)
     raw = foot_slide(blend(weights, lock_feet=False), contacts).per_contact_m
@@ -150,7 +150,7 @@ def test_planting_takes_away_what_the_mixing_slides(families):
     assert foot_slide(blend(weights), contacts).per_contact_m < 0.1 * raw
 
 
-def test_feet_that_stand_in_both_examples_stand_on_each_other(walks):
+def test_feet_that_stand_in_both_examples_coincide(walks):
     """Where two walks are put on each other, the foot that stands counts most."""
     registration = walks.registration
     apart = []
@@ -167,7 +167,7 @@ def test_feet_that_stand_in_both_examples_stand_on_each_other(walks):
     assert max(apart) < 0.035  # 0.05 if all joints counted alike
 
 
-def test_balls_in_contact_come_down_to_their_ground():
+def test_balls_in_contact_are_lowered_to_the_floor():
     walk = ml.demo.clip("walk")
     contacts = walk.contacts()
     standing = contacts.standing_parts()
@@ -177,8 +177,8 @@ def test_balls_in_contact_come_down_to_their_ground():
         turned, moved = StreamingFootLock(walk.skeleton, walk.fps).lock(
             walk.rotations, root, standing, ground_heights=np.full((len(walk), 2), level)
         )
-        held = ml.Motion(walk.skeleton, turned, moved, walk.fps)
-        ball = held.role_positions(["left_foot"])[:, 0, 1]
+        locked = ml.Motion(walk.skeleton, turned, moved, walk.fps)
+        ball = locked.role_positions(["left_foot"])[:, 0, 1]
         assert np.abs(ball[contacts["left_ball"]] - level).mean() < 0.01
         assert ball.min() > level - 0.004
     with pytest.raises(InvalidInput, match="ground_heights must have shape"):
@@ -189,10 +189,10 @@ def test_balls_in_contact_come_down_to_their_ground():
 
 def test_small_changes_of_weights_are_small_changes_of_poses(families):
     blend = families("kick")
-    one = np.array([0.5, 0.2, 0.2, 0.1])
-    other = one + [0.001, -0.001, 0.0, 0.0]
+    base = np.array([0.5, 0.2, 0.2, 0.1])
+    other = base + [0.001, -0.001, 0.0, 0.0]
     points = np.linspace(0, 70, 40)
-    a, b = (blend.poses(weights, points) for weights in (one, other))
+    a, b = (blend.poses(weights, points) for weights in (base, other))
     assert np.abs(a[0] - b[0]).max() < 0.01 and np.abs(a[1] - b[1]).max() < 0.01
 
 
@@ -210,7 +210,7 @@ def test_a_window_and_a_frame_are_parts_of_the_whole(families):
     np.testing.assert_allclose(pose.rotations, whole.rotations[27], atol=1e-5)
 
 
-def test_examples_without_weight_take_no_part(families):
+def test_examples_without_weight_have_no_effect(families):
     blend = families("kick")
     only = Blend(blend.registration.only([0, 1]))
     np.testing.assert_allclose(
@@ -218,7 +218,7 @@ def test_examples_without_weight_take_no_part(families):
     )
 
 
-def test_every_blend_says_what_it_is_made_of(families):
+def test_every_blend_has_its_provenance(families):
     blend = families("kick")
     made = blend([0.5, 0.0, 0.5, 0.0], name="half")
     assert made.name == "half"
@@ -232,7 +232,7 @@ def test_every_blend_says_what_it_is_made_of(families):
         assert (source.start, source.end) == (0, len(made))
 
 
-def test_slightly_negative_weights_go_beyond(families):
+def test_slightly_negative_weights_extrapolate(families):
     blend = families("kick")
 
     def height(weights):
@@ -241,7 +241,7 @@ def test_slightly_negative_weights_go_beyond(families):
     assert height([-0.1, 1.1, 0.0, 0.0]) > height([0.0, 1.0, 0.0, 0.0]) > height([0.5, 0.5, 0, 0])
 
 
-def test_a_blend_begins_where_the_query_does(families):
+def test_a_blend_starts_where_the_query_starts(families):
     blend = families("kick")
     start = blend.registration.examples[0].motion.root[0]
     for weights in np.eye(4):
@@ -270,16 +270,16 @@ def test_keys_fall_on_whole_frames(families):
         ([0.0, 0.0, 0.0, 0.0], "they sum to 0"),
     ],
 )
-def test_says_what_is_wrong_with_weights(families, weights, message):
+def test_invalid_weights_are_rejected(families, weights, message):
     with pytest.raises(InvalidInput, match=message):
         families("kick")(weights)
 
 
-def test_points_that_are_no_frames_are_refused(families):
+def test_points_that_are_not_frames_are_rejected(families):
     with pytest.raises(InvalidInput, match=r"points must be frames of the query, .* got \[nan\]"):
         families("kick").frame(np.nan, [1.0, 0.0, 0.0, 0.0])
 
 
-def test_says_what_is_wrong_with_a_window(families):
+def test_invalid_windows_are_rejected(families):
     with pytest.raises(InvalidInput, match="within the 73 frames of the blend; got 70 to 90"):
         families("kick").window([1.0, 0.0, 0.0, 0.0], 70, 90)

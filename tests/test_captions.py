@@ -14,7 +14,7 @@ from motionloom.errors import InvalidInput, RoleError
 from motionloom.text.captions import Condition, Event, captions, clock, counted, events, predicates
 from motionloom.text.signals import NEEDED, body_signals
 
-# Predicates of what the corpus does not show: none of them may be found in it.
+# Predicates of events that do not occur in the corpus: none of them may be found in it.
 ABSENT = ("flip", "roll", "lie", "crawl", "kneel", "sit_floor", "clap", "hands_on_hips")
 
 
@@ -24,34 +24,34 @@ def clips():
 
 
 def check(motions, least):
-    found = scores(motions)
-    for name, score in found.items():
+    result = scores(motions)
+    for name, score in result.items():
         assert score.precision >= least and score.recall >= least, (name, score)
-    return found
+    return result
 
 
 def test_events_are_where_the_corpus_has_them(clips):
-    found = check(clips, 1.0)
+    result = check(clips, 1.0)
     assert {"kick", "punch", "reach", "jump", "hop", "cartwheel", "sit", "sit_down", "stand_up",
             "walk", "jog", "march", "step_up", "step_down", "step", "turn_left",
-            "turn_right"} <= set(found)  # fmt: skip
+            "turn_right"} <= set(result)  # fmt: skip
     for motion in clips:
-        assert not {event.name for event in motion.found} & set(ABSENT), motion.name
+        assert not {event.name for event in motion.events} & set(ABSENT), motion.name
 
 
 def test_events_of_procedural_motions_are_found():
-    found = check(acted([0]), 1.0)
-    assert sum(score.true for score in found.values()) > 45
+    result = check(acted([0]), 1.0)
+    assert sum(score.true for score in result.values()) > 45
 
 
 @pytest.mark.slow
 def test_every_predicate_has_truth_and_finds_it():
-    found = check(everything(), 0.95)
-    assert {each.name for each in predicates()} - set(found) == {"leap"}  # it is seen in captures
+    result = check(everything(), 0.95)
+    assert {each.name for each in predicates()} - set(result) == {"leap"}  # it is seen in captures
 
 
 def test_turns_have_their_side_and_size(clips):
-    by_name = {motion.name: motion.found for motion in clips}
+    by_name = {motion.name: motion.events for motion in clips}
     turn = [e for e in by_name["walk_left_tight_p1"] if e.name.startswith("turn")]
     assert {event.name for event in turn} == {"turn_left"}
     assert not [e for e in by_name["walk_p1"] if e.name.startswith("turn")]
@@ -61,7 +61,7 @@ def test_turns_have_their_side_and_size(clips):
 
 def test_steps_up_and_down_have_their_height(clips):
     shown = next(motion for motion in clips if motion.name == "step_up_left_p1")
-    up = [event for event in shown.found if event.name in ("step_up", "step_down")]
+    up = [event for event in shown.events if event.name in ("step_up", "step_down")]
     assert [event.name for event in up] == ["step_up", "step_down"]
     assert "m high" in up[0].text
 
@@ -85,11 +85,11 @@ def test_repetitions_are_counted():
     hop = Event("hop", 0.0, 0.3, 0.1, "hops on the left leg", "left")
     again = Event("hop", 0.8, 1.1, 0.9, "hops on the left leg", "left")
     late = Event("hop", 5.0, 5.3, 5.1, "hops on the left leg", "left")
-    found = counted([hop, again, late])
-    assert [(event.text, event.count) for event in found] == [
+    result = counted([hop, again, late])
+    assert [(event.text, event.count) for event in result] == [
         ("hops on the left leg twice", 2), ("hops on the left leg", 1),
     ]  # fmt: skip
-    assert str(found[0]) == "00:00.0-00:01.1 hops on the left leg twice"
+    assert str(result[0]) == "00:00.0-00:01.1 hops on the left leg twice"
     assert clock(125.04) == "02:05.0"
 
 
@@ -104,13 +104,13 @@ def test_every_condition_names_a_signal_that_exists():
 
 
 def test_a_wrong_condition_is_refused():
-    with pytest.raises(InvalidInput, match="a condition is SIGNAL > NUMBER"):
+    with pytest.raises(InvalidInput, match="a condition must be SIGNAL > NUMBER"):
         Condition.parse("level is low")
 
 
-def test_a_skeleton_without_arms_is_told():
-    one = ml.Skeleton(["hips"], [-1], [[0, 0, 0]])
-    still = ml.Motion(one, np.tile([1.0, 0, 0, 0], (9, 1, 1)), np.zeros((9, 3)), 30, name="dot")
+def test_a_skeleton_without_arms_is_reported():
+    first = ml.Skeleton(["hips"], [-1], [[0, 0, 0]])
+    still = ml.Motion(first, np.tile([1.0, 0, 0, 0], (9, 1, 1)), np.zeros((9, 3)), 30, name="dot")
     with pytest.raises(RoleError, match="captions need the joints .* of 'dot' lacks"):
         captions(still)
     assert len(NEEDED) == 16
@@ -150,19 +150,19 @@ def test_captions_of_captured_moments_that_were_looked_at(cmu30):
     table = Path(__file__).parent / "golden" / "caption_moments.csv"
     with table.open(newline="", encoding="utf-8") as lines:
         rows = list(csv.DictReader(lines))
-    found: dict[str, list[Event]] = {}
+    result: dict[str, list[Event]] = {}
     again = {"0": [], "1": []}
     for row in rows:
         take = row["take"]
-        if take not in found:
+        if take not in result:
             path = next(cmu30.rglob(f"{take}.bvh"))
-            found[take] = events(body_signals(ml.load(path)))
+            result[take] = events(body_signals(ml.load(path)))
         again[row["right"]].append(
             any(
                 event.name == row["predicate"]
                 and event.side == row["side"]
                 and abs(event.moment - float(row["second"])) <= 0.5
-                for event in found[take]
+                for event in result[take]
             )
         )
     assert np.mean(again["1"]) >= 0.9  # right ones are kept

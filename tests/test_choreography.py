@@ -61,12 +61,12 @@ def pieces(dances):
 
 
 def test_movements_start_at_the_origin_with_beats_on_a_common_clock(pieces, dances):
-    for one in pieces:
-        assert one.meter == 4 and len(one.motion) == 4 * one.beat_frames + 1
-        np.testing.assert_allclose(one.motion.root[0, [0, 2]], 0.0, atol=1e-5)
-        assert abs(one.motion[0].headings()[0]) < 1e-4
-        middle = round(one.beats[2])
-        pose = one.motion.rotations[2 * one.beat_frames, 5]
+    for piece in pieces:
+        assert piece.meter == 4 and len(piece.motion) == 4 * piece.beat_frames + 1
+        np.testing.assert_allclose(piece.motion.root[0, [0, 2]], 0.0, atol=1e-5)
+        assert abs(piece.motion[0].headings()[0]) < 1e-4
+        middle = round(piece.beats[2])
+        pose = piece.motion.rotations[2 * piece.beat_frames, 5]
         assert abs(float(pose @ dances[0].rotations[middle, 5])) > 0.995
     assert pieces[0].end_frame - 1 == pieces[1].start_frame
 
@@ -88,7 +88,7 @@ def test_differences_are_those_of_the_paper(pieces):
             assert fast[i, j] == pytest.approx(slow, rel=1e-5, abs=1e-3)
 
 
-def test_important_joints_weigh_one_and_others_nothing(pieces):
+def test_important_joints_have_weight_one_and_others_zero(pieces):
     body = pieces[0].motion.skeleton
     weights = dict(zip(body.names, joint_weights(body), strict=True))
     heavy = {name for name, weight in weights.items() if weight == 1.0}
@@ -110,7 +110,7 @@ def test_important_joints_weigh_one_and_others_nothing(pieces):
             joint_weights(body, wrong)
 
 
-def test_hands_do_not_change_the_difference_unless_they_weigh(pieces):
+def test_hands_do_not_change_the_difference_unless_they_have_weight(pieces):
     def waved(movement):
         motion = movement.motion
         rotations = motion.rotations.copy()
@@ -124,7 +124,7 @@ def test_hands_do_not_change_the_difference_unless_they_weigh(pieces):
         assert (np.abs(gap).max() < 1e-6) == same
 
 
-def test_velocities_have_half_of_the_difference_by_default():
+def test_velocities_are_half_of_the_difference_by_default():
     takes = [ml.demo.clip("walk", performer=p) for p in range(3)]
     made = Choreography.from_takes(takes, ChoreographySettings(meter=2))
     how = MovementComparison.of(made.movements)
@@ -141,7 +141,7 @@ def test_velocities_have_half_of_the_difference_by_default():
     assert 0.001 <= alone.velocity_weight <= 0.1
 
 
-def test_what_follows_in_a_take_follows_without_a_gap(pieces):
+def test_consecutive_movements_of_a_take_have_no_gap(pieces):
     gaps = transition_differences(pieces)
     follows = np.array([gaps[k, k + 1] for k in range(len(pieces) - 1)])
     others = gaps[~np.eye(len(pieces), k=1, dtype=bool)]
@@ -177,10 +177,10 @@ def barred(meter, *, bars=8, period=0.5, seed=0, fps=30.0):
 
 
 @pytest.mark.parametrize("meter", range(2, 9))
-def test_meters_of_two_to_eight_beats_are_told_apart(meter):
+def test_meters_of_two_to_eight_beats_are_distinguished(meter):
     take = barred(meter, seed=meter)
-    found = ml.beats(take, tempo_bpm=(100.0, 140.0))
-    assert estimated_meter(take, found).beats == meter
+    detected = ml.beats(take, tempo_bpm=(100.0, 140.0))
+    assert estimated_meter(take, detected).beats == meter
     settings = ChoreographySettings(
         beats=BeatSettings(tempo_bpm=(100.0, 140.0)), movements=MovementSettings(min_confidence=0.0)
     )
@@ -195,7 +195,7 @@ def test_a_mirrored_second_half_is_another_bar_and_a_walk_has_two_beats():
     assert estimated_meter(walk, ml.beats(walk)).beats == 2
 
 
-def test_tempo_range_steadiness_and_level_are_reachable(dances):
+def test_tempo_range_steadiness_and_level_can_be_set(dances):
     plain, half, quick = (
         Choreography.from_takes(dances[:1], ChoreographySettings.of({"meter": 4, **options}))
         for options in ({}, {"level": 2.0}, {"tempo_bpm": (150.0, 300.0)})
@@ -218,7 +218,7 @@ def test_the_preset_uses_all_takes_and_beats_as_in_the_paper(dances):
 
 
 @pytest.mark.parametrize(("align", "factor"), [("beats", 1.6), ("landings", 1.9)])
-def test_movements_with_uneven_beats_are_dropped_unless_they_are_wanted(align, factor):
+def test_movements_with_uneven_beats_are_dropped_unless_requested(align, factor):
     """One beat of a groove takes longer than the others."""
     take = ml.demo.annotated("dance_groove")
     start, end = np.array(take.truth.beats[9:11]) * take.motion.fps
@@ -245,7 +245,7 @@ def test_movements_with_uneven_beats_are_dropped_unless_they_are_wanted(align, f
 
 
 @pytest.mark.slow
-def test_unlikely_transitions_are_dropped_unless_they_are_wanted(dances):
+def test_unlikely_transitions_are_dropped_unless_requested(dances):
     def likelihoods(least):
         settings = ChoreographySettings(
             meter=4,
@@ -259,12 +259,12 @@ def test_unlikely_transitions_are_dropped_unless_they_are_wanted(dances):
     assert len(likelihoods(None)) < 36 and likelihoods(None).min() > 0.05
 
 
-def test_a_meter_longer_than_the_take_is_said(dances):
-    found = ml.beats(dances[0])
+def test_a_meter_longer_than_the_take_is_reported(dances):
+    detected = ml.beats(dances[0])
     with pytest.raises(InvalidInput, match=r"a movement of 64 beats needs 65 beats; dance_groove"):
-        cut_movements(dances[0], found, meter=64)
+        cut_movements(dances[0], detected, meter=64)
     with pytest.raises(InvalidInput, match="meter must be at least 1"):
-        cut_movements(dances[0], found, meter=0)
+        cut_movements(dances[0], detected, meter=0)
     with pytest.raises(InvalidInput, match="a movement of 64 beats"):
         Choreography.from_takes(dances[:1], ChoreographySettings(meter=64))
 
@@ -289,22 +289,22 @@ def clumps(rng):
 
 
 def test_k_medoids_finds_clumps_and_the_best_centers(clumps):
-    found = k_medoids(clumps, 3, seed=1)
-    assert list(found.labels) == [0] * 7 + [1] * 5 + [2] * 3
-    for group, center in enumerate(found.centers):
-        members = found.members(group)
+    groups = k_medoids(clumps, 3, seed=1)
+    assert list(groups.labels) == [0] * 7 + [1] * 5 + [2] * 3
+    for group, center in enumerate(groups.centers):
+        members = groups.members(group)
         inner = clumps[np.ix_(members, members)].sum(axis=0)
         assert center == members[np.argmin(inner)]
-    assert found.cost == pytest.approx(sum(clumps[k, found.centers[g]]
-                                           for k, g in enumerate(found.labels)))  # fmt: skip
+    assert groups.cost == pytest.approx(sum(clumps[k, groups.centers[g]]
+                                           for k, g in enumerate(groups.labels)))  # fmt: skip
 
 
 def test_every_group_has_a_member_and_seeds_repeat(rng):
     apart = np.abs(np.subtract.outer(*[rng.normal(size=30)] * 2))
     for groups in (1, 7, 30):
-        found = k_medoids(apart, groups, seed=3, restarts=5)
-        assert len(set(found.labels)) == groups
-        np.testing.assert_array_equal(found.labels, k_medoids(apart, groups, seed=3,
+        result = k_medoids(apart, groups, seed=3, restarts=5)
+        assert len(set(result.labels)) == groups
+        np.testing.assert_array_equal(result.labels, k_medoids(apart, groups, seed=3,
                                                               restarts=5).labels)  # fmt: skip
     twins = np.zeros((4, 4))
     assert len(set(k_medoids(twins, 3).labels)) == 3
@@ -312,13 +312,13 @@ def test_every_group_has_a_member_and_seeds_repeat(rng):
 
 def test_subtractive_clustering_is_that_of_the_paper(clumps, rng):
     for radius in (0.4, 1.0, 3.0):
-        found = subtractive(clumps, radius=radius, squash=1.5, threshold=0.15)
+        groups = subtractive(clumps, radius=radius, squash=1.5, threshold=0.15)
         centers = naive.subtractive_centers(clumps.tolist(), radius, 1.5, 0.15)
-        assert sorted(found.centers) == sorted(centers)
+        assert sorted(groups.centers) == sorted(centers)
     assert list(subtractive(clumps, radius=1.0).labels) == [0] * 7 + [1] * 5 + [2] * 3
 
 
-def test_clustering_says_what_is_wrong(clumps):
+def test_invalid_clustering_options_are_rejected(clumps):
     with pytest.raises(InvalidInput, match="between 1 and the number of movements, 15; got 16"):
         k_medoids(clumps, 16)
     with pytest.raises(InvalidInput, match="restarts must be at least 1"):
@@ -334,7 +334,7 @@ def test_clustering_says_what_is_wrong(clumps):
 # --- transitions ------------------------------------------------------------------------
 
 
-def test_groups_observed_surely_are_counted(rng):
+def test_groups_observed_with_certainty_are_counted(rng):
     sequences = [rng.integers(4, size=n) for n in (12, 5, 1, 9)]
     learned = baum_welch([np.eye(4)[sequence] for sequence in sequences])
     start, moves = naive.counted_transitions([list(s) for s in sequences], 4, [1] * 4)
@@ -343,7 +343,7 @@ def test_groups_observed_surely_are_counted(rng):
     assert learned.rounds <= 2
 
 
-def test_a_sequence_after_a_dropped_movement_is_no_start(rng):
+def test_a_sequence_after_a_dropped_movement_is_not_a_start(rng):
     sequences = [rng.integers(3, size=n) for n in (6, 5, 7)]
     seen = [np.eye(3)[sequence] for sequence in sequences]
     for starts in ([True, False, True], [False, True, False]):
@@ -395,7 +395,7 @@ def test_a_take_with_a_dropped_movement_starts_once(dances, monkeypatch):
     seen = {}
 
     def recorded(sequences, *, starts):
-        seen["lengths"], seen["starts"] = [len(one) for one in sequences], list(starts)
+        seen["lengths"], seen["starts"] = [len(sequence) for sequence in sequences], list(starts)
         return baum_welch(sequences, starts=starts)
 
     cut = cut_movements
@@ -415,32 +415,32 @@ def test_a_take_with_a_dropped_movement_starts_once(dances, monkeypatch):
     assert seen["starts"] == [True, False, True, False] and seen["lengths"][0] == 2
 
 
-def test_uncertain_groups_are_re_estimated_as_the_method_says(rng):
+def test_uncertain_groups_are_re_estimated_by_baum_welch(rng):
     likely = [rng.dirichlet(np.ones(3), size=n) for n in (5, 4)]
-    one = baum_welch(likely, rounds=1)
+    learned = baum_welch(likely, rounds=1)
     first, moves = np.zeros(3), np.zeros((3, 3))
     for sequence in likely:
         begin, pairs = naive.expected_counts(sequence.tolist(), [1 / 3] * 3, [[1 / 3] * 3] * 3)
         first += begin
         moves += pairs
-    np.testing.assert_allclose(one.start, first / first.sum(), atol=1e-10)
-    np.testing.assert_allclose(one.transitions, moves / moves.sum(axis=1, keepdims=True),
+    np.testing.assert_allclose(learned.start, first / first.sum(), atol=1e-10)
+    np.testing.assert_allclose(learned.transitions, moves / moves.sum(axis=1, keepdims=True),
                                atol=1e-10)  # fmt: skip
 
 
 def test_smoothness_follows_the_paper(rng):
     gaps = rng.uniform(0.1, 3.0, size=(6, 6))
     labels = np.array([0, 0, 1, 2, 2, 2])
-    found = kinematic_continuity(gaps, labels, sigma=0.7)
+    likelihoods = kinematic_continuity(gaps, labels, sigma=0.7)
     members = [[0, 1], [2], [3, 4, 5]]
     for i in range(3):
         row = [np.exp(-naive.group_distance(gaps, members[i], members[j]) / 0.7) for j in range(3)]
-        np.testing.assert_allclose(found[i], np.array(row) / sum(row), atol=1e-10)
+        np.testing.assert_allclose(likelihoods[i], np.array(row) / sum(row), atol=1e-10)
     with pytest.raises(InvalidInput, match="sigma must be positive"):
         kinematic_continuity(gaps, labels, sigma=-1.0)
 
 
-def test_both_continuities_are_weighed_cut_and_scaled():
+def test_both_continuities_are_weighted_cut_and_scaled():
     smooth, usual = [[0.5, 0.46, 0.04]] * 3, [[0.0, 1.0, 0.0], [0.5, 0.5, 0.0], [0.0, 0.0, 0.0]]
     graph = combined_graph(smooth, usual, [1, 0, 0], [[0], [1], [2]], behavior=0.5)
     np.testing.assert_allclose(graph.transitions[0], np.array([0.25, 0.73, 0.0]) / 0.98)
@@ -471,7 +471,7 @@ def test_dead_ends_are_found_and_removed():
         one_way.without_dead_ends()
 
 
-def test_edits_return_another_graph():
+def test_edits_return_a_new_graph():
     graph = small()
     assert graph.with_edge("c", "a", 1.0).dead_ends == ()
     assert ("a", "b", 0.5) in graph.edges and ("a", "b", 0.5) not in (
@@ -480,7 +480,7 @@ def test_edits_return_another_graph():
     np.testing.assert_allclose(graph.reweighted("a", "b", 3.0).transitions[0, :2], [0.25, 0.75])
     assert graph.renamed({"a": "box step"}).names[0] == "box step"
     for wrong, words in (
-        (lambda: graph.with_edge("x", "a"), "no node is called 'x'; there are a, b, c"),
+        (lambda: graph.with_edge("x", "a"), "there is no node 'x'; the nodes are a, b, c"),
         (lambda: graph.with_edge("a", "b", 0.0), "likelihood must be over 0"),
         (lambda: graph.without_edge("c", "a"), "no edge from c to a"),
         (lambda: graph.reweighted("c", "a", 2.0), "no edge from c to a"),
@@ -497,7 +497,7 @@ def test_edits_return_another_graph():
 
 
 @pytest.mark.parametrize("suffix", [".json", ".graphml"])
-def test_graphs_survive_their_files(tmp_path, suffix):
+def test_graphs_survive_a_round_trip_through_files(tmp_path, suffix):
     graph = small()
     back = load_graph(graph.save(tmp_path / f"graph{suffix}"))
     assert back.names == graph.names and back.members == graph.members
@@ -505,7 +505,7 @@ def test_graphs_survive_their_files(tmp_path, suffix):
     np.testing.assert_array_equal(back.start, graph.start)
 
 
-def test_graphml_is_what_networkx_reads(tmp_path):
+def test_graphml_is_readable_by_networkx(tmp_path):
     networkx = pytest.importorskip("networkx")
     read = networkx.read_graphml(small().save(tmp_path / "graph.graphml"))
     assert read["b"]["a"]["weight"] == pytest.approx(0.8)
@@ -519,9 +519,9 @@ def test_graphml_is_what_networkx_reads(tmp_path):
     "name, text, words",
     [
         ("g.json", "{", "not a movement transition graph"),
-        ("g.json", "{}", "it lacks 'nodes'"),
-        ("g.json", '{"nodes": [], "edges": [{"from": "a", "to": "b"}]}', "it lacks 'likelihood'"),
-        ("g.json", "[1]", "not a movement transition graph: it holds a list"),
+        ("g.json", "{}", "'nodes' is missing"),
+        ("g.json", '{"nodes": [], "edges": [{"from": "a", "to": "b"}]}', "'likelihood' is missing"),
+        ("g.json", "[1]", "not a movement transition graph: it contains a list"),
         ("g.json", '{"nodes": [7], "edges": []}', "not a movement transition graph"),
         (
             "g.json",
@@ -530,7 +530,11 @@ def test_graphml_is_what_networkx_reads(tmp_path):
         ),
         ("g.json", '{"nodes": [{"name": "a", "movements": [0]}], "edges": [3]}', "not a movement"),
         ("g.graphml", "<graph", "not a movement transition graph"),
-        ("g.graphml", "<!DOCTYPE x [<!ENTITY a 'b'>]><x/>", "document type declaration is refused"),
+        (
+            "g.graphml",
+            "<!DOCTYPE x [<!ENTITY a 'b'>]><x/>",
+            "document type declaration is not accepted",
+        ),
     ],
 )
 def test_damaged_graph_files_are_reported(tmp_path, monkeypatch, name, text, words):
@@ -563,13 +567,13 @@ def test_wrong_rules_are_reported_by_number(tmp_path):
     good = {"from": "a", "to": "b", "factor": 2.0}
     for rule, words in (
         ({"from": "a"}, "rule 2: a rule must have from, to and one of"),
-        ({"from": "a", "to": "z", "factor": 1.0}, "rule 2: no node is called 'z'"),
+        ({"from": "a", "to": "z", "factor": 1.0}, "rule 2: there is no node 'z'"),
         ({"from": "a", "to": "b", "factor": "much"}, "rule 2: factor must be a number"),
         ("a", "rule 2: a rule must be an object"),
-        ({"rename": ["a"]}, "rule 2: rename must be an object of names to names"),
-        ({"rename": {"a": 5}}, "rule 2: rename must be an object of names to names"),
-        ({"start": 1.0}, "rule 2: start must be an object of names to numbers"),
-        ({"start": {"a": "most"}}, "rule 2: start must be an object of names to numbers"),
+        ({"rename": ["a"]}, "rule 2: rename must be an object that maps names to names"),
+        ({"rename": {"a": 5}}, "rule 2: rename must be an object that maps names to names"),
+        ({"start": 1.0}, "rule 2: start must be an object that maps names to numbers"),
+        ({"start": {"a": "most"}}, "rule 2: start must be an object that maps names to numbers"),
     ):
         with pytest.raises(InvalidInput, match=words):
             with_rules(small(), [good, rule])
@@ -586,14 +590,14 @@ def test_wrong_rules_are_reported_by_number(tmp_path):
 # --- choreographies ---------------------------------------------------------------------
 
 
-def test_a_choreography_goes_on_for_ever(made):
+def test_a_choreography_continues_indefinitely(made):
     assert made.graph.dead_ends == () and made.kind == "groove"
     assert sorted(k for group in made.graph.members for k in group)[-1] < len(made.movements)
     np.testing.assert_allclose(made.graph.transitions.sum(axis=1), 1.0)
     assert len({movement.motion.skeleton.key for movement in made.movements}) == 1
 
 
-def test_a_choreography_survives_its_file(made, dances, tmp_path):
+def test_a_choreography_survives_a_round_trip_through_a_file(made, dances, tmp_path):
     takes = {dance.name: dance for dance in (dances[0], dances[2])}
     made = Choreography.from_takes(
         [dances[0], dances[2]],
@@ -633,21 +637,21 @@ def test_a_choreography_survives_its_file(made, dances, tmp_path):
         (lambda data: data.pop("fps"), "must have fps, beat_frames and cuts.*KeyError 'fps'"),
         (lambda data: data.update(fps=0), "fps must be positive and beat_frames at least 2; got 0"),
         (lambda data: data.update(beat_frames=1), "beat_frames at least 2; got 30 and 1"),
-        (lambda data: data.update(cuts=[]), "it has no movements"),
+        (lambda data: data.update(cuts=[]), "the choreography has no movements"),
         (lambda data: data.update(cuts=[7]), "each with source and beats: TypeError"),
         (lambda data: data["cuts"][1].pop("source"), "KeyError 'source'"),
         (lambda data: data["cuts"][1].update(beats=["a"]), "ValueError could not convert"),
         (lambda data: data["cuts"][1]["beats"].__setitem__(1, float("nan")), "1: its beats must"),
-        (lambda data: data["cuts"][1].update(beats=[3.0]), "movement 1: its beats must rise"),
+        (lambda data: data["cuts"][1].update(beats=[3.0]), "movement 1: its beats must increase"),
         (lambda data: data["cuts"][1].update(lead=1.5), "movement 1: its lead must be at least 0"),
         (
             lambda data: data["cuts"][1].update(source=[]),
-            "must name 1 takes, as the others do; got 0",
+            "must name 1 takes, like the others; got 0",
         ),
-        (lambda data: data["cuts"][1].update(source=["a", "b"]), "as the others do; got 2"),
+        (lambda data: data["cuts"][1].update(source=["a", "b"]), "like the others; got 2"),
         (
             lambda data: data["cuts"][0].update(source=[]),
-            "must name some takes, as the others do; got 0",
+            "must name some takes, like the others; got 0",
         ),
     ],
 )
@@ -661,17 +665,17 @@ def test_damaged_choreographies_are_reported(made, dances, tmp_path, change, wor
         load_choreography(path, takes.__getitem__)
 
 
-def test_a_graph_alone_is_no_choreography(made, tmp_path):
+def test_a_graph_without_cuts_is_not_a_choreography(made, tmp_path):
     path = made.save(tmp_path / "dance.graphml")
     with pytest.raises(MotionFormatError, match="the graph has no cuts of movements"):
         load_choreography(path, {}.__getitem__)
 
 
-def test_takes_of_other_numbers_of_dancers_are_left_out(dances):
+def test_takes_with_another_number_of_dancers_are_skipped(dances):
     pair = [dancer.motion for dancer in ml.demo.couple()]
     made = Choreography.from_takes([dances[0], pair], ChoreographySettings(meter=4))
     assert (
-        "same number of characters; dance_groove_p0 has 1, this one 2"
+        "same number of characters; dance_groove_p0 has 1, this one has 2"
         in made.left_out[pair[0].name]
     )
 
@@ -687,7 +691,7 @@ def test_mirrored_takes_double_the_movements(dances):
     assert both.movements[-1].mirrored and both.movements[-1].text.endswith("~")
 
 
-def test_takes_without_rhythm_are_left_out_with_a_reason(dances):
+def test_takes_without_rhythm_are_skipped_with_a_reason(dances):
     sitting = ml.demo.clip("sit_stand")
     made = Choreography.from_takes([dances[0], sitting], ChoreographySettings(meter=4))
     assert "no rhythm (confidence 0." in made.left_out[sitting.name]
@@ -720,7 +724,7 @@ def test_music_chooses_its_choreography(made):
         for_music([made], meter=3)
 
 
-def test_the_sets_of_the_paper_have_their_size():
+def test_the_data_sets_of_the_paper_have_the_published_size():
     quick, _ = beat_study("dance", seconds=39.6)
     slow, _ = beat_study("dance", seconds=42.9, period=13 / 30, seed=1)
     made = Choreography.from_takes(

@@ -68,7 +68,7 @@ def test_graphs_are_built_edited_and_drawn(place, tmp_path):
     assert json.loads(couple.stdout)["meter"] == 3
 
 
-def test_wrong_words_are_one_line(place, tmp_path):
+def test_errors_are_one_line(place, tmp_path):
     lib = place / "dances.loom"
     wrong = run("movements", lib, "--label", "groove", "--meter", 4, "--add", "m1-m2")
     assert isinstance(wrong.exception, InvalidInput)
@@ -82,7 +82,7 @@ def test_wrong_words_are_one_line(place, tmp_path):
     assert not list(tmp_path.iterdir())
 
 
-def test_pictures_of_nothing_much(tmp_path):
+def test_pictures_of_motions_without_beats(tmp_path):
     pose = ml.demo.clip("walk")[:1]
     still = ml.concatenate([pose] * 90)
     sheet = beats_figure(still, ml.beats(still), title="still")

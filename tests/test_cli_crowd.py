@@ -44,17 +44,17 @@ def test_json_keeps_the_contract(tmp_path):
 
 
 @pytest.mark.parametrize("suffix", [pytest.param(".usda", marks=pytest.mark.slow), ".usdc"])
-def test_usd_holds_everybody(tmp_path, suffix):
+def test_usd_contains_all_characters(tmp_path, suffix):
     pytest.importorskip("pxr", reason="the extra usd is not installed")
     place = tmp_path / f"m{suffix}"
     facts = answer("march", "--ranks", 2, "--files", 2, "--seconds", 2, "-o", place,
                  "--bvh", tmp_path / "each")  # fmt: skip
     assert facts["characters"] == facts["soldiers"] == 4
     for k in (1, 4):
-        one = ml.load(place, skeleton=f"soldier {k}")
+        loaded = ml.load(place, skeleton=f"soldier {k}")
         alone = ml.load(tmp_path / "each" / f"soldier_{k}.bvh")
-        assert len(one) == len(alone) == facts["frames"]
-        apart = np.linalg.norm(one.positions() - alone.positions(), axis=-1)
+        assert len(loaded) == len(alone) == facts["frames"]
+        apart = np.linalg.norm(loaded.positions() - alone.positions(), axis=-1)
         assert apart.max() < 2e-3  # BVH keeps a few digits
 
 
@@ -62,13 +62,13 @@ def test_glb_and_bvh_agree(tmp_path):
     place = tmp_path / "b.glb"
     run("ballroom", "--couples", 1, "--seconds", 2, "-o", place, "--bvh", tmp_path / "each")
     for role in ("leader", "follower"):
-        one = ml.load(place, skeleton=f"couple 1 {role}")
+        loaded = ml.load(place, skeleton=f"couple 1 {role}")
         alone = ml.load(tmp_path / "each" / f"couple_1_{role}.bvh")
-        assert np.linalg.norm(one.positions() - alone.positions(), axis=-1).max() < 2e-3
+        assert np.linalg.norm(loaded.positions() - alone.positions(), axis=-1).max() < 2e-3
 
 
 @pytest.mark.parametrize("fps", [24, pytest.param(120, marks=pytest.mark.slow)])
-def test_any_rate(tmp_path, fps):
+def test_any_frame_rate_works(tmp_path, fps):
     facts = answer("march", "--ranks", 1, "--files", 1, "--seconds", 3, "--fps", fps,
                  "-o", tmp_path / "m.glb")  # fmt: skip
     assert (facts["frames"], facts["fps"]) == (3 * fps, fps)
@@ -76,7 +76,7 @@ def test_any_rate(tmp_path, fps):
     assert ml.load(tmp_path / "m.glb").fps == fps
 
 
-def test_less_than_one_bar(tmp_path):
+def test_less_than_one_bar_works(tmp_path):
     assert answer("ballroom", "--couples", 1, "--seconds", 0.2, "-o", tmp_path / "b.glb")[
         "frames"] == 6  # fmt: skip
     assert answer("march", "--ranks", 1, "--files", 1, "--seconds", 0.2, "-o", tmp_path / "m.glb")[
@@ -142,8 +142,11 @@ def test_walks_of_a_library_and_of_files_march(tmp_path, library):
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        (["ballroom", "--label", "walk"], "no couple among 2 takes: .*LEADER.FOLLOWER"),
-        (["ballroom", "--label", "tango"], "no motion is labeled 'tango'; there are walk, waltz"),
+        (["ballroom", "--label", "walk"], "no couple was found among 2 takes: .*LEADER.FOLLOWER"),
+        (
+            ["ballroom", "--label", "tango"],
+            "no motion is labeled 'tango'; labels in this library: walk, waltz",
+        ),
         (
             ["ballroom", "--takes", "walk_0+walk_1"],
             "were not danced|at least 4 in hold",
@@ -154,7 +157,7 @@ def test_walks_of_a_library_and_of_files_march(tmp_path, library):
         (["march", "a.toml", "b.toml"], "LIB must come before the crowd description; got a.toml"),
     ],
 )
-def test_a_library_that_gives_too_little_is_reported(tmp_path, library, words, message):
+def test_a_library_with_too_few_movements_is_reported(tmp_path, library, words, message):
     with pytest.raises(ValueError, match=message):
         place = [] if words[-1].endswith(".toml") else [library]
         run(words[0], *place, *words[1:], "-o", tmp_path / "x.glb")

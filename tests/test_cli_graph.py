@@ -1,4 +1,4 @@
-"""The commands graph and walk: what they print, write and refuse."""
+"""The commands graph and walk: their output, files and errors."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def run(*words, code=0):
     return str(result.exception)
 
 
-def test_build_info_picture_and_export_speak_of_one_graph(place, tmp_path):
+def test_build_info_picture_and_export_use_the_same_graph(place, tmp_path):
     built = json.loads(run("graph", place, "build", "--label", "walk", "--json").stdout)
     keys = {"motions", "frames", "transitions", "nodes", "edges", "removed"}
     assert keys | {"transitions_per_minute"} <= set(built)
@@ -57,7 +57,7 @@ def test_build_info_picture_and_export_speak_of_one_graph(place, tmp_path):
     assert len(listed) == built["transitions"]
 
 
-def test_info_builds_nothing_and_says_what_is_not_built(tmp_path, monkeypatch):
+def test_info_builds_nothing_and_reports_missing_graphs(tmp_path, monkeypatch):
     lib = ml.Library.create(tmp_path / "walks.loom")
     for name in ("walk", "walk_left", "walk_right"):
         lib.add_motion(ml.demo.clip(name), name=name)
@@ -94,7 +94,7 @@ def test_a_walk_is_written_with_its_quality_and_its_log(place, tmp_path):
     assert out.read_bytes() == first
 
 
-def test_a_walk_follows_a_file_of_places_and_other_goals(place, tmp_path):
+def test_a_walk_follows_a_path_file_and_other_goals(place, tmp_path):
     run("graph", place, "build", "--label", "walk")
     (tmp_path / "path.csv").write_text("x,z\n0,0\n0,3\n0.3,6\n")
     answer = json.loads(
@@ -151,9 +151,7 @@ def test_weights_are_learned_from_tags_and_used(place, tmp_path):
     words = ("graph", place, "learn", "--tags", tmp_path / "tags.csv", "--max-weights", 12)
     answer = json.loads(run(*words, "-o", weights, "--json").stdout)
     assert answer["tagged"] == 30 and 1 <= len(answer["weights"]) <= 12
-    assert (
-        answer["auc"] is None and answer["equal_auc"] is None
-    )  # two motions: none can be left out
+    assert answer["auc"] is None and answer["equal_auc"] is None  # two motions: none can be dropped
     text = run(*words, "-o", tmp_path / "other.json", "--learn-method", "tang")
     assert "12 weights from 30 tagged pairs" in text.output
     assert "too few tagged motions" in text.output
@@ -185,7 +183,7 @@ def test_weights_are_learned_from_tags_and_used(place, tmp_path):
         (("walk", "LIB/nowhere", "-o", "x.bvh", "--seconds", "3"), "no such library"),
     ],
 )
-def test_says_what_is_wrong(place, words, message, tmp_path, monkeypatch):
+def test_invalid_options_are_rejected(place, words, message, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     run("graph", place, "build", "--label", "walk")
     assert message in run(*(word.replace("LIB", str(place)) for word in words), code=2)
@@ -201,7 +199,7 @@ def test_says_what_is_wrong(place, words, message, tmp_path, monkeypatch):
         ("walk:3,walk:4,1\n", "both similar and dissimilar"),
     ],
 )
-def test_says_what_is_wrong_with_tags(place, tmp_path, text, message):
+def test_invalid_tags_are_rejected(place, tmp_path, text, message):
     import re
 
     (tmp_path / "tags.csv").write_text(text)
@@ -209,7 +207,7 @@ def test_says_what_is_wrong_with_tags(place, tmp_path, text, message):
     assert re.search(message, run(*words, code=2))
 
 
-def test_says_where_a_path_is_wrong(place, tmp_path):
+def test_errors_in_path_files_name_the_line(place, tmp_path):
     (tmp_path / "path.csv").write_text("x,z\n0,0\n0,here\n")
     words = ("walk", place, "--path", tmp_path / "path.csv", "-o", tmp_path / "x.bvh")
     assert "path.csv:3: expected x, z in meters" in run(*words, code=2)

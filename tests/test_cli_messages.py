@@ -154,7 +154,7 @@ def test_names_that_are_labels_or_folders_are_told(tmp_path):
     library = tmp_path / "a.loom"
     run("import", library, takes, "--labels", "folder")
     told = run("info", f"{library}:walking", code=2).stderr
-    assert "no motion 'walking'; it is a label, of a" in told
+    assert "no motion 'walking'; this is a label of a" in told
     told = run("info", f"{takes}:a", code=2).stderr
     assert "is a folder, not a library; name a file in it, or import it" in told
     run("label", library, "a:10-30", "first step")

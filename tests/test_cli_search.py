@@ -128,7 +128,7 @@ def test_lengths_of_members_are_an_option(place):
     assert all(27 <= hit["end_frame"] - hit["start_frame"] <= 33 for hit in hits)
     wrong = run("family", place, query, "--member-lengths", "half")
     assert wrong.exit_code != 0
-    assert "member_lengths must be numbers with commas between; got 'half'" in str(wrong.exception)
+    assert "member_lengths must be numbers separated by commas; got 'half'" in str(wrong.exception)
 
 
 def test_family_as_json_is_the_contract(place):

@@ -41,20 +41,20 @@ def table(tmp_path):
 
 def test_precision_at_recalls_is_the_best_from_there_on():
     # ranks: right, wrong, right, right, wrong
-    found = precision_at_recalls([1, 2, 3, 4, 5], [True, False, True, True, False])
+    result = precision_at_recalls([1, 2, 3, 4, 5], [True, False, True, True, False])
     expected = {0.0: 1.0, 0.3: 1.0, 0.4: 0.75, 0.6: 0.75, 0.7: 0.75, 1.0: 0.75}
     for recall, precision in expected.items():
-        assert found[round(10 * recall)] == pytest.approx(precision)
+        assert result[round(10 * recall)] == pytest.approx(precision)
     with pytest.raises(InvalidInput, match="at least one True"):
         precision_at_recalls([1.0], [False])
 
 
 def test_scores_are_those_of_the_distances(lib):
-    found = lib.evaluate(methods=["dtw-clip", "dtw"])
-    assert found.label_counts == {"cartwheel": 1, "jump": 3, "kick": 3, "walk": 3}
-    assert found.unlabeled == 1 and not found.left_out
-    for score in found.methods.values():
-        labels = np.array(found.labels)
+    evaluation = lib.evaluate(methods=["dtw-clip", "dtw"])
+    assert evaluation.label_counts == {"cartwheel": 1, "jump": 3, "kick": 3, "walk": 3}
+    assert evaluation.unlabeled == 1 and not evaluation.left_out
+    for score in evaluation.methods.values():
+        labels = np.array(evaluation.labels)
         precisions, right = [], []
         for q in range(len(labels)):
             order = [c for c in np.argsort(score.distances[q], kind="stable") if c != q]
@@ -63,7 +63,7 @@ def test_scores_are_those_of_the_distances(lib):
                 ranks = [k + 1 for k, hit in enumerate(hits) if hit]
                 precisions.append(np.mean([(n + 1) / rank for n, rank in enumerate(ranks)]))
                 right.append(hits[0])
-        assert len(precisions) == 9  # the cartwheel is no query
+        assert len(precisions) == 9  # the cartwheel is not a query
         assert score.mean_average_precision == pytest.approx(np.mean(precisions))
         assert score.nearest_neighbour == pytest.approx(np.mean(right))
         assert set(score.by_label) == {"jump", "kick", "walk"}
@@ -72,8 +72,8 @@ def test_scores_are_those_of_the_distances(lib):
         )
         assert (np.diff(score.precision_at_recall) <= 1e-12).all()
         assert score.seconds > 0.0 and score.pairs == 45
-    assert found.methods["dtw-clip"].mean_average_precision == 1.0
-    assert found.methods["dtw"].measure.name == "dtw-angles"
+    assert evaluation.methods["dtw-clip"].mean_average_precision == 1.0
+    assert evaluation.methods["dtw"].measure.name == "dtw-angles"
 
 
 def test_the_report_holds_everything(lib, table, tmp_path):
@@ -105,8 +105,8 @@ def test_the_report_holds_everything(lib, table, tmp_path):
         scores = {(row["method"], row["label"]): row for row in csv.DictReader(file)}
     assert len(scores) == 2 * 4 and scores["emd", "(all)"]["clips"] == "9"
     for name, score in answer["methods"].items():
-        found = float(scores[name, "(all)"]["mean_average_precision"])
-        assert found == pytest.approx(score["map"], abs=1e-6)
+        results = float(scores[name, "(all)"]["mean_average_precision"])
+        assert results == pytest.approx(score["map"], abs=1e-6)
     page = (out / "report.html").read_text(encoding="utf-8")
     assert page.count("<img") == 4 and "data:image/png;base64," in page and "emd" in page
     text = (out / "report.md").read_text(encoding="utf-8")
@@ -123,13 +123,13 @@ def test_options_go_to_the_methods_that_have_them(lib):
         "emd": Emd(joint_weights="equal", time_weight=0.5),
         "scaling": UniformScaling(joint_weights="equal", stretch_only=True),
     }
-    found = lib.evaluate(methods=[*some.values(), Emd(curve_threshold=3.0)])
-    assert list(found.methods) == [
+    evaluation = lib.evaluate(methods=[*some.values(), Emd(curve_threshold=3.0)])
+    assert list(evaluation.methods) == [
         "emd:time_weight=0.5:joint_weights=equal",
         "scaling:stretch_only=True:joint_weights=equal",
         "emd:curve_threshold=3.0",
     ]
-    emd, scaling, third = (score.measure for score in found.methods.values())
+    emd, scaling, third = (score.measure for score in evaluation.methods.values())
     assert (emd.joint_weights, emd.time_weight) == ("equal", 0.5)
     assert (scaling.joint_weights, scaling.stretch_only) == ("equal", True)
     assert (third.joint_weights, third.time_weight, third.threshold) == ("importance", 1.0, 3.0)
@@ -143,7 +143,7 @@ def test_options_go_to_the_methods_that_have_them(lib):
     for text, score in zip((emd_, scaling_), named.values(), strict=True):
         assert printed[text]["map"] == score.mean_average_precision
     assert [score.mean_average_precision for score in named.values()] == [
-        score.mean_average_precision for score in found.methods.values()
+        score.mean_average_precision for score in evaluation.methods.values()
     ][:2]
     for text in ("emd:stretch_only=true", "dtw-clip:stretch_only=true"):
         with pytest.raises(InvalidInput, match="has no stretch_only; it has"):
@@ -151,12 +151,14 @@ def test_options_go_to_the_methods_that_have_them(lib):
 
 
 def test_a_preset_compares_as_the_paper_does(lib):
-    found = lib.evaluate(ml.EvaluateSettings.tz07()).methods
-    assert list(found) == ["emd", "dtw", "scaling"]
-    assert found["emd"].measure.line_distance == "perpendicular"
-    assert found["scaling"].measure.stretch_only and found["scaling"].measure.factor == 1.2
+    evaluation = lib.evaluate(ml.EvaluateSettings.tz07()).methods
+    assert list(evaluation) == ["emd", "dtw", "scaling"]
+    assert evaluation["emd"].measure.line_distance == "perpendicular"
+    assert (
+        evaluation["scaling"].measure.stretch_only and evaluation["scaling"].measure.factor == 1.2
+    )
     again = next(iter(lib.evaluate(methods=[Emd(line_distance="perpendicular")]).methods.values()))
-    assert np.array_equal(again.distances, found["emd"].distances)
+    assert np.array_equal(again.distances, evaluation["emd"].distances)
     (other,) = lib.evaluate(
         ml.EvaluateSettings.tz07(methods=["emd:time_weight=0"])
     ).methods.values()
@@ -204,7 +206,7 @@ def test_bad_input_is_reported_in_one_line(lib, table, words, message):
     assert message in str(result.exception)
 
 
-def test_labels_that_nobody_shares_are_no_evaluation(tmp_path):
+def test_labels_without_a_second_clip_cannot_be_evaluated(tmp_path):
     lib = ml.Library.create(tmp_path / "two.loom")
     lib.add_motion(ml.demo.clip("walk"), labels=["walk"])
     lib.add_motion(ml.demo.clip("jump_up"), labels=["jump"])
@@ -224,10 +226,10 @@ def test_the_measures_on_the_cmu_clips(cmu_clips, cmu_data, tmp_path):
     lib = ml.Library.create(tmp_path / "clips.loom")
     lib.add(cmu_clips)
     labels = cmu_data / "cmu-clips-labels.csv"
-    found = lib.evaluate(labels=labels, methods=["dtw-clip", "emd", "dtw", "dtw-e15"])
-    assert len(found.clips) == 115
-    scores = {name: score.mean_average_precision for name, score in found.methods.items()}
+    evaluation = lib.evaluate(labels=labels, methods=["dtw-clip", "emd", "dtw", "dtw-e15"])
+    assert len(evaluation.clips) == 115
+    scores = {name: score.mean_average_precision for name, score in evaluation.methods.items()}
     print({name: round(value, 4) for name, value in scores.items()})
-    assert scores["dtw-clip"] > 0.98 and found.methods["dtw-clip"].nearest_neighbour == 1.0
+    assert scores["dtw-clip"] > 0.98 and evaluation.methods["dtw-clip"].nearest_neighbour == 1.0
     assert scores["dtw-clip"] > scores["dtw-e15"] + 0.08
     assert scores["emd"] > scores["dtw"] > 0.75

@@ -137,7 +137,7 @@ def test_a_still_curve_keeps_its_ends_and_a_frame_alone_itself():
     ("curve", "threshold", "message"),
     [
         (np.zeros((0, 3)), 1.0, r"curve must have shape \(T, D\)"),
-        ([[0.0], [np.nan]], 1.0, "finite numbers; frame 1 does not"),
+        ([[0.0], [np.nan]], 1.0, "must be finite; frame 1 is not"),
         ([[0.0], [1.0]], -1.0, "threshold must not be negative; got -1.0"),
     ],
 )
@@ -169,8 +169,8 @@ def test_the_least_work_is_that_of_the_linear_program(rng, kind):
         costs = np.linalg.norm(points_a[:, None] - points_b, axis=2)
         least = naive.transport(costs.tolist(), a.tolist(), b.tolist())
         assert transport_cost(costs, a, b) == pytest.approx(least, abs=1e-9 * a.sum())
-        found = earth_mover_distance(points_a, a, points_b, b)
-        assert found == pytest.approx(least / a.sum(), abs=1e-9)
+        result = earth_mover_distance(points_a, a, points_b, b)
+        assert result == pytest.approx(least / a.sum(), abs=1e-9)
 
 
 def test_the_distance_is_a_metric(rng):
@@ -237,11 +237,11 @@ def test_the_band_of_a_grid_is_the_band(rng):
 def test_the_matrix_holds_each_pair(rng):
     rows = walk_curves(rng, 6, 20, 5)
     rows[4, 3, 2] = np.nan
-    found = dtw_matrix(rows)
+    result = dtw_matrix(rows)
     for i in (0, 1, 2, 3, 5):
         for j in (0, 1, 2, 3, 5):
-            assert found[i, j] == pytest.approx(banded_dtw(rows[i], rows[j]), rel=1e-6, abs=1e-12)
-    assert np.isnan(found[4]).all() and np.isnan(found[:, 4]).all()
+            assert result[i, j] == pytest.approx(banded_dtw(rows[i], rows[j]), rel=1e-6, abs=1e-12)
+    assert np.isnan(result[4]).all() and np.isnan(result[:, 4]).all()
 
 
 @pytest.mark.parametrize("k", [1, 5, 60])
@@ -284,7 +284,10 @@ def test_offsets_are_added_to_the_distances(rng, k):
         (lambda: banded_dtw(np.zeros((0, 1)), [[0.0]]), r"a must have shape \(T, D\)"),
         (lambda: banded_dtw([[0.0]], [[0.0]], band=-1), "band must not be negative; got -1"),
         (lambda: dtw_matrix([[0.0]]), r"clips must have shape \(C, T, D\)"),
-        (lambda: dtw_nearest([[0.0]], [[[0.0], [1.0]]], k=1), r"the clips' shape \(2, 1\)"),
+        (
+            lambda: dtw_nearest([[0.0]], [[[0.0], [1.0]]], k=1),
+            r"the same shape as the clips, \(2, 1\)",
+        ),
         (lambda: dtw_nearest([[0.0]], [[[0.0]]], k=0), "k must be at least 1; got 0"),
         (lambda: scaled_distance([[0.0]], [[0.0]], factor=0.5), "factor must be at least 1"),
         (lambda: scaled_distance([[0.0]], [[0.0, 1.0]]), "equal numbers of features; got 1 and 2"),
@@ -292,7 +295,7 @@ def test_offsets_are_added_to_the_distances(rng, k):
         (lambda: scaling_nearest([[0.0]], [[0.0, 1.0]], [0, 1], k=1), "features; got 1 and 2"),
         (
             lambda: scaling_nearest([[0.0]], [[0.0]], [0, 2], k=1),
-            "starts must rise from 0 to the 1 ",
+            "starts must increase from 0 to the 1 ",
         ),
         (
             lambda: scaling_nearest([[0.0]], [[0.0]], [0, 0, 1], k=1),
@@ -321,8 +324,8 @@ def test_scaled_distance_is_the_best_of_all_lengths(seed, n, m, factor, stretch_
     rng = np.random.default_rng(seed)
     query, clip = rng.normal(size=(n, 3)), rng.normal(size=(m, 3))
     truth = naive.scaled_distance(query.tolist(), clip.tolist(), factor, stretch_only)
-    found = scaled_distance(query, clip, factor=factor, stretch_only=stretch_only)
-    assert found == pytest.approx(truth)
+    result = scaled_distance(query, clip, factor=factor, stretch_only=stretch_only)
+    assert result == pytest.approx(truth)
 
 
 def test_only_stretching_never_compares_a_shorter_beginning():
@@ -333,15 +336,15 @@ def test_only_stretching_never_compares_a_shorter_beginning():
     assert scaled_distance(query, longer, factor=1.2, stretch_only=True) > 10.0 * both
 
 
-def test_some_clips_can_be_left_out(rng):
+def test_some_clips_can_be_excluded(rng):
     rows = rng.normal(size=(60, 3))
     starts = np.arange(0, 61, 10)
     every = scaling_nearest(rows[:10], rows, starts, k=6)
     usable = np.ones(6, dtype=bool)
     usable[every.clips[0]] = False
     for prune in (True, False):
-        found = scaling_nearest(rows[:10], rows, starts, k=6, usable=usable, prune=prune)
-        assert found.clips.tolist() == every.clips[1:].tolist()
+        nearest = scaling_nearest(rows[:10], rows, starts, k=6, usable=usable, prune=prune)
+        assert nearest.clips.tolist() == every.clips[1:].tolist()
 
 
 @pytest.mark.parametrize("k", [1, 4])

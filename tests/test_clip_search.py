@@ -1,4 +1,4 @@
-"""Whole clips: measures, the index, search, and what is done about odd clips."""
+"""Whole clips: measures, the index, search, and handling of unusual clips."""
 
 import itertools
 import math
@@ -76,13 +76,13 @@ def clip_distances(signatures, clip, weights):
 
 def test_statistics_are_those_of_their_definition(lib):
     table = clip_table(lib.store, clip_measure("statistics"))
-    found = distances_of(table.measure, table.clips)
+    result = distances_of(table.measure, table.clips)
     some = [0, 4, 10]
     starts = table.clips.starts
     plain = [naive.clip_statistics(table.clips.rows[starts[c] : starts[c + 1]]) for c in some]
     for i, a in zip(some, plain, strict=True):
         for j, b in zip(some, plain, strict=True):
-            assert found[i, j] == pytest.approx(naive.statistics_distance(a, b), abs=1e-6)
+            assert result[i, j] == pytest.approx(naive.statistics_distance(a, b), abs=1e-6)
 
 
 def test_each_weight_counts_and_none_is_refused(lib):
@@ -94,15 +94,15 @@ def test_each_weight_counts_and_none_is_refused(lib):
     for part, weight in zip(parts, (1.0, 1.0, 1.0, 0.2, 0.1), strict=True):
         alone = {f"{other}_weight": weight if other == part else 0.0 for other in parts}
         measure = ClipStatistics(**alone).measure()
-        one = distances_of(measure, clip_table(lib.store, measure).clips)
-        assert one.max() > 0.0
-        total += one
+        first = distances_of(measure, clip_table(lib.store, measure).clips)
+        assert first.max() > 0.0
+        total += first
     assert total == pytest.approx(whole, abs=1e-9)
     with pytest.raises(InvalidInput, match="at least one of covariance_weight.* must be above 0"):
         ClipStatistics(**{f"{part}_weight": 0.0 for part in parts})
 
 
-def test_repeated_slower_and_larger_is_still_near_and_a_turn_is_told(tmp_path):
+def test_repeated_slower_and_larger_is_still_near_and_a_turn_is_not(tmp_path):
     lib = ml.Library.create(tmp_path / "styles.loom")
     for name in ("walk", "walk_left", "walk_right", "jump_up", "kick_front_mid_left"):
         lib.add_motion(ml.demo.clip(name, performer=1))
@@ -131,7 +131,7 @@ def test_damaged_statistics_are_computed_again(tmp_path):
 
 
 @pytest.mark.parametrize("name", CLIP_MEASURES)
-def test_the_matrix_and_the_nearest_tell_the_same(lib, name):
+def test_the_matrix_and_the_nearest_agree(lib, name):
     measure = clip_measure(name)
     table = clip_table(lib.store, measure)
     distances = distances_of(measure, table.clips)
@@ -141,9 +141,9 @@ def test_the_matrix_and_the_nearest_tell_the_same(lib, name):
     for q in (0, 5, 11):
         query = table.clips.rows[table.clips.starts[q] : table.clips.starts[q + 1]]
         for prune in (True, False):
-            found = measure.nearest(query, table.clips, k=4, prune=prune)
-            assert found.clips.tolist() == np.argsort(distances[q], kind="stable")[:4].tolist()
-            assert found.distances == pytest.approx(distances[q, found.clips], abs=1e-6)
+            nearest = measure.nearest(query, table.clips, k=4, prune=prune)
+            assert nearest.clips.tolist() == np.argsort(distances[q], kind="stable")[:4].tolist()
+            assert nearest.distances == pytest.approx(distances[q, nearest.clips], abs=1e-6)
 
 
 @pytest.mark.parametrize("name", CLIP_MEASURES)
@@ -162,7 +162,7 @@ def test_search_finds_the_clip_itself_and_then_its_like(lib, name):
         assert (np.diff(hit.alignment, axis=0) >= 0).all()
 
 
-def test_options_choose_what_is_searched(lib):
+def test_options_select_the_searched_clips(lib):
     assert len(lib.search("walk_p0", method="dtw-clip")) == 12
     assert len(lib.search("walk_p0", method="dtw-clip", max=5)) == 5
     away = lib.search("walk_p0", exclude_query=True, method=ml.Emd(k=20))
@@ -184,7 +184,7 @@ def test_rate_place_and_facing_do_not_matter(lib, name):
     assert hits[0].distance < 0.35 * hits[1].distance
 
 
-def test_the_gist_tells_rates_sizes_and_lengths():
+def test_the_summary_ignores_the_rate_and_has_length_and_speed():
     walk = ml.demo.clip("walk", performer=0)
     rows = clip_summary(walk, 64)
     again = clip_summary(walk.resample(120), 64)
@@ -245,9 +245,9 @@ def test_the_index_never_changes_an_answer(rng, k):
     weights = np.full(4, 0.25)
     saved = 0
     for q in (3, 7, 22, 39):
-        one = signatures.take(np.array([q]))
+        first = signatures.take(np.array([q]))
         truth = clip_distances(signatures, q, weights)
-        quick, slow = (emd_nearest(one, signatures, weights, k=k, prune=p) for p in (True, False))
+        quick, slow = (emd_nearest(first, signatures, weights, k=k, prune=p) for p in (True, False))
         expected = np.argsort(truth, kind="stable")[:k]
         assert quick.clips.tolist() == slow.clips.tolist() == expected.tolist()
         assert np.array_equal(quick.distances, slow.distances)
@@ -285,15 +285,15 @@ def test_angles_on_both_sides_of_half_a_turn_are_near(rng, method):
     for whole_turns, near in ((True, 0.5), (False, None)):
         measure = method(whole_turns=whole_turns).measure()
         distances = distances_of(measure, clips)
-        found = [measure.nearest(curves[0], clips, k=3, prune=p) for p in (True, False)]
-        for one in found:
-            assert one.distances == pytest.approx(distances[0, one.clips], abs=1e-4)
+        nearest = [measure.nearest(curves[0], clips, k=3, prune=p) for p in (True, False)]
+        for item in nearest:
+            assert item.distances == pytest.approx(distances[0, item.clips], abs=1e-4)
         if near is None:
-            assert distances[0, 1] > 350.0 and found[0].clips.tolist() == [0, 2, 1]
+            assert distances[0, 1] > 350.0 and nearest[0].clips.tolist() == [0, 2, 1]
         else:
             assert distances[0, 1] < near < distances[0, 2]
             assert not measure.symmetric or distances[0, 2] == pytest.approx(distances[2, 0])
-            assert found[0].clips.tolist() == found[1].clips.tolist() == [0, 1, 2]
+            assert nearest[0].clips.tolist() == nearest[1].clips.tolist() == [0, 1, 2]
 
 
 def test_whole_turns_are_the_best_of_all(rng):
@@ -303,7 +303,7 @@ def test_whole_turns_are_the_best_of_all(rng):
         mass = np.full(6, 1.0 / 6.0)
         every = itertools.product(range(-4, 5), repeat=3)
         turned = [b + 360.0 * np.array([*turns, 0]) for turns in every]
-        best = min(signature_distance(a, mass, one, mass) for one in turned)
+        best = min(signature_distance(a, mass, item, mass) for item in turned)
         assert turned_distance(a, mass, b, mass, 360.0) == pytest.approx(best)
         plain = signature_distance(a, mass, b, mass)
         assert turned_distance(a, mass, b, mass, np.inf) == plain
@@ -315,8 +315,8 @@ def test_the_energy_is_that_of_the_paper(rng, perpendicular):
     made = EmdSignatures.of(curves, perpendicular=perpendicular)
     weights = np.array([0.7, 0.3])
     for other in (1, 2):
-        one, two = (curves[c].transpose(1, 0, 2).tolist() for c in (0, other))
-        truth = naive.energy(one, two, weights, 10.0, perpendicular)
+        first, two = (curves[c].transpose(1, 0, 2).tolist() for c in (0, other))
+        truth = naive.energy(first, two, weights, 10.0, perpendicular)
         assert clip_distances(made, 0, weights)[other] == pytest.approx(truth)
 
 
@@ -372,8 +372,8 @@ def test_every_option_of_a_measure_can_be_set(lib, method, options):
     distances = {hit.motion: hit.distance for hit in usual}
     assert any(hit.distance != distances[hit.motion] for hit in other)
     scores = lib.evaluate(methods=[METHODS[method](**options)], workers=1).methods
-    found = next(iter(scores.values())).distances
-    row = dict(zip(lib.evaluate(methods=[method]).clips, found[0], strict=True))
+    result = next(iter(scores.values())).distances
+    row = dict(zip(lib.evaluate(methods=[method]).clips, result[0], strict=True))
     query = next(iter(row))
     again = lib.search(query, method=METHODS[method](**options))
     assert [row[hit.motion] for hit in again] == pytest.approx(
@@ -429,7 +429,7 @@ def test_a_clip_that_stands_still_is_compared_like_any(tmp_path, name):
 
 
 @pytest.mark.parametrize("name", ["emd", "dtw-angles", "scaling", "dtw-clip", "dtw-e15"])
-def test_clips_of_different_skeletons_are_compared_by_what_they_share(tmp_path, name):
+def test_clips_of_different_skeletons_are_compared_by_shared_joints(tmp_path, name):
     lib = ml.Library.create(tmp_path / "odd.loom")
     kick = ml.demo.clip("kick_front_high_right")
     lib.add_motion(kick, name="kick")
@@ -448,7 +448,7 @@ def test_clips_of_different_skeletons_are_compared_by_what_they_share(tmp_path, 
 
 
 @pytest.mark.parametrize("name", ["emd", "dtw-clip", "dtw-pc11"])
-def test_a_skeleton_with_too_little_is_left_out_with_the_reason(tmp_path, name):
+def test_a_skeleton_with_too_few_joints_is_excluded_with_the_reason(tmp_path, name):
     lib = ml.Library.create(tmp_path / "odd.loom")
     walk = ml.demo.clip("walk")
     chain = ml.Skeleton(["a", "b"], [-1, 0], [[0, 0, 0], [0, 0.4, 0]])
@@ -461,7 +461,7 @@ def test_a_skeleton_with_too_little_is_left_out_with_the_reason(tmp_path, name):
         lib.search(rope, method=name)
     alone = ml.Library.create(tmp_path / "alone.loom")
     alone.add_motion(rope, name="rope")
-    with pytest.raises(RoleError, match=f"{name} can compare none of the motions; rope: "):
+    with pytest.raises(RoleError, match=f"none of the motions can be compared by {name}; rope: "):
         alone.search(walk, method=name)
 
 
@@ -478,7 +478,7 @@ def test_missing_values_are_refused_in_a_query_and_passed_over_in_a_library(tmp_
     lib.add_motion(gap, name="gap")
     hits = lib.search("walk", method=name)
     assert [hit.motion for hit in hits] == ["walk"]
-    with pytest.raises(InvalidInput, match="gap: a clip must have no missing values"):
+    with pytest.raises(InvalidInput, match="gap: a clip with missing values cannot be compared"):
         lib.search(gap, method=name)
 
 

@@ -82,10 +82,10 @@ def test_every_item_comes_back_once_and_exceptions_with_their_items(address):
         assert isinstance(pool, ClusterExecutor)
         assert pool.workers == 2
         done = list(completed(square, range(40), pool))
-    assert {one.item: one.result for one in done if one.error is None} == {
+    assert {task.item: task.result for task in done if task.error is None} == {
         n: n * n for n in range(40) if n != 5
     }
-    (failed,) = [one for one in done if one.error]
+    (failed,) = [task for task in done if task.error]
     assert (failed.item, type(failed.error), str(failed.error)) == (
         5, ValueError, "five is right out"
     )  # fmt: skip
@@ -94,9 +94,9 @@ def test_every_item_comes_back_once_and_exceptions_with_their_items(address):
 def test_work_is_done_by_the_workers_and_little_of_it_here(address):
     with on_cluster(address):
         with executor(tasks=9) as pool:
-            there = {one.result for one in completed(whereabouts, range(9), pool)}
+            there = {task.result for task in completed(whereabouts, range(9), pool)}
         with executor(1) as pool:
-            here = {one.result for one in completed(whereabouts, range(9), pool)}
+            here = {task.result for task in completed(whereabouts, range(9), pool)}
         assert parallel.available_workers() == 2
     assert here == {os.getpid()}
     assert os.getpid() not in there
@@ -108,8 +108,8 @@ def test_work_is_done_by_the_workers_and_little_of_it_here(address):
 def test_an_item_that_kills_its_workers_costs_itself_only(address):
     with executor(cluster=address) as pool:
         done = list(completed(partial(die, deadly=7), range(12), pool))
-    assert sorted(one.item for one in done) == list(range(12))
-    (failed,) = [one for one in done if one.error]
+    assert sorted(task.item for task in done) == list(range(12))
+    (failed,) = [task for task in done if task.error]
     assert failed.item == 7
     assert isinstance(failed.error, WorkerDied)
     assert "died again and again" in str(failed.error)
@@ -295,8 +295,8 @@ def _build_among_kills(cluster, tmp_path, seeds):
         assert kill.killed
         assert report.built == report.pairs == sum(kill.done) == 15
         assert WebStore(library.store).missing() == 0
-        # What a worker was writing when it was killed may stay until the next build; a task that
-        # was given to two may still be written.
+        # A file that a worker was writing when it was killed may stay until the next build, and a
+        # task given to two workers may still be written.
         WebStore(library.store).build(workers=1)
         wait_until(partial(_has_only, library.path, wanted.keys()), "nothing else is there")
         assert bytes_below(library.path) == wanted
@@ -369,7 +369,7 @@ def test_imports_and_builds_in_a_store_among_kills(dask_cluster, tmp_path, many_
         assert library.store.digest() == wanted.store.digest()
         assert library.store.damage() == []
         files = library.store.catalogue.artifact_files(WebStore(library.store).folder.name)
-        there = {name: library.store.files.local(one[0].name) for name, one in files.items()}
+        there = {name: library.store.files.local(item[0].name) for name, item in files.items()}
         assert {name: path.read_bytes() for name, path in there.items()} == bytes_below(wanted.path)
         # Nothing is there twice: what a dead worker had written has been swept away.
         assert len(library.store.files.names("derived")) == len(files)
@@ -443,7 +443,7 @@ def test_a_pair_that_was_written_twice_counts_once(tmp_path):
     assert sum(web.chain_count for _, _, web in twice) == sum(count for _, _, count in wanted)
 
 
-def test_what_a_killed_worker_had_begun_to_write_is_no_web(tmp_path):
+def test_a_file_left_by_a_killed_worker_is_not_a_web(tmp_path):
     library = library_at(tmp_path / "takes.loom")
     store = WebStore(library.store)
     store.build(only=NAMES[:2], workers=1)
@@ -495,7 +495,7 @@ def test_an_import_onto_a_full_disk_is_reported_and_goes_on(
     wanted.add(tmp_path / "takes", workers=1)
     library = ml.Library.create(small_disk / "takes.loom")
     library.add(tmp_path / "takes" / "jog.bvh", workers=1)
-    held = library["jog"].rotations.copy()
+    stored = library["jog"].rotations.copy()
     filler = fill(small_disk, but=room)
     with on_cluster(address) if on == "a cluster" else nullcontext():
         with pytest.raises(LibraryError, match="No space left on device|the disk is full"):
@@ -504,7 +504,7 @@ def test_an_import_onto_a_full_disk_is_reported_and_goes_on(
         begun_tasks_end(address)
     whole = ml.Library(library.path)
     assert whole.store.damage() == []
-    assert np.array_equal(whole["jog"].rotations, held)
+    assert np.array_equal(whole["jog"].rotations, stored)
     assert not list((library.path / "frames").glob(".*part*"))
     filler.unlink()
     report = library.add(tmp_path / "takes", workers=1)
@@ -582,7 +582,7 @@ def test_a_local_cluster_needs_a_worker():
         local_cluster(0)
 
 
-def test_the_tour_passes_over_what_is_missing(tmp_path, monkeypatch, capsys):
+def test_the_tour_skips_missing_parts(tmp_path, monkeypatch, capsys):
     library = ml.Library.create(tmp_path / "demo.loom")
     library.add_motion(ml.demo.clip("kick_front_mid_right"), name="kick_front_mid_right_p0")
     monkeypatch.setitem(sys.modules, "distributed", None)
@@ -597,12 +597,12 @@ def listening(pids):
         words = line.split()
         if words[3] == "0A":
             open_sockets[f"socket:[{words[9]}]"] = words[1].split(":")[0]
-    found = set()
+    results = set()
     for pid in pids:
         for handle in Path(f"/proc/{pid}/fd").glob("*"):
             with suppress(OSError):
-                found.add(open_sockets.get(os.readlink(handle)))
-    return found - {None}
+                results.add(open_sockets.get(os.readlink(handle)))
+    return results - {None}
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="read from /proc")

@@ -1,4 +1,4 @@
-"""Clusters of a library: what is alike is together, and has the name of what it shows."""
+"""Clusters of a library: similar takes are together, and named after their events."""
 
 from __future__ import annotations
 
@@ -30,25 +30,25 @@ def lib(tmp_path_factory):
 
 
 def test_takes_without_labels_fall_into_clusters_with_names(lib):
-    found = lib.clusters(workers=1)
-    at = {name: k for k, one in enumerate(found) for name in one.motions}
+    clusters = lib.clusters(workers=1)
+    at = {name: k for k, cluster in enumerate(clusters) for name in cluster.motions}
     assert sorted(at) == sorted(lib.names)
     kicks, walks = ({at[name] for name in KINDS[kind]} for kind in ("kick", "walk"))
     assert not kicks & walks
-    assert all(found[k].name == "kick right" for k in kicks)
-    assert all((found[k].name, found[k].kind) == ("walk", "locomotion") for k in walks)
-    assert found[at["sit_stand"]].kind == "action" and not found[at["sit_stand"]].rhythmic
-    assert found[at["dance_groove"]].rhythmic
+    assert all(clusters[k].name == "kick right" for k in kicks)
+    assert all((clusters[k].name, clusters[k].kind) == ("walk", "locomotion") for k in walks)
+    assert clusters[at["sit_stand"]].kind == "action" and not clusters[at["sit_stand"]].rhythmic
+    assert clusters[at["dance_groove"]].rhythmic
 
 
 def test_more_fineness_makes_fewer_clusters_until_there_is_one(lib):
-    counts = [len(lib.clusters(fineness=one, workers=1)) for one in (0.01, 0.7, 9.0)]
+    counts = [len(lib.clusters(fineness=item, workers=1)) for item in (0.01, 0.7, 9.0)]
     assert counts[0] == len(lib) and counts[0] > counts[1] > counts[2] == 1
 
 
 def test_only_chosen_takes_are_put_into_clusters(lib):
-    found = lib.clusters(only=KINDS["walk"], workers=1)
-    assert sorted(name for one in found for name in one.motions) == sorted(KINDS["walk"])
+    clusters = lib.clusters(only=KINDS["walk"], workers=1)
+    assert sorted(name for cluster in clusters for name in cluster.motions) == sorted(KINDS["walk"])
 
 
 def test_an_empty_library_is_named(tmp_path):
@@ -61,8 +61,8 @@ def test_within_a_cluster_no_two_takes_are_farther_apart_than_the_limit(rng):
     far = np.linalg.norm(points[:, None] - points[None], axis=2)
     names = [f"m{k}" for k in range(40)]
     median = np.median(far[np.triu_indices(40, 1)])
-    for one in clusters_of(names, far, {}, dict.fromkeys(names, 1.0), fineness=0.6):
-        own = [names.index(name) for name in one.motions]
+    for cluster in clusters_of(names, far, {}, dict.fromkeys(names, 1.0), fineness=0.6):
+        own = [names.index(name) for name in cluster.motions]
         assert far[np.ix_(own, own)].max() <= 0.6 * median + 1e-9
         assert far[own[0], own].sum() == pytest.approx(far[np.ix_(own, own)].sum(axis=1).min())
 
@@ -77,8 +77,8 @@ def test_a_name_has_a_side_only_if_the_other_is_not_usual():
         "a": [kick("left")], "b": [kick("left")],
         "c": [kick("left"), kick("right")], "d": [kick("left"), kick("right")],
     }  # fmt: skip
-    found = clusters_of(names, far, events, dict.fromkeys(names, 2.0), fineness=0.3)
-    assert [one.name for one in found] == ["kick left", "kick"]
+    clusters = clusters_of(names, far, events, dict.fromkeys(names, 2.0), fineness=0.3)
+    assert [cluster.name for cluster in clusters] == ["kick left", "kick"]
 
 
 def test_the_command_prints_clusters(lib):

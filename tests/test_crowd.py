@@ -36,7 +36,7 @@ def gaps(places, radii):
     return (away - radii[:, None] - radii[None])[np.triu_indices(len(places), 1)]
 
 
-def test_contacts_are_predicted_as_tiny_steps_find_them(rng):
+def test_predicted_contacts_match_a_simulation_with_tiny_steps(rng):
     hits = 0
     for _ in range(12):
         a, b = rng.uniform(-2, 2, (2, 2))
@@ -92,7 +92,7 @@ def test_weights_travel_as_requested_within_reach(waltz, rng):
 
 
 @pytest.mark.parametrize("seed", range(4))
-def test_couples_never_bump_and_never_leave_the_room(waltz, seed):
+def test_couples_never_collide_and_never_leave_the_room(waltz, seed):
     scene = BallroomSettings(
         couples=20, tempo_bpm=90.0, seconds=24.0, seed=seed, floor=Ballfloor(columns=COLUMNS)
     )
@@ -117,7 +117,7 @@ def test_the_same_seed_dances_the_same(waltz):
         (lambda: settings_from("ballroom", {"couples": 2}, "ball.toml"), "there is no music"),
         (lambda: BallroomSettings(couples=0, tempo_bpm=90), "couples must be at least 1"),
         (lambda: BallroomSettings(couples=1, floor=Ballfloor(room=(0.5, 9.0))), "do not fit"),
-        (lambda: Ballfloor(columns=((0, 0, -1),)), "radius above 0"),
+        (lambda: Ballfloor(columns=((0, 0, -1),)), "a positive radius"),
         (lambda: BallroomSettings(tempo_bpm=900), "tempo_bpm must be at most 240"),
         (lambda: settings_from("march", {"points": CORNERS}, "a.toml"), "there is no music"),
         (lambda: MarchSettings(points=((0, 0),), tempo_bpm=96), "points must be at least two rows"),
@@ -134,12 +134,12 @@ def test_the_same_seed_dances_the_same(waltz):
         ),
     ],
 )  # fmt: skip
-def test_impossible_scenes_are_refused_before_any_work(make, message):
+def test_impossible_crowds_are_rejected_before_any_work(make, message):
     with pytest.raises(InvalidInput, match=message):
         make()
 
 
-def test_scenes_are_read_from_toml_and_json(tmp_path):
+def test_crowd_descriptions_are_read_from_toml_and_json(tmp_path):
     toml = tmp_path / "ball.toml"
     toml.write_text('kind = "ballroom"\ncouples = 3\ntempo_bpm = 90\ncolumns = [[0, 0, 0.4]]\n')
     assert load_crowd_settings(toml) == BallroomSettings(
@@ -156,7 +156,7 @@ def test_scenes_are_read_from_toml_and_json(tmp_path):
         load_crowd_settings(street)
 
 
-def test_the_commands_write_everybody_and_tell_how_it_went(tmp_path):
+def test_the_commands_write_all_characters_and_report_quality(tmp_path):
     from motionloom.cli import app
 
     place = tmp_path / "ball.glb"

@@ -51,10 +51,10 @@ def test_the_waltz_has_five_nodes_of_about_six_bars_that_alternate_feet(waltz):
         assert node_feet[i] != node_feet[j]
 
 
-def test_nodes_travel_ahead_or_back(waltz):
+def test_nodes_travel_forward_or_backward(waltz):
     # The paper: movements with a backward step are rarely used for moving forward.
     ahead = [node.travel[:, 1] for node in waltz.dance_nodes]
-    within = np.mean([np.std(one) for one in ahead])
+    within = np.mean([np.std(rows) for rows in ahead])
     assert within < 0.6 * np.std(np.concatenate(ahead))
 
 
@@ -77,7 +77,7 @@ def test_movements_on_the_other_foot_change_their_group():
     for group in made.graph.members:
         assert len({lead[float(made.movements[k].beats[0])] for k in group}) == 1
     assert len(made.movements) == 30
-    # Without the rule, they stay with what they look like.
+    # Without the rule, they stay in the group of similar poses.
     plain = learned_steps(named, 20, groups=2, same_lead=False)
     mixed = [{lead[float(plain.movements[k].beats[0])] for k in group}
              for group in plain.graph.members]  # fmt: skip
@@ -85,7 +85,7 @@ def test_movements_on_the_other_foot_change_their_group():
 
 
 @pytest.mark.slow
-def test_no_edge_leads_onto_the_wrong_foot_with_the_weights_of_ours_alone(waltz):
+def test_our_weights_alone_prevent_edges_onto_the_wrong_foot(waltz):
     def wrong_edges(**options):
         made = learned_steps(waltz_cuts(), 20, groups=5, **options)
         feet = leads(made)
@@ -108,7 +108,7 @@ def test_movements_end_between_beats_where_no_foot_sinks():
         made = learned_steps(waltz_cuts(), 20, groups=5, transition_phase=phase)
         heights = [body.role_positions(["left_ankle", "right_ankle"])[-2:, :, 1]
                    for movement in made.movements for body in movement.bodies]  # fmt: skip
-        sinking[phase] = -made.fps * min(np.diff(one, axis=0).min() for one in heights)
+        sinking[phase] = -made.fps * min(np.diff(height, axis=0).min() for height in heights)
     assert sinking[None] < 0.1 * sinking[0.0]  # measured: 0.003 and 0.33 m/s
 
 
@@ -116,7 +116,7 @@ def test_the_next_node_is_drawn_by_likelihood_and_by_travel(waltz):
     settings = BallroomSettings(couples=1, tempo_bpm=90.0, seconds=10.0)
     node = int(np.argmax((waltz.graph.transitions > 0).sum(axis=1)))
     after = np.flatnonzero(waltz.graph.transitions[node])
-    travel = [one.travel[:, :2].mean(axis=0) for one in waltz.dance_nodes]
+    travel = [dance_node.travel[:, :2].mean(axis=0) for dance_node in waltz.dance_nodes]
     target = np.array([*travel[after[-1]], 0.0])
     able = np.ones(len(waltz.movements), bool)
     shares = {}
@@ -127,12 +127,12 @@ def test_the_next_node_is_drawn_by_likelihood_and_by_travel(waltz):
         shares[by_travel] = np.bincount(drawn, minlength=len(waltz.graph)) / len(drawn)
     likely = waltz.graph.transitions[node]
     np.testing.assert_allclose(shares[False], likely / likely.sum(), atol=0.05)
-    suits = np.array([one.suits(target) for one in waltz.dance_nodes])
+    suits = np.array([dance_node.suits(target) for dance_node in waltz.dance_nodes])
     np.testing.assert_allclose(shares[True], likely * suits / (likely * suits).sum(), atol=0.05)
     assert np.abs(shares[True] - shares[False]).max() > 0.1
 
 
-def test_movements_that_cannot_be_blended_are_nodes_of_their_own(waltz):
+def test_movements_that_cannot_be_blended_become_separate_nodes(waltz):
     cuts = waltz_cuts()
     assert len(learned_steps(cuts, 20, groups=3).graph) == 3
 
@@ -160,14 +160,14 @@ def test_marchers_take_one_path_and_stay_in_step(strides):
     assert strides.graph.start[strides.graph.node("left")] == 1.0
     right = replace(strides.graph, start=strides.graph.start[::-1])
     other = march(settings, strides.with_graph(right))
-    first = [one.motions[0][0].contacts() for one in (made, other)]
+    first = [marching.motions[0][0].contacts() for marching in (made, other)]
     lift = [np.argmax(~contacts["left_heel"]) < np.argmax(~contacts["right_heel"])
             for contacts in first]  # fmt: skip
     assert lift[0] != lift[1]
 
 
 @pytest.mark.parametrize("degrees", [0.0, 180.0])
-def test_leaders_face_as_asked(waltz, degrees):
+def test_leaders_face_the_requested_direction(waltz, degrees):
     settings = BallroomSettings(couples=8, tempo_bpm=90.0, seconds=16.0, seed=3)
     free = ballroom(settings, waltz)
     led = ballroom(replace(settings, floor=Ballfloor(facing=degrees)), waltz)
@@ -187,7 +187,7 @@ def test_a_learned_ballroom_is_as_good_as_the_built_in_one(waltz):
     assert quality.worst.worst_seam.ratio < 1.5
 
 
-def test_the_preset_sets_what_the_paper_says():
+def test_the_preset_uses_the_settings_of_the_paper():
     ball = BallroomSettings.kp03(tempo_bpm=90.0)
     steps = ball.movements
     assert (steps.graph, steps.groups, ball.couples) == ("learned", 5, 20)

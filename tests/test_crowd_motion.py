@@ -68,17 +68,17 @@ def speed_minima(motions):
     return low / motions[0].fps
 
 
-def share_on_time(found, music, motion):
+def share_on_time(detected, music, motion):
     heard = music.beats[(music.beats > 0.5) & (music.beats < motion.duration - 0.5)]
-    off = np.abs(found[None] - heard[:, None]).min(axis=1)
+    off = np.abs(detected[None] - heard[:, None]).min(axis=1)
     return float(np.mean(off <= 1.0 / motion.fps + 1e-6))
 
 
 def test_feet_land_on_every_beat_and_analysis_of_couples_alone_finds_them(danced):
     total, within = danced.beats_on_time()
     assert within == total > 0
-    found = np.array([beats_on_time(agent, danced.music) for agent in danced.motions])
-    assert found[:, 1].sum() >= 0.94 * found[:, 0].sum()
+    counts = np.array([beats_on_time(agent, danced.music) for agent in danced.motions])
+    assert counts[:, 1].sum() >= 0.94 * counts[:, 0].sum()
     slow = [share_on_time(speed_minima(agent), danced.music, agent[0]) for agent in danced.motions]
     assert np.mean(slow) > 0.95
 
@@ -88,20 +88,20 @@ def test_soldiers_are_all_in_step_through_both_corners(marched):
     some = replace(marched, motions=marched.motions[::8])
     total, within = some.beats_on_time()
     assert within == total > 0
-    found = np.array([beats_on_time(agent, marched.music) for agent in some.motions])
-    assert found[:, 1].sum() >= 0.95 * found[:, 0].sum()
+    counts = np.array([beats_on_time(agent, marched.music) for agent in some.motions])
+    assert counts[:, 1].sum() >= 0.95 * counts[:, 0].sum()
     assert marched.misplacement().mean() < 0.1
     assert marched.misplacement().max() < 0.25
     assert marched.scene[0].provenance.sources[0].motion.startswith("march_")
     assert np.mean([quality_report(motion).foot_slide_m for motion in some.scene]) < 0.006
 
 
-def test_feet_stand_on_the_floor_and_seams_are_no_worse_than_the_takes(danced, waltz):
+def test_feet_stand_on_the_floor_and_seams_are_as_smooth_as_the_takes(danced, waltz):
     sources = [body for movement in waltz.movements for body in movement.bodies]
     reports = [quality_report(motion, sources=sources) for motion in danced.scene[:8]]
-    assert np.mean([one.foot_slide_m for one in reports]) < 0.006
-    assert np.mean([one.floor_penetration_m for one in reports]) < 0.001
-    assert np.mean([one.seam_acceleration_ratio for one in reports]) < 1.4
+    assert np.mean([report.foot_slide_m for report in reports]) < 0.006
+    assert np.mean([report.floor_penetration_m for report in reports]) < 0.001
+    assert np.mean([report.seam_acceleration_ratio for report in reports]) < 1.4
     assert danced.quality().worst.worst_seam.ratio < 1.5
     lowest = min(motion.role_positions(["left_foot", "right_foot"])[..., 1].min()
                  for motion in danced.scene)  # fmt: skip
@@ -112,7 +112,7 @@ def test_no_foot_goes_into_the_floor_on_a_march(marched):
     assert np.mean([floor_penetration(motion) for motion in marched.scene[::8]]) < 0.001
 
 
-def test_hands_stay_where_they_hold(danced, waltz):
+def test_hands_stay_on_their_holds(danced, waltz):
     holds = Holds.of([movement.bodies for movement in waltz.movements])
     assert holds.mates.tolist() == [3, -1, -1, 0]
     for agent in danced.motions[:4]:
@@ -121,16 +121,16 @@ def test_hands_stay_where_they_hold(danced, waltz):
         for arm, tip, candidate in zip(holds.arms, holds.tips, holds.anchors, strict=True):
             own, other = arm[0], 1 - arm[0]
             hand = places[own][:, arm[3]] + rot.rotate(worlds[own][:, arm[3]], tip)
-            held = places[other][:, arm[4]] + rot.rotate(worlds[other][:, arm[4]], candidate)
-            assert np.linalg.norm(hand - held, axis=1).max() < 0.01
+            anchor = places[other][:, arm[4]] + rot.rotate(worlds[other][:, arm[4]], candidate)
+            assert np.linalg.norm(hand - anchor, axis=1).max() < 0.01
 
 
-def test_one_who_dances_alone_holds_nobody(steps):
+def test_a_single_dancer_has_no_holds(steps):
     assert len(Holds.of([movement.bodies for movement in steps.movements])) == 0
 
 
 @pytest.mark.parametrize("seed", range(3))
-def test_bodies_keep_to_their_discs_where_it_is_crowded(waltz, seed):
+def test_bodies_stay_within_their_discs_in_a_crowded_room(waltz, seed):
     rng = np.random.default_rng(seed)
     room = tuple(rng.uniform(9.0, 13.0, 2))
     column = (float(rng.uniform(-2, 2)), float(rng.uniform(-2, 2)), 0.4)
@@ -150,7 +150,7 @@ def test_bodies_keep_to_their_discs_where_it_is_crowded(waltz, seed):
 
 @pytest.mark.slow
 @pytest.mark.parametrize(("seed", "couples"), [(0, 20), (1, 20), (2, 20), (3, 40)])
-def test_ten_minutes_of_waltz_never_bump(waltz, seed, couples):
+def test_ten_minutes_of_waltz_have_no_collisions(waltz, seed, couples):
     columns = ((-2.5, 0.0, 0.4), (2.5, 0.0, 0.4)) if seed else ()
     scene = BallroomSettings(
         couples=couples, tempo_bpm=90.0, seconds=600.0, seed=seed, floor=Ballfloor(columns=columns)
@@ -158,7 +158,7 @@ def test_ten_minutes_of_waltz_never_bump(waltz, seed, couples):
     assert ballroom(scene, waltz).clearance() >= 0.0
 
 
-def test_movements_hand_over_while_feet_stand_and_legs_pass(waltz, steps):
+def test_transitions_happen_while_feet_stand_and_legs_pass(waltz, steps):
     assert (
         0.1 <= waltz.transition_phase <= 0.4
     )  # after the landing, before the next foot lifts at 0.43
@@ -167,14 +167,14 @@ def test_movements_hand_over_while_feet_stand_and_legs_pass(waltz, steps):
     assert np.all(contacts)
 
 
-def test_beats_of_a_movement_with_a_lead_are_where_its_clock_says(take):
+def test_beats_of_a_movement_with_a_lead_match_its_clock(take):
     beats = detected_beats(take) * take.motions[0].fps
     made = warped_movement(take.motions, ("a", "b"), beats[3:8], 20, transition_phase=0.25)
     plain = warped_movement(take.motions, ("a", "b"), beats[3:7], 20)
     assert made.meter == plain.meter == 3 and len(made.motion) == len(plain.motion) == 61
     np.testing.assert_allclose(made.clock[:3], [-5.0, 15.0, 35.0])
     np.testing.assert_allclose(made.source_frames(made.clock), beats[3:8])
-    # What the one shows at frame 0 the other shows at frame 5.
+    # Frame 0 of one is frame 5 of the other.
     for a, b in zip(made.bodies, plain.bodies, strict=True):
         turn = np.abs(np.sum(a.rotations[0, 1:] * b.rotations[5, 1:], axis=-1))
         assert turn.min() > 1.0 - 1e-6
@@ -188,13 +188,13 @@ def test_a_lead_is_kept_with_the_choreography(take, waltz):
     # Beats are kept to a ten thousandth of a frame.
     worst = max(
         np.abs(a.root - b.root).max()
-        for one, other in zip(again.movements, waltz.movements, strict=True)
-        for a, b in zip(one.bodies, other.bodies, strict=True)
+        for movement, other in zip(again.movements, waltz.movements, strict=True)
+        for a, b in zip(movement.bodies, other.bodies, strict=True)
     )
     assert worst < 1e-5
 
 
-def test_a_player_begins_movements_at_their_lead(waltz):
+def test_a_player_starts_movements_at_their_lead(waltz):
     music = BallroomSettings(couples=1, tempo_bpm=90.0, seconds=20.0).loaded_music(3)
     player = DancePlayer(waltz, MusicClock(music))
     seams = player.read_all(200)[0].seams
@@ -202,7 +202,7 @@ def test_a_player_begins_movements_at_their_lead(waltz):
     assert set(seams) == {5, 65, 125, 185}
 
 
-def test_beats_are_heard_near_those_that_are_known(take):
+def test_detected_beats_are_near_the_known_beats(take):
     off = (detected_beats(take) - take.beats) * take.motions[0].fps
     assert np.abs(off).max() <= 0.2 * 20.0 + 1e-6 and np.abs(np.median(off)) < 1.5
 
@@ -217,7 +217,7 @@ def test_takes_that_cannot_be_cut_are_reported(take):
         cut_at_beats([take], meter=1000)
 
 
-def test_couples_do_not_march(waltz):
+def test_couples_cannot_march(waltz):
     scene = MarchSettings(
         points=((0, 0), (0, 9)), tempo_bpm=96.0, seconds=2.0, formation=Formation(ranks=1, files=1)
     )
@@ -225,7 +225,7 @@ def test_couples_do_not_march(waltz):
         march(scene, waltz)
 
 
-def test_a_lead_of_a_beat_or_more_is_refused(take):
+def test_a_lead_of_a_beat_or_more_is_rejected(take):
     with pytest.raises(
         InvalidInput, match="transition_phase must be at least 0 and below 1 beat; got 1"
     ):
@@ -233,7 +233,7 @@ def test_a_lead_of_a_beat_or_more_is_refused(take):
     assert cut_at_beats([take], meter=3, nodes=2, transition_phase=0.0).transition_phase == 0.0
 
 
-def test_many_characters_are_planted_and_stitched_as_each_alone(steps, rng):
+def test_many_characters_are_locked_and_inertialized_like_single_ones(steps, rng):
     bodies = [movement.motion for movement in steps.movements[:3]]
     skeleton, fps = bodies[0].skeleton, bodies[0].fps
     stands = [body.contacts().standing_parts() for body in bodies]
@@ -244,37 +244,37 @@ def test_many_characters_are_planted_and_stitched_as_each_alone(steps, rng):
     for n, body in enumerate(bodies):
         alone = StreamingFootLock(skeleton, fps).lock(body.rotations, slid[n], stands[n])
         assert np.array_equal(together[0][n], alone[0]) and np.array_equal(together[1][n], alone[1])
-    first, second = (np.stack([one.rotations[k : k + 15] for one in bodies], axis=1)
+    first, second = (np.stack([item.rotations[k : k + 15] for item in bodies], axis=1)
                      for k in (0, 20))  # fmt: skip
-    paths = [np.stack([one.root[k : k + 15] for one in bodies], axis=1) for k in (0, 20)]
+    paths = [np.stack([item.root[k : k + 15] for item in bodies], axis=1) for k in (0, 20)]
     every = Inertializer(3 * len(skeleton), fps)
     every.apply(first.reshape(15, -1, 4), paths[0].reshape(15, -1))
     every.seam(second[:3].reshape(3, -1, 4), paths[1][:3].reshape(3, -1))
     turned, moved = every.apply(second.reshape(15, -1, 4), paths[1].reshape(15, -1))
     for n in range(3):
-        one = Inertializer(len(skeleton), fps)
-        one.apply(first[:, n], paths[0][:, n])
-        one.seam(second[:3, n], paths[1][:3, n])
-        alone = one.apply(second[:, n], paths[1][:, n])
+        item = Inertializer(len(skeleton), fps)
+        item.apply(first[:, n], paths[0][:, n])
+        item.seam(second[:3, n], paths[1][:3, n])
+        alone = item.apply(second[:, n], paths[1][:, n])
         np.testing.assert_allclose(turned.reshape(15, 3, -1, 4)[:, n], alone[0], atol=1e-6)
         np.testing.assert_allclose(moved.reshape(15, 3, 3)[:, n], alone[1], atol=1e-6)
 
 
-def test_a_leash_holds_the_root_and_feet_stay(rng):
+def test_a_limited_root_shift_still_locks_feet(rng):
     import motionloom as ml
 
     walk = ml.demo.clip("walk")
     stands = walk.contacts().standing_parts()
     slow = walk.root * np.float32([0.4, 1.0, 0.4])
     _, free = StreamingFootLock(walk.skeleton, walk.fps).lock(walk.rotations, slow, stands)
-    _, held = StreamingFootLock(walk.skeleton, walk.fps, max_root_shift=0.05).lock(
+    _, locked = StreamingFootLock(walk.skeleton, walk.fps, max_root_shift=0.05).lock(
         walk.rotations, slow, stands
     )
     assert np.hypot(*(free - slow)[:, [0, 2]].T).max() > 0.06
-    assert np.hypot(*(held - slow)[:, [0, 2]].T).max() <= 0.05 + 1e-5
+    assert np.hypot(*(locked - slow)[:, [0, 2]].T).max() <= 0.05 + 1e-5
 
 
-def test_planting_says_how_many_characters_there_are(steps):
+def test_the_foot_lock_reports_the_number_of_characters(steps):
     body = steps.movements[0].motion
     foot_lock = StreamingFootLock(body.skeleton, body.fps, characters=2)
     with pytest.raises(InvalidInput, match="for each of 2 characters"):

@@ -61,11 +61,15 @@ def test_a_ballroom_is_steered_while_it_plays():
     faster.steer(speed=0.0, facing=90.0)
     end, other = faster.read(120)[0].root, usual.read(150)[0].root[30:]
     assert not np.array_equal(end, other)
-    with pytest.raises(InvalidInput, match="has no control 'tempo'; its controls are: speed, facing"):
+    with pytest.raises(
+        InvalidInput, match="has no control 'tempo'; its controls are: speed, facing"
+    ):
         faster.steer(tempo=100.0)
     with pytest.raises(InvalidInput, match="speed must be a finite number; got 'fast'"):
         faster.steer(speed="fast")
-    with pytest.raises(InvalidInput, match="MarchPlayer has no control 'speed'; its controls are: none"):
+    with pytest.raises(
+        InvalidInput, match="MarchPlayer has no control 'speed'; its controls are: none"
+    ):
         MarchPlayer(PARADE, march_steps()).steer(speed=1.0)
     with pytest.raises(InvalidInput, match="count must be zero or more; got -1"):
         faster.read(-1)

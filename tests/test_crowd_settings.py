@@ -33,21 +33,21 @@ BALLROOMS = [
     ({"couples": True}, "couples must be a whole number; got True"),
     ({"couples": "three"}, "couples must be a whole number; got 'three'"),
     ({"couples": 10**9}, "couples must be at most 10000"),
-    ({"tempo_bpm": None}, "there is no music; give a file"),
+    ({"tempo_bpm": None}, "there is no music. Set a file"),
     ({"tempo_bpm": NAN}, "tempo_bpm must be at least 40; got nan"),
     ({"tempo_bpm": -90}, "tempo_bpm must be at least 40; got -90"),
     ({"tempo_bpm": "fast"}, "tempo_bpm must be a number; got 'fast'"),
-    ({"room": [0.5, 9]}, "do not fit into the room; there are places for 0"),
+    ({"room": [0.5, 9]}, "do not fit into the room, which has space for 0"),
     ({"room": [14]}, "room must be width and depth in meters"),
     ({"room": "big"}, "room must be width and depth in meters; got 'big'"),
     ({"room": [14, NAN]}, "room: width and depth in meters must be numbers up to 1e6; got nan"),
-    ({"room": [-1, 5]}, "room must be width and depth, above 0 and up to 1000 m"),
+    ({"room": [-1, 5]}, "room must be a positive width and depth up to 1000 m"),
     ({"room": [2000, 2000]}, "up to 1000 m"),
     ({"columns": [[20, 0, 0.4]]}, "the column at 20, 0 is outside the room"),
-    ({"columns": [[0, 0, -1]]}, "a column is x, z and a radius above 0"),
+    ({"columns": [[0, 0, -1]]}, "a column must be x, z and a positive radius"),
     ({"columns": [[0, 0]]}, "columns.0. must be x, z and radius"),
     ({"columns": [[0, 0, INF]]}, "columns.0.: x, z and radius must be numbers up to 1e6; got inf"),
-    ({"columns": [[0, 0, 20]]}, "do not fit into the room; there are places for 0"),
+    ({"columns": [[0, 0, 20]]}, "do not fit into the room, which has space for 0"),
     ({"radius": 0}, "radius must be at least 0.3; got 0"),
     ({"speed": -1}, "speed must be at least 0; got -1"),
     ({"seed": -1}, "seed must be at least 0"),
@@ -57,14 +57,14 @@ BALLROOMS = [
     ({"seconds": 1e9}, "seconds must be at most 36000"),
     ({"fps": 0}, "fps must be at least 10; got 0"),
     ({"music": "no.mid", "tempo_bpm": None}, "no.mid: there is no such music file"),
-    ({"music": "x.txt", "tempo_bpm": None}, "x.txt: music is read from .mid"),
+    ({"music": "x.txt", "tempo_bpm": None}, "x.txt: music files must be .mid"),
     ({"music": "", "tempo_bpm": None}, "music must be the name of a file"),
-    ({"music": "song.mid"}, "song.mid already has a tempo: give music or tempo_bpm, not both"),
+    ({"music": "song.mid"}, "song.mid defines its own tempo; set either music or tempo_bpm"),
     ({"takes": 3}, "takes must be a list of names; got 3"),
     ({"label": ["waltz"]}, "label selects takes of a library"),
     ({"library": 4}, "library must be a string; got 4"),
     ({"meter": 0}, "meter must be at least 1"),
-    ({"color": 3}, "a ballroom has no color; it has align, columns, couples"),
+    ({"color": 3}, "a ballroom has no color; its keys are align, columns, couples"),
     ({"points": CORNER}, "a ballroom has no points"),
 ]  # fmt: skip
 MARCHES = [
@@ -74,9 +74,9 @@ MARCHES = [
     ({"points": [[0, 0], [0, NAN]]}, "points.1.: x and z must be numbers up to 1e6; got nan"),
     ({"points": [[0, 0, 0], [1, 1, 1]]}, "points.0. must be x and z"),
     ({"points": "straight"}, "points must be a list of x and z"),
-    ({"points": [[0, 0], [0, 20000]]}, "at most 10000 m long; these points make 20000 m"),
+    ({"points": [[0, 0], [0, 20000]]}, "at most 10000 m long; this one is 20000 m"),
     ({"points": [[0, 0], [0, 20], [1, 20], [1, 0]]}, "the street folds on itself: its corner"),
-    ({"points": [[0, 0], [0, 40], [20, 40], [20, 20], [-20, 20]]}, "folds on itself: after"),
+    ({"points": [[0, 0], [0, 40], [20, 40], [20, 20], [-20, 20]]}, "folds on itself: its points"),
     ({"files": 40}, "the street folds on itself"),
     ({"ranks": 1000}, "there is no room to march"),
     ({"ranks": 0}, "ranks must be at least 1"),
@@ -90,13 +90,13 @@ MARCHES = [
 
 
 @pytest.mark.parametrize(("change", "message"), BALLROOMS)
-def test_impossible_ballrooms_are_refused(change, message):
+def test_impossible_ballrooms_are_rejected(change, message):
     with pytest.raises(InvalidInput, match=message):
         settings_from("ballroom", BALL | change, "crowd.toml")
 
 
 @pytest.mark.parametrize(("change", "message"), MARCHES)
-def test_impossible_marches_are_refused(change, message):
+def test_impossible_marches_are_rejected(change, message):
     with pytest.raises(InvalidInput, match=message):
         settings_from("march", MARCH | change, "crowd.toml")
 
@@ -104,24 +104,24 @@ def test_impossible_marches_are_refused(change, message):
 @pytest.mark.parametrize(
     ("name", "text", "message"),
     [
-        ("a.json", "", "a.json: cannot be read as a crowd description: Expecting value"),
-        ("a.json", "[1]", "a crowd description is a table of names and values"),
+        ("a.json", "", "a.json: not a valid crowd description: Expecting value"),
+        ("a.json", "[1]", "a crowd description must be a table of names and values"),
         ("a.json", '{"kind": "parade"}', "kind must be one of ballroom, march; got 'parade'"),
         ("a.json", json.dumps({"kind": "ballroom", "couples": -1, "tempo_bpm": 90}),
          "a.json: couples must be at least 1"),
         ("a.toml", 'kind = "ballroom"\ncouples = \n', "a.toml: cannot be read .* line 2"),
-        ("a.yaml", "kind: ballroom", "a crowd description is a .toml or .json file"),
-        ("none.toml", None, "cannot be read as a crowd description: No such file"),
+        ("a.yaml", "kind: ballroom", "a crowd description must be a .toml or .json file"),
+        ("none.toml", None, "not a valid crowd description: No such file"),
     ],
 )  # fmt: skip
-def test_files_that_hold_no_scene_are_refused_by_name(tmp_path, name, text, message):
+def test_files_without_a_crowd_description_are_rejected_by_name(tmp_path, name, text, message):
     if text is not None:
         (tmp_path / name).write_text(text)
     with pytest.raises(InvalidInput, match=message):
         load_crowd_settings(tmp_path / name)
 
 
-def test_the_command_line_refuses_before_any_work_in_one_line(tmp_path, monkeypatch, capsys):
+def test_the_command_line_rejects_invalid_settings_in_one_line(tmp_path, monkeypatch, capsys):
     from motionloom.cli import main
 
     monkeypatch.chdir(tmp_path)
@@ -145,7 +145,7 @@ def test_the_command_line_refuses_before_any_work_in_one_line(tmp_path, monkeypa
     assert sorted(path.name for path in tmp_path.iterdir()) == ["s.toml"]
 
 
-def test_a_scene_finds_its_files_beside_it(tmp_path):
+def test_file_names_are_relative_to_the_crowd_description(tmp_path):
     write_tune(tmp_path / "waltz.mid", meter=3, tempo_bpm=100, bars=4)
     place = tmp_path / "ball.toml"
     place.write_text(

@@ -1,4 +1,4 @@
-"""Crowds of one's own takes: who danced with whom, strides of walks, what is too little."""
+"""Crowds from captured takes: couples, strides of walks, and takes with too few movements."""
 
 from dataclasses import replace
 
@@ -45,11 +45,11 @@ def strides(walks, request):
     return marching_steps(walks, graph=request.param)
 
 
-def test_those_who_danced_together_are_found_in_any_order(couple):
+def test_couples_are_found_in_any_order(couple):
     leader, follower = couple
     others = [ml.demo.clip("walk"), ml.demo.clip("dance_groove")]
-    found = found_couples([follower, *others, leader])
-    assert [(a.name, b.name) for a, b in found] == [(follower.name, leader.name)]
+    couples = found_couples([follower, *others, leader])
+    assert [(a.name, b.name) for a, b in couples] == [(follower.name, leader.name)]
     # As long as each other, but dancing with nobody: far away, back to back, in one place.
     assert found_couples([leader, follower.transform(shift=(3.0, 0.0, 0.0))]) == []
     middle = 0.5 * (leader.root[0] + follower.root[0])
@@ -59,7 +59,7 @@ def test_those_who_danced_together_are_found_in_any_order(couple):
     assert found_couples([]) == []
 
 
-def test_every_movement_is_a_node_of_the_built_in_graph_that_can_be_left(couple):
+def test_every_movement_is_a_node_with_successors_in_the_built_in_graph(couple):
     waltz = couple_steps([couple], meter=3, graph="built-in")
     graph = waltz.graph
     assert all(len(group) == 1 for group in graph.members)
@@ -83,7 +83,7 @@ def test_a_graph_is_learned_from_a_couple(couple, waltz):
     assert plain.transition_phase == 0.0 < waltz.transition_phase
 
 
-def test_captured_couples_never_bump_either(waltz):
+def test_captured_couples_never_collide(waltz):
     radius = couple_radius(waltz)
     assert 0.4 < radius < 0.8
     scene = BallroomSettings(
@@ -107,9 +107,9 @@ def test_captured_couples_never_bump_either(waltz):
     assert shown == pytest.approx(10 * 300, rel=1e-3)
 
 
-def test_takes_that_give_too_little_are_refused(couple):
+def test_takes_with_too_few_movements_are_rejected(couple):
     leader, follower = couple
-    with pytest.raises(InvalidInput, match="were not danced together: their lengths"):
+    with pytest.raises(InvalidInput, match="were not danced together: they last"):
         couple_steps([(leader, follower[:-30])])
     still = replace(leader, rotations=np.repeat(leader.rotations[:1], len(leader), axis=0),
                     root=np.repeat(leader.root[:1], len(leader), axis=0))  # fmt: skip
@@ -121,7 +121,9 @@ def test_takes_that_give_too_little_are_refused(couple):
         couple_steps([couple], meter=0)
     with pytest.raises(InvalidInput, match="201 takes are too many to detect couples"):
         guessed_couples(["take"] * 201, {}.__getitem__, among="201 takes")
-    with pytest.raises(InvalidInput, match="no couple among 1 take: no two are of equal length"):
+    with pytest.raises(
+        InvalidInput, match="no couple was found among 1 take: no two takes are equally long"
+    ):
         guessed_couples(["take"], {"take": leader}.__getitem__, among="1 take")
     with pytest.raises(InvalidInput, match="a ballroom needs at least 4 in hold and on the beat"):
         couple_steps([(leader[:150], follower[:150])], meter=3)
@@ -172,8 +174,8 @@ def test_two_learned_nodes_are_the_strides_of_the_two_feet(walks):
             assert np.abs(falls - movement.beats[0]).min() < 0.5
             other = landings(walk.contacts().standing("right" if name == "left" else "left"))
             assert np.abs(other - movement.beats[1]).min() < 0.5
-    one = marching_steps(walks, graph="built-in").graph
-    assert len(one) == 1 and len(one.members[0]) <= 16
+    graph = marching_steps(walks, graph="built-in").graph
+    assert len(graph) == 1 and len(graph.members[0]) <= 16
 
 
 def test_each_rule_for_strides_can_be_switched_off(walks):
@@ -195,9 +197,9 @@ def test_each_rule_for_strides_can_be_switched_off(walks):
     beats = marching_steps(walks, rules=StrideRules(footfalls=False))
     assert from_footfalls(ours) < 0.5 < from_footfalls(beats)
     quick = replace(walks[0], name="quick", fps=1.45 * walks[0].fps)
-    for most, found in ((0.2, 0), (None, 1)):
+    for most, used in ((0.2, 0), (None, 1)):
         steps = marching_steps([*walks, quick], rules=StrideRules(off_tempo=most))
-        assert any(one.source[0] == "quick" for one in steps.movements) == found
+        assert any(stride.source[0] == "quick" for stride in steps.movements) == used
     sizes = {
         most: [len(group) for group in
                marching_steps(walks, rules=StrideRules(most=most)).graph.members]
@@ -209,13 +211,13 @@ def test_each_rule_for_strides_can_be_switched_off(walks):
 
 
 @pytest.mark.parametrize("fps", [24.0, 60.0])
-def test_takes_are_brought_to_the_rate_that_is_requested(couple, fps):
+def test_takes_are_resampled_to_the_requested_rate(couple, fps):
     steps = couple_steps([couple], meter=3, fps=fps)
     assert steps.fps == fps
     assert steps.period == pytest.approx(ml.beats(couple).period, abs=1.0 / fps)
 
 
-def test_patterns_stand_for_names_and_pairs():
+def test_patterns_select_names_and_pairs():
     names = ["60_01", "60_02", "60_10", "61_01", "61_02"]
     assert expanded("60_*+61_*", names) == ["60_01+61_01", "60_02+61_02"]
     assert expanded("60_0*", names) == ["60_01", "60_02"]
@@ -248,11 +250,11 @@ def test_strides_that_do_not_fit_do_not_follow_each_other(cmu30):
 def test_captured_salsa_and_walks_make_crowds(cmu30):
     takes = {name: ml.load(cmu30 / f"0{name[:2]}" / f"{name}.bvh")
              for name in ("60_01", "61_01", "60_06", "61_06", "60_15", "61_15")}  # fmt: skip
-    found = found_couples(list(takes.values()))
-    assert [(a.name, b.name) for a, b in found] == [
+    couples = found_couples(list(takes.values()))
+    assert [(a.name, b.name) for a, b in couples] == [
         ("60_01", "61_01"), ("60_06", "61_06"), ("60_15", "61_15"),
     ]  # fmt: skip
-    steps = couple_steps(found, meter=4)
+    steps = couple_steps(couples, meter=4)
     # Figures of salsa differ too much to be blended: nearly every one is a node.
     assert steps.graph.movements_per_node < 1.2
     scene = BallroomSettings(
@@ -281,7 +283,7 @@ def test_captured_salsa_and_walks_make_crowds(cmu30):
     assert made.quality().mean.foot_slide_m < 0.015
 
 
-def test_every_take_is_used_or_left_out_with_a_reason():
+def test_every_take_is_used_or_skipped_with_a_reason():
     """Also strides that only another pace excludes."""
     walks = [ml.demo.clip(name) for name in ("walk", "walk_left", "walk_right", "walk_slow")]
     made = marching_steps([*walks, replace(ml.demo.clip("jog"), name="jog")])

@@ -38,7 +38,7 @@ def song():
     return Music(beats, 4, np.arange(0, len(beats), 4), float(beats[-1] + 0.5))
 
 
-def test_a_dance_is_stopped_by_its_progress(steps, song):
+def test_a_progress_callback_can_stop_a_dance(steps, song):
     class Stopped(Exception):
         pass
 
@@ -60,7 +60,7 @@ def test_a_dance_keeps_time_with_music_that_changes_its_tempo(steps, song):
     assert total > 70 and within >= 0.95 * total
 
 
-def test_the_same_way_through_the_graph_without_the_clock_does_not(steps, song):
+def test_the_same_path_without_the_clock_does_not_keep_time(steps, song):
     synced = steps.dance_to(song, seed=3)
     free = steps.dance_to(song, seed=3, synced=False)
     shared = min(len(synced.path), len(free.path))
@@ -77,7 +77,7 @@ def test_feet_stand_and_seams_are_smooth(steps, takes, song):
     assert report.seam_acceleration_ratio < 2.0  # it also dances quicker than the takes
 
 
-def test_every_frame_knows_where_it_comes_from(steps, takes, song):
+def test_every_frame_has_its_provenance(steps, takes, song):
     motion = steps.dance_to(song, seed=3).motions[0]
     covered = np.zeros(len(motion))
     for source in motion.provenance.sources:
@@ -87,13 +87,13 @@ def test_every_frame_knows_where_it_comes_from(steps, takes, song):
     np.testing.assert_allclose(covered, 1.0)
 
 
-def test_the_same_seed_gives_the_same_bytes_and_another_another_dance(steps, song):
-    one, again = (steps.dance_to(song, seed=5).motions[0] for _ in range(2))
-    np.testing.assert_array_equal(one.rotations, again.rotations)
+def test_the_same_seed_gives_the_same_bytes_and_another_seed_another_dance(steps, song):
+    first, again = (steps.dance_to(song, seed=5).motions[0] for _ in range(2))
+    np.testing.assert_array_equal(first.rotations, again.rotations)
     assert steps.dance_to(song, seed=6).path != steps.dance_to(song, seed=5).path
 
 
-def test_a_dance_goes_after_a_point(steps, song):
+def test_a_dance_follows_a_moving_target(steps, song):
     seconds = np.linspace(0.0, song.seconds, 20)
     path = np.column_stack([seconds, 0.08 * seconds, 0.05 * seconds])
     free = steps.dance_to(song, seed=3).motions[0]
@@ -201,7 +201,7 @@ def test_a_running_clock_changes_its_tempo_smoothly_and_is_read_in_order():
         (lambda steps, song: steps.player(100).steer(wind=1), "no control 'wind'"),
         (
             lambda steps, song: steps.onto([steps.movements[0].motion.skeleton] * 2),
-            "one per character, 1; got 2",
+            "expected 1 skeletons, one per character; got 2",
         ),
         (
             lambda steps, song: steps.dance_to(Music(np.array([1.0]), 4, np.array([0]), 5.0)),
@@ -209,7 +209,7 @@ def test_a_running_clock_changes_its_tempo_smoothly_and_is_read_in_order():
         ),
     ],
 )
-def test_what_means_nothing_is_refused(steps, song, act, message):
+def test_invalid_input_is_rejected(steps, song, act, message):
     with pytest.raises(InvalidInput, match=message):
         act(steps, song)
 
@@ -241,7 +241,7 @@ def test_from_takes_and_a_song_to_a_file_on_the_beat(lib, tmp_path):
     assert within >= 0.95 * total
 
 
-def test_a_path_a_body_and_no_music_at_hand(lib, tmp_path, takes):
+def test_a_dance_with_a_path_a_body_and_a_generated_tune(lib, tmp_path, takes):
     (tmp_path / "path.csv").write_text("seconds,x,z\n0,0,0\n10,1,1\n")
     takes[0].retarget(takes[0].skeleton.scaled(0.8))[:2].save(tmp_path / "child.bvh")
     done = run(
@@ -252,7 +252,7 @@ def test_a_path_a_body_and_no_music_at_hand(lib, tmp_path, takes):
     assert len(ml.load(tmp_path / "dance.glb")) == 180
 
 
-def test_the_kind_of_dance_chooses_among_kept_choreographies(lib, tmp_path):
+def test_the_kind_of_dance_selects_a_saved_choreography(lib, tmp_path):
     for meter, name in ((4, "groove"), (3, "waltz")):
         done = run("movements", lib.path, "--meter", meter, "--name", name)
         assert done.exit_code == 0, done.output
@@ -268,7 +268,7 @@ def test_the_kind_of_dance_chooses_among_kept_choreographies(lib, tmp_path):
     assert "cannot be combined with --takes, --label or --graph" in str(done.exception)
 
 
-def test_wrong_input_is_one_line(lib, tmp_path, capsys):
+def test_errors_are_one_line(lib, tmp_path, capsys):
     from motionloom.errors import MotionloomError
 
     (tmp_path / "path.csv").write_text("here\nthere\n")

@@ -44,7 +44,7 @@ def test_no_two_bodies_come_closer_than_a_body_width(floor):
     assert floor.least_distance >= 0.5
 
 
-def test_no_body_is_ever_where_another_ever_was(floor):
+def test_footprints_of_bodies_never_overlap(floor):
     from scipy.spatial import cKDTree
 
     trees = [cKDTree(floor_points(motion).reshape(-1, 2)) for motion in floor.motions]
@@ -53,7 +53,7 @@ def test_no_body_is_ever_where_another_ever_was(floor):
             assert tree.query(other.data)[0].min() >= 0.5
 
 
-def test_the_same_seed_gives_the_same_floor_and_another_another(dances, floor):
+def test_the_same_seed_gives_the_same_floor_and_another_seed_another_floor(dances, floor):
     again = dance_floor(dances, DanceFloorSettings(count=5, seconds=8, seed=3))
     other = dance_floor(dances, DanceFloorSettings(count=5, seconds=8, seed=4))
     for a, b in zip(floor.motions, again.motions, strict=True):
@@ -62,12 +62,12 @@ def test_the_same_seed_gives_the_same_floor_and_another_another(dances, floor):
     assert not np.array_equal(floor.motions[0].rotations, other.motions[0].rotations)
 
 
-def test_characters_dance_dances_of_their_own(floor):
+def test_characters_dance_different_dances(floor):
     poses = [motion.rotations for motion in floor.motions]
     assert all(not np.array_equal(a, b) for k, a in enumerate(poses) for b in poses[:k])
 
 
-def test_takes_without_a_rhythm_are_walked_through_as_a_graph():
+def test_takes_without_a_rhythm_become_a_motion_graph():
     made = dance_floor(
         [ml.demo.clip("take_locomotion")], DanceFloorSettings(count=3, seconds=10, method="graph")
     )
@@ -76,16 +76,16 @@ def test_takes_without_a_rhythm_are_walked_through_as_a_graph():
     assert made.quality().seam_acceleration_ratio < 1.5
 
 
-def test_a_floor_is_kept_to(dances):
+def test_characters_stay_on_the_floor(dances):
     made = dance_floor(dances, DanceFloorSettings(count=4, seconds=5, floor=(8.0, 7.0), seed=1))
     points = np.concatenate([floor_points(m).reshape(-1, 2) for m in made.motions])
     assert np.all(np.abs(points) <= [4.0 - 0.25 + 1e-3, 3.5 - 0.25 + 1e-3])
 
 
-def test_a_floor_that_is_too_small_says_how_many_fit(dances):
-    with pytest.raises(InvalidInput, match="9 characters do not fit on a floor of 4 by 3 m: there"):
+def test_a_floor_that_is_too_small_reports_how_many_fit(dances):
+    with pytest.raises(InvalidInput, match="9 characters do not fit on a floor of 4 by 3 m; there"):
         dance_floor(dances, DanceFloorSettings(count=9, seconds=5, floor=(4.0, 3.0)))
-    with pytest.raises(InvalidInput, match="floor must be a width and a depth"):
+    with pytest.raises(InvalidInput, match="floor must be a positive width and depth"):
         DanceFloorSettings(floor=(0.0, 3.0))
 
 
@@ -98,19 +98,19 @@ def test_a_floor_that_is_too_small_says_how_many_fit(dances):
         ({"seconds": 0.0}, "at least one frame"),
     ],
 )
-def test_wrong_goals_are_named(dances, wrong, message):
+def test_invalid_settings_are_rejected(dances, wrong, message):
     with pytest.raises(InvalidInput, match=message):
         dance_floor(dances, DanceFloorSettings(**{"count": 2, "seconds": 2.0, **wrong}))
 
 
-def test_takes_that_never_come_back_make_no_endless_dance():
+def test_takes_without_a_cycle_do_not_allow_an_endless_dance():
     with pytest.raises(InvalidInput, match="no transitions were found|no cycle"):
         dance_floor([ml.demo.clip("kick_front_mid_right")], DanceFloorSettings(count=2, seconds=5))
     with pytest.raises(InvalidInput, match="got none"):
         dance_floor([], DanceFloorSettings(count=2))
 
 
-def test_footprints_hold_every_point_of_random_clouds():
+def test_footprints_contain_every_point_of_random_clouds():
     rng = np.random.default_rng(0)
     for _ in range(20):
         points = rng.normal(size=(rng.integers(1, 50), 2)) * 2.0
@@ -124,7 +124,7 @@ def test_least_distance_of_one_character_is_infinite(dances):
     assert least_distance(dances[:1]) == np.inf
 
 
-def test_dances_are_chosen_by_label_where_there_are_any():
+def test_dances_are_selected_by_label_if_there_are_any():
     labels = {"a": ("walk",), "b": ("Dance",), "c": ()}
     assert dance_takes(["a", "b", "c"], labels.get) == ["b"]
     assert dance_takes(["a", "c"], labels.get) == ["a", "c"]
@@ -150,7 +150,7 @@ def test_the_command_writes_one_file_with_all_characters(dances, tmp_path):
     assert len(document["skins"]) == 3
 
 
-def test_the_command_names_what_is_wrong(dances, tmp_path):
+def test_the_command_rejects_invalid_options(dances, tmp_path):
     lib = ml.Library.create(tmp_path / "takes.loom")
     lib.add_motion(dances[0], name="dance")
     run = CliRunner().invoke

@@ -43,7 +43,7 @@ def turned(angle):
 
 @pytest.mark.parametrize("tempo", [60, 90, 120])
 @pytest.mark.parametrize("speed", [0.1, 0.2, 0.3])
-def test_a_dance_on_the_spot_travels_as_it_is_asked(groove, tempo, speed):
+def test_a_dance_on_the_spot_travels_as_requested(groove, tempo, speed):
     for direction in (0.0, np.pi / 2.0, -2.5):
         got, way = traveled(groove, tempo, direction=direction, speed=speed)
         assert got == pytest.approx(speed, rel=0.15)
@@ -51,7 +51,7 @@ def test_a_dance_on_the_spot_travels_as_it_is_asked(groove, tempo, speed):
 
 
 @pytest.mark.parametrize("tempo", [60, 90, 120])
-def test_a_walk_goes_at_any_speed_within_the_range_of_its_takes(walk, tempo):
+def test_a_walk_reaches_any_speed_within_the_range_of_its_takes(walk, tempo):
     strides = np.concatenate([node.travel[:, 1] for node in walk.dance_nodes])
     slowest, fastest = (length * tempo / 60.0 / 2.0 for length in (strides.min(), strides.max()))
     for speed in (slowest, 0.5 * (slowest + fastest), fastest):
@@ -60,7 +60,7 @@ def test_a_walk_goes_at_any_speed_within_the_range_of_its_takes(walk, tempo):
         assert turned(way - 1.0) < np.deg2rad(5.0)
 
 
-def test_beyond_the_range_a_walk_goes_on_in_the_direction(walk):
+def test_beyond_the_range_a_walk_keeps_its_direction(walk):
     for speed in (0.3, 3.0):
         got, way = traveled(walk, 120, direction=1.0, speed=speed)
         assert turned(way - 1.0) < np.deg2rad(10.0) and 0.7 < got < 1.7
@@ -73,7 +73,7 @@ def test_speed_alone_goes_straight_ahead_and_direction_alone_at_the_pace_of_the_
     assert got == pytest.approx(1.25, rel=0.08)
 
 
-def test_a_far_target_is_no_dead_end(groove, walk):
+def test_a_distant_target_is_not_a_dead_end(groove, walk):
     player = groove.player(100.0, seed=1)
     player.steer(target=(400.0, 0.0))
     root = player.read(900).root
@@ -89,7 +89,7 @@ def test_a_target_is_reached_and_kept(walk, groove):
     assert np.hypot(*(root[-300:] - [1.5, 1.0]).T).max() < 0.8
 
 
-def test_the_body_faces_where_it_is_asked_to(groove):
+def test_the_body_faces_the_requested_direction(groove):
     for facing in (0.0, 2.0):
         player = groove.player(100.0, seed=1)
         player.steer(facing=facing, direction=0.5, speed=0.15)
@@ -101,7 +101,7 @@ def test_the_body_faces_where_it_is_asked_to(groove):
         assert np.hypot(x, z) / 30.0 == pytest.approx(0.15, rel=0.25)
 
 
-def test_the_wished_length_is_that_of_the_tempo_of_the_music(groove):
+def test_the_desired_travel_follows_the_tempo_of_the_music(groove):
     player = groove.player(60.0)
     assert player.movement_seconds == pytest.approx(4.0)
     player.steer(tempo=120.0)
@@ -144,7 +144,7 @@ def test_cardinal_weights_are_those_of_the_movement_at_its_travel(groove):
     assert np.all(np.isfinite(player.read(300).root))
 
 
-def test_weights_are_those_of_trying_all_few_movements(rng):
+def test_weights_match_an_exhaustive_search(rng):
     travels = rng.normal(0.0, 0.4, (8, 3))
     targets = np.concatenate([rng.normal(0.0, 0.3, (12, 3)), travels[:2]])
     ours = travel_weights(travels, targets)
@@ -154,7 +154,7 @@ def test_weights_are_those_of_trying_all_few_movements(rng):
         away = travels - target
         cost = np.sum((weights @ away) ** 2) + FAR_COST * weights @ np.sum(away**2, axis=1)
         _, least = best_blend(travels, target, FAR_COST)
-        assert cost <= 1.03 * least + 1e-4  # trifles are left out
+        assert cost <= 1.03 * least + 1e-4  # tiny weights are dropped
     np.testing.assert_allclose(ours[-2:], np.eye(8)[:2], atol=1e-6)
     with pytest.raises(InvalidInput, match=r"the same columns.* got shapes \(8, 3\) and \(1, 2\)"):
         travel_weights(travels, [[0.0, 1.0]])

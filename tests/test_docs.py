@@ -223,9 +223,7 @@ def test_every_picture_is_on_a_page_and_in_the_gallery():
     for picture in [*folder.glob("*.png"), *folder.glob("*.gif"), *folder.glob("*.svg")]:
         assert f"/{picture.name})" in others, f"no page shows {picture.name}"
         several = picture.name.startswith(("papers-", "studio-"))  # their own pages show them all
-        assert several or f"/{picture.name})" in gallery, (
-            f"the gallery lacks {picture.name}"
-        )
+        assert several or f"/{picture.name})" in gallery, f"the gallery lacks {picture.name}"
 
 
 def test_every_page_has_its_place_in_the_navigation():

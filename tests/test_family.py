@@ -49,7 +49,7 @@ def test_matches_become_queries_until_nothing_new_appears():
     assert len(grown(answers, max_nodes=2).nodes) == 3
 
 
-def test_the_distance_is_that_of_the_cheapest_way():
+def test_the_distance_is_that_of_the_shortest_path():
     family = grown(
         {
             "q": [hit("a", 0, 100, 0.1), hit("b", 0, 100, 0.5)],
@@ -70,7 +70,7 @@ def test_the_distance_is_that_of_the_cheapest_way():
         (300, 400, 3, 2),
     ],
 )
-def test_overlap_decides_what_is_new(start, end, nodes, edges):
+def test_overlap_decides_which_matches_are_new(start, end, nodes, edges):
     family = grow_family(
         Node("q", 0, 100, 0),
         "q",
@@ -163,7 +163,7 @@ def test_the_query_stays_as_it_was_given():
         ({"tiers": 0}, "tiers must be at least 1"),
     ],
 )
-def test_says_what_is_wrong(options, message):
+def test_invalid_input_is_reported(options, message):
     with pytest.raises(InvalidInput, match=message):
         grown({}, **options)
 
@@ -205,7 +205,7 @@ def test_squared_costs_favor_many_small_steps():
     assert [match.distance for match in family.matches] == pytest.approx([0.3, 0.18**0.5])
 
 
-def test_members_that_do_not_correspond_clearly_are_left_out_or_told():
+def test_members_that_do_not_correspond_clearly_are_excluded_or_marked():
     answers = {
         "q": [hit("a", 0, 100, 0.1), hit("b", 0, 100, 0.1)],
         "a": [hit("c", 0, 100, 0.1), hit("b", 0, 100, 0.1)],
@@ -254,12 +254,12 @@ def test_a_family_of_kicks(kicks, method):
 
 
 def test_more_tiers_reach_farther(kicks):
-    one = kicks.search("kick_front_high_right_p0", max_distance=0.06)
+    matches = kicks.search("kick_front_high_right_p0", max_distance=0.06)
     more = kicks.search(
         "kick_front_high_right_p0", max_distance=0.06, expansion=ml.Expansion(tiers="all")
     )
-    assert {match.tier for match in one} == {1}
-    assert {match.motion for match in one} - {"kick_front_high_right_p0"} <= {
+    assert {match.tier for match in matches} == {1}
+    assert {match.motion for match in matches} - {"kick_front_high_right_p0"} <= {
         match.motion for match in more
     }
     assert max(match.tier for match in more) >= 1
@@ -281,13 +281,13 @@ def test_member_lengths_bound_the_members(kicks):
 def test_more_tiers_never_find_less(kicks, method):
     """Also without a limit of the distance: members first by their path, then the others."""
     query = "kick_front_high_right_p0:10-40"
-    one, more = (
+    matches, more = (
         kicks.search(query, method=method, max=None, expansion=ml.Expansion(tiers=tiers))
         for tiers in (1, "all")
     )
     assert more[0].text == query
     assert [match.distance for match in more] == sorted(match.distance for match in more)
-    for match in one:
+    for match in matches:
         assert any(
             match.motion == other.motion
             and min(match.end_frame, other.end_frame) - max(match.start_frame, other.start_frame)
@@ -304,7 +304,7 @@ def test_a_query_from_outside_is_a_node_of_its_own(kicks):
 
 
 def test_families_satisfy_the_second_criterion(kicks):
-    """By default edges without an alignment in the valid region are left out, else told."""
+    """By default, edges without an alignment in the valid region are excluded."""
     usual, every = (
         kicks.family(
             "kick_front_high_right_p0:10-60",
@@ -322,5 +322,5 @@ def test_families_satisfy_the_second_criterion(kicks):
             matrix = distance_matrix(
                 *(kicks[n.motion][n.start_frame : n.end_frame] for n in (a, b))
             )
-            found = align_in_region(matrix, valid_region(matrix))
-            assert found is None or not check(a, hit(b.motion, b.start_frame, b.end_frame))
+            result = align_in_region(matrix, valid_region(matrix))
+            assert result is None or not check(a, hit(b.motion, b.start_frame, b.end_frame))

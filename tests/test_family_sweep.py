@@ -86,7 +86,7 @@ def test_plateaus_near_the_usual_distance_are_preferred():
     assert best_plateau([0.3], 0.25, fallback=0.08) == (0.08, 0.08)
 
 
-def test_what_is_reached_through_a_wrong_member_only_goes_with_it():
+def test_members_reached_only_through_a_wrong_member_go_with_it():
     edges = [(0, 1, 0.1), (1, 2, 0.1), (2, 3, 0.1), (0, 4, 0.1), (4, 1, 0.1)]
     family = grow_family(Node("m0", 0, 10, 0), "m0", finder(edges))
     number = {node.motion: k for k, node in enumerate(family.nodes)}
@@ -151,14 +151,14 @@ def test_verdicts_on_members(lib):
     assert far.edges[0].cost > 0.001
 
 
-def test_the_command_tells_the_limit_and_draws_the_sizes(lib, tmp_path):
+def test_the_command_reports_the_limit_and_draws_the_sizes(lib, tmp_path):
     picture = tmp_path / "sweep.png"
-    found = ran("family", lib.path, QUERY, "--sweep", picture, "--max", 7)
-    assert "joined up to 0." in found.stderr and "--join-distance" in found.stderr
+    result = ran("family", lib.path, QUERY, "--sweep", picture, "--max", 7)
+    assert "joined up to 0." in result.stderr and "--join-distance" in result.stderr
     assert picture.read_bytes().startswith(b"\x89PNG")
-    told = json.loads(ran("family", lib.path, QUERY, "--json").stdout)
-    assert told["sweep"]["proposed"] == pytest.approx(told["join_distance"])
-    assert all("cuts_off" in edge for edge in told["edges"])
+    report = json.loads(ran("family", lib.path, QUERY, "--json").stdout)
+    assert report["sweep"]["proposed"] == pytest.approx(report["join_distance"])
+    assert all("cuts_off" in edge for edge in report["edges"])
     given = json.loads(ran("family", lib.path, QUERY, "--join-distance", 0.05, "--json").stdout)
     assert given["join_distance"] == 0.05 and "sweep" not in given
 

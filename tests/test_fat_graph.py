@@ -30,8 +30,8 @@ def graph(walks):
 def test_base_poses_are_those_of_the_quadratic_construction(walks):
     features = feature_set("e15x3")
     rows = [features.prepare(walk)[::2] for walk in walks[:4]]
-    found = base_poses(Ragged.from_rows(rows), radius=0.3, apart=0, most=6, least=1)
-    assert found.rows.tolist() == base_pose_rows(np.concatenate(rows).tolist(), 0.3, 6)
+    bases = base_poses(Ragged.from_rows(rows), radius=0.3, apart=0, most=6, least=1)
+    assert bases.rows.tolist() == base_pose_rows(np.concatenate(rows).tolist(), 0.3, 6)
 
 
 @pytest.mark.parametrize("k", [None, 6])
@@ -39,9 +39,9 @@ def test_random_rows_agree_with_the_quadratic_construction(k):
     rng = np.random.default_rng(4)
     for _ in range(5):
         table = rng.normal(size=(90, 3)).astype(np.float32)
-        found = base_poses(Ragged(table, [0, 40, 90]), radius=0.8, apart=0, k=k, most=5, least=1)
-        assert found.rows.tolist() == base_pose_rows(table.tolist(), 0.8, 5, k or 90)
-        assert found.counts.max() > 6 if k is None else np.all(found.counts <= k)
+        bases = base_poses(Ragged(table, [0, 40, 90]), radius=0.8, apart=0, k=k, most=5, least=1)
+        assert bases.rows.tolist() == base_pose_rows(table.tolist(), 0.8, 5, k or 90)
+        assert bases.counts.max() > 6 if k is None else np.all(bases.counts <= k)
 
 
 def test_with_our_rules_base_poses_are_apart_and_passed_several_times(walks):
@@ -54,16 +54,16 @@ def test_with_our_rules_base_poses_are_apart_and_passed_several_times(walks):
     near = cdist(rows.values, rows.values) <= 0.3
     assert paper.rows[0] == apart.rows[0] == often.rows[0] == np.argmax(near.sum(axis=1))
 
-    def gaps(found):
+    def gaps(bases):
         """Least number of rows from a base pose to the neighbors of those before it."""
         motion = rows.row_of(np.arange(len(rows.values)))
-        for n, row in enumerate(found.rows[1:], start=1):
-            others = np.flatnonzero(near[found.rows[:n]].any(axis=0))
+        for n, row in enumerate(bases.rows[1:], start=1):
+            others = np.flatnonzero(near[bases.rows[:n]].any(axis=0))
             yield np.min(np.abs(others[motion[others] == motion[row]] - row), initial=99)
 
-    def passes(found):
+    def passes(bases):
         return [
-            len(np.split(m, np.flatnonzero(np.diff(m) > 1) + 1)) for m in map(members, found.rows)
+            len(np.split(m, np.flatnonzero(np.diff(m) > 1) + 1)) for m in map(members, bases.rows)
         ]
 
     def members(row):
@@ -88,14 +88,14 @@ def test_on_captured_walks_counts_have_no_limit(cmu30, features):
     while free.any() and len(expected) < 8:
         expected.append(int(np.argmax(np.where(free, counts, -1))))
         free &= ~near[expected[-1]]
-    found = base_poses(rows, radius=radius, apart=0, most=8, least=1)
-    assert found.rows.tolist() == expected
-    assert found.counts.tolist() == counts[expected].tolist()
+    bases = base_poses(rows, radius=radius, apart=0, most=8, least=1)
+    assert bases.rows.tolist() == expected
+    assert bases.counts.tolist() == counts[expected].tolist()
     limited = base_poses(rows, radius=radius, apart=0, k=256, most=8, least=1)
     assert limited.rows[0] != expected[0]
 
 
-def test_every_base_pose_is_left_by_an_edge_and_reaches_every_other(graph):
+def test_every_base_pose_has_an_edge_and_reaches_every_other(graph):
     reached = {0}
     for _ in graph.edges:
         reached |= {edge.target for edge in graph.edges if edge.source in reached}
@@ -104,7 +104,7 @@ def test_every_base_pose_is_left_by_an_edge_and_reaches_every_other(graph):
 
 
 @pytest.mark.parametrize(("direction", "speed"), [(1.2, 1.2), (-2.5, 1.0), (0.4, 1.4)])
-def test_it_goes_where_it_is_reported_as_fast_as_it_is_reported(graph, direction, speed):
+def test_the_player_follows_direction_and_speed(graph, direction, speed):
     player = graph.player(direction=0.0, speed=1.2)
     player.record(seconds=2)
     player.steer(direction=direction, speed=speed)
@@ -117,14 +117,14 @@ def test_it_goes_where_it_is_reported_as_fast_as_it_is_reported(graph, direction
     assert abs(reached - speed) < 0.15
 
 
-def test_it_starts_over_the_origin_and_goes_along_z(graph):
+def test_the_player_starts_at_the_origin_and_moves_along_z(graph):
     walk = graph.player(direction=0.0, speed=1.2).record(seconds=6)
     assert np.abs(walk.root[0, [0, 2]]).max() < 0.02
     assert walk.root[-1, 2] > 5.0
     assert abs(walk.root[-1, 0]) < 0.6
 
 
-def test_steered_at_random_it_never_ends_slides_or_jerks(graph):
+def test_a_randomly_steered_player_never_ends_slides_or_jerks(graph):
     player, rng = graph.player(), np.random.default_rng(0)
     parts = []
     for _ in range(40):
@@ -145,7 +145,7 @@ def test_steered_at_random_it_never_ends_slides_or_jerks(graph):
     assert quality.seam_acceleration_ratio < 1.6  # 1.50 since locked feet are released gently
 
 
-def test_frame_by_frame_it_is_the_same_as_in_blocks(graph):
+def test_single_frames_and_blocks_give_the_same_motion(graph):
     block = graph.player(direction=0.7, speed=1.1).read(100)
     single = graph.player(direction=0.7, speed=1.1)
     poses = [pose for pose, _ in zip(single.frames(), range(100), strict=False)]
@@ -161,7 +161,7 @@ def test_sources_name_frames_of_the_motions(graph, walks):
 
 
 @pytest.mark.slow
-def test_a_library_makes_one(walks, tmp_path):
+def test_a_library_builds_a_fat_graph(walks, tmp_path):
     lib = ml.Library.create(tmp_path / "takes.loom")
     for walk in walks[:4]:
         lib.add_motion(walk)
@@ -180,19 +180,19 @@ def test_a_library_makes_one(walks, tmp_path):
         ({"features": "e99"}, "e99"),
     ],
 )
-def test_wrong_settings_are_named(walks, wrong, message):
+def test_invalid_settings_are_rejected(walks, wrong, message):
     with pytest.raises(InvalidInput, match=message):
         fat_graph(walks[:2], FatGraphSettings(**wrong))
 
 
-def test_motions_that_do_not_repeat_themselves_make_no_graph():
+def test_motions_that_do_not_repeat_form_no_graph():
     with pytest.raises(InvalidInput, match="no pose occurs|leads from any|at least one motion"):
         fat_graph([ml.demo.clip("kick_front_mid_right")])
     with pytest.raises(InvalidInput, match="at least one motion; got none"):
         fat_graph([])
 
 
-def test_wrong_goals_are_named(graph):
+def test_invalid_controls_are_rejected(graph):
     player = graph.player()
     with pytest.raises(InvalidInput, match="direction must be a finite number; got nan"):
         player.steer(direction=np.nan)
@@ -204,7 +204,7 @@ def test_wrong_goals_are_named(graph):
         graph.player(start=99)
 
 
-def test_speeds_within_reach_are_obeyed_and_others_are_warned_of(graph):
+def test_speeds_within_reach_are_kept_and_others_give_warnings(graph):
     slow, fast = graph.speeds
     assert 0.6 < slow < fast < 2.0
     for speed in np.linspace(slow + 0.05, fast - 0.05, 3):
@@ -220,8 +220,8 @@ def test_speeds_within_reach_are_obeyed_and_others_are_warned_of(graph):
     )
 
 
-def test_speeds_are_those_of_whole_rounds(graph):
-    """A fast edge alone is no speed that can be kept: every round through it counts."""
+def test_speeds_are_those_of_whole_cycles(graph):
+    """A fast edge is not a speed that can be kept: the whole cycle counts."""
     slow, fast = graph.speeds
     assert slow >= min(edge.speeds[0] for edge in graph.edges) - 1e-3
     assert fast <= max(edge.speeds[1] for edge in graph.edges)
@@ -233,14 +233,14 @@ def test_speeds_are_those_of_whole_rounds(graph):
 
 
 def _fastest_round(graph, start, pose, left, meters, seconds):
-    found = meters / seconds if pose == start and seconds else 0.0
+    best = meters / seconds if pose == start and seconds else 0.0
     if left == 0:
-        return found
+        return best
     for number in graph.leaving(pose):
         edge = graph.edges[number]
         gone = meters + edge.speeds[1] * edge.seconds, seconds + edge.seconds
-        found = max(found, _fastest_round(graph, start, edge.target, left - 1, *gone))
-    return found
+        best = max(best, _fastest_round(graph, start, edge.target, left - 1, *gone))
+    return best
 
 
 def test_a_walk_is_steered_by_time(graph):
@@ -269,8 +269,8 @@ def test_the_command_describes_the_graph_and_writes_walks(tmp_path, walks):
     def run(*words):
         return CliRunner().invoke(app, ["fat-graph", str(lib.path), "--examples", "4", *words])
 
-    told = json.loads(run("--json").stdout)
-    assert told["motions"] == 5 and told["edges"] and len(told["speeds"]) == 2
+    report = json.loads(run("--json").stdout)
+    assert report["motions"] == 5 and report["edges"] and len(report["speeds"]) == 2
     assert "base poses" in run().stdout
     out = tmp_path / "walk.bvh"
     steer = ["--speed", "3", "--seconds", "2", "--steer", "1:90"]
@@ -298,7 +298,7 @@ def both(gaits):
     return fat_graph(gaits, FatGraphSettings(examples=6))
 
 
-def test_walks_and_jogs_are_joined_by_transitions_that_are_made(both):
+def test_generated_transitions_connect_walks_and_jogs(both):
     walking, jogging = both.gait_speeds
     assert walking[1] < 1.9 and jogging[1] > 2.4
     assert both.speeds == (walking[0], jogging[1])
@@ -317,7 +317,7 @@ def test_a_walk_becomes_a_jog_and_a_walk_again(both):
     assert motion.quality.seam_acceleration_ratio < 1.5
 
 
-def test_without_bridges_the_smaller_part_is_left_out(gaits):
+def test_without_bridges_the_smaller_part_is_dropped(gaits):
     alone = fat_graph(gaits, FatGraphSettings(examples=4, bridge=False))
     assert len(alone.gait_speeds) == 1 and not alone.made
     assert alone.speeds[1] < 2.0

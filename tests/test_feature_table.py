@@ -282,7 +282,7 @@ def test_a_library_without_anything_usable_is_reported(name, tmp_path):
     with pytest.raises(LibraryError, match="the library is empty; import motions first"):
         lib.features(name)
     lib.add_motion(snake(), name="adder")
-    with pytest.raises(RoleError, match="no motion has all joints.*adder: no joint has the role"):
+    with pytest.raises(RoleError, match="no motion has all the joints.*adder: no joint has the role"):
         lib.features(name)
 
 

@@ -255,7 +255,7 @@ def test_a_set_of_ones_own_is_a_line(kick):
         rows = frame_features(kick, "legs")
         places = body_positions(kick, legs.roles).reshape(len(kick), -1)
         np.testing.assert_allclose(rows, places, atol=1e-6)
-        with pytest.raises(InvalidInput, match="there is another feature set called 'legs'"):
+        with pytest.raises(InvalidInput, match="a different feature set is already called 'legs'"):
             register(FeatureSet("legs", ("head",)))
         register(FeatureSet("legs", ("head",)), replace=True)
         assert frame_features(kick, "legs").shape[1] == 3
@@ -299,7 +299,7 @@ def test_scale_free_needs_legs(kick):
         (lambda m: frame_features(m, "e15", normalize="half"), "normalize must be one of heading"),
         (lambda m: FeatureSet("a b", ("head",)), "letters, digits, - and _; got 'a b'"),
         (lambda m: FeatureSet("none", ()), "needs roles, or frame_rows; got neither"),
-        (lambda m: FeatureSet("x", ("head",), samples=3), "several need a window"),
+        (lambda m: FeatureSet("x", ("head",), samples=3), "several samples need a window"),
         (lambda m: FeatureSet("x", ("head",), samples=0), "samples must be at least 1"),
         (lambda m: FeatureSet("x", ("head",), components=4), r"components must lie in 1\.\.3"),
         (lambda m: FeatureSet("x", (), frame_rows=_hip_height), "size must be the number of"),

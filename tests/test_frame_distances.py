@@ -364,7 +364,7 @@ def test_a_distance_of_ones_own_works_by_name(kick):
         )
         register_distance(HipHeight())  # once more, as when a notebook's cell is run again
         other = EulerDistance(name="hip-height")
-        with pytest.raises(InvalidInput, match="there is another distance called 'hip-height'"):
+        with pytest.raises(InvalidInput, match="a different distance is already called 'hip-height'"):
             register_distance(other)
         assert frame_distance("hip-height") is not other
         assert register_distance(other, replace=True) is frame_distance("hip-height")
@@ -385,7 +385,7 @@ FOUR = np.zeros((1, 4, 3))
     ("call", "message"),
     [
         (lambda: point_cloud_distances(FOUR[0], FOUR), r"a must have shape \(n, points, 3\)"),
-        (lambda: point_cloud_distances(FOUR, FOUR[:, :3]), "same points; got 4 and 3"),
+        (lambda: point_cloud_distances(FOUR, FOUR[:, :3]), "same number of points; got 4 and 3"),
         (lambda: point_cloud_distances(FOUR, FOUR, weights=[1.0]), r"shape \(4,\), one per point"),
         (lambda: point_cloud_distances(FOUR, FOUR, weights=[1, -1, 1, 1]), "non-negative"),
         (lambda: PointCloud("even", samples=4), "samples must be odd and positive; got 4"),
@@ -396,7 +396,7 @@ FOUR = np.zeros((1, 4, 3))
         ),
         (lambda: frame_distance("pc12"), "no distance is called 'pc12'; did you mean pc1"),
         (lambda: frame_distance(3), "must be a name or have name, unit, prepare and matrix; got 3"),
-        (lambda: register_distance(EulerDistance(name="e15")), "another distance called 'e15'"),
+        (lambda: register_distance(EulerDistance(name="e15")), "a different distance is already called 'e15'"),
         (lambda: register_distance(object()), "has no name"),
         (lambda: euclidean_matrix([[0.0]], [[0.0, 1.0]]), "equal numbers of features; got 1 and 2"),
         (lambda: euclidean_matrix([0.0], [[0.0]]), r"a must have shape \(frames, features\)"),

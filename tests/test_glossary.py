@@ -16,8 +16,9 @@ ORDINARY = {"found", "place", "spot", "blocks", "account", "performance", "stora
 
 
 def banned():
-    page = (ROOT / "docs" / "reference" / "glossary.md").read_text(encoding="utf-8")
-    rows = re.findall(r"^\| .* \| .* \|(.*)\|$", page, re.M)
+    rows = re.findall(
+        r"^\| .* \| .* \|(.*)\|$", (ROOT / "docs/reference/glossary.md").read_text(), re.M
+    )
     words = {word.strip() for row in rows[1:] for word in row.split(",")}
     return {word for word in words if word and word not in ("not", "---")}
 

@@ -63,25 +63,29 @@ def test_a_removed_transition_is_in_no_graph_until_it_is_restored(lib):
     )
 
 
-def test_what_a_removal_cuts_off_is_left_out_too_and_said(lib):
+def test_motions_cut_off_by_a_removal_are_dropped_and_reported(lib):
     before = lib.motion_graph()
     name = before.names[0]
-    into = [one for one in candidates(before) if one.target == name != one.source]
+    into = [
+        candidate
+        for candidate in candidates(before)
+        if candidate.target == name != candidate.source
+    ]
     if not into:
         pytest.skip("nothing leads into the first motion")
-    for one in into:
-        edit(lib.store, "remove", one)
+    for candidate in into:
+        edit(lib.store, "remove", candidate)
     edited = whole(lib)
     states = answer(edited)
-    assert all(states[one] == "removed" for one in into)
-    played = {one for one, state in states.items() if state in ("played", "locked")}
+    assert all(states[candidate] == "removed" for candidate in into)
+    played = {candidate for candidate, state in states.items() if state in ("played", "locked")}
     assert played == candidates(edited.graph)
     assert "cut off" in states.values() or name in edited.graph.names
     leave, enter = edited.graph.transitions.leave, edited.graph.transitions.enter
     assert endless(leave, enter).all()
 
 
-def test_a_locked_transition_is_there_whatever_the_threshold(lib):
+def test_a_locked_transition_is_kept_at_any_threshold(lib):
     many, few = lib.motion_graph(per_minute=120.0), lib.motion_graph(per_minute=20.0)
     both = set(few.names)
     extra = [s for s in sorted(candidates(many) - candidates(few)) if {s.source, s.target} <= both]
@@ -103,7 +107,7 @@ def _candidate(graph, k):
     return TransitionKey(graph.names[a], int(i), graph.names[b], int(j))
 
 
-def test_all_transitions_can_be_looked_at_the_removed_too(lib):
+def test_all_transitions_can_be_viewed_including_removed_ones(lib):
     gone = sorted(candidates(lib.motion_graph()))[0]
     edit(lib.store, "remove", gone)
     edited = whole(lib)
@@ -111,14 +115,14 @@ def test_all_transitions_can_be_looked_at_the_removed_too(lib):
     assert len(edited.full_graph.transition_frames(number)) == edited.transitions.blend
 
 
-def test_removing_everything_is_refused_in_words(lib):
+def test_removing_everything_is_rejected_with_a_message(lib):
     graph = lib.motion_graph()
     edits = Edits(frozenset(candidates(graph)), frozenset())
     with pytest.raises(InvalidInput, match="removed by hand.*Restore some"):
         with_edits(graph, edits, graph.motions, frame_distance("jrd"))
 
 
-def test_edits_outlive_the_process_and_do_not_overwrite_each_other(lib):
+def test_edits_persist_and_do_not_overwrite_each_other(lib):
     rows = [TransitionKey("walk", 20 + k, "walk_left", 30) for k in range(8)]
     threads = [threading.Thread(target=edit, args=(lib.store, "remove", row)) for row in rows]
     for thread in threads:
@@ -129,7 +133,7 @@ def test_edits_outlive_the_process_and_do_not_overwrite_each_other(lib):
         assert library_edits(again).removed == frozenset(rows)
 
 
-def test_edits_of_motions_that_are_not_here_are_passed_over(lib):
+def test_edits_of_missing_motions_are_ignored(lib):
     before = candidates(lib.motion_graph(only=["walk", "walk_left"]))
     edit(lib.store, "lock", "walk_right:30,somebody:20")
     edit(lib.store, "lock", "walk:0,walk_left:30")  # too near to the beginning to be blended

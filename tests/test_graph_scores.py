@@ -1,4 +1,4 @@
-"""Quality of motion graphs: what the figures say of transitions that are known."""
+"""Quality of motion graphs: figures of known transitions."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class Blind:
         return np.abs(a - b.T)
 
 
-def test_every_distance_has_as_many_transitions(walks):
+def test_every_distance_has_the_same_number_of_transitions(walks):
     for name in ("jrd", "pc11", "e15"):
         score = score_motion_graph(walks, name, per_minute=40.0)
         minutes = sum(len(walk) for walk in walks) / 30.0 / 60.0
@@ -40,7 +40,7 @@ def test_every_distance_has_as_many_transitions(walks):
         assert score.per_minute == pytest.approx(0.5 * score.transitions / minutes)
 
 
-def test_transitions_drawn_by_chance_are_worse(walks):
+def test_random_transitions_are_worse(walks):
     good, blind = score_motion_graph(walks, "jrd"), score_motion_graph(walks, Blind())
     assert good.acceleration < 0.8 * blind.acceleration
     assert good.high_acceleration < 0.8 * blind.high_acceleration
@@ -48,7 +48,7 @@ def test_transitions_drawn_by_chance_are_worse(walks):
     assert good.skipped_steps < 0.1 < 0.3 < blind.skipped_steps
 
 
-def test_coverage_alone_says_nothing_of_quality(walks):
+def test_coverage_alone_does_not_measure_quality(walks):
     """Transitions drawn by chance lead everywhere."""
     good, blind = score_motion_graph(walks, "jrd"), score_motion_graph(walks, Blind())
     assert blind.coverage > good.coverage
@@ -77,7 +77,7 @@ def test_no_step_is_skipped_where_feet_must_agree(walks):
     assert support.last.max() == 1
 
 
-def test_a_graph_without_transitions_is_refused(walks):
+def test_a_graph_without_transitions_is_rejected(walks):
     class Far(Blind):
         def matrix(self, a, b):
             return np.full((len(a), len(b)), np.nan)

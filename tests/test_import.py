@@ -1,4 +1,4 @@
-"""What an import brings into a library, and what it leaves out."""
+"""Importing files into a library, and files that are skipped."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ def test_a_motion_whose_frames_were_lost_is_read_again(takes, lib):
     assert contents(lib.path) == before
 
 
-def test_what_is_stored_does_not_depend_on_order_or_processes(takes, tmp_path):
+def test_the_stored_data_does_not_depend_on_order_or_processes(takes, tmp_path):
     write_take(takes / "run/walk_000.bvh", seed=50)  # a name that occurs twice
     (takes / "run/bad.bvh").write_text("HIERARCHY")
     files = sorted(takes.rglob("*.bvh"))
@@ -138,7 +138,7 @@ def test_a_library_can_be_kept_at_one_rate(tmp_path):
     lib = Library.create(tmp_path / "l.loom", fps=60)
     assert lib.add(tmp_path / "slow", tmp_path / "fast").frames == 2 * 121
     assert {lib[name].fps for name in lib} == {60.0}
-    with pytest.raises(LibraryError, match="kept at 60 fps, not 30; import without a rate"):
+    with pytest.raises(LibraryError, match="a frame rate of 60 fps, not 30; import without a rate"):
         lib.add(tmp_path / "slow", fps=30)
     mixed = Library.create(tmp_path / "mixed.loom")
     mixed.add(tmp_path / "slow")
@@ -146,11 +146,11 @@ def test_a_library_can_be_kept_at_one_rate(tmp_path):
     assert mixed.store.fps == 30.0
     other = Library.create(tmp_path / "other.loom")
     other.add(tmp_path / "fast")
-    with pytest.raises(LibraryError, match="holds motions at 120 fps, .* resampled to 30"):
+    with pytest.raises(LibraryError, match="contains motions at 120 fps, .* resampled to 30"):
         other.add(tmp_path / "slow", fps=30)
 
 
-def test_reader_options_are_part_of_what_is_unchanged(takes, lib):
+def test_a_file_with_other_reader_options_counts_as_changed(takes, lib):
     lib.add(takes)
     report = lib.add(takes, unit="mm")
     assert (report.added, report.replaced) == (12, 12)
@@ -172,7 +172,7 @@ def test_a_changed_companion_makes_its_takes_new(tmp_path):
     assert changed == {"01_01.amc", "01_02.amc", "01.asf", "x.gltf", "x.bin"}
 
 
-def test_says_what_is_wrong_with_the_paths(tmp_path, lib):
+def test_invalid_paths_are_reported(tmp_path, lib):
     with pytest.raises(InvalidInput, match="add needs at least one file or folder"):
         lib.add()
     with pytest.raises(InvalidInput, match="nowhere: no such file or folder"):

@@ -86,7 +86,7 @@ def test_rows_reach_the_library_while_the_import_goes_on(takes, lib, monkeypatch
     assert seen[-1] >= 11 and seen == sorted(seen) and seen[5] >= 4
 
 
-def test_an_interrupted_import_keeps_what_was_done(takes, lib):
+def test_an_interrupted_import_keeps_finished_work(takes, lib):
     done = 0
 
     def interrupt_after_five(steps):
@@ -100,9 +100,9 @@ def test_an_interrupted_import_keeps_what_was_done(takes, lib):
             done = 0
             lib.add(takes, workers=workers, progress=interrupt_after_five)
         assert len(lib) >= 5 and lib.store.damage() == []
-    held = len(lib)
+    stored = len(lib)
     report = lib.add(takes)
-    assert (report.skipped, report.added) == (held, 12 - held)
+    assert (report.skipped, report.added) == (stored, 12 - stored)
 
 
 @pytest.mark.slow
@@ -201,7 +201,7 @@ def test_a_full_disk_stops_the_import_and_leaves_the_library_whole(tmp_path, wor
         text=True,
     )
     assert done.returncode == 2, done.stderr
-    message = "motionloom: l.loom: cannot write to this library: File too large. What was added"
+    message = "motionloom: l.loom: cannot write to this library: File too large. Added motions"
     assert message in done.stderr and "Traceback" not in done.stderr
     lib = Library(tmp_path / "l.loom")
     assert lib.store.damage() == [] and len(contents(lib.path)) == len(lib) + 6

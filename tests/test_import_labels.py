@@ -65,7 +65,7 @@ def test_labels_from_a_mapping_and_from_several_rules(takes, lib):
         ("good.csv", "kind", "no column 'kind' .*--label-column.*the columns are file, label"),
     ],
 )
-def test_says_what_is_wrong_with_labels(takes, lib, monkeypatch, labels, columns, message):
+def test_invalid_labels_are_reported(takes, lib, monkeypatch, labels, columns, message):
     monkeypatch.chdir(takes)
     Path("odd.csv").write_text("a,b\n1,2\n")
     Path("empty.csv").write_text("")

@@ -45,7 +45,7 @@ def _sources(*paths):
 
 
 @pytest.mark.parametrize(
-    ("paths", "held", "names"),
+    ("paths", "stored", "names"),
     [
         (["/t/a/walk.bvh", "/t/run.bvh"], {}, ["walk", "run"]),
         (["/t/a/walk.bvh", "/t/b/walk.bvh"], {}, ["a/walk", "b/walk"]),
@@ -67,11 +67,11 @@ def _sources(*paths):
         ),
     ],
 )
-def test_names_are_as_short_as_tells_apart(paths, held, names):
+def test_names_are_as_short_as_possible_but_distinct(paths, stored, names):
     for seed in range(4):
         order = random.Random(seed).sample(paths, len(paths))
-        found = assign_names(_sources(*order), held)
-        assert [found[path] for path in paths] == names
+        result = assign_names(_sources(*order), stored)
+        assert [result[path] for path in paths] == names
 
 
 def test_names_given_so_far_do_not_change_those_still_to_come():
@@ -81,12 +81,12 @@ def test_names_given_so_far_do_not_change_those_still_to_come():
             "/" + "/".join(rng.choices("ab", k=rng.randint(1, 3))) + f"/{rng.choice('xy')}.bvh"
             for _ in range(6)
         }
-        held = {name: f"/other/{name}" for name in rng.sample(["x", "a/x", "y", "b/a/y"], 2)}
+        stored = {name: f"/other/{name}" for name in rng.sample(["x", "a/x", "y", "b/a/y"], 2)}
         sources = _sources(*paths)
-        whole = assign_names(sources, held)
-        assert len(set(whole.values())) == len(paths) and not set(whole.values()) & set(held)
+        whole = assign_names(sources, stored)
+        assert len(set(whole.values())) == len(paths) and not set(whole.values()) & set(stored)
         done = rng.sample(sorted(paths), rng.randint(0, len(paths)))
-        assert assign_names(sources, {**held, **{whole[p]: p for p in done}}) == whole
+        assert assign_names(sources, {**stored, **{whole[p]: p for p in done}}) == whole
 
 
 def test_a_folder_that_has_moved_is_recognized(takes, lib, tmp_path):

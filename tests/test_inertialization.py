@@ -34,14 +34,14 @@ def halves():
     return walk[:60], other[20:80].transform(shift=(shift[0], 0.0, shift[2]))
 
 
-def test_a_motion_that_goes_on_as_it_was_is_not_changed():
+def test_a_motion_that_continues_unchanged_is_not_modified():
     walk = ml.demo.clip("walk")
     made = stitched(walk[:60], walk[60:])
     gap = np.abs(made.positions() - walk.positions())
     assert gap[:60].max() < 1e-6 and gap.max() < 0.06 and gap.mean() < 0.002
 
 
-def test_pose_and_velocity_go_on_over_the_seam(halves):
+def test_pose_and_velocity_are_continuous_at_the_seam(halves):
     first, second = halves
     made, cut = stitched(*halves), first + second
     steps = np.linalg.norm(np.diff(made.positions(), n=2, axis=0), axis=-1).max(axis=1)
@@ -51,7 +51,7 @@ def test_pose_and_velocity_go_on_over_the_seam(halves):
     assert steps[56:62].max() < 1.2 * usual
 
 
-def test_after_a_while_nothing_is_left_of_the_seam(halves):
+def test_the_offset_of_a_seam_fades_to_zero(halves):
     first, second = halves
     made = stitched(first, second)
     away = rot.angle_between(made.rotations[60 + 45 :], second.rotations[45:])
@@ -59,7 +59,7 @@ def test_after_a_while_nothing_is_left_of_the_seam(halves):
     assert np.abs(made.root[60 + 45 :] - second.root[45:]).max() < 1e-3
 
 
-def test_blocks_of_any_size_give_the_same(halves):
+def test_blocks_of_any_size_give_the_same_frames(halves):
     whole, pieces = stitched(*halves), stitched(*halves, blocks=(1, 3, 7))
     assert np.abs(whole.positions() - pieces.positions()).max() < 1e-4
 

@@ -92,14 +92,14 @@ def test_a_damaged_cache_file_is_compiled_again(tmp_path, called, suffix, damage
     assert called(tmp_path, cache) == (3.0, 0)
 
 
-def test_a_cache_that_cannot_be_written_is_no_error(tmp_path, called, monkeypatch):
+def test_a_cache_that_cannot_be_written_is_not_an_error(tmp_path, called, monkeypatch):
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "file"))
     (tmp_path / "file").touch()
     write_module(tmp_path, 1.0)
     assert called(tmp_path, tmp_path / "file" / "cache") == (3.0, 2)
 
 
-def test_a_full_disk_is_no_error(tmp_path, called, monkeypatch):
+def test_a_full_disk_is_not_an_error(tmp_path, called, monkeypatch):
     def full(*_):
         raise OSError(errno.ENOSPC, "No space left on device")
 
@@ -168,8 +168,8 @@ def test_processes_that_compile_at_the_same_time_leave_a_whole_cache(tmp_path, c
     assert [process.wait() for process in started] == [0] * len(kinds)
     assert called(tmp_path, cache) == (3.0, 0)
     caller = sys.modules["caller"]
-    for one in kinds.values():
-        assert caller.twice(one) == 3
+    for item in kinds.values():
+        assert caller.twice(item) == 3
     assert len(list(cache.glob("caller.twice-*/*.nbc"))) == len(kinds)
 
 
@@ -198,7 +198,7 @@ def test_a_kernel_depends_only_on_what_numba_can_freeze():
         broken(1.0)
 
 
-def test_warming_up_compiles_what_is_not_cached(tmp_path, monkeypatch, called):
+def test_warming_up_compiles_kernels_that_are_not_cached(tmp_path, monkeypatch, called):
     write_module(tmp_path, 1.0)
     monkeypatch.syspath_prepend(tmp_path)
     monkeypatch.setenv("NUMBA_CACHE_DIR", str(tmp_path / "cache"))

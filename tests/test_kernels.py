@@ -27,7 +27,7 @@ from motionloom.motion.kinematics import forward
 
 
 def scanned(function, text):
-    """What a tokenizer writes and returns."""
+    """Output and return value of a tokenizer."""
     data = np.frombuffer(text, np.uint8)
     values = np.zeros(len(data) + 2)
     starts, numbers = np.zeros(len(data) + 3, np.int32), np.zeros(len(data) + 2, np.int32)
@@ -128,7 +128,7 @@ def test_small_work_does_not_load_numba_and_large_work_does(tmp_path):
 TABLES = (np.arange(2000.0), 1)
 
 
-def test_the_digest_tells_constants_apart_in_tuples_and_closures(monkeypatch):
+def test_the_digest_distinguishes_constants_in_tuples_and_closures(monkeypatch):
     def digest(factor):
         @kernel
         def scaled(value):
@@ -141,12 +141,12 @@ def test_the_digest_tells_constants_apart_in_tuples_and_closures(monkeypatch):
     assert digest(2.0) != digest(3.0)
     before = digest(2.0)
     table = np.arange(2000.0)
-    table[1000] = -1.0  # in the part that repr leaves out
+    table[1000] = -1.0  # in the part that repr omits
     monkeypatch.setitem(globals(), "TABLES", (table, 1))
     assert digest(2.0) != before
 
 
-def test_the_digest_tells_modules_apart(monkeypatch):
+def test_the_digest_distinguishes_modules(monkeypatch):
     """Compiled code imports the module it was compiled in, which may have moved since."""
 
     def digest(module):
@@ -214,7 +214,7 @@ def test_the_list_for_warming_up_covers_every_kernel_with_types_of_numba():
 
 
 def answers():
-    """What a few kernels compute, as plain lists."""
+    """Results of a few kernels, as plain lists."""
     rng = np.random.default_rng(40)
     matrix = rng.random((7, 15))
     part = dtw.subsequence_alignment(matrix)

@@ -75,7 +75,7 @@ def taken_back(path, files, rng):
         there = [name for name in library.names if name in own]
         change = rng.choice(["label", "rename", "remove", "undo", "undo", "redo"])
         if change in ("undo", "redo"):
-            past = [one for one in library.history() if one.undone == (change == "redo")]
+            past = [item for item in library.history() if item.undone == (change == "redo")]
             some = past[:1] if change == "undo" else past[-1:]
             if some and some[0].names and set(some[0].names) <= own:
                 getattr(library, change)()
@@ -122,8 +122,8 @@ def check_kills(tmp_path, files, *, kills: int, seed: int) -> None:
         done += killed(rng.choice(WRITERS), path, files, rng)
         library = ml.Library(path)
         assert library.store.damage() == []
-        held = {entry.name: entry.digest for entry in library.entries()}
-        assert sources.items() <= held.items()
+        stored = {entry.name: entry.digest for entry in library.entries()}
+        assert sources.items() <= stored.items()
         library.close()
     for writer in WRITERS:
         with suppress(MotionloomError):

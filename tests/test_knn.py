@@ -18,9 +18,9 @@ def motions(rng, count, size):
 
 
 def answers(index, queries, rows, **options):
-    offsets, found, distances = index.nearest(queries, rows, **options)
+    offsets, nearest, distances = index.nearest(queries, rows, **options)
     return [
-        list(zip(distances[a:b].tolist(), found[a:b].tolist(), strict=True))
+        list(zip(distances[a:b].tolist(), nearest[a:b].tolist(), strict=True))
         for a, b in zip(offsets[:-1], offsets[1:], strict=True)
     ]
 
@@ -43,9 +43,9 @@ def test_neighbors_within_a_radius(rng, kind):
     index = kind.build(rows)
     for k in (5, len(rows)):
         got = answers(index, rows[100:140:7], rows, k=k, radius=0.8)
-        for query, found in zip(rows[100:140:7], got, strict=True):
+        for query, result in zip(rows[100:140:7], got, strict=True):
             expected = naive.nearest(query, rows, k, radius=0.8)
-            assert [row for _, row in found] == [row for _, row in expected]
+            assert [row for _, row in result] == [row for _, row in expected]
 
 
 @pytest.mark.parametrize("size", [1, 6, 45])
@@ -69,9 +69,9 @@ def test_only_allowed_rows_are_found(rng, kind):
     rows = motions(rng, 400, 5)
     allowed = rng.uniform(size=len(rows)) < 0.1
     got = answers(kind.build(rows), rows[50:60], rows, k=12, allowed=allowed)
-    for query, found in zip(rows[50:60], got, strict=True):
+    for query, result in zip(rows[50:60], got, strict=True):
         expected = naive.nearest(query, rows, 12, allowed=allowed)
-        assert [row for _, row in found] == [row for _, row in expected]
+        assert [row for _, row in result] == [row for _, row in expected]
 
 
 @pytest.mark.parametrize("kind", INDEXES)
@@ -88,10 +88,10 @@ def test_missing_frames_are_nobody_s_neighbors(rng, kind):
     rows = motions(rng, 300, 4)
     rows[10:40] = np.nan
     got = answers(kind.build(rows), rows[[5, 20, 41]], rows, k=len(rows))
-    found = {row for _, row in got[0]}
-    assert found == set(range(len(rows))) - set(range(10, 40))
+    result = {row for _, row in got[0]}
+    assert result == set(range(len(rows))) - set(range(10, 40))
     assert got[1] == []
-    assert len(got[2]) == len(found)
+    assert len(got[2]) == len(result)
 
 
 @pytest.mark.parametrize("kind", INDEXES)
@@ -125,9 +125,9 @@ def test_an_approximate_answer_is_as_near_as_it_promises(rng):
     index = BucketIndex.build(rows)
     exact = answers(index, rows[400:430], rows, k=20)
     rough = answers(index, rows[400:430], rows, k=20, epsilon=0.5)
-    for near, found in zip(exact, rough, strict=True):
-        assert len(found) == 20
-        assert found[-1][0] <= 1.5 * near[-1][0] + 1e-6
+    for near, result in zip(exact, rough, strict=True):
+        assert len(result) == 20
+        assert result[-1][0] <= 1.5 * near[-1][0] + 1e-6
     very_rough = answers(index, rows[400:430], rows, k=20, epsilon=5.0)
     assert very_rough != exact  # it does give up something, or it would not save time
 
@@ -141,11 +141,11 @@ def test_approximate_answers_for_frames_in_a_row(rng):
     exact = answers(index, queries, rows, k=20, allowed=allowed)
     rough = answers(index, queries, rows, k=20, allowed=allowed, epsilon=3.0)
     alone = [answers(index, q[None], rows, k=20, allowed=allowed, epsilon=3.0)[0] for q in queries]
-    for near, found in zip(exact, rough, strict=True):
-        numbers = [row for _, row in found]
+    for near, result in zip(exact, rough, strict=True):
+        numbers = [row for _, row in result]
         assert len(set(numbers)) == 20 and allowed[numbers].all()
-        assert np.isfinite(rows[numbers]).all() and found == sorted(found)
-        assert found[-1][0] <= 4.0 * near[-1][0]
+        assert np.isfinite(rows[numbers]).all() and result == sorted(result)
+        assert result[-1][0] <= 4.0 * near[-1][0]
 
     def recall(answer):
         return np.mean([len(set(a) & set(b)) / 20 for a, b in zip(exact, answer, strict=True)])
@@ -159,8 +159,8 @@ def test_an_approximate_answer_is_never_short(rng):
     queries = np.cumsum(0.01 * rng.normal(size=(30, 3)), axis=0).astype(np.float32)
     exact = answers(BucketIndex.build(around), queries, around, k=16)
     rough = answers(BucketIndex.build(around), queries, around, k=16, epsilon=3.0)
-    for near, found in zip(exact, rough, strict=True):
-        assert len(found) == 16 and found[-1][0] <= 4.0 * near[-1][0]
+    for near, result in zip(exact, rough, strict=True):
+        assert len(result) == 16 and result[-1][0] <= 4.0 * near[-1][0]
 
 
 def test_an_index_is_the_same_after_it_was_stored(rng, tmp_path):
@@ -243,7 +243,9 @@ def test_vectors_that_do_not_fit_the_index_are_refused(rng):
     index = BucketIndex.build(rows)
     with pytest.raises(InvalidInput, match=r"queries must have shape \(n, 6\); got \(2, 5\)"):
         index.nearest(rows[:2, :5], rows, k=3)
-    with pytest.raises(InvalidInput, match="rows must have at least 400 rows, as the index; got 9"):
+    with pytest.raises(
+        InvalidInput, match="rows must have at least 400 rows, like the index; got 9"
+    ):
         index.nearest(rows[:2], rows[:9], k=3)
     with pytest.raises(InvalidInput, match="allowed must have at least 400 rows"):
         index.nearest(rows[:2], rows, k=3, allowed=np.ones(399, bool))

@@ -35,7 +35,7 @@ def take_of(cmu30, name):
 
 
 def dancer(pattern, cycle, rng, *, seconds=30.0, scatter=0.02):
-    """Landings of a dancer whose right foot does half a cycle later what the left one did."""
+    """Landings of a dancer whose right foot repeats the left one half a cycle later."""
     bars = np.arange(0.0, seconds, cycle)[:, None]
     left, right = (
         (bars + cycle * ((np.array(pattern) + late) % 1.0)).ravel() for late in (0.0, 0.5)
@@ -59,12 +59,12 @@ def test_landings_are_counted_on_beats_and_half_beats():
 def test_partners_who_step_in_turn_meet_every_beat_together():
     beats = np.arange(0.5, 20.0, 0.5)
     inner = beats[1:-1]
-    one, other = beats[::2], beats[1::2]
-    fit = group_fit([one, other], beats, inner)
+    first, other = beats[::2], beats[1::2]
+    fit = group_fit([first, other], beats, inner)
     assert (fit.beats, fit.beats_met) == (len(inner), len(inner))
     assert fit.total == fit.on_beat == len(beats)
-    alone = group_fit([one], beats, inner)
-    assert (alone.beats, alone.beats_met) == (len(inner), len(one) - 2)
+    alone = group_fit([first], beats, inner)
+    assert (alone.beats, alone.beats_met) == (len(inner), len(first) - 2)
 
 
 def test_steps_between_beats_have_a_high_coherence_with_half_beats_only():
@@ -84,8 +84,8 @@ def test_random_landings_have_the_coherence_of_noise(rng):
 
 
 def test_landings_of_several_dancers_are_summed():
-    one, two = landing_fit([0.0, 1.0], [0.0, 1.0]), landing_fit([0.5], [0.0, 1.0])
-    both = LandingFit.total_of([one, two])
+    first, two = landing_fit([0.0, 1.0], [0.0, 1.0]), landing_fit([0.5], [0.0, 1.0])
+    both = LandingFit.total_of([first, two])
     assert (both.total, both.on_beat, both.on_half_beat) == (3, 2, 1)
 
 
@@ -111,7 +111,7 @@ def test_beats_of_a_march_half_a_beat_after_the_landings_are_shifted():
 
 
 @pytest.mark.parametrize("scatter", [0.01, 0.05])
-def test_even_and_quick_quick_slow_steps_are_told_apart(rng, scatter):
+def test_even_and_quick_quick_slow_steps_are_distinguished(rng, scatter):
     even = step_cycle([dancer([0.0, 2 / 6, 4 / 6], 2.8, rng, scatter=scatter)], 30.0)
     slow = step_cycle([dancer([0.0, 2 / 8, 5 / 8], 2.8, rng, scatter=scatter)], 30.0)
     assert even.seconds == pytest.approx(2.8, rel=0.01) and even.unevenness < 1.0
@@ -119,11 +119,11 @@ def test_even_and_quick_quick_slow_steps_are_told_apart(rng, scatter):
 
 
 def test_random_landings_have_no_step_cycle(rng):
-    found = [
+    cycles = [
         step_cycle([(np.sort(rng.uniform(0, 30, 25)), np.sort(rng.uniform(0, 30, 25)))], 30.0)
         for _ in range(20)
     ]
-    assert sum(one is not None for one in found) <= 1
+    assert sum(cycle is not None for cycle in cycles) <= 1
 
 
 def test_a_pause_does_not_hide_the_cycle(rng):
@@ -136,39 +136,41 @@ def test_six_steps_in_eight_beats_replace_four_thirds_of_the_beat(rng):
     cycle = step_cycle([dancer([0.0, 2 / 8, 5 / 8], 2.8, rng)], 30.0)
     options = {"rate": 30.0, "shortest": 0.28, "longest": 1.5}
     free = np.zeros(150)
-    found = [Period(2.8 / 6, 1.0, 6, 0.5), Period(2.8 / 4, 0.6)]
+    possible = [Period(2.8 / 6, 1.0, 6, 0.5), Period(2.8 / 4, 0.6)]
     quiet = np.zeros(1800)
-    led = led_by_steps(found, cycle, free, quiet, **options)
+    led = led_by_steps(possible, cycle, free, quiet, **options)
     assert led[0].seconds == pytest.approx(0.35, rel=0.01)
     walk = free.copy()
     walk[[28, 84]] = 0.9  # every stride is like the last
-    led = led_by_steps(found, cycle, walk, quiet, **options)
+    led = led_by_steps(possible, cycle, walk, quiet, **options)
     assert led[0].seconds == pytest.approx(2.8 / 6, rel=0.01)
 
 
 @pytest.mark.parametrize(("beats", "period"), [(4, 2.8 / 8), (6, 2.8 / 6)])
-def test_where_steps_do_not_tell_the_whole_body_does(rng, beats, period):
+def test_if_steps_are_unclear_the_whole_body_decides(rng, beats, period):
     cycle = step_cycle([dancer([0.0, 1 / 3, 2 / 3], 2.8, rng)], 30.0)
     assert cycle.unevenness < 1.0
     t = np.arange(1800) / RATE
     signal = np.cos(2 * np.pi * beats * t / 2.8) + 0.5 * np.cos(2 * np.pi * (10 - beats) * t / 2.8)
-    found = [Period(2.8 / 6, 1.0, 6, 0.5), Period(2.8 / 4, 0.6)]
+    possible = [Period(2.8 / 6, 1.0, 6, 0.5), Period(2.8 / 4, 0.6)]
     led = led_by_steps(
-        found, cycle, np.zeros(150), signal, rate=30.0, shortest=0.28, longest=1.5
+        possible, cycle, np.zeros(150), signal, rate=30.0, shortest=0.28, longest=1.5
     )  # fmt: skip
     assert led[0].seconds == pytest.approx(period, rel=0.01)
 
 
 @pytest.mark.cmu
 @pytest.mark.parametrize("pairs", [SALSA[:2], pytest.param(SALSA[2:], marks=pytest.mark.slow)])
-def test_partners_in_one_take_have_one_beat(cmu30, pairs):
+def test_partners_in_one_take_share_the_beat(cmu30, pairs):
     """Without the step cycle, periods of partners agreed in none of these 8 takes (3 of all 15)."""
     agree = 0
     for leader, follower, k in pairs:
         pair = [take_of(cmu30, f"{name}_{k:02d}") for name in (leader, follower)]
-        alone = [ml.beats(one).period for one in pair]
+        alone = [ml.beats(motion).period for motion in pair]
         agree += abs(alone[0] / alone[1] - 1.0) < 0.02
-        cycle = step_cycle([ml.beats(one).candidates.feet[0] for one in pair], pair[0].duration)
+        cycle = step_cycle(
+            [ml.beats(motion).candidates.feet[0] for motion in pair], pair[0].duration
+        )
         assert ml.beats(pair).period == pytest.approx(cycle.seconds / 8, rel=0.02), k
     assert agree >= 0.5 * len(pairs)
 
@@ -182,9 +184,13 @@ def groove():
 
 
 def test_tempo_and_first_beat_are_taken_as_given(groove):
-    found = ml.beats(groove, bpm=90.0, first_beat=0.4)
-    assert found.period == pytest.approx(60.0 / 90.0) and found.confidence == 1.0 and found.given
-    assert np.allclose(found.times[:3], 0.4 + np.arange(3) * 60.0 / 90.0)
+    detected = ml.beats(groove, bpm=90.0, first_beat=0.4)
+    assert (
+        detected.period == pytest.approx(60.0 / 90.0)
+        and detected.confidence == 1.0
+        and detected.given
+    )
+    assert np.allclose(detected.times[:3], 0.4 + np.arange(3) * 60.0 / 90.0)
     truth = ml.beats(groove)
     tempo = ml.beats(groove, bpm=truth.bpm)
     assert np.abs(tempo.times[:, None] - truth.times).min(axis=1).max() < 0.05
@@ -192,7 +198,7 @@ def test_tempo_and_first_beat_are_taken_as_given(groove):
     assert late.times[0] == pytest.approx(0.4) and late.period == pytest.approx(truth.period, 0.01)
 
 
-def test_a_motion_that_is_refused_can_be_cut_with_a_tempo():
+def test_a_rejected_motion_can_be_cut_with_a_given_tempo():
     still = ml.demo.clip("sit_stand")
     with pytest.raises(InvalidInput, match="no take has a rhythm"):
         Choreography.from_takes([still])
@@ -211,7 +217,7 @@ def test_a_motion_that_is_refused_can_be_cut_with_a_tempo():
     ("options", "message"),
     [({"bpm": 0.0}, "bpm"), ({"first_beat": -1.0}, "first_beat"), ({"first_beat": 99.0}, "within")],
 )
-def test_what_cannot_be_a_beat_is_refused(groove, options, message):
+def test_invalid_beats_are_rejected(groove, options, message):
     with pytest.raises(InvalidInput, match=message):
         ml.beats(groove, **options)
 
@@ -220,8 +226,8 @@ def test_what_cannot_be_a_beat_is_refused(groove, options, message):
 def lib(tmp_path_factory):
     library = ml.Library.create(tmp_path_factory.mktemp("beats") / "takes.loom")
     library.add_motion(ml.demo.clip("dance_groove"), name="groove")
-    for number, one in enumerate(ml.demo.couple(), 1):
-        library.add_motion(one.motion, name=f"{number}_waltz")
+    for number, dancer in enumerate(ml.demo.couple(), 1):
+        library.add_motion(dancer.motion, name=f"{number}_waltz")
     return library
 
 
@@ -248,7 +254,7 @@ def test_a_library_keeps_tempo_and_partners(lib, tmp_path):
         lib.beats.set("salsa", bpm=90.0)
 
 
-def test_the_commands_give_keep_and_tell(lib, tmp_path):
+def test_the_commands_set_save_and_report_beats(lib, tmp_path):
     take = f"{lib.path}:groove"
     data = json.loads(run("beats", take, "--bpm", 90, "--first-beat", 0.4, "--json").stdout)
     assert data["given"] and data["beats"][0] == 0.4 and data["landings"]["landings_total"] > 8
@@ -306,16 +312,16 @@ def test_feet_of_captured_dance_land_on_the_beats_of_music(cmu30, names):
 
 @pytest.mark.cmu
 @pytest.mark.slow
-def test_another_path_is_tried_where_feet_land_between_beats(cmu30):
+def test_another_path_is_tried_if_feet_land_between_beats(cmu30):
     """Modern dance of CMU 49: the first path of seed 1 has 12 of 17 landings on a beat."""
     takes = [ml.load(file) for file in sorted((cmu30 / "049").glob("*.bvh"))]
     steps = Choreography.from_takes(takes)
     song = steps.music("tune")
     landed = [steps.dance_to(song, seed=seed, seconds=30.0).landings() for seed in (1, 2)]
-    assert all(one.share > 0.8 and one.total >= 8 for one in landed)
+    assert all(fit.share > 0.8 and fit.total >= 8 for fit in landed)
 
 
-def test_landings_of_a_skeleton_without_feet_are_none(groove):
+def test_a_skeleton_without_feet_has_no_landings(groove):
     from motionloom.motion import Motion, Skeleton
 
     stick = Motion(

@@ -11,8 +11,8 @@ from motionloom.search.subsequence.dtw import dtw_matches
 from motionloom.search.subsequence.lazy_graph import lazy_matches
 
 
-def summary(found):
-    return [(f.start, f.end, round(f.distance, 6), f.path.tolist()) for f in found]
+def summary(result):
+    return [(f.start, f.end, round(f.distance, 6), f.path.tolist()) for f in result]
 
 
 @pytest.mark.parametrize("steps", ["slope", "classic"])
@@ -32,9 +32,9 @@ def test_with_every_frame_a_neighbor_it_is_dtw(rng, steps):
 def test_a_dtw_path_inside_the_neighborhood_is_found(rng, steps):
     rows, starts = walks(rng, [400, 300, 500])
     query = rows[350:380]
-    offsets, found, gaps = BucketIndex.build(rows).nearest(query, rows, k=60)
-    inside = [set(found[offsets[i] : offsets[i + 1]].tolist()) for i in range(len(query))]
-    graph = {(f.start, f.end): f for f in lazy_matches(offsets, found, gaps, starts, steps=steps)}
+    offsets, nearest, gaps = BucketIndex.build(rows).nearest(query, rows, k=60)
+    inside = [set(nearest[offsets[i] : offsets[i + 1]].tolist()) for i in range(len(query))]
+    graph = {(f.start, f.end): f for f in lazy_matches(offsets, nearest, gaps, starts, steps=steps)}
     seen = 0
     for match in dtw_matches(query, rows, starts, steps=steps, limits=Limits(max_matches=5)):
         if all(row in inside[frame] for frame, row in match.path.tolist()):
@@ -52,10 +52,10 @@ def graph_of_the_paper(rng, frames=160, length=9, k=25):
     """Neighbors of a query in one motion, and the naive answer: end frame to cost and path."""
     rows, starts = walks(rng, [frames])
     query = rows[40 : 40 + length] + 0.05 * rng.normal(size=(length, rows.shape[1])).astype("f4")
-    offsets, found, gaps = near = BucketIndex.build(rows).nearest(query, rows, k=k)
+    offsets, nearest, gaps = near = BucketIndex.build(rows).nearest(query, rows, k=k)
     parts = [slice(a, b) for a, b in zip(offsets[:-1], offsets[1:], strict=True)]
     naive = shortest_paths(
-        [dict(zip(found[p].tolist(), gaps[p].tolist(), strict=True)) for p in parts]
+        [dict(zip(nearest[p].tolist(), gaps[p].tolist(), strict=True)) for p in parts]
     )
     return near, starts, naive
 
@@ -64,13 +64,13 @@ def test_every_path_is_that_of_the_paper(rng):
     """With overlaps of any size: each end of the naive graph, its cost, and the order."""
     for _ in range(20):
         near, starts, naive = graph_of_the_paper(rng)
-        found = lazy_matches(*near, starts, **PAPER, limits=Limits(max_overlap=1.0))
-        assert {f.end - 1 for f in found} == set(naive)
-        for f in found:
+        matches = lazy_matches(*near, starts, **PAPER, limits=Limits(max_overlap=1.0))
+        assert {f.end - 1 for f in matches} == set(naive)
+        for f in matches:
             cost, path = naive[f.end - 1]
             assert f.distance * len(f.path) == pytest.approx(cost)
             assert [tuple(cell) for cell in f.path.tolist()] == list(path)
-        costs = [naive[f.end - 1][0] for f in found]
+        costs = [naive[f.end - 1][0] for f in matches]
         assert costs == sorted(costs)
 
 
@@ -103,8 +103,8 @@ def test_edges_are_those_of_the_paper():
     offsets = np.array([0, 1, 2])
     for row, joined in ((11, True), (10, True), (12, False), (9, False)):
         rows, gaps = np.array([10, row]), np.array([0.5, 0.25])
-        found = lazy_matches(offsets, rows, gaps, starts, steps="classic")
-        assert len(found) == joined
+        matches = lazy_matches(offsets, rows, gaps, starts, steps="classic")
+        assert len(matches) == joined
     vertical = lazy_matches(
         np.array([0, 1, 3]),
         np.array([10, 11, 12]),
@@ -123,7 +123,7 @@ def test_paths_stay_within_a_motion():
 
 def test_rank_by_sum_or_by_cell():
     starts = np.array([0, 100])
-    # A long path of cheap cells, and a short path of dearer ones.
+    # A long path of low-cost cells, and a short path of cells with a higher cost.
     rows = np.array([10, 50, 10, 11, 51])
     gaps = np.array([0.1, 0.13, 0.1, 0.02, 0.13])
     offsets = np.array([0, 2, 5])
@@ -133,14 +133,14 @@ def test_rank_by_sum_or_by_cell():
     assert by_sum[0].distance == pytest.approx(0.06)
 
 
-def test_a_bridge_passes_over_frames_that_are_no_neighbors(rng):
+def test_a_bridge_skips_frames_that_are_not_neighbors(rng):
     starts = np.array([0, 300])
     rows = [[20], [21], [90], [90], [24], [25]]  # two frames in which row 22, 23 are missing
     offsets = np.arange(7)
-    found, gaps = np.concatenate(rows), np.array([0.1, 0.1, 0.4, 0.5, 0.1, 0.1])
-    assert not lazy_matches(offsets, found, gaps, starts)
-    assert not lazy_matches(offsets, found, gaps, starts, bridge=1)
-    over = lazy_matches(offsets, found, gaps, starts, bridge=2)
+    result, gaps = np.concatenate(rows), np.array([0.1, 0.1, 0.4, 0.5, 0.1, 0.1])
+    assert not lazy_matches(offsets, result, gaps, starts)
+    assert not lazy_matches(offsets, result, gaps, starts, bridge=1)
+    over = lazy_matches(offsets, result, gaps, starts, bridge=2)
     assert [(f.start, f.end) for f in over] == [(20, 26)]
     np.testing.assert_array_equal(over[0].path[:, 1], np.arange(20, 26))
     assert over[0].distance == pytest.approx((0.4 + 0.4 + 0.5) / 6)
@@ -148,8 +148,8 @@ def test_a_bridge_passes_over_frames_that_are_no_neighbors(rng):
 
 def test_bridges_at_the_ends_stay_within_the_motion():
     offsets, rows, gaps = np.array([0, 1, 2, 3]), np.array([70, 1, 70]), np.full(3, 0.1)
-    found = lazy_matches(offsets, rows, gaps, np.array([0, 50, 100]), bridge=1)
-    assert (0, 3) in [(f.start, f.end) for f in found]
+    matches = lazy_matches(offsets, rows, gaps, np.array([0, 50, 100]), bridge=1)
+    assert (0, 3) in [(f.start, f.end) for f in matches]
     assert not [
         f
         for f in lazy_matches(offsets, rows, gaps, np.array([0, 1, 50, 100]), bridge=1)

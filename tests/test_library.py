@@ -110,7 +110,9 @@ def test_labels_are_sorted_and_looked_up_both_ways(lib):
     assert lib.labels["a"] == ("run",) and lib.labels.motions("walk") == ("b",)
     lib.remove("b")
     assert lib.labels.counts() == {"run": 1}
-    with pytest.raises(InvalidInput, match=r"labels must be a sequence of texts, as in \['run'\]"):
+    with pytest.raises(
+        InvalidInput, match=r"labels must be a sequence of strings, as in \['run'\]"
+    ):
         lib.labels["a"] = "run"
     with pytest.raises(LibraryError, match="no motion 'x'"):
         lib.labels["x"] = ["run"]
@@ -125,7 +127,7 @@ def test_an_unknown_name_brings_the_nearest_ones(lib):
         lib["walk"]
     with pytest.raises(LibraryError, match="no motion '86_03'; did you mean 86_01, 86_02"):
         lib.labels["86_03"]
-    with pytest.raises(LibraryError, match=r"no motion '\?\?\?'; there are 86_01"):
+    with pytest.raises(LibraryError, match=r"no motion '\?\?\?'; this library contains 86_01"):
         lib.remove("???")
 
 
@@ -147,12 +149,12 @@ def test_another_motion_of_the_same_name_is_refused_unless_requested(lib):
 @pytest.mark.parametrize(
     ("motion", "name", "message"),
     [
-        (small_motion(), None, "name must be a printable text; got ''"),
-        (small_motion(), "a\nb", "name must be a printable text"),
+        (small_motion(), None, "name must be a printable string; got ''"),
+        (small_motion(), "a\nb", "name must be a printable string"),
         (small_motion()[:0], "m", "motion 'm' has no frames"),
     ],
 )
-def test_says_what_is_wrong_with_a_motion(lib, motion, name, message):
+def test_an_invalid_motion_is_reported(lib, motion, name, message):
     with pytest.raises(InvalidInput, match=message):
         lib.add_motion(motion, name=name)
     assert len(lib) == 0 and frame_files(lib) == []
@@ -167,39 +169,39 @@ def test_a_library_of_one_rate_resamples_what_comes_in(tmp_path):
         Library.create(tmp_path / "other.loom", fps=0)
 
 
-def test_digest_tells_content_and_not_history(tmp_path):
-    one, other = (Library.create(tmp_path / f"{x}.loom") for x in "ab")
+def test_the_digest_depends_on_content_not_history(tmp_path):
+    first, other = (Library.create(tmp_path / f"{x}.loom") for x in "ab")
     for seed in range(4):
-        one.add_motion(small_motion(seed), name=f"m{seed}", labels=["x", "y"])
+        first.add_motion(small_motion(seed), name=f"m{seed}", labels=["x", "y"])
     other.add_motion(small_motion(9), name="gone")
     other.add_motion(small_motion(8), name="m0")
     for seed in reversed(range(4)):
         other.add_motion(small_motion(seed), name=f"m{seed}", labels=["y", "x"], replace=True)
-    assert one.store.digest() != other.store.digest()
+    assert first.store.digest() != other.store.digest()
     other.remove("gone")
-    assert one.store.digest() == other.store.digest()
-    assert contents(one.path) == contents(other.path)
+    assert first.store.digest() == other.store.digest()
+    assert contents(first.path) == contents(other.path)
     other.labels["m1"] = ["x"]
-    assert one.store.digest() != other.store.digest()
+    assert first.store.digest() != other.store.digest()
 
 
-def test_create_does_not_take_over_what_is_there(tmp_path):
+def test_create_does_not_take_over_an_existing_folder(tmp_path):
     Library.create(tmp_path / "l.loom")
-    with pytest.raises(LibraryError, match="there is a library already; open it"):
+    with pytest.raises(LibraryError, match="this library already exists; open it"):
         Library.create(tmp_path / "l.loom")
     assert Library.create(tmp_path / "l.loom", exist_ok=True).names == ()
     (tmp_path / "file").write_text("x")
-    with pytest.raises(LibraryError, match="there is a file of that name"):
+    with pytest.raises(LibraryError, match="this is a file, but a library must be a folder"):
         Library.create(tmp_path / "file")
     (tmp_path / "folder").mkdir()
     (tmp_path / "folder/thesis.tex").write_text("x")
-    with pytest.raises(LibraryError, match=r"holds other files \(thesis.tex\)"):
+    with pytest.raises(LibraryError, match=r"contains other files \(thesis.tex\)"):
         Library.create(tmp_path / "folder")
     (tmp_path / "empty").mkdir()
     assert Library.create(tmp_path / "empty").names == ()
 
 
-def test_a_library_whose_making_was_cut_short_is_made_again(tmp_path):
+def test_a_library_whose_creation_was_interrupted_is_created_again(tmp_path):
     path = tmp_path / "l.loom"
     (path / "frames").mkdir(parents=True)
     (path / "lock").touch()
@@ -221,13 +223,13 @@ def test_says_why_a_library_cannot_be_opened(tmp_path):
     connection = sqlite3.connect(files["foreign"])
     connection.execute("CREATE TABLE meta (key, value)")
     connection.close()
-    with pytest.raises(LibraryError, match="catalogue.sqlite is of another application"):
+    with pytest.raises(LibraryError, match="catalogue.sqlite belongs to another application"):
         Library(tmp_path / "foreign")
     connection = sqlite3.connect(files["newer"])
     connection.execute("UPDATE meta SET value = '99' WHERE key = 'format'")
     connection.commit()
     connection.close()
-    with pytest.raises(LibraryError, match="made by a newer motionloom .format 99, .* up to 3"):
+    with pytest.raises(LibraryError, match="written by a newer motionloom .format 99; .* up to 3"):
         Library(tmp_path / "newer")
     files["garbage"].write_bytes(b"this is not a database " * 400)
     with pytest.raises(LibraryError, match="the catalogue is damaged"):
@@ -248,7 +250,7 @@ def test_says_why_a_library_cannot_be_opened(tmp_path):
     ("code", "message"),
     [
         ("SQLITE_CORRUPT_INDEX", "the catalogue is damaged .disk trouble.; restore it, or list"),
-        ("SQLITE_FULL", "the disk is full; what was committed is safe"),
+        ("SQLITE_FULL", "the disk is full; committed changes are safe"),
         (
             "SQLITE_READONLY_ROLLBACK",
             "an import was killed while writing, .* open the library once where",
@@ -299,11 +301,11 @@ def test_travels_to_other_processes_and_threads(lib, monkeypatch):
     np.testing.assert_array_equal(traveled["m"].root, expected)
     with multiprocessing.get_context("fork").Pool(1) as pool:
         assert pool.apply(_names_and_frames, [lib]) == (("m",), 20)
-    found = []
-    thread = threading.Thread(target=lambda: found.append(lib["m"].root.copy()))
+    results = []
+    thread = threading.Thread(target=lambda: results.append(lib["m"].root.copy()))
     thread.start()
     thread.join()
-    np.testing.assert_array_equal(found[0], expected)
+    np.testing.assert_array_equal(results[0], expected)
 
 
 def _names_and_frames(lib):
@@ -470,11 +472,11 @@ def test_names_that_look_alike_in_the_file_system_stay_apart(lib):
 
 
 def test_two_libraries_share_nothing(tmp_path):
-    one = Library.create(tmp_path / "one.loom")
-    one.add_motion(small_motion(1), name="m")
-    shutil.copytree(one.path, tmp_path / "two.loom")
+    first = Library.create(tmp_path / "one.loom")
+    first.add_motion(small_motion(1), name="m")
+    shutil.copytree(first.path, tmp_path / "two.loom")
     two = Library(tmp_path / "two.loom")
-    one.remove("m")
+    first.remove("m")
     np.testing.assert_array_equal(two["m"].root, small_motion(1).root)
 
 

@@ -30,7 +30,7 @@ def smooth(rng, shape, rounds):
     return 0.05 + (matrix - matrix.min()) / np.ptp(matrix)
 
 
-# What the paper says; without these, the rules of docs/explanation/match-webs.md, "Departures".
+# Rules of the paper; without these, the rules of docs/explanation/match-webs.md, "Departures".
 PAPER = {
     "squares": True, "edge_minima": True, "shared_cells": True, "second_pass": False,
     "extended_chains": False,
@@ -69,14 +69,14 @@ def assert_agrees(matrix, *, rate=10.0, itself=None, **options):
     chains, bridges = naive_web(matrix, chosen, rate, allowed)
     ours = [[tuple(cell) for cell in web.path(c).tolist()] for c in range(web.chain_count)]
     assert ours == chains
-    found = {}
+    results = {}
     for b in range(web.bridge_count):
         ends = [int(np.searchsorted(web.offsets[: web.chain_count + 1], end, side="right")) - 1
                 for end in (web.leaves[b], web.arrives[b])]  # fmt: skip
         inner = web.path(web.chain_count + b).tolist()
         path = [web.cells[web.leaves[b]].tolist(), *inner, web.cells[web.arrives[b]].tolist()]
-        found[tuple(ends)] = [tuple(cell) for cell in path]
-    assert found == bridges
+        results[tuple(ends)] = [tuple(cell) for cell in path]
+    assert results == bridges
     assert np.array_equal(web.values, matrix[tuple(web.cells.T)].astype(np.float32))
     return web
 
@@ -156,11 +156,11 @@ def test_bridges_have_the_smallest_mean_over_all_pairs_of_cells():
         ends = [int(np.searchsorted(web.offsets[: web.chain_count + 1], end, side="right")) - 1
                 for end in (web.leaves[n], web.arrives[n])]  # fmt: skip
         means = [
-            found.mean_cost
+            result.mean_cost
             for start in web.path(ends[0]).tolist()
             for end in web.path(ends[1]).tolist()
             if naive.is_near(start, end, 20.0)
-            and (found := align_in_region(matrix, region, start=start, end=end)) is not None
+            and (result := align_in_region(matrix, region, start=start, end=end)) is not None
         ]
         path = [web.leaves[n], *range(*web.offsets[web.chain_count + n :][:2]), web.arrives[n]]
         assert web.values[path].mean() == pytest.approx(min(means), rel=1e-5)
@@ -318,8 +318,8 @@ def test_refining_reads_only_the_corridor(distance):
         webs = []
         for unknown in (np.nan, 0.0):
             some = np.where(where, values, unknown)
-            one = refined(web, starts[coarse], some, starts[fine], **options)
-            webs.append(one)
+            first = refined(web, starts[coarse], some, starts[fine], **options)
+            webs.append(first)
         web = refined(web, starts[coarse], values, starts[fine], **options)
         assert web.chain_count > 10 and web.bridge_count > 3
         assert_same(webs[0], web)
@@ -358,7 +358,7 @@ def test_damaged_bytes_are_reported():
             decoded(bad)
 
 
-# --- what is refused ------------------------------------------------------------------------
+# --- invalid input --------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -370,12 +370,12 @@ def test_damaged_bytes_are_reported():
         ({"bridge_seconds": float("nan")}, "bridge_seconds must not be negative; got nan"),
     ],
 )
-def test_options_say_what_is_wrong(options, message):
+def test_invalid_options_are_reported(options, message):
     with pytest.raises(InvalidInput, match=message):
         WebLimits(**options)
 
 
-def test_grids_say_what_is_wrong():
+def test_invalid_grids_are_reported():
     with pytest.raises(InvalidInput, match="rate must be positive; got 0"):
         build_web(np.ones((4, 4)), rate=0)
     with pytest.raises(InvalidInput, match="matrix must have rows and columns"):

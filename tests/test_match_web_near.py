@@ -44,7 +44,7 @@ def paths_to(scores, i, j, max_slope, right=1, down=1):
     if j and right < max_slope:
         ways.append(paths_to(scores, i, j - 1, max_slope, right + 1, 1))
     for way in ways:
-        yield from (one + scores[i][j] for one in way)
+        yield from (item + scores[i][j] for item in way)
 
 
 @pytest.mark.parametrize("max_slope", [1, 3])
@@ -91,7 +91,7 @@ def test_chains_may_go_on_around_near_cells():
     assert np.argwhere(around).tolist() == [[step, step] for step in range(4, 25)]
 
 
-def test_minima_are_told_from_cells_beside_them():
+def test_minima_are_distinguished_from_adjacent_cells():
     near = np.zeros((4, 5), np.bool_)
     near[1, 1] = near[3, 4] = True
     assert with_neighbors(near).tolist() == [
@@ -103,7 +103,7 @@ def test_minima_are_told_from_cells_beside_them():
 
 
 def test_bridges_that_no_match_can_use_are_not_computed(rng):
-    found = dropped = matches = 0
+    count = dropped = matches = 0
     for _ in range(6):
         matrix = rng.uniform(0.5, 1.5, size=(30, 28))
         matrix += 0.2 * np.abs(np.subtract.outer(np.arange(30), np.arange(28)))
@@ -125,13 +125,13 @@ def test_bridges_that_no_match_can_use_are_not_computed(rng):
             if matrix[path[:, 0], path[:, 1]].mean() <= 0.95:  # a match by itself
                 assert ends in kept
                 matches += 1
-        found += len(some.leaves)
+        count += len(some.leaves)
         dropped += len(every.leaves) - len(some.leaves)
-    assert found and dropped and matches
+    assert count and dropped and matches
 
 
 def test_matches_of_all_cells_are_found_among_near_ones(library):
-    total = found = 0
+    total = count = 0
     for entry in library.entries():
         for start in range(0, entry.frames - 30, 10):
             query = f"{entry.name}:{start}-{start + 30}"
@@ -139,14 +139,14 @@ def test_matches_of_all_cells_are_found_among_near_ones(library):
             near = library.search(query, method=ml.MatchWeb(cells="near"), **options)
             for hit in library.search(query, method=ml.MatchWeb(cells="all"), **options):
                 total += 1
-                found += any(
-                    one.motion == hit.motion
-                    and min(one.end_frame, hit.end_frame) - max(one.start_frame, hit.start_frame)
+                count += any(
+                    item.motion == hit.motion
+                    and min(item.end_frame, hit.end_frame) - max(item.start_frame, hit.start_frame)
                     >= 0.8 * (hit.end_frame - hit.start_frame)
-                    for one in near
+                    for item in near
                 )
     assert total > 50
-    assert found / total >= 0.98
+    assert count / total >= 0.98
 
 
 def test_a_web_of_near_cells_is_smaller_and_has_no_far_cell(library):
@@ -164,7 +164,7 @@ def test_long_motions_in_parts_and_several_motions_give_the_same_web(library):
     options = {"rate": 30.0, "limits": limits}
     together = motion_web(frames[0], frames, itself=0, **options)
     assert together.chain_count
-    starts = np.concatenate([[0], np.cumsum([len(one) for one in frames])])
+    starts = np.concatenate([[0], np.cumsum([len(frame) for frame in frames])])
     for k in range(len(names)):
         own = 0 if k == 0 else None
         alone = motion_web(frames[0], [frames[k]], itself=own, **options)
@@ -191,8 +191,8 @@ def paths_of(web):
     for b, (leave, arrive) in enumerate(zip(web.leaves, web.arrives, strict=True)):
         first, last = web.offsets[web.chain_count + b :][:2]
         steps = [int(leave), *range(first, last), int(arrive)]
-        for one, other in zip(steps[:-1], steps[1:], strict=True):
-            after.setdefault(one, []).append(other)
+        for item, other in zip(steps[:-1], steps[1:], strict=True):
+            after.setdefault(item, []).append(other)
 
     def onward(path):
         yield path
@@ -204,7 +204,7 @@ def paths_of(web):
         yield from onward([start])
 
 
-def test_no_match_uses_what_was_dropped(rng):
+def test_no_match_uses_dropped_cells(rng):
     kept_cells = dropped = 0
     for _ in range(12):
         matrix = rng.uniform(0.5, 1.5, size=(14, 13))
@@ -233,12 +233,12 @@ def test_the_web_is_chosen_by_the_size_of_the_library(library, monkeypatch, tmp_
     assert not WebStore.of(small.store, WebOptions(distance="jrd")).limits.is_near
     small.webs.build(web=ml.WebOptions(cells="all"))
     assert not WebStore.of(small.store, WebOptions()).limits.is_near  # it goes on as it was begun
-    with pytest.raises(InvalidInput, match="cells must be all for the distance jrd; near cells"):
+    with pytest.raises(InvalidInput, match="cells must be all with the distance jrd; near cells"):
         WebStore.of(small.store, WebOptions(distance="jrd", cells="near"))
     assert f"{segments.NEAR_FRAMES:,}" in str(WebOptions.__dataclass_fields__["cells"])
 
 
-def test_recall_counts_segments_by_what_they_share(library):
+def test_recall_counts_segments_by_overlap(library):
     from benchmarks.recall import Counts, recall, shared
 
     def match(start, end):

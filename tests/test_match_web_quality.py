@@ -1,4 +1,4 @@
-"""What the match web finds in the built-in corpus; run with -s to see the tables.
+"""Quality of the match web in the built-in corpus; run with -s to see the tables.
 
 As in Kovar & Gleicher (2004), section 3.4: for each action a threshold is sought that finds
 all logically similar segments and nothing else, first within a category, then everywhere.
@@ -99,14 +99,14 @@ def test_there_is_a_threshold_that_finds_all_and_nothing_else(corpus, name):
     lib, truths = corpus
     for within in (CASES[name].within, None):
         for threshold in THRESHOLDS:
-            found, there, wrong = outcome(lib, truths, CASES[name], threshold, within=within)
+            result, there, wrong = outcome(lib, truths, CASES[name], threshold, within=within)
             print(
                 f"\n{name} within {within or 'everything'} at {threshold:g} m: "
-                f"{found} of {there}, {len(wrong)} wrong"
+                f"{result} of {there}, {len(wrong)} wrong"
             )
-            if found == there and not wrong:
+            if result == there and not wrong:
                 break
-        assert (found, wrong) == (there, [])
+        assert (result, wrong) == (there, [])
 
 
 LOW, LEAP = "kick_front_low_right_p0:10-60", "kick_leap_front_right_p0"
@@ -127,14 +127,14 @@ def test_a_kick_twice_as_high_is_found_by_steps_alone(corpus):
     family = lib.family(LOW, method="web", expansion=ml.Expansion(join_distance=0.1))
     tiers = {node.motion: node.tier for node in family.nodes}
     assert tiers[LEAP] >= 2
-    found, there, others = outcome(lib, truths, case, 0.1, within=None)
-    assert (found, others) == (there, [])
+    result, there, others = outcome(lib, truths, case, 0.1, within=None)
+    assert (result, others) == (there, [])
 
 
 @pytest.mark.cmu
 @pytest.mark.slow
 def test_captured_actions_are_found_within_their_take(cmu_data, cmu30, tmp_path):
-    """The tasks of tests/test_search_quality.py; `web` beside `dtw` and `lazy`."""
+    """The tasks of tests/test_search_quality.py; `web` compared with `dtw` and `lazy`."""
     tasks = read_tasks(cmu_data / "queries" / "dev.csv")
     names = {task.motion for task in tasks}
     lib = ml.Library.create(tmp_path / "tasks.loom")
@@ -148,8 +148,8 @@ def test_captured_actions_are_found_within_their_take(cmu_data, cmu30, tmp_path)
         query = f"{task.motion}:{round(task.start * 30)}-{round(task.end * 30)}"
         for way, method in ways.items():
             hits = lib.search(query, only=task.motion, max=None, method=method)
-            found = score([(hit.start, hit.end) for hit in hits], task.occurrences, task.optional)
-            precisions[way].append(found.average_precision)
+            result = score([(hit.start, hit.end) for hit in hits], task.occurrences, task.optional)
+            precisions[way].append(result.average_precision)
         print(task.action, {way: f"{values[-1]:.2f}" for way, values in precisions.items()})
     assert [value > 0.99 for value in precisions["web"]].count(True) >= 5
     assert sum(precisions["web"]) > sum(precisions["lazy"])

@@ -1,4 +1,4 @@
-"""Searching a match web: the fast search finds what the plain one finds."""
+"""Searching a match web: the fast search finds the same as the plain search."""
 
 from dataclasses import replace
 
@@ -93,7 +93,7 @@ WEBS = {
 
 @pytest.mark.parametrize("name", WEBS)
 @pytest.mark.parametrize("way", [0, 1])
-def test_finds_what_the_plain_search_finds(name, way):
+def test_results_equal_those_of_the_plain_search(name, way):
     web = WEBS[name]()
     assert web.chain_count > 2 and web.bridge_count > 2
     height, width = web.shape
@@ -116,14 +116,14 @@ def test_finds_what_the_plain_search_finds(name, way):
                     chains, bridges, a, a + length - 1, level, overlap, SLOPE
                 )
                 limits = Limits(max_distance=level, max_overlap=overlap)
-                found = web_matches(index, shift + a, shift + a + length, limits)
-                assert [(one.start - offset, one.end - 1 - offset) for one in found] == [
-                    one[:2] for one in wanted
+                matches = web_matches(index, shift + a, shift + a + length, limits)
+                assert [(match.start - offset, match.end - 1 - offset) for match in matches] == [
+                    match[:2] for match in wanted
                 ]
-                for one, (_, _, mean, cells) in zip(found, wanted, strict=True):
-                    assert one.distance == pytest.approx(mean, rel=1e-6)
+                for match, (_, _, mean, cells) in zip(matches, wanted, strict=True):
+                    assert match.distance == pytest.approx(mean, rel=1e-6)
                     np.testing.assert_array_equal(
-                        one.path + (a, -offset), [cell[:2] for cell in cells]
+                        match.path + (a, -offset), [cell[:2] for cell in cells]
                     )
                     compared += 1
     assert compared > 20
@@ -142,10 +142,10 @@ def test_means_of_squares_rank_and_limit_as_in_the_paper():
     for a in range(0, height - 30, 20):
         limit = 0.3
         wanted = naive.web_matches(chains, bridges, a, a + 29, limit**2, 0.8, SLOPE)
-        found = web_matches(index, a, a + 30, Limits(max_distance=limit, max_overlap=0.8))
-        assert [one.start - height for one in found] == [first for first, *_ in wanted]
-        for one, (_, _, mean, _) in zip(found, wanted, strict=True):
-            assert one.distance**2 == pytest.approx(mean, rel=1e-5)
+        matches = web_matches(index, a, a + 30, Limits(max_distance=limit, max_overlap=0.8))
+        assert [match.start - height for match in matches] == [first for first, *_ in wanted]
+        for match, (_, _, mean, _) in zip(matches, wanted, strict=True):
+            assert match.distance**2 == pytest.approx(mean, rel=1e-5)
             compared += 1
     assert compared > 10
 
@@ -161,7 +161,7 @@ def three_motions():
 
     def web(shape, *chains):
         cells, values = (np.concatenate(part) for part in zip(*chains, strict=True))
-        offsets = np.cumsum([0] + [len(one) for one, _ in chains])
+        offsets = np.cumsum([0] + [len(item) for item, _ in chains])
         none = np.empty(0, np.int64)
         return Web(shape, 30.0, cells, values, offsets, len(chains), none, none)
 
@@ -176,8 +176,8 @@ def three_motions():
 def ranges(index, start, end, **options):
     allowed = options.pop("allowed", None)
     limits = Limits(**{"max_distance": 1.0, "max_overlap": 0.5} | options)
-    found = web_matches(index, start, end, limits, allowed=allowed)
-    return [(one.start, one.end) for one in found]
+    matches = web_matches(index, start, end, limits, allowed=allowed)
+    return [(match.start, match.end) for match in matches]
 
 
 def test_the_nearest_of_those_that_overlap_is_kept():

@@ -151,20 +151,20 @@ def test_workers_make_the_same_files(library, tmp_path, monkeypatch):
     assert names == {path.name: path.read_bytes() for path in alone.folder.glob("*.web")}
 
 
-def test_other_options_are_kept_beside(library):
+def test_webs_with_other_options_coexist(library):
     store, coarse = WebStore(library.store), WebStore(library.store, "pc1")
     assert store.folder != coarse.folder
     assert WebStore(library.store, limits=WebLimits(alpha=0.2)).folder != store.folder
 
 
-def test_motions_of_a_single_frame_are_left_out_by_name(library):
+def test_motions_of_a_single_frame_are_skipped_by_name(library):
     library.add_motion(library[library.names[0]][:1], name="still")
     report = library.webs.build(workers=1)
     assert report.motions == 3
     assert report.left_out == {"still": "it has only one frame, and a web needs two"}
 
 
-def test_motions_without_the_joints_are_left_out(library):
+def test_motions_without_the_joints_are_skipped(library):
     skeleton = ml.Skeleton(["hips", "spine"], [-1, 0], [[0, 0, 0], [0, 0.3, 0]])
     still = np.tile([1.0, 0, 0, 0], (40, 2, 1))
     library.add_motion(ml.Motion(skeleton, still, np.zeros((40, 3)), fps=30), name="stick")
@@ -198,9 +198,9 @@ def test_the_command_builds(library):
     assert (report["pairs"], report["built"], report["left_out"]) == (6, 3, {})
 
 
-def test_workers_write_to_a_store_and_do_not_ask_what_is_there():
+def test_workers_write_to_a_store_without_listing_it():
     webs = RemoteCollection(files=None, folder="web.0")
-    with pytest.raises(LibraryError, match="workers write files"):
+    with pytest.raises(LibraryError, match="workers only write files"):
         webs.names()
 
 
@@ -221,7 +221,7 @@ def test_motions_with_the_same_frames_share_their_webs(tmp_path, library):
     assert len(pieces) == 10
     for a in "abcd":
         for b in "abcd":
-            found = store.web(a, b)
+            result = store.web(a, b)
             if a == b:
                 continue
             wanted = motion_web(frames[min(a, b)], [frames[max(a, b)]], rate=30.0)
@@ -230,8 +230,8 @@ def test_motions_with_the_same_frames_share_their_webs(tmp_path, library):
                 wanted = motion_web(frames["a"], [frames["b"]], rate=30.0)
                 wanted = wanted if b == "b" else wanted.transposed()
             else:
-                assert (found.cells[:, 0] == found.cells[:, 1]).any()  # the same at the same time
-            assert set(map(tuple, found.cells.tolist())) == set(map(tuple, wanted.cells.tolist()))
+                assert (result.cells[:, 0] == result.cells[:, 1]).any()  # the same at the same time
+            assert set(map(tuple, result.cells.tolist())) == set(map(tuple, wanted.cells.tolist()))
             assert (starts[min(a, b)], starts[max(a, b)]) in pieces or "b" in (a, b)
     hits = copied.search("c:10-50", method="web", max_distance=0.05)
     assert {hit.motion for hit in hits} >= {"a", "c", "d"}
@@ -260,6 +260,6 @@ def test_a_search_opens_the_webs_of_its_motion(library, monkeypatch):
     monkeypatch.setattr(web_search, "_FRAMES_TOGETHER", 16)
     monkeypatch.setattr(web_search, "MOST_CELLS", 0)
     again = ml.Library(library.path)
-    found = [[(hit.text, hit.distance) for hit in again.search(q, **options)] for q in queries]
-    assert found == wanted
+    matches = [[(hit.text, hit.distance) for hit in again.search(q, **options)] for q in queries]
+    assert matches == wanted
     assert len(opened) == len(NAMES) * len(queries)  # of six pairs, those of one motion each

@@ -119,7 +119,7 @@ def test_takes_with_a_root_bone_look_the_same(database, tmp_path, suffix):
     np.testing.assert_allclose(whole.positions()[:, joints], expected, atol=1e-3)
 
 
-def test_unknown_formats_and_places_are_refused(database, tmp_path):
+def test_unknown_formats_and_invalid_folders_are_rejected(database, tmp_path):
     with pytest.raises(InvalidInput, match="one of orangeduck, unity, glb, fbx; got 'maya'"):
         database.export(tmp_path, "maya")
     file = tmp_path / "file"
@@ -139,16 +139,16 @@ def test_the_script_for_unreal_fills_a_database(database, tmp_path, version):
         exec(code, {"__name__": "__main__", "__file__": str(files[-1])})
     takes = [str(tmp_path / file.name) for file in files[:-1]]
     assert editor.imported == takes
-    assert all(one.values["enable_root_motion"] for one in editor.animations)
+    assert all(animation.values["enable_root_motion"] for animation in editor.animations)
     made = editor.assets["/Game/MotionMatching/Database"]
     assert made in editor.saved and made.values["schema"] is editor.schema
-    held = made.values.get(editor.property, [])
+    filled = made.values.get(editor.property, [])
     if editor.property is None:
         assert "does not let Python fill a database" in editor.warnings[0]
         assert f"the {len(takes)} animations" in editor.warnings[0]
     else:
-        entries = [getattr(one, "held", one) for one in held]
-        assert [one.values["sequence"] for one in entries] == editor.animations
+        entries = [getattr(animation, "held", animation) for animation in filled]
+        assert [animation.values["sequence"] for animation in entries] == editor.animations
         assert not editor.warnings
 
 
@@ -167,7 +167,7 @@ class Unreal:
             "PoseSearchDatabaseSequence": {"sequence", "sampling_range", "mirror_option"},
             "PoseSearchDatabase": {"schema", *([self.property] if self.property else [])},
         }  # fmt: skip
-        kinds = {name: editor_object(name, known) for name, known in names.items()}
+        kinds = {name: editor_object(name, attributes) for name, attributes in names.items()}
         self.schema = object()
         self.assets = {"/Game/MotionMatching/Schema": self.schema}
         tools = SimpleNamespace(import_asset_tasks=self._import, create_asset=self._create)
@@ -184,7 +184,7 @@ class Unreal:
         )
         if version == "5.2":
             self.module.StructUtilsFunctionLibrary = SimpleNamespace(
-                make_instanced_struct=lambda held: SimpleNamespace(held=held)
+                make_instanced_struct=lambda value: SimpleNamespace(held=value)
             )
 
     def _import(self, tasks):
@@ -201,11 +201,11 @@ class Unreal:
         return self.assets[f"{folder}/{name}"]
 
 
-def editor_object(name, known):
+def editor_object(name, attributes):
     """A class whose objects have some editor properties, and refuse others as Unreal does."""
 
     def of(self, prop):
-        if prop not in known:
+        if prop not in attributes:
             raise Exception(f"{name}: Failed to find property '{prop}'")
 
     def set_property(self, prop, value):

@@ -24,7 +24,7 @@ def lib(tmp_path_factory):
 
 
 @pytest.mark.parametrize("options", [{}, {"method": "lazy"}, {"method": ml.Dtw(weights="moving")}])
-def test_both_sides_are_found_and_told_apart(lib, options):
+def test_both_sides_are_found_and_distinguished(lib, options):
     alone = lib.search(QUERY, max=4, **options)
     assert not any(hit.mirrored for hit in alone)
     assert not any(hit.motion.startswith(KICKS[1]) for hit in alone[:2])
@@ -41,13 +41,13 @@ def test_the_mirrored_matches_are_those_of_the_mirrored_query(lib):
     by_hand = {
         hit.text: hit.distance for hit in lib.search(other, max=2, method=ml.Dtw(rank="distance"))
     }
-    found = lib.search(QUERY, max=4, mirror=True, method=ml.Dtw(rank="distance"))
-    mirrored = {hit.text: hit.distance for hit in found if hit.mirrored}
+    matches = lib.search(QUERY, max=4, mirror=True, method=ml.Dtw(rank="distance"))
+    mirrored = {hit.text: hit.distance for hit in matches if hit.mirrored}
     assert mirrored.keys() == by_hand.keys()
     assert list(mirrored.values()) == pytest.approx(list(by_hand.values()), abs=2e-3)
 
 
-def test_frames_of_the_query_are_left_out_on_both_sides(lib):
+def test_frames_of_the_query_are_excluded_on_both_sides(lib):
     walk = lib.search("walk_p0:20-60", mirror=True, exclude_query=True, max=None)
     assert any(hit.mirrored for hit in walk)
     assert all(
@@ -57,8 +57,8 @@ def test_frames_of_the_query_are_left_out_on_both_sides(lib):
 
 @pytest.mark.parametrize("method", ["statistics", "emd", "dtw-clip"])
 def test_whole_clips_have_one_side_each(lib, method):
-    found = lib.search(f"{KICKS[0]}_p0", method=METHODS[method](k=4), mirror=True)
-    assert {hit.motion: hit.mirrored for hit in found} == {
+    matches = lib.search(f"{KICKS[0]}_p0", method=METHODS[method](k=4), mirror=True)
+    assert {hit.motion: hit.mirrored for hit in matches} == {
         f"{kick}_p{p}": kick == KICKS[1] for kick in KICKS for p in (0, 1)
     }
     everything = lib.search(f"{KICKS[0]}_p0", method=method, mirror=True)
@@ -67,8 +67,8 @@ def test_whole_clips_have_one_side_each(lib, method):
 
 def test_other_rigs_and_rates_are_mirrored_too(lib):
     quick = ml.demo.clip(KICKS[0], performer=1, fps=120.0)
-    found = lib.search(quick[40:160].transform(yaw=1.0), mirror=True, max=4)
-    assert {hit.motion: hit.mirrored for hit in found} == {
+    matches = lib.search(quick[40:160].transform(yaw=1.0), mirror=True, max=4)
+    assert {hit.motion: hit.mirrored for hit in matches} == {
         f"{kick}_p{p}": kick == KICKS[1] for kick in KICKS for p in (0, 1)
     }
 

@@ -1,4 +1,4 @@
-"""Motion beats: accuracy where the truth is known, the definition, and what is no rhythm."""
+"""Motion beats: accuracy against known beats, the definition, and motions without rhythm."""
 
 import csv
 from dataclasses import replace
@@ -21,8 +21,8 @@ from motionloom.errors import InvalidInput, RoleError
 from motionloom.motion.rotations import quaternions as rot
 
 
-def errors_in_frames(found, truth, fps=30.0):
-    return np.array([np.min(np.abs(found - beat)) for beat in truth]) * fps
+def errors_in_frames(detected, truth, fps=30.0):
+    return np.array([np.min(np.abs(detected - beat)) for beat in truth]) * fps
 
 
 def candidates_at(times, seconds, *, signals=None, sizes=None):
@@ -43,10 +43,10 @@ def groove():
 @pytest.mark.parametrize("performer", [0, 2])
 def test_regular_beats_are_found_to_the_frame(performer):
     motion, truth = beat_study("regular", performer=performer)
-    found = ml.beats(motion)
+    detected = ml.beats(motion)
     assert len(motion) == 900 and len(truth) == 60
-    assert np.all(np.rint(errors_in_frames(found.times, truth)) == 0.0)
-    assert found.period == pytest.approx(0.5, rel=0.002)
+    assert np.all(np.rint(errors_in_frames(detected.times, truth)) == 0.0)
+    assert detected.period == pytest.approx(0.5, rel=0.002)
 
 
 def test_perturbed_beats_are_found_within_a_third_of_a_frame():
@@ -64,9 +64,9 @@ def test_beats_of_a_dance_whose_limbs_are_early_and_late():
     for performer in range(4):
         motion, truth = beat_study("dance", performer=performer, seconds=23.8)
         assert len(motion) == 714
-        found = ml.beats(motion)
-        off.append(errors_in_frames(found.times, truth))
-        assert found.period == pytest.approx(0.4, rel=0.01)
+        detected = ml.beats(motion)
+        off.append(errors_in_frames(detected.times, truth))
+        assert detected.period == pytest.approx(0.4, rel=0.01)
     assert np.concatenate(off).mean() <= 0.38
 
 
@@ -82,11 +82,11 @@ def test_a_change_of_tempo_in_the_middle_is_followed():
     slow, second = beat_study("regular", seconds=15.0, period=0.6)
     whole = ml.concatenate([fast, slow])
     truth = np.concatenate([first, np.array(second) + 15.0])
-    found = ml.beats(whole).times
-    assert np.mean(errors_in_frames(found, truth) <= 1.0) >= 0.95
-    gaps = np.diff(found)
-    assert np.median(gaps[found[:-1] < 14.0]) == pytest.approx(0.5, abs=0.01)
-    assert np.median(gaps[found[:-1] > 16.0]) == pytest.approx(0.6, abs=0.01)
+    detected = ml.beats(whole).times
+    assert np.mean(errors_in_frames(detected, truth) <= 1.0) >= 0.95
+    gaps = np.diff(detected)
+    assert np.median(gaps[detected[:-1] < 14.0]) == pytest.approx(0.5, abs=0.01)
+    assert np.median(gaps[detected[:-1] > 16.0]) == pytest.approx(0.6, abs=0.01)
 
 
 def test_a_couple_is_analyzed_together():
@@ -122,13 +122,13 @@ def test_the_preset_is_the_method_of_the_paper():
                                                 "right_hip", "chest")]  # fmt: skip
     joints = [motion.rotations[:, motion.skeleton.joint(name)].tolist() for name in names]
     period, beats = naive.motion_beats(joints, 30.0, motion.duration, 0.3, 0.9, 0.04)
-    found = ml.beats(motion, BeatSettings.kp03(tempo_bpm=(60.0 / 0.9, 200.0)))
-    assert found.period == pytest.approx(period, rel=0.01)
+    detected = ml.beats(motion, BeatSettings.kp03(tempo_bpm=(60.0 / 0.9, 200.0)))
+    assert detected.period == pytest.approx(period, rel=0.01)
     inner = np.array(beats)[2:-2]
-    assert np.abs(found.times[None] - inner[:, None]).min(axis=1).max() < 0.3 / 30.0
+    assert np.abs(detected.times[None] - inner[:, None]).min(axis=1).max() < 0.3 / 30.0
     chosen = ml.beats(motion, candidates="acceleration", midway=False, weighted=False,
                       period="periodogram", steady=True, tempo_bpm=(60.0 / 0.9, 200.0))  # fmt: skip
-    np.testing.assert_array_equal(chosen.times, found.times)
+    np.testing.assert_array_equal(chosen.times, detected.times)
     with pytest.raises(InvalidInput, match="preset must be one of kp03"):
         BeatSettings.from_preset("kg04")
 
@@ -142,8 +142,8 @@ def test_candidates_without_our_rules_are_those_of_the_paper():
         for time in naive.candidate_beats(motion.rotations[:, joint].tolist(), 30.0)
     )
     paper = {"kind": "acceleration", "weighted": False}
-    found = candidate_beats([motion], smoothing=0.0, evident=0.0, **paper)
-    np.testing.assert_allclose(found.times, expected, atol=1e-12)
+    candidates = candidate_beats([motion], smoothing=0.0, evident=0.0, **paper)
+    np.testing.assert_allclose(candidates.times, expected, atol=1e-12)
     for rule in ({"smoothing": 0.0}, {"evident": 0.0}, {}):
         assert len(candidate_beats([motion], **rule, **paper)) != len(expected)
     # Both rules remove noise: a groove has three times the candidates without the second.
@@ -206,9 +206,9 @@ def test_every_departure_can_be_switched_off(groove):
 def test_another_metrical_level_can_be_chosen(groove):
     plain = ml.beats(groove.motion)
     for level in (0.5, 2.0):
-        found = ml.beats(groove.motion, level=level)
-        assert found.period == pytest.approx(level * plain.period, rel=0.02)
-        assert len(found) == pytest.approx(len(plain) / level, abs=3)
+        detected = ml.beats(groove.motion, level=level)
+        assert detected.period == pytest.approx(level * plain.period, rel=0.02)
+        assert len(detected) == pytest.approx(len(plain) / level, abs=3)
     slow = ml.beats(groove.motion, level=2.0)
     off = [np.min(np.abs(plain.times - beat)) for beat in slow.times]
     assert np.median(off) < 1.0 / 30.0
@@ -238,9 +238,9 @@ def test_extra_beats_cost_as_much_as_missed_ones():
 @pytest.mark.parametrize("fps", [30.0, 60.0, 120.0])
 def test_the_rate_of_the_take_does_not_matter(fps):
     made = ml.demo.annotated("dance_groove", performer=1, fps=fps)
-    found = ml.beats(made.motion)
-    assert found.bpm == pytest.approx(made.truth.tempo_bpm, rel=0.02)
-    assert np.median(errors_in_frames(found.times, made.truth.beats)) <= 0.3
+    detected = ml.beats(made.motion)
+    assert detected.bpm == pytest.approx(made.truth.tempo_bpm, rel=0.02)
+    assert np.median(errors_in_frames(detected.times, made.truth.beats)) <= 0.3
 
 
 def noisy(motion, meters, rng):
@@ -259,18 +259,18 @@ def noisy(motion, meters, rng):
 
 
 def test_two_centimeters_of_noise_do_not_matter(groove, rng):
-    found = ml.beats(noisy(groove.motion, 0.02, rng))
-    assert found.bpm == pytest.approx(groove.truth.tempo_bpm, rel=0.02)
-    off = errors_in_frames(found.times, groove.truth.beats)
+    detected = ml.beats(noisy(groove.motion, 0.02, rng))
+    assert detected.bpm == pytest.approx(groove.truth.tempo_bpm, rel=0.02)
+    off = errors_in_frames(detected.times, groove.truth.beats)
     assert np.median(off) <= 1.0
 
 
 def test_a_cut_off_start_does_not_matter(groove):
     cut = len(groove.motion) // 5
-    found = ml.beats(groove.motion[cut:])
+    detected = ml.beats(groove.motion[cut:])
     truth = [beat - cut / 30.0 for beat in groove.truth.beats if beat > cut / 30.0]
-    assert found.bpm == pytest.approx(groove.truth.tempo_bpm, rel=0.02)
-    assert errors_in_frames(found.times, truth).mean() <= 0.5
+    assert detected.bpm == pytest.approx(groove.truth.tempo_bpm, rel=0.02)
+    assert errors_in_frames(detected.times, truth).mean() <= 0.5
 
 
 def is_simple_multiple(ratio):
@@ -285,8 +285,8 @@ def test_periods_of_real_gaits_and_dances_agree_with_independent_measurements(cm
         name = row["file"]
         take = ml.load(cmu30 / name.split("_")[0].zfill(3) / f"{name}.bvh")
         for motion in (take, take[len(take) // 5 :]):
-            found = ml.beats(motion)
-            assert is_simple_multiple(found.period / float(row["step_s"])), name
+            detected = ml.beats(motion)
+            assert is_simple_multiple(detected.period / float(row["step_s"])), name
 
 
 @pytest.mark.cmu
@@ -305,9 +305,9 @@ def test_periods_hold_at_the_rate_of_capture(cmu_data, cmu_raw):
 def test_a_body_that_stands_still_has_no_beats(groove):
     pose = groove.motion[100]
     still = ml.concatenate([pose] * 120)
-    found = ml.beats(still)
-    assert len(found) == 0 and found.confidence == 0.0 and not found.rhythmic
-    assert found.as_dict()["beats"] == []
+    detected = ml.beats(still)
+    assert len(detected) == 0 and detected.confidence == 0.0 and not detected.rhythmic
+    assert detected.as_dict()["beats"] == []
 
 
 def test_aimless_movement_mostly_has_no_rhythm(groove):
@@ -322,12 +322,12 @@ def test_aimless_movement_mostly_has_no_rhythm(groove):
     assert np.median(sure) < RHYTHMIC and max(sure) < 0.5
 
 
-def test_rhythm_is_surer_in_a_dance_than_in_sitting_down(groove):
+def test_a_dance_has_a_higher_confidence_than_sitting_down(groove):
     dance, sitting = ml.beats(groove.motion), ml.beats(ml.demo.clip("sit_stand"))
     assert dance.confidence > 0.9 > 0.5 > sitting.confidence
 
 
-def test_says_what_is_wrong(groove):
+def test_invalid_input_is_rejected(groove):
     motion = groove.motion
     with pytest.raises(InvalidInput, match=r"beats need at least 0.84 s of motion"):
         ml.beats(motion[:10])
@@ -379,19 +379,19 @@ def test_beats_are_huber_estimates_around_reference_beats(rng):
     reference = np.arange(1.0, 6.0)
     times = np.sort(rng.uniform(0.5, 5.5, 80))
     weights = rng.uniform(0.1, 1.0, 80)
-    found = huber_beats(candidates_at(times, 6.0, sizes=weights), reference)
+    estimated = huber_beats(candidates_at(times, 6.0, sizes=weights), reference)
     spans = [(times >= beat - 0.5) & (times < beat + 0.5) for beat in reference]
     own = 0.1 * np.median([weights[near].sum() for near in spans])  # of the reference beat
-    for beat, near, place in zip(reference, spans, found, strict=True):
+    for beat, near, place in zip(reference, spans, estimated, strict=True):
         expected = naive.huber_location(
             np.append(times[near], beat), np.append(weights[near], own), 0.04
         )
         assert place == pytest.approx(expected, abs=1e-4)
 
 
-def test_a_reference_beat_without_candidates_stands_for_itself():
-    found = huber_beats(candidates_at([1.02, 3.04], 4.0), np.array([1.0, 2.0, 3.0]))
-    np.testing.assert_allclose(found, [1.0 + 0.02 / 1.1, 2.0, 3.0 + 0.04 / 1.1], atol=1e-6)
+def test_a_reference_beat_without_candidates_is_kept():
+    result = huber_beats(candidates_at([1.02, 3.04], 4.0), np.array([1.0, 2.0, 3.0]))
+    np.testing.assert_allclose(result, [1.0 + 0.02 / 1.1, 2.0, 3.0 + 0.04 / 1.1], atol=1e-6)
 
 
 def test_a_grid_fits_the_signal_it_was_made_from():
@@ -425,14 +425,14 @@ def test_contrast_is_near_one_for_noise_and_large_for_a_beat(rng):
     assert contrast(np.zeros(100), shortest=0.3, longest=1.5) == 0.0
 
 
-def test_half_and_double_are_always_told(groove):
-    found = ml.beats(groove.motion)
-    ratios = {other.ratio: other for other in found.alternatives}
-    assert ratios[Fraction(1, 2)].seconds == pytest.approx(found.period / 2, rel=0.05)
-    assert ratios[Fraction(2)].seconds == pytest.approx(found.period * 2, rel=0.05)
-    strengths = [other.strength for other in found.alternatives]
+def test_half_and_double_are_always_reported(groove):
+    detected = ml.beats(groove.motion)
+    ratios = {other.ratio: other for other in detected.alternatives}
+    assert ratios[Fraction(1, 2)].seconds == pytest.approx(detected.period / 2, rel=0.05)
+    assert ratios[Fraction(2)].seconds == pytest.approx(detected.period * 2, rel=0.05)
+    strengths = [other.strength for other in detected.alternatives]
     assert strengths == sorted(strengths, reverse=True) and strengths[0] <= 1.0
-    answer = found.as_dict()["alternatives"]
+    answer = detected.as_dict()["alternatives"]
     assert {"1/2", "2"} <= {other["ratio"] for other in answer}
 
 
@@ -447,28 +447,32 @@ def test_two_stray_candidates_do_not_move_a_beat():
     steps = np.append(steps[np.abs(steps - 4.0) > 0.1], [4.3, 4.32])  # nothing turns on beat 4
     weights = np.append(np.ones(42), [0.2, 0.2])
     order = np.argsort(steps)
-    found = huber_beats(candidates_at(steps[order], 9.0, sizes=weights[order]), np.arange(1.0, 9.0))
-    np.testing.assert_allclose(found, np.arange(1.0, 9.0), atol=0.05)
+    result = huber_beats(
+        candidates_at(steps[order], 9.0, sizes=weights[order]), np.arange(1.0, 9.0)
+    )
+    np.testing.assert_allclose(result, np.arange(1.0, 9.0), atol=0.05)
 
 
 @pytest.mark.parametrize("seed", [0, 1])
 def test_every_beat_of_a_waltz_is_found(seed):
     pair = ml.demo.couple(seed=seed)
     truth = np.array(pair[0].truth.beats)
-    found = ml.beats([part.motion for part in pair]).times
-    off = 30.0 * np.array([found[np.abs(found - beat).argmin()] - beat for beat in truth])
+    detected = ml.beats([part.motion for part in pair]).times
+    off = 30.0 * np.array([detected[np.abs(detected - beat).argmin()] - beat for beat in truth])
     assert np.abs(off).max() < 3.0 and off.std() < 0.8  # the first one used to be eight frames off
 
 
 @pytest.mark.parametrize("bodies", [slice(0, 2), slice(0, 1), slice(1, 2)])
 def test_a_waltz_that_lilts_between_its_steps_is_counted_in_steps(bodies):
     take = waltz_take()
-    found = ml.beats(list(take.motions)[bodies])
-    assert found.bpm == pytest.approx(90.0, rel=0.01)
-    off = np.abs(found.times[None] - take.beats[:, None]).min(axis=1)
+    detected = ml.beats(list(take.motions)[bodies])
+    assert detected.bpm == pytest.approx(90.0, rel=0.01)
+    off = np.abs(detected.times[None] - take.beats[:, None]).min(axis=1)
     assert np.mean(off <= 2.0 / 30.0) > 0.9
-    half = next(one for one in found.alternatives if one.ratio == Fraction(1, 2))
-    assert half.seconds == pytest.approx(found.period / 2.0, rel=0.01) and half.strength == 1.0
+    half = next(
+        alternative for alternative in detected.alternatives if alternative.ratio == Fraction(1, 2)
+    )
+    assert half.seconds == pytest.approx(detected.period / 2.0, rel=0.01) and half.strength == 1.0
 
 
 def test_feet_on_every_beat_or_too_few_of_them_change_nothing():

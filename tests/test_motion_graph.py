@@ -87,7 +87,7 @@ def test_candidates_match_the_definition(rng, monkeypatch, method, size):
     monkeypatch.setattr(module, "BAND_CELLS", size)
     grid = rng.uniform(size=(41, 53))
     blend, sector = 6, 7
-    found = transition_candidates(
+    candidates = transition_candidates(
         Cells(grid), numbers(41), numbers(53), method=method, sector=sector, blend=blend
     )
 
@@ -96,21 +96,21 @@ def test_candidates_match_the_definition(rng, monkeypatch, method, size):
 
     rule = naive.local_minima if method == "minima" else naive.sector_minima
     expected = rule(grid, allowed) if method == "minima" else rule(grid, sector, allowed)
-    assert [(int(i), int(j)) for i, j in found.frames] == [(i, j) for i, j, _ in expected]
-    assert found.errors == pytest.approx([error for _, _, error in expected])
+    assert [(int(i), int(j)) for i, j in candidates.frames] == [(i, j) for i, j, _ in expected]
+    assert candidates.errors == pytest.approx([error for _, _, error in expected])
     means = [naive.window_mean(grid, i, j, blend) for i, j, _ in expected]
-    assert found.means == pytest.approx(means)
+    assert candidates.means == pytest.approx(means)
 
 
 def test_a_motion_against_itself_has_no_candidates_near_the_diagonal(rng):
     grid = rng.uniform(size=(60, 60))
     grid += grid.T
-    found = transition_candidates(Cells(grid), numbers(60), sector=10, blend=4, apart=12)
-    assert len(found) and np.all(found.frames[:, 1] - found.frames[:, 0] >= 12)
-    assert found.examined == 21
+    candidates = transition_candidates(Cells(grid), numbers(60), sector=10, blend=4, apart=12)
+    assert len(candidates) and np.all(candidates.frames[:, 1] - candidates.frames[:, 0] >= 12)
+    assert candidates.examined == 21
 
 
-def test_the_three_prunings_leave_what_they_say():
+def test_the_three_prunings_keep_the_expected_candidates():
     frames = np.array([[10, 10], [18, 12], [40, 40], [70, 70]])
     points = TransitionCandidates(
         frames,
@@ -122,7 +122,7 @@ def test_the_three_prunings_leave_what_they_say():
     left, counts = pruned(points, 5.0, blend=12)
     assert (counts.sectors, counts.below_threshold) == (25, 3)
     assert (counts.not_doubled, counts.alike_around) == (2, 1)
-    assert left.frames.tolist() == [[10, 10]]  # of two beside each other, that on the left
+    assert left.frames.tolist() == [[10, 10]]  # of two neighbors, the one on the left
     everything, _ = pruned(points, 5.0, method="minima", blend=12)
     assert everything.frames.tolist() == [[10, 10], [18, 12]]
 
@@ -132,14 +132,16 @@ def test_prunings_are_those_of_the_dissertation(seed):
     rng = np.random.default_rng(seed)
     grid = rng.uniform(size=(60, 75))
     blend, sector, threshold = 6, 8, 0.5
-    found = transition_candidates(Cells(grid), numbers(60), numbers(75), sector=sector, blend=blend)
+    candidates = transition_candidates(
+        Cells(grid), numbers(60), numbers(75), sector=sector, blend=blend
+    )
     minima = {
         (i // sector, j // sector): (i, j, error)
         for i, j, error in naive.sector_minima(
             grid, sector, lambda i, j: 3 <= i <= 60 - 3 and 3 <= j <= 75 - 3
         )
     }
-    left, counts = pruned(found, threshold, blend=blend)
+    left, counts = pruned(candidates, threshold, blend=blend)
     steps = naive.pruned(
         minima, lambda i, j: naive.window_mean(grid, i, j, blend), threshold, blend
     )
@@ -149,16 +151,16 @@ def test_prunings_are_those_of_the_dissertation(seed):
     assert {tuple(spot) for spot in left.frames.tolist()} == {(i, j) for i, j, _ in steps[2]}
 
 
-def test_a_wanted_number_of_transitions_sets_the_threshold(walks):
+def test_a_requested_number_of_transitions_sets_the_threshold(walks):
     foot_supports = [FootSupport.of(motion) for motion in walks]
     counts = []
     for wanted in (20.0, 60.0, 120.0):
         finding = TransitionSettings(
             per_minute=wanted, rules=TransitionRules(connect=1.0, smooth=None)
         )
-        found = find_transitions(walks, frame_distance("jrd"), finding, foot_supports)
+        report = find_transitions(walks, frame_distance("jrd"), finding, foot_supports)
         minutes = sum(motion.duration for motion in walks) / 60.0
-        counts.append(len(found.transitions) / 2 / minutes)
+        counts.append(len(report.transitions) / 2 / minutes)
         assert counts[-1] >= wanted - 1.0 / minutes
     assert counts == sorted(counts)
     assert counts[0] < 40.0
@@ -199,7 +201,7 @@ places = st.lists(
 
 
 @given(places, st.integers(0, 2**31))
-def test_whoever_stays_inside_walks_for_ever(ways, seed):
+def test_walks_in_the_largest_component_never_end(ways, seed):
     leave = np.array([way[0] for way in ways], np.int64).reshape(-1, 2)
     enter = np.array([way[1] for way in ways], np.int64).reshape(-1, 2)
     kept = endless(leave, enter)
@@ -216,7 +218,7 @@ def test_whoever_stays_inside_walks_for_ever(ways, seed):
         here = int(rng.choice(np.flatnonzero(on)))
 
 
-def test_a_graph_is_strongly_connected_and_tells_what_it_left_out(graph):
+def test_a_graph_is_strongly_connected_and_reports_removed_motions(graph):
     transitions = graph.transitions
     assert endless(transitions.leave, transitions.enter).all()
     info = graph.info()
@@ -263,7 +265,7 @@ def test_provenance_names_the_frames_that_are_played(graph):
     assert np.all(covered == 1)
 
 
-def test_the_trigger_takes_the_next_transition_there_is(graph):
+def test_the_trigger_takes_the_next_possible_transition(graph):
     calm = graph.player(3, automatic=False)
     start = calm.read(5)
     motion, frame = calm.position
@@ -274,7 +276,7 @@ def test_the_trigger_takes_the_next_transition_there_is(graph):
     assert calm.log[-1].frame == after.seams[0]
 
 
-def test_left_alone_a_player_leaves_each_motion_at_the_last_moment(graph):
+def test_without_controls_a_player_leaves_each_motion_at_the_last_departure(graph):
     player = graph.player(3, automatic=False)
     for transition_count in [None] * 5:
         while player.transition_count < 1:
@@ -294,7 +296,9 @@ def test_a_label_leads_there_and_stays(graph):
     sources = player.read(300).sources
     labels = [graph.labels[source.motion][0] for source in sources]
     shares = {
-        label: sum(s.end - s.start for s, one in zip(sources, labels, strict=True) if one == label)
+        label: sum(
+            s.end - s.start for s, name in zip(sources, labels, strict=True) if name == label
+        )
         for label in ("turn", "walk")
     }
     assert shares["turn"] > shares["walk"]
@@ -368,7 +372,7 @@ def test_labels_along_a_timeline_are_kept(graph):
     assert fit > 0.7 * 240
 
 
-def test_it_begins_and_ends_with_the_poses_that_were_requested(graph):
+def test_a_walk_starts_and_ends_with_the_requested_poses(graph):
     target = graph.transitions.target[3]
     end = (graph.names[target[0]], int(target[1]) + graph.transitions.blend)
     first = graph.transitions.source[5]
@@ -412,18 +416,18 @@ def test_it_begins_and_ends_with_the_poses_that_were_requested(graph):
         ({"seconds": -1.0}, "seconds must be positive"),
     ],
 )
-def test_says_what_is_wrong_with_goals(graph, goals, message):
+def test_invalid_goals_are_rejected(graph, goals, message):
     with pytest.raises(InvalidInput, match=message):
         graph.walk(**goals)
 
 
-def test_a_pose_that_nothing_leads_away_from_is_reported(graph):
+def test_a_start_pose_without_a_later_departure_is_reported(graph):
     late = len(graph.motions[1]) - 1
     with pytest.raises(InvalidInput, match=f"no route leads from {graph.names[1]}:{late}"):
         graph.walk(start=(graph.names[1], late), end=(graph.names[0], 60))
 
 
-def test_looking_for_a_route_can_be_watched_and_stopped(graph):
+def test_a_route_search_reports_progress_and_can_be_stopped(graph):
     steps = []
     graph.walk(path=[[0, 0], [0, 5]], seed=1, progress=steps.append)
     assert len(steps) > 10 and min(steps) > 0
@@ -449,7 +453,7 @@ def played(graph):
 
 
 @pytest.mark.parametrize("window", ["directed", "centered"])
-def test_a_transition_file_gives_the_graph_again(graph, tmp_path, window):
+def test_a_transition_file_reproduces_the_graph(graph, tmp_path, window):
     write_mogra(graph, tmp_path / "walks.mogra", window=window)
     again = graph_from_mogra(tmp_path / "walks.mogra", graph.motions, window=window)
     if window == "directed":
@@ -459,8 +463,8 @@ def test_a_transition_file_gives_the_graph_again(graph, tmp_path, window):
     assert len(again.walk(seconds=5, seed=1)) == 150
 
 
-def test_a_file_says_which_frames_are_blended(graph, tmp_path):
-    """A program that follows section 4.6 blends what the graph does."""
+def test_a_file_determines_the_blended_frames(graph, tmp_path):
+    """A program that follows section 4.6 blends the same frames as the graph."""
     graph.save(tmp_path / "walks.mogra")
     k = graph.transitions.blend
     theirs = {
@@ -536,19 +540,19 @@ def test_a_transition_file_is_read_as_written(tmp_path):
         (f"Transitions: 1 0 1\n{5000 * '9'} 4\n", ":2: expected two frames"),
     ],
 )
-def test_says_where_a_transition_file_is_wrong(tmp_path, text, message):
+def test_errors_in_transition_files_name_the_line(tmp_path, text, message):
     (tmp_path / "bad.mogra").write_text(text)
     with pytest.raises(MotionFormatError, match=f"bad.mogra.*{message}"):
         read_mogra(tmp_path / "bad.mogra", [100, 90])
 
 
-def test_a_file_that_is_no_text_is_refused(tmp_path):
+def test_a_binary_file_is_rejected(tmp_path):
     (tmp_path / "bad.mogra").write_bytes(b"\x00\xff\xfe")
     with pytest.raises(MotionFormatError, match="not plain text"):
         read_mogra(tmp_path / "bad.mogra")
 
 
-def test_a_graph_without_a_cycle_is_refused(walks, tmp_path):
+def test_a_graph_without_a_cycle_is_rejected(walks, tmp_path):
     short = [walk[:40] for walk in walks[:2]]
     (tmp_path / "one.mogra").write_text("Transitions: 1 0 1\n20 18\n")
     with pytest.raises(InvalidInput, match="1 transitions.*have no cycle|no cycle"):
@@ -567,23 +571,23 @@ def test_a_graph_without_a_cycle_is_refused(walks, tmp_path):
         (2, {"distance": "magic"}, "no distance is called 'magic'"),
     ],
 )
-def test_says_what_is_wrong_with_a_graph(walks, motions, options, message):
+def test_invalid_graph_settings_are_rejected(walks, motions, options, message):
     with pytest.raises(InvalidInput, match=message):
         motion_graph(walks[:motions], TransitionSettings.of(options))
 
 
-def test_a_motion_of_one_frame_leads_nowhere(walks):
+def test_a_motion_of_one_frame_has_no_transitions(walks):
     with pytest.raises(InvalidInput, match="no transitions were found among 1 motions"):
         motion_graph([walks[0][:1]])
     assert motion_graph([walks[0], replace(walks[1][:1], name="still")]).names == ("walk_p0",)
 
 
-def test_motions_need_names_of_their_own(walks):
+def test_motions_need_unique_names(walks):
     with pytest.raises(InvalidInput, match="'walk_p0' occurs twice"):
         motion_graph([walks[0], walks[0]])
 
 
-def test_other_skeletons_and_rates_are_brought_together():
+def test_other_skeletons_and_rates_are_conformed():
     other = ml.demo.clip("walk", performer=2).resample(60)
     graph = motion_graph([ml.demo.clip("walk"), replace(other, name="other")])
     assert graph.fps == 30.0
@@ -624,7 +628,7 @@ def test_a_damaged_file_of_a_graph_is_named(tmp_path, walks):
         read_graph(tmp_path / "graph.sqlite", walks, {})
 
 
-def test_a_damaged_graph_is_made_again(tmp_path, walks):
+def test_a_damaged_graph_is_rebuilt(tmp_path, walks):
     lib = ml.Library.create(tmp_path / "walks.loom")
     lib.add_motion(walks[0])
     count = len(lib.motion_graph())
@@ -676,8 +680,8 @@ def test_no_step_is_skipped_in_captured_walks_and_jogs(cmu30, subject, takes, di
     assert quality.foot_slide_m < 0.015
     assert foot_slide(walk).contacts > 100
     if takes[0] != "35_17":  # runs stand for three frames only: too few to be certain
-        found = walk.contacts()
-        seen = np.stack([found.standing(side) for side in SIDES], axis=1)
+        contacts = walk.contacts()
+        seen = np.stack([contacts.standing(side) for side in SIDES], axis=1)
         assert doubled(strikes(seen), walk.provenance.seams) == []
 
 

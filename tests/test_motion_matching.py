@@ -1,4 +1,4 @@
-"""Motion matching: features, exact search, and a character that does what is asked."""
+"""Motion matching: features, exact search, and a character that follows controls."""
 
 import json
 import re
@@ -42,7 +42,7 @@ def database(walks):
     return matching_database(walks, MatchingSettings())
 
 
-def test_features_are_what_a_loop_over_frames_gives(walks):
+def test_features_match_a_loop_over_frames(walks):
     for walk in walks[1:2]:
         root = RootMotion.of(walk)
         left, right, hips = np.moveaxis(
@@ -58,7 +58,7 @@ def test_features_do_not_depend_on_place_and_heading(walks):
     np.testing.assert_allclose(matching_features(moved), matching_features(walks[1]), atol=1e-4)
 
 
-def test_root_motion_goes_on_at_the_ends_of_a_take(walks):
+def test_root_motion_continues_beyond_the_ends_of_a_take(walks):
     root = RootMotion.of(walks[0])
     speed = np.abs(np.diff(root.floor)) * walks[0].fps
     assert speed.min() > 0.7 * np.median(speed)
@@ -69,15 +69,15 @@ def test_search_is_exact(database, rng):
     for _ in range(20):
         query = database.features[rng.integers(len(database))] + rng.normal(0.0, 0.2, 27)
         point = database.normalization.apply(query)
-        found, cost = database.nearest(query, allowed=allowed)
+        frames, cost = database.nearest(query, allowed=allowed)
         best, least = naive.nearest(database.rows, point, allowed)
-        assert found[0] == best and cost[0] == pytest.approx(least, rel=1e-5)
+        assert frames[0] == best and cost[0] == pytest.approx(least, rel=1e-5)
 
 
 def test_ends_of_takes_are_never_found(database):
     for part in database.ranges:
-        found, _ = database.nearest(database.features[part.stop - 1])
-        assert database.range_of(int(found[0])).stop - found[0] > 0.3 * database.fps
+        frames, _ = database.nearest(database.features[part.stop - 1])
+        assert database.range_of(int(frames[0])).stop - frames[0] > 0.3 * database.fps
 
 
 def test_weights_are_meters():
@@ -91,7 +91,8 @@ def test_weights_are_meters():
     shifted = plain.features[20].copy()
     shifted[15] += 0.1
     off = [
-        np.linalg.norm(one.normalization.apply(shifted) - one.rows[20]) for one in (plain, double)
+        np.linalg.norm(variant.normalization.apply(shifted) - variant.rows[20])
+        for variant in (plain, double)
     ]
     np.testing.assert_allclose(off, [0.1, 0.2], rtol=1e-3)
 
@@ -116,7 +117,7 @@ def test_takes_without_standing_get_a_start_and_a_stop(database):
     assert speeds[start.start] < 0.1 and speeds[start.stop - 3] > 0.9
 
 
-def test_a_wish_is_followed(database):
+def test_a_desired_velocity_is_followed(database):
     player = database.player(velocity=(0.0, 1.3))
     player.read(60)
     player.steer(velocity=(1.3, 0.0))
@@ -128,7 +129,7 @@ def test_a_wish_is_followed(database):
     assert np.hypot(*player.state().velocity) < 0.2
 
 
-def test_standing_is_held_until_a_wish_comes(database):
+def test_a_standing_pose_is_held_until_controls_change(database):
     player = database.player()
     still = player.record(seconds=4)
     assert np.ptp(still.root, axis=0).max() < 0.1
@@ -137,7 +138,7 @@ def test_standing_is_held_until_a_wish_comes(database):
     assert player.state().velocity[1] > 0.8
 
 
-def test_the_body_faces_where_it_should_while_it_strafes(database):
+def test_the_body_keeps_its_facing_while_it_strafes(database):
     player = database.player(velocity=(0.0, 1.2), strafe=True)
     player.read(30)
     assert player.state().place[2] == pytest.approx(0.0, abs=0.3)
@@ -157,7 +158,7 @@ def test_only_frames_with_the_desired_tag_are_played(database):
 
 
 @pytest.mark.parametrize("dynamics", ["sprung", "clamped"])
-def test_trajectories_ahead_are_where_the_simulation_goes(dynamics):
+def test_predicted_trajectories_match_the_simulation(dynamics):
     simulation = Simulation(velocity=1.0 + 0.5j, facing=0.3, dynamics=dynamics)
     places, facings = simulation.ahead(0.2 - 1.0j, -1.0)
     here, fps = 0j, 600
@@ -170,7 +171,7 @@ def test_trajectories_ahead_are_where_the_simulation_goes(dynamics):
                 assert abs(here - place) < 2e-3 and abs(simulation.facing - facing) < 2e-2
 
 
-def test_a_follower_goes_ahead_only_and_stops_at_the_end():
+def test_a_path_follower_only_moves_forward_and_stops_at_the_end():
     path = PathFollower(np.linspace(0.0, 4.0, 81) + 0j, 1.5)
     for here in (0.5, 0.4 + 0.2j, 1.7):
         path.follow(here)
@@ -197,31 +198,33 @@ def test_all_courses_are_run(database, name):
     assert figures["foot_slide_m"] < 0.01 and figures["seam_acceleration_ratio"] < 1.5
 
 
-def test_a_rehearsal_foretells_how_rough_a_seam_will_be(database):
+def test_a_rehearsal_predicts_how_rough_a_seam_will_be(database):
     player = database.player(velocity=(0.0, 1.3))
-    told = []
+    predicted = []
     rehearsed = player._rehearsed
 
     def noted(frame):
-        told.append((frame, rehearsed(frame)))
-        return told[-1][1]
+        predicted.append((frame, rehearsed(frame)))
+        return predicted[-1][1]
 
     player._rehearsed = noted
     motion = player.record(seconds=6)
     limit = player.database.acceleration
     checked = 0
     for seam in motion.provenance.seams:
-        part = next(one for one in motion.sources if one.start == seam)
-        start = next(one.start for one in database.ranges if one.name == part.motion)
-        foretold = [ratio for frame, ratio in told if frame == start + part.start_frame]
+        part = next(candidate for candidate in motion.sources if candidate.start == seam)
+        start = next(
+            candidate.start for candidate in database.ranges if candidate.name == part.motion
+        )
+        foretold = [ratio for frame, ratio in predicted if frame == start + part.start_frame]
         played = joint_accelerations(motion)[seam - 1 : seam + 4].max() / limit
         if foretold:
-            assert played < max(foretold) + 0.35  # the way is bent, too
+            assert played < max(foretold) + 0.35  # the path is also bent
             checked += 1
-    assert checked and all(ratio >= 0.0 for _, ratio in told)
+    assert checked and all(ratio >= 0.0 for _, ratio in predicted)
 
 
-def test_a_character_that_gets_nowhere_stays_longer_after_a_jump(database):
+def test_a_character_without_progress_stays_longer_after_a_jump(database):
     player = database.player(velocity=(0.0, 1.3))
     player.read(30)
     assert player._stay_seconds() == pytest.approx(0.3)
@@ -235,7 +238,7 @@ def test_a_character_that_gets_nowhere_stays_longer_after_a_jump(database):
     assert asked == pytest.approx(2.0 * abs(player._ahead()[0][-1]))
 
 
-def test_a_character_that_gets_nowhere_jumps_only_to_what_leads_farther(database):
+def test_a_character_without_progress_jumps_only_to_frames_that_lead_farther(database):
     player = database.player(velocity=(0.0, 1.3))
     player.read(30)
     moving = np.flatnonzero(database.speeds > 1.0)[:50]
@@ -244,7 +247,7 @@ def test_a_character_that_gets_nowhere_jumps_only_to_what_leads_farther(database
 
 
 def test_a_foot_that_would_slide_makes_a_seam_rough(database):
-    part = next(one for one in database.ranges if one.name == "walk_p0")
+    part = next(candidate for candidate in database.ranges if candidate.name == "walk_p0")
     played = database.motion(part)
     slid = replace(
         played, root=played.root + np.linspace(0.0, 2.0, len(played))[:, None] * [1, 0, 0]
@@ -254,7 +257,7 @@ def test_a_foot_that_would_slide_makes_a_seam_rough(database):
     assert _slide(played[window], contacts[window]) < 0.06 < _slide(slid[window], contacts[window])
 
 
-def test_speeds_of_the_takes_leave_made_motions_out(database):
+def test_speeds_of_the_takes_exclude_generated_motions(database):
     made = np.zeros(len(database), bool)
     for part in database.ranges:
         made[part.start : part.stop] = part.take in MADE
@@ -281,11 +284,11 @@ def test_response_is_the_time_to_half_of_the_turn(walks):
         course_path("maze")
 
 
-def test_what_is_played_says_where_it_comes_from(database):
+def test_played_frames_have_their_provenance(database):
     walk = database.walk(seconds=4, steer=("2:90",))
     assert sum(source.end - source.start for source in walk.sources) == len(walk)
     for source in walk.sources:
-        part = next(one for one in database.ranges if one.name == source.motion)
+        part = next(candidate for candidate in database.ranges if candidate.name == source.motion)
         assert 0 <= source.start_frame < source.end_frame <= part.stop - part.start
     assert walk.quality.takes.used and walk.quality.foot_slide_m < 0.01
 
@@ -304,7 +307,7 @@ def test_takes_without_feet_are_refused():
         matching_database([still], MatchingSettings())
 
 
-def test_one_standing_pose_is_refused(walks):
+def test_a_single_standing_pose_is_rejected(walks):
     pose = walks[0]
     still = replace(
         pose, rotations=np.repeat(pose.rotations[:1], 60, 0), root=np.repeat(pose.root[:1], 60, 0)
@@ -325,7 +328,7 @@ def test_takes_without_locomotion_are_refused():
         matching_database([reach], MatchingSettings())
 
 
-def test_one_line_says_what_is_wrong_with_a_library(lib, walks):
+def test_errors_of_a_library_are_one_line(lib, walks):
     """Takes without feet, one standing pose, no locomotion, tiny takes: exit code 2, one line."""
     bones = Skeleton(["hips", "chest"], [-1, 0], [[0, 0, 0], [0, 0.5, 0]])
     lib.add_motion(
@@ -351,12 +354,12 @@ def test_one_line_says_what_is_wrong_with_a_library(lib, walks):
         assert len(error_lines(done.stderr)) == 1
 
 
-def test_takes_of_other_bodies_are_brought_to_one_skeleton(walks):
+def test_takes_of_other_bodies_are_retargeted_to_one_skeleton(walks):
     small = walks[1].retarget(walks[1].skeleton.scaled(0.7))
     both = matching_database([walks[0], small], MatchingSettings(mirror=False))
     assert both.takes == ("walk_p0", "walk_left_p0")
     assert both.skeleton == walks[0].skeleton
-    part = next(one for one in both.ranges if one.name == "walk_left_p0")
+    part = next(candidate for candidate in both.ranges if candidate.name == "walk_left_p0")
     height = both.motion(part).role_positions(["hips"])[:, 0, 1].mean()
     assert height == pytest.approx(walks[0].role_positions(["hips"])[:, 0, 1].mean(), rel=0.05)
 
@@ -402,12 +405,12 @@ def test_a_stored_database_is_the_same(library):
     first, again = library.motion_matching(), library.motion_matching()
     assert isinstance(again.rotations, np.memmap)
     np.testing.assert_array_equal(first.features, again.features)
-    a, b = (one.walk(seconds=2).root for one in (first, again))
+    a, b = (variant.walk(seconds=2).root for variant in (first, again))
     np.testing.assert_array_equal(a, b)
     assert "slow" in again.tags and again.tag("slow").sum() == 2 * len(library["walk_p0"])
 
 
-def test_a_damaged_database_is_refused_before_it_is_used(database, tmp_path):
+def test_a_damaged_database_is_rejected_before_use(database, tmp_path):
     save_database(database, tmp_path)
     opened = open_database(tmp_path, MatchingSettings())
     assert opened.ranges == database.ranges
@@ -417,7 +420,7 @@ def test_a_damaged_database_is_refused_before_it_is_used(database, tmp_path):
     about = json.loads((tmp_path / "about.json").read_text())
     about["ranges"][0][2] += 7
     (tmp_path / "about.json").write_text(json.dumps(about))
-    with pytest.raises(LibraryError, match="ranges do not follow each other"):
+    with pytest.raises(LibraryError, match="ranges are not consecutive"):
         open_database(tmp_path, MatchingSettings())
 
 
@@ -435,7 +438,7 @@ def test_a_damaged_database_is_refused_before_it_is_used(database, tmp_path):
         ("skipped", 7, "has no attribute"),
     ],
 )
-def test_a_description_that_cannot_be_is_refused(database, tmp_path, key, value, message):
+def test_an_impossible_description_is_rejected(database, tmp_path, key, value, message):
     save_database(database, tmp_path)
     about = json.loads((tmp_path / "about.json").read_text())
     (tmp_path / "about.json").write_text(json.dumps({**about, key: value}))
@@ -453,7 +456,7 @@ def test_a_description_that_cannot_be_is_refused(database, tmp_path, key, value,
         ("features", 0.0, "features: directions must have length 1"),
     ],
 )
-def test_numbers_that_no_kernel_can_use_are_refused(database, tmp_path, name, value, message):
+def test_numbers_that_kernels_cannot_use_are_rejected(database, tmp_path, name, value, message):
     """They divided by zero within kernels, frames later."""
     save_database(database, tmp_path)
     stored = np.load(tmp_path / f"{name}.npy")
@@ -488,7 +491,7 @@ def test_the_command_exports_the_database_of_a_program(library, tmp_path):
 # --- coverage --------------------------------------------------------------------------------
 
 
-def test_coverage_says_what_is_missing_and_what_is_spare(database, monkeypatch, tmp_path):
+def test_coverage_reports_gaps_and_spare_takes(database, monkeypatch, tmp_path):
     from motionloom.motion_matching import coverage as module
     from motionloom.plots.matching_coverage import write_coverage
 
@@ -508,7 +511,7 @@ def test_coverage_says_what_is_missing_and_what_is_spare(database, monkeypatch, 
     assert "data:image/png;base64," in page and "walk_left_p0" in page
 
 
-def test_takes_that_are_never_needed_are_left_out(library, monkeypatch):
+def test_takes_that_are_never_needed_are_pruned(library, monkeypatch):
     spare = SimpleNamespace(spare=("walk_left_p0",))
     monkeypatch.setattr(MatchingDatabase, "coverage", lambda self: spare)
     done = ran("match", str(library.path), "build", "--prune", "--json")
@@ -521,18 +524,18 @@ def test_takes_that_are_never_needed_are_left_out(library, monkeypatch):
 
 def test_gaps_are_filled_better_than_by_interpolation(walks):
     truth, others = walks[0], walks[1:]
-    known = np.ones(len(truth), bool)
-    known[50:80] = False
-    wrong = replace(truth, root=np.where(known[:, None], truth.root, 9.0))
-    filled = matching_database(others, MatchingSettings()).fill_gaps(wrong, known)
-    np.testing.assert_allclose(filled.positions()[known], truth.positions()[known], atol=1e-3)
+    mask = np.ones(len(truth), bool)
+    mask[50:80] = False
+    wrong = replace(truth, root=np.where(mask[:, None], truth.root, 9.0))
+    filled = matching_database(others, MatchingSettings()).fill_gaps(wrong, mask)
+    np.testing.assert_allclose(filled.positions()[mask], truth.positions()[mask], atol=1e-3)
     share = (np.arange(50, 80) - 49)[:, None] / 31.0
     straight = rot.slerp(truth.rotations[49][None], truth.rotations[80][None], share)
     root = (1.0 - share) * truth.root[49] + share * truth.root[80]
     plain = Motion(truth.skeleton, straight, root, truth.fps).positions()
     error = [
-        np.linalg.norm(one - truth.positions()[50:80], axis=2).mean()
-        for one in (filled.positions()[50:80], plain)
+        np.linalg.norm(positions - truth.positions()[50:80], axis=2).mean()
+        for positions in (filled.positions()[50:80], plain)
     ]
     assert error[0] < 0.5 * error[1]
     assert [(source.start, source.end) for source in filled.sources] == [(50, 80)]
@@ -540,24 +543,24 @@ def test_gaps_are_filled_better_than_by_interpolation(walks):
 
 def test_a_few_poses_are_enough(database, walks):
     truth = walks[1]
-    known = np.zeros(len(truth), bool)
-    known[[0, 30, 60, len(truth) - 1]] = True
-    filled = database.fill_gaps(truth, known)
-    np.testing.assert_allclose(filled.positions()[known], truth.positions()[known], atol=1e-3)
+    mask = np.zeros(len(truth), bool)
+    mask[[0, 30, 60, len(truth) - 1]] = True
+    filled = database.fill_gaps(truth, mask)
+    np.testing.assert_allclose(filled.positions()[mask], truth.positions()[mask], atol=1e-3)
     steps = np.linalg.norm(np.diff(filled.positions(), axis=0), axis=2)
     assert steps.max() < 0.25  # no joint jumps
 
 
-def test_gaps_that_cannot_be_filled_are_refused(database, walks):
+def test_gaps_that_cannot_be_filled_are_rejected(database, walks):
     truth = walks[0]
-    known = np.ones(len(truth), bool)
+    mask = np.ones(len(truth), bool)
     with pytest.raises(InvalidInput, match="one flag per frame"):
-        database.fill_gaps(truth, known[1:])
+        database.fill_gaps(truth, mask[1:])
     with pytest.raises(InvalidInput, match="the frame rate of the database, 30 fps; got 60"):
         database.fill_gaps(truth.resample(60), np.ones(2 * len(truth) - 1, bool))
-    known[-1] = False
+    mask[-1] = False
     with pytest.raises(InvalidInput, match="the first and the last frame must be known"):
-        database.fill_gaps(truth, known)
+        database.fill_gaps(truth, mask)
 
 
 def test_the_command_fills_gaps(library, walks, tmp_path):
@@ -568,7 +571,7 @@ def test_the_command_fills_gaps(library, walks, tmp_path):
     assert len(ml.load(out)) == len(walks[0])
 
 
-def test_the_command_makes_a_motion_through_poses(library, walks, tmp_path):
+def test_the_command_generates_a_motion_through_poses(library, walks, tmp_path):
     file, out = tmp_path / "pose.bvh", tmp_path / "through.bvh"
     walks[0].save(file)
     poses = ["--pose", f"{file}:20@0", "--pose", "walk_p0:50@1"]
@@ -592,7 +595,7 @@ def test_the_command_makes_a_motion_through_poses(library, walks, tmp_path):
         ([], "match fill needs a FILE and --gap, or at least two --pose options"),
     ],
 )
-def test_poses_that_cannot_be_passed_are_refused(library, tmp_path, options, said):
+def test_poses_that_cannot_be_reached_are_rejected(library, tmp_path, options, said):
     out = tmp_path / "through.bvh"
     done = ran("match", str(library.path), "fill", *options, "-o", out)
     assert done.returncode == 2 and said in done.stderr

@@ -1,4 +1,4 @@
-"""Music: beats of MIDI files and sound, and what is none."""
+"""Music: beats of MIDI files and sound, and files that are not music."""
 
 import sys
 from types import SimpleNamespace
@@ -50,7 +50,7 @@ def test_meters_change_and_threes_are_counted_as_one(tmp_path):
     assert list(music.downbeats) == [0, 3, 5] and music.meter == 3
 
 
-def test_notes_tell_the_beat_where_the_tempo_is_not_to_be_believed(tmp_path):
+def test_notes_give_the_beat_if_the_tempo_is_meaningless(tmp_path):
     tune = write_tune(tmp_path / "t.mid", bars=8, tempo_bpm=[(0, 120.0), (4, 132.0)])
     written, heard = load_music(tune), load_music(tune, source="notes")
     off = [np.min(np.abs(heard.beats - beat)) for beat in written.beats]
@@ -68,7 +68,7 @@ def test_the_same_seed_is_the_same_tune(tmp_path):
     assert not (tmp_path / "d.mid").exists()
 
 
-def test_music_that_is_none_is_reported(tmp_path, monkeypatch):
+def test_files_that_are_not_music_are_reported(tmp_path, monkeypatch):
     silent = saved(tmp_path / "s.mid", [mido.MetaMessage("set_tempo", tempo=500000)])
     with pytest.raises(MotionFormatError, match="has no notes"):
         load_music(silent)
@@ -100,7 +100,7 @@ def test_music_that_is_none_is_reported(tmp_path, monkeypatch):
         load_music(songs, source="drums")
 
 
-def test_beats_beyond_counting_are_refused(tmp_path):
+def test_too_many_beats_are_rejected(tmp_path):
     messages = [
         mido.MetaMessage("time_signature", numerator=4, denominator=128, time=0),
         mido.MetaMessage("set_tempo", tempo=1, time=0),
@@ -110,7 +110,7 @@ def test_beats_beyond_counting_are_refused(tmp_path):
         load_music(saved(tmp_path / "t.mid", messages))
 
 
-def test_damaged_files_end_in_one_kind_of_error(tmp_path, rng):
+def test_damaged_files_raise_a_single_kind_of_error(tmp_path, rng):
     whole = write_tune(tmp_path / "t.mid", bars=4).read_bytes()
     path = tmp_path / "damaged.mid"
     for k in range(120):
@@ -138,7 +138,7 @@ def test_sound_without_a_beat_is_reported(tmp_path, monkeypatch):
 
 
 @pytest.mark.slow  # librosa compiles for a minute and a half
-def test_clicks_are_heard_in_sound(tmp_path):
+def test_clicks_are_detected_in_sound(tmp_path):
     pytest.importorskip("librosa")
     soundfile = pytest.importorskip("soundfile")
     rate, seconds = 22_050, 12

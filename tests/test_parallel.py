@@ -48,7 +48,7 @@ def worker_facts(_):
 def test_every_item_comes_back_once(workers):
     with executor(workers) as pool:
         done = list(completed(square, range(50), pool))
-    results = {one.item: one.result for one in done if one.error is None}
+    results = {task.item: task.result for task in done if task.error is None}
     assert len(done) == 50
     assert results == {n: n * n for n in range(50) if n != 5}
 
@@ -56,7 +56,7 @@ def test_every_item_comes_back_once(workers):
 @pytest.mark.parametrize("workers", [1, 2])
 def test_an_exception_comes_back_with_its_item(workers):
     with executor(workers) as pool:
-        (failed,) = [one for one in completed(square, range(9), pool) if one.error]
+        (failed,) = [task for task in completed(square, range(9), pool) if task.error]
     assert failed.item == 5
     assert isinstance(failed.error, ValueError)
     assert str(failed.error) == "five is right out"
@@ -65,8 +65,8 @@ def test_an_exception_comes_back_with_its_item(workers):
 def test_a_worker_that_dies_costs_its_own_item_only():
     with executor(2) as pool:
         done = list(completed(partial(square_unless_deadly, deadly=7), range(30), pool))
-    assert sorted(one.item for one in done) == list(range(30))
-    (failed,) = [one for one in done if one.error]
+    assert sorted(task.item for task in done) == list(range(30))
+    (failed,) = [task for task in done if task.error]
     assert failed.item == 7
     assert isinstance(failed.error, WorkerDied)
     assert "died twice" in str(failed.error)
@@ -77,7 +77,7 @@ def test_an_item_is_tried_again_when_its_worker_was_killed_by_chance(tmp_path):
         work = partial(die_the_first_time, marker=tmp_path / "died")
         done = list(completed(work, range(20), pool))
     assert (tmp_path / "died").exists()
-    assert sorted(one.result for one in done) == list(range(20))
+    assert sorted(task.result for task in done) == list(range(20))
 
 
 @pytest.mark.parametrize("workers", [1, 2])
@@ -97,7 +97,7 @@ def test_items_are_taken_as_they_are_needed(workers):
 
 def test_workers_use_one_thread_each_and_leave_ctrl_c_to_the_parent():
     with threadpool_limits(2), executor(2) as pool:
-        facts = [one.result for one in completed(worker_facts, range(8), pool)]
+        facts = [task.result for task in completed(worker_facts, range(8), pool)]
     assert os.getpid() not in {pid for pid, _, _ in facts}
     assert all(limit == 1 for _, limits, _ in facts for limit in limits)
     assert {handler for _, _, handler in facts} == {signal.SIG_IGN}

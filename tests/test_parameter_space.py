@@ -39,7 +39,7 @@ def test_random_weights_are_valid(count, delta, seed):
     assert is_valid(weights, delta)
 
 
-def test_samples_are_blends_of_neighbors_and_lie_apart(kicks):
+def test_samples_are_blends_of_neighbors_and_keep_their_distance(kicks):
     examples, measure, space = kicks
     assert len(space) == 9 + 600
     np.testing.assert_array_equal(space.parameters[:9], examples)
@@ -59,7 +59,7 @@ def test_a_full_space_ends_the_sampling():
     assert f"of {space.tried} blends were within 0.0127 (spacing)" in space.shortfall
 
 
-def test_no_reason_is_given_where_all_samples_are_kept(kicks):
+def test_no_shortfall_is_reported_if_all_samples_are_kept(kicks):
     _, _, space = kicks
     assert space.shortfall == "" and space.tried >= 600
     alone = sampled_space([[1.0]], lambda weights: np.array([1.0]), samples=5)
@@ -75,7 +75,7 @@ def test_the_nearest_are_sampled_as_in_the_paper(kicks):
     np.testing.assert_allclose(space.dense(np.arange(len(space))), [w for _, w in expected])
 
 
-def test_alike_examples_span_nothing_unless_those_around_are_blended_too():
+def test_similar_examples_span_nothing_unless_those_around_are_also_blended():
     # Four performers of each of two kicks: the nearest three are nearly always of one kick.
     random = np.random.default_rng(2)
     alike = np.concatenate([random.normal(place, 0.005, (4, 2)) for place in (0.0, 1.0)])
@@ -96,9 +96,9 @@ def test_redundant_examples_are_those_of_the_paper():
     bent = bent_map(grid, 0.02)
     counts = []
     for tolerance in (0.05, 0.2, 0.4):
-        found = needed_examples(grid, bent, tolerance)
-        assert found == naive.needed_examples(grid, bent, tolerance, 12)
-        counts.append(len(found))
+        kept = needed_examples(grid, bent, tolerance)
+        assert kept == naive.needed_examples(grid, bent, tolerance, 12)
+        counts.append(len(kept))
     assert counts == sorted(counts, reverse=True) and counts[-1] < counts[0] < len(grid)
     refined = needed_examples(grid, bent, 0.05, rule="refined")
     assert refined[0] == 0 and len(refined) < counts[0]
@@ -159,20 +159,20 @@ def test_weights_are_valid_wherever_the_target_lies(kicks, target, refine):
     assert is_valid(weights, space.delta)
 
 
-def test_refinement_arrives_inside_and_comes_as_near_as_it_can_outside(kicks):
+def test_refinement_reaches_targets_inside_and_approaches_those_outside(kicks):
     _, measure, space = kicks
     random = np.random.default_rng(8)
     for sample in random.choice(np.arange(9, len(space)), 30, replace=False):
         target = space.parameters[sample] + random.normal(0, 0.004, 3)
         start = space.weights_for(target)
         around = space.around(target, samples=SAMPLES)
-        found = refined_weights(around, target, measure, tolerance=1e-3)
-        assert found.error <= np.linalg.norm(measure(start) - target) + 1e-12
-        assert found.error < 0.01
+        refined = refined_weights(around, target, measure, tolerance=1e-3)
+        assert refined.error <= np.linalg.norm(measure(start) - target) + 1e-12
+        assert refined.error < 0.01
     away = np.array([3.0, 0.0, 0.0])
-    found = refined_weights(space.around(away, samples=SAMPLES), away, measure)
-    assert found.error <= np.linalg.norm(space.parameters - away, axis=1).min() + 1e-9
-    np.testing.assert_allclose(found.reached, measure(found.weights))
+    refined = refined_weights(space.around(away, samples=SAMPLES), away, measure)
+    assert refined.error <= np.linalg.norm(space.parameters - away, axis=1).min() + 1e-9
+    np.testing.assert_allclose(refined.reached, measure(refined.weights))
 
 
 def test_refined_weights_stay_in_the_convex_hull_of_the_samples(kicks):
@@ -193,7 +193,7 @@ def test_one_example_has_one_weight():
     assert space.weights_for([9.0, 9.0]).tolist() == [1.0]
 
 
-def test_targets_and_options_that_mean_nothing_are_refused(kicks):
+def test_invalid_targets_and_options_are_rejected(kicks):
     examples, measure, space = kicks
     with pytest.raises(InvalidInput, match="a target must be 3 finite numbers"):
         space.weights_for([1.0, 2.0])
@@ -215,7 +215,7 @@ def test_cardinal_functions_are_one_at_their_example_and_zero_at_the_others(kick
 
 
 def test_cardinal_weights_are_unbounded_away_from_the_examples(kicks):
-    # What Kovar & Gleicher 2004 hold against this scheme, and why it is not the default.
+    # Kovar & Gleicher 2004 criticize this scheme for it, so it is not the default.
     examples, _, space = kicks
     far = examples.mean(axis=0) + [2.0, 0.0, 0.0]
     assert np.abs(CardinalBasis.of(examples).weights_for(far)).max() > 1.0 + space.delta

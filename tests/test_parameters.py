@@ -33,7 +33,7 @@ def walk():
     return ml.demo.clip("walk_left").starting_at_origin()
 
 
-def test_parameters_measure_what_they_say(walk):
+def test_parameters_measure_the_documented_values(walk):
     ankle = walk.role_positions(["right_ankle"])[:, 0].astype(float)
     np.testing.assert_allclose(at("right_ankle", 12)(walk, 20), ankle[20])
     np.testing.assert_allclose(final_root_position()(walk), walk.root[-1, [0, 2]])
@@ -47,7 +47,7 @@ def test_parameters_measure_what_they_say(walk):
     np.testing.assert_allclose(center_of_mass(3)(walk, 20), centers(walk)[20], atol=1e-6)
 
 
-def test_a_joint_may_be_called_by_its_name_too(walk):
+def test_a_joint_can_be_given_by_name(walk):
     name = walk.skeleton.roles["right_ankle"]
     np.testing.assert_array_equal(at(name, 3)(walk, 4), at("right_ankle", 3)(walk, 4))
     with pytest.raises(RoleError, match="no role 'tail'"):
@@ -76,7 +76,7 @@ def test_a_joint_may_be_called_by_its_name_too(walk):
     ],
     ids=lambda made: made.text,
 )
-def test_every_ready_parameter_is_made_again_from_its_text(made):
+def test_every_ready_parameter_is_recreated_from_its_string(made):
     again = parameter(made.text)
     assert (again.text, again.axes, again.frame) == (made.text, made.axes, made.frame)
     assert again.interval == made.interval
@@ -89,12 +89,12 @@ def test_every_ready_parameter_is_made_again_from_its_text(made):
         "lowest(hips)@3", "height(hips)", "center_of_mass(hips)@3", "mean", "hips@", "@3",
     ],
 )  # fmt: skip
-def test_a_text_that_is_no_parameter_is_refused_with_those_there_are(text):
+def test_a_string_that_is_not_a_parameter_is_rejected_with_a_list(text):
     with pytest.raises(InvalidInput, match=r"JOINT@FRAME, final_root_position"):
         parameter(text)
 
 
-def test_functions_and_several_at_once_will_do(walk):
+def test_functions_and_several_parameters_are_accepted(walk):
     def reach(motion):
         return motion.root[-1]
 
@@ -115,7 +115,7 @@ def test_functions_and_several_at_once_will_do(walk):
         (lambda motion: [], "a number or a row"),
     ],
 )
-def test_what_cannot_steer_is_refused(by, message, walk):
+def test_invalid_parameters_are_rejected(by, message, walk):
     with pytest.raises(InvalidInput, match=message):
         as_parameters(by, walk)
 
@@ -149,7 +149,7 @@ def test_the_center_of_mass_needs_a_body():
         centers(still)
 
 
-def test_every_kind_on_the_menu_makes_the_parameter_it_says():
+def test_every_kind_on_the_menu_creates_its_parameter():
     for kind in parameter_kinds():
         text = "right_ankle" if kind.name == "at" else kind.name
         text += "(right_ankle)" if kind.joint and kind.name != "at" else ""
@@ -160,30 +160,30 @@ def test_every_kind_on_the_menu_makes_the_parameter_it_says():
 
 
 @pytest.mark.parametrize("frame", [-1, 10_000])
-def test_a_frame_that_the_motion_has_not_is_reported(walk, frame):
-    for one in (at("hips", 3), joint_speed("hips", 3), center_of_mass(3)):
+def test_a_frame_outside_the_motion_is_reported(walk, frame):
+    for measured in (at("hips", 3), joint_speed("hips", 3), center_of_mass(3)):
         with pytest.raises(InvalidInput, match=rf"a frame of the motion, 0 to \d+; got {frame}"):
-            one(walk, frame)
+            measured(walk, frame)
 
 
-def test_nothing_is_measured_on_no_frames(walk):
+def test_a_motion_without_frames_cannot_be_measured(walk):
     with pytest.raises(InvalidInput, match="parameter turn needs a motion with frames"):
         turn()(walk[:0])
 
 
-def test_angles_heights_and_paths_are_measured_as_they_say(walk):
+def test_angles_heights_and_paths_match_their_definitions(walk):
     knee = walk.skeleton.roles["right_knee"]
     turned = walk.rotations[:, walk.skeleton.names.index(knee)].astype(float)
     dot = np.abs(np.sum(turned[1:] * turned[:-1], axis=1)).clip(max=1.0)
     rates = 2.0 * np.arccos(dot) * walk.fps  # angle from frame to frame
-    found = angular_velocity("right_knee", 5)(walk, 20)[0]
-    assert found == pytest.approx((rates[19] + rates[20]) / 2, rel=0.02)
+    measured = angular_velocity("right_knee", 5)(walk, 20)[0]
+    assert measured == pytest.approx((rates[19] + rates[20]) / 2, rel=0.02)
     ankle = walk.role_positions(["right_ankle"])[:, 0].astype(float)
     assert height("right_ankle", 5)(walk, 20)[0] == ankle[20, 1]
     highest_frame = int(ankle[:, 1].argmax())
     wrist = walk.role_positions(["left_wrist"])[:, 0].astype(float)
-    found = at("left_wrist", "highest(right_ankle)")(walk)
-    np.testing.assert_allclose(found, wrist[highest_frame])
+    measured = at("left_wrist", "highest(right_ankle)")(walk)
+    np.testing.assert_allclose(measured, wrist[highest_frame])
     away = np.linalg.norm(wrist - walk.root, axis=1).argmax()
     np.testing.assert_allclose(at("left_wrist", "farthest(left_wrist)")(walk), wrist[away])
     assert minimum("height(right_ankle)")(walk)[0] == ankle[:, 1].min()
@@ -222,7 +222,7 @@ def test_the_curvature_of_a_circle_is_one_over_its_radius():
         (lambda: mean("height(hips)", 9), "with START before END, or neither; got 9-None"),
     ],
 )
-def test_parameters_that_cannot_be_made_are_refused(make, message):
+def test_parameters_that_cannot_be_created_are_rejected(make, message):
     with pytest.raises(InvalidInput, match=message):
         make()
 
@@ -251,11 +251,11 @@ def test_a_function_that_fails_is_named_with_its_error(walk, error):
         calls.append(motion)
         return 1.0 if len(calls) == 1 else motion.nothing
 
-    (one,) = as_parameters(later, walk)
+    (parameter,) = as_parameters(later, walk)
     with pytest.raises(
         InvalidInput, match="parameter later failed on walk_left_p0: AttributeError"
     ):
-        one(walk)
+        parameter(walk)
 
 
 # --- scores -----------------------------------------------------------------------------------
@@ -277,8 +277,11 @@ def test_scores_are_read_from_a_file(tmp_path, walk):
     path.write_text("motion, mood ,age,remark\nwalk,0.2,31,slow\n\nrun,0.9,24,\n")
     whole = scores(path, "mood", "age")
     assert whole.axes == ("mood", "age") and whole.scores.values["run"] == (0.9, 24.0)
-    (one,) = as_parameters(f"{path}:age", walk)
-    assert one.axes == ("age",) and one.scores.values == {"walk": (31.0,), "run": (24.0,)}
+    (parameter,) = as_parameters(f"{path}:age", walk)
+    assert parameter.axes == ("age",) and parameter.scores.values == {
+        "walk": (31.0,),
+        "run": (24.0,),
+    }
     with pytest.raises(InvalidInput, match=r"styles.csv:2: the scores mood, age, remark of walk"):
         as_parameters(path, walk)
 
@@ -294,7 +297,7 @@ def test_scores_are_read_from_a_file(tmp_path, walk):
         ("motion,mood\nwalk,nan\n", "must be finite numbers; got 'nan'"),
     ],
 )
-def test_files_of_scores_that_are_wrong_are_refused(tmp_path, text, message):
+def test_invalid_score_files_are_rejected(tmp_path, text, message):
     path = tmp_path / "styles.csv"
     path.write_text(text)
     with pytest.raises(InvalidInput, match=message):
@@ -312,17 +315,17 @@ def test_files_of_scores_that_are_wrong_are_refused(tmp_path, text, message):
         ({"mood": {"a": 1}, "age": {"b": 1}}, "there is none for b"),
     ],
 )
-def test_scores_that_mean_nothing_are_refused(values, message, walk):
+def test_invalid_scores_are_rejected(values, message, walk):
     with pytest.raises(InvalidInput, match=message):
         as_parameters(values, walk)
 
 
-def test_a_file_that_is_not_there_is_reported(tmp_path, walk):
+def test_a_missing_file_is_reported(tmp_path, walk):
     with pytest.raises(InvalidInput, match=r"none.csv: scores cannot be read"):
         as_parameters(str(tmp_path / "none.csv"), walk)
 
 
-def test_scores_are_not_measured(walk):
+def test_scores_cannot_be_measured(walk):
     with pytest.raises(InvalidInput, match="a score per example and cannot be measured"):
         scores({"walk": 1.0})(walk)
     with pytest.raises(InvalidInput, match="score for every example; there is none for run"):
@@ -332,15 +335,19 @@ def test_scores_are_not_measured(walk):
 # --- functions by reference --------------------------------------------------------------------
 
 
-def test_a_function_of_a_module_is_known_by_reference(tmp_path, monkeypatch, walk):
+def test_a_function_of_a_module_is_stored_by_reference(tmp_path, monkeypatch, walk):
     (tmp_path / "gaits.py").write_text(
         "def stride(motion):\n    return motion.root[-1]\n\nlimit = 3\nother = print\n"
     )
     (tmp_path / "broken_gaits.py").write_text("import no_such_module\n")
     monkeypatch.syspath_prepend(tmp_path)
-    (one,) = as_parameters("gaits:stride", walk)
-    assert one.reference == "gaits:stride" and one.axes == ("stride[0]", "stride[1]", "stride[2]")
-    np.testing.assert_allclose(one(walk), walk.root[-1])
+    (parameter,) = as_parameters("gaits:stride", walk)
+    assert parameter.reference == "gaits:stride" and parameter.axes == (
+        "stride[0]",
+        "stride[1]",
+        "stride[2]",
+    )
+    np.testing.assert_allclose(parameter(walk), walk.root[-1])
     for text, message in (
         ("gaits:pace", "gaits:pace cannot be imported: AttributeError"),
         ("broken_gaits:pace", "broken_gaits:pace cannot be imported: ModuleNotFoundError"),

@@ -54,26 +54,26 @@ def lib(tmp_path_factory):
 
 def test_an_example_requested_by_its_own_parameters_comes_back(kick, kicks):
     for number in range(len(KINDS)):
-        found = kick.reach(kick.space.examples[number])
-        assert found.error < 1e-6 and found.weights[number] == 1.0
+        result = kick.reach(kick.space.examples[number])
+        assert result.error < 1e-6 and result.weights[number] == 1.0
         example = kicks.placed(number).starting_at_origin()
-        assert len(found.motion) == len(example)
-        assert np.abs(found.motion.positions() - example.positions()).max() < 1e-3
+        assert len(result.motion) == len(example)
+        assert np.abs(result.motion.positions() - example.positions()).max() < 1e-3
 
 
-def test_a_kick_lands_on_its_target_in_the_written_file_too(kick, targets, tmp_path):
+def test_a_kick_also_lands_on_its_target_in_the_written_file(kick, targets, tmp_path):
     errors = []
     for k, target in enumerate(targets):
-        found = kick.reach(target)
-        written = ml.load(found.motion.save(tmp_path / f"{k}.bvh"))
-        (frame,) = found.frames
+        result = kick.reach(target)
+        written = ml.load(result.motion.save(tmp_path / f"{k}.bvh"))
+        (frame,) = result.frames
         landed = written.role_positions(["right_ankle"])[frame, 0]
-        assert np.linalg.norm(landed - found.reached) < 1e-3
+        assert np.linalg.norm(landed - result.reached) < 1e-3
         errors.append(np.linalg.norm(landed - target))
     assert np.median(errors) < 0.01 and max(errors) < 0.03
 
 
-def test_refinement_is_nearer_than_interpolation_and_that_than_the_examples_alone(kick, targets):
+def test_refinement_beats_interpolation_which_beats_the_examples(kick, targets):
     alone = parametrize(
         kick.registration, ml.at("right_ankle", HIT), ParametrizeSettings(samples=0)
     )
@@ -85,15 +85,15 @@ def test_refinement_is_nearer_than_interpolation_and_that_than_the_examples_alon
     assert mean["refined"] < mean["sampled"] < 0.5 * mean["alone"]
 
 
-def test_a_kick_out_of_reach_comes_as_near_as_it_can_with_valid_weights(kick):
+def test_a_kick_out_of_reach_is_approached_with_valid_weights(kick):
     for away in ([0.0, 0.7, 2.0], [1.5, 0.7, 0.0], [0.0, 2.5, 0.5], [-1.0, -1.0, -1.0]):
-        found = kick.reach(away)
+        result = kick.reach(away)
         nearest = np.linalg.norm(kick.accessible - away, axis=1).min()
-        assert found.error <= nearest + 0.01
-        assert is_valid(found.weights, kick.space.delta)
+        assert result.error <= nearest + 0.01
+        assert is_valid(result.weights, kick.space.delta)
 
 
-def test_blends_have_no_flaws_that_can_be_measured(kick, kicks, targets):
+def test_blends_have_no_measurable_flaws(kick, kicks, targets):
     most = max(joint_accelerations(example.motion).max() for example in kicks.examples)
     slides = []
     for target in targets:
@@ -113,12 +113,12 @@ def test_several_parameters_and_functions_at_once(kicks):
     )
     assert both.axes == ("y", "seconds")
     target = both.accessible[-1]
-    found = both.reach(target, tolerance=0.02)
-    assert found.error < 0.02 and found.frames == (None, None)
+    result = both.reach(target, tolerance=0.02)
+    assert result.error < 0.02 and result.frames == (None, None)
 
 
 @pytest.mark.parametrize("rule", ["interpolated", "refined"])
-def test_examples_that_the_others_reach_are_left_out(kicks, rule):
+def test_examples_that_the_others_reach_are_dropped(kicks, rule):
     options = {"redundant": 0.1 if rule == "interpolated" else 0.02, "redundant_by": rule}
     kept = parametrize(
         kicks, "highest(right_ankle)", ParametrizeSettings.of({"samples": 5, **options})
@@ -131,22 +131,22 @@ def test_examples_that_the_others_reach_are_left_out(kicks, rule):
 
 def test_a_measured_frame_follows_the_query_and_an_extreme_each_motion(kicks):
     by = ["mean(height(right_ankle))@25-40", "left_wrist@highest(right_ankle)"]
-    found = parametrize(kicks, by, ParametrizeSettings(samples=20, spacing=0.001))
-    assert found.axes == ("height (m)", "x", "y", "z")
+    motion = parametrize(kicks, by, ParametrizeSettings(samples=20, spacing=0.001))
+    assert motion.axes == ("height (m)", "x", "y", "z")
     for number, placed in enumerate(kicks.placed(n).starting_at_origin() for n in range(6)):
         frames = kicks.frames_at(25)[number], kicks.frames_at(39)[number]
         ankle, wrist = (
             placed.role_positions(["right_ankle", "left_wrist"]).astype(float).swapaxes(0, 1)
         )
         between = ankle[round(frames[0]) : round(frames[1]) + 1, 1]
-        assert found.space.examples[number, 0] == pytest.approx(between.mean(), abs=0.005)
+        assert motion.space.examples[number, 0] == pytest.approx(between.mean(), abs=0.005)
         at_the_top = wrist[ankle[:, 1].argmax()]
-        np.testing.assert_allclose(found.space.examples[number, 1:], at_the_top, atol=0.01)
-    result = found.reach(found.accessible[10], tolerance=0.02)
+        np.testing.assert_allclose(motion.space.examples[number, 1:], at_the_top, atol=0.01)
+    result = motion.reach(motion.accessible[10], tolerance=0.02)
     assert result.within_tolerance and result.frames == (None, None)
 
 
-def test_the_preset_is_the_way_of_the_paper(kicks, kick, targets):
+def test_the_preset_is_the_method_of_the_paper(kicks, kick, targets):
     few = ParametrizeSettings.kg04(samples=30, seed=2)
     assert (few.samples, few.sampling, few.examples.redundant_by) == (30, "nearest", "interpolated")
     space = parametrize(kicks, ml.at("right_ankle", HIT), few).space
@@ -186,13 +186,13 @@ def test_a_player_follows_a_target_that_moves_without_a_jump(kick, kicks):
 
 
 def test_the_cardinal_scheme_reaches_examples_and_runs_away_outside(kick):
-    found = kick.reach(kick.space.examples[2], scheme="cardinal")
-    assert found.error < 1e-3
+    result = kick.reach(kick.space.examples[2], scheme="cardinal")
+    assert result.error < 1e-3
     far = kick.reach([0.0, 0.7, 1.9], scheme="cardinal")
     assert np.abs(far.weights).max() > 1.0 + kick.space.delta
 
 
-def test_a_kept_motion_is_reopened_the_same_to_the_bit(kick, targets, tmp_path):
+def test_a_saved_motion_is_reopened_bit_for_bit(kick, targets, tmp_path):
     lib = ml.Library.create(tmp_path / "takes.loom")
     save_parametric(lib.store, kick, "kick")
     again = ml.Library(lib.path).parametric["kick"]
@@ -204,7 +204,7 @@ def test_a_kept_motion_is_reopened_the_same_to_the_bit(kick, targets, tmp_path):
         np.testing.assert_array_equal(a.weights, b.weights)
 
 
-def test_a_function_without_a_module_must_be_given_again(kicks, tmp_path):
+def test_a_function_without_a_module_must_be_passed_again(kicks, tmp_path):
     def seconds(motion):
         return motion.duration
 
@@ -259,10 +259,10 @@ def test_scores_per_example_need_no_samples_and_are_stored(lib, tmp_path):
     assert made.space.shortfall == "0 samples: scores are interpolated directly from the examples"
     again = ml.Library(lib.path).parametric["mood"]
     for wanted in (0.1, 0.25, 0.5, 0.77):
-        found = again.reach([wanted], tolerance=1e-3)
-        assert found.error < 1e-3
-        assert found.weights @ again.space.examples[:, 0] == pytest.approx(wanted, abs=1e-3)
-        assert is_valid(found.weights, 0.0)
+        result = again.reach([wanted], tolerance=1e-3)
+        assert result.error < 1e-3
+        assert result.weights @ again.space.examples[:, 0] == pytest.approx(wanted, abs=1e-3)
+        assert is_valid(result.weights, 0.0)
     plain = again.reach([0.25], refine=False).weights  # equations 2 and 3 over the examples
     expected = interpolated_weights([0.25], again.space.examples, np.eye(4), 12)
     np.testing.assert_allclose(plain, expected)
@@ -333,12 +333,12 @@ def test_a_function_that_fails_ends_with_one_line(lib, tmp_path, monkeypatch):
         ([0.0, 0.7, 0.8], {"scheme": "magic"}, "scheme must be one of samples, cardinal"),
     ],
 )
-def test_targets_that_mean_nothing_are_refused(kick, target, options, message):
+def test_invalid_targets_are_rejected(kick, target, options, message):
     with pytest.raises(InvalidInput, match=message):
         kick(target, **options)
 
 
-def test_parameters_that_do_not_fit_the_query_are_refused(kicks):
+def test_parameters_that_do_not_fit_the_query_are_rejected(kicks):
     with pytest.raises(InvalidInput, match="measured at a frame of the query, kick_front_mid"):
         parametrize(kicks, "right_ankle@5000")
     with pytest.raises(InvalidInput, match="must be finite on every motion"):
@@ -374,9 +374,9 @@ def test_from_a_query_to_a_kick_on_the_command_line(lib, tmp_path):
     assert (tmp_path / "kick.png").stat().st_size > 5000
     target = ml.Library(lib.path).parametric["kick"].accessible[-1]
     at = ",".join(f"{value:.4f}" for value in target)
-    found = run("synthesize", lib.path, "kick", f"--at={at}", "-o", tmp_path / "new.bvh", "--json")
-    assert found.returncode == 0, found.stderr
-    answer = json.loads(found.stdout)
+    output = run("synthesize", lib.path, "kick", f"--at={at}", "-o", tmp_path / "new.bvh", "--json")
+    assert output.returncode == 0, output.stderr
+    answer = json.loads(output.stdout)
     assert answer.keys() >= {"target", "reached", "error", "weights", "file", "quality", "frame"}
     assert answer["error"] < 0.02 and sum(answer["weights"].values()) == pytest.approx(1, abs=1e-4)
     landed = ml.load(tmp_path / "new.bvh").role_positions(["right_ankle"])[answer["frame"], 0]
@@ -412,7 +412,7 @@ def test_wrong_input_ends_with_one_line_and_code_2(lib, arguments, message):
 
 
 @pytest.mark.parametrize(("by", "off"), [("turn", "rad off"), ("highest(hips)", "cm off")])
-def test_how_far_off_is_reported_in_the_unit_of_the_target(lib, tmp_path, by, off):
+def test_the_error_is_reported_in_the_unit_of_the_target(lib, tmp_path, by, off):
     kick = lib.parametrize(lib.names[:2], by=by, samples=3, name="one_number")
     at = f"--at={kick.accessible[0, 0]:.4f}"
     done = invoked(app, "synthesize", lib.path, "one_number", at, "-o", tmp_path / "new.bvh")
@@ -429,7 +429,7 @@ def test_a_damaged_artifact_is_reported(kick, tmp_path):
 
 
 def change_artifact(lib, change):
-    """Change what the only parametric motion of a library says about itself, and its arrays."""
+    """Change the description and the arrays of the only parametric motion of a library."""
     stored = lib.artifacts.load("parametric", "kick")
     about, arrays = json.loads(json.dumps(stored.about)), dict(stored.arrays)
     change(about, arrays)
@@ -458,6 +458,6 @@ def test_an_artifact_that_was_changed_is_reported(kick, tmp_path, change):
         lib.parametric["kick"]
 
 
-def test_a_target_beyond_all_numbers_is_an_error(kick):
+def test_an_infinitely_large_target_is_an_error(kick):
     with pytest.raises(InvalidInput, match="a target must be 3 finite numbers"):
         kick.reach([1e200, 0.0, 0.0])

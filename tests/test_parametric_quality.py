@@ -28,15 +28,17 @@ def corpus():
 
 def judged(motion, count):
     """Errors in the written motion's own parameters, slide, depth and acceleration ratios."""
-    most = max(joint_accelerations(one.motion).max() for one in motion.registration.examples)
+    most = max(
+        joint_accelerations(example.motion).max() for example in motion.registration.examples
+    )
     rows = []
     for target in random_targets(motion, count, seed=1):
-        found = motion.reach(target)
-        assert is_valid(found.weights, motion.space.delta)
-        made, contacts = found.motion, motion.contacts(found.weights)
+        result = motion.reach(target)
+        assert is_valid(result.weights, motion.space.delta)
+        made, contacts = result.motion, motion.contacts(result.weights)
         rows.append(
             (
-                found.error,
+                result.error,
                 foot_slide(made, contacts).per_contact_m,
                 floor_penetration(made, contacts),
                 joint_accelerations(made).max() / most,

@@ -39,7 +39,7 @@ def steps(takes):
 
 
 def naive_likelihood(sequences, transitions, order, path, node):
-    """Witten and Bell's interpolation, counted anew for every context."""
+    """Witten and Bell's interpolation, counted separately for every context."""
     likely = transitions[path[-1]][node]
     for length in range(2, min(order, len(path)) + 1):
         context = list(path[-length:])
@@ -64,13 +64,15 @@ def test_likelihoods_are_those_of_counting(rng):
     learned = Phrases.of(sequences, steps, order=3)
     for _ in range(40):
         path = rng.integers(4, size=rng.integers(1, 6)).tolist()
-        found = learned.likelihoods(path)
+        computed = learned.likelihoods(path)
         expected = [naive_likelihood(sequences, steps, 3, path, node) for node in range(4)]
-        np.testing.assert_allclose(found, np.array(expected) / sum(expected), atol=1e-12)
-        assert found.sum() == pytest.approx(1.0) and np.all(found[steps[path[-1]] == 0.0] == 0.0)
+        np.testing.assert_allclose(computed, np.array(expected) / sum(expected), atol=1e-12)
+        assert computed.sum() == pytest.approx(1.0) and np.all(
+            computed[steps[path[-1]] == 0.0] == 0.0
+        )
 
 
-def test_longer_contexts_foresee_phrases_and_not_noise(rng):
+def test_longer_contexts_predict_phrases_and_not_noise(rng):
     steps = np.full((3, 3), 1 / 3)
     phrase = [[0, 1, 0, 2] * 8, [0, 1, 0, 2] * 8]
     short, long = (Phrases.of(phrase[:1], steps, order=k).cost(phrase[1:]) for k in (1, 3))
@@ -100,7 +102,7 @@ def test_a_dance_keeps_the_phrases_of_its_takes(steps):
     assert alternates(2) > 0.8 > 0.65 > alternates(1)
 
 
-def test_phrases_survive_the_file_and_old_files_have_none(steps, takes, tmp_path):
+def test_phrases_survive_a_round_trip_and_old_files_have_none(steps, takes, tmp_path):
     named = {take.name: take for take in takes}
     path = steps.save(tmp_path / "dance.json")
     assert load_choreography(path, named.__getitem__).runs == steps.runs
@@ -180,13 +182,13 @@ def test_the_clock_of_a_dance_is_corrected_by_its_beats(tmp_path):
     walks = [ml.demo.clip("walk", performer=p) for p in (0, 1)]
     steps = Choreography.from_takes(walks, ChoreographySettings.of({"meter": 2, "align": "beats"}))
     song = load_music(write_tune(tmp_path / "a.mid", bars=8, tempo_bpm=100.0))
-    found = [
+    results = [
         steps.dance_to(song, seed=1, clock=ClockSettings(align="beats", corrections=count))
         .score()
         .f_measure
         for count in (6, 0)
     ]
-    assert found[0] == 1.0 and found[1] < 0.9  # measured: 0.81
+    assert results[0] == 1.0 and results[1] < 0.9  # measured: 0.81
 
 
 def test_seams_may_be_joined_as_they_are_and_nodes_blended(steps):
@@ -240,5 +242,5 @@ def test_tempo_level_and_preset_are_options_of_the_commands(takes, tmp_path):
         made = run("dance", lib.path, "tune", "-o", tmp_path / "d.bvh", "--seconds", 6,
                    "--meter", 4, "--phrases", 2, "--dynamics", 1, *options)  # fmt: skip
         assert made["frames"] == 180 and made["beats_extra"] >= 0
-    found = run("beats", f"{lib.path}:groove", "--preset", "kp03")
-    assert found["period"] == pytest.approx(plain["beat_frames"] / 30.0, rel=0.1)
+    output = run("beats", f"{lib.path}:groove", "--preset", "kp03")
+    assert output["period"] == pytest.approx(plain["beat_frames"] / 30.0, rel=0.1)

@@ -51,19 +51,19 @@ def test_a_recording_is_the_same_motion_with_its_sources(player):
     assert made.provenance.seams == (12,)
 
 
-def test_a_second_recording_goes_on_and_counts_its_frames_from_its_own_start(player):
+def test_a_second_recording_continues_and_counts_from_its_first_frame(player):
     player.record(frames=10)
     made = player.record(seconds=10 / player.fps)
     assert made.provenance.sources == (Source("walk", 10, 20, 0, 10),)
     assert made.provenance.seams == (2,)
 
 
-def test_a_player_that_ends_gives_what_there_is(player):
+def test_a_player_that_ends_returns_the_remaining_frames(player):
     assert len(player.record(frames=10_000)) == len(player.motion)
     assert len(player.record(frames=5)) == 0
 
 
-def test_frames_come_one_by_one_and_honor_the_controls_between_them(player):
+def test_single_frames_follow_the_controls_between_them(player):
     places = []
     for k, pose in enumerate(player.frames()):
         assert pose.rotations.shape == (len(player.skeleton), 4)
@@ -78,8 +78,10 @@ def test_long_plays_are_read_in_blocks_of_bounded_size(player):
     assert max(player.reads) <= 1024
 
 
-def test_an_unknown_control_is_refused_by_name(player):
-    with pytest.raises(InvalidInput, match="ClipPlayer has no control 'tempo'; its controls are: aside"):
+def test_an_unknown_control_is_rejected_by_name(player):
+    with pytest.raises(
+        InvalidInput, match="ClipPlayer has no control 'tempo'; its controls are: aside"
+    ):
         player.steer(tempo=2)
 
 
@@ -94,6 +96,6 @@ def test_an_unknown_control_is_refused_by_name(player):
         (None, -3, "got -3 frames"),
     ],
 )
-def test_a_length_that_means_nothing_is_refused(seconds, frames, message):
+def test_an_invalid_duration_is_rejected(seconds, frames, message):
     with pytest.raises(InvalidInput, match=message):
         frame_count(seconds, frames, 30.0)

@@ -87,7 +87,7 @@ def kind(request, kinds) -> Kind:
     return kinds[request.param]
 
 
-def test_no_kind_of_player_is_left_out(kinds):
+def test_every_kind_of_player_is_tested(kinds):
     for module in pkgutil.walk_packages(ml.__path__, "motionloom."):
         if ".synthesis." in module.name or ".blend." in module.name or ".studio." in module.name:
             import_module(module.name)
@@ -108,7 +108,7 @@ def test_a_segment_has_its_frames_in_their_shapes(kind):
     np.testing.assert_allclose(np.linalg.norm(segment.rotations, axis=-1), 1.0, atol=1e-4)
 
 
-def test_frames_are_counted_on_and_every_one_knows_what_it_is_made_of(kind):
+def test_frames_are_numbered_and_each_has_its_provenance(kind):
     player, played = kind.make(), 0
     for count in (5, 30, 1, 24):
         segment = player.read(count)
@@ -131,7 +131,7 @@ def test_blocks_and_single_frames_are_the_same_motion(kind):
         np.testing.assert_allclose(pose.root, block.root[k], atol=1e-6)
 
 
-def test_what_is_reported_changes_what_comes_and_nothing_jumps(kind):
+def test_controls_change_later_frames_without_a_jump(kind):
     if not kind.good:
         pytest.skip("takes no controls")
     player, other = kind.make(), kind.make()
@@ -144,7 +144,7 @@ def test_what_is_reported_changes_what_comes_and_nothing_jumps(kind):
     assert np.linalg.norm(np.diff(path, axis=0), axis=1).max() < 5.0 / player.fps
 
 
-def test_controls_that_are_refused_change_nothing(kind):
+def test_rejected_controls_change_nothing(kind):
     player, other = kind.make(), kind.make()
     player.read(10), other.read(10)
     with pytest.raises(InvalidInput, match=kind.message):
@@ -153,11 +153,11 @@ def test_controls_that_are_refused_change_nothing(kind):
     np.testing.assert_array_equal(player.read(60).rotations, other.read(60).rotations)
 
 
-def test_an_unknown_control_and_a_negative_count_are_refused_in_words(kind):
+def test_an_unknown_control_and_a_negative_count_are_rejected(kind):
     player = kind.make()
-    known = ", ".join(player.controls) or "none"
+    names = ", ".join(player.controls) or "none"
     with pytest.raises(
-        InvalidInput, match=f"{kind.type.__name__} has no control 'dive'; its controls are: {known}"
+        InvalidInput, match=f"{kind.type.__name__} has no control 'dive'; its controls are: {names}"
     ):
         player.steer(dive=1)
     with pytest.raises(InvalidInput, match="count must be zero or more; got -1"):
@@ -166,5 +166,5 @@ def test_an_unknown_control_and_a_negative_count_are_refused_in_words(kind):
 
 def _kinds_of(base: type) -> set[type]:
     """Kinds of players that motionloom has; those of tests and examples are not counted."""
-    own = {one for one in base.__subclasses__() if one.__module__.startswith("motionloom.")}
-    return own.union(*(_kinds_of(one) for one in own))
+    own = {kind for kind in base.__subclasses__() if kind.__module__.startswith("motionloom.")}
+    return own.union(*(_kinds_of(kind) for kind in own))

@@ -73,7 +73,7 @@ def leaning(motion, angle):
 
 
 @pytest.mark.parametrize("kind", ["walk", "standing"])
-def test_a_clean_take_passes_no_limit(kind, request):
+def test_a_clean_take_exceeds_no_limit(kind, request):
     take = request.getfixturevalue(kind)
     report = quality_report(take, sources=[take])
     assert report.warnings == ()
@@ -94,7 +94,7 @@ def test_a_body_that_dips_goes_below_the_floor_and_nothing_else(walk):
     assert passed(replace(walk, root=root), walk) == {"floor"}
 
 
-def test_an_abrupt_seam_is_seen_and_nothing_else(walk):
+def test_an_abrupt_seam_is_the_only_issue_reported(walk):
     root = walk.root.copy()
     root[60, 0] += 0.08
     torn = replace(as_made(walk, seams=[60]), root=root)
@@ -102,7 +102,7 @@ def test_an_abrupt_seam_is_seen_and_nothing_else(walk):
     assert passed(as_made(walk, seams=[60]), walk) == set()
 
 
-def test_a_foot_that_skips_its_step_is_seen_and_nothing_else(walk):
+def test_a_skipped_step_is_the_only_issue_reported(walk):
     start, end = walk.contacts().intervals("left_ball")[1]
     lifted = turned(walk, "left_knee", [1, 0, 0], 1.0 * hump(len(walk), start - 4, end, ease=6))
     assert passed(lifted, walk) == {"steps"}
@@ -111,7 +111,7 @@ def test_a_foot_that_skips_its_step_is_seen_and_nothing_else(walk):
     assert quality_report(walk, sources=[walk]).foot_alternation == 1.0
 
 
-def test_steps_that_the_take_repeats_itself_are_no_fault(walk):
+def test_steps_that_the_take_itself_repeats_are_not_reported(walk):
     start, end = walk.contacts().intervals("left_ball")[1]
     hopping = turned(walk, "left_knee", [1, 0, 0], 1.0 * hump(len(walk), start - 4, end, ease=6))
     assert len(repeated_steps(hopping, hopping.contacts())) == 1
@@ -119,7 +119,7 @@ def test_steps_that_the_take_repeats_itself_are_no_fault(walk):
 
 
 @pytest.mark.parametrize("size", [0.15, 0.4])
-def test_a_body_that_jumps_in_one_frame_is_seen_and_nothing_else(walk, size):
+def test_a_body_that_jumps_in_one_frame_is_the_only_issue_reported(walk, size):
     root = walk.root.copy()
     root[60:, 0] += size
     assert passed(replace(walk, root=root), walk) == {"jump"}
@@ -137,13 +137,13 @@ def test_an_arm_that_flips_for_one_frame_jumps_away_and_back(walk):
     assert passed(flipped, walk) == {"jump"}
 
 
-def test_a_fast_kick_is_no_jump():
+def test_a_fast_kick_is_not_a_jump():
     kick = ml.demo.clip("kick_front_high_right")
     assert not jump_sizes(kick).any()
     assert np.linalg.norm(np.diff(kick.positions(), axis=0), axis=-1).max() > 0.1
 
 
-def test_an_arm_through_the_trunk_is_seen_and_nothing_else(standing):
+def test_an_arm_through_the_trunk_is_the_only_issue_reported(standing):
     bend = 0.7 * hump(len(standing), 30, 60, ease=15)
     crossed = standing
     for role, axis, by in (("right_shoulder", [0, 0, 1], 1.3), ("right_elbow", [0, 1, 0], 2.6)):
@@ -177,14 +177,14 @@ def test_overlaps_of_limbs_match_their_definition(walk):
     capsules = Capsules.of(walk.skeleton)
     squeezed = turned(walk, "left_hip", [0, 0, 1], -0.3 * np.ones(len(walk)))
     points = squeezed.positions(end_sites=True).astype(float)
-    found = limb_overlaps(squeezed)
-    assert found.max() > 0.01
+    measured = limb_overlaps(squeezed)
+    assert measured.max() > 0.01
     for frame in (0, 40, 90):
         for number, (a, b) in enumerate(capsules.pairs):
             ends = [points[frame, k] for part in (a, b) for k in capsules.ends[part]]
             apart = naive.segment_distance(*ends)
             expected = max(capsules.radii[a] + capsules.radii[b] - apart, 0.0)
-            assert found[frame, number] == pytest.approx(expected, abs=1e-4)
+            assert measured[frame, number] == pytest.approx(expected, abs=1e-4)
 
 
 def test_radii_grow_with_the_body(walk):
@@ -195,19 +195,19 @@ def test_radii_grow_with_the_body(walk):
 def test_imbalance_matches_its_definition(standing):
     lean = leaning(standing, 0.3)
     contacts = lean.contacts()
-    found = imbalance(lean, contacts)
-    judged = np.flatnonzero(np.isfinite(found))
-    assert len(judged) and np.nanmax(found) > 0.0
+    measured = imbalance(lean, contacts)
+    judged = np.flatnonzero(np.isfinite(measured))
+    assert len(judged) and np.nanmax(measured) > 0.0
     center = center_of_mass(lean)[:, [0, 2]]
     roles = [f"{side}_{part}" for side in ("left", "right") for part in ("ankle", "foot", "toe")]
     feet = lean.role_positions(roles)[..., [0, 2]].astype(float)
     both = contacts.standing("left") & contacts.standing("right")
     for frame in judged[both[judged]][::20]:
         expected = naive.distance_outside(center[frame], list(feet[frame]))
-        assert found[frame] == pytest.approx(max(expected - 0.06, 0.0), abs=2e-3)
+        assert measured[frame] == pytest.approx(max(expected - 0.06, 0.0), abs=2e-3)
 
 
-def test_a_body_that_walks_is_not_asked_for_balance(walk):
+def test_balance_is_not_measured_while_walking(walk):
     assert np.isnan(imbalance(walk, walk.contacts())).all()
     assert quality_report(walk).balance_m is None
 
@@ -244,4 +244,4 @@ def test_measured_in_blocks_the_report_is_the_same(walk):
     assert parts.worst_seam == whole.worst_seam and parts.jumps == whole.jumps == 1
     assert parts.limb_intersection_m == pytest.approx(whole.limb_intersection_m)
     assert parts.foot_slide_m == pytest.approx(whole.foot_slide_m, abs=0.005)
-    assert [one.frame for one in parts.worst[:2]] == [one.frame for one in whole.worst[:2]]
+    assert [entry.frame for entry in parts.worst[:2]] == [entry.frame for entry in whole.worst[:2]]

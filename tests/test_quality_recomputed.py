@@ -95,7 +95,7 @@ def test_path_slide_and_seams_of_a_written_walk_agree_with_the_report(data, requ
 
 
 @pytest.mark.parametrize("data", DATA)
-def test_captured_takes_seldom_pass_a_limit(data, request):
+def test_captured_takes_rarely_exceed_a_limit(data, request):
     if data == "corpus":
         takes = [ml.demo.clip(name) for name in ml.demo.names()[::12]]
     elif data == "cmu":
@@ -106,7 +106,7 @@ def test_captured_takes_seldom_pass_a_limit(data, request):
         takes = (ml.load(file) for file in files)
     alarms, jumps, count = 0, 0, 0
     for take in takes:
-        passed = {one.measure for one in quality_report(take).worst if one.passed}
+        passed = {entry.measure for entry in quality_report(take).worst if entry.passed}
         jumps += "jump" in passed
         alarms += bool(passed - {"jump"})
         count += 1

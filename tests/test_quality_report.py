@@ -50,7 +50,7 @@ def test_a_report_is_computed_once_and_only_when_it_is_read(walk):
     assert pickle.loads(pickle.dumps(walk.with_quality(measure))).quality == CLEAN
 
 
-def test_no_contacts_are_none_and_not_zero(walk):
+def test_missing_contacts_are_none_and_not_zero(walk):
     flying = replace(walk, root=walk.root + np.linspace(0, 60, len(walk))[:, None] * [1, 0, 0])
     report = quality_report(flying)
     assert report.foot_slide_m is None and report.floor_penetration_m is None
@@ -102,13 +102,13 @@ def beyond(measure, value, limit):
         ),
     ],
 )
-def test_each_limit_is_a_warning_of_its_own(report, warning):
+def test_each_limit_has_a_separate_warning(report, warning):
     (said,) = report.with_parts().warnings
     assert warning in said and "try" in said
     assert CLEAN.with_parts().warnings == ()
 
 
-def test_a_few_landings_are_no_warning():
+def test_a_few_landings_give_no_warning():
     assert replace(CLEAN, beats=BeatFit(62, 61, 0, 7)).with_parts().warnings == ()
     assert len(replace(CLEAN, beats=BeatFit(62, 61, 0, 8)).with_parts().warnings) == 1
 
@@ -121,12 +121,12 @@ def test_parts_are_added_without_losing_warnings():
     assert QualityReport.worst_of([both, CLEAN]).warnings == both.warnings
 
 
-def test_jumps_are_counted_in_words():
+def test_jumps_are_described_with_their_number():
     lines = [replace(CLEAN, jumps=count).details()[0] for count in (0, 1, 2)]
     assert [line.rsplit(", ", 1)[1] for line in lines] == ["no jumps", "1 jump", "2 jumps"]
 
 
-def test_one_short_line_tells_the_main_figures_and_details_tell_all():
+def test_one_short_line_has_the_main_figures_and_details_have_all():
     report = QualityReport(0.004, 0.001, 1.2, Seam(60, 2.0, "a", "b", 1.2)).with_parts(
         path=PathFit(0.1, 0.2, 11.0, 10.0, 0.05),
         takes=TakesUsed({"a": 3.0}, {"c": "cut off", "d": "cut off", "e": "cut off"}),
@@ -178,7 +178,7 @@ def test_one_short_line_tells_the_main_figures_and_details_tell_all():
         ),
     ],
 )
-def test_limits_that_are_passed_come_first(report, line):
+def test_exceeded_limits_come_first(report, line):
     figures = {"seam_acceleration_ratio": 1.8, "jumps": 2, "foot_alternation": 0.8}
     figures |= {"limb_intersection_m": 0.06, "balance_m": 0.2, "floor_penetration_m": 0.02}
     assert line in replace(report, **figures).line()
@@ -199,5 +199,5 @@ def test_reasons_that_differ_in_a_figure_are_one_group() -> None:
         "takes a 1.0 s; unused: 5 no rhythm (confidence 0.00 to 0.04 < 0.25), "
         "1 without a smooth transition (05_01)"
     )
-    named = {"a": "longer than take_1", "b": "longer than take_2"}  # names are no figures
+    named = {"a": "longer than take_1", "b": "longer than take_2"}  # names are not figures
     assert str(TakesUsed({}, named)).endswith("1 longer than take_1 (a), 1 longer than take_2 (b)")

@@ -32,8 +32,10 @@ def test_no_rows_and_only_empty_rows():
     np.testing.assert_array_equal(offsets_of([]), [0])
 
 
-def test_says_what_is_wrong():
-    with pytest.raises(InvalidInput, match="offsets must rise from 0 to the 3 values"):
+def test_invalid_input_is_reported():
+    with pytest.raises(
+        InvalidInput, match="offsets must increase from 0 to 3, the number of values"
+    ):
         Ragged(np.zeros(3), np.array([0, 2]))
     with pytest.raises(IndexError, match="row 2 of 2"):
         Ragged.from_lengths(np.zeros(3), [1, 2])[2]

@@ -78,7 +78,7 @@ def test_the_model_is_the_covariance_about_the_mean_rotation(rng):
     np.testing.assert_allclose(rebuilt, covariance, atol=2e-3)
 
 
-def test_the_model_keeps_the_variance_it_is_requested(rng):
+def test_the_model_keeps_the_requested_variance(rng):
     poses = wobbly_poses(rng)
     some, every = local_model(poses, np.ones(60)), local_model(poses, np.ones(60), kept=1.0)
     count = len(some.variances)
@@ -88,7 +88,7 @@ def test_the_model_keeps_the_variance_it_is_requested(rng):
     assert some.variances[:-1].sum() < 0.99 * total
 
 
-def test_poses_that_are_all_one_still_leave_room(rng):
+def test_identical_poses_still_have_a_variance(rng):
     model = local_model(np.repeat(wobbly_poses(rng)[:1], 20, axis=0), np.ones(20))
     assert model.rest_variance > 0.0
     assert (model.variances > 0.0).all()
@@ -108,7 +108,7 @@ def small_body(rng, limits=9.0):
     return skeleton, Body.of(skeleton, joints, points, (-bound, bound))
 
 
-def test_the_pose_is_where_the_written_out_energy_is_least(rng):
+def test_the_pose_minimizes_the_energy_written_out(rng):
     skeleton, body = small_body(rng)
     for trial in range(3):
         poses = wobbly_poses(rng, joints=3)
@@ -123,16 +123,16 @@ def test_the_pose_is_where_the_written_out_energy_is_least(rng):
         goals += rng.normal(scale=0.02, size=(3, 3))
         expected = poses[trial + 10].astype(np.float64)
         expected[0] = rot.multiply(rot.yaw(heading), expected[0])
-        found = map_pose(
+        solved = map_pose(
             body, model, heading, goals, np.full(3, 0.02**2),
             Expectation(expected, 0.3**2, root, 0.1**2), heading_variance=0.2**2, steps=60,
         )  # fmt: skip
-        known = (
+        given = (
             model.mean, covariance, heading, 0.2**2, expected, 0.3**2, skeleton.parents,
             skeleton.offsets, [0, 2, 3], goals, 0.02**2, root, 0.1**2,
         )  # fmt: skip
-        least, x = naive.likeliest(np.concatenate([np.zeros(10), root]), *known)
-        mine = skeleton_points(skeleton, found.turns, found.root)
+        least, x = naive.likeliest(np.concatenate([np.zeros(10), root]), *given)
+        mine = skeleton_points(skeleton, solved.turns, solved.root)
         about = rot.multiply(rot.yaw(x[9]), rot.yaw(heading))
         turns = rot.multiply(model.mean, rot.exp(x[:9].reshape(3, 3)))
         turns[0] = rot.multiply(about, turns[0])
@@ -145,28 +145,28 @@ def skeleton_points(skeleton, turns, root):
     return Motion(skeleton, rotations, root[None], 30).positions()[0]
 
 
-def test_markers_out_of_reach_are_approached_and_nothing_breaks(rng):
+def test_markers_out_of_reach_are_approached_safely(rng):
     skeleton, body = small_body(rng)
     model = local_model(wobbly_poses(rng, joints=3), np.ones(60))
     far = np.array([[0, 1, 0], [0, 9, 0], [5, 9, 0]], float)
     still = Expectation(model.mean, np.inf, far[0], 1.0)
-    found = map_pose(
+    solved = map_pose(
         body, model, 0.0, far, np.full(3, 1e-6), still, heading_variance=0.01, steps=20
     )
-    assert np.isfinite(found.turns).all()
-    np.testing.assert_allclose(np.linalg.norm(found.turns, axis=1), 1.0, atol=1e-9)
+    assert np.isfinite(solved.turns).all()
+    np.testing.assert_allclose(np.linalg.norm(solved.turns, axis=1), 1.0, atol=1e-9)
 
 
-def test_an_unseen_marker_pulls_at_nothing(rng):
+def test_a_missing_marker_has_no_effect(rng):
     _, body = small_body(rng)
     model = local_model(wobbly_poses(rng, joints=3), np.ones(60))
     goals = np.array([[0, 1, 0], [0, 1.4, 0], [0.2, 1.4, 0]], float)
     still = Expectation(model.mean, np.inf, goals[0], 1.0)
     spread = np.array([1e-6, np.inf, 1e-6])
-    one = map_pose(body, model, 0.0, goals, spread, still, heading_variance=0.01)
+    solved = map_pose(body, model, 0.0, goals, spread, still, heading_variance=0.01)
     goals[1] = 99.0
     other = map_pose(body, model, 0.0, goals, spread, still, heading_variance=0.01)
-    np.testing.assert_array_equal(one.turns, other.turns)
+    np.testing.assert_array_equal(solved.turns, other.turns)
 
 
 def test_a_joint_stops_near_its_limit(rng):
@@ -176,15 +176,15 @@ def test_a_joint_stops_near_its_limit(rng):
     bends = []
     for limit in (9.0, 0.2):
         _, body = small_body(rng, limit)
-        found = map_pose(
+        solved = map_pose(
             body, flat, 0.0, goals, np.full(3, 0.05**2), still, heading_variance=1e-6, steps=30
         )
-        bends.append(np.abs(rot.log(found.turns[1:])).max())
+        bends.append(np.abs(rot.log(solved.turns[1:])).max())
     assert bends[0] > 0.5
     assert bends[1] < 0.3
 
 
-def test_points_met_loosely_first_do_not_twist_the_body():
+def test_matching_points_loosely_first_does_not_twist_the_body():
     """Kicks under a prior of walks: some twist by 117 degrees where no slack is given."""
     walk, kick = (ml.demo.clip(name, performer=3) for name in ("walk", "kick_front_high_right"))
     skeleton = walk.skeleton
@@ -199,14 +199,14 @@ def test_points_met_loosely_first_do_not_twist_the_body():
         off = []
         for t in range(0, len(kick), 3):
             goals = kick.role_positions(SIX)[t].astype(np.float64)
-            found = map_pose(
+            solved = map_pose(
                 body, model, kick.headings()[t], goals, np.full(6, 1e-6),
                 Expectation(model.mean, np.inf, goals[0], 1.0),
                 heading_variance=np.radians(10.0) ** 2, slacks=slacks,
             )  # fmt: skip
             pose = np.tile(rot.IDENTITY, (len(skeleton), 1))
-            pose[joints] = found.turns
-            mine = Motion(skeleton, pose[None], found.root[None], 30).headings()[0]
+            pose[joints] = solved.turns
+            mine = Motion(skeleton, pose[None], solved.root[None], 30).headings()[0]
             off.append(abs(np.angle(np.exp(1j * (mine - kick.headings()[t])))))
         worst[slacks] = np.degrees(max(off))
     assert worst[()] > 90.0
@@ -216,7 +216,7 @@ def test_points_met_loosely_first_do_not_twist_the_body():
 # --- headings --------------------------------------------------------------------------------
 
 
-def test_the_path_of_headings_is_the_cheapest_of_all_paths(rng, monkeypatch):
+def test_the_path_of_headings_has_the_lowest_cost_of_all_paths(rng, monkeypatch):
     candidates = np.exp(2j * np.pi * np.arange(6) / 6)
     monkeypatch.setattr(headings_of, "_CANDIDATES", candidates)
     for _ in range(5):
@@ -269,10 +269,10 @@ def solved_with(lib, motion, rules, *, mode="offline", frame=None):
     prior = Prior(lib.store, motion.skeleton, signal.roles, ReconstructSettings())
     prior.frame = prior.frame if frame is None else frame(prior.frame)
     if mode == "offline":
-        found = solve_sequence(prior, signal, rules=rules)
+        solved = solve_sequence(prior, signal, rules=rules)
     else:
-        found = solve_frames(Stream(prior, signal.roles, signal.fps, rules=rules), signal)
-    return Motion(motion.skeleton, rot.normalize(found.rotations), found.root, motion.fps)
+        solved = solve_frames(Stream(prior, signal.roles, signal.fps, rules=rules), signal)
+    return Motion(motion.skeleton, rot.normalize(solved.rotations), solved.root, motion.fps)
 
 
 OFFLINE_ONLY = ("heading_path", "upright_smoothing", "two_passes")
@@ -364,18 +364,18 @@ def test_feet_are_held_and_two_passes_are_smoother(lib):
     assert jitter(ours) < 0.92 * jitter(single)  # 0.62 and 0.70 cm per frame squared
 
 
-def test_neighbors_count_alike_or_by_their_distance(lib, walk):
+def test_neighbors_are_weighted_equally_or_by_distance(lib, walk):
     prior = Prior(lib.store, walk.skeleton, SIX, ReconstructSettings(neighbors=200))
     rows = prior._marker.features.rows[:1].astype(np.float64) / prior._scale
-    found, gaps = prior.near_markers(rows)
-    poses = prior._poses(found[0])[:, prior.joints].astype(np.float64)
+    near, gaps = prior.near_markers(rows)
+    poses = prior._poses(near[0])[:, prior.joints].astype(np.float64)
     weights = np.exp(-0.5 * (gaps[0] / np.median(gaps[0])) ** 2)
     for on, counted in ((True, weights), (False, np.ones(200))):
-        model, _ = prior.model(found[0], gaps[0], near_weights=on)
+        model, _ = prior.model(near[0], gaps[0], near_weights=on)
         mean, _ = naive.local_covariance(poses, counted)
         same = np.abs(np.sum(model.mean * mean, axis=-1))
         np.testing.assert_allclose(same, 1.0, atol=1e-5)
-    apart = [prior.model(found[0], gaps[0], near_weights=on)[0].mean for on in (True, False)]
+    apart = [prior.model(near[0], gaps[0], near_weights=on)[0].mean for on in (True, False)]
     assert np.abs(apart[0] - apart[1]).max() > 1e-3
 
 
@@ -396,7 +396,7 @@ def test_headings_from_markers_turn_with_the_body(lib, walk):
         assert np.degrees(np.abs(off).mean()) < 15.0
 
 
-def test_usual_names_are_understood(walk):
+def test_common_names_are_understood(walk):
     names = ("Anna:Pelvis", "L.Wrist", "RightWrist", "LANK", "r_ankle", "Head")
     signal = control_signal(Markers(names, tracked(walk).positions, 30))
     assert signal.roles == SIX
@@ -406,28 +406,28 @@ def test_usual_names_are_understood(walk):
 @pytest.mark.parametrize(
     ("labels", "roles", "message"),
     [
-        (("a", "b", "c", "d", "e", "f"), None, "none names a joint. Say in roles which marker"),
-        (SIX, {"left_wrst": "head"}, "roles has no role 'left_wrst'; did you mean left_wrist"),
+        (("a", "b", "c", "d", "e", "f"), None, "none names a joint among the labels"),
+        (SIX, {"left_wrst": "head"}, "there is no role 'left_wrst'; did you mean left_wrist"),
         (SIX, {"head": "hed"}, "there is no marker 'hed'; did you mean head"),
         (SIX, {"head": "head", "hips": "hips"}, "at least 3 markers"),
         (("hips", "pelvis", "c", "d", "e", "f"), None, "'hips' and 'pelvis' both look like hips"),
     ],
 )
-def test_says_which_marker_is_not_understood(walk, labels, roles, message):
+def test_an_unknown_marker_is_named(walk, labels, roles, message):
     markers = Markers(labels, tracked(walk).positions, 30)
     with pytest.raises(InvalidInput, match=message):
         control_signal(markers, roles)
 
 
-def test_says_when_markers_are_of_another_unit_or_never_seen(walk):
+def test_markers_in_another_unit_or_never_seen_are_reported(walk):
     markers = tracked(walk)
-    with pytest.raises(InvalidInput, match="are they in mm"):
+    with pytest.raises(InvalidInput, match="Are they in mm"):
         control_signal(Markers(SIX, 1000 * markers.positions, 30))
     with pytest.raises(InvalidInput, match="Are they in meters"):
         control_signal(Markers(SIX, 1e-3 * markers.positions, 30))
     unseen = markers.positions.copy()
     unseen[:, 2:] = np.nan
-    with pytest.raises(InvalidInput, match="only 2 ever appear, never right_wrist"):
+    with pytest.raises(InvalidInput, match="only 2 appear in any frame, and right_wrist"):
         control_signal(Markers(SIX, unseen, 30))
     with pytest.raises(InvalidInput, match="got list"):
         control_signal([1, 2])
@@ -437,7 +437,7 @@ def test_says_when_markers_are_of_another_unit_or_never_seen(walk):
 
 
 @pytest.mark.parametrize("mode", ["offline", "online"])
-def test_a_walk_of_an_unknown_performer_is_found_again(lib, walk, mode):
+def test_a_walk_of_an_unknown_performer_is_reconstructed(lib, walk, mode):
     body = lib.reconstruct(tracked(walk, noise=0.001), skeleton=walk.skeleton, mode=mode)
     errors, names = joint_errors(walk, body)
     # Measured: 0.9 cm off-line, 1.2 on-line.
@@ -448,7 +448,7 @@ def test_a_walk_of_an_unknown_performer_is_found_again(lib, walk, mode):
     assert ((body.confidence > 0) & (body.confidence <= 1)).all()
 
 
-def test_where_and_which_way_it_happens_does_not_matter(lib, walk, rebuilt):
+def test_position_and_heading_do_not_matter(lib, walk, rebuilt):
     there = lib.reconstruct(walk.transform(yaw=2.0, shift=(3, 0, 1)), skeleton=walk)
     moved = rebuilt.transform(yaw=2.0, shift=(3, 0, 1))
     assert np.abs(there.positions() - moved.positions()).max() < 0.02
@@ -458,33 +458,33 @@ def test_gaps_cost_little_and_a_lost_marker_is_reported(lib, walk, rebuilt):
     whole = joint_errors(walk, rebuilt)[0].mean()
     gappy = tracked(walk).positions.copy()
     gappy[np.random.default_rng(1).random(gappy.shape[:2]) < 0.1] = np.nan
-    found = lib.reconstruct(Markers(SIX, gappy, walk.fps), skeleton=walk)
-    assert joint_errors(walk, found)[0].mean() < 1.5 * whole
-    assert found.lost == ()
+    body = lib.reconstruct(Markers(SIX, gappy, walk.fps), skeleton=walk)
+    assert joint_errors(walk, body)[0].mean() < 1.5 * whole
+    assert body.lost == ()
     lost = tracked(walk).positions.copy()
     lost[:, SIX.index("right_wrist")] = np.nan
-    found = lib.reconstruct(Markers(SIX, lost, walk.fps), skeleton=walk)
-    assert found.lost == ("right_wrist",)
-    assert joint_errors(walk, found)[0].mean() < 6.0
-    assert "right_wrist" not in found.markers
+    body = lib.reconstruct(Markers(SIX, lost, walk.fps), skeleton=walk)
+    assert body.lost == ("right_wrist",)
+    assert joint_errors(walk, body)[0].mean() < 6.0
+    assert "right_wrist" not in body.markers
 
 
 @pytest.mark.parametrize("roles", [("head", "left_wrist", "right_wrist"), SIX[1:]])
-def test_three_points_will_do_and_hips_may_be_missing(lib, walk, roles):
-    found = lib.reconstruct(tracked(walk, roles), skeleton=walk)
-    errors, names = joint_errors(walk, found)
+def test_three_points_are_enough_and_hips_may_be_missing(lib, walk, roles):
+    body = lib.reconstruct(tracked(walk, roles), skeleton=walk)
+    errors, names = joint_errors(walk, body)
     assert errors[:, [names.index(walk.skeleton.roles[role]) for role in roles]].mean() < 1.0
     assert errors.mean() < 15.0
 
 
-def test_until_a_point_is_seen_the_body_stands_as_it_will(lib, walk):
+def test_until_a_point_is_seen_the_body_has_its_first_pose(lib, walk):
     places = tracked(walk).positions[:12].copy()
     late = Markers(SIX, places[3:], walk.fps)
     places[:3] = np.nan
     whole = lib.reconstruct(Markers(SIX, places, walk.fps), skeleton=walk, mode="online")
-    known = lib.reconstruct(late, skeleton=walk, mode="online")
-    np.testing.assert_allclose(whole[3:].positions(), known.positions(), atol=1e-6)
-    np.testing.assert_allclose(whole[:3].positions(), known.positions()[[0, 0, 0]], atol=1e-6)
+    body = lib.reconstruct(late, skeleton=walk, mode="online")
+    np.testing.assert_allclose(whole[3:].positions(), body.positions(), atol=1e-6)
+    np.testing.assert_allclose(whole[:3].positions(), body.positions()[[0, 0, 0]], atol=1e-6)
     assert whole.confidence[:3].max() == 0.0 < whole.confidence[3:].min()
 
 
@@ -495,19 +495,19 @@ def test_until_a_point_is_seen_the_body_stands_as_it_will(lib, walk):
         (np.full((6, 3), np.nan), "the first frame must have at least one marker"),
     ],
 )
-def test_frames_that_tell_nothing_are_refused(lib, walk, points, message):
+def test_frames_without_information_are_rejected(lib, walk, points, message):
     with pytest.raises(InvalidInput, match=message):
         reconstruction_stream(lib.store, SIX, walk.skeleton, fps=30).step(points)
 
 
-def test_what_is_no_markers_is_refused(lib, walk):
+def test_input_that_is_not_markers_is_rejected(lib, walk):
     with pytest.raises(InvalidInput, match="got str.*ml.load_markers reads"):
         lib.reconstruct("walk.c3d")
     with pytest.raises(InvalidInput, match="markers must have frames; got none"):
         lib.reconstruct(Markers(SIX, np.zeros((0, 6, 3)), 30.0))
 
 
-def test_a_frame_at_a_time_gives_what_the_online_mode_gives(lib, walk):
+def test_single_frames_give_the_result_of_online_mode(lib, walk):
     markers = tracked(walk)
     whole = lib.reconstruct(markers[:10], skeleton=walk, mode="online")
     stream = reconstruction_stream(lib.store, SIX, walk.skeleton, fps=walk.fps)
@@ -549,7 +549,7 @@ def test_knees_of_another_size_are_found(lib):
     assert off.mean() < 0.05
 
 
-def test_confidence_knows_when_the_library_has_nothing_like_it(lib, walk, rebuilt):
+def test_confidence_is_low_if_the_library_has_nothing_similar(lib, walk, rebuilt):
     near = rebuilt
     far = ml.demo.clip("cartwheel_left", performer=1)
     strange = lib.reconstruct(far, skeleton=far)
@@ -559,13 +559,13 @@ def test_confidence_knows_when_the_library_has_nothing_like_it(lib, walk, rebuil
         np.linalg.norm(body.positions() - truth.positions(), axis=-1).mean(axis=1)
         for body, truth in ((near, walk), (strange, far))
     ]
-    told = np.concatenate([near.expected_error, strange.expected_error])
-    assert spearmanr(told, np.concatenate(errors)).statistic > 0.5
+    expected = np.concatenate([near.expected_error, strange.expected_error])
+    assert spearmanr(expected, np.concatenate(errors)).statistic > 0.5
     # A skeleton that is fitted is less certain than the performer's own.
     assert lib.reconstruct(walk).expected_error.mean() > near.expected_error.mean()
 
 
-def test_expected_errors_go_with_their_frames(rebuilt):
+def test_expected_errors_are_cut_with_the_frames(rebuilt):
     body = rebuilt
     np.testing.assert_array_equal(body[3:7].expected_error, body.expected_error[3:7])
     assert body.resample(15.0).expected_error is None
@@ -579,14 +579,14 @@ def test_progress_counts_every_frame_once(lib, walk, mode):
     assert min(steps) >= 0
 
 
-def test_feature_sets_that_markers_do_not_give_are_taken_from_the_first_pass(lib, walk):
-    found = lib.reconstruct(walk, skeleton=walk, features="e30")
-    assert joint_errors(walk, found)[0].mean() < 2.0
-    with pytest.raises(InvalidInput, match="e30 are not. Use e15, or the mode offline"):
+def test_other_feature_sets_are_computed_from_the_first_pass(lib, walk):
+    body = lib.reconstruct(walk, skeleton=walk, features="e30")
+    assert joint_errors(walk, body)[0].mean() < 2.0
+    with pytest.raises(InvalidInput, match="e30 is not such a set. Use e15, or mode offline"):
         lib.reconstruct(walk, skeleton=walk, features="e30", mode="online")
 
 
-def test_says_what_is_wrong(lib, walk):
+def test_invalid_options_are_rejected(lib, walk):
     with pytest.raises(InvalidInput, match="mode must be one of offline, online; got 'live'"):
         lib.reconstruct(walk, mode="live")
     with pytest.raises(InvalidInput, match="the skeleton does not fit the markers"):
@@ -598,7 +598,7 @@ def test_says_what_is_wrong(lib, walk):
         lib.reconstruct(walk, skeleton=bare)
 
 
-def test_confidence_goes_with_its_frames(lib, walk):
+def test_confidence_is_cut_with_the_frames(lib, walk):
     body = lib.reconstruct(walk, skeleton=walk)
     np.testing.assert_array_equal(body[5:9].confidence, body.confidence[5:9])
     assert body.resample(60).confidence is None
@@ -607,7 +607,7 @@ def test_confidence_goes_with_its_frames(lib, walk):
 # --- the evaluation and the commands ---------------------------------------------------------
 
 
-def test_the_take_itself_and_what_repeats_it_are_left_out(lib, tmp_path):
+def test_the_take_itself_and_its_copies_are_excluded(lib, tmp_path):
     library = ml.Library.create(tmp_path / "takes.loom")
     for clip in CLIPS[:3]:
         library.add_motion(ml.demo.clip(clip), name=f"A_{clip}")
@@ -620,7 +620,7 @@ def test_the_take_itself_and_what_repeats_it_are_left_out(lib, tmp_path):
         evaluate_reconstruction(library.store, "A_walk", ReconstructionTest(without_subject=True))
 
 
-def test_a_performer_filed_under_two_subjects_is_left_out_under_both(tmp_path):
+def test_a_performer_filed_under_two_subjects_is_excluded_under_both(tmp_path):
     library = ml.Library.create(tmp_path / "takes.loom")
     library.add_motion(ml.demo.clip("walk"), name="1_walk")
     library.add_motion(ml.demo.clip("jump_up"), name="1_jump")
@@ -634,7 +634,7 @@ def test_a_performer_filed_under_two_subjects_is_left_out_under_both(tmp_path):
     assert error.left_out == ("1_jump", "1_walk", "2_kick", "2_same_jump")
 
 
-def test_joints_at_one_place_count_once():
+def test_joints_at_the_same_position_count_once():
     skeleton = Skeleton(["a", "b", "c"], [-1, 0, 1], [[0, 0, 0], [0, 0, 0], [0, 1, 0]])
     assert distinct_joints(skeleton) == [0, 2]
 
@@ -671,8 +671,8 @@ def test_the_commands_write_a_body_and_measure_it(lib, walk, tmp_path):
 
 @pytest.mark.cmu
 @pytest.mark.slow
-def test_as_near_as_the_paper_on_cmu(cmu30, tmp_path):
-    """The prior is a tenth of CMU; with all of it, the error is 1.8 cm."""
+def test_errors_on_cmu_match_the_paper(cmu30, tmp_path):
+    """A tenth of CMU as prior; with all of it the error is 1.8 cm (docs/evidence/reconstruction.md)."""
     library = ml.Library.create(tmp_path / "cmu.loom")
     for subject in ("13", "14", "86", "02", "05", "15", "35", "60", "74", "141"):
         library.add(cmu30 / subject.zfill(3))

@@ -54,17 +54,17 @@ def apex_errors(registration, kinds, apexes):
 
 
 @pytest.mark.parametrize(
-    ("seed", "one", "opposite"),
+    ("seed", "near", "opposite"),
     [
         (1, "across_low", "behind_high"),
         pytest.param(6, "across_high", "behind_low", marks=pytest.mark.slow),
     ],
 )
-def test_opposite_reaches_meet_at_the_apex_by_way_of_those_in_between(seed, one, opposite):
+def test_opposite_reaches_meet_at_the_apex_by_way_of_those_in_between(seed, near, opposite):
     motions, apexes = reaches(seed)
-    direct = register([motions[one], motions[opposite]])
-    assert apex_errors(direct, [one, opposite], apexes)[1] > 3.0
-    kinds = [one, opposite, *(kind for kind in motions if kind not in (one, opposite))]
+    direct = register([motions[near], motions[opposite]])
+    assert apex_errors(direct, [near, opposite], apexes)[1] > 3.0
+    kinds = [near, opposite, *(kind for kind in motions if kind not in (near, opposite))]
     tree = register([motions[kind] for kind in kinds])
     errors = apex_errors(tree, kinds, apexes)
     assert errors[1] <= 2.0
@@ -97,7 +97,7 @@ def test_kicks_hit_at_the_same_point_of_the_curve(registered):
     assert np.max(np.abs(registered.frames_at(hits[0]) - hits)) < 2.0
 
 
-def test_members_of_a_family_are_registered_along_its_cheapest_paths(registered):
+def test_members_of_a_family_are_registered_along_its_shortest_paths(registered):
     clips = kicks("front_mid", "front_high", "outside_mid")
     whole = {clip.name: clip for clip in clips}
     nodes = tuple(Node(c.name, 5, len(c) - 5, k) for k, c in enumerate(clips))
@@ -111,23 +111,23 @@ def test_members_of_a_family_are_registered_along_its_cheapest_paths(registered)
     assert register(whole, direct).parents == (-1, 0, 0)
 
 
-def test_other_performers_come_onto_the_skeleton_and_rate_of_the_query():
-    one, other = (ml.demo.clip("punch_mid_right", performer=p) for p in (0, 2))
-    registration = register([one.resample(60), other])
-    assert registration.skeleton.key == one.skeleton.key
+def test_other_performers_get_the_skeleton_and_rate_of_the_query():
+    first, other = (ml.demo.clip("punch_mid_right", performer=p) for p in (0, 2))
+    registration = register([first.resample(60), other])
+    assert registration.skeleton.key == first.skeleton.key
     assert registration.fps == 60.0
     assert all(example.motion.fps == 60.0 for example in registration.examples)
     assert abs(len(registration.examples[1]) - 2 * len(other)) <= 2
 
 
-def test_bones_that_change_their_length_are_made_firm():
-    one, other = (ml.demo.clip("punch_mid_right", performer=p) for p in (0, 1))
+def test_bones_get_a_constant_length():
+    first, other = (ml.demo.clip("punch_mid_right", performer=p) for p in (0, 1))
     breathing = 1.0 + 0.01 * np.sin(np.arange(len(other)) / 5.0)
     soft = replace(other, translations=breathing[:, None, None] * other.skeleton.offsets)
-    registration = register([one, soft])
+    registration = register([first, soft])
     firm = registration.examples[1].motion
-    assert firm.translations is None and firm.skeleton.key == one.skeleton.key
-    without = register([one, other]).examples[1].motion
+    assert firm.translations is None and firm.skeleton.key == first.skeleton.key
+    without = register([first, other]).examples[1].motion
     assert np.abs(firm.positions() - without.positions()).max() < 0.03
 
 
@@ -172,9 +172,9 @@ def test_a_plant_that_one_example_has_twice_is_one_plant():
         contacts_of(30, left_ball=[(0, 8), (10, 20)]),
     ]
     times = np.stack([np.arange(30.0)] * 2, axis=1)
-    found = matched_contacts(two, candidates_of(two), times, [0, 1])
-    assert found.present.tolist() == [[True, True]]
-    np.testing.assert_allclose(found.spans[0], [[0, 19], [0, 19]])
+    matches = matched_contacts(two, candidates_of(two), times, [0, 1])
+    assert matches.present.tolist() == [[True, True]]
+    np.testing.assert_allclose(matches.spans[0], [[0, 19], [0, 19]])
     apart = matched_contacts(two, candidates_of(two, step=0.1), times, [0, 1])
     assert apart.present.tolist() == [[True, True], [False, True]]
 
@@ -185,15 +185,15 @@ def test_a_heel_that_is_lifted_in_one_example_is_lifted_by_its_weight():
     pair = [stays, lifts]
     times = np.stack([np.arange(30.0)] * 2, axis=1)
     clock = (np.array([0.0, 30.0]), np.array([0.0, 30.0]))
-    found = matched_contacts(pair, candidates_of(pair), times, [0, 1])
-    assert found.lifts.tolist() == [False, True]
+    matches = matched_contacts(pair, candidates_of(pair), times, [0, 1])
+    assert matches.lifts.tolist() == [False, True]
     for share in (0.0, 0.4, 0.6, 1.0):
         weights = np.array([1.0 - share, share])
-        made = found.blended(np.arange(2), weights, frames=30, clock=clock, fps=30.0)
+        made = matches.blended(np.arange(2), weights, frames=30, clock=clock, fps=30.0)
         answer = ((0, 8), (20, 30)) if share > 0.5 else ((0, 30),)
         assert made.intervals("left_heel") == answer
         for frame in (4, 14, 25):
-            standing = found.standing(np.arange(2), weights, np.full(2, float(frame)))
+            standing = matches.standing(np.arange(2), weights, np.full(2, float(frame)))
             heel = standing[FOOT_PARTS.index("left_heel")]
             assert heel == any(low <= frame < high for low, high in answer)
 
@@ -212,12 +212,12 @@ def test_a_step_in_one_and_none_in_the_other_cannot_be_matched():
 def test_a_plant_that_one_example_lacks_lasts_as_long_as_its_weight():
     two = [contacts_of(30, left_ball=[(0, 9), (15, 25)]), contacts_of(60, left_ball=[(0, 18)])]
     times = np.stack([np.arange(30.0), np.linspace(0, 59, 30)], axis=1)
-    found = matched_contacts(two, candidates_of(two, step=0.5), times, [0, 1])
+    matches = matched_contacts(two, candidates_of(two, step=0.5), times, [0, 1])
     clock = (np.array([0.0, 100.0]), np.array([0.0, 100.0]))
 
     def blended(*weights):
         chosen = np.array(weights)
-        return found.blended(np.arange(2), chosen, frames=60, clock=clock, fps=30.0)
+        return matches.blended(np.arange(2), chosen, frames=60, clock=clock, fps=30.0)
 
     assert blended(1.0, 0.0).intervals("left_ball") == ((0, 9), (15, 25))
     assert blended(0.0, 1.0).intervals("left_ball") == ((0, 18),)
@@ -227,7 +227,7 @@ def test_a_plant_that_one_example_lacks_lasts_as_long_as_its_weight():
     assert end == pytest.approx(0.6 * 9 + 0.4 * 18, abs=1.0)
 
 
-def test_the_wrong_foot_is_reported_and_left_out_on_request():
+def test_the_wrong_foot_is_reported_and_dropped_on_request():
     """A kick with the left foot among kicks with the right."""
     clips = [*kicks("front_mid", "front_high"), ml.demo.clip("kick_front_mid_left")]
     with pytest.raises(InvalidInput, match=r"1 of 3 .*kick_front_mid_left_p0:0-\d+ \(\w+ foot"):
@@ -258,7 +258,7 @@ def test_some_of_the_examples_keep_their_registration(registered):
         registered.only([1, 2])
 
 
-def test_says_what_is_wrong():
+def test_invalid_input_is_rejected():
     walk = ml.demo.clip("walk")
     with pytest.raises(InvalidInput, match="at least two examples; the sequence of motions has 1"):
         register([walk])
@@ -281,7 +281,7 @@ def test_says_what_is_wrong():
         register({"a": walk, "b": walk}, long)
 
 
-def test_an_example_with_holes_is_named():
+def test_an_example_with_missing_values_is_named():
     whole = ml.demo.clip("kick_front_mid_right")
     root = whole.root.copy()
     root[5] = np.nan
@@ -289,7 +289,7 @@ def test_an_example_with_holes_is_named():
         register([whole, replace(whole, root=root, name="holes")])
 
 
-def test_examples_without_a_clear_alignment_are_told_and_can_be_left_out():
+def test_examples_without_a_clear_alignment_are_reported_and_can_be_dropped():
     """A punch and a jump do not correspond; two punches do."""
     names = ("punch_mid_right", "punch_high_right", "jump_up")
     clips = [ml.demo.clip(name) for name in names]

@@ -24,11 +24,11 @@ def between_rests(*parts, rest=20):
 
 
 def second_pass(
-    found, query, rows, rank="movement", scale=1.0, weights=None, whole=None, starts=None
+    candidates, query, rows, rank="movement", scale=1.0, weights=None, whole=None, starts=None
 ):
     source, first = (query, 0) if whole is None else whole
     return rerank(
-        found,
+        candidates,
         query,
         rows,
         np.array([0, len(rows)]) if starts is None else starts,
@@ -44,20 +44,20 @@ def test_distances_are_those_of_the_definition(rng):
     rows = np.cumsum(rng.normal(size=(400, 6)), axis=0).astype(np.float32)
     query = rows[20:50]
     weights = rng.uniform(0.2, 2.0, 6).astype(np.float32)
-    found = dtw_matches(
+    matches = dtw_matches(
         query, rows, np.array([0, 400]), weights=weights, limits=Limits(max_overlap=0.6)
     )
-    better = second_pass(found, query, rows, scale=0.7, weights=weights, whole=(rows, 20))
+    better = second_pass(matches, query, rows, scale=0.7, weights=weights, whole=(rows, 20))
     assert len(better) > 2
     assert better[0].distance == pytest.approx(0.0, abs=1e-6)
-    assert [one.distance for one in better] == sorted(one.distance for one in better)
+    assert [match.distance for match in better] == sorted(match.distance for match in better)
     every = speeds(rows, 0, 400, 0, 400, RATE)
-    for one in better:
+    for match in better:
         given = movement_distance(
-            one.path.tolist(), query.tolist(), rows.tolist(), every[20:50].tolist(),
+            match.path.tolist(), query.tolist(), rows.tolist(), every[20:50].tolist(),
             every.tolist(), weights.tolist(), (0.15, 0.3, 0.03 / 0.7),
         )  # fmt: skip
-        assert one.distance == pytest.approx(given, rel=1e-9, abs=1e-9)
+        assert match.distance == pytest.approx(given, rel=1e-9, abs=1e-9)
 
 
 def test_the_same_movement_in_another_stance_comes_before_standing_in_the_same(rng):
@@ -71,7 +71,7 @@ def test_the_same_movement_in_another_stance_comes_before_standing_in_the_same(r
     assert plain[0].start < 40
     assert second_pass(plain, query, rows, starts=starts)[0].start >= 40
     kept = second_pass(plain, query, rows, rank="distance", starts=starts)
-    assert [one.distance for one in kept] == [one.distance for one in plain]
+    assert [match.distance for match in kept] == [match.distance for match in plain]
 
 
 def test_repetitions_in_a_stance_that_drifts_are_found_by_their_movement():
@@ -82,7 +82,7 @@ def test_repetitions_in_a_stance_that_drifts_are_found_by_their_movement():
     plain = dtw_matches(query, rows, np.array([0, 96]), limits=Limits(max_overlap=0.5))
 
     def found(matches):
-        return sum(any(abs(one.start - at) <= 2 for one in matches) for at in range(0, 96, 12))
+        return sum(any(abs(match.start - at) <= 2 for match in matches) for at in range(0, 96, 12))
 
     assert found(plain) == 2
     assert found(second_pass(plain, query, rows, whole=(rows, 0))) == 8
@@ -94,11 +94,11 @@ def test_a_pose_held_still_is_searched_for_as_a_pose():
     lively = 0.2 * wave(30, 2.0)
     rows = np.concatenate([far, lively, near]).astype(np.float32)
     starts = np.array([0, 30, 60, 90])
-    found = [
+    results = [
         Candidate(at, at + 20, 0.0, np.stack([np.arange(20), np.arange(at, at + 20)], 1))
         for at in (5, 35, 65)
     ]
-    order = [one.start // 30 for one in second_pass(found, query, rows, starts=starts)]
+    order = [match.start // 30 for match in second_pass(results, query, rows, starts=starts)]
     assert order == [2, 1, 0]
 
 
@@ -106,36 +106,37 @@ def test_matches_go_from_rest_to_rest_however_often_they_repeat():
     rows = between_rests(wave(60, 2), wave(120, 4), wave(75, 2)).astype(np.float32)
     borders = [(20, 80), (100, 220), (240, 315)]
     query = rows[10:90]  # ten frames of rest at either end
-    found = dtw_matches(
+    matches = dtw_matches(
         query, rows, np.array([0, len(rows)]), limits=Limits(max_matches=6, max_overlap=0.5)
     )
-    better = second_pass(found, query, rows, whole=(rows, 10))
+    better = second_pass(matches, query, rows, whole=(rows, 10))
     for start, end in borders:
         assert any(
-            abs(one.start - (start - 10)) <= 2 and abs(one.end - (end + 10)) <= 2 for one in better
+            abs(match.start - (start - 10)) <= 2 and abs(match.end - (end + 10)) <= 2
+            for match in better
         ), (start, end)
 
 
 def test_a_query_without_rest_is_not_stretched_to_rests():
     rows = between_rests(wave(240, 8)).astype(np.float32)
     query = rows[80:110]  # one wave out of eight
-    found = dtw_matches(query, rows, np.array([0, len(rows)]), limits=Limits(max_matches=8))
-    better = second_pass(found, query, rows, whole=(rows, 80))
+    matches = dtw_matches(query, rows, np.array([0, len(rows)]), limits=Limits(max_matches=8))
+    better = second_pass(matches, query, rows, whole=(rows, 80))
     assert len(better) >= 6
-    assert all(20 <= one.end - one.start <= 40 for one in better[:6])
+    assert all(20 <= match.end - match.start <= 40 for match in better[:6])
 
 
 def test_paths_run_on_and_from_start_to_end():
     rows = between_rests(wave(60, 2), wave(120, 4), wave(40, 2), rest=8).astype(np.float32)
     query = rows[2:74]
-    found = dtw_matches(
+    matches = dtw_matches(
         query, rows, np.array([0, len(rows)]), limits=Limits(max_matches=9, max_overlap=0.5)
     )
-    for one in second_pass(found, query, rows, whole=(rows, 2)):
-        assert (np.diff(one.path, axis=0) >= 0).all()
-        assert sorted(set(one.path[:, 0].tolist())) == list(range(len(query)))
-        assert (one.path[0, 1], one.path[-1, 1] + 1) == (one.start, one.end)
-        assert 0 <= one.start < one.end <= len(rows)
+    for match in second_pass(matches, query, rows, whole=(rows, 2)):
+        assert (np.diff(match.path, axis=0) >= 0).all()
+        assert sorted(set(match.path[:, 0].tolist())) == list(range(len(query)))
+        assert (match.path[0, 1], match.path[-1, 1] + 1) == (match.start, match.end)
+        assert 0 <= match.start < match.end <= len(rows)
 
 
 def test_standing_still_leaves_no_play():
@@ -143,27 +144,27 @@ def test_standing_still_leaves_no_play():
     rows = between_rests(wave(60, 2), wave(60, 2), rest=40).astype(np.float32)
     rows += np.random.default_rng(1).normal(scale=1e-3, size=rows.shape).astype(np.float32)
     query = rows[38:102]
-    found = dtw_matches(query, rows, np.array([0, len(rows)]), limits=Limits(max_matches=2))
-    better = second_pass(found, query, rows, whole=(rows, 38))
-    assert [(one.start, one.end) for one in better[:2]] == [(38, 102), (138, 202)]
+    matches = dtw_matches(query, rows, np.array([0, len(rows)]), limits=Limits(max_matches=2))
+    better = second_pass(matches, query, rows, whole=(rows, 38))
+    assert [(match.start, match.end) for match in better[:2]] == [(38, 102), (138, 202)]
 
 
 def test_missing_frames_are_kept_away_from():
     rows = between_rests(wave(60, 2), wave(60, 2)).astype(np.float32)
     query = rows[20:80].copy()
     rows[125] = np.nan
-    found = dtw_matches(query, rows, np.array([0, len(rows)]), limits=Limits(max_matches=3))
-    better = second_pass(found, query, rows)
-    assert all(np.isfinite(one.distance) for one in better)
-    assert all(125 not in one.path[:, 1] for one in better)
+    matches = dtw_matches(query, rows, np.array([0, len(rows)]), limits=Limits(max_matches=3))
+    better = second_pass(matches, query, rows)
+    assert all(np.isfinite(match.distance) for match in better)
+    assert all(125 not in match.path[:, 1] for match in better)
 
 
 @pytest.mark.parametrize("count", [2, 3, 20])
-def test_short_queries_still_ones_and_those_beside_a_gap_find_themselves(count):
+def test_short_still_and_gap_adjacent_queries_find_themselves(count):
     rows = between_rests(wave(60, 2)).astype(np.float32)
     rows[39] = np.nan
     for first in (0, 40):
         query = rows[first : first + count]
-        found = dtw_matches(query, rows, np.array([0, len(rows)]), limits=Limits(max_matches=1))
-        best = second_pass(found, query, rows, whole=(rows, first))[0]
+        matches = dtw_matches(query, rows, np.array([0, len(rows)]), limits=Limits(max_matches=1))
+        best = second_pass(matches, query, rows, whole=(rows, first))[0]
         assert best.distance == pytest.approx(0.0, abs=1e-6)

@@ -75,7 +75,7 @@ def test_a_lower_or_farther_pose_does_not_follow(groove):
     assert fitting[0, 1] and fitting[2, 2] and not fitting[0, 2] and not fitting[2, 0]
 
 
-def test_calm_movements_have_no_rough_seams_beside_a_wild_take(groove):
+def test_calm_movements_have_no_rough_seams_despite_a_wild_take(groove):
     """The limit is relative to the two movements, not to the wildest take."""
     still = groove.movements[0].motion[:1]
     turned = still.rotations.copy()
@@ -108,13 +108,13 @@ def test_a_choreography_uses_allowed_transitions_only(dances):
     assert seam_accelerations(dance.motions[0]).max() <= 1.5 * made.usual[0]
 
 
-def test_without_any_smooth_transition_it_says_so(groove):
+def test_no_smooth_transition_at_all_is_an_error(groove):
     table = SeamTable.of(groove.movements, max_seam=1e-6)
     with pytest.raises(InvalidInput, match=r"no movement can follow another smoothly.*max_seam"):
         smooth_graph(groove.graph, table)
 
 
-def test_dead_ends_and_lone_movements_are_left_out():
+def test_dead_ends_and_isolated_movements_are_dropped():
     graph = TransitionGraph(("a", "b"), ((0, 1), (2, 3)), [1, 0], [[0.5, 0.5], [1, 0]])
     allowed = np.zeros((4, 4), bool)
     allowed[0, 2] = allowed[2, 0] = allowed[0, 3] = True  # 3 is a dead end, 1 is never reached
@@ -140,7 +140,7 @@ def test_files_keep_the_limit(dances, tmp_path):
     assert load_choreography(free.save(tmp_path / "free.json"), named.__getitem__).max_seam is None
 
 
-def test_a_fast_foot_is_not_held_at_once():
+def test_a_fast_foot_is_not_locked_immediately():
     """A contact that begins while the foot still travels stops it when it is slow."""
     walk = ml.demo.clip("walk")
     count = 40

@@ -139,7 +139,7 @@ def test_filters_choose_the_motions(lib):
     assert {hit.label for hit in lazy} <= {"walk"}
 
 
-def test_the_query_s_own_place_can_be_left_out(lib):
+def test_the_frames_of_the_query_can_be_excluded(lib):
     query = f"{KICK}_p0:10-40"
     for method in ("dtw", "lazy"):
         chosen = ml.LazyGraph(k=500) if method == "lazy" else method
@@ -152,18 +152,18 @@ def test_the_query_s_own_place_can_be_left_out(lib):
 
 def test_every_index_gives_the_same(lib):
     query = f"{KICK}_p2:10-30"
-    found = [
+    results = [
         [[(h.text, h.distance) for h in row] for row in lib.neighbors(query, k=25, index=index)]
         for index in INDEXES
     ]
-    assert all(one == found[0] for one in found)
-    assert found[0][0][0] == (f"{KICK}_p2:10-11", 0.0)
+    assert all(result == results[0] for result in results)
+    assert results[0][0][0] == (f"{KICK}_p2:10-11", 0.0)
     near = lib.neighbors(query, radius=0.1, label="kick")
     assert all(h.distance <= 0.1 and h.label == "kick" for row in near for h in row)
     graphs = [
         lib.search(query, method=ml.LazyGraph(index=index, k=300)).to_json() for index in INDEXES
     ]
-    assert all(one == graphs[0] for one in graphs)
+    assert all(result == graphs[0] for result in graphs)
 
 
 def test_the_preset_of_the_paper_is_its_graph(lib):
@@ -250,7 +250,7 @@ def test_an_index_follows_the_library(tmp_path):
         ("emd", "clips-emd.*/*.npy"),
     ],
 )
-def test_a_damaged_index_is_made_again(tmp_path, method, file):
+def test_a_damaged_index_is_rebuilt(tmp_path, method, file):
     lib = ml.Library.create(tmp_path / "takes.loom")
     for name in ("walk", "jog"):
         lib.add_motion(ml.demo.clip(name), name=name)
@@ -309,7 +309,7 @@ def test_matches_are_a_sequence(lib):
         ("walk_p0", {"method": "lazy", "features": "pc1"}, InvalidInput, "lazy needs a feature"),
     ],
 )  # fmt: skip
-def test_says_what_is_wrong(lib, query, options, error, message):
+def test_invalid_input_is_reported(lib, query, options, error, message):
     with pytest.raises(error, match=message):
         lib.search(query, ml.SearchSettings.of(options))
 

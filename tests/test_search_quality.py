@@ -12,21 +12,21 @@ from motionloom.evaluation.retrieval import ranked_precision, read_tasks, score
 
 def test_a_perfect_list_scores_one():
     truth = [(0.0, 1.0), (2.0, 3.0)]
-    found = score([(2.0, 3.1), (0.1, 1.0)], truth)
-    assert (found.average_precision, found.recall, found.on_time) == (1.0, 1.0, 1.0)
-    assert found.precision_at_full_recall == 1.0
+    result = score([(2.0, 3.1), (0.1, 1.0)], truth)
+    assert (result.average_precision, result.recall, result.on_time) == (1.0, 1.0, 1.0)
+    assert result.precision_at_full_recall == 1.0
 
 
 def test_misses_false_alarms_and_late_ends_cost():
     truth = [(0.0, 1.0), (2.0, 3.0)]
-    found = score([(5.0, 6.0), (0.0, 1.2)], truth)
-    assert found.average_precision == pytest.approx(0.25)
-    assert (found.recall, found.on_time, found.precision_at_full_recall) == (0.5, 0.0, 0.0)
+    result = score([(5.0, 6.0), (0.0, 1.2)], truth)
+    assert result.average_precision == pytest.approx(0.25)
+    assert (result.recall, result.on_time, result.precision_at_full_recall) == (0.5, 0.0, 0.0)
 
 
 def test_optional_and_repeated_hits_count_neither_way():
-    found = score([(8.0, 9.0), (0.0, 1.0), (0.0, 1.1)], [(0.0, 1.0)], optional=[(8.0, 9.0)])
-    assert found.average_precision == 1.0
+    result = score([(8.0, 9.0), (0.0, 1.0), (0.0, 1.1)], [(0.0, 1.0)], optional=[(8.0, 9.0)])
+    assert result.average_precision == 1.0
 
 
 def least_distances(count, seconds, matches):
@@ -43,7 +43,7 @@ def test_cells_of_time_take_the_least_distance():
     assert cells.tolist() == [0.3, 0.2, 0.2, 0.2, np.inf, np.inf]
 
 
-def test_says_what_is_wrong():
+def test_invalid_input_is_reported():
     with pytest.raises(InvalidInput, match="at least one true occurrence"):
         score([], [])
     with pytest.raises(InvalidInput, match="at least one True"):
@@ -97,19 +97,19 @@ def test_every_repeated_action_is_found_within_its_take(takes):
                 continue
             hits = lib.search(f"{name}:{act.start_frame}-{act.end_frame}", only=name, max=None)
             optional = [a for a in actions if _is_optional(a, act)]
-            found = score(
+            result = score(
                 [(hit.start, hit.end) for hit in hits],
                 _seconds(same, fps),
                 _seconds(optional, fps),
             )
-            table[act.action].append((found, len(same)))
+            table[act.action].append((result, len(same)))
     print()
     for action, scores in sorted(table.items()):
-        precision = np.mean([found.average_precision for found, _ in scores])
-        recall = np.mean([found.recall for found, _ in scores])
-        full = np.mean([found.precision_at_full_recall for found, _ in scores])
-        hits = [found.recall * count for found, count in scores]
-        on_time = np.average([found.on_time for found, _ in scores], weights=hits)
+        precision = np.mean([result.average_precision for result, _ in scores])
+        recall = np.mean([result.recall for result, _ in scores])
+        full = np.mean([result.precision_at_full_recall for result, _ in scores])
+        hits = [result.recall * count for result, count in scores]
+        on_time = np.average([result.on_time for result, _ in scores], weights=hits)
         print(
             f"{action:6s} {len(scores):2d} queries: average precision {precision:.3f}, recall "
             f"{recall:.3f}, precision at full recall {full:.3f}, on time {on_time:.2f}"
@@ -137,43 +137,43 @@ def exercise_library(cmu_data, cmu30, tmp_path_factory):
 @pytest.mark.cmu
 def test_captured_actions_are_found_within_their_take(exercise_library):
     lib, tasks, _ = exercise_library
-    found = {}
+    result = {}
     for task in tasks:
         query = f"{task.motion}:{round(task.start * 30)}-{round(task.end * 30)}"
         plain = {"weights": "equal", "steps": "classic", "rank": "distance", "speed_seconds": 0.0}
         for name, options in (("default", {}), ("plain", plain)):
             hits = lib.search(query, only=task.motion, max=None, method=ml.Dtw(**options))
-            found[task.name, name] = score(
+            result[task.name, name] = score(
                 [(hit.start, hit.end) for hit in hits], task.occurrences, task.optional
             )
     print()
     for task in tasks:
-        best, plain = found[task.name, "default"], found[task.name, "plain"]
+        best, plain = result[task.name, "default"], result[task.name, "plain"]
         print(
             f"{task.name} {task.action:30s} AP {best.average_precision:.2f} "
             f"(plain {plain.average_precision:.2f}) recall {best.recall:.2f} "
             f"on time {best.on_time:.2f}"
         )
-    mean = np.mean([found[task.name, "default"].average_precision for task in tasks])
+    mean = np.mean([result[task.name, "default"].average_precision for task in tasks])
     print(f"mean average precision {mean:.3f}")
     assert mean > 0.93
     for task in tasks:
         wanted = 0.6 if "punch" in task.action else 0.999
-        assert found[task.name, "default"].average_precision > wanted, task
+        assert result[task.name, "default"].average_precision > wanted, task
 
 
 @pytest.mark.slow  # on motions of the corpus: test_more_tiers_reach_farther
 @pytest.mark.cmu
 def test_query_expansion_never_finds_less(exercise_library):
-    """Every match of one tier that hits a true occurrence is found with all tiers, too."""
+    """Every match of one tier that hits a true occurrence is also found with all tiers."""
     lib, tasks, _ = exercise_library
     for task in tasks:
         query = f"{task.motion}:{round(task.start * 30)}-{round(task.end * 30)}"
         recalls = []
         for tiers in (1, "all"):
             hits = lib.search(query, only=task.motion, expansion=ml.Expansion(tiers=tiers))
-            found = [(hit.start, hit.end) for hit in hits]
-            recalls.append(score(found, task.occurrences, task.optional).recall)
+            results = [(hit.start, hit.end) for hit in hits]
+            recalls.append(score(results, task.occurrences, task.optional).recall)
         assert recalls[1] >= recalls[0] > 0.65, (task.name, recalls)
 
 
@@ -197,10 +197,10 @@ def test_exercises_are_distinguished(exercise_library, seconds, wanted):
                 here = [(h.start, h.end, h.distance) for h in hits if h.motion == other]
                 gaps.append(least_distances(len(cells), 0.1, here))
                 right.append(cells)
-            known = np.concatenate(right) > 0
+            expected = np.concatenate(right) > 0
             precisions[int(given[first])].append(
                 ranked_precision(
-                    np.concatenate(gaps)[known], np.concatenate(right)[known] == given[first]
+                    np.concatenate(gaps)[expected], np.concatenate(right)[expected] == given[first]
                 )
             )
     print()

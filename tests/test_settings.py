@@ -1,4 +1,4 @@
-"""Settings classes are the interface: written once, and what is explicit wins over a preset."""
+"""Settings classes are the interface: written once, and explicit values win over a preset."""
 
 import ast
 import importlib
@@ -95,13 +95,13 @@ def settings_classes():
         importlib.import_module(name)
     for module in pkgutil.iter_modules([str(SRC / "search" / "methods")]):
         importlib.import_module(f"motionloom.search.methods.{module.name}")
-    found, left = {}, [Settings]
+    result, left = {}, [Settings]
     while left:
         for each in left.pop().__subclasses__():
             if each.__module__.startswith("motionloom."):
-                found[f"{each.__module__}.{each.__qualname__}"] = each
+                result[f"{each.__module__}.{each.__qualname__}"] = each
                 left.append(each)
-    return [found[name] for name in sorted(found)]
+    return [result[name] for name in sorted(result)]
 
 
 CLASSES = settings_classes()
@@ -110,16 +110,16 @@ CLASSES = settings_classes()
 # --- written once ----------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(("verb", "settings"), VERBS, ids=lambda one: one.__qualname__)
+@pytest.mark.parametrize(("verb", "settings"), VERBS, ids=lambda value: value.__qualname__)
 def test_a_verb_shows_the_fields_of_its_settings_class(verb, settings):
     """The very objects: the signature and the documentation are made from the class."""
     assert verb.settings_class is settings
     shown = inspect.signature(verb).parameters
-    for one in fields(settings):
-        assert shown[one.name].default is one.default
-        assert shown[one.name].kind is inspect.Parameter.KEYWORD_ONLY
-        assert re.search(rf"^\s*{one.name} : ", verb.__doc__, re.MULTILINE), one.name
-    assert not any(one.kind is one.VAR_KEYWORD for one in shown.values())
+    for field in fields(settings):
+        assert shown[field.name].default is field.default
+        assert shown[field.name].kind is inspect.Parameter.KEYWORD_ONLY
+        assert re.search(rf"^\s*{field.name} : ", verb.__doc__, re.MULTILINE), field.name
+    assert not any(field.kind is field.VAR_KEYWORD for field in shown.values())
 
 
 def test_every_verb_with_settings_is_known_here():
@@ -145,11 +145,15 @@ def functions_below(*folders):
 
 def settings_named(node):
     """Settings classes that a function names: by `takes`, or as the type of a parameter."""
-    known = {one.__name__: one for one in CLASSES}
-    said = [one for one in node.decorator_list if ast.unparse(one).startswith("takes(")]
-    said += [one.annotation for one in all_arguments(node) if one.annotation is not None]
-    words = {word for one in said for word in re.findall(r"\w+", ast.unparse(one))}
-    return [known[word] for word in words if word in known]
+    classes = {each.__name__: each for each in CLASSES}
+    said = [
+        argument for argument in node.decorator_list if ast.unparse(argument).startswith("takes(")
+    ]
+    said += [
+        argument.annotation for argument in all_arguments(node) if argument.annotation is not None
+    ]
+    words = {word for argument in said for word in re.findall(r"\w+", ast.unparse(argument))}
+    return [classes[word] for word in words if word in classes]
 
 
 def all_arguments(node):
@@ -157,8 +161,10 @@ def all_arguments(node):
 
 
 def options_of(settings, node):
-    """Fields that a function takes through a settings class; a command may leave some out."""
-    notes = [ast.unparse(one.annotation) for one in all_arguments(node) if one.annotation]
+    """Fields that a function takes through a settings class; a command may omit some."""
+    notes = [
+        ast.unparse(argument.annotation) for argument in all_arguments(node) if argument.annotation
+    ]
     (left_out,) = {
         "".join(re.findall(r"without=\([^)]*\)", note))
         for note in notes
@@ -180,21 +186,22 @@ def test_no_function_of_the_fronts_writes_a_field_again():
             is_command = file.is_relative_to(SRC / "cli")
             names = options_of(settings, node) if is_command else set(described(settings))
             again += [
-                f"{file.relative_to(SRC)}:{node.lineno} {node.name}({one.arg}) of {settings}"
-                for one in all_arguments(node)
-                if one.arg in names and not re.search(r"Settings\b", ast.unparse(one.annotation))
+                f"{file.relative_to(SRC)}:{node.lineno} {node.name}({argument.arg}) of {settings}"
+                for argument in all_arguments(node)
+                if argument.arg in names
+                and not re.search(r"Settings\b", ast.unparse(argument.annotation))
             ]
     assert seen > 60 and again == []
 
 
-@pytest.mark.parametrize("settings", CLASSES, ids=lambda one: one.__name__)
+@pytest.mark.parametrize("settings", CLASSES, ids=lambda value: value.__name__)
 def test_every_field_is_explained(settings):
     """A sentence, and the default in brackets after it where the value does not say it."""
     for name, (_, about) in described(settings).items():
         sentence = re.fullmatch(r"[A-Za-z].*[.]( \[[^\[\]]+\])?", about.help)
         assert sentence, (name, about.help)
         assert all(method.__doc__ for method in about.methods.values())
-    if all(one.default is not MISSING for one in fields(settings)):
+    if all(field.default is not MISSING for field in fields(settings)):
         rows = json_schema(settings)["properties"]
         assert all(row["title"] and row["description"] for row in rows.values())
 
@@ -210,15 +217,17 @@ def test_every_field_is_explained(settings):
             {"contacts", "slow", "fast", "rise", "above_floor", "skate"},
         ),
     ],
-    ids=lambda one: getattr(one, "__name__", ""),
+    ids=lambda value: getattr(value, "__name__", ""),
 )
 def test_commands_on_single_motions_have_the_defaults_of_the_functions(function, settings, besides):
     options = {
-        one.name: one.default
-        for one in inspect.signature(function).parameters.values()
-        if one.kind is one.KEYWORD_ONLY and one.name not in besides
+        field.name: field.default
+        for field in inspect.signature(function).parameters.values()
+        if field.kind is field.KEYWORD_ONLY and field.name not in besides
     }
-    assert options == {one.name: one.default for one in fields(settings) if one.name not in besides}
+    assert options == {
+        field.name: field.default for field in fields(settings) if field.name not in besides
+    }
 
 
 # --- a small surface -------------------------------------------------------------------------
@@ -227,10 +236,10 @@ def test_commands_on_single_motions_have_the_defaults_of_the_functions(function,
 def public_functions(owner):
     """Functions of a class that do not begin with an underscore, by name."""
     for name in dir(owner):
-        found = inspect.getattr_static(owner, name)
-        found = found.__func__ if isinstance(found, classmethod | staticmethod) else found
-        if not name.startswith("_") and inspect.isfunction(found):
-            yield f"{owner.__name__}.{name}", found
+        result = inspect.getattr_static(owner, name)
+        result = result.__func__ if isinstance(result, classmethod | staticmethod) else result
+        if not name.startswith("_") and inspect.isfunction(result):
+            yield f"{owner.__name__}.{name}", result
 
 
 def test_a_library_has_few_members():
@@ -239,18 +248,18 @@ def test_a_library_has_few_members():
 
 
 def test_no_public_function_has_many_parameters():
-    """Of the package itself, of what it hands out, and of the collections of a library."""
+    """Functions of the package, of its objects, and of the collections of a library."""
     functions = []
     for name in dir(ml):
-        found = getattr(ml, name)
-        if name.startswith("_") or inspect.ismodule(found):
+        result = getattr(ml, name)
+        if name.startswith("_") or inspect.ismodule(result):
             continue
-        if inspect.isclass(found):
-            functions += public_functions(found)
-            if not issubclass(found, Settings | Exception):
-                functions.append((name, found.__init__))
-        elif callable(found):
-            functions.append((name, found))
+        if inspect.isclass(result):
+            functions += public_functions(result)
+            if not issubclass(result, Settings | Exception):
+                functions.append((name, result.__init__))
+        elif callable(result):
+            functions.append((name, result))
     for collection in COLLECTIONS:
         functions += public_functions(collection)
     for returned in (Choreography, MotionGraph, MatchingDatabase, ParametricMotion):
@@ -264,7 +273,7 @@ def test_no_public_function_has_many_parameters():
 
 
 def test_a_class_of_settings_is_small():
-    assert {one.__name__: len(fields(one)) for one in CLASSES if len(fields(one)) > 14} == {}
+    assert {item.__name__: len(fields(item)) for item in CLASSES if len(fields(item)) > 14} == {}
 
 
 # --- objects and fields ----------------------------------------------------------------------
@@ -275,9 +284,9 @@ def test_a_verb_takes_fields_an_object_or_both(tmp_path):
     for name in ("walk", "jog"):
         lib.add_motion(ml.demo.clip(name), name=name, labels=[name])
     some = SearchSettings(label="jog", max=2)
-    found = [hit.text for hit in lib.search("walk:5-40", some)]
-    assert found == [hit.text for hit in lib.search("walk:5-40", label="jog", max=2)]
-    assert found[:1] == [hit.text for hit in lib.search("walk:5-40", some, max=1)]
+    matches = [hit.text for hit in lib.search("walk:5-40", some)]
+    assert matches == [hit.text for hit in lib.search("walk:5-40", label="jog", max=2)]
+    assert matches[:1] == [hit.text for hit in lib.search("walk:5-40", some, max=1)]
     with pytest.raises(ml.InvalidInput, match="SearchSettings has no nonsense; it has label"):
         lib.search("walk:5-40", nonsense=1)
     with pytest.raises(ml.InvalidInput, match=r"write method=LazyGraph\(k=\.\.\.\)"):
@@ -299,18 +308,18 @@ def needed_by(cls):
 
 def flat(settings):
     """Every flat option of settings, as `Settings.of` takes them: name to owner and value."""
-    own = {one.name: getattr(settings, one.name) for one in fields(settings)}
-    found = {
+    own = {field.name: getattr(settings, field.name) for field in fields(settings)}
+    result = {
         name: (type(settings), value)
         for name, value in own.items()
         if not isinstance(value, Settings)
     }
     for value in own.values():
         if isinstance(value, Settings):
-            for one in fields(value):
-                if one.name not in own:
-                    found.setdefault(one.name, (type(value), getattr(value, one.name)))
-    return found
+            for field in fields(value):
+                if field.name not in own:
+                    result.setdefault(field.name, (type(value), getattr(value, field.name)))
+    return result
 
 
 def usual(cls, settings):
@@ -320,7 +329,7 @@ def usual(cls, settings):
     return {
         name: fresh[name][1]
         if name in fresh and fresh[name][0] is kind
-        else next(one.default for one in fields(kind) if one.name == name)
+        else next(field.default for field in fields(kind) if field.name == name)
         for name, (kind, _) in kinds.items()
     }
 
@@ -336,8 +345,10 @@ def test_presets_are_found():
     }  # fmt: skip
 
 
-@pytest.mark.parametrize(("cls", "name"), PRESETS, ids=lambda one: getattr(one, "__name__", one))
-def test_what_is_explicit_wins_over_a_preset_also_where_it_is_the_default(cls, name):
+@pytest.mark.parametrize(
+    ("cls", "name"), PRESETS, ids=lambda value: getattr(value, "__name__", value)
+)
+def test_explicit_values_win_over_a_preset_even_if_they_are_the_default(cls, name):
     """Each option alone, with the value that it has without the preset; all others stay."""
     make, needed = getattr(cls, name), needed_by(cls)
     paper = make(**needed)
@@ -346,22 +357,24 @@ def test_what_is_explicit_wins_over_a_preset_also_where_it_is_the_default(cls, n
     for option, (_, value) in flat(paper).items():
         explicit = defaults[option]
         made = make(**{**needed, option: explicit})
-        expected = {key: one for key, (_, one) in flat(paper).items()} | {option: explicit}
-        assert {key: one for key, (_, one) in flat(made).items()} == expected, option
+        expected = {key: item for key, (_, item) in flat(paper).items()} | {option: explicit}
+        assert {key: item for key, (_, item) in flat(made).items()} == expected, option
         assert make(**{**needed, option: value}) == paper, option
         differ += explicit != value
     assert differ >= 1 or name in ("kg04", "kt10", "tz07")
 
 
-@pytest.mark.parametrize(("cls", "name"), PRESETS, ids=lambda one: getattr(one, "__name__", one))
+@pytest.mark.parametrize(
+    ("cls", "name"), PRESETS, ids=lambda value: getattr(value, "__name__", value)
+)
 def test_fields_of_a_call_win_over_the_preset_that_it_is_given(cls, name):
     """As in ``lib.search(query, SearchSettings.kg04(), max=100)``: all defaults, one by one."""
     paper, fresh = getattr(cls, name)(**needed_by(cls)), cls(**needed_by(cls))
-    for one in fields(cls):
-        explicit = getattr(fresh, one.name)
-        made = cls.given(paper, {one.name: explicit})
-        assert made == replace(paper, **{one.name: explicit})
-        assert getattr(made, one.name) == explicit
+    for field in fields(cls):
+        explicit = getattr(fresh, field.name)
+        made = cls.given(paper, {field.name: explicit})
+        assert made == replace(paper, **{field.name: explicit})
+        assert getattr(made, field.name) == explicit
 
 
 def test_a_preset_takes_the_place_of_the_defaults():
@@ -380,7 +393,9 @@ def test_a_preset_takes_the_place_of_the_defaults():
         SearchSettings.kt10(weights="equal")
 
 
-@pytest.mark.parametrize(("cls", "name"), PRESETS, ids=lambda one: getattr(one, "__name__", one))
+@pytest.mark.parametrize(
+    ("cls", "name"), PRESETS, ids=lambda value: getattr(value, "__name__", value)
+)
 def test_presets_are_kept_as_json(cls, name):
     paper = getattr(cls, name)(**needed_by(cls))
     if cls is not EvaluateSettings:  # its methods are objects by name

@@ -23,9 +23,9 @@ def walk(rng, step, count=20, scatter=0.01):
 @pytest.mark.parametrize("off", [0.95, 1.0, 1.06])
 def test_the_period_is_that_of_least_squares(rng, off):
     feet = [walk(rng, 0.53), walk(rng, 0.53)]
-    found = step_period(off * 0.53, feet)
-    assert found == pytest.approx(naive_period(off * 0.53, feet), rel=1e-9)
-    assert found == pytest.approx(0.53, rel=0.01)
+    refined = step_period(off * 0.53, feet)
+    assert refined == pytest.approx(naive_period(off * 0.53, feet), rel=1e-9)
+    assert refined == pytest.approx(0.53, rel=0.01)
 
 
 def test_few_landings_and_those_that_do_not_fit_change_nothing(rng):
@@ -37,13 +37,13 @@ def test_few_landings_and_those_that_do_not_fit_change_nothing(rng):
 
 
 def test_landings_choose_among_periods_that_are_as_strong(rng):
-    found = [Period(0.656, 1.0, 6), Period(0.56, 0.98, 2), Period(0.8, 0.5, 1)]
+    possible = [Period(0.656, 1.0, 6), Period(0.56, 0.98, 2), Period(0.8, 0.5, 1)]
     feet = [walk(rng, 0.57)]
-    led = led_by_landings(found, feet, shortest=0.28, longest=1.5)
-    assert led[0].seconds == 0.56 and {one.seconds for one in led} == {0.56, 0.656, 0.8}
+    led = led_by_landings(possible, feet, shortest=0.28, longest=1.5)
+    assert led[0].seconds == 0.56 and {period.seconds for period in led} == {0.56, 0.656, 0.8}
     weak = [Period(0.656, 1.0, 6), Period(0.56, 0.6, 2)]
     assert led_by_landings(weak, feet, shortest=0.28, longest=1.5) == weak
-    assert led_by_landings(found, [], shortest=0.28, longest=1.5) == found
+    assert led_by_landings(possible, [], shortest=0.28, longest=1.5) == possible
 
 
 @pytest.fixture
@@ -53,7 +53,7 @@ def lib(tmp_path):
     return lib
 
 
-def test_single_beats_are_edited_and_kept(lib):
+def test_single_beats_are_edited_and_saved(lib):
     before = lib.beats["groove"].times
     lib.beats.edit("groove", move={1: before[1] + 0.04}, add=[before[-1] - 0.2], remove=[0])
     kept = ml.Library(lib.path).beats["groove"]
@@ -70,9 +70,9 @@ def test_single_beats_are_edited_and_kept(lib):
 
 def test_the_command_edits_beats(lib):
     before = lib.beats["groove"].times
-    told = ran("beats", f"{lib.path}:groove", "--move", "2:1.5", "--remove", 0, "--json")
+    output = ran("beats", f"{lib.path}:groove", "--move", "2:1.5", "--remove", 0, "--json")
     expected = sorted([1.5, *np.delete(before, [0, 2])])
-    assert json.loads(told.stdout)["beats"] == pytest.approx(expected, abs=1e-4)
+    assert json.loads(output.stdout)["beats"] == pytest.approx(expected, abs=1e-4)
     for words, message in (
         (["--move", "two"], "--move must be K:SECONDS"),
         (["--remove", 999], "beat must be 0 to"),
@@ -82,10 +82,10 @@ def test_the_command_edits_beats(lib):
         assert wrong.returncode == 2 and message in error_lines(wrong.stderr)[0]
 
 
-def test_says_what_is_wrong(lib):
+def test_invalid_beats_are_rejected(lib):
     for times, message in (
         ([1.0], "at least two times"),
-        ([1.0, 1.01], "rise by at least 0.05 s"),
+        ([1.0, 1.01], "at least 0.05 s apart"),
         ([1.0, float("nan")], "at least two times"),
         ([-1.0, 1.0], "within the"),
     ):
@@ -108,4 +108,4 @@ def test_the_studio_keeps_dragged_beats(lib):
         assert client.get("/api/motions/groove/beats").json() == kept
         assert not client.put("/api/motions/groove/beats", json={"times": []}).json()["given"]
         wrong = client.put("/api/motions/groove/beats", json={"times": [1.0, 1.01]})
-        assert wrong.status_code in (400, 422) and "rise" in wrong.text
+        assert wrong.status_code in (400, 422) and "increasing" in wrong.text

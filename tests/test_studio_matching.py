@@ -143,7 +143,7 @@ def test_the_character_of_the_user_walks_where_the_performer_walks(client, windo
     ("kind", "message", "said"),
     [
         ("match/start", {"settings": {"only": ["nobody"]}}, "nobody"),
-        ("match/start", {"settings": {"only": 3}}, "only must be a name or several; got 3"),
+        ("match/start", {"settings": {"only": 3}}, "only must be one or several names; got 3"),
         ("match/read", {"player": 99}, "no player 99"),
     ],
 )

@@ -137,7 +137,7 @@ def test_bad_drags_are_answered_in_words(client, message, words):
 
 def test_a_drag_to_infinity_is_no_json(client):
     meta, arrays = drag(client, name="kick", target=[0.0, 1.0, 1e400])
-    assert "Infinity is no number" in meta["error"] and not arrays
+    assert "Infinity is not a number" in meta["error"] and not arrays
 
 
 @pytest.mark.parametrize(

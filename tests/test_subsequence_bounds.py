@@ -37,11 +37,11 @@ def library(rng):
     return rows, starts
 
 
-def assert_same(found, expected):
-    assert len(found) == len(expected)
-    for one, other in zip(found, expected, strict=True):
-        assert (one.start, one.end, one.distance) == (other.start, other.end, other.distance)
-        np.testing.assert_array_equal(one.path, other.path)
+def assert_same(result, expected):
+    assert len(result) == len(expected)
+    for item, other in zip(result, expected, strict=True):
+        assert (item.start, item.end, item.distance) == (other.start, other.end, other.distance)
+        np.testing.assert_array_equal(item.path, other.path)
 
 
 @pytest.mark.parametrize("length", [1, 2, 3, 7, 30, 90])
@@ -56,11 +56,11 @@ def test_costs_up_to_the_threshold_are_those_of_the_full_pass(library, rng, leng
         for part in (0.0, 0.01, 0.5, 1.0):
             threshold = float(np.quantile(full[np.isfinite(full)], part))
             search = BoundedPass(query, rows, starts, boxes, weights=weights, reach=length // 4)
-            found = search.costs(threshold)
+            result = search.costs(threshold)
             sparse = np.full(len(rows), np.inf, np.float32)
-            for (_, low, high), at in zip(found.spans, found.offsets, strict=False):
-                sparse[low:high] = found.costs[at : at + high - low]
-            assert (np.diff(found.spans[:, 1]) > 0).all()
+            for (_, low, high), at in zip(result.spans, result.offsets, strict=False):
+                sparse[low:high] = result.costs[at : at + high - low]
+            assert (np.diff(result.spans[:, 1]) > 0).all()
             np.testing.assert_array_equal(sparse, np.where(full <= threshold, full, np.inf))
 
 
@@ -115,16 +115,16 @@ def test_matches_are_those_of_the_full_pass(library, limits):
         for first in (750, 4800):
             query = rows[first : first + 40]
             expected = dtw_matches(query, rows, starts, allowed=mask, limits=limits)
-            found = dtw_matches(query, rows, starts, allowed=mask, limits=limits, bounds=boxes)
-            assert_same(found, expected)
+            matches = dtw_matches(query, rows, starts, allowed=mask, limits=limits, bounds=boxes)
+            assert_same(matches, expected)
 
 
 def test_little_is_aligned_where_there_are_near_matches(rng):
     rows, starts = wandering(rng, [2000] * 20)
     search = BoundedPass(rows[500:560], rows, starts, RunBoxes.build(rows, starts))
-    found = search.costs(wanted=10)
-    assert np.isfinite(found.costs).sum() >= 10
-    assert found.frames < 0.2 * len(rows)
+    result = search.costs(wanted=10)
+    assert np.isfinite(result.costs).sum() >= 10
+    assert result.frames < 0.2 * len(rows)
 
 
 def standing(rng, count, length=600, size=6):
@@ -145,8 +145,8 @@ def test_still_queries_have_the_matches_of_the_full_pass(rng, length):
         query = rows[first : first + length]
         weights = dtw.moving_weights(query)
         expected = dtw_matches(query, rows, starts, weights=weights, limits=limits)
-        found = dtw_matches(query, rows, starts, weights=weights, limits=limits, bounds=boxes)
-        assert_same(found, expected)
+        matches = dtw_matches(query, rows, starts, weights=weights, limits=limits, bounds=boxes)
+        assert_same(matches, expected)
 
 
 def test_a_still_query_is_not_compared_with_one_nearest_pose_all_the_time():
@@ -163,7 +163,7 @@ def test_a_still_query_is_not_compared_with_one_nearest_pose_all_the_time():
 def test_the_slowest_alignments_are_within_the_bounds(rng):
     """Two query frames per library frame: as many groups as possible begin in each block."""
     rows, starts = standing(rng, 8)
-    rows += rng.normal(size=rows.shape).astype(np.float32)  # no other alignment is as cheap
+    rows += rng.normal(size=rows.shape).astype(np.float32)  # no other alignment has such a low cost
     boxes = RunBoxes.build(rows, starts)
     for first in range(1_300, 1_340):
         query = np.repeat(rows[first : first + 46], 2, axis=0)[1:-1]
@@ -171,8 +171,8 @@ def test_the_slowest_alignments_are_within_the_bounds(rng):
         end = first + 45
         assert np.argmin(full) == end and full[end] < 0.1
         search = BoundedPass(query, rows, starts, boxes)
-        found = search.costs(1.0)
-        assert found.costs.min() == full[end]
+        result = search.costs(1.0)
+        assert result.costs.min() == full[end]
         for level in range(-1, LEVELS):
             spans, _ = search._surviving(level, search._motions, 1.0)
             assert any(low <= first and end < high for _, low, high in spans), level
@@ -199,8 +199,8 @@ def test_workers_with_a_part_each_give_one_answer(library, tmp_path, dask_cluste
     limits, query = Limits(max_matches=12, max_overlap=0.5), rows[750:790]
     expected = dtw_matches(query, rows, starts, limits=limits)
     with on_cluster(dask_cluster.scheduler_address):
-        found = dtw_matches(query, rows, starts, limits=limits, bounds=table)
-    assert_same(found, expected)
+        matches = dtw_matches(query, rows, starts, limits=limits, bounds=table)
+    assert_same(matches, expected)
     assert sum(last - first for first, last in motion_parts(starts, 4)) == len(starts) - 1
 
 
@@ -211,17 +211,17 @@ def test_a_library_is_searched_by_bounds_from_a_size_on(tmp_path, monkeypatch):
             lib.add_motion(ml.demo.clip(name, performer=performer))
     expected = lib.search("kick_front_high_right_p0", max=3)
     monkeypatch.setattr(dtw, "BOUNDED_ROWS", 100)
-    found = lib.search("kick_front_high_right_p0", max=3)
-    assert [vars_of(one) for one in found] == [vars_of(one) for one in expected]
+    matches = lib.search("kick_front_high_right_p0", max=3)
+    assert [vars_of(match) for match in matches] == [vars_of(match) for match in expected]
     (folder,) = (lib.path / "derived").glob("boxes.*")
     again = ml.Library(lib.path).search("kick_front_high_right_p0", max=3)
-    assert [vars_of(one) for one in again] == [vars_of(one) for one in expected]
+    assert [vars_of(match) for match in again] == [vars_of(match) for match in expected]
     starts = lib.features("e15").starts
     np.save(folder / "codes1.npy", np.zeros((2, 2, 15), np.uint16))
     with pytest.raises(ValueError, match=r"codes1: expected uint16 of \(\d+, 2, 15\), found"):
         RunBoxes.open(folder, starts, 15)
-    again = ml.Library(lib.path).search("kick_front_high_right_p0", max=3)  # built anew
-    assert [vars_of(one) for one in again] == [vars_of(one) for one in expected]
+    again = ml.Library(lib.path).search("kick_front_high_right_p0", max=3)  # rebuilt
+    assert [vars_of(match) for match in again] == [vars_of(match) for match in expected]
     np.save(folder / "range.npy", np.zeros(3))
     with pytest.raises(ValueError, match=r"range: expected float32 of \(2, 15\), found float64"):
         RunBoxes.open(folder, starts, 15)

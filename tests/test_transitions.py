@@ -17,8 +17,8 @@ def window(motion, start, frames, *, contacts=True):
     part = slice(start, start + frames)
     masks = None
     if contacts:
-        found = motion.contacts()
-        masks = np.stack([found[name] for name in FOOT_PARTS], axis=1)[part]
+        planted = motion.contacts()
+        masks = np.stack([planted[name] for name in FOOT_PARTS], axis=1)[part]
     return Window(motion.rotations[part], motion.root[part], masks)
 
 
@@ -41,7 +41,7 @@ def joined(motion, other, at, to, frames):
     )
 
 
-def test_a_motion_goes_over_into_itself_without_change(walk):
+def test_a_transition_into_the_same_motion_changes_nothing(walk):
     moved = walk.transform(yaw=1.2, shift=(3.0, 0.0, -1.0))
     for contacts in (True, False):
         a, b = window(walk, 20, 12, contacts=contacts), window(moved, 20, 12, contacts=contacts)
@@ -52,7 +52,7 @@ def test_a_motion_goes_over_into_itself_without_change(walk):
         np.testing.assert_allclose(back, walk.root, atol=1e-4)
 
 
-def test_ends_in_the_second_motion_and_goes_on_with_it(walk):
+def test_a_transition_ends_in_the_second_motion_and_continues_it(walk):
     other = ml.demo.clip("walk_fast", performer=0)
     a, b = window(walk, 30, 10), window(other, 8, 10)
     crossing = transition(walk.skeleton, a, b)
@@ -63,7 +63,7 @@ def test_ends_in_the_second_motion_and_goes_on_with_it(walk):
 
 
 @pytest.mark.parametrize("contacts", [True, False])
-def test_the_best_alignment_is_the_one_a_definition_gives(walk, contacts):
+def test_the_best_alignment_matches_the_definition(walk, contacts):
     a, b = window(walk, 30, 6, contacts=contacts), window(walk, 9, 6, contacts=contacts)
     x, z, yaw = aligning_transform(walk.skeleton, a, b).to_array()
     parts = [Motion(walk.skeleton, w.rotations, w.root, 30).positions() for w in (a, b)]
@@ -103,7 +103,7 @@ def test_speeds_do_not_jump_at_either_end(walk):
     assert joint_accelerations(made)[25:50].max() < 1.5 * most
 
 
-def test_in_the_air_velocities_are_mixed(walk):
+def test_velocities_are_blended_in_the_air(walk):
     """Without contacts the root takes neither motion's place, but both their speeds."""
     a, b = window(walk, 30, 10, contacts=False), window(walk, 30, 10, contacts=False)
     faster = b.root * np.float32([1.0, 1.0, 1.5])
@@ -119,6 +119,6 @@ def test_weights_ease_from_one_to_the_other():
     assert np.all(np.diff(shares) > 0.0) and np.diff(shares)[[0, -1]].max() < 0.03
 
 
-def test_says_what_is_wrong(walk):
+def test_invalid_windows_are_rejected(walk):
     with pytest.raises(InvalidInput, match="same length and not be empty; got 5 and 6"):
         transition(walk.skeleton, window(walk, 0, 5), window(walk, 0, 6))

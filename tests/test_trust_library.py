@@ -56,7 +56,7 @@ def test_an_import_after_the_catalogue_is_lost_keeps_all_frames(takes, tmp_path,
         catalogue.unlink()
     done = ran("import", takes.path, tmp_path / "files" / "jog.bvh")
     assert done.returncode == 2
-    assert "frames of 3 motions are there" in done.stderr and "--repair" in done.stderr
+    assert "frames of 3 motions that are not listed" in done.stderr and "--repair" in done.stderr
     assert frames(takes) == before
 
     assert ran("verify", takes.path, "--repair").returncode == 0
@@ -67,7 +67,7 @@ def test_an_import_after_the_catalogue_is_lost_keeps_all_frames(takes, tmp_path,
     assert again.store.entry("walk").source.endswith("walk.bvh")
 
 
-def test_a_damaged_catalogue_is_made_again_from_the_frames(takes):
+def test_a_damaged_catalogue_is_rebuilt_from_the_frames(takes):
     takes.close()
     path = takes.path / "catalogue.sqlite"
     path.write_bytes(b"no database at all" * 500)
@@ -120,7 +120,7 @@ def test_what_a_worker_left_is_in_the_trash_after_the_import(takes):
 def test_an_import_under_an_exchanged_catalogue_keeps_what_it_wrote(
     takes, tmp_path, monkeypatch, fails
 ):
-    """A backup of the catalogue is put in its place: it does not list what was imported since."""
+    """A backup of the catalogue is put in its place: it does not list later imports."""
     from motionloom.store.ingest import importing
 
     monkeypatch.setattr(importing, "BATCH_ROWS", 1)
@@ -146,7 +146,7 @@ def test_an_import_under_an_exchanged_catalogue_keeps_what_it_wrote(
 def test_a_removed_motion_is_in_the_trash_until_it_is_emptied(takes):
     takes.remove("jog")
     assert len(list(takes.path.glob("trash/*/frames/jog*.npy"))) == 1
-    assert any("the trash holds 1 files" in note for note in takes.verify().notes)
+    assert any("the trash contains 1 files" in note for note in takes.verify().notes)
     assert "deleted  1 file from the trash" in ran("verify", takes.path, "--empty-trash").stderr
     assert not (takes.path / "trash").exists()
 
@@ -221,7 +221,7 @@ def test_a_link_in_a_library_is_not_followed(takes, tmp_path, name):
 )
 def test_a_schema_with_more_than_tables_is_refused(takes, statement):
     change(takes, statement)
-    with pytest.raises(LibraryError, match="damaged, or not to be trusted: expected .*tables"):
+    with pytest.raises(LibraryError, match="damaged or not trustworthy: expected .*tables"):
         ml.Library(takes.path)
 
 
@@ -260,7 +260,7 @@ def test_a_journal_that_names_another_file_is_refused(takes, tmp_path):
         ("fps", 0.0, "has 0.0 frames per second"),
         ("fps", float("inf"), "frames per second"),
         ("fps", "x", "has 'x' frames per second"),
-        ("digest", b"\0", "has no text as its digest"),
+        ("digest", b"\0", "has a digest that is not a string"),
     ],
 )
 def test_values_that_cannot_be_are_refused(takes, column, value, message):
@@ -275,7 +275,7 @@ def test_values_that_cannot_be_are_refused(takes, column, value, message):
 
 
 @pytest.mark.parametrize("table", ["labels", "segment_labels"])
-def test_labels_that_are_no_text_are_refused(takes, table):
+def test_labels_that_are_not_strings_are_refused(takes, table):
     takes.labels["jog"] = ["run"]
     takes.labels.add("jog:0-10", "start")
     change(takes, f"UPDATE {table} SET label = ? WHERE name = 'jog'", b"r\xffn")
@@ -340,9 +340,9 @@ def test_a_changed_rate_and_a_changed_label_are_noticed(takes):
     change(takes, "UPDATE motions SET fps = fps / 2 WHERE name = 'jog'")
     change(takes, "UPDATE labels SET label = 'stand' WHERE name = 'walk'")
     library = ml.Library(takes.path)
-    with pytest.raises(LibraryError, match="'jog': what is known of this motion: not what was"):
+    with pytest.raises(LibraryError, match="'jog': its entry has a wrong checksum"):
         _ = library["jog"]
-    with pytest.raises(LibraryError, match="'walk': its labels: not what was written"):
+    with pytest.raises(LibraryError, match="'walk': its labels have a wrong checksum"):
         library.labels["walk"]
     assert [line.split(":")[0] for line in library.store.damage()] == ["jog", "walk"]
     report = library.verify(repair=True)
@@ -354,7 +354,7 @@ def test_a_changed_rate_and_a_changed_label_are_noticed(takes):
 def test_a_changed_setting_of_the_library_is_noticed(tmp_path):
     library = ml.Library.create(tmp_path / "takes.loom", fps=30)
     change(library, "UPDATE meta SET value = '15.0' WHERE key = 'fps'")
-    with pytest.raises(LibraryError, match="settings of the library are not what was written"):
+    with pytest.raises(LibraryError, match="settings of the library have a wrong checksum"):
         _ = ml.Library(library.path).store.fps
 
 
@@ -383,7 +383,7 @@ def test_a_damaged_artifact_is_noticed(takes):
         library.artifacts.load("parametric", "kick")
     assert len(library.store.damage()) == 2
     report = library.verify(repair=True)
-    assert len(report.repaired) == 1 and "made again when it is needed" in report.repaired[0]
+    assert len(report.repaired) == 1 and "rebuilt when it is needed" in report.repaired[0]
     assert len(report.problems) == 1 and "make it again" in report.problems[0]
     assert len(library.search("walk", max=1)) == 1
 
@@ -430,7 +430,7 @@ def test_a_verified_artifact_is_not_read_again_for_a_day(takes, tmp_path, monkey
 
 @pytest.mark.parametrize("earlier", [False, True])
 def test_every_flipped_byte_is_noticed_when_an_artifact_is_first_read(tmp_path, rng, earlier):
-    """Of earlier releases, too, which have no checksums of pages."""
+    """Also for artifacts of earlier releases, which have no page checksums."""
     from motionloom.store.artifacts import folders
 
     file = tmp_path / "rows.npy"
@@ -453,18 +453,18 @@ def test_every_flipped_byte_is_noticed_when_an_artifact_is_first_read(tmp_path, 
     for place in [*range(0, len(data), 61), 4095, 4096, len(data) - 1]:
         changed = bytearray(data)
         changed[place] ^= 1 << place % 8
-        with pytest.raises(LibraryError, match="rows.npy: damaged: not what was written"):
+        with pytest.raises(LibraryError, match="rows.npy: damaged: wrong checksum"):
             check(changed)
     page = slice(4096, 8192), slice(8192, 12288)
     exchanged = bytearray(data)
     exchanged[page[0]], exchanged[page[1]] = data[page[1]], data[page[0]]
     for changed in (exchanged, data[:-1], data + b"\0", data[:4096] + bytes(4096) + data[8192:]):
-        with pytest.raises(LibraryError, match="rows.npy: damaged: not what was written"):
+        with pytest.raises(LibraryError, match="rows.npy: damaged: wrong checksum"):
             check(changed)
     # Words that are exchanged within a page have the same sum; all of the file has another CRC.
     words = bytearray(data)
     words[4096:4104], words[4104:4112] = data[4104:4112], data[4096:4104]
-    with pytest.raises(LibraryError, match="rows.npy: damaged: not what was written"):
+    with pytest.raises(LibraryError, match="rows.npy: damaged: wrong checksum"):
         check(words, whole=True)
     if not earlier:
         check(words)
@@ -565,7 +565,7 @@ def _changed_catalogue(path, *statement):
     "origin",
     ["x", "[]", '{"repairs": 5}', '{"unit_m": "a"}', '{"carrier": {"names": 3}}', "[" * 9000],
 )
-def test_a_damaged_origin_is_one_error_and_is_mended(tmp_path, origin):
+def test_a_damaged_origin_is_one_error_and_is_repaired(tmp_path, origin):
     with ml.Library.create(tmp_path / "takes.loom") as made:
         made.add_motion(ml.demo.clip("walk")[:20], name="walk")
     _changed_catalogue(made.path, "UPDATE motions SET origin = ?", (origin,))
@@ -599,7 +599,7 @@ def test_a_library_names_no_file_of_this_machine_as_a_character(tmp_path, monkey
         assert library["walk"].origin.character == str(elsewhere)
 
 
-def test_a_history_names_artifacts_as_texts(tmp_path):
+def test_a_history_names_artifacts_as_strings(tmp_path):
     with ml.Library.create(tmp_path / "takes.loom") as made:
         made.add_motion(ml.demo.clip("dance_groove"), name="groove")
         made.choreographies["groove"] = made.choreography(takes=["groove"], meter=4)
@@ -609,7 +609,7 @@ def test_a_history_names_artifacts_as_texts(tmp_path):
 
 
 @pytest.mark.parametrize("shape", [(1, 5, 2), (1, 5), (5,)])
-def test_damaged_statistics_of_captions_are_made_again(tmp_path, shape):
+def test_damaged_statistics_of_captions_are_recomputed(tmp_path, shape):
     with ml.Library.create(tmp_path / "takes.loom") as made:
         made.add_motion(ml.demo.clip("walk")[:40], name="walk")
         made.captions.describe(workers=1)
@@ -617,14 +617,14 @@ def test_damaged_statistics_of_captions_are_made_again(tmp_path, shape):
     (place / "checks.json").unlink()
     np.save(place / "statistics.npy", np.zeros(shape, np.float32))
     with ml.Library(made.path) as library:
-        library.add_motion(ml.demo.clip("jog")[:40], name="jog")  # what is known of walk is reused
+        library.add_motion(ml.demo.clip("jog")[:40], name="jog")  # rows of walk are reused
         library.captions.describe(workers=1)
         (place,) = (made.path / "derived").glob("captions.*")
         statistics = np.load(place / "statistics.npy")
         assert statistics.shape[0] == 2 and statistics.shape[1] > 5 and statistics.any(axis=1).all()
 
 
-def test_a_motion_whose_name_is_no_text_is_damage(takes):
+def test_a_motion_whose_name_is_not_a_string_is_damage(takes):
     change(takes, "UPDATE motions SET name = x'00ff' WHERE name = ?", takes.names[0])
     with pytest.raises(LibraryError, match="the catalogue is damaged: a motion has no name"):
         ml.Library(takes.path).labels.add("nobody", "calm")

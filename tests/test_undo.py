@@ -115,7 +115,7 @@ def test_a_change_that_fails_midway_is_undone_as_far_as_it_came(lib):
     assert lib.labels["walk"] == ("walk",)
 
 
-def test_labels_that_stay_the_same_are_no_change(lib):
+def test_labels_that_stay_the_same_are_not_a_change(lib):
     count = len(lib.history())
     lib.labels["walk"] = ["walk"]
     assert len(lib.history()) == count
@@ -132,7 +132,7 @@ def test_frames_that_are_gone_are_named(lib):
     before = everything(lib)
     lib.remove("walk")
     shutil.rmtree(lib.path / "trash")
-    with pytest.raises(LibraryError, match="the frames of 'walk' are no longer in the trash"):
+    with pytest.raises(LibraryError, match="the frames of 'walk' are not in the trash anymore"):
         lib.undo()
     assert lib.names == ("jog",) and before != everything(lib)
 
@@ -161,7 +161,7 @@ def test_a_renamed_take_keeps_labels_and_beats_and_is_not_imported_twice(lib, fi
     assert lib.beats.manual()["fast one"].partners == ("jog",)
     assert lib.beats.manual()["jog"].partners == ("fast one",)
     assert lib.add(files, workers=1).added == 0 and "walk_fast" not in lib
-    with pytest.raises(LibraryError, match="there is another motion called 'jog'"):
+    with pytest.raises(LibraryError, match="there is already a motion called 'jog'"):
         lib.rename("fast one", "jog")
     lib.undo()
     assert lib.beats.manual()["walk_fast"].bpm == 100.0 and "fast one" not in lib

@@ -1,6 +1,6 @@
-"""A library that release 0.2 wrote: it opens, keeps everything, and answers as release 0.2 did.
+"""A library written by release 0.2: it opens, keeps everything, and gives the same results.
 
-``golden/make_library.py`` says what is in it and how it was made.
+``golden/make_library.py`` documents its content and how it was created.
 """
 
 import hashlib

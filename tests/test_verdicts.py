@@ -36,7 +36,7 @@ def test_one_example_alone_changes_nothing(rng):
 
 
 @pytest.mark.parametrize(("query", "method"), [(QUERY, "dtw"), (QUERY, "lazy"), ("walk_p0", "emd")])
-def test_rejected_matches_are_left_out_and_accepted_ones_come_first(lib, query, method):
+def test_rejected_matches_are_excluded_and_accepted_ones_come_first(lib, query, method):
     hits = lib.search(query, method=method, max=8)
     right, wrong = hits[1], hits[4]
     again = lib.search(
@@ -51,7 +51,7 @@ def test_rejected_matches_are_left_out_and_accepted_ones_come_first(lib, query, 
         assert hit.motion != wrong.motion or 2 * shared <= shorter
 
 
-def test_what_is_like_a_rejected_match_goes_down(lib):
+def test_matches_similar_to_a_rejected_one_go_down(lib):
     hits = lib.search(QUERY, max=None)
     ranks = {hit.motion: rank for rank, hit in reversed(list(enumerate(hits)))}
     wrong = next(hit for hit in hits if hit.motion == "kick_side_high_right_p0")
@@ -79,7 +79,7 @@ def test_matches_of_an_accepted_one_are_aligned_with_the_query(lib):
     )
 
 
-def test_the_number_of_clips_limits_what_is_shown_alone(lib):
+def test_the_number_of_clips_limits_only_the_results(lib):
     few = lib.search("walk_p0", method=ml.Emd(k=2), feedback=ml.Feedback(reject="walk_p1"))
     many = lib.search("walk_p0", method="emd", max=None, feedback=ml.Feedback(reject="walk_p1"))
     assert len(few) == 2 and [hit.text for hit in few] == [hit.text for hit in many[:2]]
@@ -96,14 +96,14 @@ def test_verdicts_go_with_query_expansion(lib):
 def test_the_command_takes_verdicts(lib):
     hits = lib.search(QUERY, max=6)
     words = ["--accept", hits[1].text, "--reject", f"{hits[4].text},{hits[5].text}"]
-    told = json.loads(ran("search", lib.path, QUERY, "--max", 6, *words, "--json").stdout)
+    report = json.loads(ran("search", lib.path, QUERY, "--max", 6, *words, "--json").stdout)
     again = lib.search(QUERY, max=6, feedback=ml.Feedback(accept=[hits[1]], reject=hits[4:6]))
-    assert [(row["motion"], row["start_frame"]) for row in told] == [
+    assert [(row["motion"], row["start_frame"]) for row in report] == [
         (hit.motion, hit.start_frame) for hit in again
     ]
 
 
-def test_says_what_is_wrong(lib):
+def test_invalid_input_is_reported(lib):
     with pytest.raises(LibraryError, match="no motion 'nobody'"):
         lib.search(QUERY, feedback=ml.Feedback(reject="nobody:0-30"))
     with pytest.raises(InvalidInput, match="walk_p0:0-30 is both accepted and rejected"):

@@ -85,7 +85,7 @@ def test_the_hips_follow_the_path_below_a_joint_that_stands_still(straight):
 
 
 def _carried(motion):
-    """`motion` below a carrier joint that moves beside the body, 1 m to its left."""
+    """`motion` below a carrier joint that moves next to the body, 1 m to its left."""
     skeleton = motion.skeleton
     names = ("carrier", *skeleton.names)
     parents = [-1, *(parent + 1 for parent in skeleton.parents)]
@@ -113,7 +113,7 @@ def test_a_rounded_corner_is_an_arc_of_that_radius():
         assert cut == pytest.approx(radius * (np.sqrt(2.0) - 1.0), rel=0.1)
 
 
-def test_a_path_without_tight_bends_is_left_as_it_is():
+def test_a_path_without_tight_bends_is_unchanged():
     turn = np.linspace(0.0, np.pi, 200)
     circle = sampled_path(np.stack([4.0 * np.cos(turn), 4.0 * np.sin(turn)], axis=1))
     np.testing.assert_allclose(rounded(circle, 3.0), circle, atol=1e-6)
@@ -128,7 +128,7 @@ def test_distances_match_the_definition(rng):
     assert fit.mean_m == pytest.approx(distances(walked, path).mean(), rel=0.02)
 
 
-def test_a_path_that_cannot_be_walked_says_why(straight):
+def test_a_path_that_cannot_be_walked_gives_a_reason(straight):
     still = replace(straight.motions[0], root=straight.motions[0].root * np.float32([0, 1, 0]))
     with pytest.raises(
         InvalidInput, match=r"its motion does not cover 8.0 m or.*Add walking motions"
@@ -157,16 +157,16 @@ def test_workers_find_mirrored_motions_by_number(tmp_path):
     lib = ml.Library.create(tmp_path / "takes.loom")
     for name in ("walk", "walk_left"):
         lib.add_motion(ml.demo.clip(name)[:40], name=name)
-    found = LibraryMotions(lib.store, ("walk", "walk_left")).motions([1, 2, 3])
-    assert [found[n].name for n in (1, 2, 3)] == [
+    motions = LibraryMotions(lib.store, ("walk", "walk_left")).motions([1, 2, 3])
+    assert [motions[n].name for n in (1, 2, 3)] == [
         "walk_left",
         "walk_mirrored",
         "walk_left_mirrored",
     ]
-    np.testing.assert_allclose(found[3].root, found[1].root * [-1, 1, 1], atol=1e-6)
+    np.testing.assert_allclose(motions[3].root, motions[1].root * [-1, 1, 1], atol=1e-6)
 
 
-def test_a_goal_out_of_reach_in_time_is_told_with_the_time_it_takes(straight):
+def test_a_goal_out_of_reach_is_reported_with_the_time_it_takes(straight):
     said = " ".join(straight.walk(goal=(0.0, 60.0), seconds=4.0).quality.warnings)
     assert "the goal is 60.0 m away" in said and "Set seconds to more than 4" in said
     said = " ".join(straight.walk(goal=(0.0, 4.0), seconds=4.0).quality.warnings)

@@ -19,7 +19,7 @@ def test_distances_of_trends_are_almost_those_of_windows_and_never_larger(fps, d
     # At 25 frames per second the poses of a window lie between frames.
     frames = [prepared_frames(ml.demo.clip(name, fps=fps), distance) for name in NAMES]
     exact = DistanceMatrix(frames[0], frames)
-    trends = TrendMatrix(window_trends(frames[0]), [window_trends(one) for one in frames])
+    trends = TrendMatrix(window_trends(frames[0]), [window_trends(frame) for frame in frames])
     assert trends.shape == exact.shape
     for stride in (1, 3):
         np.testing.assert_array_equal(trends.sampled_starts(stride), exact.sampled_starts(stride))
@@ -37,7 +37,7 @@ def test_distances_of_trends_are_almost_those_of_windows_and_never_larger(fps, d
 def test_chosen_cells_are_those_of_the_whole_matrix(rng, fps):
     # At 25 frames per second the poses of a window lie between frames: cell by cell.
     frames = [prepared_frames(ml.demo.clip(name, fps=fps)) for name in NAMES]
-    matrix = TrendMatrix(window_trends(frames[0]), [window_trends(one) for one in frames])
+    matrix = TrendMatrix(window_trends(frames[0]), [window_trends(frame) for frame in frames])
     for stride in (1, 3):
         every = DistanceMatrix(frames[0], frames).sampled(stride)
         where = (rng.uniform(size=every.shape) < 0.05).astype(np.uint8)
@@ -63,7 +63,7 @@ def test_a_missing_point_spoils_only_windows_around_it():
     assert spoilt.sum() == 11 and not np.isnan(bounds[~spoilt][:, ~spoilt]).any()
 
 
-def test_says_what_is_wrong():
+def test_invalid_input_is_reported():
     walk = ml.demo.clip("walk")
     with pytest.raises(InvalidInput, match=r"windows of point clouds \(pc1 to pc11\); got e15"):
         window_trends(prepared_frames(walk, frame_distance("e15")))

@@ -35,8 +35,8 @@ def lib(tmp_path_factory):
     return library
 
 
-def named(found):
-    return [CLIPS[int(name.removeprefix("take_"))] for name in found.motions]
+def named(result):
+    return [CLIPS[int(name.removeprefix("take_"))] for name in result.motions]
 
 
 @pytest.mark.parametrize(
@@ -57,7 +57,7 @@ def test_a_motion_is_found_by_what_it_shows(lib, text, clip):
     assert named(lib.find(text))[0] == clip
 
 
-def test_the_segment_the_words_and_the_order_are_told(lib):
+def test_the_segment_the_words_and_the_order_are_reported(lib):
     best = lib.find("sits down, then stands up")[0]
     assert best.text == "sits down; stands up" and best.start_frame < best.end_frame
     assert set(best.words) == {"sit", "down", "stand", "up"} and "caption" in best.sources
@@ -72,14 +72,17 @@ def test_every_kick_of_a_long_take_is_found(tmp_path, monkeypatch):
     library.add_motion(performed.motion, name="long")
     library.add_motion(ml.demo.clip("walk"), name="walk")
     kicks = [act for act in performed.truth.actions if act.action == "kick"]
-    found = [each for each in library.find("kicks", max=None, every=True) if not each.whole]
-    assert len(library.find("kicks", max=None)) < len(found)
+    matches = [each for each in library.find("kicks", max=None, every=True) if not each.whole]
+    assert len(library.find("kicks", max=None)) < len(matches)
     there = [
-        sum(each.start_frame < act.end_frame and act.start_frame < each.end_frame for each in found)
+        sum(
+            each.start_frame < act.end_frame and act.start_frame < each.end_frame
+            for each in matches
+        )
         for act in kicks
     ]
     assert len(kicks) >= 8 and there.count(1) >= 0.8 * len(kicks) and max(there) == 1
-    ends = sorted((each.start_frame, each.end_frame) for each in found)
+    ends = sorted((each.start_frame, each.end_frame) for each in matches)
     assert all(a[1] <= b[0] for a, b in itertools.pairwise(ends))
     # No more segments are looked for than are wanted.
     looked = []
@@ -88,11 +91,11 @@ def test_every_kick_of_a_long_take_is_found(tmp_path, monkeypatch):
     )
     few = library.find("kicks", max=3, every=True)
     assert list(few) == list(library.find("kicks", max=None, every=True))[:3]
-    assert len(list(few)) == 3 and len(looked) >= len(found)
+    assert len(list(few)) == 3 and len(looked) >= len(matches)
     looked.clear()
     library.find("kicks", max=3, every=True)
     assert len(looked) <= 3 * len(library)
-    # What shows none of it has no clip, even if a word or two of the text are said of it.
+    # A motion without a matching event has no clip, even if its name contains some of the words.
     done = ran("find", library.path, "kick with the right leg", "--every", "--export",
                tmp_path / "clips")  # fmt: skip
     assert done.returncode == 0, done.stderr
@@ -126,10 +129,10 @@ def test_filters_and_numbers_of_results(lib):
         lib.find("walk", max=0)
 
 
-def test_bad_texts_are_one_clear_line(lib):
+def test_invalid_queries_are_reported_in_one_clear_line(lib):
     for text, message in (
         ("", "text must contain at least one word"),
-        ("the a of", "at least one word that says something"),
+        ("the a of", "at least one meaningful word"),
         ("kick " * 2000, "at most 2000 characters; got 10000"),
     ):
         with pytest.raises(InvalidInput, match=message):
@@ -166,11 +169,11 @@ def test_results_are_exported_without_motions_that_show_nothing_of_the_text(lib,
 
 def test_labels_are_found_at_once_and_change_the_index(lib):
     lib.labels.add("take_0:10-40", "moonwalk")
-    found = lib.find("moonwalk")
-    assert str(found[0]) == "take_0:10-40" and found[0].sources == ("label",)
+    matches = lib.find("moonwalk")
+    assert str(matches[0]) == "take_0:10-40" and matches[0].sources == ("label",)
     lib.labels.remove("take_0:10-40", "moonwalk")
     assert len(lib.find("moonwalk")) == 0
-    assert len([one for one in lib.artifacts.list() if one.kind == INDEX]) == 1
+    assert len([item for item in lib.artifacts.list() if item.kind == INDEX]) == 1
 
 
 def test_own_synonyms_are_used(lib):
@@ -185,7 +188,7 @@ def test_own_synonyms_are_used(lib):
         own.unlink()
 
 
-def test_damaged_artifacts_are_made_again(lib):
+def test_damaged_artifacts_are_rebuilt(lib):
     index = open_index(lib.store)
     index.connection.close()
     folder = lib.path / "derived"
@@ -196,12 +199,12 @@ def test_damaged_artifacts_are_made_again(lib):
     assert named(lib.find("handstand"))[0] == "cartwheel_left"
 
 
-def test_a_label_that_says_nothing_is_no_reason_against_a_motion(tmp_path):
+def test_a_label_without_meaning_does_not_lower_the_rank(tmp_path):
     library = ml.Library.create(tmp_path / "takes.loom")
     for name, label in (("walk", "walk, calm"), ("jump_up", "clean"), ("sit_stand", "a jump cut")):
         library.add_motion(ml.demo.clip(name), name=f"m_{name[0]}", labels=[label])
     index = open_index(library.store)
-    assert dict(zip(index.names, index.told, strict=True)) == {
+    assert dict(zip(index.names, index.descriptive, strict=True)) == {
         "m_j": False, "m_s": True, "m_w": True,
     }  # fmt: skip
     # By label only the seated one would be found; by what it shows, the one labeled "clean".
@@ -225,21 +228,21 @@ def test_every_synonym_has_one_meaning():
     assert [word for word, count in heads.items() if count > 1] == []
 
 
-def test_words_of_motions_without_texts_are_those_of_their_kind():
+def test_words_of_motions_without_descriptions_are_those_of_their_kind():
     rng = np.random.default_rng(0)
     kind = np.arange(60) % 3
     statistics = kind[:, None] * [1.0, -2.0, 3.0] + 0.1 * rng.normal(size=(60, 3))
     said = [["walk"], ["run", "fast"], ["sit"]]
     texts = [(m, said[kind[m]]) for m in range(0, 60, 2)]
-    found = learned.learn_words(statistics, texts)
-    for m in range(1, 60, 2):  # motions without a text
-        best, share = found.words_of(m, 1)[0]
+    result = learned.learn_words(statistics, texts)
+    for m in range(1, 60, 2):  # motions without a description
+        best, share = result.words_of(m, 1)[0]
         assert best in said[kind[m]] and share > 0.5
-    assert found.scores(["unheard"]).max() == 0.0
+    assert result.scores(["unheard"]).max() == 0.0
     assert learned.learn_words(statistics, texts[:5]) is None
 
 
-def test_leave_one_out_is_exact():
+def test_predictions_without_a_motion_are_exact():
     rng = np.random.default_rng(1)
     x, y = rng.normal(size=(30, 4)), rng.normal(size=(30, 2))
     kernel = learned._kernel(x, x)
@@ -294,7 +297,7 @@ def test_whole_motions_keep_their_labels_in_files(tmp_path):
 
 
 def test_labels_as_babel_writes_them(tmp_path):
-    held = {
+    content = {
         "1234": {
             "feat_p": "CMU/CMU/01/walk_poses.npz",
             "seq_ann": {"labels": [{"raw_label": "walks", "proc_label": "walk"}]},
@@ -303,7 +306,7 @@ def test_labels_as_babel_writes_them(tmp_path):
             },
         }
     }
-    (tmp_path / "babel.json").write_text(json.dumps(held))
+    (tmp_path / "babel.json").write_text(json.dumps(content))
     rows = read_labels(tmp_path / "babel.json")
     assert [(row.motion, row.label, row.start) for row in rows] == [
         ("CMU/CMU/01/walk", "walk", None), ("CMU/CMU/01/walk", "turn", 1.0),
@@ -313,7 +316,7 @@ def test_labels_as_babel_writes_them(tmp_path):
 @pytest.mark.parametrize(
     ("name", "content", "message"),
     [
-        ("a.txt", "x", "labels are read from .csv, .eaf, .json"),
+        ("a.txt", "x", "label files must be .csv, .eaf, .json"),
         ("a.csv", "file,start\nwalk,1\n", "expected the columns motion, start, end, label"),
         ("a.csv", "motion,start,end,label\nwalk,x,2,a\n", "line 2: expected a number, found 'x'"),
         ("a.csv", "motion,start,end,label\nwalk,1,,a\n", "start and end must both be given"),
@@ -325,7 +328,7 @@ def test_labels_as_babel_writes_them(tmp_path):
         ("a.json", '{"walk": {"frame_ann": {"labels": [{"raw_label": "a"}]}}}', "needs start_t"),
         ("a.eaf", "<a>", "not an ELAN file"),
         ("a.eaf", "<a/>", "expected ANNOTATION_DOCUMENT, found a"),
-        ("a.eaf", "<!DOCTYPE a [<!ENTITY b 'c'>]><a/>", "has no DOCTYPE"),
+        ("a.eaf", "<!DOCTYPE a [<!ENTITY b 'c'>]><a/>", "must not have a DOCTYPE"),
     ],
 )
 def test_damaged_label_files_are_refused(tmp_path, name, content, message):
@@ -345,8 +348,8 @@ def test_the_commands_for_labels_and_captions(lib, tmp_path):
     ran("label", lib.path, "take_0:5-20", "first steps", "--remove")
     shown = ran("label", lib.path, "take_5", "--captions").stdout
     assert "sits down" in shown and "stands up" in shown
-    held = json.loads(ran("label", lib.path, "take_5", "--captions", "--json").stdout)
-    assert {"sit_down", "sit", "stand_up"} <= {each["event"] for each in held["captions"]}
+    report = json.loads(ran("label", lib.path, "take_5", "--captions", "--json").stdout)
+    assert {"sit_down", "sit", "stand_up"} <= {each["event"] for each in report["captions"]}
     assert ran("label", lib.path).returncode == 2
     with pytest.raises(InvalidInput, match="there are no labels to write"):
         lib.labels.write(tmp_path / "none.csv")

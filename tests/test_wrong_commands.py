@@ -70,7 +70,9 @@ WRONG = {
     "search takes.loom wlak": "did you mean walk?",
     "show takes.loom": "name one of its motions, as in takes.loom:NAME",
     "label takes.loom wlak gait": "did you mean walk?",
-    "search takes.loom walk --label jump": "no motion is labeled 'jump'; there are gait",
+    "search takes.loom walk --label jump": (
+        "no motion is labeled 'jump'; labels in this library: gait"
+    ),
     "walk takes.loom --label jump --seconds 5 -o a.bvh": "there are gait",
     "import takes.loom": "Missing argument 'PATH...'",
     "import takes.loom empty": "no motion files (expected .bvh,",
@@ -83,7 +85,7 @@ WRONG = {
     "synthesize takes.loom kick --at 1,2,3 -o a.bvh": "no parametric motion is called 'kick'",
     "synthesize takes.loom kick -o a.bvh": "Missing option '--at'",
     "dance takes.loom nosuch.mid -o a.bvh": "name a file, or write tune",
-    "act takes.loom flibbertigibbet -o a.bvh": "name an action",
+    "act takes.loom flibbertigibbet -o a.bvh": "use an action",
     "evaluate takes.loom": "label them (motionloom label), or give as labels",
     "parametrize takes.loom walk --by left_wrist@10 --name a": "Use a larger join_distance",
 }

@@ -1,4 +1,4 @@
-"""Arrays that are not trusted: read as declared, and checked before a kernel sees them."""
+"""Untrusted arrays: their types and shapes are checked before a kernel sees them."""
 
 from __future__ import annotations
 
@@ -17,22 +17,22 @@ from numpy.typing import NDArray
 from motionloom.errors import LibraryError, MotionFormatError
 from motionloom.files import check_regular
 
-LARGEST_ARRAYS = 1 << 30  # bytes of all arrays of one .npz file
-_PAGE = 4096  # bytes that have a sum of their own
-_KEPT = 1 << 22  # bytes of a file that stays mapped when it was verified
-# Files that `page_checksum` kept, and their state then.
+LARGEST_ARRAYS = 1 << 30  # maximum size of all arrays of one .npz file, in bytes
+_PAGE = 4096  # bytes per checksum
+_KEPT = 1 << 22  # bytes; larger files stay mapped after they are verified
+# Files that `page_checksum` kept mapped, with their state at that time.
 _mapped: dict[str, tuple[tuple[int, int, int], np.memmap]] = {}
 
 
 def open_array(path: Path, *, memory_map: bool = True) -> NDArray[Any]:
-    """The array in a ``.npy`` file; never of objects.
+    """Open the array in a ``.npy`` file; object arrays are refused.
 
     Raises
     ------
     FileNotFoundError
         If there is no file.
     LibraryError
-        If it is no regular file, is not valid, or is shorter than its header says.
+        If it is not a regular file, is not valid, or is shorter than its header says.
     """
     try:
         status = check_regular(path)
@@ -40,7 +40,7 @@ def open_array(path: Path, *, memory_map: bool = True) -> NDArray[Any]:
         with open(path, "rb") as file:
             shape, order, dtype = npy_header(file)
             begin = file.tell()
-        # In whole numbers of Python: NumPy's own overflow.
+        # With Python integers, because NumPy's would overflow.
         length = math.prod(shape) * dtype.itemsize
         if begin + length > size:
             raise ValueError(f"expected {length} bytes for the shape {shape}, found {size - begin}")
@@ -54,16 +54,16 @@ def open_array(path: Path, *, memory_map: bool = True) -> NDArray[Any]:
         return table if memory_map else np.array(table)
     except FileNotFoundError:
         raise
-    except Exception as error:  # NumPy's reader of headers raises whatever its parser raises
+    except Exception as error:  # NumPy's header reader raises whatever its parser raises
         raise _damaged(path, error) from None
 
 
 def release(*arrays: NDArray[Any]) -> None:
-    """Unmap the pages of memory-mapped files that were read so far.
+    """Unmap the pages of memory-mapped files that have been read so far.
 
-    They stay in the system's cache as long as there is room, and are mapped again when they are
-    read; without this a process that reads here and there would hold whole files in the end.
-    Arrays in memory are not affected.
+    The pages stay in the system cache as long as there is room, and are mapped again when they are
+    read. Without this, a process with scattered reads would eventually map whole files. Arrays in
+    memory are not affected.
     """
     for array in arrays:
         mapping = getattr(array, "_mmap", None)
@@ -72,16 +72,16 @@ def release(*arrays: NDArray[Any]) -> None:
 
 
 def page_checksum(path: Path, *, keep: bool = False) -> tuple[int, int]:
-    """Bytes of a file, and the CRC-32 of the sums of its pages; of 11 GB in a second.
+    """Return the size of a file in bytes, and the CRC-32 of its page sums (11 GB per second).
 
-    A page has 4096 bytes; its sum is that of its 64-bit words, modulo 2**64, and the last page is
-    filled with zeros. It changes with any damage within one word, and with pages that are
-    exchanged; not if words of one page are exchanged, as the CRC-32 of the whole file does
-    (`motionloom.files.file_checksum`). With `keep` a large file stays mapped for
-    `open_array`, until `forget_mappings`: what is opened next is what was verified, and its pages
-    are mapped once.
+    A page has 4096 bytes; its sum is the sum of its 64-bit words, modulo 2**64, and the last page
+    is padded with zeros. The checksum detects any damage within one word, and swapped pages. Unlike
+    the CRC-32 of the whole file (`motionloom.files.file_checksum`), it does not detect swapped
+    words within one page. With `keep`, a large file stays mapped for `open_array` until
+    `forget_mappings`, so exactly the verified data is opened next, and its pages are mapped only
+    once.
 
-    Raises `LibraryError` if it is no regular file.
+    Raises `LibraryError` if it is not a regular file.
 
     Examples
     --------
@@ -112,7 +112,7 @@ def page_checksum(path: Path, *, keep: bool = False) -> tuple[int, int]:
 
 
 def forget_mappings() -> None:
-    """Let go of files that were verified and not opened."""
+    """Release files that were verified but not opened."""
     _mapped.clear()
 
 
@@ -121,49 +121,52 @@ def _state(status: os.stat_result) -> tuple[int, int, int]:
 
 
 def npy_header(file: IO[bytes]) -> tuple[tuple[int, ...], Literal["C", "F"], np.dtype[Any]]:
-    """Shape, order and type of the array in a ``.npy`` file; raises `ValueError` if it is odd."""
+    """Return shape, order and type of the array in a ``.npy`` file.
+
+    Raise `ValueError` if invalid.
+    """
     version = np.lib.format.read_magic(file)
     read = {
         (1, 0): np.lib.format.read_array_header_1_0,
         (2, 0): np.lib.format.read_array_header_2_0,
     }.get(version)
     if read is None:
-        raise ValueError(f"a header of version {version}")
+        raise ValueError(f"unsupported header version {version}")
     shape, fortran, dtype = read(file)
     if dtype.hasobject or not dtype.itemsize or dtype.fields:
         raise ValueError(f"expected numbers, found {dtype}")
     if any(not 0 <= length < 1 << 48 for length in shape):
         raise ValueError(f"expected lengths, found {shape}")
-    too_large = math.prod(length or 1 for length in shape) > 1 << 48  # of empty arrays, too
-    if len(shape) > 32 or too_large:  # more than NumPy's arrays may have
+    too_large = math.prod(length or 1 for length in shape) > 1 << 48  # including empty arrays
+    if len(shape) > 32 or too_large:  # more than NumPy allows
         raise ValueError(f"expected lengths, found {shape}")
     return shape, "F" if fortran else "C", dtype
 
 
 def open_arrays(path: Path, *, largest: int = LARGEST_ARRAYS) -> dict[str, NDArray[Any]]:
-    """All arrays of an ``.npz`` file, at most `largest` bytes together.
+    """Open all arrays of an ``.npz`` file, with at most `largest` bytes in total.
 
     Raises
     ------
     FileNotFoundError
         If there is no file.
     LibraryError
-        If it is damaged, larger than that, or holds something else.
+        If it is damaged, too large, or contains anything else.
     """
     try:
         check_regular(path)
         with zipfile.ZipFile(path) as members:
             size = sum(max(0, member.file_size) for member in members.infolist())
         if size > largest:
-            raise ValueError(f"its arrays have {size} bytes, at most {largest} are read")
+            raise ValueError(f"its arrays have {size} bytes, more than the limit of {largest}")
         with np.load(path, allow_pickle=False) as stored:
             arrays = {key: stored[key] for key in stored.files}
         if any(not isinstance(value, np.ndarray) for value in arrays.values()):
-            raise ValueError("it holds other files than arrays")
+            raise ValueError("it contains files that are not arrays")
         return arrays
     except FileNotFoundError:
         raise
-    except Exception as error:  # of zipfile, zlib and NumPy's reader of headers
+    except Exception as error:  # raised by zipfile, zlib and NumPy's header reader
         raise _damaged(path, error) from None
 
 
@@ -173,12 +176,12 @@ def _damaged(path: Path, error: Exception) -> LibraryError:
 
 
 def check_offsets(values: Iterable[int] | NDArray[Any], total: int, what: str) -> NDArray[np.int64]:
-    """Offsets as int64, if they begin with 0, never decrease and end with `total`.
+    """Return offsets as int64, if they start with 0, never decrease and end with `total`.
 
     Raises
     ------
     LibraryError
-        If they do not: a kernel would read beyond its arrays.
+        If they do not. Kernels would otherwise read out of bounds.
 
     Examples
     --------
@@ -195,7 +198,7 @@ def check_offsets(values: Iterable[int] | NDArray[Any], total: int, what: str) -
         offsets = offsets.astype(np.int64)
         if offsets[0] != 0 or offsets[-1] != total or (offsets[1:] < offsets[:-1]).any():
             raise ValueError(
-                f"expected to rise from 0 to {total}, found {offsets[0]} to {offsets[-1]}"
+                f"expected to increase from 0 to {total}, found {offsets[0]} to {offsets[-1]}"
             )
     except (ValueError, TypeError, OverflowError) as error:
         raise LibraryError(f"damaged {what}: {error}") from None
@@ -207,22 +210,22 @@ def check_shapes(
     expected: Mapping[str, tuple[str, tuple[str | int, ...]]],
     **sizes: int,
 ) -> dict[str, int]:
-    """The sizes that the letters of shapes stand for, if all arrays fit together.
+    """Return the sizes that the letters in shapes stand for, if all arrays fit together.
 
     Parameters
     ----------
     arrays : mapping of str to ndarray
     expected : mapping of str to (kind, shape)
-        Kind is ``float`` (finite, and so are sums of squares), ``int`` or ``bool``; a shape has
-        numbers and letters, such as ``("F", "J", 4)`` or ``("K-1",)``. A letter stands for the
-        same number everywhere.
+        The kind is ``float`` (finite, as are sums of squares), ``int`` or ``bool``. A shape
+        consists of numbers and letters, such as ``("F", "J", 4)`` or ``("K-1",)``. A letter stands
+        for the same number everywhere.
     **sizes : int
-        Letters that are known.
+        Values of known letters.
 
     Raises
     ------
     LibraryError
-        If an array is missing or does not fit: a kernel would read beyond its end.
+        If an array is missing or does not fit. Kernels would otherwise read out of bounds.
 
     Examples
     --------
@@ -258,5 +261,5 @@ def check_shapes(
 
 
 def largest_value(dtype: np.dtype[Any]) -> np.floating:
-    """Below it, sums of a million squares of values are finite, and so are distances."""
+    """Return the value below which sums of a million squares, and so distances, are finite."""
     return np.sqrt(np.finfo(dtype).max) / dtype.type(1000)

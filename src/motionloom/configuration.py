@@ -1,10 +1,10 @@
-"""User configuration: ``motionloom.toml``, what the user trusts, and the cache folder.
+"""User configuration: ``motionloom.toml``, trusted files and stores, and the cache folder.
 
-Settings are read from ``~/.config/motionloom/motionloom.toml``, the user's own, and from
+Settings are read from the user's own file, ``~/.config/motionloom/motionloom.toml``, and from
 ``motionloom.toml`` in the current folder. A folder may come from somebody else, and its file can
-name a cluster, which runs code here, or a cache, whose files are deleted. So a folder's file is
-obeyed only after the user has trusted it once (``motionloom trust``), and again after each change.
-The same holds for the object store that a library names.
+name a cluster, which runs code here, or a cache, whose files are deleted. The file of a folder is
+therefore used only after the user has trusted it (``motionloom trust``), and must be trusted again
+after each change. The same applies to the object store that a library names.
 """
 
 from __future__ import annotations
@@ -22,32 +22,34 @@ from motionloom.files import atomic_write, parse_json, read_regular
 
 FILE = "motionloom.toml"
 _TRUSTED = "trusted.json"
-_LARGEST = 1 << 20  # bytes of a settings file
+_LARGEST = 1 << 20  # maximum size of a settings file, in bytes
 _log = logging.getLogger("motionloom")
-_told: set[str] = set()  # files that were reported as not trusted
-_trusted_here: set[str] = set()  # where the configuration cannot be written: by this process
+_reported: set[str] = set()  # files that were reported as not trusted
+_trusted_here: set[str] = (
+    set()
+)  # trusted by this process only, if the configuration cannot be written
 
 
 def user_cache() -> Path:
-    """The user's cache folder: ``$XDG_CACHE_HOME`` or ``~/.cache``."""
+    """Return the user's cache folder: ``$XDG_CACHE_HOME`` or ``~/.cache``."""
     return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
 
 
 def user_settings() -> Path:
-    """The user's own settings: in ``$XDG_CONFIG_HOME`` or ``~/.config``."""
+    """Return the user's own settings file, in ``$XDG_CONFIG_HOME`` or ``~/.config``."""
     place = Path(os.environ.get("XDG_CONFIG_HOME") or Path.home() / ".config")
     return place / "motionloom" / FILE
 
 
 def section(name: str, settings: Path | None = None) -> dict[str, Any]:
-    """One table of the settings: the user's own, and those of a trusted folder over them.
+    """Return one table of the settings; those of a trusted folder override the user's own.
 
     Parameters
     ----------
     name : str
         ``engine`` or ``store``.
     settings : Path, optional
-        Default: ``motionloom.toml`` in this folder.
+        Settings file of a folder. Default: ``motionloom.toml`` in the current folder.
 
     Raises
     ------
@@ -65,10 +67,10 @@ def section(name: str, settings: Path | None = None) -> dict[str, Any]:
     if content is None:
         return own
     if not is_trusted(_file_key(settings, content)):
-        if str(settings.absolute()) not in _told:
-            _told.add(str(settings.absolute()))
+        if str(settings.absolute()) not in _reported:
+            _reported.add(str(settings.absolute()))
             _log.warning(
-                "%s: not obeyed: it came with this folder. Read it, then run motionloom trust %s",
+                "%s: ignored, because it is not trusted. Read it, then run motionloom trust %s",
                 settings,
                 settings.parent,
             )
@@ -77,12 +79,12 @@ def section(name: str, settings: Path | None = None) -> dict[str, Any]:
 
 
 def trust_settings(settings: Path) -> str:
-    """Trust a settings file as it is now; returns its text.
+    """Trust the current content of a settings file; return the content.
 
     Raises
     ------
     InvalidInput
-        If there is none, or it is not valid TOML.
+        If the file does not exist, or is not valid TOML.
     """
     content = _content(settings)
     if content is None:
@@ -93,7 +95,7 @@ def trust_settings(settings: Path) -> str:
 
 
 def trust(key: str) -> None:
-    """Remember that the user trusts something, under a key."""
+    """Record that the user trusts a key."""
     _trusted_here.add(key)
     place = user_settings().with_name(_TRUSTED)
     keys = {*_trusted(), key}
@@ -101,11 +103,13 @@ def trust(key: str) -> None:
         with atomic_write(place) as scratch:
             scratch.write_text(json.dumps(sorted(keys), indent=1), encoding="utf-8")
     except OSError as error:
-        _log.warning("%s: cannot be written (%s); trusted for now only", place, error.strerror)
+        _log.warning(
+            "%s: cannot be written (%s); trusted by this process only", place, error.strerror
+        )
 
 
 def is_trusted(key: str) -> bool:
-    """Whether the user trusts what `key` stands for."""
+    """Return whether the user trusts a key."""
     return key in _trusted_here or key in _trusted()
 
 

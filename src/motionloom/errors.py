@@ -1,7 +1,7 @@
-"""Every exception motionloom raises on purpose.
+"""Exceptions that motionloom raises deliberately.
 
-All of them derive from `MotionloomError` and from `ValueError`, so nobody needs our
-names to catch them. The command line prints the message alone and exits with code 2.
+All of them derive from `MotionloomError` and from `ValueError`, so they can be caught without
+importing their names. The command line prints only the message and exits with code 2.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from pathlib import Path
 
 
 class MotionloomError(ValueError):
-    """Base class: catch this to catch anything motionloom raises on purpose.
+    """Base class of all exceptions that motionloom raises deliberately.
 
     Examples
     --------
@@ -35,9 +35,9 @@ class InvalidInput(MotionloomError):
 
 
 class MotionFormatError(MotionloomError):
-    """A file cannot be read, or cannot be read in one way only.
+    """A file cannot be read, or its content is ambiguous.
 
-    The message starts with ``file:line:`` (``file:`` where no line is to blame).
+    The message starts with ``file:line:``, or with ``file:`` if the problem is not in one line.
 
     Examples
     --------
@@ -55,8 +55,8 @@ class MotionFormatError(MotionloomError):
         super().__init__(f"{place}: {problem}")
 
     def __reduce__(self):
-        # Exceptions cross process borders in parallel imports; keyword arguments do not
-        # survive the default pickling.
+        # Exceptions cross process boundaries in parallel imports; keyword arguments do not survive
+        # the default pickling.
         return (_format_error, (self.problem, self.path, self.line))
 
 
@@ -75,7 +75,7 @@ class RoleError(MotionloomError):
 
 
 class LibraryError(MotionloomError):
-    """A library is missing, damaged, busy, or does not hold what was asked for.
+    """A library is missing, damaged or busy, or does not contain the requested item.
 
     Examples
     --------

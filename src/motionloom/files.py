@@ -1,9 +1,9 @@
-"""Files: atomic writes, and reading of files that are not trusted.
+"""Files: atomic writes, and safe reading of untrusted files.
 
-A written file appears complete or not at all. A library may come from anywhere, and so may a file
-to import. Names that are read from it must not lead out of it; a pipe or a device must not be
-waited for; a link must not be followed out of the library; and a number in a file must not decide
-how much memory is used or what is read.
+A written file appears complete or not at all. Libraries and imported files are not trusted: names
+in them must not lead out of the library, pipes and devices must not block, links must not be
+followed out of the library, and a number in a file must not determine how much memory is used or
+which files are read.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from typing import Any
 
 from motionloom.errors import LibraryError, MotionFormatError
 
-LARGEST = 1 << 30  # bytes of a file that is read at once
+LARGEST = 1 << 30  # maximum size of a file that is read at once, in bytes
 _DEVICES = {
     "CON",
     "PRN",
@@ -34,18 +34,18 @@ _DEVICES = {
     *(f"{port}{n}" for port in ("COM", "LPT") for n in "123456789"),
 }
 _PORTION = 1 << 18  # bytes read at a time: they stay in the processor's cache
-_ESCAPED = re.compile(r"\\u[dD][89a-fA-F]")  # perhaps half a character, which cannot be written
+_ESCAPED = re.compile(r"\\u[dD][89a-fA-F]")  # may be half a character, which cannot be encoded
 _ESCAPED_BYTES = re.compile(_ESCAPED.pattern.encode())
 _EXPRESSION = re.compile(r"\b(check|generated|as|default|virtual|select|where|references)\b", re.I)
 
 
 def plain_name(name: object) -> str:
-    """`name` itself, if it is a relative path of plain names with forward slashes.
+    """Return `name` if it is a relative path of plain names with forward slashes.
 
     Raises
     ------
     LibraryError
-        If it is absolute, has a part ``..``, a drive, a backslash or a control character.
+        If it is absolute, or contains ``..``, a drive, a backslash or a control character.
 
     Examples
     --------
@@ -56,14 +56,14 @@ def plain_name(name: object) -> str:
     for part in parts:
         if part in ("", ".", "..") or not part.isprintable() or set(part) & set("\\:"):
             raise LibraryError(
-                f"damaged library: it names the file {str(name)[:200]!r}, and a file of a "
-                "library has a plain name, such as frames/walk.npy"
+                f"damaged library: it names the file {str(name)[:200]!r}, but files of a library "
+                "must have plain names, such as frames/walk.npy"
             )
     return str(name)
 
 
 def file_stem(name: str, longest: int = 150) -> str:
-    """A name as a file name without suffix that is valid on every system, at most so many bytes.
+    """Convert a name to a file name without suffix that is valid on every system.
 
     Examples
     --------
@@ -77,7 +77,7 @@ def file_stem(name: str, longest: int = 150) -> str:
 
 
 def is_reserved(name: str) -> bool:
-    """Whether Windows takes a file name for a device: ``CON``, ``nul.bvh``.
+    """Return whether Windows treats a file name as a device: ``CON``, ``nul.bvh``.
 
     Examples
     --------
@@ -88,33 +88,34 @@ def is_reserved(name: str) -> bool:
 
 
 def below(root: Path, name: str) -> Path:
-    """Path of the file `name` in the folder `root`; it need not exist.
+    """Return the path of the file `name` in the folder `root`; it need not exist.
 
     Raises
     ------
     LibraryError
-        If the name is not plain, or a part of it is a link: a link could lead out of the folder.
+        If the name is not plain, or a part of it is a link, which could lead out of the folder.
     """
     path = root
     for part in plain_name(name).split("/"):
         path = path / part
         if path.is_symlink():
             raise LibraryError(
-                f"{path}: a link; the files of a library are in its own folder, or in an object "
+                f"{path}: this is a link; the files of a library must be in its own folder, or in "
+                "an object "
                 "store (motionloom import --store)"
             )
     return path
 
 
 def check_regular(path: str | Path) -> os.stat_result:
-    """The status of a file; raises if it is a pipe, a device, a socket or a folder.
+    """Return the status of a file; raise if it is a pipe, a device, a socket or a folder.
 
     Raises
     ------
     MotionFormatError
-        If it is no regular file.
+        If it is not a regular file.
     OSError
-        If there is none, or it cannot be read.
+        If it does not exist or cannot be read.
     """
     status = os.stat(path)
     if not stat.S_ISREG(status.st_mode):
@@ -125,10 +126,10 @@ def check_regular(path: str | Path) -> os.stat_result:
 def read_regular(
     path: str | Path, *, largest: int = LARGEST, span: tuple[int, int] | None = None
 ) -> bytes:
-    """The content of a regular file of at most `largest` bytes, or bytes `span` of it.
+    """Return the content of a regular file of at most `largest` bytes, or its bytes `span`.
 
-    Pipes and devices are refused without waiting for them; no more is read than was there when the
-    file was opened.
+    Pipes and devices are refused without blocking. Data appended after the file was opened is not
+    read.
     """
     handle = os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0))
     with os.fdopen(handle, "rb") as file:
@@ -148,7 +149,7 @@ def read_regular(
 def read_regular_text(
     path: str | Path, *, encoding: str = "utf-8", errors: str = "strict", largest: int = LARGEST
 ) -> str:
-    """The text of a regular file, as `read_regular`; with the line ends that it has.
+    """Return the text of a regular file with its original line endings; see `read_regular`.
 
     Raises
     ------
@@ -161,12 +162,14 @@ def read_regular_text(
 def csv_rows(
     path: str | Path, text: str | None = None, *, delimiter: str = ","
 ) -> list[tuple[int, list[str]]]:
-    """Line numbers and cells of the rows of a CSV file in UTF-8; `text` is its text if it is known.
+    """Yield line numbers and cells of the rows of a UTF-8 CSV file.
+
+    `text` is the content of the file, if it has already been read.
 
     Raises
     ------
     MotionFormatError
-        If it is no regular file, or no such table.
+        If it is not a regular file, or not a table.
     """
     try:
         content = read_regular_text(path, encoding="utf-8-sig") if text is None else text
@@ -177,12 +180,12 @@ def csv_rows(
 
 
 def unpacked_bytes(data: bytes, largest: int = LARGEST) -> bytes:
-    """Content of zlib-compressed bytes, at most `largest` bytes.
+    """Decompress zlib data to at most `largest` bytes.
 
     Raises
     ------
     ValueError
-        If they are damaged, or unpack to more.
+        If the data is damaged, or decompresses to more bytes.
     """
     unpack = zlib.decompressobj()
     try:
@@ -195,9 +198,9 @@ def unpacked_bytes(data: bytes, largest: int = LARGEST) -> bytes:
 
 
 def file_checksum(path: Path) -> tuple[int, int]:
-    """Bytes and CRC-32 of a file; of 4 GB in a second.
+    """Return the size in bytes and the CRC-32 of a file (4 GB per second).
 
-    Raises `LibraryError` if it is no regular file.
+    Raises `LibraryError` if it is not a regular file.
     """
     handle = os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0))
     with os.fdopen(handle, "rb", buffering=0) as file:
@@ -213,13 +216,13 @@ def file_checksum(path: Path) -> tuple[int, int]:
 
 
 def parse_json(text: str | bytes, *, finite: bool = False) -> Any:
-    """The value of a JSON text; whole numbers must fit into 64 bits.
+    """Parse JSON; integers must fit into 64 bits.
 
     Raises
     ------
     ValueError
-        If it is no JSON, is nested too deeply, has a number that is too large, a text that is not
-        Unicode or, with `finite`, a number that is not finite.
+        If it is not JSON, is nested too deeply, or contains a number that is too large, a string
+        that is not Unicode or, with `finite`, a number that is not finite.
 
     Examples
     --------
@@ -235,11 +238,11 @@ def parse_json(text: str | bytes, *, finite: bool = False) -> Any:
     except RecursionError:
         raise ValueError("nested too deeply") from None
     except UnicodeEncodeError:
-        raise ValueError("a text has half a character (an unpaired surrogate)") from None
+        raise ValueError("a string contains half a character (an unpaired surrogate)") from None
 
 
 def parse_toml(text: str) -> dict[str, Any]:
-    """The table of a TOML text; as `parse_json`."""
+    """Parse TOML, with the same checks as `parse_json`."""
     try:
         table = tomllib.loads(text)
         return parse_json(json.dumps(table, default=str))
@@ -248,13 +251,13 @@ def parse_toml(text: str) -> dict[str, Any]:
 
 
 def check_plain_schema(connection: sqlite3.Connection) -> set[str]:
-    """Names of the tables and indices of an SQLite file, if there is nothing else in it.
+    """Return the names of the tables and indices of an SQLite file that contains nothing else.
 
     Raises
     ------
     LibraryError
-        If there is a view, a trigger, a virtual table or an expression: reading a table could then
-        run for ever.
+        If there is a view, a trigger, a virtual table or an expression, because reading a table
+        could then run indefinitely.
     """
     names = set()
     query = "SELECT type, name, sql FROM sqlite_master"
@@ -262,10 +265,9 @@ def check_plain_schema(connection: sqlite3.Connection) -> set[str]:
         plain = kind in ("table", "index") and not _EXPRESSION.search(str(sql or ""))
         if not plain:
             raise LibraryError(
-                f"damaged, or not to be trusted: expected tables, found the {kind} "
-                f"{str(name)[:80]!r}"
+                f"damaged or not trustworthy: expected tables, found the {kind} {str(name)[:80]!r}"
             )
-        if not str(name).startswith("sqlite_"):  # of SQLite itself: the index of a key
+        if not str(name).startswith("sqlite_"):  # SQLite's own index of a key
             names.add(str(name))
     return names
 
@@ -279,7 +281,7 @@ def _whole_number(text: str) -> int:
 
 
 def _refused_constant(text: str) -> float:
-    raise ValueError(f"{text} is no number")
+    raise ValueError(f"{text} is not a number")
 
 
 def _kind(mode: int) -> str:
@@ -295,7 +297,7 @@ def _kind(mode: int) -> str:
 
 @contextmanager
 def atomic_write(path: str | Path) -> Iterator[Path]:
-    """A temporary path beside `path`; renamed to `path` on success, removed on failure.
+    """Provide a temporary path next to `path`; rename it on success, remove it on failure.
 
     Missing parent folders are created.
 
@@ -309,7 +311,7 @@ def atomic_write(path: str | Path) -> Iterator[Path]:
     """
     path = Path(path)
     path.parent.mkdir(parents=True, exist_ok=True)
-    # Keep the suffix: some writers choose their format by it.
+    # Keep the suffix, because some writers choose their format by it.
     handle, name = tempfile.mkstemp(
         prefix=f".{path.stem[:40]}-", suffix=f".part{path.suffix}", dir=path.parent
     )
@@ -319,7 +321,7 @@ def atomic_write(path: str | Path) -> Iterator[Path]:
         yield scratch
         mask = os.umask(0)
         os.umask(mask)
-        scratch.chmod(0o666 & ~mask)  # mkstemp makes private files
+        scratch.chmod(0o666 & ~mask)  # mkstemp creates private files
         _flush(scratch)
         os.replace(scratch, path)
     except BaseException:
@@ -328,6 +330,6 @@ def atomic_write(path: str | Path) -> Iterator[Path]:
 
 
 def _flush(path: Path) -> None:
-    """Write a file to disk before it is renamed: after a power cut it is whole or absent."""
+    """Flush a file to disk before it is renamed, so it is complete or absent after a power cut."""
     with suppress(OSError), open(path, "rb+") as file:
         os.fsync(file.fileno())

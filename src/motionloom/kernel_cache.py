@@ -1,13 +1,13 @@
-"""Where compiled kernels are kept: a folder for each kernel, named by its content.
+"""Cache of compiled kernels: one folder per kernel, named after its content.
 
-Numba reads and writes the files (``cache=True``). It asks `Locator` for the place, by its setting
-``CACHE_LOCATOR_CLASSES``. The name of a kernel's folder contains a digest of everything its machine
-code depends on (`motionloom.kernels.Kernel.content`); Numba's index inside lists files by the types
-of arguments and the processor. Code that no longer fits its source can therefore not be found, and
-code that still fits is found after an upgrade and in every copy of the sources.
+Numba reads and writes the files (``cache=True``). It asks `Locator` for the folder, through its
+setting ``CACHE_LOCATOR_CLASSES``. The name of a kernel's folder contains a digest of everything its
+machine code depends on (`motionloom.kernels.Kernel.content`); Numba's index in the folder lists
+files by argument types and processor. Code that no longer matches its source is therefore never
+found, and code that still matches is found after an upgrade and from every copy of the sources.
 
-A cached file is code that is run: folders in which others may write are not used. A chosen folder
-that can be read but not written, as in a container image, is copied from.
+A cached file is code that will be executed, so folders that others may write to are not used. If a
+chosen folder is readable but not writable, as in a container image, its files are copied.
 """
 
 from __future__ import annotations
@@ -37,9 +37,10 @@ from motionloom.files import atomic_write
 
 _BLAS = "scipy.linalg.cython_blas"
 if _BLAS not in sys.modules:
-    # Numba's tables of NumPy's functions import SciPy's linear algebra to see whether it is there,
-    # which takes a quarter of a search. It is: motionloom requires SciPy. Kernels that call BLAS
-    # import it when they are compiled or loaded.
+    # Numba's tables of NumPy functions import SciPy's linear algebra to test whether it is
+    # available,
+    # which takes a quarter of the time of a search. motionloom requires SciPy, so it is always
+    # available. Kernels that call BLAS import it when they are compiled or loaded.
     sys.modules[_BLAS] = ModuleType(_BLAS)
     import_module("numba.np.arraymath")
     del sys.modules[_BLAS]
@@ -51,21 +52,21 @@ _compiling = threading.Lock()
 
 
 def dispatcher(function: FunctionType, chosen: Path, name: str, **options) -> Callable:
-    """Numba's dispatcher of a function, with its files in the folder `name`.
+    """Return Numba's dispatcher of a function, with its files in the folder `name`.
 
     Parameters
     ----------
     function : function
-        Gets the attribute ``kernel_folder``, the path.
+        Function; its attribute ``kernel_folder`` is set to the path.
     chosen : Path
         Folder of all kernels.
     name : str
-        Contains a digest of all that the compiled code depends on.
+        Folder name, with a digest of everything the compiled code depends on.
     **options
         Options of `numba.njit`.
     """
     function.kernel_folder = opened_folder(chosen, name)  # type: ignore[attr-defined]
-    with _compiling:  # for our function only: other packages have caches of their own
+    with _compiling:  # only for our functions: other packages have their own caches
         config: Any = numba.config
         before = config.CACHE_LOCATOR_CLASSES
         config.CACHE_LOCATOR_CLASSES = f"{__name__}.Locator"
@@ -76,7 +77,7 @@ def dispatcher(function: FunctionType, chosen: Path, name: str, **options) -> Ca
 
 
 class Locator(UserWideCacheLocator):
-    """Tells Numba the folder of a kernel."""
+    """Gives Numba the folder of a kernel."""
 
     def __init__(self, function: FunctionType, file: str) -> None:
         super().__init__(function, file)
@@ -84,25 +85,25 @@ class Locator(UserWideCacheLocator):
 
     @classmethod
     def from_function(cls, function: FunctionType, file: str) -> UserWideCacheLocator:
-        """For every kernel: its source need not be a file."""
+        """Return a locator for every kernel, even if its source is not a file."""
         if hasattr(function, "kernel_folder"):
             return cls(function, file)
         return UserWideCacheLocator.from_function(function, file)  # decorated by another thread
 
     def get_cache_path(self) -> str:
-        """The folder."""
+        """Return the folder."""
         return str(self.folder)
 
     def ensure_cache_path(self) -> None:
-        """Make the folder again, if it was removed."""
+        """Create the folder again if it was removed."""
         self.folder.mkdir(exist_ok=True)
 
     def get_source_stamp(self) -> str:
-        """Nothing to compare: the name of the folder contains a digest."""
+        """Return a constant stamp, because the folder name contains a digest."""
         return ""
 
     def get_disambiguator(self) -> str:
-        """Not the line, Numba's default: the kernel may have moved in its file."""
+        """Return a constant instead of the line number, because the kernel may move in its file."""
         return "kernel"
 
 
@@ -110,7 +111,7 @@ class _OneWriter(event.Listener):
     """Locks a kernel's folder from the end of a compilation until Numba has written its files.
 
     Numba reads the index, adds a file and writes the index. Without a lock, two processes that
-    compile a kernel for different types might give their files the same name.
+    compile a kernel for different types might use the same file name.
     """
 
     def __init__(self) -> None:
@@ -130,7 +131,7 @@ class _OneWriter(event.Listener):
                     handle = os.open(folder / "lock", os.O_RDWR | os.O_CREAT, 0o600)
                     self._held[thread] = handle, folder
                     _lock(handle)
-        elif thread in self._held:  # Numba's compiler lock is free: the files are written
+        elif thread in self._held:  # Numba's compiler lock is free, so the files have been written
             handle, folder = self._held.pop(thread)
             with suppress(OSError):
                 seal(folder)
@@ -138,7 +139,7 @@ class _OneWriter(event.Listener):
 
 
 def _lock(handle: int) -> None:
-    """Wait for the lock of an open file, which ends when the file is closed."""
+    """Wait for the lock of an open file; it is released when the file is closed."""
     if os.name == "nt":
         import msvcrt
 
@@ -155,7 +156,7 @@ event.register("numba:compiler_lock", _one_writer)
 
 
 def opened_folder(chosen: Path, name: str) -> Path:
-    """Folder of a kernel: in the chosen folder, else in the user's own, else in a temporary one."""
+    """Return the folder of a kernel: in the chosen, the user's own, or a temporary folder."""
     for parent in (chosen, user_cache() / "motionloom" / "kernels"):
         with suppress(OSError):
             parent.mkdir(mode=0o700, parents=True, exist_ok=True)
@@ -169,7 +170,7 @@ def opened_folder(chosen: Path, name: str) -> Path:
             with tempfile.TemporaryDirectory(dir=parent) as scratch:
                 shutil.copytree(chosen / name, f"{scratch}/copy")
                 os.rename(f"{scratch}/copy", folder)
-        if not _is_whole(folder):  # cut off or damaged, or another process is writing
+        if not _is_whole(folder):  # truncated or damaged, or another process is writing
             return _sealed_again(folder)
         if time.time() - folder.stat().st_mtime > DAY:
             os.utime(folder)  # in use, see `remove_unused`
@@ -177,7 +178,7 @@ def opened_folder(chosen: Path, name: str) -> Path:
 
 
 def _sealed_again(folder: Path) -> Path:
-    """A folder whose files did not fit their checksums: empty, unless a writer was just at work."""
+    """Empty a folder whose files do not match their checksums, unless a process is writing."""
     handle = os.open(folder / "lock", os.O_RDWR | os.O_CREAT, 0o600)
     try:
         _lock(handle)
@@ -191,13 +192,13 @@ def _sealed_again(folder: Path) -> Path:
 
 
 def seal(folder: Path) -> None:
-    """Write the checksums of the files of a kernel, which `opened_folder` compares."""
+    """Write the checksums of the files of a kernel, which `opened_folder` verifies."""
     with atomic_write(folder / _SEAL) as scratch:
         scratch.write_text(_checksums(folder), encoding="ascii")
 
 
 def _is_whole(folder: Path) -> bool:
-    """Whether the files of a kernel are those that were sealed; also if there are none."""
+    """Return whether the files of a kernel match their checksums; True if there are none."""
     try:
         return (folder / _SEAL).read_text(encoding="ascii") == _checksums(folder)
     except (OSError, ValueError):
@@ -210,7 +211,7 @@ def _checksums(folder: Path) -> str:
 
 
 def is_trusted(folder: Path) -> bool:
-    """Whether only the user or the administrator can have written to a folder."""
+    """Return whether only the user or the administrator can have written to a folder."""
     if os.name == "nt":
         return True
     status = folder.stat()
@@ -226,7 +227,7 @@ def _temporary() -> Path:
 
 @functools.cache  # once in a process
 def remove_unused(parent: Path) -> None:
-    """Remove the folders of kernels that no installation has used for long."""
+    """Remove the folders of kernels that no installation has used for a long time."""
     oldest = time.time() - KEPT_DAYS * DAY
     for folder in parent.glob("motionloom.*-" + 32 * "[0-9a-f]"):
         with suppress(OSError):

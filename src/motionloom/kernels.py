@@ -1,13 +1,13 @@
-"""Compiled kernels: functions that Numba compiles at their first call, cached by their content.
+"""Compiled kernels: functions that Numba compiles on their first call, cached by their content.
 
-Importing Numba takes longer than most small tasks, so nothing imports it at the top of a module:
-`kernel` only notes the function, and the first call loads Numba and compiles. A kernel may name a
-NumPy function with the same results (``numpy=``); it is used as long as Numba is not loaded and
-all such calls together are small work.
+Importing Numba takes longer than most small tasks, so no module imports it at the top: `kernel`
+only registers the function, and the first call loads Numba and compiles. A kernel may have a NumPy
+equivalent with the same results (``numpy=``), which is used as long as Numba is not loaded and all
+such calls together are little work.
 
-Compiled code is cached in ``NUMBA_CACHE_DIR``, else in the user's cache folder, by the content of
-the kernel and of all kernels it calls (`motionloom.kernel_cache`). With ``NUMBA_DISABLE_JIT=1``
-kernels run as they are written, for debuggers and for measuring coverage.
+Compiled code is cached in ``NUMBA_CACHE_DIR``, or in the user's cache folder if that is not set, by
+the content of the kernel and of all kernels it calls (`motionloom.kernel_cache`). With
+``NUMBA_DISABLE_JIT=1``, kernels run as Python functions, for debuggers and coverage measurements.
 
 ``kernel_signatures.txt`` lists the types with which kernels are called; `compile_listed` compiles
 them ahead of their first call.
@@ -28,9 +28,9 @@ from typing import Any
 import numpy as np
 
 # Time that NumPy functions may take in one process before Numba is loaded, in nanoseconds: about
-# what importing Numba and loading a few cached kernels takes.
+# the time to import Numba and load a few cached kernels.
 SMALL = 500_000_000
-# What a full disk and a damaged file in the cache raise. Compiled functions do not.
+# Raised for a full disk or a damaged file in the cache, but never by compiled functions.
 _UNUSABLE = (OSError, EOFError, pickle.UnpicklingError)
 
 kernels: dict[str, Kernel] = {}
@@ -50,12 +50,12 @@ def kernel(
     Parameters
     ----------
     numpy : callable, optional
-        Function with the same parameters and the same results, to the bit, for small arrays.
+        Function with the same parameters and bit-identical results, for small arrays.
     nanoseconds : float
-        What `numpy` takes for one element of its arrays, roughly.
+        Approximate time that `numpy` takes per array element.
     signature : callable, optional
-        Returns the only signature to compile, of Numba's types; default: one per combination of
-        types the function is called with.
+        Returns the only signature to compile, as Numba types. Default: one per combination of types
+        that the function is called with.
     **options
         Options of `numba.njit`.
 
@@ -77,7 +77,7 @@ def kernel(
 
 
 class Kernel:
-    """A function that is compiled at its first call; see `kernel`.
+    """A function that is compiled on its first call; see `kernel`.
 
     Attributes
     ----------
@@ -112,15 +112,15 @@ class Kernel:
         return self.with_compiled(lambda compiled: compiled(*args))
 
     def with_compiled(self, use: Callable[[Any], Any]) -> Any:
-        """What `use` returns for the compiled function; once more if the cache is of no use."""
+        """Return the result of `use` for the compiled function; retry if the cache is unusable."""
         try:
             return use(self.compiled)
-        except _UNUSABLE:  # before the function itself was run
+        except _UNUSABLE:  # raised before the function itself was run
             self._leave_cache()
             return use(self.compiled)
 
     def _leave_cache(self) -> None:
-        """Remove what is cached of this kernel and of those it calls, and go on without a cache."""
+        """Remove this kernel and those it calls from the cache, and continue without a cache."""
         import shutil
 
         from motionloom.kernel_cache import opened_folder
@@ -132,12 +132,12 @@ class Kernel:
             callee._leave_cache()
 
     def __reduce__(self) -> str:
-        """Pickle by name, as functions are."""
+        """Pickle by name, like functions."""
         return self.__qualname__  # type: ignore[attr-defined]
 
     @functools.cached_property
     def compiled(self) -> Callable:
-        """Numba's dispatcher of the function, whose global kernels are dispatchers as well."""
+        """Numba's dispatcher of the function, whose global kernels are also dispatchers."""
         import numba
 
         config: Any = numba.config
@@ -151,7 +151,7 @@ class Kernel:
         )
         copy.__qualname__, copy.__module__ = function.__qualname__, function.__module__
         if config.DISABLE_JIT:
-            return np.errstate(all="ignore")(copy)  # compiled code does not warn
+            return np.errstate(all="ignore")(copy)  # compiled code does not emit warnings
         compiled: Any
         options = {"nogil": True, **self.options}
         if self.cached:
@@ -167,7 +167,7 @@ class Kernel:
 
     @property
     def cache_name(self) -> str:
-        """Name of its folder in the cache."""
+        """Name of the kernel's folder in the cache."""
         import numba
 
         digest = _sha256(self.content + numba.__version__.encode()).hexdigest()
@@ -176,7 +176,9 @@ class Kernel:
     @functools.cached_property
     def content(self) -> bytes:
         """Digest of code and constants of the function and of the kernels it calls."""
-        content = _sha256(self.function.__module__.encode())  # compiled code names its module
+        content = _sha256(
+            self.function.__module__.encode()
+        )  # compiled code contains the name of its module
         for part in _content(self.function):
             content.update(part)
         for option in sorted(self.options):
@@ -189,7 +191,7 @@ class Kernel:
 
 
 def _is_small(args: tuple, nanoseconds: float) -> bool:
-    """Whether this call and all before it are small work, and Numba is not loaded yet."""
+    """Return whether this and all earlier calls are little work, and Numba is not loaded yet."""
     global _spent
     if "numba" in sys.modules:
         return False
@@ -198,13 +200,13 @@ def _is_small(args: tuple, nanoseconds: float) -> bool:
 
 
 def _sha256(data: bytes = b""):
-    import hashlib  # needed for compiled code only
+    import hashlib  # needed only for compiled code
 
     return hashlib.sha256(data)
 
 
 def _codes(code: CodeType) -> Iterator[CodeType]:
-    """A code object and those of functions and comprehensions inside it."""
+    """Yield a code object and those of functions and comprehensions inside it."""
     yield code
     for constant in code.co_consts:
         if isinstance(constant, CodeType):
@@ -212,7 +214,7 @@ def _codes(code: CodeType) -> Iterator[CodeType]:
 
 
 def _globals(function: FunctionType) -> dict[str, Any]:
-    """Global variables a function reads, by name."""
+    """Return the global variables that a function reads, by name."""
     names = {name for code in _codes(function.__code__) for name in code.co_names}
     scope = function.__globals__
     return {name: scope[name] for name in sorted(names) if name in scope}
@@ -223,7 +225,7 @@ def _callees(function: FunctionType) -> list[tuple[str, Kernel]]:
 
 
 def _content(function: FunctionType) -> Iterator[bytes]:
-    """What Numba compiles of a function: bytecode, constants, values of global variables."""
+    """Return everything Numba compiles: bytecode, constants, values of global variables."""
     for code in _codes(function.__code__):
         constants = [c for c in code.co_consts if not isinstance(c, CodeType)]
         yield code.co_code
@@ -235,15 +237,15 @@ def _content(function: FunctionType) -> Iterator[bytes]:
         yield name.encode()
         if isinstance(value, ModuleType):
             yield value.__name__.encode()
-        elif callable(value):  # what a kernel contains is added by itself
-            fields = getattr(value, "_fields", "")  # of a named tuple
+        elif callable(value):  # the content of called kernels is added separately
+            fields = getattr(value, "_fields", "")  # fields of a named tuple
             yield f"{getattr(value, '__module__', '')}.{value.__name__}{fields}".encode()
         else:
             yield pickle.dumps(value)
 
 
 def cache_folder() -> Path:
-    """Folder of compiled kernels: ``NUMBA_CACHE_DIR``, else in the user's cache folder."""
+    """Return the folder of compiled kernels: ``NUMBA_CACHE_DIR`` or in the user's cache folder."""
     from motionloom.configuration import user_cache
 
     chosen = os.environ.get("NUMBA_CACHE_DIR")
@@ -251,7 +253,7 @@ def cache_folder() -> Path:
 
 
 def listed() -> list[str]:
-    """Lines of ``kernel_signatures.txt``; those that the tour needs are last, in its order."""
+    """Return the lines of ``kernel_signatures.txt``; those of the tour are last, in its order."""
     text = Path(__file__).with_name("kernel_signatures.txt").read_text(encoding="utf-8")
     return [line for line in text.splitlines() if not line.startswith("#")]
 
@@ -262,7 +264,7 @@ def compile_listed(line: str) -> None:
     Parameters
     ----------
     line : str
-        Name of the kernel, a space, and a tuple of Numba's types; see `listed`.
+        Name of the kernel, a space, and a tuple of Numba types; see `listed`.
 
     Examples
     --------
@@ -280,18 +282,18 @@ def compile_listed(line: str) -> None:
 
 
 def listed_types(line: str) -> tuple[str, tuple]:
-    """Name of a kernel and Numba's types of its arguments, from a line; see `listed`."""
+    """Return the name of a kernel and the Numba types of its arguments; see `listed`."""
     from numba import types
 
     name, _, signature = line.partition(" ")
-    module = import_module(name.rpartition(".")[0])  # it has the classes of named tuples
+    module = import_module(name.rpartition(".")[0])  # defines the classes of named tuples
     return name, eval(signature, {"__builtins__": {}}, {**vars(module), **vars(types)})
 
 
 def compiled_signatures() -> list[str]:
-    """What was compiled or loaded in this process, as lines of ``kernel_signatures.txt``.
+    """Return the kernels compiled or loaded by this process, in ``kernel_signatures.txt`` format.
 
-    Without kernels that others call: they are compiled together with those.
+    Kernels called by other kernels are omitted, because they are compiled together with those.
     """
     called = {id(callee) for each in kernels.values() for _, callee in _callees(each.function)}
     return [
@@ -303,7 +305,7 @@ def compiled_signatures() -> list[str]:
 
 
 def _spelled(kind: Any) -> str:
-    """A type of Numba as Python writes it; see `listed_types`."""
+    """Return a Numba type as a Python expression; see `listed_types`."""
     if hasattr(kind, "instance_class"):  # a named tuple
         parts = "".join(f"{_spelled(part)}, " for part in kind.types)
         return f"BaseTuple.from_types(({parts}), {kind.instance_class.__name__})"

@@ -1,8 +1,8 @@
 """Public names of a package that are imported on first use.
 
-The command line imports the settings of many packages at every start; what else these packages
-hold is imported when it is needed. A package states its names once, as imports below
-``if TYPE_CHECKING:``, where type checkers and editors read them, too.
+The command line imports the settings of many packages at every start; everything else in these
+packages is imported when it is needed. A package declares its names once, as imports below ``if
+TYPE_CHECKING:``, where type checkers and editors also read them.
 """
 
 from __future__ import annotations
@@ -15,12 +15,12 @@ from typing import Any
 
 
 def imported_on_use(package: str) -> tuple[Callable[[str], Any], Callable[[], list[str]]]:
-    """``__getattr__``, which also knows ``__all__``, and ``__dir__`` of a package.
+    """Return ``__getattr__`` (which also provides ``__all__``) and ``__dir__`` of a package.
 
     Parameters
     ----------
     package : str
-        Its ``__name__``.
+        ``__name__`` of the package.
 
     Examples
     --------
@@ -47,8 +47,8 @@ def imported_on_use(package: str) -> tuple[Callable[[str], Any], Callable[[], li
 
 @functools.cache
 def _stated(package: str) -> dict[str, str]:
-    """Module of every name that the source of a package imports below ``if TYPE_CHECKING:``."""
-    import ast  # not before a name is used: importing the package stays quick
+    """Return the module of every name that a package imports below ``if TYPE_CHECKING:``."""
+    import ast  # only when a name is used, so importing the package stays fast
 
     spec: Any = sys.modules[package].__spec__
     blocks = [

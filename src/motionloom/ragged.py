@@ -1,7 +1,7 @@
 """Ragged arrays: many rows of different lengths in one array, with `offsets`.
 
-Row ``i`` is ``values[offsets[i]:offsets[i + 1]]``. Kernels and files take the two arrays;
-Python code takes rows, which are views.
+Row ``i`` is ``values[offsets[i]:offsets[i + 1]]``. Kernels and files use the two arrays; Python
+code uses rows, which are views.
 """
 
 from __future__ import annotations
@@ -23,9 +23,9 @@ class Ragged:
     Parameters
     ----------
     values : array_like, shape (M, ...)
-        All rows, one after the other; kept as it is, without a copy.
+        All rows, concatenated; not copied.
     offsets : array_like of int, shape (N + 1,)
-        Where each row starts; the last is M.
+        Start of each row, followed by M.
 
     Examples
     --------
@@ -43,14 +43,15 @@ class Ragged:
         values, offsets = np.asarray(self.values), np.asarray(self.offsets)
         if offsets.ndim != 1 or not len(offsets) or offsets[0] != 0 or offsets[-1] != len(values):
             raise InvalidInput(
-                f"offsets must rise from 0 to the {len(values)} values; got {offsets}"
+                f"offsets must increase from 0 to {len(values)}, the number of values; got "
+                f"{offsets}"
             )
         object.__setattr__(self, "values", values)
         object.__setattr__(self, "offsets", offsets.astype(np.int64, copy=False))
 
     @classmethod
     def from_rows(cls, rows: Iterable[ArrayLike], *, dtype: DTypeLike | None = None) -> Ragged:
-        """Rows (n_i, ...) put one after the other."""
+        """Concatenate rows (n_i, ...)."""
         parts = [np.asarray(row, dtype) for row in rows]
         used = [part for part in parts if len(part)] or parts[:1]
         values = np.concatenate(used) if used else np.zeros(0, dtype)
@@ -58,14 +59,14 @@ class Ragged:
 
     @classmethod
     def from_lengths(cls, values: ArrayLike, lengths: ArrayLike) -> Ragged:
-        """`values` (M, ...) cut into rows of `lengths` (N,)."""
+        """Split `values` (M, ...) into rows of `lengths` (N,)."""
         return cls(np.asarray(values), offsets_of(lengths))
 
     def __len__(self) -> int:
         return len(self.offsets) - 1
 
     def __getitem__(self, row: int) -> NDArray[Any]:
-        """Row `row`, a view (n, ...)."""
+        """Return row `row`, a view (n, ...)."""
         if not -len(self) <= row < len(self):
             raise IndexError(f"row {row} of {len(self)}")
         row = int(row) % len(self)
@@ -76,7 +77,7 @@ class Ragged:
 
     @property
     def rows(self) -> list[NDArray[Any]]:
-        """All rows, views."""
+        """All rows, as views."""
         return list(self)
 
     @property
@@ -85,12 +86,12 @@ class Ragged:
         return np.diff(self.offsets)
 
     def row_of(self, index: ArrayLike) -> Any:
-        """Number of the row that holds each index (...) of `values`."""
+        """Return the number of the row that contains each index (...) of `values`."""
         return row_of(self.offsets, index)
 
 
 def offsets_of(lengths: Sequence[int] | ArrayLike) -> NDArray[np.int64]:
-    """Offsets (N + 1,) of rows of `lengths` (N,), where there are no values yet.
+    """Return the offsets (N + 1,) of rows of `lengths` (N,).
 
     Examples
     --------
@@ -104,7 +105,7 @@ def offsets_of(lengths: Sequence[int] | ArrayLike) -> NDArray[np.int64]:
 
 
 def row_of(offsets: NDArray[np.int64], index: ArrayLike) -> Any:
-    """Number of the row that holds each index (...), for rows with `offsets` (N + 1,).
+    """Return the number of the row that contains each index (...), given `offsets` (N + 1,).
 
     Examples
     --------

@@ -1,23 +1,23 @@
-"""Settings: one frozen dataclass per verb, and one per method that a verb can choose.
+"""Settings: one frozen dataclass per operation, and one per method that an operation can use.
 
-A settings class is the interface of its verb. It is built once, at the edge (a Python call, a
-command line, a request, a file), and passed down unchanged. Each field carries its default, the
-sentence that explains it, its unit and its limits; the signature and the documentation of the verb,
-the options and the help of the command, the schema of the HTTP interface and the forms of the page
-are all derived from it.
+A settings class is the interface of its operation. It is created once, at the boundary (a Python
+call, a command line, a request, a file), and passed down unchanged. Each field has a default, a
+sentence that explains it, a unit and limits. The signature and documentation of the Python method,
+the options and help of the command, the schema of the HTTP interface and the forms of the page are
+all derived from it.
 
 Three kinds of fields:
 
 - a plain value: ``max=20``;
-- a *method*: settings of one of several ways to do the job, chosen by name or given as an object.
-  ``method="lazy"`` is short for ``method=LazyGraph()``; its options are set there and nowhere else;
+- a *method*: settings of one of several algorithms, chosen by name or given as an object.
+  ``method="lazy"`` is short for ``method=LazyGraph()``, whose arguments are the options;
 - a *group*: settings that are rarely needed, such as ``expansion=Expansion(join_distance=0.1)``.
 
 A preset is a constructor (`preset`): ``SearchSettings.kg04(max=20)`` has the values of the paper
-except for those that are given, also where a given value equals a default.
+except for explicit arguments, even if an argument equals a default.
 
-Commands and presets have no objects to type. They take *flat* options (`Settings.of`): the options
-of the chosen method and of the groups by their own names.
+Commands and presets cannot take objects. They take *flat* options (`Settings.of`): the options of
+the chosen method and of the groups under their own names.
 """
 
 from __future__ import annotations
@@ -39,32 +39,32 @@ F = TypeVar("F", bound=Callable[..., Any])
 
 @dataclass(frozen=True)
 class Setting:
-    """Everything about a field besides its name, type and default.
+    """Description of a field, in addition to its name, type and default.
 
     Attributes
     ----------
     help : str
-        One sentence: what it does.
+        One sentence that describes the field.
     unit : str
-        Unit of the value, for example ``"m"``; empty if it has none.
+        Unit of the value, for example ``"m"``; empty if there is none.
     least, greatest : float, optional
         Inclusive limits.
     above : float, optional
         Exclusive lower limit.
     option : str
-        Name on the command line if it differs from the field's, for example ``"--tempo"``.
+        Name on the command line if it differs from the field name, for example ``"--tempo"``.
     metavar : str
         Placeholder for the value in the help, for example ``"LABEL"``.
     commas : bool
-        Whether the command line takes several values separated by commas.
+        Whether the command line accepts several values separated by commas.
     label : str
-        Name in a form. Default: the field's, with spaces.
+        Name in a form. Default: the field name, with spaces.
     command : bool
-        Whether the command line has it.
+        Whether the field is available on the command line.
     expert : bool
-        Whether the default help of a command and the form of a page hide it.
+        Whether the field is hidden in the default help of a command and in forms.
     methods : mapping of str to settings class
-        The methods that the field chooses among; empty for other fields.
+        Methods that the field can select; empty for other fields.
     """
 
     help: str
@@ -84,23 +84,23 @@ class Setting:
 LABEL = Setting("Only motions with this label; may be repeated.", metavar="LABEL")
 ONLY = Setting("Only these motions.", metavar="NAME,...", commas=True)
 EXCLUDE = Setting("Exclude these motions.", metavar="NAME,...", commas=True)
-"""Settings that choose motions, for every verb that takes ``label``, ``only`` and ``exclude``."""
+"""Settings that select motions, for all operations with ``label``, ``only`` and ``exclude``."""
 
 Names = str | tuple[str, ...] | None
-"""Type of such a field: one name, several, or None for no choice."""
+"""Type of such a field: one name, several names, or None to select all."""
 
 
 def setting(default: Any, help: str | Setting, **details: Any) -> Any:
-    """A field of a settings class.
+    """Define a field of a settings class.
 
     Parameters
     ----------
     default
-        Value where none is given.
+        Default value.
     help : str or Setting
-        One sentence: what it does; or a ready-made `Setting`, shared by several verbs.
+        One sentence that describes the field, or a `Setting` shared by several operations.
     **details
-        Further attributes of `Setting`.
+        Other attributes of `Setting`.
 
     Examples
     --------
@@ -120,19 +120,19 @@ def setting(default: Any, help: str | Setting, **details: Any) -> Any:
 
 
 class PaperPreset(Generic[S]):
-    """A constructor that begins with the values of a paper; see `preset`."""
+    """A constructor that starts with the values of a paper; see `preset`."""
 
     def __init__(self, values: Callable[[type[S]], S]) -> None:
         self.values = values
         self.__doc__ = values.__doc__
 
     def __get__(self, _: S | None, cls: type[S]) -> Callable[..., S]:
-        """The constructor: takes flat options, which replace the values of the paper."""
+        """Return the constructor, which takes flat options that replace the values of the paper."""
         return lambda **explicit: cls.of(explicit, start=self.values(cls))
 
 
 def preset(values: Callable[[Any], S]) -> PaperPreset[S]:
-    """Make a method that returns the settings of a paper a constructor with explicit options.
+    """Turn a method that returns the settings of a paper into a constructor with options.
 
     Examples
     --------
@@ -150,7 +150,7 @@ def preset(values: Callable[[Any], S]) -> PaperPreset[S]:
 
 
 def presets_of(cls: type[Settings]) -> tuple[str, ...]:
-    """Names of the presets of a settings class."""
+    """Return the names of the presets of a settings class."""
     mro = reversed(cls.__mro__)
     return tuple(
         dict.fromkeys(
@@ -161,7 +161,7 @@ def presets_of(cls: type[Settings]) -> tuple[str, ...]:
 
 @dataclass(frozen=True, kw_only=True)
 class Settings:
-    """Base of all settings classes: checks types and limits of the fields when made."""
+    """Base of all settings classes; checks types and limits of the fields on creation."""
 
     def __post_init__(self) -> None:
         for each in fields(self):
@@ -173,11 +173,11 @@ class Settings:
         self.check()
 
     def check(self) -> None:
-        """Check what depends on several fields; raises `InvalidInput`."""
+        """Check conditions that involve several fields; raise `InvalidInput` if one is violated."""
 
     @classmethod
     def given(cls, settings: Self | None, options: Mapping[str, Any]) -> Self:
-        """The settings of a call: an object, single fields, or an object with fields replaced.
+        """Return the settings of a call: an object, single fields, or an object with changes.
 
         Examples
         --------
@@ -201,21 +201,21 @@ class Settings:
 
     @classmethod
     def from_preset(cls, name: str, **explicit: Any) -> Self:
-        """The settings of a preset by its name; what is explicit wins."""
+        """Return the settings of a preset, given its name; explicit options take precedence."""
         if name not in presets_of(cls):
             raise InvalidInput(f"preset must be one of {', '.join(presets_of(cls))}; got {name!r}")
         return getattr(cls, name)(**explicit)
 
     @classmethod
     def of(cls, options: Mapping[str, Any], *, start: Self | None = None) -> Self:
-        """Settings from flat options: fields, and options of the method and of the groups.
+        """Create settings from flat options: fields, and options of the method and the groups.
 
         Parameters
         ----------
         options : mapping
-            Name to value. All that is here wins over `start`.
+            Names and values, which take precedence over `start`.
         start : settings, optional
-            Values of everything else. Default: the defaults.
+            Values of all other fields. Default: the default values.
 
         Raises
         ------
@@ -251,7 +251,7 @@ class Settings:
                 continue
             if each.name in own:
                 picked = _normalized(own[each.name], each, *described(cls)[each.name])
-                # The method of the preset by its name: its values stay.
+                # The method of the preset is selected by name, so its values stay.
                 inner = inner if own[each.name] == name_of(inner) else picked
             if not isinstance(inner, Settings):
                 continue
@@ -266,13 +266,13 @@ class Settings:
         return replace(start, **own)
 
     def changed(self, start: Self | None = None) -> dict[str, Any]:
-        """Fields that differ from those of `start`, by default a fresh object; name to value."""
+        """Return the values of fields that differ from `start` (by default, a new object)."""
         start = type(self)() if start is None else start
         own = {each.name: getattr(self, each.name) for each in fields(self)}
         return {name: value for name, value in own.items() if value != getattr(start, name)}
 
     def to_json(self, start: Self | None = None) -> dict[str, Any]:
-        """The fields that differ from those of `start`, by default a fresh object, as JSON.
+        """Return the fields that differ from `start` (by default, a new object), as JSON.
 
         A method is an object with its ``name`` and options.
 
@@ -289,7 +289,7 @@ class Settings:
 
     @classmethod
     def from_json(cls, values: Any, start: Self | None = None) -> Self:
-        """The settings that `to_json` wrote; a method may be its name alone.
+        """Read settings written by `to_json`; a method may be given by name only.
 
         Examples
         --------
@@ -318,7 +318,7 @@ class Settings:
 
 @dataclass(frozen=True, kw_only=True)
 class MotionChoice(Settings):
-    """Which motions of a library a verb uses."""
+    """Selection of the motions that an operation uses."""
 
     label: Names = setting(None, LABEL)
     only: Names = setting(None, ONLY)
@@ -326,12 +326,12 @@ class MotionChoice(Settings):
 
 
 def motion_choice(settings: Settings) -> dict[str, Any]:
-    """The fields `label`, `only` and `exclude` of settings as keyword arguments; None if empty."""
+    """Return `label`, `only` and `exclude` of settings as keyword arguments; None if empty."""
     return {name: getattr(settings, name, None) or None for name in ("label", "only", "exclude")}
 
 
 def described(cls: type[Settings]) -> dict[str, tuple[Any, Setting]]:
-    """Name to type and `Setting` of every field of a settings class, in order."""
+    """Return name, type and `Setting` of every field of a settings class, in order."""
     if cls not in _DESCRIBED:
         hints = get_type_hints(cls)
         _DESCRIBED[cls] = {
@@ -345,19 +345,19 @@ _DESCRIBED: dict[type, dict[str, tuple[Any, Setting]]] = {}
 
 
 def name_of(method: Any) -> str:
-    """Name by which a method is chosen; empty for other values."""
+    """Return the name of a method; empty for other values."""
     return str(getattr(method, "NAME", "")) if isinstance(method, Settings) else ""
 
 
 def method_class(what: str, name: Any, methods: Mapping[str, type[Settings]]) -> type[Settings]:
-    """The settings class of a method, by name; raises `InvalidInput` if there is none."""
+    """Return the settings class of a method, given its name; raise `InvalidInput` if unknown."""
     if not isinstance(name, str) or name not in methods:
         raise InvalidInput(f"{what} must be one of {', '.join(methods)}; got {_shortened(name)}")
     return methods[name]
 
 
 def check_value(name: str, value: Any, kind: Any, about: Setting) -> None:
-    """Raise `InvalidInput` if a value has the wrong type or is beyond its limits.
+    """Raise `InvalidInput` if a value has the wrong type or is out of range.
 
     Only numbers, strings, flags and ``Literal`` types are checked; other types are left to the
     functions that use them.
@@ -386,7 +386,7 @@ def check_value(name: str, value: Any, kind: Any, about: Setting) -> None:
 
 
 def parsed_value(cls: type[Settings], name: str, text: str) -> Any:
-    """The value of a field that a command line or a file gives as text.
+    """Parse the value of a field given as a string on the command line or in a file.
 
     Lists are separated by commas, pairs are ``KEY=VALUE,...``, flags are true or false.
 
@@ -406,7 +406,7 @@ def parsed_value(cls: type[Settings], name: str, text: str) -> Any:
             return tuple(float(part) for part in text.split(","))
         except ValueError:
             raise InvalidInput(
-                f"{name} must be numbers with commas between; got {text!r}"
+                f"{name} must be numbers separated by commas; got {text!r}"
             ) from None
     if about.commas:
         return tuple(part.strip() for part in text.split(",") if part.strip())
@@ -430,10 +430,10 @@ def _flag(text: str) -> bool:
 
 
 def takes(cls: type[Settings]) -> Callable[[F], F]:
-    """Give a verb the signature and the parameter documentation of its settings class.
+    """Give a method the signature and the parameter documentation of its settings class.
 
-    The verb is written as ``def search(self, query, settings=None, **options)``; readers,
-    notebooks and the documentation see every field with its default and its help.
+    The method is written as ``def search(self, query, settings=None, **options)``; readers,
+    notebooks and the documentation see every field with its default and description.
     """
 
     def wrap(verb: F) -> F:
@@ -459,7 +459,7 @@ def takes(cls: type[Settings]) -> Callable[[F], F]:
 
 
 def described_fields(cls: type[Settings]) -> list[tuple[str, str]]:
-    """Each field as ``name : type`` and the sentences about it, for documentation."""
+    """Return each field as ``name : type`` with its description, for documentation."""
     rows = []
     for each in fields(cls):
         kind, about = described(cls)[each.name]
@@ -479,10 +479,10 @@ def described_fields(cls: type[Settings]) -> list[tuple[str, str]]:
 
 
 def json_schema(cls: type[Settings]) -> dict[str, Any]:
-    """JSON schema of a settings class, for the HTTP interface and the forms of a page.
+    """Return the JSON schema of a settings class, for the HTTP interface and forms.
 
-    A method is ``oneOf`` its variants, each with its ``name``; a unit is ``x-unit``, and
-    ``x-expert`` marks fields that a form shows on request.
+    A method is ``oneOf`` its variants, each with its ``name``. ``x-unit`` is the unit, and
+    ``x-expert`` marks fields that a form shows only on request.
     """
     properties: dict[str, Any] = {}
     for each in fields(cls):
@@ -526,7 +526,7 @@ def _variant(name: str, method: type[Settings]) -> dict[str, Any]:
 
 
 def _value_schema(kind: Any, about: Setting) -> dict[str, Any]:
-    """Schema of a plain value: type, choices and limits."""
+    """Return the schema of a plain value: type, choices and limits."""
     choices = choices_of(kind)
     members = [each for each in _members(kind) if each is not type(None)]
     if choices is not None:
@@ -557,7 +557,7 @@ def _value_schema(kind: Any, about: Setting) -> dict[str, Any]:
 
 
 def choices_of(kind: Any) -> tuple[Any, ...] | None:
-    """Values of a ``Literal``, also within an optional; None for other types."""
+    """Return the values of a ``Literal``, even if optional; None for other types."""
     members = [each for each in _members(kind) if each is not type(None)]
     if members and all(get_origin(each) is Literal for each in members):
         return tuple(dict.fromkeys(value for each in members for value in get_args(each)))
@@ -571,7 +571,7 @@ _JSON_TYPES: dict[Any, str] = {
 
 
 def _normalized(value: Any, each: Field[Any], kind: Any, about: Setting) -> Any:
-    """A value as its field holds it: a method by its name, names and lists as tuples."""
+    """Convert a value for its field: method names to methods, names and lists to tuples."""
     if about.methods:
         if isinstance(value, str):
             return method_class(each.name, value, about.methods)()
@@ -588,7 +588,7 @@ def _normalized(value: Any, each: Field[Any], kind: Any, about: Setting) -> Any:
         return value
     if kind == Names and value is not None and not isinstance(value, str):
         if not isinstance(value, Iterable):
-            raise InvalidInput(f"{each.name} must be a name or several; got {_shortened(value)}")
+            raise InvalidInput(f"{each.name} must be one or several names; got {_shortened(value)}")
         return tuple(value)
     value = _frozen(value)
     if get_origin(kind) is tuple and get_args(kind) == (float, float):
@@ -607,7 +607,7 @@ def _frozen(value: Any) -> Any:
 
 
 def _json_value(value: Any, default: Any = None) -> Any:
-    """A value as JSON has it; a group by what differs from the default of its field."""
+    """Return a value as JSON; a group is represented by its changes from the default."""
     if isinstance(value, Settings):
         inner = value.to_json(default if isinstance(default, Settings) else None)
         return {"name": name_of(value), **inner} if name_of(value) else inner
@@ -623,7 +623,7 @@ def _json_value(value: Any, default: Any = None) -> Any:
 
 
 def _unknown(cls: type[Settings], name: str) -> str:
-    """Message for a name that is not a field; says where it is one, if it is."""
+    """Return the message for an unknown field, with the place where it exists, if any."""
     for each in fields(cls):
         about = described(cls)[each.name][1]
         inner = about.methods.values() if about.methods else [type(each.default)]
@@ -637,7 +637,7 @@ def _unknown(cls: type[Settings], name: str) -> str:
 
 
 def _not_taken(cls: type[Settings], name: str, chosen: Mapping[str, Any]) -> str:
-    """Message for a flat option that neither the chosen method nor a group has."""
+    """Return the message for a flat option that neither the chosen method nor a group has."""
     for each in fields(cls):
         about = described(cls)[each.name][1]
         if any(name in described(kind) for kind in about.methods.values()):
@@ -650,7 +650,7 @@ def _not_taken(cls: type[Settings], name: str, chosen: Mapping[str, Any]) -> str
 
 
 def _with_fields(text: str, cls: type[Settings]) -> str:
-    """A docstring with the fields of a settings class at the end of its parameters."""
+    """Return a docstring with the fields of a settings class appended to its parameters."""
     text = inspect.cleandoc(text)
     rows = [f"{head}\n    {about}" for head, about in described_fields(cls)]
     listed = "\n".join(rows)
@@ -702,5 +702,5 @@ def _is(value: Any, kind: type) -> bool:
 
 
 def _members(kind: Any) -> tuple[Any, ...]:
-    """Types of a union; the type itself otherwise."""
+    """Return the types of a union, or the type itself if it is not a union."""
     return get_args(kind) if get_origin(kind) in (Union, types.UnionType) else (kind,)

@@ -78,13 +78,14 @@ def banded_dtw(a: ArrayLike, b: ArrayLike, *, band: float = BAND) -> float:
     >>> banded_dtw([[0.0], [1.0], [5.0]], [[0.0], [0.0], [1.0], [5.0]], band=0.5)
     0.0
     """
-    one, other = checked_frames("a", a), checked_frames("b", b)
-    if one.shape[1] != other.shape[1]:
+    rows_a, rows_b = checked_frames("a", a), checked_frames("b", b)
+    if rows_a.shape[1] != rows_b.shape[1]:
         raise InvalidInput(
-            f"a and b must have equal numbers of features; got {one.shape[1]} and {other.shape[1]}"
+            "a and b must have equal numbers of features; "
+            f"got {rows_a.shape[1]} and {rows_b.shape[1]}"
         )
-    reach = band_reach(len(one), len(other), band)
-    return float(np.sqrt(_cost(one, np.ascontiguousarray(other.T), reach)))
+    reach = band_reach(len(rows_a), len(rows_b), band)
+    return float(np.sqrt(_cost(rows_a, np.ascontiguousarray(rows_b.T), reach)))
 
 
 def dtw_matrix(clips: ArrayLike, *, band: float = BAND) -> NDArray[np.float64]:
@@ -154,8 +155,8 @@ def dtw_nearest(
 
     Examples
     --------
-    >>> found = dtw_nearest([[0.0], [1.0]], [[[9.0], [9.0]], [[0.0], [1.5]]], k=1)
-    >>> found.clips.tolist(), found.distances.tolist()
+    >>> nearest = dtw_nearest([[0.0], [1.0]], [[[9.0], [9.0]], [[0.0], [1.5]]], k=1)
+    >>> nearest.clips.tolist(), nearest.distances.tolist()
     ([1], [0.5])
     """
     rows, query = _stack(clips), checked_frames("query", query)
@@ -178,11 +179,11 @@ def dtw_nearest(
     bounds = more + np.sqrt(bounds) * (1.0 - 1e-12)
     order = there[np.argsort(bounds[there], kind="stable")]
     columns = np.ascontiguousarray(query.T)
-    found, distances, computed = _nearest(
+    clips_found, distances, computed = _nearest(
         rows, columns, reach, order, bounds, rests, more, min(k, len(order))
     )
-    best = np.lexsort((found, distances))
-    return Nearest(found[best], distances[best], int(computed))
+    best = np.lexsort((clips_found, distances))
+    return Nearest(clips_found[best], distances[best], int(computed))
 
 
 def keogh_bounds(query: ArrayLike, clips: ArrayLike, *, band: float = BAND) -> NDArray[np.float64]:
@@ -339,11 +340,11 @@ def _keogh(rows, clips, low, high, bounds, rests):
 
 
 @kernel
-def farthest(found, costs):
+def farthest(nearest, costs):
     """Index of the farthest of the nearest so far (k,), which is replaced next; last of equals."""
     worst = 0
-    for at in range(1, len(found)):
-        if costs[at] > costs[worst] or (costs[at] == costs[worst] and found[at] > found[worst]):
+    for at in range(1, len(nearest)):
+        if costs[at] > costs[worst] or (costs[at] == costs[worst] and nearest[at] > nearest[worst]):
             worst = at
     return worst
 
@@ -354,11 +355,11 @@ def _nearest(rows, columns, reach, order, bounds, rests, offsets, k):
     length = rows.shape[1]
     cells = np.empty(length, np.float32)
     above, here = np.empty(length + 1), np.empty(length + 1)
-    found = np.full(k, -1)
+    nearest = np.full(k, -1)
     distances = np.full(k, np.inf)
     computed = 0
     for c in order:
-        worst = farthest(found, distances)
+        worst = farthest(nearest, distances)
         limit = distances[worst]
         if bounds[c] > limit:
             break
@@ -366,6 +367,6 @@ def _nearest(rows, columns, reach, order, bounds, rests, offsets, k):
         left = max(limit - offsets[c], 0.0) * (1.0 + 1e-12)  # the squares below are rounded
         cost = _fill(rows[c], columns, reach, left * left, rests[c], cells, above, here)
         distance = offsets[c] + np.sqrt(cost)
-        if distance < limit or (distance == limit and c < found[worst]):
-            found[worst], distances[worst] = c, distance
-    return found, distances, computed
+        if distance < limit or (distance == limit and c < nearest[worst]):
+            nearest[worst], distances[worst] = c, distance
+    return nearest, distances, computed

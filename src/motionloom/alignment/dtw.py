@@ -72,7 +72,7 @@ class Alignment:
 def subsequence_alignment(
     matrix: ArrayLike, *, steps: str = "slope", end: int | None = None
 ) -> Alignment:
-    """Find the cheapest path from the first row to the last, between any two columns.
+    """Find the lowest-cost path from the first row to the last, between any columns.
 
     Parameters
     ----------
@@ -95,8 +95,8 @@ def subsequence_alignment(
     Examples
     --------
     >>> matrix = np.abs(np.subtract.outer([0.0, 1.0, 2.0], [5.0, 0.0, 1.0, 2.0, 5.0]))
-    >>> found = subsequence_alignment(matrix)
-    >>> found.cost, found.path.tolist()
+    >>> alignment = subsequence_alignment(matrix)
+    >>> alignment.cost, alignment.path.tolist()
     (0.0, [[0, 1], [1, 2], [2, 3]])
     """
     matrix = checked_matrix(matrix)
@@ -111,7 +111,7 @@ def subsequence_alignment(
 
 
 def warp(matrix: ArrayLike, *, steps: str = "classic") -> Alignment:
-    """Find the cheapest path from the first cell to the last: both motions from start to end.
+    """Find the lowest-cost path from the first cell to the last: both motions in full.
 
     Parameters
     ----------
@@ -127,8 +127,8 @@ def warp(matrix: ArrayLike, *, steps: str = "classic") -> Alignment:
 
     Examples
     --------
-    >>> found = warp(np.abs(np.subtract.outer([0.0, 1.0], [0.0, 0.0, 1.0])))
-    >>> found.cost, found.path.tolist()
+    >>> alignment = warp(np.abs(np.subtract.outer([0.0, 1.0], [0.0, 0.0, 1.0])))
+    >>> alignment.cost, alignment.path.tolist()
     (0.0, [[0, 0], [0, 1], [1, 2]])
     """
     matrix = checked_matrix(matrix)
@@ -167,7 +167,7 @@ def corresponding(path: ArrayLike, times: ArrayLike) -> NDArray[np.float64]:
 def accumulated(
     matrix: NDArray[np.float64], *, steps: str, subsequence: bool, warp_cost: float = 0.0
 ) -> tuple[NDArray[np.float64], NDArray[np.int8]]:
-    """Cost of the cheapest path to every cell, and its last step, both (M, N).
+    """Cost of the best path to every cell, and its last step, both (M, N).
 
     `warp_cost` is added for every step off the diagonal. NaN cells are never visited.
     """

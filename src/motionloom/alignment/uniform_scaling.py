@@ -64,10 +64,10 @@ def scaled_distance(
         checked_frames("query", query, np.float64),
         checked_frames("clip", clip, np.float64),
     )
-    found = scaling_nearest(
+    nearest = scaling_nearest(
         query, rows, [0, len(rows)], k=1, factor=factor, stretch_only=stretch_only
     )
-    return float(found.distances[0]) if len(found.distances) else np.nan
+    return float(nearest.distances[0]) if len(nearest.distances) else np.nan
 
 
 def scaling_nearest(
@@ -103,8 +103,8 @@ def scaling_nearest(
 
     Examples
     --------
-    >>> found = scaling_nearest([[0.0], [1.0]], [[9.0], [9.0], [0.0], [1.5]], [0, 2, 4], k=1)
-    >>> found.clips.tolist(), found.distances.tolist()
+    >>> nearest = scaling_nearest([[0.0], [1.0]], [[9.0], [9.0], [0.0], [1.5]], [0, 2, 4], k=1)
+    >>> nearest.clips.tolist(), nearest.distances.tolist()
     ([1], [0.5])
     """
     query, rows = (
@@ -135,11 +135,11 @@ def scaling_nearest(
     bounds = _bounds(query, rows, starts, lengths, there & np.isfinite(query).all(), prune)
     numbers = np.flatnonzero(~np.isnan(bounds))
     order = numbers[np.argsort(bounds[numbers], kind="stable")]
-    found, costs, computed = _nearest(
+    nearest, costs, computed = _nearest(
         query, rows, starts, lengths, order, bounds, min(k, len(order))
     )
-    best = np.lexsort((found, costs))
-    return Nearest(found[best], np.sqrt(costs[best]), int(computed))
+    best = np.lexsort((nearest, costs))
+    return Nearest(nearest[best], np.sqrt(costs[best]), int(computed))
 
 
 def scaled_lengths(n: int, m: int, factor: float, *, stretch_only: bool = False) -> tuple[int, int]:
@@ -217,17 +217,17 @@ def _nearest(query, rows, starts, lengths, order, bounds, k):
     Clips are visited in the order of their `bounds` (C,): the first bound above the k-th distance
     ends the search.
     """
-    found = np.full(k, -1)
+    nearest = np.full(k, -1)
     costs = np.full(k, np.inf)
     computed = 0
     for c in order:
-        worst = farthest(found, costs)
+        worst = farthest(nearest, costs)
         limit = costs[worst]
         if bounds[c] * (1.0 - _SLACK) > limit:
             break
         computed += 1
         clip = rows[starts[c] : starts[c + 1]]
         cost = _cost(query, clip, lengths[c, 0], lengths[c, 1], limit)
-        if cost < limit or (cost == limit and c < found[worst]):
-            found[worst], costs[worst] = c, cost
-    return found, costs, computed
+        if cost < limit or (cost == limit and c < nearest[worst]):
+            nearest[worst], costs[worst] = c, cost
+    return nearest, costs, computed

@@ -11,7 +11,7 @@ the square corresponds to 7 % of the root.
 *Alignment.* A path through the matrix goes one cell down, right, or both at a time, and at most
 `max_slope` frames of one motion correspond to a single frame of the other: its slope stays between
 ``1 / max_slope`` and `max_slope`. It may be restricted to a region. If there is no such path, the
-motions do not correspond. For each cell, the dynamic program stores the cheapest path for each
+motions do not correspond. For each cell, the dynamic program stores the lowest-cost path for each
 number of consecutive steps to the right or down that lead to it: with a slope of at most k there
 are ``2 k - 1`` such states.
 
@@ -120,12 +120,12 @@ def valid_region(
 
 
 def _checked_starts(starts: ArrayLike | None, columns: int) -> NDArray[np.int64]:
-    found = np.array([0, columns] if starts is None else starts, dtype=np.int64)
-    if found.ndim != 1 or found[0] != 0 or found[-1] != columns or np.any(np.diff(found) < 0):
+    edges = np.array([0, columns] if starts is None else starts, dtype=np.int64)
+    if edges.ndim != 1 or edges[0] != 0 or edges[-1] != columns or np.any(np.diff(edges) < 0):
         raise InvalidInput(
-            f"starts must increase from 0 to the matrix's {columns} columns; got {found}"
+            f"starts must increase from 0 to the matrix's {columns} columns; got {edges}"
         )
-    return found
+    return edges
 
 
 @kernel
@@ -205,7 +205,7 @@ def align_in_region(
     end: tuple[int, int] | None = None,
     max_slope: int = MAX_SLOPE,
 ) -> Alignment | None:
-    """Find the cheapest time alignment from one cell to another, if there is one.
+    """Find the lowest-cost time alignment from one cell to another, if there is one.
 
     Parameters
     ----------
@@ -231,8 +231,8 @@ def align_in_region(
     Examples
     --------
     >>> matrix = np.abs(np.subtract.outer([0.0, 1.0, 2.0], [0.0, 1.0, 1.0, 2.0]))
-    >>> found = align_in_region(matrix)
-    >>> found.cost, found.path.tolist()
+    >>> alignment = align_in_region(matrix)
+    >>> alignment.cost, alignment.path.tolist()
     (0.0, [[0, 0], [1, 1], [1, 2], [2, 3]])
 
     One frame cannot correspond to four others if the limit is three:
@@ -269,7 +269,7 @@ def clear_alignment(
     alpha: float = ALPHA,
     max_slope: int = MAX_SLOPE,
 ) -> Alignment | None:
-    """Find the cheapest time alignment within the valid region of a matrix, if there is one.
+    """Find the lowest-cost time alignment within the valid region of a matrix, if there is one.
 
     Segments whose boundaries come from a search begin and end a few frames apart; cells near both
     ends therefore also count as valid.
@@ -324,7 +324,7 @@ def _cell(
 
 @kernel
 def band_path(matrix, row, column, low, high, first, last, slopes):
-    """Kernel: find the cheapest path through a band of a matrix, and its cost.
+    """Kernel: find the lowest-cost path through a band of a matrix, and its cost.
 
     Parameters
     ----------
@@ -346,7 +346,7 @@ def band_path(matrix, row, column, low, high, first, last, slopes):
     cost : float
     """
     # States: 0 diagonal step or start; s < max_slope: s consecutive steps to the right; above:
-    # consecutive steps down; then the cheapest of all, and the cheapest that may go down next.
+    # consecutive steps down; then the lowest cost of all, and the lowest that may go down next.
     # Only costs are stored, not origins: taking a minimum needs no branch, but finding its
     # position does, and the position is only needed along the path.
     n_rows, width = len(low), 0

@@ -259,7 +259,7 @@ def _edge_groups(pattern: int) -> list[int]:
     def join(a: int, b: int) -> None:
         if inside[a] == inside[b] and label[a] != label[b]:
             old, new = label[a], label[b]
-            label[:] = [new if one == old else one for one in label]
+            label[:] = [new if name == old else name for name in label]
 
     for a, b in _EDGES:
         join(a, b)
@@ -267,14 +267,14 @@ def _edge_groups(pattern: int) -> list[int]:
         for a, b in ((face[0], face[3]), (face[1], face[2])):
             if not inside[a] and not inside[b]:
                 join(a, b)
-    found: dict[tuple[int, int], int] = {}
+    numbers: dict[tuple[int, int], int] = {}
     groups = []
     for a, b in _EDGES:
         if inside[a] == inside[b]:
             groups.append(-1)
             continue
         pair = (label[a], label[b]) if inside[a] else (label[b], label[a])
-        groups.append(found.setdefault(pair, len(found)))
+        groups.append(numbers.setdefault(pair, len(numbers)))
     return groups
 
 

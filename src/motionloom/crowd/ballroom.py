@@ -1,4 +1,4 @@
-"""Ballrooms: couples dance around a room without colliding."""
+"""Ballrooms, in which couples dance around a room without colliding."""
 
 from __future__ import annotations
 
@@ -27,8 +27,8 @@ from motionloom.parallel import Progress
 
 Array = NDArray[np.float64]
 
-_MARGIN = 0.04  # meters left around a couple
-_TURN = 0.6  # largest turn of a couple per movement, radians
+_MARGIN = 0.04  # meters of free space around a couple
+_TURN = 0.6  # maximum turn of a couple per movement, in radians
 
 
 @dataclass(frozen=True, eq=False)
@@ -38,7 +38,7 @@ class Ballroom(CrowdMotion):
     settings: BallroomSettings
 
     def clearance(self) -> float:
-        """Least gap between discs, walls and columns over all frames, meters; never negative."""
+        """Minimum gap between discs, walls and columns in meters; never negative."""
         settings, at = self.settings, self.centers
         gaps = [np.inf]
         if settings.floor.room is not None:
@@ -62,7 +62,7 @@ def ballroom(
     ----------
     settings : BallroomSettings
     choreography : Choreography
-        Movements of one or more bodies each.
+        Choreography for one or more characters.
     progress : callable, optional
         Called with 1 after every movement.
 
@@ -78,7 +78,7 @@ def ballroom(
 
 
 def fitted_ballroom(settings: BallroomSettings, choreography: Choreography) -> BallroomSettings:
-    """With the radius of the couples of the takes, where none is given."""
+    """Set the radius of the couples from the takes if it is not given."""
     if settings.floor.radius is not None or not settings.has_takes:
         return settings
     radius = max(round(couple_radius(choreography) + _MARGIN, 1), RADIUS)
@@ -88,15 +88,15 @@ def fitted_ballroom(settings: BallroomSettings, choreography: Choreography) -> B
 class BallroomPlayer(BlockPlayer):
     """Player of a ballroom, all couples together.
 
-    Controls: ``speed`` around the room in m/s, and ``facing``, where leaders face while they
-    travel, degrees from the direction of travel; None: where the movements lead.
+    The controls are ``speed`` around the room in m/s, and ``facing`` of the leaders in degrees
+    from the direction of travel. If ``facing`` is None, the movements decide.
 
     Parameters
     ----------
     settings : BallroomSettings
     choreography : Choreography
     avoid : iterable of (int, int)
-        Pairs of movements of which the second does not follow the first.
+        Pairs of movements; the second must not follow the first.
     """
 
     controls = ("speed", "facing")
@@ -135,7 +135,7 @@ def danced_blocks(
     *,
     floor: _Floor | None = None,
 ) -> Iterator[Block]:
-    """The frames movement by movement, in constant memory."""
+    """Yield the frames movement by movement, in constant memory."""
     music, fps = settings.loaded_music(choreography.meter), choreography.fps
     seconds = music.seconds if settings.seconds is None else settings.seconds
     frames = frame_count(seconds, None, fps)
@@ -193,7 +193,7 @@ class _Floor:
             self._facing = None if given is None else float(np.deg2rad(given))
 
     def choice(self, seconds: float) -> tuple[NDArray[np.int64], list[Array]]:
-        """Next node and weights of each agent, toward where it wants to be in `seconds`."""
+        """Choose the next node and weights of each agent, toward its desired position."""
         way = seconds * np.hypot(*self._wanted.T)
         turn = np.arctan2(*self._wanted.T) - self._headings
         around = _wrapped(turn + (self._facing or 0.0))
@@ -213,7 +213,7 @@ class _Floor:
         return chosen, weights
 
     def _drawn(self, agent: int, target: Array, able: NDArray[np.bool_]) -> int:
-        """Next node of one agent, by transition probability and, unless switched off, by travel."""
+        """Draw the next node of an agent by transition probability and, by default, by travel."""
         graph = self.graph
         likelihoods = graph.start if self._now is None else graph.transitions[self._now[agent]]
         smooth = likelihoods * [able[list(group)].any() for group in graph.members]
@@ -242,5 +242,5 @@ class _Floor:
 
 
 def _wrapped(angles: Array) -> Array:
-    """Angles in [-pi, pi)."""
+    """Wrap angles to [-pi, pi)."""
     return (angles + np.pi) % (2.0 * np.pi) - np.pi

@@ -1,4 +1,4 @@
-"""Choreographies of takes with known beats, and of the built-in waltz and marches."""
+"""Choreographies from takes with known beats, and of the built-in waltz and marches."""
 
 from __future__ import annotations
 
@@ -20,16 +20,16 @@ from motionloom.demo.waltz import march_takes, waltz_take
 from motionloom.errors import InvalidInput
 from motionloom.motion import Motion
 
-_STEPS = 9  # of each march that a graph is learned from: two strides, 48 with the mirrored ones
-_LARGEST_SHIFT = 0.2  # beats between a known beat and the detected one
+_STEPS = 9  # steps per march for a learned graph: two strides, 48 in total with mirrored ones
+_LARGEST_SHIFT = 0.2  # maximum distance between a known and a detected beat, in beats
 
 
 class Take(Protocol):
-    """Motions of characters that move together, and their beats in seconds, a downbeat first."""
+    """Motions of characters that move together, and their beats in seconds from a downbeat on."""
 
     @property
     def motions(self) -> tuple[Motion, ...]:
-        """One per body, the leader first."""
+        """One motion per character, the leader first."""
 
     @property
     def beats(self) -> NDArray[np.float64]:
@@ -50,17 +50,17 @@ def cut_at_beats(
     Parameters
     ----------
     takes : sequence
-        Each with `motions` and `beats`.
+        Takes with `motions` and `beats`.
     meter : int
         Beats per movement.
     nodes : int
-        Nodes that alternate: 2 where the leading foot changes.
+        Number of alternating nodes; 2 if the leading foot changes.
     most : int, optional
         Use only the first movements of each take.
     kind : str
     transition_phase : float, optional
-        Beats in [0, 1) after their first beat at which movements begin. Default: where they hand
-        over best (`motionloom.crowd.learned.best_transition_phase`).
+        Offset of the start of movements from their first beat, in beats, in [0, 1). Default: where
+        transitions are smoothest (`motionloom.crowd.learned.best_transition_phase`).
 
     Examples
     --------
@@ -86,9 +86,9 @@ def cut_at_beats(
         )
     cuts, number = [], []
     for take in takes:
-        found = _cuts(take, meter)[:most]
-        cuts += found
-        number += [k % nodes for k in range(len(found))]
+        bars = _cuts(take, meter)[:most]
+        cuts += bars
+        number += [k % nodes for k in range(len(bars))]
     every = _beat_frames(takes)
     phase = _phase(cuts, number, nodes) if transition_phase is None else transition_phase
     movements = [cut.movement(every, phase) for cut in cuts]
@@ -103,10 +103,10 @@ def cut_at_beats(
 
 
 def detected_beats(take: Take) -> NDArray[np.float64]:
-    """The beats of a take as detected in its motions, near the known ones.
+    """Return the beats of a take as detected in its motions, near the known ones.
 
-    A foot that is put down softly comes to rest later than its detected landing. Movements are
-    cut at detected beats, as `motionloom.beats` finds them, so that these meet the music.
+    A foot that is put down softly comes to rest later than its detected landing. Movements are cut
+    at detected beats, as found by `motionloom.beats`, so that these match the music.
     """
     beats = np.asarray(take.beats, np.float64)
     seen = huber_beats(candidate_beats(take.motions), beats)
@@ -118,13 +118,13 @@ def detected_beats(take: Take) -> NDArray[np.float64]:
 
 
 def _cuts(take: Take, meter: int) -> list[Cut]:
-    """All movements of a take, one after the other."""
-    fps, known = take.motions[0].fps, detected_beats(take)
-    # One additional beat, for movements that end after the last one.
-    beats = np.append(known, 2.0 * known[-1] - known[-2]) * fps
+    """Return all movements of a take, in order."""
+    fps, detected = take.motions[0].fps, detected_beats(take)
+    # An extra beat, for movements that end after the last one.
+    beats = np.append(detected, 2.0 * detected[-1] - detected[-2]) * fps
     return [
         Cut(take.motions, beats[start : start + meter + 2], follows=start > 0)
-        for start in range(0, len(known) - meter, meter)
+        for start in range(0, len(detected) - meter, meter)
     ]
 
 
@@ -134,7 +134,7 @@ def _beat_frames(takes: Sequence[Take]) -> int:
 
 
 def _phase(cuts: Sequence[Cut], number: Sequence[int], nodes: int) -> float:
-    """The phase at which ends of movements and starts of their successors are most similar."""
+    """Return the phase at which movement ends are most similar to the starts of successors."""
     seams: list[list[tuple[tuple[Motion, ...], NDArray[np.float64]]]] = [[] for _ in range(nodes)]
     for cut, k in zip(cuts, number, strict=True):
         seams[k].append((cut.motions, cut.beats[:2]))
@@ -143,7 +143,7 @@ def _phase(cuts: Sequence[Cut], number: Sequence[int], nodes: int) -> float:
 
 
 def waltz_cuts(fps: float = 30.0, *, seed: int = 0) -> list[Cut]:
-    """The 30 bars of the built-in waltz.
+    """Return the 30 bars of the built-in waltz.
 
     Examples
     --------
@@ -161,13 +161,13 @@ def waltz_steps(
     groups: int | None = None,
     transition_phase: float | None = None,
 ) -> Choreography:
-    """The built-in waltz.
+    """Return the choreography of the built-in waltz.
 
     Parameters
     ----------
     fps : float
     graph : {"built-in", "learned"}
-        Bars that start with the left and the right foot in turn, or a learned graph.
+        Two nodes that alternate between the left and the right foot, or a learned graph.
     groups : int, optional
         Nodes of the learned graph.
     transition_phase : float, optional
@@ -202,14 +202,14 @@ def march_steps(
     groups: int = 2,
     transition_phase: float | None = None,
 ) -> Choreography:
-    """The built-in marches.
+    """Return the choreography of the built-in marches.
 
     Parameters
     ----------
     fps : float
     graph : {"built-in", "learned"}
-        One stride of each march, all in one node; or a learned graph of all strides, also
-        mirrored.
+        One node with a stride of each march, or a learned graph of all strides and their mirrored
+        copies.
     groups : int
         Nodes of the learned graph.
     transition_phase : float, optional
@@ -229,10 +229,10 @@ def march_steps(
     takes = march_takes(fps=fps, steps=_STEPS)
     cuts = []
     for take in takes:
-        found = [replace(cut, lead="left") for cut in _cuts(take, 2)]
+        strides = [replace(cut, lead="left") for cut in _cuts(take, 2)]
         mirrored = tuple(motion.mirror() for motion in take.motions)
-        cuts += found
-        cuts += [replace(cut, motions=mirrored, mirrored=True, lead="right") for cut in found]
+        cuts += strides
+        cuts += [replace(cut, motions=mirrored, mirrored=True, lead="right") for cut in strides]
     made = learned_steps(
         cuts,
         _beat_frames(takes),

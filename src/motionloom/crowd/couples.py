@@ -1,9 +1,9 @@
-"""Couples in takes: detection of partners, and choreographies of captured couples.
+"""Detect couples in takes, and learn choreographies of captured couples.
 
-The transition graph is learned: similar movements are one node and are blended. In the built-in
-graph every movement is a node, followed by those with the most similar start, and couples are
-steered by the choice among them: figures such as an underarm turn and a side step cannot be
-blended.
+By default, the transition graph is learned: similar movements form one node and are blended. In
+the built-in graph, every movement is a node with edges to the movements with the most similar
+start, and the choice among them steers the couples. This suits figures that cannot be blended,
+such as an underarm turn and a side step.
 """
 
 from __future__ import annotations
@@ -38,25 +38,25 @@ Array = NDArray[np.float64]
 Couple = tuple[Motion, Motion]
 
 _TOGETHER = (0.25, 1.2)  # meters between partners: 10th percentile above, median below
-_FACING = 0.4  # least median cosine between heading and direction of the partner
-_HANDS = 0.3  # meters: largest distance of wrists whose hands are together
-_HELD = 0.25  # least fraction of the time in which hands are together
-_HOLD = 1.6  # meters: farther apart, partners have let go
-_UNEVEN = 0.25  # largest deviation of the beats of a movement from its period, as a fraction
-_UNEVEN_LANDINGS = 0.4  # the same where beats were moved to landings
-_NEAR = 0.8  # frames between a beat and a landing on it; measured are those within one frame
-_STEP = 0.15  # beats between a step and its beat
-_STEPPED = 0.85  # share of beats with a landing of couples that step on every beat
-_ENOUGH = 24  # movements, before those with more beats without a landing are used, too
-_FOLLOWERS = 6  # successors of each movement, besides its own next one
-_GUESSED = 200  # takes among which couples are searched: among more, some match by chance
+_FACING = 0.4  # minimum median cosine between heading and direction to the partner
+_HANDS = 0.3  # meters: maximum distance of wrists whose hands are together
+_HELD = 0.25  # minimum fraction of the time during which hands are together
+_HOLD = 1.6  # meters: partners farther apart have let go
+_UNEVEN = 0.25  # maximum deviation of the beats of a movement from its period, as a fraction
+_UNEVEN_LANDINGS = 0.4  # the same if beats were moved to landings
+_NEAR = 0.8  # maximum frames between a beat and a landing on it; reports allow one frame
+_STEP = 0.15  # maximum distance between a step and its beat, in beats
+_STEPPED = 0.85  # minimum share of beats with a landing if couples step on every beat
+_ENOUGH = 24  # with fewer movements, those with more beats without a landing are also used
+_FOLLOWERS = 6  # successors of each movement, in addition to the next one in its take
+_GUESSED = 200  # maximum number of takes to search for couples; with more, some match by chance
 _BODY = 0.25  # meters that a body needs around its root
 
 
 def found_couples(motions: Sequence[Motion]) -> list[Couple]:
-    """Pairs of motions that were danced together: of equal length, face to face, in hold.
+    """Find pairs of motions that were danced together: equally long, face to face, in hold.
 
-    The first of each pair is the leader. Among hundreds of takes, some match by chance.
+    The first of each pair is the leader. Among hundreds of takes, some pairs match by chance.
 
     Examples
     --------
@@ -66,10 +66,11 @@ def found_couples(motions: Sequence[Motion]) -> list[Couple]:
     [('waltz_leader_p0', 'waltz_follower_p1')]
     """
     pairs = sorted(
-        (-held, i, j)
-        for i, one in enumerate(motions)
+        (-share, i, j)
+        for i, motion in enumerate(motions)
         for j, other in enumerate(motions[i + 1 :], i + 1)
-        if _equal_length(one, other, 1.5 / one.fps) and (held := _held(one, other)) > _HELD
+        if _equal_length(motion, other, 1.5 / motion.fps)
+        and (share := _held(motion, other)) > _HELD
     )
     couples: list[tuple[int, int]] = []
     for _, i, j in pairs:
@@ -81,20 +82,20 @@ def found_couples(motions: Sequence[Motion]) -> list[Couple]:
 def guessed_couples(
     names: Sequence[str], motion_of: Callable[[str], Motion], *, among: str
 ) -> list[Couple]:
-    """`found_couples` of takes by name; raises before any is read if there are too many.
+    """Find couples among takes by name; raises before reading if there are too many takes.
 
     Parameters
     ----------
     names : sequence of str
     motion_of : callable
-        Name to take.
+        Returns the take with a given name.
     among : str
-        Name of the takes in errors: ``"12 takes"``.
+        Description of the takes for errors, such as ``"12 takes"``.
 
     Raises
     ------
     InvalidInput
-        If there are over 200 takes, or no couple among them.
+        If there are more than 200 takes, or no couple among them.
 
     Examples
     --------
@@ -105,14 +106,14 @@ def guessed_couples(
     """
     if len(names) > _GUESSED:
         raise InvalidInput(
-            f"{len(names)} takes are too many to detect couples; name them (--takes "
+            f"{len(names)} takes are too many to detect couples. Name the couples (--takes "
             "LEADER+FOLLOWER,... or 60_*+61_*), or select a label (--label)"
         )
     couples = found_couples([motion_of(name) for name in names])
     if not couples:
         raise InvalidInput(
-            f"no couple among {among}: no two are of equal length, face to face and in hold. "
-            "Name couples (--takes LEADER+FOLLOWER,...)"
+            f"no couple was found among {among}: no two takes are equally long, face to face and "
+            "in hold. Name the couples (--takes LEADER+FOLLOWER,...)"
         )
     return couples
 
@@ -143,19 +144,20 @@ def couple_steps(
     graph : {"learned", "built-in"}
         The transition graph: learned from the movements, or one node per movement.
     groups : int, optional
-        Nodes of a learned graph. Default: 5, or more where movements differ too much to be
+        Number of nodes of a learned graph. Default: 5, or more if movements differ too much to be
         blended.
     transition_phase : float, optional
-        Beats in [0, 1) after their first beat at which movements begin. Default: where
+        Offset of the start of movements from their first beat, in beats, in [0, 1). Default: where
         transitions are smoothest.
     max_seam : float, optional
-        Drop transitions with more than this multiple of the accelerations of the takes; see
-        `motionloom.dance.transitions.seams`. None: transitions are not checked.
+        Drop transitions whose accelerations exceed this multiple of those of the takes; see
+        `motionloom.dance.transitions.seams`. With None, transitions are not checked.
     align : {"landings", "beats"}
-        What meets the beats of the music: foot landings of the couple, or motion beats.
+        Align the foot landings of the couple, or its motion beats, with the beats of the music.
     kind : str
     beats_of : callable, optional
-        Beats of a couple; a library's knows tempos that were given by hand.
+        Function that finds the beats of a couple. The function of a library uses beats set by
+        hand.
     progress : callable, optional
         Called with 1 for every analyzed couple.
 
@@ -196,16 +198,16 @@ def couple_steps(
     if meter < 1:
         raise InvalidInput(f"meter must be at least 1; got {meter}")
     cuts = _cuts(analyzed, meter, fps, landed=align == "landings")
-    cut = {id(one.motions[0]) for one in cuts}
+    cut = {id(movement.motions[0]) for movement in cuts}
     for couple, _ in analyzed:
         if id(couple[0]) not in cut:
             title = "+".join(motion.name for motion in couple)
-            left_out[title] = f"without {meter} even beats in hold"
+            left_out[title] = f"it has no {meter} even beats in hold"
     if (usable := _apart(cuts)) < 4:
         raise InvalidInput(
             f"{', '.join(couple[0].name for couple, _ in analyzed)} have {usable} usable "
             f"movements of {meter} beats; a ballroom needs at least 4 in hold and on the beat. "
-            "Use more takes, or another meter"
+            "Use more takes or another meter"
         )
     every = max(round(float(np.median([rhythm.period for _, rhythm in analyzed])) * fps), 2)
     if graph == "learned":
@@ -227,9 +229,9 @@ def couple_steps(
 
 
 def couple_radius(choreography: Choreography) -> float:
-    """Radius in meters of the disc that a couple fills, around its center."""
+    """Radius in meters of the disc that a couple occupies around its center."""
     apart = np.concatenate(
-        [_distances(one.bodies[0], one.bodies[-1]) for one in choreography.movements]
+        [_distances(movement.bodies[0], movement.bodies[-1]) for movement in choreography.movements]
     )
     return float(np.percentile(0.5 * apart, 95.0)) + _BODY
 
@@ -237,33 +239,33 @@ def couple_radius(choreography: Choreography) -> float:
 def _cuts(
     analyzed: Sequence[tuple[Couple, Beats]], meter: int, fps: float, *, landed: bool
 ) -> list[Cut]:
-    """Movements in hold and on the beat; those with the most beats on which a foot lands.
+    """Return movements in hold and on the beat, preferring those with a landing on most beats.
 
-    Partners step together, but not on every beat: in salsa, both wait on every fourth.
+    Partners step together, but not on every beat: in salsa, both wait on every fourth beat.
     """
-    found: list[tuple[int, bool, Cut]] = []
+    candidates: list[tuple[int, bool, Cut]] = []
     for couple, rhythm in analyzed:
         frames = np.clip(rhythm.frames, 0.0, len(couple[0]) - 1.0)
         apart, period = _distances(*couple), rhythm.period * fps
         steps = _landings(couple) if landed else np.zeros(0)
         first = downbeat(rhythm, meter)
-        # Where feet land on all beats, a movement may begin on any of them.
+        # If feet land on all beats, a movement may start on any of them.
         for offset in range(first, first + meter) if landed else (first,):
             last = -1
             for start in range(offset % meter, len(frames) - meter - 1, meter):
                 at = frames[start : start + meter + 2]
-                held = apart[int(at[0]) : int(at[-1]) + 1].max() < _HOLD
+                in_hold = apart[int(at[0]) : int(at[-1]) + 1].max() < _HOLD
                 uneven = np.abs(np.diff(at) / period - 1.0).max()
-                if held and uneven < (_UNEVEN_LANDINGS if landed else _UNEVEN):
+                if in_hold and uneven < (_UNEVEN_LANDINGS if landed else _UNEVEN):
                     missed = len(at) - 1 - _met(steps, at[:-1])
                     cut = Cut(couple, at, follows=last >= 0 and last == start - meter)
-                    found.append((missed if landed else 0, cut.follows, cut))
+                    candidates.append((missed if landed else 0, cut.follows, cut))
                     last = start
     most = 0
-    while most <= meter and sum(row[0] <= most for row in found) < _ENOUGH:
+    while most <= meter and sum(row[0] <= most for row in candidates) < _ENOUGH:
         most += 1
     cuts, kept_last = [], False
-    for count, follows, cut in found:
+    for count, follows, cut in candidates:
         if count <= most:
             cuts.append(replace(cut, follows=follows and kept_last))
         kept_last = count <= most
@@ -271,7 +273,7 @@ def _cuts(
 
 
 def _apart(cuts: Sequence[Cut]) -> int:
-    """Largest number of cuts that do not overlap."""
+    """Return the largest number of cuts that do not overlap."""
     count, ends = 0, dict[str, float]()
     for cut in sorted(cuts, key=lambda cut: float(cut.beats[-2])):
         name = cut.motions[0].name
@@ -282,7 +284,7 @@ def _apart(cuts: Sequence[Cut]) -> int:
 
 
 def _on_steps(analyzed: list[tuple[Couple, Beats]]) -> list[tuple[Couple, Beats]]:
-    """With every second beat only, if feet land on these and not on all beats.
+    """Keep only every second beat if feet land on these and not on all beats.
 
     Couples that step on three of four beats step on every beat at half the tempo.
     """
@@ -297,7 +299,7 @@ def _on_steps(analyzed: list[tuple[Couple, Beats]]) -> list[tuple[Couple, Beats]
         halves.append((shares[best], (couple, half)))
     if np.mean(every) >= _STEPPED or np.mean([share for share, _ in halves]) <= np.mean(every):
         return analyzed
-    return [one for _, one in halves if len(one[1]) >= 3]
+    return [half for _, half in halves if len(half[1]) >= 3]
 
 
 def _met(steps: Array, frames: Array, near: float = _NEAR) -> int:
@@ -306,13 +308,13 @@ def _met(steps: Array, frames: Array, near: float = _NEAR) -> int:
 
 
 def _landings(couple: Couple) -> Array:
-    """Frames in which a heel or ball of a partner lands."""
+    """Frames at which a heel or ball of a partner lands."""
     contacts = [motion.contacts() for motion in couple]
-    return np.concatenate([landings(one[part]) for one in contacts for part in FOOT_PARTS])
+    return np.concatenate([landings(body[part]) for body in contacts for part in FOOT_PARTS])
 
 
 def _graph(movements: Sequence[Movement], cuts: Sequence[Cut]) -> TransitionGraph:
-    """One node per movement, with edges to the movements with the most similar start."""
+    """Return a graph of one node per movement, with edges to the most similar starts."""
     count = len(movements)
     gaps = transition_differences(movements)
     np.fill_diagonal(gaps, np.inf)  # the same figure twice in a row looks mechanical
@@ -329,11 +331,11 @@ def _graph(movements: Sequence[Movement], cuts: Sequence[Cut]) -> TransitionGrap
 
 
 def _alike(couple: Couple, like: Couple | None, fps: float) -> Couple:
-    """A couple resampled to `fps`, on the skeletons of the first couple."""
+    """Resample a couple to `fps` and retarget it to the skeletons of the first couple."""
     leader, follower = couple
     if not _equal_length(leader, follower, 0.1):
         raise InvalidInput(
-            f"{leader.name} and {follower.name} were not danced together: their lengths are "
+            f"{leader.name} and {follower.name} were not danced together: they last "
             f"{leader.duration:.2f} and {follower.duration:.2f} s"
         )
     first, second = (
@@ -344,33 +346,33 @@ def _alike(couple: Couple, like: Couple | None, fps: float) -> Couple:
     return first[:size], second[:size]
 
 
-def _equal_length(one: Motion, other: Motion, most: float) -> bool:
-    return abs(one.duration - other.duration) < most and min(len(one), len(other)) > 1
+def _equal_length(motion: Motion, other: Motion, most: float) -> bool:
+    return abs(motion.duration - other.duration) < most and min(len(motion), len(other)) > 1
 
 
-def _held(one: Motion, other: Motion) -> float:
-    """Fraction of the time in which hands are together; 0 if the two are no couple."""
-    if abs(one.fps - other.fps) > 1e-6 * one.fps:
-        other = other.resample(one.fps)
-    away = _distances(one, other)
+def _held(first: Motion, other: Motion) -> float:
+    """Fraction of the time during which hands are together; 0 if the two are not a couple."""
+    if abs(first.fps - other.fps) > 1e-6 * first.fps:
+        other = other.resample(first.fps)
+    away = _distances(first, other)
     if np.percentile(away, 10.0) < _TOGETHER[0] or np.median(away) > _TOGETHER[1]:
         return 0.0
     size = len(away)
-    between = hips_path(other)[:size].astype(np.float64) - hips_path(one)[:size]
+    between = hips_path(other)[:size].astype(np.float64) - hips_path(first)[:size]
     to = between / np.maximum(away, 1e-9)[:, None]
-    for motion, sign in ((one, 1.0), (other, -1.0)):
+    for motion, sign in ((first, 1.0), (other, -1.0)):
         yaw = motion.headings()[:size]
         if np.median(sign * (np.sin(yaw) * to[:, 0] + np.cos(yaw) * to[:, 2])) < _FACING:
             return 0.0
     wrists = [
-        motion.role_positions(["left_wrist", "right_wrist"])[:size] for motion in (one, other)
+        motion.role_positions(["left_wrist", "right_wrist"])[:size] for motion in (first, other)
     ]
     gaps = np.linalg.norm(wrists[0][:, :, None] - wrists[1][:, None], axis=-1)
     return float(np.mean(gaps.min(axis=(1, 2)) < _HANDS))
 
 
-def _distances(one: Motion, other: Motion) -> Array:
-    """Distance of the hips on the floor per frame, meters."""
-    size = min(len(one), len(other))
-    away = hips_path(one)[:size].astype(np.float64) - hips_path(other)[:size]
+def _distances(motion: Motion, other: Motion) -> Array:
+    """Distance of the hips on the floor per frame, in meters."""
+    size = min(len(motion), len(other))
+    away = hips_path(motion)[:size].astype(np.float64) - hips_path(other)[:size]
     return np.hypot(away[:, 0], away[:, 2])

@@ -1,9 +1,9 @@
-"""Player of a crowd: agents that dance one choreography to one clock.
+"""Player of a crowd: agents that dance the same choreography to the same clock.
 
 All agents start their movements on the same downbeats, so one movement of all agents is one block
-of frames. The movements of a node are blended for all agents of that node in one call of the
-kernel; seams are inertialized, a steering function moves and turns the agents, and feet are locked.
-The blocks make a `CrowdMotion`, which measures its quality.
+of frames. The movements of a node are blended for all of its agents in one call of the kernel.
+Then seams are inertialized, a steering function moves and turns the agents, and feet are locked.
+The blocks form a `CrowdMotion`, which measures its quality.
 """
 
 from __future__ import annotations
@@ -38,15 +38,15 @@ from motionloom.motion.scene import Scene
 from motionloom.parallel import Progress
 
 Array = NDArray[np.float64]
-# Natural centers (A, n, 2) and headings (A, n) of a movement -> steered centers (A, n, 2) and
+# Maps natural centers (A, n, 2) and headings (A, n) of a movement to steered centers (A, n, 2) and
 # additional yaws (A, n).
 Steer = Callable[[Array, Array], tuple[Array, Array]]
 
-# Locked feet move bodies off their discs by at most the margin of the discs; less for rounding.
+# Locked feet may move bodies off their discs by the margin of the discs, minus a rounding error.
 _LEASH = 0.999 * SWAY
-_TOO_SHORT = 5.0  # seconds in which no rhythm can be found
-_LOG = 100_000  # last movements that are remembered: more than the longest crowd has
-_ROUNDS = 6  # crowds made again without transitions that turned out rough
+_TOO_SHORT = 5.0  # seconds: no rhythm can be detected in shorter motions
+_LOG = 100_000  # number of movements remembered, more than the longest crowd has
+_ROUNDS = 6  # attempts to avoid transitions that turned out rough
 
 
 @dataclass(frozen=True, eq=False)
@@ -77,15 +77,15 @@ class Block:
 
 
 class CrowdPlayer:
-    """A agents of one choreography.
+    """Player of A agents with one choreography.
 
     Parameters
     ----------
     choreography : Choreography
     places : array_like, shape (A, 3)
-        Start of each agent: ``x, z, yaw`` of the leader.
+        Start position ``x, z, yaw`` of the leader of each agent.
     avoid : iterable of (int, int)
-        Pairs of movements of which the second does not follow the first.
+        Pairs of movements; the second must not follow the first.
     """
 
     def __init__(
@@ -117,13 +117,13 @@ class CrowdPlayer:
     def set_speed(self, speed: float) -> None:
         """Choose the transitions for the speed at which the movements will be played."""
         self.seams = None
-        for tried in (speed, 1.0):  # too fast: those at the speed of the takes
+        for tried in (speed, 1.0):  # if that is too fast, use the speed of the takes
             table = self.choreography.seams(tried)
             if table is not None and self.seams is None:
                 self.seams = table.without(self._avoid).within(self.choreography.graph)
 
     def able(self, agent: int) -> NDArray[np.bool_]:
-        """Movements (N,) that may be next for an agent."""
+        """Return the mask (N,) of movements that may be next for an agent."""
         if self.seams is None:
             return np.ones(len(self.choreography.movements), bool)
         if self._last is None:
@@ -133,7 +133,7 @@ class CrowdPlayer:
         return self.seams.after(members, weights[agent])
 
     def weights_for(self, number: int, targets: Array, able: NDArray[np.bool_]) -> list[Array]:
-        """Blend weights (n,) of a node for the targets (A, 3) of agents, of `able` (A, N)."""
+        """Return blend weights (n,) of a node for targets (A, 3), from `able` (A, N)."""
         node, members = self.nodes[number], list(self.choreography.graph.members[number])
         free = able[:, members]
         free |= ~free.any(axis=1, keepdims=True)
@@ -161,7 +161,7 @@ class CrowdPlayer:
     def block(
         self, chosen: NDArray[np.int64], weights: list[Array], frames: Array, steer: Steer
     ) -> Block:
-        """The next movement of all agents.
+        """Return the next movement of all agents.
 
         Parameters
         ----------
@@ -170,12 +170,12 @@ class CrowdPlayer:
         weights : list of ndarray
             Blend weights of the movements of that node, per agent.
         frames : ndarray, shape (n,)
-            Frames of the movement, fractional.
+            Fractional frames of the movement.
         steer : callable
-            Moves and turns the agents.
+            Function that moves and turns the agents.
         """
         agents, bodies = len(self), len(self.skeletons)
-        # The first three frames for the seam, then the frames to play.
+        # The first three frames are for the seam; then come the frames to play.
         speed = frames[1] - frames[0] if len(frames) > 1 else 1.0
         times = np.concatenate([frames[0] + speed * np.arange(3.0), frames])
         size = len(times)
@@ -210,7 +210,7 @@ class CrowdPlayer:
             moved[body] = path.reshape(size, agents, 3).transpose(1, 0, 2)
         self._begun, self._last = True, (chosen, weights)
         natural = np.asarray(
-            np.mean([one[:, 3:, [0, 2]] for one in moved], axis=0, dtype=np.float64)
+            np.mean([root[:, 3:, [0, 2]] for root in moved], axis=0, dtype=np.float64)
         )
         centers, yaws = steer(natural, headings[:, 3:])
         out: list[tuple] = []
@@ -228,7 +228,7 @@ class CrowdPlayer:
 
 
 def _grounds(node: DanceNode, body: int) -> Array:
-    """Heights (n, 2) of the balls of the feet in contact, per movement; NaN: no contact."""
+    """Heights (n, 2) of the balls of the feet in contact, per movement; NaN without contact."""
     out = np.full((len(node), 2), np.nan)
     for n, movement in enumerate(node.movements):
         heights = movement.bodies[body].role_positions(["left_foot", "right_foot"])[..., 1]
@@ -241,7 +241,7 @@ def _grounds(node: DanceNode, body: int) -> Array:
 
 
 def _mixed(node: DanceNode, body: int, shares: Array, times: Array, places: Array):
-    """Poses of one body of all agents of a node, in one call of the kernel."""
+    """Blend the poses of one body of all agents of a node, in one call of the kernel."""
     agents, size, count = len(shares), len(times), len(node)
     clips = node.clips[body]
     transforms = between(node.transforms, times)
@@ -258,7 +258,7 @@ def _mixed(node: DanceNode, body: int, shares: Array, times: Array, places: Arra
 
 
 def _steered(rotations, root, natural: Array, centers: Array, yaws: Array):
-    """Poses turned by `yaws` about their natural centers and moved to the steered ones."""
+    """Turn poses by `yaws` around their natural centers and move them to the steered ones."""
     turned, moved = np.array(rotations), np.array(root)
     turned[:, :, 0] = rot.multiply(rot.yaw(yaws), rotations[:, :, 0].astype(np.float64))
     floor = root[..., 2] - natural[..., 1] + 1j * (root[..., 0] - natural[..., 0])
@@ -275,7 +275,7 @@ class CrowdMotion:
     Attributes
     ----------
     motions : tuple of tuple of Motion
-        Per agent, one per body: ``(leader, follower)`` or ``(soldier,)``.
+        Motions of each agent, one per body: ``(leader, follower)`` or ``(soldier,)``.
     centers : ndarray, shape (A, T, 2)
         Mean of the roots of each agent, ``x, z``.
     music : Music
@@ -293,10 +293,10 @@ class CrowdMotion:
         return Scene([motion for agent in self.motions for motion in agent])
 
     def beats_on_time(self) -> tuple[int, int]:
-        """Beats of the music times agents, and on how many a foot lands within one frame.
+        """Return the number of beats times agents, and on how many a foot lands within a frame.
 
-        Landings of heels and balls are detected again in the final motions; those of either
-        partner count. `landings` has the wider tolerance of listeners.
+        Landings of heels and balls are detected in the final motions; those of either partner
+        count. `landings` uses the wider tolerance of listeners.
         """
         return self._beats_on_time
 
@@ -308,13 +308,13 @@ class CrowdMotion:
         for agent in self.motions:
             contacts = [motion.contacts() for motion in agent]
             landed = np.concatenate(
-                [landings(one[part]) for one in contacts for part in FOOT_PARTS]
+                [landings(body[part]) for body in contacts for part in FOOT_PARTS]
             )
             within += beats_met(beats, landed / fps, fps)
         return len(beats) * len(self.motions), within
 
     def landings(self) -> LandingFit:
-        """Foot landings of all characters, detected in the motions, against beats of the music."""
+        """Compare the detected foot landings of all characters with the beats of the music."""
         return self._landings
 
     @cached_property
@@ -322,16 +322,16 @@ class CrowdMotion:
         return LandingFit.total_of([music_landings(agent, self.music) for agent in self.motions])
 
     def beats_by_analysis(self) -> tuple[int, int] | None:
-        """`beats_on_time` of the dance of the first agent; None under 5 seconds."""
+        """Return `beats_on_time` of the first agent; None for less than 5 seconds."""
         if self.motions[0][0].duration < _TOO_SHORT:
             return None
         return beats_on_time(self.motions[0], self.music)
 
     def quality(self) -> CrowdQuality:
-        """Quality of all characters, each relative to the movements of the same body.
+        """Return the quality of all characters, compared with the movements of the same body.
 
-        Leaders are compared with leaders, followers with followers. Beats count once for each
-        agent, and are met where a foot lands.
+        Leaders are compared with leaders and followers with followers. A beat counts once for each
+        agent and is met if a foot lands on it.
         """
         every = (motion.quality for agent in self.motions for motion in agent)
         reports = [report for report in every if report is not None]
@@ -343,9 +343,9 @@ class CrowdMotion:
         return CrowdQuality(worst, QualityReport.mean_of(reports))
 
     def sources(self) -> list[dict[str, Any]]:
-        """Source frames, when they are shown, and by how many characters.
+        """Return the source frames, when they are shown, and by how many characters.
 
-        ``weight`` is the mean over the characters that show them, ``characters`` their number.
+        ``weight`` is the mean over the characters that show them; ``characters`` is their number.
         """
         weights: dict[tuple, list[float]] = {}
         for motion in self.scene:
@@ -377,12 +377,12 @@ class CrowdQuality:
 
 
 def movement_frames(music: Music, choreography: Choreography, frames: int) -> Iterator[Array]:
-    """Frames (n,) of each movement in turn, such that its beats meet those of the music."""
+    """Yield the frames (n,) of each movement, chosen so that its beats match the music."""
     meter = choreography.meter
     beats = MusicClock(music).beats_at(0, frames, choreography.fps)
     downbeat = float(music.downbeats[0]) if len(music.downbeats) else 0.0
     first = downbeat + choreography.transition_phase
-    # The tolerance counts a frame that is just short of a start by rounding.
+    # The tolerance includes a frame that is just before a start because of rounding.
     bars = np.floor((beats - first) / meter + 1e-9)
     edges = np.flatnonzero(np.diff(bars)) + 1
     for start, stop in zip([0, *edges], [*edges, frames], strict=True):
@@ -399,12 +399,12 @@ class BlockPlayer(ScenePlayer):
     choreography : Choreography
     agents : int
     name : str
-        Of an agent: ``"couple"``.
+        Name of an agent, such as ``"couple"``.
     roles : sequence of str
-        Of its bodies.
+        Names of its bodies.
     music : Music
     seconds : float
-        Length of the whole.
+        Total duration.
     """
 
     def __init__(
@@ -422,7 +422,7 @@ class BlockPlayer(ScenePlayer):
         self.choreography, self.music, self.seconds = choreography, music, seconds
         bodies = [clips.skeleton for clips in self._nodes[0].clips]
         self._bodies = len(bodies)
-        self._danced: deque[list[int]] = deque(maxlen=_LOG)  # movement of each agent
+        self._danced: deque[list[int]] = deque(maxlen=_LOG)  # movements of each agent
         self.fps = choreography.fps
         self.skeletons = tuple(bodies) * agents
         self.names = tuple(
@@ -453,30 +453,30 @@ class BlockPlayer(ScenePlayer):
         return out
 
     def quality(self, character: int, motion: Motion) -> QualityReport:
-        """Quality of a character, relative to the movements of the same body."""
+        """Quality of a character, compared with the movements of the same body."""
         return self.choreography.quality(motion, body=character % self._bodies)
 
     def perform(self, progress: Progress | None = None) -> CrowdMotion:
-        """The whole crowd, from the first frame to the last; the player must be new.
+        """Return the whole crowd, from the first frame to the last; the player must be new.
 
-        `progress` is called with 1 after every movement, and may raise to stop.
+        `progress` is called with 1 after every movement and may raise an exception to stop.
         """
         self._progress = progress
         scene = self.record(seconds=self.seconds)
         bodies = self._bodies
         every = scene.motions
         agents = tuple(every[k : k + bodies] for k in range(0, len(every), bodies))
-        # From the final roots, after the feet were locked.
+        # Computed from the final roots, after the feet were locked.
         centers = np.array(
             [
-                np.mean([one.root[:, [0, 2]] for one in agent], axis=0, dtype=np.float64)
+                np.mean([body.root[:, [0, 2]] for body in agent], axis=0, dtype=np.float64)
                 for agent in agents
             ]
         )
         return CrowdMotion(agents, centers, self.music, self.choreography)
 
     def rough_pairs(self, made: CrowdMotion) -> tuple[float, set[tuple[int, int]]]:
-        """The worst seam of what was played, and the movements at seams above the limit."""
+        """Return the worst seam, and the pairs of movements at seams above the limit."""
         steps, rough, worst = self.choreography, set(), 0.0
         if steps.max_seam is None:
             return 0.0, set()
@@ -487,12 +487,14 @@ class BlockPlayer(ScenePlayer):
                  for motion, level in zip(agent, steps.accelerations, strict=True)], axis=0,
             )  # fmt: skip
             pairs = list(zip(path, path[1:], strict=False))
-            rough |= {pair for pair, one in zip(pairs, ratios, strict=True) if one > steps.max_seam}
+            rough |= {
+                pair for pair, ratio in zip(pairs, ratios, strict=True) if ratio > steps.max_seam
+            }
             worst = max(worst, float(ratios.max(initial=0.0)))
         return worst, rough
 
     def _movements(self, block: Block) -> list[int]:
-        """The movement with the largest weight of each agent."""
+        """Return the movement with the largest weight for each agent."""
         members = self.choreography.graph.members
         return [
             members[node][int(row.argmax())]
@@ -500,7 +502,7 @@ class BlockPlayer(ScenePlayer):
         ]
 
     def _frame_blocks(self, block: Block) -> list[FrameBlock]:
-        """One block of frames per character."""
+        """Return one block of frames per character."""
         seams = (self._made,) if self._made else ()
         return [
             FrameBlock(
@@ -514,21 +516,21 @@ class BlockPlayer(ScenePlayer):
 
 
 def character_name(name: str, agent: int, role: str) -> str:
-    """Name of a body of an agent: ``"couple 3 leader"``."""
+    """Return the name of a body of an agent, such as ``"couple 3 leader"``."""
     return " ".join(filter(None, (name, str(agent + 1), role)))
 
 
 def smoothest(
     make: Callable[[set[tuple[int, int]]], BlockPlayer], progress: Progress | None = None
 ) -> CrowdMotion:
-    """The crowd whose worst seam is least, of a few: each without what was rough in those before.
+    """Return the smoothest of several crowds, each without the rough transitions of earlier ones.
 
-    Steering and locked feet make some seams rougher than when the transitions were checked.
+    Steering and locked feet make some seams rougher than they were when transitions were checked.
 
     Parameters
     ----------
     make : callable
-        The player of the crowd without some pairs of movements.
+        Returns the player of the crowd without some pairs of movements.
     progress : callable, optional
         Called with 1 after every movement.
     """

@@ -1,12 +1,12 @@
-"""Dance floors: characters that dance next to each other, each at random, without colliding.
+"""Dance floors: characters that dance next to each other at random without colliding.
 
-Rhythmic takes are danced as a choreography, all on one beat, each character around its own place.
-Other takes become walks on a motion graph; of a few random walks, the one that covers the least
-floor is used.
+Rhythmic takes are danced as a choreography: all characters share the beat, and each stays around
+its own place. Other takes become walks through a motion graph; the one that covers the smallest
+area out of a few random walks is used.
 
-The *footprint* of a character is the part of the floor that any of its joints is ever above.
-Footprints are packed so that no two come nearer than a body width; then no two bodies do, at any
-time. They are rasterized: one correlation of the occupied grid with a footprint and its margin
+The *footprint* of a character is the area of the floor below its joints over the whole dance.
+Footprints are packed at least a body width apart, so bodies never come closer than that.
+Footprints are rasterized: one correlation of the occupied grid with a footprint and its margin
 finds all free positions, and the one nearest to the center of the floor is used.
 """
 
@@ -35,9 +35,9 @@ Array = NDArray[np.float64]
 Cells = NDArray[np.bool_]
 
 _CELL = 0.1  # meters: side of a grid cell
-_MOST_CELLS = 200  # along the longest footprint; cells are larger then
-_TRIES = 4  # random walks of which the one with the smallest footprint is used
-_MOST_MINUTES = 20.0  # of takes: a motion graph compares every frame with every other
+_MOST_CELLS = 200  # along the longest footprint; beyond that, cells become larger
+_TRIES = 4  # number of random walks; the one with the smallest footprint is used
+_MOST_MINUTES = 20.0  # limit for takes: a motion graph compares every frame with every other
 
 
 @dataclass(frozen=True, eq=False)
@@ -47,13 +47,13 @@ class DanceFloor:
     Attributes
     ----------
     motions : tuple of Motion
-        One per character.
+        One motion per character.
     method : {"choreography", "graph"}
-        How they were made.
+        How the motions were generated.
     takes : tuple of Motion
-        The movements or takes they were made from, on one skeleton.
+        Movements or takes that the motions are generated from, with one skeleton.
     least_distance : float
-        Smallest distance of two bodies in any frame, joint to joint over the floor, meters.
+        Smallest distance of two bodies in any frame, between joints on the floor, in meters.
     """
 
     motions: tuple[Motion, ...]
@@ -71,7 +71,7 @@ class DanceFloor:
 
     @property
     def size(self) -> tuple[float, float]:
-        """Extent of all characters in x and z, meters."""
+        """Extent of all characters in x and z, in meters."""
         points = np.concatenate([floor_points(m).reshape(-1, 2) for m in self.motions])
         wide, deep = np.ptp(points, axis=0) + BODY_WIDTH
         return float(wide), float(deep)
@@ -88,20 +88,20 @@ def dance_floor(
     *,
     beats_of: Callable[[Sequence[Motion], BeatSettings], Beats] = analyze_beats,
 ) -> DanceFloor:
-    """Let characters dance next to each other, each at random.
+    """Let characters dance next to each other at random.
 
     Parameters
     ----------
     takes : sequence of Motion
-        Retargeted to the skeleton of the first.
+        Takes; they are retargeted to the skeleton of the first.
     settings : DanceFloorSettings
     beats_of : callable, optional
-        Beats of a take; a library's knows tempos that were given by hand.
+        Function that finds the beats of a take. The function of a library uses beats set by hand.
 
     Raises
     ------
     InvalidInput
-        If the takes give no endless motion, or the characters do not fit on the floor.
+        If the takes do not allow endless motion, or the characters do not fit on the floor.
 
     Examples
     --------
@@ -119,20 +119,20 @@ def dance_floor(
 class DanceFloorPlayer(ScenePlayer):
     """Player of a dance floor, all characters together.
 
-    Characters are placed by all that they will ever step on, so the player knows its whole length:
-    it ends after `settings.seconds` and has no controls.
+    Positions depend on the footprints of the whole dances, so the player has a fixed length: it
+    ends after `settings.seconds` and has no controls.
 
     Parameters
     ----------
     takes, settings, beats_of
-        As of `dance_floor`.
+        As in `dance_floor`.
 
     Attributes
     ----------
     method : {"choreography", "graph"}
-        How the dances were made.
+        How the dances were generated.
     takes : tuple of Motion
-        The movements or takes they were made from.
+        Movements or takes that the dances are generated from.
 
     Examples
     --------
@@ -151,8 +151,8 @@ class DanceFloorPlayer(ScenePlayer):
         beats_of: Callable[[Sequence[Motion], BeatSettings], Beats] = analyze_beats,
     ) -> None:
         if not takes:
-            raise InvalidInput("takes must hold at least one motion; got none")
-        frame_count(settings.seconds, None, takes[0].fps)  # raises before the work
+            raise InvalidInput("takes must contain at least one motion; got none")
+        frame_count(settings.seconds, None, takes[0].fps)  # raises before any work is done
         seeds = np.random.SeedSequence(settings.seed).spawn(settings.count + 1)
         dances = _dances(takes, settings.method, settings.seconds, seeds[1:], beats_of)
         self.method, self.takes, self._quality = dances.method, dances.takes, dances.quality
@@ -178,12 +178,12 @@ class DanceFloorPlayer(ScenePlayer):
         return tuple(block.cut(start, self._played) for block in self._blocks)
 
     def quality(self, character: int, motion: Motion) -> QualityReport:
-        """Quality of a character, relative to the takes."""
+        """Quality of a character, compared with the takes."""
         return self._quality(motion)
 
 
 def _whole_block(motion: Motion) -> FrameBlock:
-    """All frames of a motion as one block."""
+    """Return all frames of a motion as one block."""
     try:
         standing = motion.contacts().standing_parts()
     except RoleError:
@@ -200,13 +200,13 @@ def _whole_block(motion: Motion) -> FrameBlock:
 
 
 def dance_takes(names: Sequence[str], labels: Any) -> list[str]:
-    """Motions with a label that begins with ``dance``; all if there are none.
+    """Return the motions with a label that starts with ``dance``; all if there are none.
 
     Parameters
     ----------
     names : sequence of str
     labels : callable
-        Name to labels.
+        Returns the labels of a motion by name.
 
     Examples
     --------
@@ -219,7 +219,7 @@ def dance_takes(names: Sequence[str], labels: Any) -> list[str]:
 
 @dataclass(frozen=True, eq=False)
 class _Dances:
-    """Motions around the origin, how they were made, and how their quality is measured."""
+    """Motions around the origin, how they were generated, and how their quality is measured."""
 
     method: str
     takes: tuple[Motion, ...]
@@ -234,7 +234,7 @@ def _dances(
     seeds: Iterable[Any],
     beats_of: Callable[[Sequence[Motion], BeatSettings], Beats],
 ) -> _Dances:
-    """One motion for each seed."""
+    """Generate one motion for each seed."""
     if method != "graph":
         try:
             steps = Choreography.from_takes(takes, beats_of=beats_of)
@@ -248,8 +248,8 @@ def _dances(
     minutes = sum(take.duration for take in takes) / 60.0
     if minutes > _MOST_MINUTES:
         raise InvalidInput(
-            f"{len(takes)} takes of {minutes:.0f} minutes are too many for a motion graph; "
-            f"select up to {_MOST_MINUTES:.0f} minutes by label or name"
+            f"{len(takes)} takes of {minutes:.0f} minutes are too many for a motion graph. "
+            f"Select up to {_MOST_MINUTES:.0f} minutes by label or name"
         )
     graph = motion_graph(takes)
     walked = [_walked(graph, seconds, seed) for seed in seeds]
@@ -263,7 +263,7 @@ def _danced(steps, seconds: float, seed) -> Motion:
 
 
 def _walked(graph, seconds: float, seed) -> Motion:
-    rngs = [np.random.default_rng(one) for one in seed.spawn(_TRIES)]
+    rngs = [np.random.default_rng(child) for child in seed.spawn(_TRIES)]
     walks = [graph.walk(seconds=seconds, seed=rng) for rng in rngs]
     return walks[int(np.argmin([_footprint_size(walk) for walk in walks]))]
 
@@ -275,25 +275,25 @@ def _footprint_size(motion: Motion) -> int:
 
 
 def floor_points(motion: Motion) -> Array:
-    """Floor positions x, z of the body's joints and end sites, shape (T, P, 2)."""
+    """Floor positions x, z (T, P, 2) of the joints and end sites of a body."""
     return hips_as_root(motion).positions(end_sites=True)[..., [0, 2]].astype(np.float64)
 
 
 def footprint(points: ArrayLike, cell: float = _CELL) -> tuple[Cells, NDArray[np.int64]]:
-    """Grid cells with any point in them.
+    """Return the grid cells that contain any point.
 
     Parameters
     ----------
     points : array_like, shape (..., 2)
         Floor positions x, z.
     cell : float
-        Side of a cell, meters.
+        Side length of a cell, in meters.
 
     Returns
     -------
     cells : ndarray of bool, shape (X, Z)
     corner : ndarray of int64, shape (2,)
-        Index of the first cell in x and z; cell 0 begins at the origin.
+        Index of the first cell in x and z; cell 0 starts at the origin.
 
     Examples
     --------
@@ -317,27 +317,27 @@ def packed(
     width: float = BODY_WIDTH,
     seed: int | np.random.Generator = 0,
 ) -> Array:
-    """Planar transforms after which no two footprints come too near.
+    """Return planar transforms that pack footprints without collisions.
 
     Parameters
     ----------
     motions : sequence of Motion
     floor : (float, float), optional
-        Width and depth of the floor in meters, about the origin. Default: as large as needed.
+        Width and depth of the floor in meters, around the origin. Default: as large as needed.
     width : float
-        Least distance of two bodies, meters; half of it is kept to the edges of the floor.
+        Minimum distance between two bodies in meters; half of it is the distance to the edges.
     seed : int or Generator
-        Of the directions they face.
+        Random seed for the headings.
 
     Returns
     -------
     moves : ndarray, shape (N, 3)
-        ``x, z, yaw`` of each.
+        Transform ``x, z, yaw`` of each motion.
 
     Raises
     ------
     InvalidInput
-        If they do not fit on the floor.
+        If the motions do not fit on the floor.
 
     Examples
     --------
@@ -350,12 +350,12 @@ def packed(
     longest = max(float(np.ptp(p.reshape(-1, 2), axis=0).max()) for p in points)
     cell = max(_CELL, longest / _MOST_CELLS)
     prints = [footprint(p, cell) for p in points]
-    # Points are as far apart as the middles of their indices, or up to a diagonal less.
+    # The distance of two points is that of the centers of their cells, or up to a diagonal less.
     reach = width / cell + np.sqrt(2.0)
     around = [_grown(cells, reach) for cells, _ in prints]
     edge = int(np.ceil(reach)) - int(
         np.ceil(0.5 * width / cell)
-    )  # cells that may lie off the floor
+    )  # cells that may lie outside the floor
     if floor is not None:
         sides = [(int(floor[0] / cell) + 2 * edge, int(floor[1] / cell) + 2 * edge)]
     else:
@@ -369,7 +369,7 @@ def packed(
     else:
         assert floor is not None
         raise InvalidInput(
-            f"{len(motions)} characters do not fit on a floor of {floor[0]:g} by {floor[1]:g} m: "
+            f"{len(motions)} characters do not fit on a floor of {floor[0]:g} by {floor[1]:g} m; "
             f"there is room for {len(corners)}. Use a larger floor, fewer characters or fewer "
             "seconds"
         )
@@ -381,7 +381,9 @@ def packed(
 
 
 def least_distance(motions: Sequence[Motion]) -> float:
-    """Smallest distance of two bodies in any frame, joint to joint over the floor, meters.
+    """Return the smallest distance of two bodies in any frame, in meters.
+
+    Distances are measured between joints on the floor.
 
     Examples
     --------
@@ -414,7 +416,7 @@ def _turned(points: Array, yaw: float) -> Array:
 
 
 def _grown(cells: Cells, reach: float) -> Cells:
-    """Cells within `reach` cells of those of a footprint."""
+    """Grow a footprint by `reach` cells."""
     from scipy.ndimage import distance_transform_edt
 
     return distance_transform_edt(~np.pad(cells, int(np.ceil(reach)))) <= reach
@@ -427,7 +429,7 @@ def _largest_first(around: Sequence[Cells]) -> NDArray[np.int64]:
 def _laid_out(
     side: tuple[int, int], prints: Sequence[Cells], around: Sequence[Cells]
 ) -> list[NDArray[np.int64]]:
-    """First cell of each footprint relative to the center, the largest first, while they fit."""
+    """Place footprints while they fit, the largest first; returns their first cells."""
     grid = np.zeros(side, bool)
     corners = []
     for number in _largest_first(around):
@@ -442,7 +444,7 @@ def _laid_out(
 
 
 def _free_place(grid: Cells, cells: Cells) -> NDArray[np.int64] | None:
-    """First cell (2,) of the free position of `cells` nearest to the center."""
+    """Return the first cell (2,) of the free position of `cells` nearest to the center."""
     from scipy.signal import fftconvolve
 
     if any(c > p for c, p in zip(cells.shape, grid.shape, strict=True)):

@@ -12,10 +12,10 @@ from motionloom.errors import InvalidInput
 
 Array = NDArray[np.float64]
 
-_SPACE = 1.06  # distance of couples at the start, as a multiple of touching
-_STEP = 0.05  # meters between samples of a street
+_SPACE = 1.06  # distance of couples at the start, as a multiple of their diameter
+_STEP = 0.05  # distance between samples of a street, in meters
 _LONGEST = 10_000.0  # meters
-_TIGHTEST = 0.2  # least speed of a file relative to the middle: below, its curve almost folds
+_TIGHTEST = 0.2  # minimum speed of a file relative to the middle; below, its curve almost folds
 
 
 def couple_places(
@@ -24,15 +24,16 @@ def couple_places(
     size: float,
     couples: int,
 ) -> Array:
-    """Start positions (M, 2) on a hexagonal lattice for couples of radius `size`.
+    """Return start positions (M, 2) on a hexagonal lattice for couples of radius `size`.
 
     Parameters
     ----------
     room : (float, float), optional
-        Width and depth, meters; None: no walls, and places for twice as many `couples`.
+        Width and depth in meters. Without walls (None), there are positions for twice as many
+        `couples`.
     columns : sequence of (x, z, radius)
     size : float
-        Radius of a couple, meters.
+        Radius of a couple, in meters.
     couples : int
     """
     gap = 2.0 * size * _SPACE
@@ -61,16 +62,16 @@ def couple_places(
 
 @dataclass(frozen=True, eq=False)
 class Street:
-    """The middle of a street, sampled by arc length.
+    """Middle line of a street, sampled by arc length.
 
     Attributes
     ----------
     way : ndarray, shape (S,)
-        Meters from the start.
+        Distance from the start, in meters.
     places : ndarray, shape (S, 2)
-        ``x, z``.
+        Positions ``x, z``.
     headings, bends : ndarray, shape (S,)
-        Radians, and radians to the left per meter.
+        Headings in radians, and curvature in radians per meter, positive to the left.
     """
 
     way: Array
@@ -80,12 +81,12 @@ class Street:
 
     @classmethod
     def through(cls, points: Sequence[Sequence[float]] | Array) -> Street:
-        """The clamped cubic B-spline of control points (K, 2).
+        """Return the street along the clamped cubic B-spline of control points (K, 2).
 
         Examples
         --------
         >>> straight = Street.through([(0, 0), (0, 10)])
-        >>> round(straight.length, 3), straight.beside(4.0, 1.5).round(3) + 0.0
+        >>> round(straight.length, 3), straight.positions(4.0, 1.5).round(3) + 0.0
         (10.0, array([1.5, 4. , 0. ]))
         """
         from scipy.interpolate import BSpline
@@ -104,7 +105,7 @@ class Street:
         run = np.concatenate([[0.0], np.cumsum(np.hypot(*np.diff(samples, axis=0).T))])
         if run[-1] > _LONGEST:
             raise InvalidInput(
-                f"a street must be at most {_LONGEST:g} m long; these points make {run[-1]:.0f} m"
+                f"a street must be at most {_LONGEST:g} m long; this one is {run[-1]:.0f} m"
             )
         way = np.linspace(0.0, run[-1], max(int(run[-1] / _STEP), 2) + 1)
         u = np.interp(way, run, fine)
@@ -120,10 +121,10 @@ class Street:
         """Length in meters."""
         return float(self.way[-1])
 
-    def beside(self, way: ArrayLike, offset: ArrayLike) -> Array:
-        """Positions (..., 3), x, z, yaw, at distances `way` along and `offset` to the left.
+    def positions(self, way: ArrayLike, offset: ArrayLike) -> Array:
+        """Return positions x, z, yaw (..., 3) at distances `way` along and `offset` to the left.
 
-        Before its start and after its end the street continues straight.
+        Before its start and after its end, the street continues straight.
         """
         along, left = np.broadcast_arrays(
             np.asarray(way, np.float64), np.asarray(offset, np.float64)
@@ -134,7 +135,7 @@ class Street:
         return np.stack([x + s * beyond + c * left, z + c * beyond - s * left, yaw], axis=-1)
 
     def speed_range(self, offsets: Array) -> tuple[float, float]:
-        """Least and greatest speed of files at these offsets, relative to the middle."""
+        """Minimum and maximum speed of files at these offsets, relative to the middle."""
         each = 1.0 - self.bends[:, None] * np.asarray(offsets)[None]
         return float(each.min()), float(each.max())
 
@@ -145,8 +146,9 @@ class Street:
             k = int(np.abs(self.bends).argmax())
             raise InvalidInput(
                 f"the street folds on itself: its corner at {self.places[k].round(1).tolist()} has "
-                f"a radius of {1.0 / abs(self.bends[k]):.2f} m, and the outermost file marches "
-                f"{np.abs(offsets).max():.2f} m from the middle. Round it, or use fewer files"
+                f"a radius of {1.0 / abs(self.bends[k]):.2f} m, but the outermost file marches "
+                f"{np.abs(offsets).max():.2f} m from the middle. Round the corner, "
+                "or use fewer files"
             )
         from scipy.spatial import cKDTree
 
@@ -158,7 +160,7 @@ class Street:
         if len(back):
             a, b = back[np.lexsort((back[:, 1], back[:, 0]))[0]]
             raise InvalidInput(
-                f"the street folds on itself: after {way[a]:.1f} m and after {way[b]:.1f} m it is "
-                f"{np.hypot(*(some[a] - some[b])):.1f} m apart, and the formation is {wide:.1f} m "
+                f"the street folds on itself: its points at {way[a]:.1f} m and {way[b]:.1f} m are "
+                f"{np.hypot(*(some[a] - some[b])):.1f} m apart, but the formation is {wide:.1f} m "
                 "wide"
             )

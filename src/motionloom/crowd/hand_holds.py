@@ -1,9 +1,9 @@
-"""Holds: hands on the partner, detected in the movements and restored by inverse kinematics.
+"""Hand holds: hands on the partner, detected in movements and restored by inverse kinematics.
 
 In a closed hold, a hand lies on the back of the partner, or two hands hold each other. Such a hand
-hardly moves relative to a joint of the partner, so holds are detected automatically. Foot locking
-shifts the partners against each other; two-bone inverse kinematics of the arms brings the hands
-back.
+hardly moves relative to a joint of the partner, so holds can be detected automatically. Foot
+locking shifts the partners relative to each other; two-bone inverse kinematics of the arms moves
+the hands back.
 """
 
 from __future__ import annotations
@@ -25,24 +25,24 @@ from motionloom.motion.rotations.quaternions import multiply_into, rotate_into
 
 Array = NDArray[np.float64]
 
-_STEADY = 0.03  # meters: largest deviation of a holding hand relative to the held joint
-_NEAR = 0.35  # meters: largest distance of a hand from the held joint
+_STEADY = 0.03  # meters: maximum deviation of a holding hand relative to the held joint
+_NEAR = 0.35  # meters: maximum distance of a hand from the held joint
 
 
 @dataclass(frozen=True, eq=False)
 class Holds:
-    """Holds between two bodies.
+    """Hand holds between two bodies.
 
     Attributes
     ----------
     arms : ndarray of int, shape (H, 5)
-        Body (0 or 1), shoulder, elbow, wrist, and the held joint of the partner.
+        Body (0 or 1), shoulder, elbow, wrist, and held joint of the partner.
     tips : ndarray, shape (H, 3)
-        Offset of the hand from the wrist, meters.
+        Offset of the hand from the wrist, in meters.
     anchors : ndarray, shape (H, 3)
-        Offset of the held point from the held joint, meters.
+        Offset of the held point from the held joint, in meters.
     mates : ndarray of int, shape (H,)
-        Index of the other hold if two hands hold each other; -1: none.
+        Index of the other hold if two hands hold each other, otherwise -1.
     """
 
     arms: NDArray[np.int64]
@@ -55,7 +55,7 @@ class Holds:
 
     @classmethod
     def of(cls, pairs: Sequence[tuple[Motion, ...]]) -> Holds:
-        """The holds in movements of two dancers; none for one or three.
+        """Detect the holds in movements of two dancers; none for other numbers of dancers.
 
         Examples
         --------
@@ -89,7 +89,7 @@ class Holds:
     ) -> None:
         """Restore the holds of A couples, in place: rotations (A, n, J, 4), root (A, n, 3)."""
         if len(self):
-            parents = [one.parents.astype(np.int64) for one in skeletons]
+            parents = [skeleton.parents.astype(np.int64) for skeleton in skeletons]
             chains = [self._chain(body, parents[body]) for body in (0, 1)]
             _keep(
                 rotations[0], root[0], rotations[1], root[1], parents[0], skeletons[0].offsets,
@@ -111,7 +111,7 @@ class Holds:
 def _hold(
     own: list[Motion], other: list[Motion], side: str
 ) -> tuple[list[int], Array, Array] | None:
-    """Joints of the arm and held joint, tip and anchor, if the hand of `side` holds."""
+    """Return arm and held joint, tip and anchor if the hand of `side` holds; otherwise None."""
     skeleton = own[0].skeleton
     try:
         arm = skeleton.points([f"{side}_{part}" for part in ("shoulder", "elbow", "wrist")])
@@ -128,7 +128,7 @@ def _hold(
     seen = rot.rotate(rot.inverse(world), hand[:, None] - places)  # (T, J, 3)
     spread = np.sqrt(seen.var(axis=0).sum(axis=-1))
     far = np.linalg.norm(seen.mean(axis=0), axis=-1)
-    # Two hands that hold each other: the anchor is the hand of the partner.
+    # If two hands hold each other, the anchor is the hand of the partner.
     for partner_side in SIDES:
         try:
             wrist = int(other[0].skeleton.points([f"{partner_side}_wrist"])[0])
@@ -172,8 +172,8 @@ def _keep(
 ):  # fmt: skip
     """Kernel of `Holds.keep`; changes the rotations of both bodies in place.
 
-    Of each body: rotations (A, n, J, 4), root (A, n, 3), parents (J,), offsets (J, 3), and the
-    joints (M,) of its `chain`, parents first. Of each of H holds: arms (H, 5) as body, shoulder,
+    Each body has rotations (A, n, J, 4), root (A, n, 3), parents (J,), offsets (J, 3), and the
+    joints (M,) of its `chain`, parents first. The H holds have arms (H, 5) as body, shoulder,
     elbow, wrist and held joint of the partner; tips and anchors (H, 3); mates (H,).
     """
     joints = max(q0.shape[2], q1.shape[2])
@@ -184,7 +184,7 @@ def _keep(
         for t in range(q0.shape[1]):
             _pose(q0[a], root0[a], t, parents0, offsets0, chain0, turn[0], place[0], local, bone)
             _pose(q1[a], root1[a], t, parents1, offsets1, chain1, turn[1], place[1], local, bone)
-            # All goals are computed from the unchanged poses, so that two hands meet half-way.
+            # All goals are computed from the unchanged poses, so that two hands meet halfway.
             for h in range(len(arms)):
                 other = 1 - arms[h, 0]
                 rotate_into(turn[other, arms[h, 4]], anchors[h], bone)
@@ -206,7 +206,7 @@ def _keep(
 def _pose(q, root, t, parents, offsets, chain, turn, place, local, bone):
     """Global rotations (J, 4) and positions (J, 3) of the joints of a chain at frame t.
 
-    `local` (4,) and `bone` (3,) are scratch: rotations are float32, products float64.
+    `local` (4,) and `bone` (3,) are scratch memory: rotations are float32, products float64.
     """
     for j in chain:
         for c in range(4):
@@ -226,8 +226,9 @@ def _pose(q, root, t, parents, offsets, chain, turn, place, local, bone):
 def _bring(q, t, parents, turn, place, arm, tip, goal, scratch):
     """Rotate shoulder and elbow so that the tip reaches the goal; the hand does not turn.
 
-    Changes the rotations `q` (n, J, 4) at frame t; `turn` (J, 4) and `place` (J, 3) are the global
-    pose before, `arm` a row of `Holds.arms`, tip and goal (3,); `scratch` has shape (4, 4).
+    Changes the rotations `q` (n, J, 4) at frame t. `turn` (J, 4) and `place` (J, 3) are the global
+    pose before, `arm` is a row of `Holds.arms`, tip and goal have shape (3,), and `scratch` has
+    shape (4, 4).
     """
     shoulder, elbow, wrist = arm[1], arm[2], arm[3]
     upper, lower, around, world = scratch[0], scratch[1], scratch[2], scratch[3]

@@ -1,13 +1,13 @@
 """Movement transition graphs of crowds, learned from movements with known beats.
 
-Kim, Park and Shin (2003, section 6.2) let couples waltz and soldiers march on learned graphs: 30
-bars of a waltz in 5 nodes, 44 strides in 2. Movements are compared at their beats and grouped;
-transitions are those that are smooth, and those seen in the takes.
+In Kim, Park and Shin (2003, section 6.2), couples waltz and soldiers march on learned graphs: 30
+bars of a waltz in 5 nodes, and 44 strides in 2 nodes. Movements are compared at their beats and
+grouped. Transitions are allowed if they are smooth or were seen in the takes.
 
-The *transition phase* is the time after a beat at which movements begin and end. On the beat itself
-a foot lands, and a seam there, which continues velocities, would push the foot into the floor. All
-movements may start a little later instead, where poses are most similar and accelerations least:
-in a waltz while both feet are on the floor, in a march while one leg passes the other.
+The *transition phase* is the time after a beat at which movements start and end. A foot lands on
+the beat itself, and a seam there, which continues velocities, would push the foot into the floor.
+All movements may instead start a little later, where poses are most similar and accelerations
+smallest: in a waltz while both feet are on the floor, in a march while one leg passes the other.
 """
 
 from __future__ import annotations
@@ -35,43 +35,45 @@ from motionloom.motion.rotations import quaternions as rot
 
 Array = NDArray[np.float64]
 
-_AHEAD = 0.1  # seconds: weight of velocities; squared, of accelerations
-_TRIED = 20  # phases within a beat
-# Beats from a landing to a seam, and from a seam to a landing. A quarter after the seam, 143 of
-# 330 landings of salsa couples are off the beat, since the seam has not faded yet.
+_AHEAD = 0.1  # seconds: weight of velocities; its square is the weight of accelerations
+_TRIED = 20  # number of phases tried within a beat
+# Minimum distance in beats from a landing to a seam, and from a seam to a landing. A quarter of a
+# beat after the seam, 143 of 330 landings of salsa couples are off the beat, because the seam has
+# not faded yet.
 _CLEAR = (0.25, 0.45)
-_GROUPS = 5  # nodes, as in the waltz of the paper
-# Root mean square difference per joint and beat up to which movements can be blended. The bars of
-# the built-in waltz lie within 0.16 of the centers of 5 nodes; figures of captured salsa (CMU 60
-# and 61) are 0.46 from their nearest ones, and blends of them tremble.
+_GROUPS = 5  # number of nodes, as in the waltz of the paper
+# Maximum root mean square difference per joint and beat of movements that can be blended. The bars
+# of the built-in waltz are within 0.16 of the centers of 5 nodes. Figures of captured salsa (CMU
+# 60 and 61) are 0.46 from the nearest other figure, and blends of them tremble.
 _BLENDABLE = 0.25
 # Edges that are less than half as likely as in a uniform graph are dropped: transitions onto the
-# wrong foot lie at a third of it (waltz 0.07 of 0.2, march 0.13 of 0.5). Less likely ones are kept
-# where fewer than 80 % of the movements could be reached otherwise.
+# wrong foot have a third of that likelihood (waltz 0.07 of 0.2, march 0.13 of 0.5). Less likely
+# edges are kept if fewer than 80 % of the movements could be reached without them.
 _UNLIKELY = (0.5, 0.25, 0.125, 0.0)
 _REACHED = 0.8
-_SUCCESSORS = 6  # of a node, at most; only graphs of many nodes have more
-# Smoothness counts as much as two seen transitions per node: the more are seen, the larger is their
-# weight (the paper's w2). At equal weights, one or two edges in a graph of five nodes lead onto the
-# wrong foot (waltz takes of seeds 0 to 4), at 0.7 none; a waltz of 30 bars has 0.74.
+_SUCCESSORS = 6  # maximum number of successors of a node; only large graphs would have more
+# Smoothness has as much weight as two seen transitions per node: the more transitions are seen,
+# the larger is their weight (w2 in the paper). With equal weights, one or two edges in a graph of
+# five nodes lead onto the wrong foot (waltz takes of seeds 0 to 4); with 0.7, none do. A waltz of
+# 30 bars has 0.74.
 _PRIOR = 2.0
 
 
 @dataclass(frozen=True, eq=False)
 class Cut:
-    """A movement to be cut.
+    """Movement to be cut from takes.
 
     Attributes
     ----------
     motions : tuple of Motion
-        One per body, the leader first.
+        One motion per body, the leader first.
     beats : ndarray, shape (meter + 2,)
-        Its beats in frames, the first beat of the next movement and the one after.
+        Its beats in frames, followed by the first two beats of the next movement.
     mirrored : bool
     follows : bool
-        Whether it continues the previous cut of the same take.
+        True if it continues the previous cut of the same take.
     lead : str
-        The foot that lands on its first beat, where it is known.
+        Foot that lands on its first beat, if known.
     """
 
     motions: tuple[Motion, ...]
@@ -81,7 +83,7 @@ class Cut:
     lead: str = ""
 
     def movement(self, beat_frames: int, phase: float = 0.0) -> Movement:
-        """The movement, warped to one beat period."""
+        """Return the movement, warped to one beat period."""
         names = tuple(motion.name for motion in self.motions)
         beats = self.beats if phase > 0.0 else self.beats[:-1]
         return warped_movement(
@@ -111,39 +113,39 @@ def learned_steps(
     Parameters
     ----------
     cuts : sequence of Cut
-        In the order of the takes.
+        Cuts in the order of the takes.
     beat_frames : int
         Frames between beats.
     groups : int, optional
-        Number of nodes, at most the number of movements. Default: 5, or more where movements
-        of one node would differ too much to be blended.
+        Number of nodes, at most the number of movements. Default: 5, or more if movements of one
+        node would differ too much to be blended.
     transition_phase : float, optional
-        Beats in [0, 1) after their first beat at which movements begin. Default: where
+        Offset of the start of movements from their first beat, in beats, in [0, 1). Default: where
         transitions are smoothest.
     connected : bool
-        Keep the largest strongly connected part of the graph. Otherwise all nodes that can be
-        left: strides of the two feet are not connected.
+        Keep the largest strongly connected part of the graph. If False, keep all nodes with
+        outgoing edges, because strides of the two feet are not connected.
     kind : str
     left_out : mapping, optional
-        Takes without movements, each with the reason.
+        Takes without movements, with the reason for each.
     choose : callable, optional
-        Selects the movements of a node that are kept: all movements and indices of the node to
-        indices. Default: all.
+        Function that selects the movements of a node to keep: it takes all movements and the
+        indices of the node, and returns indices. Default: all.
     max_seam : float, optional
-        Drop transitions with more than this multiple of the accelerations of the takes; see
+        Drop transitions whose accelerations exceed this multiple of those of the takes; see
         `motionloom.dance.transitions.seams`. Default: transitions are not checked.
     landed : bool
-        Feet land on the beats, so movements do not begin there.
+        True if feet land on the beats, so that movements should not start there.
     same_lead : bool
-        Movements with another `lead` than most of their group cannot be blended with it: move
-        them to the nearest group of their lead, or drop them if there is none.
+        Movements whose `lead` differs from that of most of their group cannot be blended with it.
+        Move them to the nearest group with their lead, or drop them if there is none.
     behavior : float, optional
-        Weight of seen transitions, 0 to 1. Default: it grows with their number.
+        Weight of seen transitions, 0 to 1. By default, it grows with their number.
     min_likelihood : float, optional
-        Drop less likely edges. Default: below half the uniform likelihood, or less where over a
-        fifth of the movements would be lost, and all but the six most likely of a node.
+        Drop less likely edges. Default: half the uniform likelihood, or less if more than a fifth
+        of the movements would be lost; only the six most likely edges of a node are kept.
     seed : int
-        Of the clustering.
+        Random seed for the clustering.
 
     Examples
     --------
@@ -196,13 +198,13 @@ def compact_steps(
     max_seam: float | None = None,
     usual: tuple[float, ...] = (),
 ) -> Choreography:
-    """A choreography of those movements that are in the graph, with smooth transitions only."""
+    """Return a choreography of the movements in the graph, with smooth transitions only."""
     every = Choreography(tuple(movements), graph, kind, left_out, usual=usual)
     graph = every.with_smooth_transitions(max_seam).graph
     kept = sorted(k for group in graph.members for k in group)
     number = {k: n for n, k in enumerate(kept)}
     members = tuple(tuple(number[k] for k in group) for group in graph.members)
-    dropped = {one.source for one in movements} - {movements[k].source for k in kept}
+    dropped = {movement.source for movement in movements} - {movements[k].source for k in kept}
     rough = {"+".join(names): "without a smooth transition" for names in sorted(dropped)}
     return Choreography(
         tuple(movements[k] for k in kept), replace(graph, members=members), kind,
@@ -220,7 +222,7 @@ def _learned(
     connected: bool,
     behavior: float | None,
 ) -> TransitionGraph:
-    """The graph with likely edges only, but with so many that most movements can be reached."""
+    """Return the graph with likely edges only, but enough to reach most movements."""
     begins = [n for n, cut in enumerate(cuts) if not cut.follows]
     starts = [n == 0 or cuts[n].motions[0] is not cuts[n - 1].motions[0] for n in begins]
     lengths = np.diff([*begins, len(cuts)]).tolist()
@@ -243,7 +245,7 @@ def _learned(
 
 
 def _with_likely_edges(graph: TransitionGraph, least: float) -> TransitionGraph:
-    """With edges over a likelihood, the most likely ones of every node."""
+    """Keep edges above a likelihood, and only the most likely edges of every node."""
     likely = np.where(graph.transitions > least, graph.transitions, 0.0)
     rank = np.argsort(np.argsort(-likely, axis=1, kind="stable"), axis=1)
     likely[rank >= _SUCCESSORS] = 0.0
@@ -251,7 +253,7 @@ def _with_likely_edges(graph: TransitionGraph, least: float) -> TransitionGraph:
 
 
 def _blendable(movements: Sequence[Movement], apart: Array, groups: Groups, seed: int) -> Groups:
-    """At least these groups, and so many that every movement is near the center of its group."""
+    """Split groups until every movement is near the center of its group."""
     terms = (movements[0].meter + 1) * postures(movements[:1]).weights.sum()
     most = _BLENDABLE**2 * float(terms)
     while apart[np.arange(len(apart)), groups.centers[groups.labels]].max() > most:
@@ -260,7 +262,7 @@ def _blendable(movements: Sequence[Movement], apart: Array, groups: Groups, seed
 
 
 def _by_lead(cuts: Sequence[Cut], apart: Array, groups: Groups) -> Groups:
-    """Groups of one lead each, where there is a group for it."""
+    """Make groups with a single lead each, if there is a group for every lead."""
     leads = np.array([cut.lead for cut in cuts])
     usual = np.array([_usual(leads[groups.members(k)].tolist()) for k in range(len(groups))])
     labels = groups.labels.copy()
@@ -280,7 +282,7 @@ def _usual(leads: Sequence[str]) -> str:
 
 
 def _seams(cuts: Sequence[Cut], groups: Groups) -> list[list[tuple[tuple[Motion, ...], Array]]]:
-    """Starts of the movements of each group, and ends of those that they follow in a take."""
+    """Starts of the movements of each group, and ends of the movements before them in a take."""
     seams: list[list[tuple[tuple[Motion, ...], Array]]] = [[] for _ in range(len(groups))]
     for n, cut in enumerate(cuts):
         seams[groups.labels[n]].append((cut.motions, cut.beats[:2]))
@@ -293,21 +295,21 @@ def _seams(cuts: Sequence[Cut], groups: Groups) -> list[list[tuple[tuple[Motion,
 def best_transition_phase(
     cuts: Sequence[Sequence[tuple[tuple[Motion, ...], Array]]], *, landed: bool = False
 ) -> float:
-    """The phase in [0, 1) beats at which transitions between movements are smoothest.
+    """Return the phase, in [0, 1) beats, at which transitions between movements are smoothest.
 
     Parameters
     ----------
     cuts : sequence of groups
-        Starts and ends of movements between which transitions occur; for each the motions,
-        and the beat and the next one in frames, shape (2,).
+        Starts and ends of movements between which transitions occur. Each has the motions, and the
+        beat and the next beat in frames, shape (2,).
     landed : bool
-        Feet land on the beats: movements begin between them.
+        True if feet land on the beats, so that movements should start between them.
 
     Returns
     -------
     transition_phase : float
-        Minimizes the deviation of joint positions and velocities within the groups, and the
-        accelerations, weighted by `_AHEAD`.
+        Phase that minimizes the deviation of joint positions and velocities within the groups, and
+        the accelerations, weighted by `_AHEAD`.
     """
     phases = np.arange(_TRIED) / _TRIED
     gaps = np.zeros(_TRIED)

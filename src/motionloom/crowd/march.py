@@ -1,4 +1,4 @@
-"""Marches: soldiers in ranks and files along a street, in step."""
+"""Marches of soldiers in ranks and files along a street, in step."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ from motionloom.parallel import Progress
 Array = NDArray[np.float64]
 
 _STREET_SCALES = (1.0, 1.5, 2.0, 3.0, 4.0)
-_SPARE = 0.15  # m/s by which outer files may be faster than the takes
+_SPARE = 0.15  # m/s: outer files may be faster than the takes by this
 
 
 @dataclass(frozen=True, eq=False)
@@ -39,7 +39,7 @@ class March(CrowdMotion):
     settings: MarchSettings
 
     def misplacement(self) -> Array:
-        """Distance of each soldier from its place in the formation, meters, (A, T)."""
+        """Distance (A, T) of each soldier from its place in the formation, in meters."""
         times = np.arange(self.centers.shape[1]) / self.motions[0][0].fps
         ideal = formation(self.settings, times)
         return np.hypot(*(self.centers - ideal[..., :2]).transpose(2, 0, 1))
@@ -47,23 +47,27 @@ class March(CrowdMotion):
     def left_feet_in_step(self) -> float:
         """Fraction of left landings within one frame of the landings of the majority."""
         stands = np.stack([agent[0].contacts()["left_heel"] for agent in self.motions])
-        every = [landings(one) for one in stands]
+        every = [landings(stand) for stand in stands]
         beats = landings(stands.mean(axis=0) > 0.5)
         if not len(beats):
             return 0.0
-        near = [np.abs(beats[None] - one[:, None]).min(axis=1) <= 1 for one in every if len(one)]
+        near = [
+            np.abs(beats[None] - landed[:, None]).min(axis=1) <= 1
+            for landed in every
+            if len(landed)
+        ]
         return float(np.concatenate(near).mean())
 
 
 def formation(settings: MarchSettings, times: Array) -> Array:
-    """Positions (A, T, 3) in the formation at times (T,), rank by rank, the right file first."""
+    """Return positions (A, T, 3) in the formation at times (T,), by rank, the right file first."""
     ranks = np.repeat(np.arange(settings.formation.ranks), settings.formation.files)
     offsets = np.tile(settings.formation.offsets, settings.formation.ranks)
     way = (
         settings.formation.pace * times[None]
         + settings.formation.spacing * (settings.formation.ranks - 1 - ranks)[:, None]
     )
-    return settings.street.beside(way, offsets[:, None])
+    return settings.street.positions(way, offsets[:, None])
 
 
 def march(
@@ -75,7 +79,7 @@ def march(
     ----------
     settings : MarchSettings
     choreography : Choreography
-        Strides of several speeds and turns.
+        Strides with several speeds and turns.
     progress : callable, optional
         Called with 1 after every movement.
 
@@ -96,21 +100,22 @@ def march(
 def fitted_march(
     settings: MarchSettings, choreography: Choreography, *, fit_speed: bool, fit_street: bool
 ) -> MarchSettings:
-    """With a speed and a street that suit the takes and the tempo.
+    """Adapt the speed and the street to the takes and the tempo.
 
     Parameters
     ----------
     settings : MarchSettings
     choreography : Choreography
     fit_speed : bool
-        Replace the speed by the mean of the takes; of the built-in ones, scaled by the tempo.
+        Set the speed to the mean of the takes; the speed of the built-in marches is scaled with
+        the tempo.
     fit_street : bool
         Enlarge the street until the takes can follow its corners.
     """
     music = settings.loaded_music(choreography.meter, settings.seconds_on_street)
     slowest, fastest = pace(choreography, music.bpm)
     if fit_speed:
-        # Strides keep their length, so the speed changes with the tempo.
+        # Strides keep their length, so the speed is proportional to the tempo.
         pace_now = settings.formation.pace
         scaled = pace_now if settings.tempo_bpm else pace_now * music.bpm / CADENCE
         speed = 0.5 * (slowest + fastest) if settings.has_takes else scaled
@@ -128,14 +133,14 @@ def fitted_march(
 
 
 class MarchPlayer(BlockPlayer):
-    """Player of a march, all soldiers together; it has no controls, the street leads.
+    """Player of a march, all soldiers together. It follows the street and has no controls.
 
     Parameters
     ----------
     settings : MarchSettings
     choreography : Choreography
     avoid : iterable of (int, int)
-        Pairs of strides of which the second does not follow the first.
+        Pairs of strides; the second must not follow the first.
     """
 
     def __init__(
@@ -163,10 +168,10 @@ def marched_blocks(
     *,
     avoid: Iterable[tuple[int, int]] = (),
 ) -> Iterator[Block]:
-    """The frames movement by movement, in constant memory."""
+    """Yield the frames movement by movement, in constant memory."""
     fps, meter = choreography.fps, choreography.meter
     if len(choreography.movements[0].bodies) != 1:
-        raise InvalidInput("a march needs movements of one body; these have several")
+        raise InvalidInput("a march needs movements of a single character; these have several")
     music = settings.loaded_music(meter, settings.seconds_on_street)
     seconds = min(settings.seconds or music.seconds, settings.seconds_on_street)
     frames = frame_count(seconds, None, fps)
@@ -187,11 +192,11 @@ def marched_blocks(
         here = PlanarTransform(centers[:, 0], centers[:, 1], facing)
         target = PlanarTransform.between(here, PlanarTransform.from_array(later)).to_array()
         target[:, 2] = (target[:, 2] + np.pi) % (2.0 * np.pi) - np.pi
-        # All soldiers take one path through the graph, so that they are in step.
+        # All soldiers take the same path through the graph, so that they are in step.
         odds = graph.start if number < 0 else graph.transitions[number]
         able = np.stack([player.able(i) for i in range(count)])
         smooth = np.array([able[:, list(group)].any(axis=1).all() for group in graph.members])
-        if smooth.any():  # where no likely stride is smooth, any that is
+        if smooth.any():  # if no likely stride is smooth, allow any smooth stride
             odds = odds * smooth if (odds * smooth).any() else smooth.astype(np.float64)
         number = int(rng.choice(len(graph), p=odds / odds.sum()))
         weights = player.weights_for(number, target, able)

@@ -1,10 +1,10 @@
-"""Settings of crowds: who moves where, and to which music.
+"""Settings of crowds: characters, floor, and music.
 
-Settings are checked when they are made, before any work: a room that is too small for its
-couples, a street that folds on itself or missing music are errors here. They may come from a
+Settings are checked when they are created, before any work: a room that is too small for its
+couples, a street that folds on itself, or missing music raise an error here. They may come from a
 crowd description, a TOML or JSON file written by hand (`load_crowd_settings`).
 
-Imported by the command line at every start, so this module imports nothing heavy.
+The command line imports this module at every start, so it imports nothing heavy.
 """
 
 from __future__ import annotations
@@ -30,22 +30,22 @@ if TYPE_CHECKING:
 
     Array = NDArray[np.float64]
 
-OPEN = "open"  # instead of the size of a room: no walls
-SWAY = 0.15  # meters by which locked feet may shift the center of a couple
+OPEN = "open"  # no walls, instead of the size of a room
+SWAY = 0.15  # maximum shift of the center of a couple by locked feet, in meters
 BODY_WIDTH = 0.5  # meters, shoulder to shoulder
-SPEED, CADENCE = 0.9, 96.0  # m/s of a march, at this tempo in beats per minute
-RADIUS = 0.5  # meters that a couple of the built-in waltz needs around its center
-PACE = (0.3, 1.5)  # slowest and fastest of the built-in marches, m/s
-# Control points of the default street: a left and a right corner.
+SPEED, CADENCE = 0.9, 96.0  # speed of a march in m/s at this tempo in beats per minute
+RADIUS = 0.5  # radius of a couple of the built-in waltz, in meters
+PACE = (0.3, 1.5)  # speed of the slowest and fastest built-in marches, in m/s
+# Control points of the default street, with a left and a right corner.
 STREET = ((0, 0), (0, 8), (0, 16), (0, 24), (8, 24), (16, 24), (24, 24), (24, 32), (24, 40),
           (24, 48))  # fmt: skip
 DEFAULT_TEMPO = 90.0  # beats per minute
-_BELOW_PACE = 0.24  # m/s by which files may be slower than the slowest take; they drift then
+_BELOW_PACE = 0.24  # m/s: files may be this much slower than the slowest take, by drifting
 _SHORTEST, _LONGEST = 0.2, 36_000.0  # seconds
 
 
 def _frozen(value: Any) -> Any:
-    return tuple(_frozen(one) for one in value) if isinstance(value, list) else value
+    return tuple(_frozen(item) for item in value) if isinstance(value, list) else value
 
 
 def _is_list(value: Any) -> bool:
@@ -53,29 +53,33 @@ def _is_list(value: Any) -> bool:
 
 
 def _row(name: str, value: Any, parts: str, count: int) -> tuple[float, ...]:
-    """`value` if it is `count` finite numbers; `parts` says what they are."""
+    """Check that `value` has `count` finite numbers; `parts` describes them."""
     if not _is_list(value) or len(value) != count:
         raise InvalidInput(f"{name} must be {parts}; got {value!r}")
-    for one in value:
-        if isinstance(one, bool) or not isinstance(one, int | float) or not abs(one) <= 1e6:
-            raise InvalidInput(f"{name}: {parts} must be numbers up to 1e6; got {one!r}")
+    for number in value:
+        if (
+            isinstance(number, bool)
+            or not isinstance(number, int | float)
+            or not abs(number) <= 1e6
+        ):
+            raise InvalidInput(f"{name}: {parts} must be numbers up to 1e6; got {number!r}")
     return tuple(value)
 
 
 def _rows(name: str, value: Any, parts: str, count: int) -> list[tuple[float, ...]]:
-    """`value` if it is a list of rows of `count` finite numbers."""
+    """Check that `value` is a list of rows of `count` finite numbers."""
     if not _is_list(value):
         raise InvalidInput(f"{name} must be a list of {parts}; got {value!r}")
-    return [_row(f"{name}[{k}]", one, parts, count) for k, one in enumerate(value)]
+    return [_row(f"{name}[{k}]", row, parts, count) for k, row in enumerate(value)]
 
 
 @dataclass(frozen=True, kw_only=True)
 class CrowdMovements(Settings):
-    """Where the movements of a crowd come from, and how they may follow each other."""
+    """Settings for the source of the movements of a crowd and for their transitions."""
 
-    library: str | None = setting(None, "Use takes of this library.", command=False)
+    library: str | None = setting(None, "Library with the takes.", command=False)
     takes: tuple[str, ...] = setting(
-        (), "Names of takes, or files if no library is given.", metavar="NAME,...", commas=True
+        (), "Names of takes, or files without a library.", metavar="NAME,...", commas=True
     )
     label: Names = setting(None, LABEL)
     meter: int | None = setting(
@@ -83,30 +87,33 @@ class CrowdMovements(Settings):
     )
     graph: Literal["learned", "built-in"] = setting(
         "learned",
-        "Transition graph: learned from the movements, as in the paper, or the built-in one, whose "
-        "nodes are set by rule.",
+        "Transition graph: learned from the movements, as in the paper (learned), or with nodes "
+        "set by rule (built-in).",
     )
     groups: int | None = setting(
-        None, "Nodes of a learned graph. [ballroom: 5 or more, march: 2]", least=1, greatest=1000
+        None,
+        "Number of nodes of a learned graph. [ballroom: 5 or more, march: 2]",
+        least=1,
+        greatest=1000,
     )
     transition_phase: float | None = setting(
         None,
-        "Beats after a beat at which movements begin; 0: on the beat, as in the paper. "
-        "[where transitions are smoothest]",
+        "Offset of the start of movements from a beat, in beats; 0 is on the beat, as in the "
+        "paper. [where transitions are smoothest]",
         least=0.0,
         greatest=0.95,
     )
     max_seam: float | None = setting(
         MAX_SEAM,
-        "Do not use transitions with more than this multiple of the accelerations of the takes, "
-        "onto another foot, or with a jump of the body.",
+        "Drop transitions whose accelerations exceed this multiple of those of the takes, that "
+        "change the standing foot, or in which the body jumps.",
         above=0.0,
     )
 
     align: Literal["landings", "beats"] = setting(
         "landings",
-        "What of a take meets the beats of the music: its foot landings, or its motion beats, as "
-        "in the paper.",
+        "Part of a take that is aligned with the beats of the music: foot landings (landings), or "
+        "motion beats, as in the paper (beats).",
         expert=True,
     )
 
@@ -126,40 +133,40 @@ class CrowdMovements(Settings):
                 raise InvalidInput(f"{name} must be a list of names; got {given!r}")
 
     def __bool__(self) -> bool:
-        """Whether they come from takes of the user, not from the built-in ones."""
+        """True if the movements come from takes of the user, not from the built-in ones."""
         return bool(self.library or self.takes)
 
 
 @dataclass(frozen=True, kw_only=True)
 class CrowdSettings(Settings):
-    """Settings that all crowds share."""
+    """Settings shared by all crowds."""
 
-    STEADY_TEMPO: ClassVar[float] = DEFAULT_TEMPO  # beats per minute without music
+    STEADY_TEMPO: ClassVar[float] = DEFAULT_TEMPO  # tempo without music, in beats per minute
 
     music: str | None = setting(
-        None, f"MIDI or audio file, or {TUNE}: a generated one.", metavar="FILE"
+        None, f"MIDI or audio file, or {TUNE} for a generated tune.", metavar="FILE"
     )
     tempo_bpm: float | None = setting(
         None,
-        f"Beats per minute, instead of a music file or for a {TUNE}.",
+        f"Tempo in beats per minute, instead of a music file or for a {TUNE}.",
         least=40.0,
         greatest=240.0,
         option="--tempo",
         metavar="BPM",
     )
     seconds: float | None = setting(
-        None, "Length. [as the music]", unit="s", least=_SHORTEST, greatest=_LONGEST
+        None, "Duration. [that of the music]", unit="s", least=_SHORTEST, greatest=_LONGEST
     )
     seed: int = setting(0, "Random seed.", least=0)
     fps: float = setting(30.0, "Frames per second.", least=10.0, greatest=240.0)
-    movements: CrowdMovements = setting(CrowdMovements(), "Where the movements come from.")
+    movements: CrowdMovements = setting(CrowdMovements(), "Source of the movements.")
 
     def check(self) -> None:
         """Check music and takes."""
         if self.music is not None:
             self._check_music()
         if self.movements.label and self.movements.library is None:
-            raise InvalidInput("label selects takes of a library; name the library as well")
+            raise InvalidInput("label selects takes of a library; set library")
 
     def _check_music(self) -> None:
         from motionloom.dance.music import AUDIO_SUFFIXES, MIDI_SUFFIXES
@@ -169,10 +176,12 @@ class CrowdSettings(Settings):
         if not self.music:
             raise InvalidInput("music must be the name of a file; got ''")
         if self.tempo_bpm is not None:
-            raise InvalidInput(f"{self.music} has its own tempo: give music or tempo_bpm, not both")
-        known = (*MIDI_SUFFIXES, *AUDIO_SUFFIXES)
-        if Path(self.music).suffix.lower() not in known:
-            raise InvalidInput(f"{self.music}: music is read from {', '.join(known)}")
+            raise InvalidInput(
+                f"{self.music} defines its own tempo; set either music or tempo_bpm, not both"
+            )
+        suffixes = (*MIDI_SUFFIXES, *AUDIO_SUFFIXES)
+        if Path(self.music).suffix.lower() not in suffixes:
+            raise InvalidInput(f"{self.music}: music files must be {', '.join(suffixes)}")
         if not Path(self.music).is_file():
             raise InvalidInput(f"{self.music}: there is no such music file")
 
@@ -184,11 +193,11 @@ class CrowdSettings(Settings):
 
     @property
     def has_takes(self) -> bool:
-        """Whether the movements come from takes of the user, not from the built-in ones."""
+        """True if the movements come from takes of the user rather than the built-in ones."""
         return bool(self.movements)
 
     def loaded_music(self, meter: int, default_seconds: float = 30.0) -> Music:
-        """The music: from the file, a generated tune, or a steady beat."""
+        """Return the music: from the file, a generated tune, or a steady beat."""
         import numpy as np
 
         from motionloom.dance.music import AUDIO_SUFFIXES, Music, tune
@@ -205,7 +214,7 @@ class CrowdSettings(Settings):
             changed = Path(self.music).stat().st_mtime
             music = _read_music(self.music, changed, meter if audio else None)
             if len(music.beats) < 2:
-                raise InvalidInput(f"{self.music}: it has no beats to move to")
+                raise InvalidInput(f"{self.music}: no beats were detected")
             return music
         beats = np.arange(0.0, seconds + 60.0 / tempo, 60.0 / tempo)
         return Music(beats, meter, np.arange(0, len(beats), meter), seconds, name="steady beat")
@@ -213,24 +222,24 @@ class CrowdSettings(Settings):
 
 @dataclass(frozen=True, kw_only=True)
 class Ballfloor(Settings):
-    """A room with columns, and the discs that couples fill in it."""
+    """Settings of a room with columns, and of the discs that couples occupy in it."""
 
     room: tuple[float, float] | None = setting(
-        (14.0, 10.0), "Width (x) and depth (z) of the room; None: no walls.", unit="m",
+        (14.0, 10.0), "Width (x) and depth (z) of the room; None means no walls.", unit="m",
         command=False,
     )  # fmt: skip
     columns: tuple[tuple[float, float, float], ...] = setting(
-        (), "Columns: x, z and radius of each.", unit="m", command=False
+        (), "Columns: x, z and radius of each column.", unit="m", command=False
     )
     radius: float | None = setting(
-        None, f"Radius of a couple. [{RADIUS:g}; with takes, theirs]", unit="m",
+        None, f"Radius of a couple. [{RADIUS:g}; with takes, measured]", unit="m",
         least=0.3, greatest=3.0,
     )  # fmt: skip
     speed: float = setting(
         0.3, "Speed of the couples around the room.", unit="m/s", least=0.0, greatest=0.6
     )
     facing: float | None = setting(
-        None, "Where leaders face, to the left of where they travel; 180: backwards. [free]",
+        None, "Facing of leaders, to the left of the direction of travel; 180 is backward. [free]",
         unit="degrees", least=-180.0, greatest=180.0,
     )  # fmt: skip
 
@@ -240,11 +249,13 @@ class Ballfloor(Settings):
             width, depth = _row("room", self.room, "width and depth in meters", 2)
             if min(width, depth) <= 0.0 or max(width, depth) > 1000.0:
                 raise InvalidInput(
-                    f"room must be width and depth, above 0 and up to 1000 m; got {list(self.room)}"
+                    f"room must be a positive width and depth up to 1000 m; got {list(self.room)}"
                 )
         for x, z, size in _rows("columns", self.columns, "x, z and radius", 3):
             if size <= 0.0:
-                raise InvalidInput(f"a column is x, z and a radius above 0; got {[x, z, size]}")
+                raise InvalidInput(
+                    f"a column must be x, z and a positive radius; got {[x, z, size]}"
+                )
             if self.room is not None and (
                 abs(x) - size >= 0.5 * width or abs(z) - size >= 0.5 * depth
             ):
@@ -255,15 +266,15 @@ class Ballfloor(Settings):
 
     @property
     def disc_radius(self) -> float:
-        """Radius of the disc that a couple fills, meters."""
+        """Radius of the disc that a couple occupies, in meters."""
         return RADIUS if self.radius is None else self.radius
 
 
 @dataclass(frozen=True, kw_only=True)
 class BallroomSettings(CrowdSettings):
-    """Couples in a room; see `motionloom.Library.ballroom`.
+    """Settings of couples in a room; see `motionloom.Library.ballroom`.
 
-    The origin is the center of the room; each couple fills a disc around its center.
+    The origin is the center of the room. Each couple occupies a disc around its center.
 
     Examples
     --------
@@ -272,7 +283,7 @@ class BallroomSettings(CrowdSettings):
     """
 
     couples: int = setting(20, "Number of couples.", least=1, greatest=10_000)
-    floor: Ballfloor = setting(Ballfloor(), "The room, and how couples fill it.")
+    floor: Ballfloor = setting(Ballfloor(), "The room and the space of the couples.")
 
     @preset
     def kp03(cls: Any) -> BallroomSettings:
@@ -289,7 +300,7 @@ class BallroomSettings(CrowdSettings):
         if places < self.couples:
             raise InvalidInput(
                 f"{self.couples} couples of radius {self.floor.disc_radius:g} m do not fit into "
-                f"the room; there are places for {places}. Use fewer couples or a larger room"
+                f"the room, which has space for {places}. Use fewer couples or a larger room"
             )
 
     @cached_property
@@ -310,24 +321,24 @@ class BallroomSettings(CrowdSettings):
 
 @dataclass(frozen=True, kw_only=True)
 class Formation(Settings):
-    """Soldiers in ranks and files."""
+    """Settings of a formation of soldiers in ranks and files."""
 
-    ranks: int = setting(10, "Soldiers one behind the other.", least=1, greatest=10_000)
-    files: int = setting(4, "Soldiers side by side.", least=1, greatest=10_000)
-    spacing: float = setting(1.2, "Distance of neighbors.", unit="m", least=0.5, greatest=10.0)
+    ranks: int = setting(10, "Number of soldiers one behind the other.", least=1, greatest=10_000)
+    files: int = setting(4, "Number of soldiers side by side.", least=1, greatest=10_000)
+    spacing: float = setting(1.2, "Distance between neighbors.", unit="m", least=0.5, greatest=10.0)
     speed: float | None = setting(
-        None, f"Speed along the street. [{SPEED:g}; with takes, theirs]", unit="m/s",
+        None, f"Speed along the street. [{SPEED:g}; with takes, measured]", unit="m/s",
         least=0.1, greatest=4.0,
     )  # fmt: skip
 
     @property
     def pace(self) -> float:
-        """Speed along the street, m/s."""
+        """Speed along the street, in m/s."""
         return SPEED if self.speed is None else self.speed
 
     @property
     def depth(self) -> float:
-        """Distance from the first rank to the last, meters."""
+        """Distance from the first rank to the last, in meters."""
         return (self.ranks - 1) * self.spacing
 
     @property
@@ -342,7 +353,7 @@ class Formation(Settings):
 
 @dataclass(frozen=True, kw_only=True)
 class MarchSettings(CrowdSettings):
-    """Soldiers in formation on a street; see `motionloom.Library.march`.
+    """Settings of soldiers in formation on a street; see `motionloom.Library.march`.
 
     Examples
     --------
@@ -372,29 +383,29 @@ class MarchSettings(CrowdSettings):
         self.street.check_files(self.formation.offsets)
         if self.seconds_on_street < _SHORTEST:
             raise InvalidInput(
-                f"the street is {self.street.length:.1f} m long and the formation "
-                f"{self.formation.depth:.1f} m; there is no room to march"
+                f"the street is only {self.street.length:.1f} m long, but the formation is "
+                f"{self.formation.depth:.1f} m long; there is no room to march"
             )
         if not self.has_takes and self.music in (None, TUNE):
             tempo = self.tempo / CADENCE
             self.check_pace(tempo * PACE[0], tempo * PACE[1])
 
     def check_pace(self, slowest: float, fastest: float, *, spare: float = 0.0) -> None:
-        """Raise if files are slower or, by more than `spare`, faster than the takes, m/s."""
+        """Raise if files are slower than the takes, or faster by more than `spare`, in m/s."""
         slow, fast = (
             self.formation.pace * scale for scale in self.street.speed_range(self.formation.offsets)
         )
         if fast > fastest + spare + 1e-9 or slow < slowest - _BELOW_PACE - 1e-9:
             where = "on the straight street" if fast - slow < 1e-6 else "in the sharpest corner"
             raise InvalidInput(
-                f"{where} files would march at {slow:.2f} to {fast:.2f} m/s; the takes march at "
-                f"{slowest:.2f} to {fastest:.2f} at this tempo. Use another speed, rounder "
+                f"{where} files would march at {slow:.2f} to {fast:.2f} m/s, but the takes march "
+                f"at {slowest:.2f} to {fastest:.2f} m/s at this tempo. Use another speed, rounder "
                 "corners or fewer files"
             )
 
     @cached_property
     def street(self) -> Street:
-        """The middle of the street."""
+        """Middle line of the street."""
         from motionloom.crowd.floor_plan import Street
 
         return Street.through(self.points)
@@ -408,26 +419,26 @@ class MarchSettings(CrowdSettings):
 
 @dataclass(frozen=True, kw_only=True)
 class DanceFloorSettings(MotionChoice):
-    """Characters that dance next to each other; see `motionloom.Library.dance_floor`."""
+    """Settings of characters that dance side by side; see `motionloom.Library.dance_floor`."""
 
     count: int = setting(12, "Number of characters.", least=1)
     seconds: float = setting(60.0, "Length.", unit="s")
     seed: int = setting(0, "Random seed.", least=0)
     method: Literal["auto", "choreography", "graph"] = setting(
         "auto",
-        "Movements from a choreography (rhythmic takes), a motion graph, or auto: "
-        "a choreography if any take is rhythmic.",
+        "Source of the movements: choreography (rhythmic takes), graph (motion graph), or auto "
+        "(a choreography if any take is rhythmic).",
     )
     floor: tuple[float, float] | None = setting(
         None, "Width and depth of the floor. [as large as needed]", unit="m", command=False
     )
-    width: float = setting(BODY_WIDTH, "Least distance of two bodies.", unit="m", above=0.0)
+    width: float = setting(BODY_WIDTH, "Minimum distance between two bodies.", unit="m", above=0.0)
 
     def check(self) -> None:
         """Check the size of the floor."""
         if self.floor is not None and not all(math.isfinite(s) and s > 0.0 for s in self.floor):
             raise InvalidInput(
-                f"floor must be a width and a depth in meters, above 0; got {self.floor}"
+                f"floor must be a positive width and depth in meters; got {self.floor}"
             )
         if not math.isfinite(self.width):
             raise InvalidInput(f"width must be a finite distance in meters; got {self.width}")
@@ -465,48 +476,50 @@ def load_crowd_settings(path: str | Path) -> BallroomSettings | MarchSettings:
 
 
 def file_values(path: str | Path) -> dict[str, Any]:
-    """Values of a crowd description, unchecked; files it names are relative to it."""
+    """Return the unchecked values of a crowd description; file names are relative to it."""
     path = Path(path)
     if path.suffix.lower() not in (".toml", ".json"):
-        raise InvalidInput(f"{path}: a crowd description is a .toml or .json file")
+        raise InvalidInput(f"{path}: a crowd description must be a .toml or .json file")
     try:
         text = read_regular_text(path, encoding="utf-8-sig")
         given: Any = parse_toml(text) if path.suffix.lower() == ".toml" else parse_json(text)
     except (OSError, ValueError, RecursionError) as error:
         reason = error.strerror if isinstance(error, OSError) else str(error)
-        raise InvalidInput(f"{path}: cannot be read as a crowd description: {reason}") from None
+        raise InvalidInput(f"{path}: not a valid crowd description: {reason}") from None
     if not isinstance(given, dict):
-        raise InvalidInput(f"{path}: a crowd description is a table of names and values")
+        raise InvalidInput(f"{path}: a crowd description must be a table of names and values")
     for name in ("music", "library"):
         file = given.get(name)
         if isinstance(file, str) and file and not (name == "music" and file == TUNE):
             given[name] = str(path.parent / file)
     if isinstance(given.get("takes"), list | str) and "library" not in given:
         takes = [given["takes"]] if isinstance(given["takes"], str) else given["takes"]
-        given["takes"] = [_relative(path, one) if isinstance(one, str) else one for one in takes]
+        given["takes"] = [
+            _relative(path, take) if isinstance(take, str) else take for take in takes
+        ]
     return given
 
 
 def settings_from(
     kind: str, given: Mapping[str, Any], path: str | Path | None = None
 ) -> BallroomSettings | MarchSettings:
-    """The settings of plain values; `path` is named in errors."""
+    """Build settings from plain values; errors name `path`."""
     values = {name: _frozen(value) for name, value in given.items()}
     if values.get("room") == OPEN:
         values["room"] = None
     paper = values.pop("preset", None)
     cls = CROWDS[kind]
     prefix = "" if path is None else f"{path}: "
-    known = sorted(_flat_names(cls))
-    unknown = sorted(set(values) - {*known, *described(cls)})
+    names = sorted(_flat_names(cls))
+    unknown = sorted(set(values) - {*names, *described(cls)})
     if unknown:
         raise InvalidInput(
-            f"{prefix}a {kind} has no {', '.join(unknown)}; it has {', '.join(known)}"
+            f"{prefix}a {kind} has no {', '.join(unknown)}; its keys are {', '.join(names)}"
         )
     try:
         if path is not None and values.get("music") is None and values.get("tempo_bpm") is None:
             raise InvalidInput(
-                "there is no music; give a file (music), beats per minute (tempo_bpm), or "
+                "there is no music. Set a file (music), beats per minute (tempo_bpm), or "
                 f'music = "{TUNE}"'
             )
         if path is not None and kind == "march":
@@ -517,7 +530,7 @@ def settings_from(
 
 
 def _flat_names(cls: type[Settings]) -> list[str]:
-    """Names of the fields of a settings class, with those of its groups in their place."""
+    """Return the names of the fields of a settings class, with groups replaced by their fields."""
     names: list[str] = []
     for each in fields(cls):
         default = each.default
@@ -527,12 +540,12 @@ def _flat_names(cls: type[Settings]) -> list[str]:
 
 @lru_cache(maxsize=4)
 def _read_music(path: str, changed: float, meter: int | None) -> Music:
-    """The music of a file, cached until the file has `changed`."""
+    """Read the music of a file; cached until the file changes."""
     from motionloom.dance.music import load_music
 
     return load_music(path, meter=meter)
 
 
 def _relative(path: Path, take: str) -> str:
-    """Files of a take (``LEADER+FOLLOWER``), relative to the crowd description."""
+    """Resolve the files of a take (``LEADER+FOLLOWER``) relative to the crowd description."""
     return "+".join(str(path.parent / name) for name in take.split("+"))

@@ -1,15 +1,15 @@
-"""Steering of agents: social forces, turning and drift per frame, and collision avoidance.
+"""Steering of agents: social forces, turn and drift per frame, and collision avoidance.
 
-Social forces (Helbing and Molnar 1995) drive each couple along the counterclockwise flow around the
-room and push it away from other couples, walls and columns. Couples that would meet within a few
-seconds give way early: contacts are predicted as for discs. The result is a wanted velocity, after
-which movements are chosen, turned and shifted.
+Social forces (Helbing and Molnar 1995) drive each couple along the counterclockwise flow around
+the room and push it away from other couples, walls and columns. Couples that would meet within a
+few seconds give way early: contacts are predicted as for discs. The result is a desired velocity,
+which determines how movements are chosen, turned and shifted.
 
-Discs may touch but never overlap, for any time step: an event-driven simulation of hard discs
-(after Alder and Wainwright 1959) with inelastic contacts. Within a step every disc moves on a
-straight line. The first contact of two discs, or of a disc with a wall or a column, is predicted in
-closed form; all discs advance to that time; the closing velocity is removed, half from each disc;
-and so on to the end of the step.
+Discs may touch but never overlap, for any time step. This is an event-driven simulation of hard
+discs (after Alder and Wainwright 1959) with inelastic contacts. Within a step, every disc moves
+along a straight line. The first contact of two discs, or of a disc with a wall or a column, is
+predicted in closed form. All discs advance to that time, and the closing velocity is removed, half
+from each disc. This repeats until the end of the step.
 """
 
 from __future__ import annotations
@@ -23,28 +23,28 @@ from motionloom.motion.rotations.quaternions import rotate_floor
 
 Array = NDArray[np.float64]
 
-_RELAX = 1.2  # seconds: relaxation time of the wanted velocity toward the flow
+_RELAX = 1.2  # seconds: relaxation time of the desired velocity toward the flow
 _PUSH = 1.6  # m/s^2: repulsion of discs that touch
 _FADE = 0.35  # meters over which the repulsion falls to a third
 _FORESEE = 3.0  # seconds: time horizon of predicted contacts
-_GIVE_WAY = 0.7  # m/s^2 for an immediate contact
-_SIGHT = 2.0  # meters beyond which couples ignore each other
+_GIVE_WAY = 0.7  # m/s^2, for an immediate contact
+_SIGHT = 2.0  # meters: couples farther apart ignore each other
 _FASTEST = 0.8  # m/s
-_LANE = 0.62  # radius of the lane, as a fraction of the way from the center to the wall
+_LANE = 0.62  # radius of the lane, as a fraction of the distance from the center to the wall
 
 
 @kernel
 def flow(place, half, speed, out):
-    """Velocity of the flow at a place (2,): around the room, and back to the lane.
+    """Velocity of the flow at a position (2,): around the room, and back to the lane.
 
     `half` (2,) is half the size of the room; without walls it is infinite. Fills `out` (2,).
     """
-    # The tiny terms keep a couple in the very center from dividing by zero.
+    # The tiny terms avoid a division by zero for a couple at the exact center.
     if not np.isfinite(half[0]):
         size = np.hypot(place[0], place[1]) + 1e-9
         out[0], out[1] = speed * place[1] / size, -speed * place[0] / size
         return
-    # (gx, gz) is the outward normal of the ellipse through the place; the flow is tangential.
+    # (gx, gz) is the outward normal of the ellipse through the position; the flow is tangential.
     gx, gz = place[0] / half[0] ** 2, place[1] / half[1] ** 2
     size = np.hypot(gx, gz) + 1e-9
     gx, gz = gx / size, gz / size
@@ -57,12 +57,12 @@ def flow(place, half, speed, out):
 
 @kernel
 def wanted_velocities(places, wanted, radii, half, columns, speed, dt):
-    """One step of the wanted velocities (A, 2) of agents at `places` (A, 2), in place.
+    """Advance the desired velocities (A, 2) of agents at `places` (A, 2) by a step, in place.
 
     `radii` (A,), half of the room (2,), columns (C, 3) as ``x, z, radius``.
     """
-    # All forces are summed from the old velocities before any changes, so that the order of the
-    # agents does not matter. Pairs beyond `_SIGHT` are never visited.
+    # All forces are summed from the old velocities before any velocity changes, so that the order
+    # of the agents does not matter. Pairs beyond `_SIGHT` are never visited.
     count = len(places)
     force, stream = np.zeros((count, 2)), np.zeros(2)
     for i in range(count):
@@ -97,7 +97,7 @@ def wanted_velocities(places, wanted, radii, half, columns, speed, dt):
 
 @kernel
 def _push(x, z, vx, vz, apart):
-    """Repulsion of something at (x, z) from the origin that moves at (vx, vz)."""
+    """Repulsion from the origin of an object at (x, z) that moves at (vx, vz)."""
     gap = np.hypot(x, z) - apart
     push = _PUSH * np.exp(-max(gap, 0.0) / _FADE)
     due = contact_time(x, z, vx, vz, apart)
@@ -106,17 +106,17 @@ def _push(x, z, vx, vz, apart):
     return push
 
 
-_TURN_RATE = np.deg2rad(30.0)  # per second: fastest turn of a movement
-_TURN_EASE = 3.0  # 1/s: how fast the turn rate changes
-_DRIFT = 0.2  # m/s: fastest drift of a movement, which lengthens the steps
+_TURN_RATE = np.deg2rad(30.0)  # per second: maximum turn of a movement
+_TURN_EASE = 3.0  # 1/s: rate at which the turn rate changes
+_DRIFT = 0.2  # m/s: maximum drift of a movement, which lengthens the steps
 _DRIFT_EASE = 3.0  # 1/s
-_GAIN = 1.6  # 1/s: how fast a soldier returns to its place in the formation
-_HARDLY = 0.15  # m/s below which a movement has no direction
+_GAIN = 1.6  # 1/s: rate at which a soldier returns to its place in the formation
+_HARDLY = 0.15  # m/s: a slower movement has no direction
 
 
 @kernel
 def _eased_step(yaws, rates, drifts, i, step, goal, dx, dz, dt):
-    """Step of agent i, x and z, turned and shifted.
+    """Turn and shift the step of agent i; returns x and z.
 
     The turn rate is eased toward `goal`, the drift toward the missing velocity (dx, dz), up to
     `_DRIFT`. Changes the state in place: yaws and rates (A,), drifts (A, 2); `step` has shape (2,).
@@ -139,16 +139,17 @@ def danced(
 ):  # fmt: skip
     """Steer couples through the frames of a movement.
 
-    Changes the state in place: centers, wanted velocities and drifts (A, 2), yaws and yaw rates
+    Changes the state in place: centers, desired velocities and drifts (A, 2), yaws and yaw rates
     (A,). `steps` (A, n, 2) are the natural steps of the centers, `means` (A, 2) their mean
-    velocities and `headings` (A, n) those of the leaders, before turning. Leaders are turned to
-    face `facing` radians from the wanted direction; if it is NaN, movements are turned to travel
-    in the wanted direction. `radii` (A,), `half` (2,) and `columns` (C, 3) are the discs of the
-    couples and the room; `speed` is that of the flow.
+    velocities, and `headings` (A, n) the headings of the leaders before turning. Leaders are
+    turned to face `facing` radians from the desired direction; if it is NaN, movements are turned
+    to travel in the desired direction. `radii` (A,), `half` (2,) and `columns` (C, 3) are the
+    discs of the couples and the room; `speed` is the speed of the flow.
 
     Returns the centers (A, n, 2) and yaws (A, n) of every frame.
     """
-    # Frames are the outer loop, since every couple reacts to where the others are by then.
+    # Frames are the outer loop, because every couple reacts to the current positions of the
+    # others.
     count, frames = steps.shape[0], steps.shape[1]
     moves = np.empty((count, 2))
     out_centers, out_yaws = np.empty((count, frames, 2)), np.empty((count, frames))
@@ -165,7 +166,7 @@ def danced(
                 off = (off + np.pi) % (2.0 * np.pi) - np.pi
                 goal = min(max(_GAIN * off, -_TURN_RATE), _TURN_RATE)
             elif led and np.hypot(mx, mz) > _HARDLY:
-                # The angle from the actual to the wanted direction.
+                # The angle from the actual to the desired direction.
                 ahead = mx * wanted[i, 0] + mz * wanted[i, 1]
                 aside = mz * wanted[i, 0] - mx * wanted[i, 1]
                 goal = min(max(np.arctan2(aside, ahead), -_TURN_RATE), _TURN_RATE)
@@ -182,9 +183,10 @@ def danced(
 def marched(centers, yaws, rates, drifts, steps, headings, goals, dt):
     """Steer soldiers through the frames of a movement, toward goals (A, n, 3), ``x, z, yaw``.
 
-    State and result as for `danced`; `headings` (A, n) are those of the bodies before turning.
+    State and result are as for `danced`; `headings` (A, n) are those of the bodies before turning.
     """
-    # The goals of a formation are apart and soldiers stay near them: no collision avoidance.
+    # The goals of a formation are far apart and soldiers stay near them, so no collision avoidance
+    # is needed.
     count, frames = steps.shape[0], steps.shape[1]
     out_centers, out_yaws = np.empty((count, frames, 2)), np.empty((count, frames))
     for k in range(frames):
@@ -202,9 +204,9 @@ def marched(centers, yaws, rates, drifts, steps, headings, goals, dt):
     return out_centers, out_yaws
 
 
-_SKIN = 1e-7  # meters kept between discs, against rounding
-_STILL = 1e-12  # closing velocities below are rounding errors of earlier contacts
-_PATIENCE = 8  # contacts of a disc within one step, after which it stops until the next
+_SKIN = 1e-7  # meters between discs, as a guard against rounding
+_STILL = 1e-12  # smaller closing velocities are rounding errors of earlier contacts
+_PATIENCE = 8  # after this many contacts within one step, a disc stops until the next step
 
 
 def moved_discs(
@@ -215,12 +217,12 @@ def moved_discs(
     room: ArrayLike | None = None,
     columns: ArrayLike = (),
 ) -> Array:
-    """Positions of discs after one step.
+    """Return the positions of discs after one step.
 
     Parameters
     ----------
     places : array_like, shape (N, 2)
-        Centers ``x, z``, without overlaps with each other, walls and columns.
+        Centers ``x, z`` of discs that do not overlap each other, walls or columns.
     displacements : array_like, shape (N, 2)
         Intended displacements.
     radii : array_like, shape (N,)
@@ -257,9 +259,10 @@ def moved_discs(
 @kernel
 def near_pairs(places, reach):
     """Pairs (P, 2) of places (A, 2), the lower index first, within a distance of `reach`."""
-    # A grid of cells as wide as `reach`: partners are in the same or the eight cells around it.
-    # Cells are sorted by key instead of stored as lists; rows of keys are three longer than the
-    # grid, so that a neighbor beyond the end of a row is not mistaken for one of the next row.
+    # A grid of cells as wide as `reach`: partners are in the same cell or in the eight cells
+    # around it. Cells are sorted by key instead of stored as lists. Rows of keys are three longer
+    # than the grid, so that a neighbor beyond the end of a row is not mistaken for one in the next
+    # row.
     count = len(places)
     low = np.array([places[:, 0].min(), places[:, 1].min()])
     cells = np.empty((count, 2), np.int64)
@@ -302,9 +305,9 @@ def contact_time(x, z, vx, vz, apart):
     if gap <= 0.0:
         return 0.0
     inside = closing * closing - speed * gap
-    if inside < 0.0:  # they pass each other
+    if inside < 0.0:  # they pass without contact
         return np.inf
-    # The smaller root of the quadratic, in the form without cancellation.
+    # The smaller root of the quadratic, in a form without cancellation.
     return gap / (-closing + np.sqrt(inside))
 
 
@@ -329,13 +332,14 @@ def advance(places, velocities, radii, half, columns):
     fastest = 0.0
     for i in range(count):
         fastest = max(fastest, np.hypot(velocities[i, 0], velocities[i, 1]))
-    # No contact makes a disc faster than the fastest, so pairs farther apart cannot meet.
+    # A contact never makes a disc faster than the fastest one, so pairs farther apart cannot meet.
     pairs = near_pairs(places, 2.0 * radii.max() + 2.0 * fastest + 1e-3)
     contacts = np.zeros(count, np.int64)
     left = 1.0
-    # One contact per round. It ends: each contact counts, and a disc with too many stands still.
+    # One contact per round. The loop ends because contacts are counted and a disc with too many
+    # stops.
     while left > 0.0:
-        # Kind of the soonest contact: none (-1), two discs (0), disc and wall (1) or column (2).
+        # Kind of the next contact: none (-1), two discs (0), disc and wall (1) or column (2).
         soonest, kind, a, b = left, -1, -1, -1
         for p in range(len(pairs)):
             i, j = pairs[p, 0], pairs[p, 1]
@@ -395,7 +399,7 @@ def _meet(places, velocities, contacts, a, b, fastest):
     velocities[b, 1] -= (1.0 - share) * closing * z
     contacts[a] += 1
     contacts[b] += 1
-    # Rounding must not make a disc faster than the bound by which pairs were chosen.
+    # Rounding must not make a disc faster than the bound that was used to choose pairs.
     for i in (a, b):
         speed = np.hypot(velocities[i, 0], velocities[i, 1])
         if speed > fastest:

@@ -1,10 +1,10 @@
-"""Strides of captured walks.
+"""Strides of captured walks, for marches.
 
-In a march the beats are the footfalls, and a stride has two. A walk is cut at every second footfall
-from its first one, whichever foot that is; the two nodes of the learned graph are then the strides
-that begin with the left and with the right foot. In the built-in graph a stride lasts from one
-landing of the left foot to the next. A few strides that differ in speed and turn are kept in each
-node, and blended toward the next position of each soldier.
+In a march the beats are the footfalls, and a stride has two. A walk is cut at every second
+footfall, starting from the first one with either foot. The two nodes of the learned graph are then
+the strides that start with the left and with the right foot. In the built-in graph, a stride lasts
+from one landing of the left foot to the next. A few strides that differ in speed and turn are kept
+in each node and blended toward the next position of each soldier.
 """
 
 from __future__ import annotations
@@ -31,34 +31,32 @@ from motionloom.motion.rotations.planar_transform import PlanarTransform
 Array = NDArray[np.float64]
 
 METER = 2  # left, right
-_SHORTEST, _LONGEST = 0.28, 1.2  # seconds from footfall to footfall
-_UNEVEN = 0.2  # largest difference of the two steps of a stride, as a fraction of the stride
-_LEAST_WAY = 0.15  # meters: shortest stride ahead
-_SIDEWAYS = 0.5  # largest sideways travel, as a fraction of the travel ahead
-_ODD = 2.5  # strides with a median difference above this multiple of the least are dropped
-_SAME_TRAVEL = 0.02  # meters and radians within which strides travel alike
-_MOST = 16  # strides that are kept in the built-in graph
+_SHORTEST, _LONGEST = 0.28, 1.2  # range of seconds from footfall to footfall
+_UNEVEN = 0.2  # maximum difference of the two steps of a stride, as a fraction of the stride
+_LEAST_WAY = 0.15  # meters: minimum length of a stride forward
+_SIDEWAYS = 0.5  # maximum sideways travel, as a fraction of the travel forward
+_ODD = 2.5  # strides with a median difference above this multiple of the minimum are dropped
+_SAME_TRAVEL = 0.02  # meters and radians: smaller differences count as the same travel
+_MOST = 16  # number of strides kept in the built-in graph
 
 
 @dataclass(frozen=True, kw_only=True)
 class StrideRules:
-    """Rules of learned marches that the paper does not have.
-
-    See the departures in docs/explanation/crowds.md.
+    """Rules of learned marches that are not in the paper; see docs/explanation/crowds.md.
 
     Attributes
     ----------
     footfalls : bool
-        Beats are footfalls; otherwise motion beats.
+        Use footfalls as beats. If False, use motion beats.
     off_tempo : float, optional
-        Largest deviation of a stride from the median tempo, as a fraction. None: any.
+        Maximum deviation of a stride from the median tempo, as a fraction. None allows any.
     same_lead : bool
-        Strides on the other foot than their node's change their node.
+        Move strides that start with another foot than their node to another node.
     most : int, optional
-        Strides that are kept in each node, those that differ most in travel. None: all, also
-        those that begin or end unlike the others.
+        Number of strides kept in each node, chosen to differ most in travel. None keeps all
+        strides, including those that start or end unlike the others.
     start_left : bool
-        Marches start with the left foot; otherwise as the takes do.
+        Start marches with the left foot. If False, start like the takes.
     """
 
     footfalls: bool = True
@@ -93,28 +91,28 @@ def marching_steps(
     fps : float
         Frames per second of the choreography.
     mirror : bool
-        Use every walk mirrored, too, for turns to both sides.
+        Also use a mirrored copy of every walk, for turns to both sides.
     graph : {"learned", "built-in"}
-        The transition graph: learned from the strides, or one node of strides that begin with
-        the left foot.
+        The transition graph: learned from the strides, or one node of strides that start with the
+        left foot.
     groups : int
-        Nodes of a learned graph. Two become the strides of the two feet.
+        Number of nodes of a learned graph. Two nodes become the strides of the two feet.
     transition_phase : float, optional
-        Beats in [0, 1) after their first beat at which movements begin. Default: where
+        Offset of the start of movements from their first beat, in beats, in [0, 1). Default: where
         transitions are smoothest.
     max_seam : float, optional
-        Strides follow each other only with less than this multiple of the accelerations of the
-        takes, and on the same foot. None: as the graph says.
+        Drop transitions whose accelerations exceed this multiple of those of the takes, or that
+        change the standing foot. With None, the graph decides.
     kind : str
     rules : StrideRules
-        Rules of a learned graph that the paper does not have.
+        Rules of a learned graph that are not in the paper.
     progress : callable, optional
         Called with 1 for every analyzed walk.
 
     Returns
     -------
     choreography : Choreography
-        Strides of two beats each. It starts with the left foot.
+        Strides of two beats each, starting with the left foot.
 
     Raises
     ------
@@ -136,7 +134,7 @@ def marching_steps(
         like = like or walk
         lead = "left" if graph == "built-in" else None
         shown = [(walk, False), (walk.mirror(), True)] if mirror else [(walk, False)]
-        found = [
+        strides = [
             cut
             for motion, mirrored in shown
             for cut in (
@@ -145,24 +143,26 @@ def marching_steps(
                 else beat_cuts(motion, mirrored=mirrored)
             )
         ]
-        counts[walk.name] = len(found)
-        cuts += found
+        counts[walk.name] = len(strides)
+        cuts += strides
         if progress is not None:
             progress(1)
     if len(cuts) < 2:
         counted = ", ".join(f"{name}: {count}" for name, count in list(counts.items())[:8])
         raise InvalidInput(
-            "there are too few strides (left, right, left, at an even pace and ahead) in the "
-            f"takes: {counted or 'none'}"
+            "the takes have too few strides (left, right, left, forward and at an even pace): "
+            f"{counted or 'none'}"
         )
-    left_out = {name: "no even stride ahead" for name, count in counts.items() if not count}
+    left_out = {
+        name: "it has no even stride forward" for name, count in counts.items() if not count
+    }
     every = max(round(float(np.median([np.diff(cut.beats).mean() for cut in cuts]))), 2)
     if graph == "learned":
         most, widest = rules.most, np.inf if rules.off_tempo is None else rules.off_tempo
         cuts = [cut for cut in cuts if abs(np.diff(cut.beats).mean() / every - 1.0) < widest]
         kept = {cut.motions[0].name for cut in cuts}
         others = [name for name in counts if name not in kept and name not in left_out]
-        left_out |= dict.fromkeys(others, "at another pace than most strides")
+        left_out |= dict.fromkeys(others, "its pace differs from most strides")
         made = learned_steps(
             cuts, every, groups=groups, transition_phase=transition_phase, kind=kind,
             left_out=left_out, connected=False, same_lead=rules.same_lead,
@@ -178,34 +178,37 @@ def marching_steps(
         )
     movements = [cut.movement(every, phase) for cut in cuts]
     chosen = _chosen(movements, list(range(len(movements))), _MOST)
-    one = TransitionGraph(("stride",), (tuple(chosen),), np.ones(1), np.ones((1, 1)))
-    return replace(compact_steps(movements, one, kind, left_out), max_seam=max_seam)
+    single = TransitionGraph(("stride",), (tuple(chosen),), np.ones(1), np.ones((1, 1)))
+    return replace(compact_steps(movements, single, kind, left_out), max_seam=max_seam)
 
 
 def starting_left(graph: TransitionGraph) -> TransitionGraph:
-    """With a start at the strides that begin with the left foot, as in drill; if there are any."""
+    """Start a graph with the strides of the left foot, as in drill, if there are any."""
     if "left" not in graph.names:
         return graph
     return replace(graph, start=np.eye(len(graph))[graph.node("left")])
 
 
 def pace(choreography: Choreography, bpm: float) -> tuple[float, float]:
-    """Slowest and fastest speed of all nodes at a tempo, m/s."""
+    """Slowest and fastest speed of all nodes at a tempo, in m/s."""
     seconds = choreography.meter * 60.0 / bpm
     speeds = [np.hypot(*node.travel[:, :2].T) / seconds for node in choreography.dance_nodes]
-    return max(float(one.min()) for one in speeds), min(float(one.max()) for one in speeds)
+    return (
+        max(float(speed.min()) for speed in speeds),
+        min(float(speed.max()) for speed in speeds),
+    )
 
 
 def stride_cuts(walk: Motion, *, mirrored: bool = False, lead: str | None = None) -> list[Cut]:
-    """Even strides ahead, at every second footfall from the first one of each run.
+    """Cut even strides forward, at every second footfall from the first of each run.
 
     Parameters
     ----------
     walk : Motion
     mirrored : bool
-        Whether the walk is mirrored; recorded in the cuts.
+        True if the walk is mirrored; stored in the cuts.
     lead : {"left", "right"}, optional
-        Only strides that begin with this foot. Default: both.
+        Return only strides that start with this foot. Default: both.
 
     Examples
     --------
@@ -231,7 +234,7 @@ def stride_cuts(walk: Motion, *, mirrored: bool = False, lead: str | None = None
 
 
 def beat_cuts(walk: Motion, *, mirrored: bool = False) -> list[Cut]:
-    """Movements of two motion beats each, as the paper cuts them; on any foot.
+    """Cut movements of two motion beats each, as in the paper, on any foot.
 
     Examples
     --------
@@ -247,7 +250,7 @@ def beat_cuts(walk: Motion, *, mirrored: bool = False) -> list[Cut]:
 
 
 def _is_stride(walk: Motion, at: Array) -> bool:
-    """Whether footfalls (4,) are evenly spaced and lead ahead."""
+    """Return whether footfalls (4,) are evenly spaced and lead forward."""
     steps = np.diff(at) / walk.fps
     even = np.ptp(steps) < _UNEVEN * 2.0 * steps.mean()
     if not even or steps.min() <= _SHORTEST or steps.max() >= _LONGEST:
@@ -264,12 +267,12 @@ def _travel(walk: Motion, start: int, stop: int) -> Array:
 
 
 def _chosen(movements: Sequence[Movement], group: list[int], most: int) -> list[int]:
-    """Strides of a group that begin and end like the others, and differ most in travel."""
+    """Select strides of a group that start and end like the others and differ most in travel."""
     gaps = transition_differences([movements[k] for k in group])
     medians = 0.5 * (np.median(gaps, axis=0) + np.median(gaps, axis=1))
     alike = np.array(group)[medians <= _ODD * medians.min()]
     ways = np.array([_travel(movements[k].motion, 0, len(movements[k].motion) - 1) for k in alike])
-    # Farthest-point sampling, from the middle on.
+    # Farthest-point sampling, starting from the middle.
     middle = int(np.linalg.norm(ways - np.median(ways, axis=0), axis=1).argmin())
     taken = [middle]
     nearest = np.linalg.norm(ways - ways[middle], axis=1)

@@ -115,7 +115,7 @@ def _like_first(motions: list[Motion], first: list[Motion]) -> list[Motion]:
     if len(motions) != len(first):
         raise InvalidInput(
             "all takes of a choreography must have the same number of characters; "
-            f"{first[0].name or 'the first'} has {len(first)}, another has {len(motions)}"
+            f"{first[0].name or 'the first'} has {len(first)}, this one has {len(motions)}"
         )
     return [conformed(m, like.skeleton, like.fps) for m, like in zip(motions, first, strict=True)]
 

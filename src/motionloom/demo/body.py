@@ -55,8 +55,8 @@ class Leg:
     toes: Array
 
 
-def arm(plan: MotionPlan, body: Torso, side: str, held: Array | None = None) -> Arm:
-    """Solve one arm: joint angles blended with targets, or a hand at positions `held` (T, 3)."""
+def arm(plan: MotionPlan, body: Torso, side: str, hand_path: Array | None = None) -> Arm:
+    """Solve one arm: joint angles blended with targets, or a hand at `hand_path` (T, 3)."""
     who, sign, times = plan.performer, SIGN[side], body.times
     angles = plan.curves[f"{side}_arm"].sample(times)
     first = 7 if side == "left" else 9
@@ -67,8 +67,8 @@ def arm(plan: MotionPlan, body: Torso, side: str, held: Array | None = None) -> 
     span = _span(who.upper_arm, np.linalg.norm(lower, axis=-1), bend)
     direction = _swung(angles[:, 0], sign * angles[:, 1])
     share, target = aiming(plan, f"{side}_hand", times)
-    if held is not None:
-        share, target = np.ones(len(times)), held
+    if hand_path is not None:
+        share, target = np.ones(len(times)), hand_path
 
     # Hanging arms stay vertical when the chest leans.
     hanging = 0.85 * np.exp(-np.sum(angles[:, :2] ** 2, axis=-1) / 0.45)
@@ -249,11 +249,11 @@ def resolve_aims(plan: MotionPlan, balance: Balance) -> None:
 
 
 def assemble(
-    plan: MotionPlan, body: Torso, fps: float, name: str, held: dict[str, Array] | None = None
+    plan: MotionPlan, body: Torso, fps: float, name: str, hands: dict[str, Array] | None = None
 ) -> Motion:
     """Build a motion from a torso: add the limbs and compute local rotations.
 
-    `held` contains fixed positions (T, 3) of the hands ``"left"`` and ``"right"``.
+    `hands` contains fixed positions (T, 3) of the hands ``"left"`` and ``"right"``.
     """
     skeleton = plan.performer.skeleton
     world = {
@@ -264,7 +264,7 @@ def assemble(
         "Head": body.head,
     }
     for side, label in (("left", "Left"), ("right", "Right")):
-        a = arm(plan, body, side, (held or {}).get(side))
+        a = arm(plan, body, side, (hands or {}).get(side))
         world[f"{label}Shoulder"], world[f"{label}Arm"] = a.collar, a.upper
         world[f"{label}ForeArm"], world[f"{label}Hand"] = a.lower, a.hand
         b = leg(plan, body, side)

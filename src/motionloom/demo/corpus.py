@@ -271,8 +271,8 @@ def _couple(
 
 def _parse(name: str, performer: int) -> tuple[str, int]:
     """Split a name into the name without suffix and the index of the performer."""
-    found = re.fullmatch(r"(.+)_p(\d+)", name)
-    base, number = (found[1], int(found[2])) if found else (name, performer)
+    suffixed = re.fullmatch(r"(.+)_p(\d+)", name)
+    base, number = (suffixed[1], int(suffixed[2])) if suffixed else (name, performer)
     if base not in _bases():
         near = difflib.get_close_matches(base, _bases(), n=5)
         hint = f"did you mean {', '.join(near)}?" if near else "demo.names() lists all motions"

@@ -102,9 +102,9 @@ def truth_of(plan: MotionPlan, times: NDArray[np.float64], fps: float) -> Truth:
     contacts = {}
     feet = planned_feet(plan, times)
     for side in SIDES:
-        held = loose(plan, side, times) < 1e-9
-        contacts[side] = tuple(intervals(feet[side].ball_still & held))
-        contacts[f"{side}_heel"] = tuple(intervals(feet[side].heel_still & held))
+        planted = loose(plan, side, times) < 1e-9
+        contacts[side] = tuple(intervals(feet[side].ball_still & planted))
+        contacts[f"{side}_heel"] = tuple(intervals(feet[side].heel_still & planted))
     actions = tuple(
         _action(row, float(times[0]), len(times), fps)
         for row in plan.actions

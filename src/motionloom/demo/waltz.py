@@ -146,9 +146,9 @@ def waltz(
         )  # fmt: skip
     times = frame_times(0.0, end, fps)
     bodies = {role: Balance(plan).torso(plan, times) for role, plan in plans.items()}
-    held = _hold(bodies["leader"], bodies["follower"])
+    hands = _hold(bodies["leader"], bodies["follower"])
     made = {
-        role: assemble(plans[role], bodies[role], fps, name, held[role])
+        role: assemble(plans[role], bodies[role], fps, name, hands[role])
         for role, name in zip(("leader", "follower"), names, strict=True)
     }
     return Couple(plans["leader"], plans["follower"], made["leader"], made["follower"], times)

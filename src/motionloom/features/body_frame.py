@@ -115,7 +115,7 @@ def leg_scale(skeleton: Skeleton) -> float:
     length = leg_length(skeleton)
     if not length > 0.0:
         raise InvalidInput(
-            f"scale_free needs legs to measure, but this skeleton's hip and ankle are {length} m apart"
+            f"scale_free needs legs to measure, but hip and ankle are {length} m apart"
         )
     return REFERENCE_LEG / length
 

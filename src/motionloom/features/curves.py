@@ -3,7 +3,7 @@
 The rotation of a joint is relative to the body part above it and to the rest pose (see
 `motionloom.features.joint_angles`), as Euler angles in the order Z, Y, X, the order of CMU's
 files, in degrees. Angles are *unwrapped*: a joint that rotates past 180 degrees continues to 181.
-Of the two angle triples that describe the same rotation, the one closer to the previous frame is
+Two angle triples describe the same rotation; the one closer to the previous frame is
 used, and curves jump only where the joint does. The first frame of a curve may still differ by a
 whole turn: 179.8 and -179.8 degrees are only 0.4 degrees apart. Measures therefore compare curves
 up to whole turns (`whole_turns`). Columns of joints that a skeleton lacks are NaN; measures

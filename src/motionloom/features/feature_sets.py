@@ -275,8 +275,8 @@ def register_features(features: FeatureSet, *, replace: bool = False) -> Feature
     12
     >>> del FEATURES["legs"]
     """
-    held = FEATURES.get(features.name)
-    if held is not None and held != features and not replace:
+    registered = FEATURES.get(features.name)
+    if registered is not None and registered != features and not replace:
         raise InvalidInput(
             f"a different feature set is already called {features.name!r}; choose another name, "
             f"or set replace"
@@ -322,7 +322,7 @@ def feature_set(
     )
 
 
-def not_registered(what: str, name: str, known: Iterable[str]) -> InvalidInput:
+def not_registered(what: str, name: str, registered: Iterable[str]) -> InvalidInput:
     """Return the error for a name that is not registered.
 
     Examples
@@ -330,7 +330,7 @@ def not_registered(what: str, name: str, known: Iterable[str]) -> InvalidInput:
     >>> print(not_registered("feature set", "e51", ["e15", "pca8"]))
     no feature set is called 'e51'; did you mean e15? Available: e15, pca8
     """
-    names = list(known)
+    names = list(registered)
     near = difflib.get_close_matches(name, names, n=1)
     hint = f"did you mean {near[0]}? Available:" if near else "available:"
     return InvalidInput(f"no {what} is called {name!r}; {hint} {', '.join(names)}")

@@ -167,10 +167,10 @@ def library_features(
         table = vars(load_rows(folder))
         return LibraryFeatures(**table, rate=rate, feature_set=chosen, folder=folder)
 
-    found = library.artifacts.derive(chosen.name, options, build=build, read=load)
-    if not len(found):
-        raise _no_features(library, chosen.name, found.left_out)
-    return found
+    table = library.artifacts.derive(chosen.name, options, build=build, read=load)
+    if not len(table):
+        raise _no_features(library, chosen.name, table.left_out)
+    return table
 
 
 def principal_components(
@@ -211,10 +211,10 @@ def principal_components(
         if not entries:
             raise _no_features(library, chosen.name, left_out)
         work = partial(_moments, features=chosen, rate=rate)
-        found = dict(over_motions(library, work, entries, workers, progress))
-        total = found[entries[0].name]
+        moments = dict(over_motions(library, work, entries, workers, progress))
+        total = moments[entries[0].name]
         for entry in entries[1:]:  # in a fixed order, because sums of floats depend on it
-            total = total + found[entry.name]
+            total = total + moments[entry.name]
         fitted = fit_basis(total)
         np.savez(
             folder / "basis.npz",
@@ -225,16 +225,16 @@ def principal_components(
 
     def load(folder: Folder) -> Basis:
         try:
-            held = open_arrays(folder / "basis.npz")
+            arrays = open_arrays(folder / "basis.npz")
             shapes: dict[str, tuple[str, tuple[str | int, ...]]] = {
                 "mean": ("float", ("D",)),
                 "directions": ("float", ("A", "B")),
                 "variances": ("float", ("V",)),
             }
-            size = check_shapes(held, shapes)
+            size = check_shapes(arrays, shapes)
             if size["D"] not in (size["A"], size["B"]):
                 raise LibraryError("damaged: the directions have a different width")
-            return Basis(held["mean"], held["directions"], held["variances"])
+            return Basis(arrays["mean"], arrays["directions"], arrays["variances"])
         except LibraryError as error:
             raise LibraryError(f"{folder}: damaged: {error}") from None
 

@@ -121,8 +121,10 @@ def register_distance(distance: Distance, *, replace: bool = False) -> Distance:
             f"a frame distance needs name, unit, prepare and matrix; {distance!r} has no "
             f"{missing[0]}"
         )
-    held = DISTANCES.get(distance.name)
-    if (distance.name in FEATURES or (held and not _same_kind(held, distance))) and not replace:
+    registered = DISTANCES.get(distance.name)
+    if (
+        distance.name in FEATURES or (registered and not _same_kind(registered, distance))
+    ) and not replace:
         raise InvalidInput(
             f"a different distance is already called {distance.name!r}; choose another name, or "
             f"set replace"
@@ -156,10 +158,10 @@ def frame_distance(distance: str | FrameDistance) -> FrameDistance:
                 f"distance must be a name or have name, unit, prepare and matrix; got {distance!r}"
             )
         return distance
-    known: dict[str, Any] = {**FEATURES, **DISTANCES}
-    if distance not in known:
-        raise not_registered("distance", distance, known)
-    return known[distance]
+    distances: dict[str, Any] = {**FEATURES, **DISTANCES}
+    if distance not in distances:
+        raise not_registered("distance", distance, distances)
+    return distances[distance]
 
 
 def distance_key(distance: FrameDistance) -> str:

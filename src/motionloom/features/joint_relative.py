@@ -158,11 +158,11 @@ class JointRelativeDistance:
                 )
             if not np.isfinite(weight) or weight < 0.0:
                 raise InvalidInput(f"the weight of {pair} must be zero or more; got {weight}")
-            for one in (pair, mirrored(pair)):
-                held = seen.setdefault(frozenset(one), pair)
-                if held != pair:
+            for image in (pair, mirrored(pair)):
+                listed = seen.setdefault(frozenset(image), pair)
+                if listed != pair:
                     raise InvalidInput(
-                        f"weights must name a pair or its mirror image; got {held} and {pair}"
+                        f"weights must name a pair or its mirror image; got {listed} and {pair}"
                     )
         if not seen:
             raise InvalidInput("weights must contain at least one pair of joints; got none")
@@ -199,9 +199,9 @@ class JointRelativeDistance:
             motion.skeleton.role_assignment.require([r for r in ROLES if r in needed])
         columns, weights = [], []
         for pair, weight in self._weights.items():
-            images = {frozenset(one): one for one in (pair, mirrored(pair))}
-            for one in images.values():
-                columns.append(one)
+            images = {frozenset(image): image for image in (pair, mirrored(pair))}
+            for image in images.values():
+                columns.append(image)
                 weights.append(weight / len(images) if pair not in left_out else np.nan)
         return (joint_distances(motion, columns) * weights).astype(np.float32)
 

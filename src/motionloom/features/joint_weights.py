@@ -9,7 +9,7 @@ methods derive weights from the tags:
 ``tang``
     Tang et al. (2008), as in Kravcevich (2014), section 4.3: tags of 1 (similar) and -1
     (dissimilar) times the pseudo-inverse of the vectors; the absolute values are the weights.
-    There is no intercept: the non-negative vectors must sum to 1 for similar poses, although they
+    Without an intercept, the non-negative vectors must sum to 1 for similar poses, although they
     are near zero. Absolute values turn evidence against similarity into evidence for it. As a
     result, these weights order poses worse than equal weights (`held_out_auc`;
     docs/evidence/motion-graphs.md).
@@ -151,12 +151,12 @@ def learn_weights(
     rows = pair_features(poses, chosen)
     weights = _solved(rows, tags, method, top)
     order = np.argsort(-weights, kind="stable")
-    found = {chosen[k]: float(weights[k]) for k in order.tolist() if weights[k] > 0.0}
-    if not found:
+    positive = {chosen[k]: float(weights[k]) for k in order.tolist() if weights[k] > 0.0}
+    if not positive:
         raise InvalidInput(
             "no weight is positive: similar poses are not closer to each other than others"
         )
-    return found
+    return positive
 
 
 def held_out_auc(

@@ -23,7 +23,7 @@ _PLAIN = b"0123456789+-.eE \t\n\r\v\f"
 
 @dataclass(frozen=True)
 class NumberRows:
-    """Numbers in a text and their lines.
+    """Numbers read from text, and their lines.
 
     Attributes
     ----------

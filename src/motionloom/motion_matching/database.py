@@ -306,11 +306,11 @@ class MatchingDatabase:
         """
         return _walk(self, MatchingWalkSettings.given(settings, options))
 
-    def fill_gaps(self, motion: Motion, known: ArrayLike) -> Motion:
+    def fill_gaps(self, motion: Motion, known_frames: ArrayLike) -> Motion:
         """Replace unknown frames of a motion; see `motionloom.motion_matching.keyframes`."""
         from motionloom.motion_matching.keyframes import fill_gaps
 
-        return fill_gaps(self, motion, known)
+        return fill_gaps(self, motion, known_frames)
 
     def through_poses(self, keys: Sequence[tuple[float, Motion]]) -> Motion:
         """Generate a motion through poses at given times; see `motion_matching.keyframes`."""

@@ -74,7 +74,7 @@ class _Seen:
         return np.concatenate([turned.real, turned.imag, self.height[others]], axis=1)
 
 
-def fill_gaps(database: MatchingDatabase, motion: Motion, known: ArrayLike) -> Motion:
+def fill_gaps(database: MatchingDatabase, motion: Motion, known_frames: ArrayLike) -> Motion:
     """Replace the unknown frames of a motion.
 
     Parameters
@@ -83,7 +83,7 @@ def fill_gaps(database: MatchingDatabase, motion: Motion, known: ArrayLike) -> M
         Database with the takes to use.
     motion : Motion
         Motion at the frame rate of the database. Unknown frames may contain any values.
-    known : array_like of bool, shape (T,)
+    known_frames : array_like of bool, shape (T,)
         True for known frames. The first and the last frame must be known.
 
     Returns
@@ -103,7 +103,7 @@ def fill_gaps(database: MatchingDatabase, motion: Motion, known: ArrayLike) -> M
     138
     """
     given = on_skeleton(hips_as_root(motion), database.skeleton)
-    mask = np.asarray(known, bool)
+    mask = np.asarray(known_frames, bool)
     _check(database, given, mask)
     seen = _Seen.of(given)
     parts = [_Seen.of(database.motion(part)) for part in database.ranges]
@@ -184,7 +184,7 @@ def through_poses(
 def _check(database: MatchingDatabase, motion: Motion, mask: NDArray[np.bool_]) -> None:
     if mask.shape != (len(motion),):
         raise InvalidInput(
-            f"known must have one flag per frame, ({len(motion)},); got {mask.shape}"
+            f"known_frames must have one flag per frame, ({len(motion)},); got {mask.shape}"
         )
     if len(mask) < 2 or not (mask[0] and mask[-1]):
         raise InvalidInput("the first and the last frame must be known")

@@ -1,15 +1,15 @@
 """Executor over a Dask cluster.
 
 A scheduler has an address, ``tcp://host:8786``; workers on any number of machines connect to it.
-All of them must see libraries and files under the same paths. A task carries a function and names
+All machines must see libraries and files under the same paths. A task contains a function and names
 of motions; workers read frames and write results themselves. If a worker dies, the scheduler gives
 its tasks to others. If the scheduler dies, the command ends and can be run again.
 
-Connecting to a cluster means to trust it: it runs code that is sent to it, and its answers are
-unpickled here. With ``tcp://`` everybody who reaches its ports is a member. The members of a
-cluster at ``tls://host:8786`` show the same certificate: whoever holds the key may connect, and
-nobody else. Key and certificate are made once, by the command ``openssl``, in the user's
-configuration; other machines of the cluster get a copy of the folder.
+Connecting to a cluster means trusting it: it runs code that is sent to it, and its results are
+unpickled here. With ``tcp://``, everyone who can reach its ports is a member. The members of a
+cluster at ``tls://host:8786`` present the same certificate: only those who have the key can
+connect. Key and certificate are created once, by the command ``openssl``, in the user's
+configuration; other machines of the cluster need a copy of the folder.
 """
 
 from __future__ import annotations
@@ -33,16 +33,16 @@ from motionloom.configuration import user_settings
 from motionloom.errors import InvalidInput, MissingExtra, MotionloomError
 from motionloom.parallel.threads import use_one_thread
 
-CONNECT_SECONDS = 60.0  # for the scheduler to answer, also on a loaded machine
-_GONE = (OSError, TimeoutError, RuntimeError)  # what Dask raises when the scheduler is not there
-_RESTART = "10 minutes"  # for a worker of a local cluster to restart
-_QUIET = {  # less of the self-monitoring of Dask, which competes with the workers for cores
+CONNECT_SECONDS = 60.0  # seconds for the scheduler to answer, even on a loaded machine
+_GONE = (OSError, TimeoutError, RuntimeError)  # raised by Dask if the scheduler cannot be reached
+_RESTART = "10 minutes"  # seconds for a worker of a local cluster to restart
+_QUIET = {  # reduces Dask's self-monitoring, which competes with the workers for cores
     "distributed.worker.profile.enabled": False,
     "distributed.admin.tick.interval": "500ms",
 }
-_COUNT_SECONDS = 2.0  # between counts of the workers
-WORKERS_SECONDS = 300.0  # for the first worker to connect: a loaded machine starts slowly
-_PATIENCE_SECONDS = 300.0  # without any worker
+_COUNT_SECONDS = 2.0  # seconds between counts of the workers
+WORKERS_SECONDS = 300.0  # seconds for the first worker to connect: a loaded machine starts slowly
+_PATIENCE_SECONDS = 300.0  # seconds without any worker
 _CLOSE_SECONDS = 30.0  # to disconnect
 
 
@@ -83,7 +83,7 @@ class ClusterExecutor(Executor):
         except (OSError, TimeoutError) as error:
             raise ClusterError(
                 f"no cluster answers at {address} ({type(error).__name__}); start one with "
-                "motionloom cluster, or leave --cluster out to work on this machine"
+                "motionloom cluster, or omit --cluster to work on this machine"
             ) from None
         except MotionloomError:
             raise
@@ -106,7 +106,7 @@ class ClusterExecutor(Executor):
 
     @property
     def workers(self) -> int:
-        """Number of tasks that can run at a time, at least 1; counted every few seconds."""
+        """Number of tasks that can run at a time, at least 1; updated every few seconds."""
         self._count_workers()
         return max(1, self._workers)
 
@@ -139,9 +139,9 @@ class ClusterExecutor(Executor):
         return future
 
     def _pack(self, fn: Any) -> bytes:
-        """The pickled function, made once for all tasks that share it.
+        """Return the pickled function, created once for all tasks that share it.
 
-        Pickled here, as the scheduler would unpickle it otherwise and open the libraries.
+        It is pickled here because the scheduler would otherwise unpickle it and open the libraries.
         """
         if self._function is None or self._function[0] is not fn:
             self._function = (fn, _packed(fn))
@@ -158,11 +158,11 @@ class ClusterExecutor(Executor):
             )
 
     def reason(self, error: BaseException) -> Exception | None:
-        """The error to raise if the cluster, not the task, caused an exception; else None."""
+        """Return the error to raise if the cluster, not the task, caused an exception, or None."""
         return self._lost() if isinstance(error, CancelledError) else None
 
     def died(self, error: BaseException) -> bool:
-        """Whether the scheduler gave up the task because its workers kept dying."""
+        """Return whether the scheduler gave up the task because its workers kept dying."""
         return isinstance(error, _dask().KilledWorker)
 
     def cancel(self) -> None:
@@ -188,10 +188,10 @@ class ClusterExecutor(Executor):
 
 
 async def pass_on(task: Any, future: Future) -> None:
-    """Give a future the outcome of a task of Dask.
+    """Set the outcome of a Dask task on a future.
 
-    Dask's own executor leaves the future pending forever if the result of a finished task is lost
-    with its worker and the repeated task fails.
+    Dask's executor leaves the future pending forever if the result of a finished task is lost with
+    its worker and the repeated task fails.
     """
     error = result = None
     try:
@@ -219,20 +219,20 @@ def local_cluster(
     port : int
         Port of the scheduler; 0 for any free one.
     tls : bool
-        Members must show the certificate of this user, which is made if there is none.
+        Members must present the certificate of this user, which is created if there is none.
     dashboard : int, optional
-        Port of Dask's dashboard on 127.0.0.1. Default: any free one. It listens on this machine
-        only, as everything else does.
+        Port of Dask's dashboard on 127.0.0.1. Default: any free port. Like everything else, it
+        listens only on this machine.
 
     Returns
     -------
     cluster : distributed.LocalCluster
-        With ``scheduler_address`` and ``close()``; usable in a ``with`` statement.
+        Cluster with ``scheduler_address`` and ``close()``; usable in a ``with`` statement.
     """
     if workers < 1:
         raise InvalidInput(f"workers must be at least 1; got {workers}")
     distributed = _dask()
-    # A killed worker is restarted; on a busy machine that takes longer than the 15 seconds after
+    # A killed worker is restarted; on a busy machine, this takes longer than the 15 seconds after
     # which Dask would give it up.
     import dask
 
@@ -278,7 +278,7 @@ def _on_worker(function: bytes, values: bytes) -> Any:
 
 @lru_cache(maxsize=4)
 def _unpacked(function: bytes) -> Any:
-    """The function with its opened libraries, unpickled once for many tasks."""
+    """Return the function with its opened libraries, unpickled once for many tasks."""
     return pickle.loads(function)
 
 
@@ -292,19 +292,19 @@ _DAYS = 3650
 
 
 def certificate_folder() -> Path:
-    """Where the key and the certificate of this user's clusters are."""
+    """Return the folder with the key and the certificate of this user's clusters."""
     return user_settings().with_name("tls")
 
 
 def make_certificates(folder: Path | None = None) -> Path:
-    """The folder with the key and the certificate, made if there are none.
+    """Return the folder with the key and the certificate; create them if there are none.
 
     Raises
     ------
     MissingExtra
         If the command ``openssl`` is not installed.
     InvalidInput
-        If it fails, or the folder cannot be written to.
+        If ``openssl`` fails, or the folder cannot be written to.
     """
     folder = certificate_folder() if folder is None else folder
     if (folder / KEY).is_file() and (folder / CERTIFICATE).is_file():
@@ -312,7 +312,7 @@ def make_certificates(folder: Path | None = None) -> Path:
     openssl = shutil.which("openssl")
     if openssl is None:
         raise MissingExtra(
-            f"certificates are made by openssl, which is not installed; put {KEY} and "
+            f"creating certificates requires openssl, which is not installed; put {KEY} and "
             f"{CERTIFICATE} into {folder} yourself"
         )
     try:
@@ -335,7 +335,7 @@ def make_certificates(folder: Path | None = None) -> Path:
 
 
 def security(folder: Path | None = None) -> Any:
-    """Dask's security object with the certificates of a folder; encryption is required.
+    """Return Dask's security object with the certificates of a folder; requires encryption.
 
     Raises
     ------
@@ -348,8 +348,8 @@ def security(folder: Path | None = None) -> Any:
     key, certificate = folder / KEY, folder / CERTIFICATE
     if not (key.is_file() and certificate.is_file()):
         raise InvalidInput(
-            f"a cluster with TLS needs {key} and {certificate.name}: motionloom cluster --tls "
-            "makes them; copy the folder from the machine of the scheduler"
+            f"a cluster with TLS needs {key} and {certificate.name}: create them with motionloom "
+            "cluster --tls, or copy the folder from the machine of the scheduler"
         )
     roles = ("client", "scheduler", "worker")
     return Security(

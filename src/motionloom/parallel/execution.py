@@ -1,13 +1,24 @@
 """Executors: this process, a process pool or a Dask cluster.
 
 Tasks are submitted to a `concurrent.futures.Executor`, and `completed` yields their results in
-completion order. Only a few tasks are submitted at a time, so memory stays bounded for any number
-of items, and a worker process that dies (out of memory, a crash in compiled code) affects its own
-item only.
-
-On Linux workers are forked: they start at once, and scripts need no ``if __name__ ==
 "__main__"``. Elsewhere they are spawned, and scripts do need it. Workers use one thread each,
 ignore Ctrl-C, and exit when the parent exits for whatever reason.
+
+Within ``with on_cluster("tcp://host:8786"):`` the same tasks run on a Dask cluster (see
+`motionloom.parallel.cluster`); results are identical to the byte.
+==
+completion order. Only a few tasks are submitted at a time, so memory stays bounded for any number
+of items, and a worker process that dies (out of memory, a crash in compiled code) affects only its
+own item.
+
+On Linux, workers are forked: they start at once, and scripts need no ``if __name__ == "__main__"``.
+Elsewhere they are spawned, and scripts do need it. Workers use one thread each, ignore Ctrl-C, and
+exit when the parent exits for whatever reason.
+
+Within ``with on_cluster("tcp://host:8786"):``, the same tasks run on a Dask cluster (see
+`motionloom.parallel.cluster`); the results are identical to the byte.== "__main__"``. Elsewhere
+they are spawned, and scripts do need it. Workers use one thread each, ignore Ctrl-C, and exit when
+the parent exits for whatever reason.
 
 Within ``with on_cluster("tcp://host:8786"):`` the same tasks run on a Dask cluster (see
 `motionloom.parallel.cluster`); results are identical to the byte.
@@ -40,16 +51,16 @@ from motionloom.errors import InvalidInput, MotionloomError
 from motionloom.parallel.cluster import ClusterExecutor
 from motionloom.parallel.threads import use_one_thread
 
-Progress = Callable[[int], None]  # called with the number of items finished since the last call
+Progress = Callable[[int], None]  # called with the number of finished items since the last call
 Item = TypeVar("Item")
 Result = TypeVar("Result")
 
 _cluster: ContextVar[ClusterExecutor | None] = ContextVar("cluster", default=None)
-_CHECK_SECONDS = 1.0  # between checks that the cluster is still there
+_CHECK_SECONDS = 1.0  # seconds between checks that the cluster is still there
 
 
 class _GivenUp(Exception):
-    """The cluster gave up a task after several workers had died while running it."""
+    """The cluster gave up a task after several workers died while running it."""
 
 
 class WorkerDied(MotionloomError):
@@ -69,18 +80,18 @@ class TaskResult(Generic[Item, Result]):
 def executor(
     workers: int | None = None, *, tasks: int | None = None, cluster: str | None = None
 ) -> Iterator[Executor]:
-    """An executor; shut down at the end of the ``with`` block.
+    """Provide an executor that is shut down at the end of the ``with`` block.
 
     Parameters
     ----------
     workers : int, optional
         Number of processes; 1 runs the tasks in this process. Default: one per core that this
-        process may use. On a cluster, any other number than 1 means all its workers.
+        process may use. On a cluster, any number other than 1 means all its workers.
     tasks : int, optional
-        Number of tasks, if known: no more workers than that are started.
+        Number of tasks, if known; no more workers than that are started.
     cluster : str, optional
-        Address of a Dask scheduler, ``tcp://host:8786``. Default: that of the enclosing
-        `on_cluster` block, if any; else this machine.
+        Address of a Dask scheduler, ``tcp://host:8786``. Default: the address of the enclosing
+        `on_cluster` block, if any; otherwise, this machine.
 
     Examples
     --------
@@ -130,7 +141,7 @@ def on_cluster(address: str) -> Iterator[None]:
     Raises
     ------
     MissingExtra, ClusterError
-        If Dask is not installed; if no cluster with workers answers.
+        If Dask is not installed, or no cluster with workers answers.
     """
     remote = ClusterExecutor(address)
     token = _cluster.set(remote)
@@ -144,12 +155,12 @@ def on_cluster(address: str) -> Iterator[None]:
 def completed(
     work: Callable[[Item], Result], items: Iterable[Item], where: Executor
 ) -> Iterator[TaskResult[Item, Result]]:
-    """Apply `work` to every item; yields results in completion order.
+    """Apply `work` to every item; yield results in completion order.
 
     Parameters
     ----------
     work : callable
-        A function of one argument. For processes it must be importable by name, or a
+        A function of one argument. For processes, it must be importable by name, or a
         `functools.partial` of such a function.
     items : iterable
         Consumed lazily: two per worker are submitted at a time.
@@ -159,10 +170,10 @@ def completed(
     Yields
     ------
     done : TaskResult
-        One per item. An exception in `work` is in ``done.error``. If a worker process dies, the
-        submitted items are tried again, one by one in a new pool; an item whose worker dies again
-        has the error `WorkerDied`. A cluster repeats tasks itself, a few times; what it gives up
-        is tried once more here, as its workers may have died for another reason.
+        One result per item. An exception in `work` is in ``done.error``. If a worker process dies,
+        the submitted items are tried again, one by one in a new pool; an item whose worker dies
+        again has the error `WorkerDied`. A cluster repeats tasks itself a few times; tasks that it
+        gives up are tried once more here, because its workers may have died for another reason.
 
     Raises
     ------
@@ -185,7 +196,7 @@ def completed(
                 else:
                     yield done
             if suspects:
-                # A broken pool fails all its tasks; some of them may have finished before.
+                # A broken pool fails all its tasks, even though some may have finished before.
                 for future, item in list(running.items()):
                     done = _outcome(item, future, where)
                     if isinstance(done.error, BrokenExecutor):
@@ -201,18 +212,18 @@ def completed(
 
 
 def is_on_cluster() -> bool:
-    """Whether the call is inside an `on_cluster` block."""
+    """Return whether the call is inside an `on_cluster` block."""
     return _cluster.get() is not None
 
 
 def available_workers() -> int:
-    """Number of tasks that can run at a time, on the cluster or on this machine."""
+    """Return the number of tasks that can run at a time, on the cluster or on this machine."""
     remote = _cluster.get()
     return available_cores() if remote is None else remote.workers
 
 
 def available_cores() -> int:
-    """Cores that this process may use; a container or ``taskset`` may restrict them."""
+    """Return the number of cores this process may use; a container may restrict them."""
     if hasattr(os, "sched_getaffinity"):
         return max(1, len(os.sched_getaffinity(0)))
     return os.cpu_count() or 1
@@ -224,7 +235,7 @@ class SerialExecutor(Executor):
     workers = 1
 
     def submit(self, fn, /, *args, **kwargs):
-        """Run the task; returns a finished future."""
+        """Run the task; return a finished future."""
         future: Future = Future()
         try:
             future.set_result(fn(*args, **kwargs))
@@ -241,7 +252,7 @@ class ProcessPool(Executor):
         self._pool: ProcessPoolExecutor | None = None
 
     def submit(self, fn, /, *args, **kwargs):
-        """Submit a task; the first one starts the processes."""
+        """Submit a task; the first task starts the processes."""
         if self._pool is None:
             method = "fork" if sys.platform == "linux" else "spawn"
             self._pool = ProcessPoolExecutor(
@@ -274,7 +285,7 @@ def _submit(
     running: dict[Future[Result], Item],
     where: Executor,
 ) -> list[Item]:
-    """Submit items until enough are running; returns the item that a broken pool refused."""
+    """Submit items until enough are running; return the item that a broken pool refused."""
     limit = 2 * getattr(where, "workers", os.cpu_count() or 1)
     for item in islice(upcoming, max(0, limit - len(running))):
         try:
@@ -285,7 +296,7 @@ def _submit(
 
 
 def _finished(running: Iterable[Future[Result]], where: Executor) -> set[Future[Result]]:
-    """Wait for a task to finish; raises if the cluster is lost meanwhile."""
+    """Wait for a task to finish; raise if the cluster is lost in the meantime."""
     if not isinstance(where, ClusterExecutor):
         return wait(running, return_when=FIRST_COMPLETED).done
     while True:
@@ -311,7 +322,7 @@ def _outcome(item: Item, future: Future[Result], where: Executor) -> TaskResult[
 def _second_try(
     work: Callable[[Item], Result], item: Item, where: Executor
 ) -> TaskResult[Item, Result]:
-    """Run one item alone in a new pool: if that breaks too, the item is the cause."""
+    """Run one item alone in a new pool: if that also breaks, the item is the cause."""
     if isinstance(where, ProcessPool):
         where.kill()
     try:
@@ -344,7 +355,7 @@ def _start_worker() -> None:
 
 
 def _exit_with_parent() -> None:
-    """Exit when the parent exits: workers of a killed parent would wait for tasks for ever."""
+    """Exit when the parent exits; otherwise, workers of a killed parent would wait indefinitely."""
     parent = multiprocessing.parent_process()
     if parent is not None:
         wait_for_any([parent.sentinel])

@@ -14,8 +14,8 @@ _SETTINGS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
 def one_thread() -> Iterator[None]:
     """Limit numerical libraries to one thread within the ``with`` block.
 
-    Results then have the same bits as in a worker, on a machine with any number of cores: sums
-    that are split among threads are rounded differently.
+    Results are then identical to those of a worker, bit for bit, on a machine with any number of
+    cores: sums that are split among threads are rounded differently.
     """
     from threadpoolctl import threadpool_limits
 

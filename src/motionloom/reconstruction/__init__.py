@@ -1,14 +1,14 @@
-"""A whole body from a few markers, with the poses of a library as prior.
+"""Reconstruct a whole body from a few markers, with the poses of a library as prior.
 
-Krüger, Tautges, Weber and Zinke (2010), section 5.2, after Chai and Hodgins (2005):
+Based on Krüger, Tautges, Weber and Zinke (2010), section 5.2, after Chai and Hodgins (2005):
 
-- `control_signal`: joint of each marker, and gaps
-- `heading`: position and heading of the body, and the likeliest path of headings
-- `prior`: neighbors in the library, as poses of the performer
+- `control_signal`: the joint of each marker, and gaps
+- `heading`: position and heading of the body, and the most likely path of headings
+- `prior`: neighbors in the library, as poses on the performer's skeleton
 - `local_model`: principal components of those poses
 - `pose_solver`: maximum a posteriori pose for the observed markers
-- `offline`, `online`: a whole sequence at once, or frame by frame
-- `reconstruction`: from markers to a motion; the performer's skeleton
+- `offline`, `online`: solving a whole sequence at once, or frame by frame
+- `reconstruction`: from markers to a motion, including the performer's skeleton
 """
 
 from typing import TYPE_CHECKING

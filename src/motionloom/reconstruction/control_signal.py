@@ -1,4 +1,4 @@
-"""The control signal: joint of each marker, its positions, and its gaps."""
+"""Control signal: the joint, the positions and the gaps of each marker."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ from motionloom.motion.roles.assignment import ROLES
 Array = NDArray[np.float64]
 
 SIX = ("hips", "left_wrist", "right_wrist", "left_ankle", "right_ankle", "head")
-"""The six points of Krüger et al. 2010, section 5.2."""
+"""Roles of the six points of Krüger et al. 2010, section 5.2."""
 
 LEAST_MARKERS = 3
 
-_SHORT = 0.14  # seconds: gaps that a spline fills within millimeters
-_LEAST_SEEN = 8  # samples that a spline needs
-# Usual names besides the role itself, without sides; letters only.
+_SHORT = 0.14  # seconds: a spline fills shorter gaps to within millimeters
+_LEAST_SEEN = 8  # minimum number of samples for a spline
+# Common names in addition to the role itself, without sides; letters only.
 _ALIASES = {
     "hips": ("hips", "hip", "root", "pelvis", "waist", "sacrum", "sacr"),
     "head": ("head", "hmd", "headset"),
@@ -37,22 +37,22 @@ _ALIASES = {
     "shoulder": ("shoulder", "sho"),
     "chest": ("chest", "sternum", "thorax"),
 }
-# Half the extent of a person's markers, in meters.
+# Half the extent of the markers of a person, in meters.
 _LEAST_SIZE, _MOST_SIZE = 0.15, 3.0
 
 
 @dataclass(frozen=True, eq=False)
 class ControlSignal:
-    """T frames of M tracked joints.
+    """Positions of M tracked joints in T frames.
 
     Attributes
     ----------
     roles : tuple of str, length M
-        Hips first, if they are tracked.
+        Roles of the joints; the hips come first if they are tracked.
     labels : tuple of str, length M
         Labels of the markers.
     points : ndarray, shape (T, M, 3)
-        Meters; NaN where a marker is missing.
+        Positions in meters; NaN if a marker is missing.
     fps : float
     lost : tuple of str
         Roles whose markers never appear.
@@ -67,7 +67,7 @@ class ControlSignal:
     name: str
 
     def filled(self) -> Array:
-        """`points` with gaps filled: short ones by a spline, others linearly; ends held."""
+        """Return `points` with gaps filled: short ones by a spline, others linearly."""
         frames = np.arange(len(self.points))
         out = self.points.copy()
         for m in range(len(self.roles)):
@@ -99,7 +99,7 @@ class ControlSignal:
 
     @property
     def steady(self) -> tuple[str, ...]:
-        """Roles present in at least half of the frames."""
+        """Roles that are present in at least half of the frames."""
         share = np.isfinite(self.points[..., 0]).mean(axis=0)
         return tuple(role for role, part in zip(self.roles, share, strict=True) if part >= 0.5)
 
@@ -107,21 +107,21 @@ class ControlSignal:
 def control_signal(
     markers: Markers | Motion, roles: Mapping[str, str] | str | None = None
 ) -> ControlSignal:
-    """Markers by role.
+    """Assign markers to roles.
 
     Parameters
     ----------
     markers : Markers or Motion
-        Of a motion the six joints of `SIX` are used.
+        Markers, or a motion, whose six joints `SIX` are used.
     roles : mapping or str, optional
-        Role to label, or ``ROLE=LABEL,...``. Default: labels that name a role or are usual for it,
-        such as ``left_wrist``, ``LeftWrist``, ``LWRI`` or ``pelvis``.
+        Mapping of roles to labels, or ``ROLE=LABEL,...``. Default: labels that name a role or are
+        common for it, such as ``left_wrist``, ``LeftWrist``, ``LWRI`` or ``pelvis``.
 
     Raises
     ------
     InvalidInput
-        If there are fewer than three markers, a name is unknown, or the positions are not in meters
-        or not those of a person.
+        If there are fewer than three markers, a name is unknown, or the positions are not in
+        meters or do not fit a person.
 
     Examples
     --------
@@ -160,15 +160,15 @@ def control_signal(
 
 
 def tracked(motion: Motion, roles: tuple[str, ...] = SIX, *, noise: float = 0.0, seed=0) -> Markers:
-    """Joints of a motion as markers.
+    """Return joints of a motion as markers.
 
     Parameters
     ----------
     motion : Motion
-        T frames.
+        Motion with T frames.
     roles : tuple of str
     noise : float
-        Amplitude of uniform noise on every coordinate, meters.
+        Amplitude of uniform noise on every coordinate, in meters.
     seed : int or Generator
 
     Examples
@@ -184,32 +184,32 @@ def tracked(motion: Motion, roles: tuple[str, ...] = SIX, *, noise: float = 0.0,
 
 
 def _role_pairs(text: str) -> dict[str, str]:
-    """Role to label of ``ROLE=LABEL,...``."""
-    found = {}
+    """Parse ``ROLE=LABEL,...`` to a mapping of roles to labels."""
+    labels = {}
     for part in text.split(","):
         role, equals, label = part.partition("=")
         if not equals or not label.strip():
-            raise InvalidInput(f"roles must be ROLE=LABEL,... as head=HEAD; got {part!r}")
-        found[role.strip()] = label.strip()
-    return found
+            raise InvalidInput(f"roles must be ROLE=LABEL,..., for example head=HEAD; got {part!r}")
+        labels[role.strip()] = label.strip()
+    return labels
 
 
 def _by_name(labels: tuple[str, ...]) -> dict[str, str]:
-    found: dict[str, str] = {}
+    by_role: dict[str, str] = {}
     for label in labels:
         role = _meaning(label)
         if role is not None:
-            if role in found:
+            if role in by_role:
                 raise InvalidInput(
-                    f"markers {found[role]!r} and {label!r} both look like {role}; choose "
-                    f"one in roles, as {role}=LABEL"
+                    f"markers {by_role[role]!r} and {label!r} both look like {role}; choose one "
+                    f"of them in roles: {role}=LABEL"
                 )
-            found[role] = label
-    return found
+            by_role[role] = label
+    return by_role
 
 
 def _meaning(label: str) -> str | None:
-    """The role that a label names, or None."""
+    """Return the role that a label names, or None."""
     bare = label.rpartition(":")[2]
     snake = re.sub(r"(?<=[a-z])(?=[A-Z])", "_", bare).lower()
     snake = re.sub(r"[^a-z]+", "_", snake).strip("_")
@@ -232,7 +232,7 @@ def _as_given(roles: Mapping[str, str], markers: Markers) -> dict[str, str]:
         if role not in ROLES:
             near = difflib.get_close_matches(role, ROLES, n=1)
             hint = f"; did you mean {near[0]}?" if near else ""
-            raise InvalidInput(f"roles has no role {role!r}{hint}. Use {', '.join(SIX)}")
+            raise InvalidInput(f"there is no role {role!r}{hint}. Use {', '.join(SIX)}")
         _at(markers, label)
     return dict(roles)
 
@@ -244,7 +244,9 @@ def _at(markers: Markers, label: str) -> int:
     if len(ends) == 1:
         return ends[0]
     near = difflib.get_close_matches(label, markers.labels, n=3)
-    hint = f"did you mean {' or '.join(near)}?" if near else f"there are {_some(markers.labels)}"
+    hint = (
+        f"did you mean {' or '.join(near)}?" if near else f"the markers are {_some(markers.labels)}"
+    )
     raise InvalidInput(f"roles: there is no marker {label!r}; {hint}")
 
 
@@ -252,14 +254,14 @@ def _too_few(markers: Markers, chosen: dict[str, str], seen: dict[str, str]) -> 
     unseen = [f"{role} ({chosen[role]})" for role in chosen if role not in seen]
     if len(chosen) >= LEAST_MARKERS:
         return (
-            f"a body needs at least {LEAST_MARKERS} markers; only {len(seen)} ever appear, never "
-            f"{', '.join(unseen)}"
+            f"a body needs at least {LEAST_MARKERS} markers; only {len(seen)} appear in any frame, "
+            f"and {', '.join(unseen)} never do"
         )
-    known = f"only {', '.join(chosen.values())} name joints" if chosen else "none names a joint"
+    named = f"only {', '.join(chosen.values())} name joints" if chosen else "none names a joint"
     return (
-        f"a body needs at least {LEAST_MARKERS} markers; of the labels {_some(markers.labels)} "
-        f"{known}. Say in roles which marker is where, as hips=LABEL,left_wrist=LABEL,...; "
-        f"roles are {', '.join(SIX)}"
+        f"a body needs at least {LEAST_MARKERS} markers; {named} among the labels "
+        f"{_some(markers.labels)}. Assign markers in roles: hips=LABEL,left_wrist=LABEL,... "
+        f"The roles are {', '.join(SIX)}"
     )
 
 
@@ -271,7 +273,7 @@ def _check_size(points: Array) -> None:
     with np.errstate(invalid="ignore"):
         counted = np.isfinite(points[..., 0]).sum(axis=1) >= LEAST_MARKERS
     if not counted.any():
-        raise InvalidInput(f"no frame has {LEAST_MARKERS} markers at once")
+        raise InvalidInput(f"no frame has {LEAST_MARKERS} markers at the same time")
     some = points[counted]
     low, high = np.nanmin(some, axis=1), np.nanmax(some, axis=1)
     size = 0.5 * float(np.median(np.linalg.norm(high - low, axis=-1)))
@@ -280,10 +282,11 @@ def _check_size(points: Array) -> None:
     for unit, factor in (("mm", 1e-3), ("cm", 1e-2), ("in", 0.0254)):
         if 0.5 <= size * factor <= 1.5:
             raise InvalidInput(
-                f"markers lie {2 * size:.0f} m apart: are they in {unit}? Read the file with "
+                f"markers are {2 * size:.0f} m apart. Are they in {unit}? Read the file with "
                 f"unit {unit}, or multiply positions by {factor:g}"
             )
     raise InvalidInput(
-        f"markers lie {2 * size:.3g} m apart; a person's are "
-        f"{2 * _LEAST_SIZE:g} to {2 * _MOST_SIZE:g}. Are they in meters, and of one person?"
+        f"markers are {2 * size:.3g} m apart; those of a person are "
+        f"{2 * _LEAST_SIZE:g} to {2 * _MOST_SIZE:g} m apart. "
+        "Are they in meters, and from one person?"
     )

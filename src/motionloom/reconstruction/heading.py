@@ -1,16 +1,16 @@
-"""Position and heading of a body from its markers.
+"""Estimate the position and heading of a body from its markers.
 
-Poses of the library are compared with the hips at the origin and facing +Z; of a performer only
-the markers are known. `MarkerFrame` estimates position and heading of the hips from them. Floor
+Poses of the library are compared with the hips at the origin and facing +Z, but only the markers
+of a performer are known. `MarkerFrame` estimates position and heading of the hips from them. Floor
 positions are complex numbers, so rotating the body multiplies every position, every direction
-between markers, and the heading by one factor. A weighted sum of positions and directions
-therefore rotates with the body, and weights that make it the heading on the poses of a library
-are found by least squares.
+between markers, and the heading by the same factor. A weighted sum of positions and directions
+therefore rotates with the body. Least squares finds the weights for which this sum is the heading
+of the poses of a library.
 
-One frame of six markers does not determine the heading. `heading_costs` therefore rates headings
-all around the circle: by the distance to the nearest poses of the library if the body faced there,
-and by the difference from the estimate of `MarkerFrame`. `HeadingPath` keeps them all and chooses
-the path through time with the least costs and turns (Viterbi).
+A single frame of six markers does not determine the heading. `heading_costs` therefore rates
+headings around the full circle, by the distance to the nearest poses of the library for this
+heading and by the difference from the estimate of `MarkerFrame`. `HeadingPath` keeps them all and
+chooses the path through time with the lowest costs and turns (Viterbi).
 """
 
 from __future__ import annotations
@@ -31,8 +31,8 @@ if TYPE_CHECKING:
 Array = NDArray[np.float64]
 Facing = NDArray[np.complex128]
 
-_SAMPLES = 20_000  # poses to fit; more change the third digit of the weights
-_NEAR = 0.05  # meters; shorter distances have no direction
+_SAMPLES = 20_000  # poses to fit; more poses only change the third digit of the weights
+_NEAR = 0.05  # meters; shorter distances have no clear direction
 _RIDGE = 1e-3
 
 
@@ -43,7 +43,7 @@ class MarkerFrame:
     Attributes
     ----------
     has_hips : bool
-        Whether point 0 is the hips; else their position is estimated, too.
+        True if point 0 is the hips. If False, their position is also estimated.
     heading_weights, hips_weights : ndarray of complex
     """
 
@@ -58,9 +58,9 @@ class MarkerFrame:
         Parameters
         ----------
         rows : ndarray, shape (N, 3 P)
-            Positions of the markers without the hips; hips at the origin, facing +Z.
+            Positions of the markers without the hips, with the hips at the origin and facing +Z.
         has_hips : bool
-            Whether the hips are tracked.
+            True if the hips are tracked.
         """
         some = np.asarray(rows[:: max(1, len(rows) // _SAMPLES)], np.float64)
         some = some[np.isfinite(some).all(axis=1)]
@@ -75,7 +75,7 @@ class MarkerFrame:
         )
 
     def __call__(self, points: Array) -> tuple[NDArray[np.complex128], NDArray[np.complex128]]:
-        """Floor position of the hips ``z + ix`` (T,) and heading (T,) of `points` (T, M, 3)."""
+        """Return the floor position of the hips ``z + ix`` (T,) and the heading (T,)."""
         center, columns = _turning_parts(points, self.has_hips)
         facing = columns @ self.heading_weights
         facing /= np.maximum(np.abs(facing), 1e-9)
@@ -84,7 +84,7 @@ class MarkerFrame:
 
 
 def body_rows(points: Array, hips: NDArray, facing: NDArray) -> Array:
-    """`points` (T, P, 3) with the hips at the origin and facing +Z, as rows (T, 3 P)."""
+    """Move the hips of `points` (T, P, 3) to the origin, facing +Z; returns rows (T, 3 P)."""
     floor = (floor_complex(points) - hips[:, None]) * facing.conj()[:, None]
     return np.stack([floor.imag, points[..., 1], floor.real], axis=-1).reshape(len(points), -1)
 
@@ -108,14 +108,14 @@ def _weights(columns: NDArray[np.complex128], wanted: NDArray) -> NDArray[np.com
     return np.linalg.solve(normal, right).astype(np.complex128)
 
 
-# Chosen on 20 takes of CMU; halving or doubling any of them changes the mean error by less than
-# two tenths of a degree, of 6.5.
+# Chosen on 20 takes of CMU. Halving or doubling any of them changes the mean error of 6.5 degrees
+# by less than 0.2 degrees.
 _CANDIDATES = np.exp(2j * np.pi * np.arange(36) / 36)
 _NEAREST = 16  # poses whose mean distance rates a heading
-_DIMENSIONS = 8.0  # of the poses around one: their density goes with this power of the distance
-_GUESS_SPREAD = np.radians(20.0)  # of the heading of `MarkerFrame` ...
-_GUESS_MOST = 3.0  # ... which is far off in some frames: its cost is bounded
-_TURN_SPREAD = np.radians(80.0)  # change of heading in a second, as a random walk
+_DIMENSIONS = 8.0  # local dimension of poses: their density is this power of the distance
+_GUESS_SPREAD = np.radians(20.0)  # standard deviation of the heading of `MarkerFrame` ...
+_GUESS_MOST = 3.0  # ... whose cost is bounded, because it is far off in some frames
+_TURN_SPREAD = np.radians(80.0)  # change of heading per second, as a random walk
 
 
 def heading_costs(prior: Prior, points: Array, hips: Facing, guess: Facing) -> Array:
@@ -125,14 +125,14 @@ def heading_costs(prior: Prior, points: Array, hips: Facing, guess: Facing) -> A
     ----------
     prior : Prior
     points : ndarray, shape (T, P, 3)
-        The markers to search by.
+        Markers used in the search.
     hips, guess : ndarray of complex, shape (T,)
-        Position and heading of `MarkerFrame`.
+        Position and heading estimated by `MarkerFrame`.
 
     Returns
     -------
     costs : ndarray, shape (T, A)
-        Of A headings all around the circle.
+        Costs of A headings around the full circle.
     """
     n_frames, n_candidates = len(points), len(_CANDIDATES)
     rows = body_rows(
@@ -148,7 +148,7 @@ def heading_costs(prior: Prior, points: Array, hips: Facing, guess: Facing) -> A
 
 
 class HeadingPath:
-    """The candidate headings of a sequence of frames, with the costs of the best path to each.
+    """Candidate headings of a sequence of frames, with the costs of the best path to each.
 
     Parameters
     ----------
@@ -157,7 +157,7 @@ class HeadingPath:
 
     Examples
     --------
-    A heading that is cheap in a single frame is passed over:
+    A heading with a low cost in a single frame is ignored:
 
     >>> costs = np.ones((9, 36))
     >>> costs[:, 5] = 0.0
@@ -186,7 +186,7 @@ class HeadingPath:
         self._total = np.take_along_axis(ways, before[None], axis=0)[0] + costs
 
     def best(self) -> Facing:
-        """Headings (T,) of the best path, as unit complex numbers."""
+        """Return the headings (T,) of the best path as unit complex numbers."""
         if self._total is None:
             return np.empty(0, np.complex128)
         path = [int(self._total.argmin())]
@@ -196,10 +196,10 @@ class HeadingPath:
 
 
 def smooth_headings(facing: Facing, frames: float) -> Facing:
-    """Headings (T,) smoothed over time by a Gaussian whose standard deviation is given in frames.
+    """Smooth headings (T,) over time with a Gaussian of `frames` standard deviation.
 
-    What smoothing removed is smoothed and added again, so that fast turns are kept: a mean over
-    0.35 s was up to 145 degrees off in pirouettes.
+    The residual is smoothed and added again to preserve fast turns: a mean over 0.35 s was up to
+    145 degrees off in pirouettes.
     """
     angles = np.unwrap(np.angle(facing))
     smooth = gaussian_smooth(angles, frames)

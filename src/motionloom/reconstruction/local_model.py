@@ -1,24 +1,24 @@
-"""Local linear models: principal components of the poses around one.
+"""Local linear models: principal components of neighboring poses.
 
-Poses are sets of joint rotations. Relative to their mean each becomes a row of rotation vectors,
-three numbers per joint. The strongest principal directions, enough for 99 % of the variance,
-are those of the model (Chai and Hodgins 2005, section 5); the remaining variance is spread evenly
-over all other directions, as in probabilistic principal component analysis, so that unusual poses
-are unlikely but not impossible.
+Poses are sets of joint rotations. Relative to their mean, each becomes a row of rotation vectors,
+three numbers per joint. The model keeps the strongest principal directions, enough for 99 % of the
+variance (Chai and Hodgins 2005, section 5). The remaining variance is spread evenly over all other
+directions, as in probabilistic principal component analysis, so that unusual poses are unlikely
+but not impossible.
 
-*Expected error and confidence of a frame.* Two figures tell how far the library is from a pose: the
-distance of the markers from those of the nearest poses of the library, and the departure of the
-pose found from the mean of its neighbors, which is large where markers force a pose that the
+*Expected error and confidence of a frame.* Two figures show how far the library is from a pose:
+the distance of the markers from those of the nearest poses of the library, and the deviation of
+the solved pose from the mean of its neighbors, which is large if markers force a pose that the
 library does not have. The error of the joints without markers grows with a power of each. A
-skeleton that is fitted to the markers adds its own.
+skeleton fitted to the markers adds an error.
 
 The powers were fitted by least squares to 3,700 frames of 40 takes with the performers' skeletons:
-CMU with each performer left out; takes of Bandai-Namco, two public rigs and the demo corpus from
-CMU; CMU from Bandai-Namco. Fitted without one of these sets and tested on it, the rank correlation
-with the true error of its frames is 0.83 (CMU), 0.50 (Bandai-Namco), 0.78 (rigs and corpus) and
-0.64 (CMU from Bandai-Namco). Over all, with and without the performers' skeletons (7,300 frames),
-it is 0.83, and 80 % of the errors are 0.65 to 1.52 times the expected one; with the distance of 512
-neighbors alone it was 0.61.
+CMU takes from the other performers of CMU; takes of Bandai-Namco, two public rigs and the demo
+corpus from CMU; CMU takes from Bandai-Namco. When fitted without one of these sets and tested on
+it, the rank correlation with the true error of its frames is 0.83 (CMU), 0.50 (Bandai-Namco), 0.78
+(rigs and corpus) and 0.64 (CMU from Bandai-Namco). Over all sets, with and without the performers'
+skeletons (7,300 frames), it is 0.83, and 80 % of the errors are 0.65 to 1.52 times the expected
+error. With only the distance of 512 neighbors, it was 0.61.
 
 References
 ----------
@@ -40,24 +40,24 @@ from motionloom.motion.rotations.quaternions import log_into, multiply_into
 Array = NDArray[np.float64]
 
 VARIANCE_KEPT = 0.99
-# Least standard deviation (radians): what skeletons of two people differ by anyway.
+# Minimum standard deviation in radians: the usual difference between the skeletons of two people.
 _LEAST_SPREAD = 0.01
 
 
 @dataclass(frozen=True)
 class LocalModel:
-    """Mean and covariance of poses of A joints: ``D = 3 A`` dimensions, d principal ones.
+    """Mean and covariance of poses of A joints, with ``D = 3 A`` dimensions and d principal ones.
 
     Attributes
     ----------
     mean : ndarray, shape (A, 4)
-        Rotations ``wxyz``.
+        Mean rotations ``wxyz``.
     directions : ndarray, shape (D, d)
-        Orthonormal, the strongest first.
+        Orthonormal directions, the strongest first.
     variances : ndarray, shape (d,)
-        Along each direction, in squared radians.
+        Variance along each direction, in squared radians.
     rest_variance : float
-        Along every other direction.
+        Variance along every other direction.
     """
 
     mean: Array
@@ -69,16 +69,16 @@ class LocalModel:
 def local_model(
     poses: NDArray[np.float32], weights: Array, *, kept: float = VARIANCE_KEPT
 ) -> LocalModel:
-    """The model of `poses`.
+    """Fit a local model to poses.
 
     Parameters
     ----------
     poses : ndarray of float32, shape (K, A, 4)
         Rotations ``wxyz`` of A joints in K poses.
     weights : ndarray, shape (K,)
-        Not negative; only their ratios matter.
+        Non-negative weights of the poses; only their ratios matter.
     kept : float
-        Share of the variance that the directions hold.
+        Share of the variance that the directions explain.
 
     Examples
     --------
@@ -112,20 +112,21 @@ def local_model(
 
 @kernel
 def _moments(poses, weights):
-    """Weighted mean rotations (A, 4) of poses (N, A, 4), and covariance (3 A, 3 A) about them."""
+    """Weighted mean rotations (A, 4) of poses (N, A, 4), and their covariance (3 A, 3 A)."""
     n_poses, n_joints = poses.shape[:2]
     mean = np.zeros((n_joints, 4))
     for j in range(n_joints):
         first = poses[0, j]
         for k in range(n_poses):
             q = poses[k, j]
-            # q and -q are one rotation: the signs of the first pose, or they would cancel.
+            # q and -q are the same rotation: use the signs of the first pose, or they would
+            # cancel.
             dot = q[0] * first[0] + q[1] * first[1] + q[2] * first[2] + q[3] * first[3]
             weight = weights[k] if dot >= 0.0 else -weights[k]
             for c in range(4):
                 mean[j, c] += weight * q[c]
         mean[j] /= max(np.sqrt(np.sum(mean[j] ** 2)), 1e-12)
-    # Single precision: the product of the rows is the dearest part.
+    # Single precision, because the product of the rows is the slowest part.
     rows = np.empty((n_poses, 3 * n_joints), np.float32)
     total = weights.sum()
     back, between, vector = np.empty(4), np.empty(4), np.empty(3)
@@ -141,15 +142,15 @@ def _moments(poses, weights):
     return mean, np.dot(rows.T, rows).astype(np.float64)
 
 
-_NEAREST = 8  # neighbors whose distance counts
-_ONE = 0.116  # meters: error at a distance of one meter and a departure of one radian
+_NEAREST = 8  # number of neighbors whose distance counts
+_ONE = 0.116  # meters: error at a distance of one meter and a deviation of one radian
 _DISTANCE_POWER, _DEPARTURE_POWER = 0.40, 0.30
-_LEAST = 1e-4  # meters and radians: nothing is nearer
+_LEAST = 1e-4  # meters and radians: lower bound of distances and deviations
 _HALF = 0.05  # meters: expected error at a confidence of one half
 
 
 def expected_error(distances: Array, model: LocalModel, turns: Array) -> float:
-    """Expected error in meters of the joints without markers.
+    """Return the expected error of the joints without markers, in meters.
 
     Parameters
     ----------
@@ -158,7 +159,7 @@ def expected_error(distances: Array, model: LocalModel, turns: Array) -> float:
     model : LocalModel
         Model of the neighbors, A joints.
     turns : ndarray, shape (A, 4)
-        Rotations found; the first is that of the root, whose heading is not the model's.
+        Solved rotations. The first is that of the root, whose heading is not part of the model.
     """
     vectors = rot.log(rot.multiply(rot.inverse(model.mean[1:]), turns[1:]))
     departure = float(np.sqrt(np.sum(vectors**2) / len(turns)))
@@ -169,5 +170,5 @@ def expected_error(distances: Array, model: LocalModel, turns: Array) -> float:
 
 
 def confidence(errors: Array, present: Array) -> Array:
-    """Confidence (T,) from 0 to 1, of expected errors and the fraction of markers present."""
+    """Confidence (T,), 0 to 1, from expected errors and the fraction of markers present."""
     return present / (1.0 + (errors / _HALF) ** 2)

@@ -1,8 +1,8 @@
-"""Offline reconstruction: a whole sequence at once.
+"""Offline reconstruction, which solves a whole sequence at once.
 
-Two passes. The first solves some frames of every second independently, along the likeliest path
-of headings. Its result, smoothed over time, gives heading, foot contacts and expected poses; the
-second pass searches again with that heading and is drawn toward that motion.
+There are two passes. The first solves some frames of every second independently, along the most
+likely path of headings. Its result, smoothed over time, gives heading, foot contacts and expected
+poses. The second pass searches again with that heading and is drawn toward that motion.
 """
 
 from __future__ import annotations
@@ -32,16 +32,16 @@ from motionloom.reconstruction.prior import Prior
 Array = NDArray[np.float64]
 
 MARKER_SPREAD = 0.001  # meters: standard deviation of optical tracking
-GUESSED_HEADING = np.radians(10.0)  # standard deviation of a heading from markers alone ...
-FOUND_HEADING = np.radians(5.0)  # ... and of a smoothed one from poses
-FREE = 1.0  # meters: a root that follows the markers
+GUESSED_HEADING = np.radians(10.0)  # standard deviation of a heading from markers only ...
+FOUND_HEADING = np.radians(5.0)  # ... and of a smoothed heading from poses
+FREE = 1.0  # meters: standard deviation of a root that follows the markers
 
-_FIRST_RATE = 15.0  # frames per second of the first pass
+_FIRST_RATE = 15.0  # frames per second in the first pass
 _HEADING_SECONDS = 0.25  # standard deviation of smoothing over time; chosen on 20 takes of CMU
-_POSE_SECONDS = 0.13  # the same of poses; chosen on 86_01 and 13_17
-_SMOOTH_SPREAD = 0.06  # radians: deviation from the smoothed motion
+_POSE_SECONDS = 0.13  # the same for poses; chosen on 86_01 and 13_17
+_SMOOTH_SPREAD = 0.06  # radians: standard deviation from the smoothed motion
 _BRIDGED_SPREAD = 0.004  # meters: error of a spline over a short gap
-_FOOT_SPREAD = 0.01  # meters that a foot in contact may slide
+_FOOT_SPREAD = 0.01  # meters: standard deviation of a foot in contact
 
 
 @dataclass(frozen=True)
@@ -55,27 +55,27 @@ class SolvedSequence:
 
 @dataclass(frozen=True, kw_only=True)
 class ReconstructionRules:
-    """Rules that the papers do not have; see docs/explanation/reconstruction.md, "Departures".
+    """Rules that are not in the papers; see docs/explanation/reconstruction.md.
 
     Attributes
     ----------
     heading_path : bool
-        Offline; headings are the likeliest path through the library; otherwise the estimates of
-        `MarkerFrame`, smoothed.
+        Offline only: use the most likely path of headings. If False, smooth the estimates of
+        `MarkerFrame`.
     upright_smoothing : bool
-        Offline; poses of the first pass are smoothed without their heading.
+        Offline only: smooth the poses of the first pass without their heading.
     two_passes : bool
-        Offline; otherwise every frame is solved for itself.
+        Offline only: solve in two passes. If False, solve every frame independently.
     slacks : tuple of float
-        See `map_pose`; empty: markers are met at once.
+        See `map_pose`. If empty, markers are matched exactly from the first step.
     hold_feet : bool
-        Feet in contact are held.
+        Hold feet that are in contact in place.
     joint_limits : bool
-        Joints stay within the range of the library.
+        Keep joints within the range of the library.
     near_weights : bool
-        Near poses count more in a local model; see `Prior.model`.
+        Give near poses more weight in a local model; see `Prior.model`.
     damping : float
-        Share of the last step that is extrapolated online; 1 in Chai and Hodgins.
+        Share of the last step that is extrapolated online; 1 in Chai and Hodgins (2005).
     """
 
     heading_path: bool = True
@@ -98,11 +98,11 @@ def solve_sequence(
     rules: ReconstructionRules = OUR_RULES,
     progress: Progress | None = None,
 ) -> SolvedSequence:
-    """Poses of all frames of a control signal."""
+    """Solve the poses of all frames of a control signal."""
     filled = signal.filled()
-    # Short gaps are as good as observed, but for some millimeters.
+    # Filled short gaps are accurate to a few millimeters, almost like observations.
     short = signal.short_gaps
-    known = np.where(short[..., None], filled, signal.points)
+    observed = np.where(short[..., None], filled, signal.points)
     spreads = np.where(np.isfinite(signal.points[..., 0]), MARKER_SPREAD, np.inf)
     spreads[short] = _BRIDGED_SPREAD
     points = prior.skeleton.points([*signal.roles, *_feet(prior)])
@@ -125,7 +125,7 @@ def solve_sequence(
     facing = smooth_headings(facing, _HEADING_SECONDS * signal.fps / step)
     rows, gaps = prior.near_markers(body_rows(filled[some][:, searched], hips[some], facing))
     first = _pass(
-        prior, body, known[some], spreads[some], filled[some], rows, gaps, facing,
+        prior, body, observed[some], spreads[some], filled[some], rows, gaps, facing,
         GUESSED_HEADING, None, None, rules, progress,
     )  # fmt: skip
     if not rules.two_passes:
@@ -135,13 +135,13 @@ def solve_sequence(
     if "hips" not in signal.roles:
         place = rough.role_positions(["hips"])[:, 0].astype(np.float64)
         hips = floor_complex(place)
-    mended = np.where(np.isfinite(known), known, _seen(rough, signal))
+    completed = np.where(np.isfinite(observed), observed, _seen(rough, signal))
     if prior.by_pose is not None:
         rows, gaps = prior.near_poses(rough)
     else:
-        rows, gaps = prior.near_markers(body_rows(mended[:, searched], hips, facing))
+        rows, gaps = prior.near_markers(body_rows(completed[:, searched], hips, facing))
     return _pass(
-        prior, body, known, spreads, mended, rows, gaps, facing,
+        prior, body, observed, spreads, completed, rows, gaps, facing,
         FOUND_HEADING, rough, _standing(rough, prior) if rules.hold_feet else None, rules, progress,
     )  # fmt: skip
 
@@ -161,7 +161,7 @@ def _pass(
     rules,
     progress,
 ) -> SolvedSequence:
-    """Solve every frame independently, drawn toward the motion `rough` if it is given."""
+    """Solve every frame independently, drawn toward the motion `rough` if there is one."""
     prior.fetch(rows)
     n_frames, n_markers = seen.shape[:2]
     n_feet = len(body.carriers) - n_markers
@@ -183,20 +183,20 @@ def _pass(
             if expected is None
             else Expectation(expected[t], _SMOOTH_SPREAD**2, rough.root[t].astype(float), FREE)
         )
-        found = map_pose(
+        solved = map_pose(
             body, model, headings[t], goals[t], spreads[t], toward,
             heading_variance=heading_spread**2, slacks=rules.slacks,
         )  # fmt: skip
-        pose[prior.joints] = found.turns
-        rotations[t], root[t] = pose, found.root
-        errors[t] = expected_error(gaps[t], model, found.turns)
+        pose[prior.joints] = solved.turns
+        rotations[t], root[t] = pose, solved.root
+        errors[t] = expected_error(gaps[t], model, solved.turns)
         if progress is not None:
             progress(1)
     return SolvedSequence(rotations, root, errors)
 
 
 def _frames_of(progress: Progress, frames: int, steps: int) -> Progress:
-    """Progress of both passes, `steps` in all, told as that of the `frames` of the sequence."""
+    """Convert the progress of both passes, `steps` in total, to frames of the sequence."""
     done = 0
 
     def advance(count: int) -> None:
@@ -208,16 +208,16 @@ def _frames_of(progress: Progress, frames: int, steps: int) -> Progress:
 
 
 def _between(
-    prior: Prior, found: SolvedSequence, frames: NDArray, signal: ControlSignal, *, upright: bool
+    prior: Prior, solved: SolvedSequence, frames: NDArray, signal: ControlSignal, *, upright: bool
 ) -> tuple[Motion, NDArray[np.complex128]]:
-    """The first pass as a smooth motion of all frames, and its headings (T,).
+    """Return the first pass as a smooth motion of all frames, and its headings (T,).
 
-    If `upright`, poses are smoothed without their heading: a mean of poses that face everywhere
-    is no pose.
+    If `upright`, poses are smoothed without their heading, because the mean of poses with
+    different headings is not a plausible pose.
     """
     step = int(frames[1] - frames[0]) if len(frames) > 1 else 1
-    turn = Motion(prior.skeleton, found.rotations, found.root, signal.fps).headings()
-    q = found.rotations.copy()
+    turn = Motion(prior.skeleton, solved.rotations, solved.root, signal.fps).headings()
+    q = solved.rotations.copy()
     if upright:
         q[:, 0] = rot.multiply(rot.yaw(-turn), q[:, 0])
     q = rot.unroll(rot.normalize(q))
@@ -227,7 +227,7 @@ def _between(
     before = np.minimum(place.astype(int), max(len(frames) - 2, 0))
     after = np.minimum(before + 1, len(frames) - 1)
     share = place - before
-    root = found.root[before] + share[:, None] * (found.root[after] - found.root[before])
+    root = solved.root[before] + share[:, None] * (solved.root[after] - solved.root[before])
     heading = np.interp(place, np.arange(len(frames)), np.unwrap(np.angle(facing)))
     turned = rot.slerp(q[before], q[after], share[:, None])
     if upright:
@@ -236,12 +236,12 @@ def _between(
 
 
 def _seen(motion: Motion, signal: ControlSignal) -> Array:
-    """Positions of the tracked joints of a motion, shifted to the observed markers."""
+    """Return the tracked joints of a motion, shifted to the observed markers."""
     places = motion.role_positions(signal.roles).astype(np.float64)
     with np.errstate(invalid="ignore"):
-        known = np.isfinite(signal.points[..., :1])
-        off = np.where(known, signal.points - places, 0.0).sum(axis=1)
-    return places + (off / np.maximum(known.sum(axis=1), 1))[:, None]
+        observed = np.isfinite(signal.points[..., :1])
+        off = np.where(observed, signal.points - places, 0.0).sum(axis=1)
+    return places + (off / np.maximum(observed.sum(axis=1), 1))[:, None]
 
 
 def _feet(prior: Prior) -> list[str]:
@@ -249,11 +249,11 @@ def _feet(prior: Prior) -> list[str]:
 
 
 def _standing(motion: Motion, prior: Prior) -> tuple[Array, Array] | None:
-    """Position of the ball of each foot in contact, and its variance, per frame."""
+    """Return the position of the ball of each foot in contact and its variance, per frame."""
     feet = _feet(prior)
     if len(feet) < len(SIDES):
         return None
-    contacts = foot_contacts(motion, skate=0.0)  # the ankles are tracked, and do not skate
+    contacts = foot_contacts(motion, skate=0.0)  # the ankles are tracked and do not skate
     places = motion.role_positions(feet).astype(np.float64)
     goals, spreads = np.zeros_like(places), np.full(places.shape[:2], np.inf)
     for f, side in enumerate(SIDES):

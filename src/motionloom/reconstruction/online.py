@@ -1,8 +1,8 @@
-"""Online reconstruction: one frame in, one frame out, from past frames only.
+"""Online reconstruction, which solves each frame from past frames only.
 
-The last pose, extrapolated at its velocity, replaces the smoothed motion of offline mode: it
+The last pose, extrapolated with its velocity, replaces the smoothed motion of offline mode: it
 predicts the pose, the heading, and missing markers. A foot whose ankle does not move is in
-contact, and its ball is held.
+contact, and its ball is held in place.
 """
 
 from __future__ import annotations
@@ -35,18 +35,18 @@ from motionloom.reconstruction.prior import Prior
 Array = NDArray[np.float64]
 
 _HEADING_SECONDS = 0.2  # time constant of the running mean of headings
-_SMOOTH_SPREAD = 0.1  # radians: deviation from the extrapolated pose, at 30 fps
+_SMOOTH_SPREAD = 0.1  # radians: standard deviation from the extrapolated pose, at 30 fps
 _STILL = 0.12  # m/s: a slower ankle is in contact ...
-_LOW = 0.05  # ... if it is at most this much above its lowest position, meters
+_LOW = 0.05  # ... if it is at most this far above its lowest position, in meters
 _FOOT_SPREAD = 0.01
 
 
 def solve_frames(
     stream: Stream, signal: ControlSignal, *, progress: Progress | None = None
 ) -> SolvedSequence:
-    """Every frame of a sequence from the frames before it.
+    """Solve every frame of a sequence from the frames before it.
 
-    Until a marker appears, the body has the first pose found.
+    Until a marker appears, the body has the first solved pose.
     """
     first = int(np.argmax(np.isfinite(signal.points[..., 0]).any(axis=1)))
     frames = []
@@ -60,23 +60,23 @@ def solve_frames(
 
 
 class Stream:
-    """A body from markers, frame by frame.
+    """Reconstruction of a body from markers, frame by frame.
 
     Parameters
     ----------
     prior : Prior
-        With the performer's skeleton.
+        Prior with the performer's skeleton.
     roles : tuple of str, length M
-        Roles of the markers, hips first if tracked.
+        Roles of the markers; the hips come first if they are tracked.
     fps : float
         Frame rate of the markers.
     rules : ReconstructionRules
-        Rules that the papers do not have.
+        Rules that are not in the papers.
 
     Attributes
     ----------
     expected_error : float
-        Of the joints without markers in the last frame, meters.
+        Expected error of the joints without markers in the last frame, in meters.
     """
 
     def __init__(
@@ -117,20 +117,20 @@ class Stream:
         return self._prior.skeleton
 
     def step(self, points: Array) -> tuple[Array, Array, float]:
-        """The pose of one frame.
+        """Solve the pose of one frame.
 
         Parameters
         ----------
         points : ndarray, shape (M, 3)
-            Meters; NaN where a marker is missing.
+            Positions in meters; NaN if a marker is missing.
 
         Returns
         -------
         rotations : ndarray, shape (J, 4)
-            Local, ``wxyz``.
+            Local rotations ``wxyz``.
         root : ndarray, shape (3,)
         distance : float
-            Median distance to the neighbors in the library, meters.
+            Median distance to the neighbors in the library, in meters.
 
         Raises
         ------
@@ -157,10 +157,10 @@ class Stream:
         rows = body_rows(filled[None, self._searched], hips, facing)
         radius = np.inf
         if last is not None:
-            # By the triangle inequality the k-th neighbor is no farther than this.
+            # By the triangle inequality, the k-th neighbor is not farther than this.
             radius = last.radius + self._prior.row_distance(rows[0], last.rows) + 1e-6
-        found, gaps = self._prior.near_markers(rows, radius=radius)
-        model, pose = self._prior.model(found[0], gaps[0], near_weights=self._rules.near_weights)
+        near, gaps = self._prior.near_markers(rows, radius=radius)
+        model, pose = self._prior.model(near[0], gaps[0], near_weights=self._rules.near_weights)
         goals, spreads = self._goals(points, seen, filled)
         if last is None:
             start = filled[0] if self._has_hips else filled.mean(axis=0)

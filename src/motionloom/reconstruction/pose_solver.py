@@ -1,12 +1,13 @@
 """Maximum a posteriori pose for the observed markers.
 
 Three energies are minimized (Chai and Hodgins 2005, section 6): *control*, the distance of points
-from their observed positions; *prior*, how unlikely the pose is under the local model;
-*smoothness*, its distance from the expected pose. Each is a square over a variance, so the sum is
-a negative log-likelihood, minimized by Gauss-Newton steps. With the few observed coordinates as
-unknowns instead of the many joint angles, a step solves a system of about twenty equations; prior
-and smoothness stay diagonal in the directions of the local model. The first steps meet the points
-loosely, so that the body comes near them in a likely pose before it must reach them.
+from their observed positions; *prior*, how unlikely the pose is under the local model; and
+*smoothness*, its distance from the expected pose. Each is a square divided by a variance, so the
+sum is a negative log-likelihood, which Gauss-Newton steps minimize. The few observed coordinates
+are the unknowns instead of the many joint angles, so a step solves a system of about twenty
+equations; prior and smoothness stay diagonal in the directions of the local model. The first steps
+match the points only loosely, so that the body approaches them in a likely pose before it must
+reach them.
 
 The rows of the system are markers, feet in contact, and joints beyond a limit.
 """
@@ -32,35 +33,35 @@ from motionloom.reconstruction.local_model import LocalModel
 
 Array = NDArray[np.float64]
 
-_STEPS = 10  # at most; four are usual
+_STEPS = 10  # maximum number of steps; four are usual
 _HALVINGS = 6
 # Standard deviations (meters) that are added to those of the points in the first steps. Points
-# that must be met within a millimeter at once twist a body by up to 140 degrees.
+# that must be matched to a millimeter immediately can twist a body by up to 140 degrees.
 SLACKS = (0.05, 0.01)
-_ENOUGH = 1e-3  # relative gain of a step that ends the iteration
+_ENOUGH = 1e-3  # a step with a smaller relative gain ends the iteration
 _LIMIT_SPREAD = 0.02  # radians: standard deviation of a limit
-_MOST_LIMITS = 12  # limits that may be active at once
+_MOST_LIMITS = 12  # maximum number of limits that may be active at once
 
 
 @dataclass(frozen=True)
 class Body:
-    """The performer's body, as arrays for the solver.
+    """Body of the performer, as arrays for the solver.
 
     Attributes
     ----------
     parents : ndarray of int64, shape (J,)
     offsets : ndarray, shape (J, 3)
     joints : ndarray of int64, shape (A,)
-        The joints that rotate; the others keep the rotation of `rest`.
+        Joints that rotate; the others keep the rotation of `rest`.
     rest : ndarray, shape (J, 4)
     carriers : ndarray of int64, shape (G,)
-        The joint of each goal point; -1 for the root itself.
+        Joint of each goal point; -1 for the root itself.
     arms : ndarray, shape (G, 3)
-        Its position in that joint's frame.
+        Position of each goal point in the frame of that joint.
     moved_by : ndarray of bool, shape (G, A)
-        Which of `joints` move which point.
+        True if a joint of `joints` moves a point.
     low, high : ndarray, shape (A, 3)
-        Limits of each joint's rotation vector.
+        Limits of the rotation vector of each joint.
     """
 
     parents: NDArray[np.int64]
@@ -81,7 +82,7 @@ class Body:
         points: NDArray[np.intp],
         limits: tuple[Array, Array],
     ) -> Body:
-        """The body of a `skeleton` whose `joints` rotate, with goal `points` (J + E)."""
+        """Build the body of a `skeleton` whose `joints` rotate, with goal `points` (J + E)."""
         parents = np.asarray(skeleton.parents, np.int64)
         carriers = np.asarray(skeleton.point_parents, np.int64)[points]
         arms = np.where(carriers[:, None] < 0, 0.0, skeleton.point_offsets[points])
@@ -105,17 +106,17 @@ class Body:
 
 @dataclass(frozen=True)
 class Expectation:
-    """The expected pose: the smoothness energy.
+    """Expected pose, for the smoothness energy.
 
     Attributes
     ----------
     pose : ndarray, shape (A, 4)
-        Rotations ``wxyz`` of the joints that rotate; the root's in the world.
+        Rotations ``wxyz`` of the joints that rotate; that of the root is in the world.
     variance : float
-        Squared radians.
+        Variance of the rotations, in squared radians.
     root : ndarray, shape (3,)
     root_variance : float
-        Squared meters.
+        Variance of the root position, in squared meters.
     """
 
     pose: Array
@@ -126,12 +127,12 @@ class Expectation:
 
 @dataclass(frozen=True)
 class SolvedPose:
-    """The pose of one frame.
+    """Solved pose of one frame.
 
     Attributes
     ----------
     turns : ndarray, shape (A, 4)
-        Rotations ``wxyz`` of the joints that rotate; the root's in the world.
+        Rotations ``wxyz`` of the joints that rotate; that of the root is in the world.
     root : ndarray, shape (3,)
     unlikeliness : float
         Prior energy per observed coordinate.
@@ -154,30 +155,30 @@ def map_pose(
     steps: int = _STEPS,
     slacks: Sequence[float] = SLACKS,
 ) -> SolvedPose:
-    """The maximum a posteriori pose.
+    """Return the maximum a posteriori pose.
 
     Parameters
     ----------
     body : Body
-        With J joints, A of which rotate, and G points.
+        Body with J joints, A of which rotate, and G points.
     model : LocalModel
-        Of the A joints of a body that faces +Z.
+        Model of the A joints of a body that faces +Z.
     heading : float
-        Approximate heading; radians about +Y.
+        Approximate heading, in radians around +Y.
     goals : ndarray, shape (G, 3)
-        Observed positions of the points, meters.
+        Observed positions of the points, in meters.
     variances : ndarray, shape (G,)
-        Their variances, squared meters; infinite where a point is missing.
+        Variances of the positions in squared meters; infinite if a point is missing.
     expected : Expectation
-        An infinite variance turns smoothness off.
+        Expected pose; an infinite variance turns smoothness off.
     heading_variance : float
-        Variance of `heading`, squared radians.
+        Variance of `heading`, in squared radians.
     steps : int
-        Gauss-Newton steps.
+        Maximum number of Gauss-Newton steps.
     slacks : sequence of float
-        Standard deviation added to that of the points in the first steps, meters.
+        Standard deviations added to those of the points in the first steps, in meters.
     """
-    # One memory layout of all arrays, so that the kernel is compiled once.
+    # All arrays have the same memory layout, so that the kernel is compiled only once.
     directions, pose = map(np.ascontiguousarray, (model.directions, expected.pose))
     turns, root, unlikeliness = _solve(
         body.parents, body.offsets, body.joints, body.rest, body.carriers, body.arms,
@@ -196,7 +197,7 @@ def _solve(
     expected, expected_spread, expected_root, root_spread, goals, goal_spreads, steps,
     slacks,
 ):  # fmt: skip
-    """The kernel of `map_pose`; a *spread* is a variance.
+    """Kernel of `map_pose`; a *spread* is a variance.
 
     The body: `parents` (J,), `offsets` (J, 3), `joints` (A,), `rest` (J, 4), `carriers` (G,),
     `arms` (G, 3), `moved_by` (G, A), `low` and `high` (A, 3). The model: `mean` (A, 4),
@@ -215,7 +216,8 @@ def _solve(
     )
     seen = np.flatnonzero(np.isfinite(goal_spreads))
     most = 3 * len(seen) + _MOST_LIMITS
-    # The unknowns: rotation vectors from the mean pose, yaw of the whole body, its position.
+    # The unknowns are rotation vectors from the mean pose, yaw of the whole body, and its
+    # position.
     x = np.zeros(size + 4)
     x[:size] = center
     x[size + 1 :] = expected_root
@@ -240,8 +242,8 @@ def _solve(
         h = np.ascontiguousarray(jacobian[:n_rows])
         turn_part = np.ascontiguousarray(h[:, :size])
         in_model = np.dot(turn_part, directions)
-        # P H'. P is never formed: it is `across` in all directions, plus what the principal
-        # directions of the model have beyond that.
+        # P H'. P is never formed: it is `across` in all directions, plus the extra variance of the
+        # principal directions of the model.
         spread = np.empty((size + 4, n_rows))
         spread[:size] = across * turn_part.T
         spread[:size] += np.dot(directions, (along - across).reshape(-1, 1) * in_model.T)
@@ -269,8 +271,8 @@ def _solve(
                 break
             share *= 0.5
         if reached >= least:
-            # No share of the step helps. With slack left the next step has another energy;
-            # without, this is the minimum.
+            # No share of the step helps. If there is slack left, the next step has another energy;
+            # otherwise this is the minimum.
             _pose(x, mean, facing, parents, offsets, joints, rest, turns, world, place)
             if slack == 0.0:
                 break
@@ -278,7 +280,7 @@ def _solve(
         x[:] = trial
         if slack == 0.0 and least - reached < _ENOUGH * (1.0 + least):
             break
-    # How unusual the pose is to the model alone, without smoothness.
+    # How unusual the pose is under the model, without smoothness.
     coefficients = np.dot(directions.T, x[:size])
     energy = 0.0
     for d in range(n_kept):
@@ -290,12 +292,12 @@ def _solve(
 def _energy(
     x, goal, gap, noise, n_rows, directions, along, across, heading_spread, root_spread
 ):  # fmt: skip
-    """Sum of control, prior and smoothness at `x` (3 A + 4,), of `n_rows` observations."""
+    """Sum of control, prior and smoothness at `x` (3 A + 4,) for `n_rows` observations."""
     size = directions.shape[0]
     off = x[:size] - goal[:size]
     inside = np.dot(directions.T, off)
-    # What the principal directions do not explain has the variance `across`: Pythagoras, as the
-    # directions are orthonormal.
+    # The part that the principal directions do not explain has the variance `across`. Its length
+    # follows from Pythagoras, because the directions are orthonormal.
     total = (np.sum(off * off) - np.sum(inside * inside)) / across
     total += np.sum(inside * inside / along)
     total += (x[size] - goal[size]) ** 2 / heading_spread
@@ -307,7 +309,7 @@ def _energy(
 
 @kernel
 def _center(mean, directions, spreads, rest_spread, facing, expected, expected_spread):
-    """Prior and smoothness combined: center (3 A,), variances along and across the model."""
+    """Combine prior and smoothness: center (3 A,), variances along and across the model."""
     size = 3 * len(mean)
     if not np.isfinite(expected_spread):
         return np.zeros(size), spreads, rest_spread
@@ -317,11 +319,11 @@ def _center(mean, directions, spreads, rest_spread, facing, expected, expected_s
         back[0] = mean[a, 0]
         back[1:] = -mean[a, 1:]
         wanted[:] = expected[a]
-        if a == 0:  # the model faces +Z, the expected root is in the world
+        if a == 0:  # the model faces +Z, but the expected root is in the world
             multiply_into(np.array([facing[0], 0.0, -facing[2], 0.0]), expected[0], wanted)
         multiply_into(back, wanted, between)
         log_into(between, ahead[3 * a : 3 * a + 3])
-    # The product of two Gaussians: precisions add up, and centers are weighted by them.
+    # In the product of two Gaussians, precisions add up and centers are weighted by them.
     along = 1.0 / (1.0 / spreads + 1.0 / expected_spread)
     across = 1.0 / (1.0 / rest_spread + 1.0 / expected_spread)
     inside = np.dot(directions.T, ahead)
@@ -332,7 +334,7 @@ def _center(mean, directions, spreads, rest_spread, facing, expected, expected_s
 
 @kernel
 def _pose(x, mean, facing, parents, offsets, joints, rest, turns, world, place):
-    """The pose of the unknowns `x` (3 A + 4,), in place.
+    """Compute the pose of the unknowns `x` (3 A + 4,), in place.
 
     `turns` (A, 4) are the rotations of `joints`, `world` (J, 4) and `place` (J, 3) the world
     rotations and positions of all joints.
@@ -347,7 +349,7 @@ def _pose(x, mean, facing, parents, offsets, joints, rest, turns, world, place):
     multiply_into(whole, facing, small)
     multiply_into(small, turns[0], own)
     turns[0] = own
-    a = 0  # of `joints`, which are sorted as the skeleton is: parents first
+    a = 0  # index into `joints`, which are sorted like the skeleton, parents first
     for j in range(len(parents)):
         is_active = a < n_active and joints[a] == j
         if parents[j] < 0:
@@ -368,10 +370,10 @@ def _rows(
     x, turns, world, place, joints, carriers, arms, moved_by, low, high,
     goals, goal_spreads, seen, jacobian, gap, noise,
 ):  # fmt: skip
-    """Fill the rows of the system; returns their number.
+    """Fill the rows of the system and return their number.
 
-    Three rows per goal that is `seen`, then one per limit that is exceeded: `jacobian`
-    (rows, 3 A + 4), `gap` and `noise` (rows,), what is missing and its variance.
+    There are three rows per goal that is `seen`, then one per exceeded limit: `jacobian` (rows, 3
+    A + 4), and the residual `gap` and its variance `noise` (rows,).
     """
     n_active = len(joints)
     size = 3 * n_active
@@ -379,7 +381,7 @@ def _rows(
     axes = np.empty((n_active, 3, 3))  # world rotation axis of each unknown of a joint
     change, axis = np.empty((3, 3)), np.empty(3)
     for a in range(n_active):
-        # A change of a rotation vector turns about another axis than its own, unless it is small.
+        # A change of a large rotation vector turns around a different axis than the vector.
         right_jacobian_into(x[3 * a : 3 * a + 3], change)
         for c in range(3):
             rotate_into(world[joints[a]], change[:, c], axis)
@@ -405,7 +407,7 @@ def _rows(
                 jacobian[row, 3 * a + c] = u[1] * lz - u[2] * ly
                 jacobian[row + 1, 3 * a + c] = u[2] * lx - u[0] * lz
                 jacobian[row + 2, 3 * a + c] = u[0] * ly - u[1] * lx
-        # The yaw of the whole body turns about +Y through its root.
+        # The yaw of the whole body turns around +Y through its root.
         jacobian[row, size] = point[2] - root[2]
         jacobian[row + 2, size] = root[0] - point[0]
         for c in range(3):
@@ -413,8 +415,7 @@ def _rows(
             gap[row + c] = goals[g, c] - point[c]
             noise[row + c] = goal_spreads[g]
         row += 3
-    # A limit that is exceeded pulls like an observation; one that is not has no row. The root
-    # has none.
+    # An exceeded limit pulls like an observation; other limits have no row. The root has none.
     vector = np.empty(3)
     most = row + _MOST_LIMITS
     for a in range(1, n_active):

@@ -1,8 +1,8 @@
-"""The prior: poses of a library near a performer's markers, on the performer's skeleton.
+"""Prior: poses of a library near the markers of a performer, on the performer's skeleton.
 
-If the performer's skeleton has the same joints as a motion's, joint angles are used as they are;
-otherwise the motion is retargeted first (`motionloom.motion.retargeting.retarget`). Poses are
-cached: the neighbors of one frame are mostly those of the frame before.
+If the skeletons of the performer and of a motion have the same joints, joint angles are used
+unchanged; otherwise the motion is retargeted first (`motionloom.motion.retargeting.retarget`).
+Poses are cached, because most neighbors of a frame are also neighbors of the previous frame.
 """
 
 from __future__ import annotations
@@ -28,18 +28,18 @@ from motionloom.search.filters import chosen_mask
 from motionloom.search.index.neighbors import open_index
 from motionloom.store.store import Store
 
-_CACHE_SIZE = 400_000  # poses; some 200 MB for 31 joints
+_CACHE_SIZE = 400_000  # poses; about 200 MB for 31 joints
 
 
 class NeighborPoses:
-    """Local rotations on one skeleton for rows of a library's features.
+    """Local rotations, on one skeleton, for rows of the features of a library.
 
     Parameters
     ----------
     library : Store
     features : LibraryFeatures
     skeleton : Skeleton
-        The performer's, J joints.
+        Skeleton of the performer, with J joints.
     """
 
     def __init__(self, library: Store, features: LibraryFeatures, skeleton: Skeleton) -> None:
@@ -53,16 +53,16 @@ class NeighborPoses:
         self._count = 0
 
     def __call__(self, rows: NDArray[np.int64]) -> NDArray[np.float32]:
-        """Rotations ``wxyz`` of `rows`, shape (*rows.shape, J, 4); every body faces +Z."""
+        """Return rotations ``wxyz`` (*rows.shape, J, 4) of `rows`; every body faces +Z."""
         places = self.places(rows)  # may replace the cache
         return self._kept[places]
 
     def places(self, rows: NDArray[np.int64]) -> NDArray[np.int32]:
-        """Indices of `rows` in the cache; missing poses are fetched."""
+        """Return the indices of `rows` in the cache; missing poses are fetched."""
         place = self._place[rows]
         if (place < 0).any():
             new = np.unique(rows[place < 0])
-            if self._count + len(new) > _CACHE_SIZE:  # start again with these rows
+            if self._count + len(new) > _CACHE_SIZE:  # full: start over with these rows
                 self._place[:] = -1
                 self._count = 0
                 new = np.unique(rows)
@@ -111,7 +111,7 @@ class NeighborPoses:
 
 
 def same_joints(a: Skeleton, b: Skeleton) -> bool:
-    """Whether two skeletons have the same joints, tree and rest pose."""
+    """Return whether two skeletons have the same joints, hierarchy and rest pose."""
     if a.names != b.names or not np.array_equal(a.parents, b.parents):
         return False
     if (a.rest is None) != (b.rest is None):
@@ -121,11 +121,11 @@ def same_joints(a: Skeleton, b: Skeleton) -> bool:
 
 Array = NDArray[np.float64]
 
-# Relative error of the neighbor search; the paper found that it does not matter.
+# Relative error of the neighbor search; according to the paper, it does not matter.
 _EPSILON = 0.5
 _LIMIT_MOTIONS, _LIMIT_POSES = 120, 6000
-_LIMIT_SLACK = 0.1  # radians beyond the observed range
-_TIP_POSES = 16  # nearest poses, whose mean sets the joints without children
+_LIMIT_SLACK = 0.1  # radians allowed beyond the observed range
+_TIP_POSES = 16  # number of nearest poses whose mean sets the joints without children
 
 
 class Prior:
@@ -135,9 +135,9 @@ class Prior:
     ----------
     library : Store
     skeleton : Skeleton
-        The performer's, J joints.
+        Skeleton of the performer, with J joints.
     roles : tuple of str
-        Roles of the markers to search by.
+        Roles of the markers used in the search.
     settings : ReconstructSettings
         Features, number of neighbors, and motions.
     """
@@ -163,34 +163,35 @@ class Prior:
         if self._pose is not None and not np.array_equal(
             self._pose.features.starts, self._marker.features.starts
         ):
-            raise RoleError(f"not every motion has the joints that {chosen.name} needs")
+            raise RoleError(f"some motions lack joints that {chosen.name} needs")
         self.frame = MarkerFrame.fit(self._marker.features.rows, has_hips="hips" in roles)
         self.count = min(settings.neighbors, self._marker.allowed_count)
         self.joints, self.tips = _turning(skeleton)
 
     def near_markers(self, rows: Array, *, count: int | None = None, radius: float = np.inf):
-        """Rows and distances in meters (Q, K) of the neighbors of markers (Q, 3 P)."""
+        """Return rows and distances in meters (Q, K) of the neighbors of markers (Q, 3 P)."""
         count = self.count if count is None else min(count, self.count)
         return self._marker.nearest(rows * self._scale, count, radius)
 
     def row_distance(self, a: Array, b: Array) -> float:
-        """Distance of two rows of markers (3 P,), in meters as in `near_markers`."""
+        """Distance of two rows of markers (3 P,) in meters, as in `near_markers`."""
         scale = self._marker.features.feature_set.scale * self._scale
         return float(scale * np.linalg.norm(a - b))
 
     def near_poses(self, motion):
-        """Rows and distances of the neighbors of a motion's frames, by the chosen features."""
+        """Return rows and distances of the neighbors of the frames of a motion, by features."""
         if self._pose is None or self.by_pose is None:
-            raise InvalidInput("neighbors are found by markers here")
+            raise InvalidInput("this prior searches neighbors by markers, not by poses")
         rows = self._pose.features.feature_set.prepare(motion)
         return self._pose.nearest(rows, self.count, np.inf)
 
     def model(
         self, rows: NDArray[np.int64], distances: Array, *, near_weights: bool = True
     ) -> tuple[LocalModel, Array]:
-        """Local model of a frame's neighbors (K,), and the mean rotations of all joints (J, 4).
+        """Return the local model of neighbors (K,), and the mean rotations (J, 4) of all joints.
 
-        With `near_weights`, a Gaussian of the distance weights them; otherwise all count alike.
+        With `near_weights`, a Gaussian of the distance weights the neighbors; otherwise all have
+        the same weight.
         """
         poses = self._poses(rows)
         middle = max(float(np.median(distances)), 1e-9)
@@ -210,7 +211,7 @@ class Prior:
         self._poses.places(rows)
 
     def limits(self) -> tuple[Array, Array]:
-        """Least and greatest rotation vectors (A, 3) of the joints, over the library."""
+        """Return the minimum and maximum rotation vectors (A, 3) of the joints in the library."""
         features = self._marker.features
         motions = np.unique(np.linspace(0, len(features.names) - 1, _LIMIT_MOTIONS).astype(int))
         spans = [(int(features.starts[m]), int(features.starts[m + 1])) for m in motions]
@@ -221,7 +222,7 @@ class Prior:
         return low - _LIMIT_SLACK, high + _LIMIT_SLACK
 
     def no_limits(self) -> tuple[Array, Array]:
-        """Limits that no joint reaches."""
+        """Return limits that no joint reaches."""
         wide = np.full((len(self.joints), 3), np.inf)
         return -wide, wide
 
@@ -247,7 +248,7 @@ class _Table:
         self, rows: NDArray, count: int, radius: float, *, epsilon: float = _EPSILON
     ) -> tuple[NDArray[np.int64], Array]:
         scale = self.features.feature_set.scale
-        _, found, distances = self._index.nearest(
+        _, near, distances = self._index.nearest(
             rows.astype(np.float32),
             self.features.rows,
             k=count,
@@ -255,15 +256,15 @@ class _Table:
             epsilon=epsilon,
             allowed=self._allowed,
         )
-        if len(found) == count * len(rows):
-            return found.reshape(-1, count), scale * distances.reshape(-1, count)
-        if epsilon > 0.0 or np.isfinite(radius):  # too few found: search exactly
+        if len(near) == count * len(rows):
+            return near.reshape(-1, count), scale * distances.reshape(-1, count)
+        if epsilon > 0.0 or np.isfinite(radius):  # too few neighbors: search exactly
             return self.nearest(rows, count, np.inf, epsilon=0.0)
-        raise InvalidInput("markers must be finite: a frame has no neighbors")
+        raise InvalidInput("markers must be finite; a frame has no neighbors")
 
 
 def _is_places(features: FeatureSet) -> bool:
-    """Whether a feature set consists of joint positions of one frame, heading removed."""
+    """Return whether a feature set consists of joint positions of one frame without heading."""
     plain = features.samples == 1 and features.components is None and features.frame_rows is None
     return plain and features.normalize == "heading"
 
@@ -273,7 +274,7 @@ def _is_e15(features: FeatureSet) -> bool:
 
 
 def _tracked_set(roles: tuple[str, ...]) -> FeatureSet:
-    """The feature set of positions of the tracked joints; `e15` if it is the same."""
+    """Return the feature set of positions of the tracked joints; `e15` if it is the same."""
     e15 = feature_set("e15", scale_free=True)
     if set(roles) == set(e15.roles):
         return e15
@@ -282,12 +283,12 @@ def _tracked_set(roles: tuple[str, ...]) -> FeatureSet:
 
 
 def _turning(skeleton: Skeleton) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Joints that move another joint, the root first; and the tips."""
+    """Return the joints that move another joint, the root first, and the tips."""
     carries = np.zeros(len(skeleton), bool)
     for joint, parent in enumerate(skeleton.parents):
         if parent >= 0 and np.linalg.norm(skeleton.offsets[joint]) > 1e-6:
             above = int(parent)
-            # A joint at its parent's position rotates with it; all ancestors carry it.
+            # A joint at the position of its parent rotates with it; all ancestors carry it.
             while above >= 0:
                 carries[above] = True
                 above = int(skeleton.parents[above])

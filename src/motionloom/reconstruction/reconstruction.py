@@ -1,15 +1,16 @@
-"""Reconstruction of a motion from markers, with its confidence.
+"""Reconstruct a motion from markers, with its confidence.
 
-*The performer's skeleton* is one of the library's, fitted to the markers. Hips, head and ankles
-tell the size of a body. Over time, the hips are as far from an ankle as a straight leg reaches, and
-as far from the head as the trunk is long. Rigs put the hips anywhere between the hip joints and the
-waist, and the head anywhere between the neck and the crown, so the two distances are never compared
-with the library's one by one. The most likely leg is found for which both the height of the hips
-above the hip joints and that of the head are near those of a library's skeleton, which is then
-scaled, and its hips and head are moved to where the markers are.
+*The performer's skeleton* is a skeleton of the library, fitted to the markers. Hips, head and
+ankles show the size of a body: over time, the largest distance of the hips from an ankle is the
+length of a straight leg, and the distance from the head is the length of the trunk. Rigs put the
+hips anywhere between the hip joints and the waist, and the head anywhere between the neck and the
+crown, so the two distances cannot be compared with the library separately. Instead, the most
+likely leg is found for which the heights of the hips and of the head above the hip joints are both
+near those of a skeleton of the library. That skeleton is then scaled, and its hips and head are
+moved to the markers.
 
 Other markers are fitted by their distances: every skeleton of the library is measured in its
-motions in the same way, and the one with the best proportions is scaled.
+motions in the same way, and the one with the best matching proportions is scaled.
 """
 
 from __future__ import annotations
@@ -42,18 +43,18 @@ from motionloom.store.store import Store
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Reconstruction(Motion):
-    """A reconstructed motion, with its confidence.
+    """Reconstructed motion with its confidence.
 
     Attributes
     ----------
     confidence : ndarray, shape (T,), or None
-        From 0 to 1 per frame: near 1 where the library has similar poses and no marker is missing;
-        one half where an error of 5 cm is expected. None if the frames are no longer those
-        reconstructed.
+        Confidence per frame, 0 to 1. It is near 1 if the library has similar poses and no marker
+        is missing, and one half if an error of 5 cm is expected. None if the frames were changed
+        after the reconstruction.
     expected_error : ndarray, shape (T,), or None
         Expected error in meters of the joints without markers.
     markers : dict of str to str
-        Roles that were tracked, and the labels of their markers.
+        Tracked roles and the labels of their markers.
     lost : tuple of str
         Roles whose markers never appear.
 
@@ -72,15 +73,15 @@ class Reconstruction(Motion):
     def __post_init__(self) -> None:
         super().__post_init__()
         for name in ("confidence", "expected_error"):
-            known = getattr(self, name)
-            if known is not None and len(known) != len(self.rotations):
+            values = getattr(self, name)
+            if values is not None and len(values) != len(self.rotations):
                 object.__setattr__(self, name, None)
 
     def __getitem__(self, frames: slice | int) -> Motion:
         cut = super().__getitem__(frames)
         part = frames if isinstance(frames, slice) else slice(frames, frames + 1 or None)
         kept = {name: getattr(self, name) for name in ("confidence", "expected_error")}
-        kept = {name: known[part] for name, known in kept.items() if known is not None}
+        kept = {name: values[part] for name, values in kept.items() if values is not None}
         return replace(cut, **kept) if kept else cut
 
 
@@ -91,7 +92,7 @@ def reconstruct(
     *,
     progress: Progress | None = None,
 ) -> Reconstruction:
-    """A whole body from a few markers; see `motionloom.Library.reconstruct`.
+    """Reconstruct a whole body from a few markers; see `motionloom.Library.reconstruct`.
 
     Examples
     --------
@@ -104,18 +105,18 @@ def reconstruct(
     signal = control_signal(markers, settings.roles)
     performer = _performer(library, signal, settings.skeleton)
     prior = Prior(library, performer.skeleton, searched_roles(signal), settings)
-    with one_thread():  # of matrices this small a second thread makes ten times the work
+    with one_thread():  # for matrices this small, a second thread makes the work ten times slower
         if settings.mode == "offline":
-            found = solve_sequence(prior, signal, progress=progress)
+            solved = solve_sequence(prior, signal, progress=progress)
         else:
             stream = _stream(prior, signal.roles, signal.fps)
-            found = solve_frames(stream, signal, progress=progress)
+            solved = solve_frames(stream, signal, progress=progress)
     seen = np.isfinite(signal.points[..., 0]).mean(axis=1)
-    errors = np.hypot(found.errors, performer.error)
+    errors = np.hypot(solved.errors, performer.error)
     return Reconstruction(
         performer.skeleton,
-        rot.unroll(rot.normalize(found.rotations)),
-        found.root,
+        rot.unroll(rot.normalize(solved.rotations)),
+        solved.root,
         signal.fps,
         name=signal.name,
         confidence=confidence(errors, seen),
@@ -133,15 +134,15 @@ def reconstruction_stream(
     fps: float,
     settings: ReconstructSettings | None = None,
 ) -> Stream:
-    """A body that follows markers as they arrive: ``stream.step(points)``.
+    """Return a stream that reconstructs a body as markers arrive, with ``stream.step(points)``.
 
     Parameters
     ----------
     library : Library
     roles : tuple of str
-        Roles of the markers, at least three; the hips first if tracked.
+        Roles of the markers, at least three; the hips come first if they are tracked.
     skeleton : Skeleton
-        The performer's.
+        Skeleton of the performer.
     fps : float
         Frame rate of the markers.
     settings : ReconstructSettings, optional
@@ -170,8 +171,8 @@ def reconstruction_stream(
 def _stream(prior: Prior, roles: tuple[str, ...], fps: float) -> Stream:
     if prior.by_pose is not None:
         raise InvalidInput(
-            f"online, features must be joint positions of one frame; {prior.by_pose.name} are "
-            "not. Use e15, or the mode offline"
+            f"online mode needs features that are joint positions of one frame; "
+            f"{prior.by_pose.name} is not such a set. Use e15, or mode offline"
         )
     return Stream(prior, roles, fps)
 
@@ -186,7 +187,7 @@ def _performer(library: Store, signal: ControlSignal, skeleton: Any) -> FittedSk
 
 
 def searched_roles(signal: ControlSignal) -> tuple[str, ...]:
-    """Roles to search by: those present most of the time, or all if these are too few."""
+    """Return the roles to search by: those present most of the time, or all if too few."""
     steady = signal.steady
     return steady if len([role for role in steady if role != "hips"]) >= 2 else signal.roles
 
@@ -194,32 +195,32 @@ def searched_roles(signal: ControlSignal) -> tuple[str, ...]:
 Array = NDArray[np.float64]
 
 _ANKLES = ("left_ankle", "right_ankle")
-# Percentiles over time at which legs are straight and the trunk is upright, and what of the
-# skeleton's own distance is seen there: medians over 117 takes of six rigs, where the middle half
-# of the takes is within 2 and 1 %.
+# Percentiles over time at which legs are straight and the trunk is upright, and the share of the
+# skeleton's distance that is observed there: medians over 117 takes of six rigs, where the middle
+# half of the takes is within 2 % and 1 %.
 _STRAIGHT_PERCENTILE, _STRAIGHT = 95.0, 1.0
 _UPRIGHT_PERCENTILE, _UPRIGHT = 80.0, 0.994
-# Heights of the hips and of the head above the hip joints, in lengths of the leg: mean and
-# standard deviation over 24 rigs, and standard deviation within one rig (performers of CMU).
+# Heights of the hips and of the head above the hip joints, in leg lengths: mean and standard
+# deviation over 24 rigs, and standard deviation within one rig (performers of CMU).
 _USUAL, _RIG_SPREAD = np.array([0.03, 0.74]), np.array([0.055, 0.085])
 _PERFORMER_SPREAD = np.array([0.015, 0.03])
-# Twice the logarithm of how much wider the first distribution is.
+# Twice the logarithm of the ratio of the widths of the two distributions.
 _OTHER_RIG = 2.0 * float(np.sum(np.log(_RIG_SPREAD / _PERFORMER_SPREAD)))
-_HIPS = np.linspace(-0.12, 0.2, 641)  # heights of the hips that are tried
+_HIPS = np.linspace(-0.12, 0.2, 641)  # heights of the hips to try
 
-# Meters by which joints are off because the skeleton is fitted; chosen on 40 takes (`confidence`).
+# Error of joints caused by fitting the skeleton, in meters; chosen on 40 takes (`confidence`).
 _SAME_RIG_ERROR, _OTHER_RIG_ERROR = 0.02, 0.05
-_AS_GOOD = 0.3  # standard deviations: skeletons that fit as well as the best
-_EXTENT_PERCENTILE = 90.0  # percentile of a distance over time that is its extent
-_MOTIONS_EACH = 3  # motions of each skeleton that are measured
+_AS_GOOD = 0.3  # standard deviations: within this, skeletons fit as well as the best
+_EXTENT_PERCENTILE = 90.0  # the extent is this percentile of a distance over time
+_MOTIONS_EACH = 3  # number of motions measured per skeleton
 _LEAST_SCALE, _MOST_SCALE = 0.4, 2.0  # relative to a skeleton of the library
 _MOST_MISFIT = 5.0  # standard deviations
-_EXTENT_SPREAD = 0.07  # standard deviation of proportions by extents (logarithm)
+_EXTENT_SPREAD = 0.07  # standard deviation of proportions from extents (logarithm)
 
 
 @dataclass(frozen=True)
 class FittedSkeleton:
-    """A performer's skeleton, and the error in meters of joints that it is expected to cause."""
+    """Skeleton of a performer, and the expected joint error that it causes, in meters."""
 
     skeleton: Skeleton
     error: float = 0.0
@@ -227,7 +228,7 @@ class FittedSkeleton:
 
 @dataclass(frozen=True)
 class _Fit:
-    """A skeleton, its scale, and where its hips and head go, if they are known."""
+    """Skeleton, its scale, and the positions of its hips and head if they are known."""
 
     skeleton: Skeleton
     scale: float
@@ -244,12 +245,12 @@ class _Fit:
 
 
 def fitted_skeleton(library: Store, signal: ControlSignal) -> FittedSkeleton:
-    """A skeleton of the library, fitted to the markers.
+    """Fit a skeleton of the library to the markers.
 
     Raises
     ------
     InvalidInput
-        If no skeleton of the library is near the markers' proportions.
+        If no skeleton of the library has similar proportions to the markers.
     """
     standing = _standing_distances(signal)
     fits = []
@@ -260,26 +261,27 @@ def fitted_skeleton(library: Store, signal: ControlSignal) -> FittedSkeleton:
         fits.append((fit or _extent_fit(library, skeleton, names, signal), names))
     if not fits:
         raise RoleError(
-            f"no skeleton of the library has joints for {', '.join(signal.roles)}; "
-            "give the performer's: skeleton="
+            f"no skeleton of the library has joints for {', '.join(signal.roles)}. "
+            "Pass the performer's skeleton in skeleton"
         )
     least = min(fit.misfit for fit, _ in fits)
     near = [(fit, names) for fit, names in fits if fit.misfit <= least + _AS_GOOD]
     best = near[0][0]
-    if len(near) > 1:  # arms decide between skeletons whose legs and trunk fit as well
+    if len(near) > 1:  # arms decide between skeletons whose legs and trunk fit equally well
         arms = [_extent_fit(library, fit.skeleton, names, signal).misfit for fit, names in near]
         best = near[int(np.argmin(arms))][0]
     if not _LEAST_SCALE <= best.scale <= _MOST_SCALE or best.misfit > _MOST_MISFIT:
         raise InvalidInput(
             f"the markers do not fit a skeleton of the library: the nearest would be scaled by "
-            f"{best.scale:.2f}, and its proportions are off by {best.misfit:.1f} standard "
-            "deviations. Check unit and roles of the markers, or give the performer's skeleton="
+            f"{best.scale:.2f}, and its proportions differ by {best.misfit:.1f} standard "
+            "deviations. Check the unit and roles of the markers, or pass the performer's skeleton "
+            "in skeleton"
         )
     return best.fitted()
 
 
 def _performers(library: Store) -> list[tuple[Skeleton, list[str]]]:
-    """Skeletons of the library, one per performer, and the names of their motions."""
+    """Return the skeletons of the library, one per performer, and the names of their motions."""
     performers: list[tuple[Skeleton, list[str]]] = []
     names_of: dict[str, list[str]] = {}
     for entry in library.entries():
@@ -296,7 +298,7 @@ def _performers(library: Store) -> list[tuple[Skeleton, list[str]]]:
 
 
 def check_skeleton(skeleton: Skeleton, signal: ControlSignal) -> None:
-    """Raise if markers are much farther apart than the skeleton's bones reach."""
+    """Raise if markers are much farther apart than the bones of the skeleton reach."""
     skeleton.role_assignment.require(signal.roles)
     tree = BodyTree(skeleton)
     points = skeleton.points(signal.roles)
@@ -312,12 +314,12 @@ def check_skeleton(skeleton: Skeleton, signal: ControlSignal) -> None:
         raise InvalidInput(
             f"the skeleton does not fit the markers: {signal.roles[a]} and {signal.roles[b]} are "
             f"{widest:.2f} times as far apart as its bones reach (all pairs: {typical:.2f} times). "
-            "Is it another person's, or the unit wrong?"
+            "Does it belong to another person, or is the unit wrong?"
         )
 
 
 def _standing_distances(signal: ControlSignal) -> tuple[float, float] | None:
-    """Distance of the hips from a straight leg's ankle, and from the head of an upright body."""
+    """Distance of the hips from the ankle of a straight leg, and from an upright head."""
     at = {role: signal.points[:, m] for m, role in enumerate(signal.roles)}
     ankles = [at[role] for role in _ANKLES if role in at]
     if "hips" not in at or "head" not in at or not ankles:
@@ -334,7 +336,7 @@ def _standing_distances(signal: ControlSignal) -> tuple[float, float] | None:
 
 
 def _standing_fit(skeleton: Skeleton, to_ankle: float, to_head: float) -> _Fit | None:
-    """The most likely body: of the skeleton's rig, or of any, with the skeleton's shape."""
+    """Find the most likely body, of the rig of the skeleton or any other, in its shape."""
     own = body_proportions(skeleton)
     if own is None:
         return None
@@ -343,7 +345,7 @@ def _standing_fit(skeleton: Skeleton, to_ankle: float, to_head: float) -> _Fit |
     own_places = np.array([own.hips, own.head])
     same = np.sum(((places - own_places) / _PERFORMER_SPREAD) ** 2, axis=1)
     other = np.sum(((places - _USUAL) / _RIG_SPREAD) ** 2, axis=1) + _OTHER_RIG
-    # Of another rig, the skeleton that needs the least change is the best shape.
+    # For another rig, the skeleton that needs the smallest change has the best shape.
     other += 0.1 * np.sum(((places - own_places) / _RIG_SPREAD) ** 2, axis=1)
     best = int(np.argmin(np.minimum(same, other)))
     return _Fit(
@@ -357,9 +359,9 @@ def _standing_fit(skeleton: Skeleton, to_ankle: float, to_head: float) -> _Fit |
 
 
 def _moved(skeleton: Skeleton, hips: float, to_head: float) -> Skeleton:
-    """A skeleton whose hips are `hips` lengths of the leg above the hip joints.
+    """Move the hips of a skeleton to `hips` leg lengths above the hip joints.
 
-    The trunk from there to the head becomes `to_head` meters long; all else stays.
+    The trunk from there to the head becomes `to_head` meters long; the rest stays unchanged.
     """
     own = body_proportions(skeleton)
     if own is None:
@@ -377,7 +379,7 @@ def _moved(skeleton: Skeleton, hips: float, to_head: float) -> Skeleton:
 def _extent_fit(
     library: Store, skeleton: Skeleton, names: list[str], signal: ControlSignal
 ) -> _Fit:
-    """The size at which the extents of the markers are those of the skeleton's motions."""
+    """Find the size at which the extents of the markers match the motions of the skeleton."""
     some = names[:: max(1, len(names) // _MOTIONS_EACH)][:_MOTIONS_EACH]
     places = [library[name].role_positions(signal.roles)[::4] for name in some]
     extents = _extents(np.concatenate(places).astype(np.float64))
@@ -391,7 +393,7 @@ def _extent_fit(
 
 
 def _extents(points: Array) -> Array:
-    """Largest distance of each pair of points over time, without outliers."""
+    """Largest distance between each pair of points over time, without outliers."""
     pairs = combinations(range(points.shape[1]), 2)
     gaps = [np.linalg.norm(points[:, a] - points[:, b], axis=-1) for a, b in pairs]
     with np.errstate(all="ignore"):

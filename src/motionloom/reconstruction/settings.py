@@ -10,7 +10,7 @@ from motionloom.settings import MotionChoice, setting
 
 @dataclass(frozen=True, kw_only=True)
 class ReconstructSettings(MotionChoice):
-    """How a body is reconstructed from markers; see `motionloom.Library.reconstruct`.
+    """Settings for reconstructing a body; see `motionloom.Library.reconstruct`.
 
     Examples
     --------
@@ -25,12 +25,12 @@ class ReconstructSettings(MotionChoice):
     )
     roles: str | Any = setting(
         None,
-        "Label of the marker of each role, where labels do not name the role.",
+        "Marker label of each role, if the labels do not name the roles.",
         metavar="ROLE=LABEL,...",
     )
     mode: Literal["offline", "online"] = setting(
-        "offline", "The whole sequence at once (offline), or from past frames only (online)."
+        "offline", "Solve the whole sequence at once (offline), or from past frames only (online)."
     )
-    features: str | Any = setting("e15", "Features by which neighbors are searched.")
-    # On 86_01 of CMU, 1024 neighbors were no better and slower.
-    neighbors: int = setting(512, "Poses of a local model.", least=8, command=False)
+    features: str | Any = setting("e15", "Features used to search for neighbors.")
+    # On 86_01 of CMU, 1024 neighbors were slower and not better.
+    neighbors: int = setting(512, "Number of poses in a local model.", least=8, command=False)

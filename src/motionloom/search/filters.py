@@ -97,11 +97,11 @@ def labeled(library: Store, label: str) -> tuple[str, ...]:
         labels = list(library.label_counts())
         near = difflib.get_close_matches(label, labels, n=5)
         if near:
-            there_are = f"did you mean {', '.join(near)}?"
+            advice = f"did you mean {', '.join(near)}?"
         else:
             some = ", ".join(labels[:8]) + (", ..." if len(labels) > 8 else "")
-            there_are = f"there are {some}" if labels else "no motion has any label"
-        raise InvalidInput(f"no motion is labeled {label!r}; {there_are}")
+            advice = f"labels in this library: {some}" if labels else "there are no labels at all"
+        raise InvalidInput(f"no motion is labeled {label!r}; {advice}")
     return names
 
 

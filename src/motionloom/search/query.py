@@ -87,7 +87,7 @@ class Query:
         if not np.isfinite(vectors).all():
             bad = int(np.flatnonzero(~np.isfinite(vectors).all(axis=1))[0])
             raise InvalidInput(
-                f"{self.text}: a query must have no missing values; frame {bad} of it has some"
+                f"{self.text}: a query must not have missing values; frame {bad} has some"
             )
         return features, vectors
 
@@ -150,7 +150,9 @@ def as_query(library: Store, query: str | Path | Motion | Query) -> Query:
         return _query(text, library[name], name, whole=whole)
     if os.path.isfile(name):
         if is_marker_file(Path(name)):
-            raise InvalidInput(f"{name} holds markers without a skeleton; a query is a motion")
+            raise InvalidInput(
+                f"{name} contains markers without a skeleton; a query must be a motion"
+            )
         return _query(text, load(name), None, whole=whole)
     try:
         library.entry(name)

@@ -1,12 +1,12 @@
-"""The catalogue of a library: tables that list its motions, in an SQLite file.
+"""Catalogue of a library: tables that list its motions, in an SQLite file.
 
 Tables: ``meta`` (version of the format, frame rate of the library), ``motions``, ``skeletons``
-(each once, by its key), ``labels`` and ``segment_labels``. A library with an object store has a
-table ``stored``: the files of artifacts, and the objects they consist of. ``checks`` holds a
-checksum of what the other tables say of a motion; it is verified when an entry or its labels are
-read. No row of these holds a time or a counter: the same motions give the same rows. What changes
-replaced is in three tables of `motionloom.store.history`.
-Every value is checked before it is used. How the file is opened: `motionloom.store.catalogue_file`.
+(each once, by its key), ``labels`` and ``segment_labels``. A library with an object store also has
+the table ``stored``, with the files of artifacts and the objects they consist of. ``checks``
+contains a checksum of the rows of each motion in the other tables; it is verified when an entry or
+its labels are read. These rows contain no times or counters: the same motions give the same rows.
+Data replaced by changes is stored in the three tables of `motionloom.store.history`. Every value is
+checked before it is used. `motionloom.store.catalogue_file` opens the file.
 """
 
 from __future__ import annotations
@@ -57,7 +57,7 @@ CREATE TABLE stored (
     PRIMARY KEY (folder, file)
 ) WITHOUT ROWID
 """
-IMPORTING = "importing"  # key in `meta` while an import runs; one that was killed leaves it
+IMPORTING = "importing"  # key in `meta` while an import runs; a killed import leaves it behind
 
 _COLUMNS = ", ".join(field.name for field in fields(Entry))
 _MARKS = ", ".join("?" for _ in fields(Entry))
@@ -69,50 +69,50 @@ class Catalogue(CatalogueFile):
     # --- reading ------------------------------------------------------------------------
 
     def settings(self) -> dict[str, str]:
-        """As `meta`; raises `LibraryError` if it is not what was written."""
-        found = self.meta()
-        if self._verified.get("") != tuple(sorted(found.items())):
+        """Like `meta`, but verified; raises `LibraryError` if the checksum is wrong."""
+        values = self.meta()
+        if self._verified.get("") != tuple(sorted(values.items())):
             if self.check_of("", "facts") not in (None, self._meta_sum()):
                 raise LibraryError(
-                    f"{self.folder}: the catalogue is damaged: the settings of the library are "
-                    f"not what was written; run motionloom verify {self.folder} --repair"
+                    f"{self.folder}: the catalogue is damaged: the settings of the library "
+                    f"have a wrong checksum; run motionloom verify {self.folder} --repair"
                 )
-            self._verified[""] = tuple(sorted(found.items()))
-        return found
+            self._verified[""] = tuple(sorted(values.items()))
+        return values
 
     def names(self) -> list[str]:
-        """All names, sorted."""
+        """Return all names, sorted."""
         names = [name for (name,) in self.rows("SELECT name FROM motions ORDER BY name")]
         if not all(isinstance(name, str) for name in names):
             raise LibraryError(f"{self.folder}: the catalogue is damaged: a motion has no name")
         return names
 
     def entry(self, name: str) -> Entry | None:
-        """The motion called `name`, or None."""
+        """Return the entry of the motion called `name`, or None."""
         rows = self.rows(f"SELECT {_COLUMNS} FROM motions WHERE name = ?", (name,))
         if not rows:
             return None
         entry = self._checked_entry(rows[0])
         if self._verified.get(name) != rows[0]:
-            self._verify(name, "facts", _facts_sum(rows[0]), "what is known of this motion")
+            self._verify(name, "facts", _facts_sum(rows[0]), "its entry has")
             self._verified[name] = rows[0]
         return entry
 
     def entries(self) -> list[Entry]:
-        """All motions, sorted by name."""
+        """Return the entries of all motions, sorted by name."""
         rows = self.rows(f"SELECT {_COLUMNS} FROM motions ORDER BY name")
         return [self._checked_entry(row) for row in rows]
 
     def raw_entries(self) -> list[Entry]:
-        """All motions, also those with values that cannot be; for the verification."""
+        """Return the entries of all motions, including invalid ones, for verification."""
         return [Entry(*row) for row in self.rows(f"SELECT {_COLUMNS} FROM motions ORDER BY name")]
 
     def forget(self, name: str) -> None:
-        """Remove a motion, its labels and checksums from the catalogue, and nothing else."""
+        """Remove a motion, its labels and checksums from the catalogue only."""
         self.put(remove=[name])
 
     def _checked_entry(self, row: tuple) -> Entry:
-        """The entry of a row; raises `LibraryError` if a value in it cannot be."""
+        """Return the entry of a row; raise `LibraryError` if a value is invalid."""
         entry = Entry(*row)
         problem = entry_problem(entry)
         if problem:
@@ -123,52 +123,52 @@ class Catalogue(CatalogueFile):
         return entry
 
     def labels_of(self, name: str) -> tuple[str, ...]:
-        """Labels of a motion, sorted; raises `LibraryError` if they are not what was written."""
+        """Return the labels of a motion, sorted; raise `LibraryError` if the checksum is wrong."""
         rows = self.rows("SELECT label FROM labels WHERE name = ? ORDER BY label", (name,))
-        found = tuple(label for (label,) in self._typed(rows, str))
+        labels = tuple(label for (label,) in self._typed(rows, str))
         key = f"labels of {name}"
-        if self._verified.get(key) != found:
-            self._verify(name, "labels", self._labels_sum(name), "its labels")
-            self._verified[key] = found
-        return found
+        if self._verified.get(key) != labels:
+            self._verify(name, "labels", self._labels_sum(name), "its labels have")
+            self._verified[key] = labels
+        return labels
 
-    def _verify(self, name: str, column: str, found: str, what: str) -> None:
-        held = self.check_of(name, column)
-        if held is not None and held != found:
+    def _verify(self, name: str, column: str, checksum: str, what: str) -> None:
+        expected = self.check_of(name, column)
+        if expected is not None and expected != checksum:
             raise LibraryError(
-                f"{self.folder}: the catalogue is damaged: motion {name!r}: {what}: not what was "
-                f"written; run motionloom verify {self.folder} --repair"
+                f"{self.folder}: the catalogue is damaged: motion {name!r}: {what} a wrong "
+                f"checksum; run motionloom verify {self.folder} --repair"
             )
 
     def check_of(self, name: str, column: str) -> str | None:
-        """The checksum of a motion in the column ``facts`` or ``labels``; None if there is none."""
+        """Return the checksum of a motion in the column ``facts`` or ``labels``, or None."""
         rows = self.rows(f"SELECT {column} FROM checks WHERE name = ?", (name,))
         return rows[0][0] if rows else None
 
     def wrong_checks(self) -> list[tuple[str, str]]:
-        """Name, and ``facts`` or ``labels``, of everything that is not what was written.
+        """Return name and column (``facts`` or ``labels``) of everything with a wrong checksum.
 
-        The name of the settings of the library is empty.
+        The settings of the library have an empty name.
         """
-        found = []
-        held = {name: both for name, *both in self.rows("SELECT name, facts, labels FROM checks")}
+        wrong = []
+        checks = {name: both for name, *both in self.rows("SELECT name, facts, labels FROM checks")}
         rows = {row[0]: row for row in self.rows(f"SELECT {_COLUMNS} FROM motions")}
-        for name in sorted({"", *rows, *held}, key=str):
-            facts, labels = held.get(name, ("", ""))
+        for name in sorted({"", *rows, *checks}, key=str):
+            facts, labels = checks.get(name, ("", ""))
             now = self._meta_sum() if name == "" else _facts_sum(rows.get(name, ()))
             if now != facts:
-                found.append((name, "facts"))
+                wrong.append((name, "facts"))
             if self._labels_sum(name) != labels:
-                found.append((name, "labels"))
-        return found
+                wrong.append((name, "labels"))
+        return wrong
 
     def put_checks(self, names: Iterable[str] | None = None) -> None:
-        """Write the checksums of motions, or of all: what is there now is right."""
+        """Write new checksums for some motions, or for all, accepting the current values."""
         with self._transaction() as connection:
             self._put_checks(connection, names)
 
     def _put_checks(self, connection: sqlite3.Connection, names: Iterable[str] | None) -> None:
-        """Within a transaction."""
+        """Write new checksums within a transaction."""
         if names is None:
             connection.execute("DELETE FROM checks")
             names = [name for (name,) in connection.execute("SELECT name FROM motions")]
@@ -191,29 +191,30 @@ class Catalogue(CatalogueFile):
         return _row_sum(sorted(row for row in self.meta().items() if row[0] != IMPORTING))
 
     def labels(self) -> dict[str, tuple[str, ...]]:
-        """Labels of every motion that has any, sorted."""
-        found: dict[str, list[str]] = {}
+        """Return the labels of every labeled motion, sorted."""
+        by_name: dict[str, list[str]] = {}
         rows = self.rows("SELECT name, label FROM labels ORDER BY name, label")
         for name, label in self._typed(rows, str, str):
-            found.setdefault(name, []).append(label)
-        return {name: tuple(labels) for name, labels in found.items()}
+            by_name.setdefault(name, []).append(label)
+        return {name: tuple(labels) for name, labels in by_name.items()}
 
     def segment_labels(self) -> list[tuple[str, int, int, str]]:
-        """Name, first frame, last frame (not included) and label of every labeled segment."""
+        """Return name, first frame, end frame (exclusive) and label of every labeled segment."""
         rows = self.rows("SELECT name, start, end, label FROM segment_labels")
         return self._typed(rows, str, int, int, str)
 
     def _typed(self, rows: list[tuple], *kinds: type) -> list[tuple]:
-        """The rows of labels; SQLite keeps values of any type in any column."""
+        """Check the types of label rows, since SQLite allows any type in any column."""
         if not all(all(map(isinstance, row, kinds)) for row in rows):
             raise LibraryError(
-                f"{self.folder}: the catalogue is damaged: a label is no text, or not on frames; "
+                f"{self.folder}: the catalogue is damaged: a label is not a string, or has "
+                f"invalid frames; "
                 f"run motionloom verify {self.folder} --repair"
             )
         return rows
 
     def repair_labels(self, name: str) -> None:
-        """Make all labels of a motion texts; those of segments without frames are removed."""
+        """Convert all labels of a motion to strings; remove segment labels without valid frames."""
         with self._transaction() as connection:
             for table in ("labels", "segment_labels"):
                 wrong = f"SELECT label FROM {table} WHERE name = ? AND typeof(label) = 'blob'"
@@ -245,7 +246,7 @@ class Catalogue(CatalogueFile):
             self._put_checks(connection, names)
 
     def skeleton(self, key: str) -> Skeleton:
-        """The skeleton with that key."""
+        """Return the skeleton with that key."""
         rows = self.rows("SELECT data FROM skeletons WHERE key = ?", (key,))
         skeleton = skeleton_from(rows[0][0]) if rows else None
         if skeleton is None or skeleton.key != key:
@@ -255,7 +256,7 @@ class Catalogue(CatalogueFile):
     # --- writing ------------------------------------------------------------------------
 
     def create(self, settings: dict[str, str]) -> bool:
-        """Create the tables in one transaction; False if another process has done so."""
+        """Create the tables in one transaction; return False if another process has done so."""
         with self._transaction(create=True) as connection:
             if connection.execute("SELECT 1 FROM sqlite_master LIMIT 1").fetchone():
                 return False
@@ -269,7 +270,7 @@ class Catalogue(CatalogueFile):
         return True
 
     def upgrade(self) -> None:
-        """Give the catalogue the current format, in one transaction."""
+        """Upgrade the catalogue to the current format, in one transaction."""
         with self._transaction() as connection:
             _create_tables(connection)
             connection.execute("UPDATE meta SET value = ? WHERE key = 'format'", (str(FORMAT),))
@@ -298,9 +299,9 @@ class Catalogue(CatalogueFile):
     ) -> list[str]:
         """Add or replace motions, replace labels and remove motions, all in one transaction.
 
-        `skeletons` are those of the entries, key to JSON (see `skeleton_json`). `rename` moves
-        labels and labeled segments, name to new name. Returns the frame files that are no longer
-        used.
+        `skeletons` maps the keys of the entries' skeletons to JSON (see `skeleton_json`). `rename`
+        maps names to new names and moves labels and labeled segments. Returns the frame files that
+        are no longer used.
         """
         entries, remove = list(entries), list(remove)
         changed = sorted({*(entry.name for entry in entries), *remove, *(labels or {})})
@@ -337,7 +338,7 @@ class Catalogue(CatalogueFile):
         return sorted(old - {entry.file for entry in entries})
 
     def _drop_skeletons(self, connection: sqlite3.Connection) -> None:
-        """Within a transaction: remove skeletons that nothing uses, and no undone change needs."""
+        """Remove unused skeletons that the history does not need, within a transaction."""
         used = (
             "SELECT skeleton FROM motions "
             "UNION SELECT skeleton FROM history_motions WHERE skeleton IS NOT NULL"
@@ -348,9 +349,9 @@ class Catalogue(CatalogueFile):
 
     @contextmanager
     def recording(self, what: str) -> Iterator[None]:
-        """Everything that is changed within the block is one change of the history."""
+        """Record everything changed within the ``with`` block as one change of the history."""
         if getattr(self._local, "recorder", None) is not None:
-            yield  # part of the change that encloses it
+            yield  # part of the enclosing change
             return
         self._local.recorder = history.Recorder(what)
         try:
@@ -364,7 +365,10 @@ class Catalogue(CatalogueFile):
             recorder.motions(connection, names)
 
     def record_artifact(self, stem: str, version: str | None) -> bool:
-        """Enter the version of an artifact that is about to be replaced; False outside a change."""
+        """Record the version of an artifact that is about to be replaced.
+
+        False outside a change.
+        """
         recorder = getattr(self._local, "recorder", None)
         if recorder is None:
             return False
@@ -373,7 +377,7 @@ class Catalogue(CatalogueFile):
         return True
 
     def exchange(self, number: int, artifacts: dict[str, str | None]) -> list[str]:
-        """Undo or redo a change (see `history.exchange`); frame files that are no longer used."""
+        """Undo or redo a change (see `history.exchange`); return frame files no longer used."""
         with self._transaction() as connection:
             names, unused = history.exchange_rows(connection, number, artifacts)
             self._drop_skeletons(connection)
@@ -381,7 +385,7 @@ class Catalogue(CatalogueFile):
         return unused
 
     def forget_changes(self) -> None:
-        """Forget the history: nothing can be undone any more."""
+        """Delete the history: nothing can be undone anymore."""
         with self._transaction() as connection:
             history.forget(connection)
             self._drop_skeletons(connection)
@@ -389,18 +393,18 @@ class Catalogue(CatalogueFile):
     # --- files of artifacts in an object store ------------------------------------------
 
     def artifact_files(self, folder: str, file: str | None = None) -> dict[str, tuple[Piece, ...]]:
-        """Files of an artifact in the object store, or one of them, and their pieces."""
+        """Return the files of an artifact in the object store, or one file, with their pieces."""
         query = "SELECT file, pieces FROM stored WHERE folder = ? AND file = coalesce(?, file)"
-        found = self.rows(f"{query} ORDER BY file", (folder, file))
-        return {name: as_pieces(parse_json(text)) for name, text in found}
+        files = self.rows(f"{query} ORDER BY file", (folder, file))
+        return {name: as_pieces(parse_json(text)) for name, text in files}
 
     def artifact_folders(self) -> list[str]:
-        """All artifacts in the object store."""
+        """Return the names of all artifacts in the object store."""
         query = "SELECT DISTINCT folder FROM stored ORDER BY folder"
         return [folder for (folder,) in self.rows(query)]
 
     def artifact_descriptions(self, folder: str) -> dict[str, bytes]:
-        """Descriptions of the files of an artifact."""
+        """Return the descriptions of the files of an artifact."""
         query = "SELECT file, about FROM stored WHERE folder = ? ORDER BY file"
         return dict(self.rows(query, (folder,)))
 
@@ -415,7 +419,7 @@ class Catalogue(CatalogueFile):
     ) -> None:
         """Record files of an artifact, their pieces and descriptions, in one transaction.
 
-        The files `remove` of the folder, and the folders `instead_of`, are removed.
+        The files `remove` of the folder and the folders `instead_of` are deleted.
         """
         rows = [
             (folder, file, json.dumps(pieces), (about or {}).get(file))
@@ -428,7 +432,7 @@ class Catalogue(CatalogueFile):
             put("INSERT OR REPLACE INTO stored VALUES (?, ?, ?, ?)", rows)
 
     def write_replica(self, path: Path) -> None:
-        """Write a replica for workers on other machines: all but history and file descriptions."""
+        """Write a replica for workers on other machines, without history and file descriptions."""
         with self._explained():
             self.connection()  # raises if there is no catalogue
             with closing(sqlite3.connect(path, isolation_level=None)) as copy:
@@ -444,11 +448,11 @@ def _create_tables(connection: sqlite3.Connection) -> None:
 
 
 def entry_problem(entry: Entry) -> str:
-    """What is wrong with the values of an entry; empty if nothing is."""
+    """Return a description of the first invalid value of an entry, or an empty string."""
     texts = ("name", "file", "digest", "source", "source_hash", "options", "skeleton", "origin")
     for key in texts:
         if not isinstance(getattr(entry, key), str):
-            return f"has no text as its {key}"
+            return f"has a {key} that is not a string"
     if not isinstance(entry.frames, int) or not 0 < entry.frames < 1 << 40:
         return f"has {entry.frames!r} frames"
     if not isinstance(entry.fps, float) or not 0.0 < entry.fps < math.inf:

@@ -1,11 +1,11 @@
-"""The SQLite file of a catalogue: opened with care, one connection per thread and process.
+"""SQLite file of a catalogue: checked when opened, with one connection per thread and process.
 
-SQLite's rollback journal isolates readers from the one writer; it works on shared and read-only
-folders too.
+SQLite's rollback journal isolates readers from the single writer; it also works in shared and
+read-only folders.
 
-A catalogue may come from anywhere. Its schema may hold tables and indices only, no views, triggers
+Catalogues are not trusted. The schema may contain only tables and indices, but no views, triggers
 or expressions; links and journals that name other files are refused. A catalogue that was replaced
-on disk is opened again.
+on disk is reopened.
 """
 
 from __future__ import annotations
@@ -26,24 +26,24 @@ from motionloom.store import history
 
 FILE = "catalogue.sqlite"
 FORMAT = 3
-OLDEST_FORMAT = 2  # of release 0.2; `motionloom.store.upgrade` turns it into the current one
+OLDEST_FORMAT = 2  # release 0.2; `motionloom.store.upgrade` converts it to the current format
 APPLICATION = 0x4C4F4F4D  # "LOOM", in the header of the SQLite file
-_PATIENCE = 600.0  # seconds to wait for a transaction of another process
+_PATIENCE = 600.0  # seconds to wait for another process to finish its transaction
 _KNOWN = {  # everything that a catalogue may contain
     "meta", "skeletons", "motions", "labels", "segment_labels", "stored", "checks",
     "motions_by_source", "labels_by_label", *history.TABLES,
 }  # fmt: skip
-_SUPER_JOURNAL = bytes.fromhex("d9d505f920a163d7")  # at the end of a journal that names another
+_SUPER_JOURNAL = bytes.fromhex("d9d505f920a163d7")  # ends a journal that names another file
 _LONGEST_VALUE = 1 << 28  # bytes
 
 
 def is_library(path: str | Path) -> bool:
-    """Whether there is a library at `path`."""
+    """Return whether there is a library at `path`."""
     return Path(path, FILE).is_file()
 
 
 def is_unused(folder: Path) -> bool:
-    """Whether the catalogue in a folder is missing or has no tables yet."""
+    """Return whether the catalogue in a folder is missing or has no tables yet."""
     try:
         with open(folder / FILE, "rb") as file:
             return not file.read(1)
@@ -54,20 +54,20 @@ def is_unused(folder: Path) -> bool:
 
 
 class CatalogueFile:
-    """Connections to the SQLite file, and transactions."""
+    """Connections to the SQLite file and transactions."""
 
     def __init__(self, folder: Path, *, file: str = FILE) -> None:
         self.folder, self.file = folder, file
         self._local = threading.local()
-        self._verified: dict[str, tuple] = {}  # rows whose checksum is right
+        self._verified: dict[str, tuple] = {}  # rows whose checksum has been verified
 
     def rows(self, query: str, values: tuple = ()) -> list[tuple]:
-        """All rows of a query."""
+        """Return all rows of a query."""
         with self._explained():
             return self.connection().execute(query, values).fetchall()
 
     def meta(self) -> dict[str, str]:
-        """Version of the format and settings of the library."""
+        """Return the format version and the settings of the library."""
         return dict(self.rows("SELECT key, value FROM meta"))
 
     def check(self) -> None:
@@ -86,7 +86,8 @@ class CatalogueFile:
                 + (
                     f". {recovery_advice(self.folder, orphans)}"
                     if orphans
-                    else f"; make one of motion files: motionloom import NEW.loom {self.folder}"
+                    else "; to create one from motion files, run motionloom import NEW.loom "
+                    f"{self.folder}"
                 )
             )
         tables = self._checked_schema()
@@ -99,39 +100,40 @@ class CatalogueFile:
             )
         if application != APPLICATION or "meta" not in tables:
             raise LibraryError(
-                f"{self.folder}: not a motionloom library: {FILE} is of another application"
+                f"{self.folder}: not a motionloom library: {FILE} belongs to another application"
             )
-        found = str(self.meta().get("format", ""))
-        if not re.fullmatch("[0-9]{1,4}", found) or int(found) > FORMAT:
+        version = str(self.meta().get("format", ""))
+        if not re.fullmatch("[0-9]{1,4}", version) or int(version) > FORMAT:
             raise LibraryError(
-                f"{self.folder}: made by a newer motionloom (format {found}, this one reads "
-                f"up to {FORMAT}); update motionloom"
+                f"{self.folder}: written by a newer motionloom (format {version}; this version "
+                f"reads up to {FORMAT}); update motionloom"
             )
-        if int(found) < OLDEST_FORMAT:
+        if int(version) < OLDEST_FORMAT:
             raise LibraryError(
-                f"{self.folder}: made by a motionloom before 0.2 (format {found}); import its "
-                "motions into a new library"
+                f"{self.folder}: written by a motionloom before 0.2 (format {version}); import "
+                "its motions into a new library"
             )
 
     @property
     def format(self) -> int:
-        """Version of the format, as the catalogue says."""
+        """Format version recorded in the catalogue."""
         return int(self.meta()["format"])
 
     def _checked_schema(self) -> set[str]:
-        """Names of the tables; raises if there is anything but plain tables and indices."""
+        """Return the names of the tables; raise if there is anything but tables and indices."""
         with self._explained():
             try:
                 names = check_plain_schema(self.connection())
                 for name in sorted(names - _KNOWN):
                     raise LibraryError(
-                        "damaged, or not to be trusted: expected the tables of a library, found "
+                        "damaged or not trustworthy: expected the tables of a library, found "
                         f"{name[:80]!r}"
                     )
             except LibraryError as error:
                 if self.connection().execute("PRAGMA application_id").fetchone()[0] != APPLICATION:
                     raise LibraryError(
-                        f"{self.folder}: not a motionloom library: {FILE} is of another application"
+                        f"{self.folder}: not a motionloom library: {FILE} belongs to another "
+                        "application"
                     ) from None
                 raise LibraryError(f"{self.folder}: the catalogue is {error}") from None
         return names
@@ -161,25 +163,25 @@ class CatalogueFile:
                 raise
 
     def connection(self, *, create: bool = False) -> sqlite3.Connection:
-        """SQLite connection of this thread and process."""
+        """Return the SQLite connection of this thread and process."""
         local = self._local
-        held = getattr(local, "connection", None)
+        current = getattr(local, "connection", None)
         # A connection must not be used in a forked process.
-        if held is not None and local.process == os.getpid():
-            if held.in_transaction or local.identity == self.identity():
-                return held
+        if current is not None and local.process == os.getpid():
+            if current.in_transaction or local.identity == self.identity():
+                return current
             self.close()  # the library was replaced on disk
             self._open(create=False)
             self._verified.clear()
             self.check()
         else:
-            if held is not None:
-                _inherited.append(held)
+            if current is not None:
+                _inherited.append(current)
             self._open(create=create)
         return local.connection
 
     def identity(self) -> tuple[int, int]:
-        """Device and number of the file: another one if the library was replaced on disk."""
+        """Return device and inode of the file, which change if the library is replaced on disk."""
         try:
             status = os.stat(self.folder / self.file)
         except OSError as error:
@@ -191,8 +193,8 @@ class CatalogueFile:
     def _open(self, *, create: bool) -> None:
         local = self._local
         self._check_files()
-        # "rw" lets a reader roll back the transaction of a killed writer; in a read-only
-        # folder SQLite falls back to reading.
+        # "rw" lets a reader roll back the transaction of a killed writer; in a read-only folder,
+        # SQLite falls back to read-only access.
         place = (
             f"{self.folder.absolute().joinpath(self.file).as_uri()}"
             f"?mode={'rwc' if create else 'rw'}"
@@ -210,7 +212,7 @@ class CatalogueFile:
         local.connection, local.identity, local.process = connection, self.identity(), os.getpid()
 
     def _check_files(self) -> None:
-        """Raise if the catalogue or a file that SQLite keeps beside it leads elsewhere."""
+        """Raise if the catalogue, or a file that SQLite keeps next to it, leads elsewhere."""
         for ending in ("", "-journal", "-wal", "-shm"):
             path = below(self.folder, plain_name(self.file + ending))
             try:
@@ -237,13 +239,13 @@ class CatalogueFile:
             raise LibraryError(f"{self.folder}: {_reason(code, str(error))}") from error
 
 
-# Connections that a forked process inherited: closing them could roll back a transaction of the
-# parent, so they are kept and not used.
+# Connections inherited by a forked process: closing them could roll back a transaction of the
+# parent, so they stay open but unused.
 _inherited: list[sqlite3.Connection] = []
 
 
 def lost_frames(folder: Path) -> int:
-    """Number of frame files in the folder of a library without a usable catalogue."""
+    """Return the number of frame files in the folder of a library without a usable catalogue."""
     frames = folder / "frames"
     if frames.is_symlink() or not frames.is_dir():
         return 0
@@ -251,11 +253,11 @@ def lost_frames(folder: Path) -> int:
 
 
 def recovery_advice(folder: Path, count: int) -> str:
-    """What to do about frame files that the catalogue does not list."""
-    files = "1 motion is" if count == 1 else f"{count} motions are"
+    """Return advice about frame files that the catalogue does not list."""
+    motions = "1 motion that is" if count == 1 else f"{count} motions that are"
     return (
-        f"the frames of {files} there and the catalogue does not list them: "
-        f"motionloom verify {folder} --repair lists them again"
+        f"there are frames of {motions} not listed in the catalogue; to list them again, run "
+        f"motionloom verify {folder} --repair"
     )
 
 
@@ -266,7 +268,7 @@ def _reason(code: str, text: str) -> str:
             "motionloom verify LIB --repair"
         )
     if code.startswith("SQLITE_FULL"):
-        return "the disk is full; what was committed is safe. Free some space and run this again"
+        return "the disk is full; committed changes are safe. Free some space and run this again"
     if code.startswith("SQLITE_READONLY_ROLLBACK") or code.startswith("SQLITE_READONLY_RECOVERY"):
         return (
             "an import was killed while writing, and a read-only folder cannot be recovered; "

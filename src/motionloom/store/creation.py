@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 def create_folder(path: Path, *, fps: float | None, store: str | None) -> bool:
-    """Create an empty library in a folder; False if there is one. See `Store.create`."""
+    """Create an empty library in a folder; return False if there is one. See `Store.create`."""
     if path.exists():
         _check_empty(path)
     address = None if store is None else normal_address(store)
@@ -49,39 +49,39 @@ def create_folder(path: Path, *, fps: float | None, store: str | None) -> bool:
 
 
 def check_address(library: Store, store: str | None) -> None:
-    """Raise if the frames of a library are not in that object store."""
-    held = library.catalogue.meta().get("store")
+    """Raise `LibraryError` if the frames of a library are not in that object store."""
+    current = library.catalogue.meta().get("store")
     address = None if store is None else normal_address(store)
-    if address is not None and address != held:
+    if address is not None and address != current:
         raise LibraryError(
-            f"{library.path}: the frames of this library are in {held or 'its own folder'}, not "
+            f"{library.path}: the frames of this library are in {current or 'its own folder'}, not "
             f"in {address}; import without a store, or into a new library"
         )
 
 
 def set_rate(library: Store, fps: float) -> None:
-    """Set the frame rate of a library, if no motion in it would have to be resampled."""
-    wanted, held = positive_rate(fps), library.fps
-    if held == wanted:
+    """Set the frame rate of a library, unless one of its motions would need resampling."""
+    wanted, current = positive_rate(fps), library.fps
+    if current == wanted:
         return
-    if held is not None:
+    if current is not None:
         raise LibraryError(
-            f"{library.path}: this library is kept at {held:g} fps, not {wanted:g}; import "
-            "without a rate, or into a new library"
+            f"{library.path}: this library has a frame rate of {current:g} fps, not {wanted:g}; "
+            "import without a rate, or into a new library"
         )
     others = sorted({entry.fps for entry in library.entries()} - {wanted})
     if others:
         raise LibraryError(
-            f"{library.path}: this library holds motions at {others[0]:g} fps, which would "
+            f"{library.path}: this library contains motions at {others[0]:g} fps, which would "
             f"not be resampled to {wanted:g}; import into a new library"
         )
     library.catalogue.set_meta("fps", repr(wanted))
 
 
 def _check_empty(path: Path) -> None:
-    """Raise if `path` cannot become a library: it is a file, or a folder with other content."""
+    """Raise `LibraryError` if `path` is a file, or a folder with other content."""
     if not path.is_dir():
-        raise LibraryError(f"{path}: there is a file of that name; a library is a folder")
+        raise LibraryError(f"{path}: this is a file, but a library must be a folder")
     if (path / FILE).exists():
         return
     if count := lost_frames(path):
@@ -89,5 +89,6 @@ def _check_empty(path: Path) -> None:
     others = sorted(item.name for item in path.iterdir() if item.name not in (FOLDER, "lock"))
     if others:
         raise LibraryError(
-            f"{path}: this folder holds other files ({others[0]}); a library needs its own folder"
+            f"{path}: this folder contains other files ({others[0]}); a library needs its own "
+            "folder"
         )

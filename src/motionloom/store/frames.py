@@ -3,13 +3,13 @@
 One row per frame, float32: the root path (x, y, z), the local rotation of every joint (w, x, y, z)
 and, only where bones change their length, the offset of every joint (x, y, z).
 
-The file name contains the name of the motion and a digest of name and content. So a file never
-changes: other content is another file, and a reader never sees a partial one.
+The file name contains the name of the motion and a digest of name and content. A file therefore
+never changes: different content goes to a different file, and readers never see a partial file.
 
-Behind the array a file has a description: name, rate, skeleton and origin of the motion, and a
-checksum of the frames. The checksum is verified when a process first reads the file; and if the
-catalogue is lost, it can be made again from the frame files alone (`motionloom.store.verify`).
-Files of earlier releases have none; they are verified by the digest in the catalogue.
+The array is followed by a description: name, rate, skeleton and origin of the motion, and a
+checksum of the frames. The checksum is verified when a process first reads the file. If the
+catalogue is lost, it can be rebuilt from the frame files alone (`motionloom.store.verify`). Files
+of earlier releases have no description; they are verified by the digest in the catalogue.
 """
 
 from __future__ import annotations
@@ -40,7 +40,9 @@ if TYPE_CHECKING:
 
 FOLDER = "frames"
 _MARK = b"mloomfrm"
-_TAIL = struct.Struct("<QII8s")  # bytes of the description, its CRC-32, that of the frames, mark
+_TAIL = struct.Struct(
+    "<QII8s"
+)  # size of the description in bytes, its CRC-32, CRC-32 of the frames, mark
 _LARGEST_DESCRIPTION = 1 << 24  # bytes, compressed and not
 _verified: dict[
     str, tuple[int, int, int]
@@ -49,7 +51,7 @@ _verified: dict[
 
 @dataclass(frozen=True)
 class FrameFile:
-    """File with the frames of a motion: its name and the digest of its content."""
+    """Name and content digest of a file with the frames of a motion."""
 
     file: str
     digest: str
@@ -57,7 +59,7 @@ class FrameFile:
 
 @dataclass(frozen=True)
 class FrameDescription:
-    """What a frame file says of its motion: enough to list it in a catalogue again."""
+    """Description of a motion in its frame file: enough to rebuild its catalogue entry."""
 
     name: str
     frames: int
@@ -73,7 +75,7 @@ class FrameDescription:
         cls, motion: Motion, name: str, *, source: str = "", source_hash: str = "",
         options: str = "{}",
     ) -> FrameDescription:  # fmt: skip
-        """The description of a motion that is stored as `name`."""
+        """Return the description of a motion that is stored as `name`."""
         return cls(
             name, len(motion), motion.fps, skeleton_json(motion.skeleton),
             origin_json(motion.origin), source, source_hash, options,
@@ -81,7 +83,7 @@ class FrameDescription:
 
     @classmethod
     def from_json(cls, text: bytes | str) -> FrameDescription:
-        """The description in that JSON; raises `ValueError` if it is damaged."""
+        """Parse a description from JSON; raise `ValueError` if it is damaged."""
         values = parse_json(text)
         kinds: dict[str, Any] = {"frames": int, "fps": (int, float)}
         if not isinstance(values, dict) or set(values) != set(cls.__dataclass_fields__):
@@ -117,7 +119,7 @@ def write_frame_table(
 
 
 def _write_table(table: NDArray[np.float32], description: FrameDescription, out: IO[bytes]) -> None:
-    # Not by `np.save`, which does not report a full disk.
+    # Not with `np.save`, which does not report a full disk.
     header = np.lib.format.header_data_from_array_1_0(table)
     np.lib.format.write_array_header_1_0(out, header)
     out.write(table.data)
@@ -127,7 +129,7 @@ def _write_table(table: NDArray[np.float32], description: FrameDescription, out:
 
 
 def read_description(path: Path) -> tuple[FrameDescription, int] | None:
-    """Description of a frame file and the checksum of its frames; None if it has none.
+    """Return the description of a frame file and the checksum of its frames, or None.
 
     Raises `LibraryError` if the array or the description is damaged.
     """
@@ -135,7 +137,7 @@ def read_description(path: Path) -> tuple[FrameDescription, int] | None:
     try:
         size, end = check_regular(path).st_size, _end_of(table)
         if size == end:
-            return None  # of an earlier release
+            return None  # written by an earlier release
         with open(path, "rb") as file:
             file.seek(max(0, size - _TAIL.size))
             tail = file.read(_TAIL.size)
@@ -147,7 +149,7 @@ def read_description(path: Path) -> tuple[FrameDescription, int] | None:
             file.seek(size - _TAIL.size - length)
             text = file.read(length)
         if zlib.crc32(text) != text_crc:
-            raise ValueError("the description of the frames is not what was written")
+            raise ValueError("the description of the frames has a wrong checksum")
         plain = zlib.decompressobj().decompress(text, _LARGEST_DESCRIPTION)
         return FrameDescription.from_json(plain), table_crc
     except FileNotFoundError:
@@ -157,7 +159,7 @@ def read_description(path: Path) -> tuple[FrameDescription, int] | None:
 
 
 def frame_table(motion: Motion) -> NDArray[np.float32]:
-    """Frame table of a motion, one row per frame, shape (T, 3 + 4 J) or (T, 3 + 7 J)."""
+    """Return the frame table of a motion, shape (T, 3 + 4 J) or (T, 3 + 7 J)."""
     count = len(motion)
     parts = [motion.root, motion.rotations.reshape(count, -1)]
     if motion.translations is not None:
@@ -166,7 +168,7 @@ def frame_table(motion: Motion) -> NDArray[np.float32]:
 
 
 def table_digest(table: NDArray[np.float32]) -> str:
-    """Digest of a frame table's shape and bytes."""
+    """Return a digest of the shape and bytes of a frame table."""
     digest = hashlib.blake2b(repr(table.shape).encode(), digest_size=16)
     digest.update(np.ascontiguousarray(table).data)
     return digest.hexdigest()
@@ -175,11 +177,11 @@ def table_digest(table: NDArray[np.float32]) -> str:
 def open_frames(
     path: Path, *, frames: int, joints: int, digest: str | None = None
 ) -> NDArray[np.float32]:
-    """The frame table in `path`, memory-mapped and read-only.
+    """Open the frame table in `path`, memory-mapped and read-only.
 
-    Raises `FileNotFoundError`, or `LibraryError` if it does not hold `frames` frames of `joints`
-    joints, or if they are not those that were written: `digest` is that of the catalogue. A file
-    is verified once per process.
+    Raises `FileNotFoundError` if the file is missing, and `LibraryError` if it does not contain
+    `frames` frames of `joints` joints or does not match its checksum. `digest` is the digest in the
+    catalogue. A file is verified once per process.
     """
     try:
         table = open_array(path)
@@ -211,25 +213,23 @@ def _verify_once(path: Path, table: NDArray[np.float32], digest: str) -> None:
     else:
         same = zlib.crc32(table.data) == described[1]
     if not same:
-        raise LibraryError(
-            f"{path}: damaged frames: they are not what was written; run motionloom verify"
-        )
+        raise LibraryError(f"{path}: damaged frames: wrong checksum; run motionloom verify")
     _verified[str(path)] = state
 
 
 def frame_path(library: StoredMotions, entry: Entry) -> str:
-    """Path or address of the frames of a motion, for messages."""
+    """Return the path or address of the frames of a motion, for messages."""
     where = library.files.address if library.files.remote else library.path
     return f"{where}/{FOLDER}/{entry.file}"
 
 
 def _end_of(table: NDArray) -> int:
-    """Where the array in a memory-mapped file ends, in bytes from its beginning."""
+    """Return where the array in a memory-mapped file ends, in bytes from its start."""
     return getattr(table, "offset", 0) + table.nbytes
 
 
 def is_whole(path: Path, *, frames: int) -> bool:
-    """Whether the file exists with all its frames and their description."""
+    """Return whether the file exists with all its frames and their description."""
     try:
         table = open_array(path)
         read_description(path)
@@ -239,7 +239,7 @@ def is_whole(path: Path, *, frames: int) -> bool:
 
 
 def unpacked(table: NDArray[np.float32], joints: int) -> dict[str, NDArray[np.float32] | None]:
-    """`root`, `rotations` and `translations` of a motion as views of its frame table."""
+    """Return `root`, `rotations` and `translations` of a motion as views of its frame table."""
     count, middle = len(table), 3 + 4 * joints
     moved = table[:, middle:].reshape(count, joints, 3) if table.shape[1] > middle else None
     return {
@@ -261,6 +261,6 @@ def sync_folder(folder: Path) -> None:
 
 
 def _slug(name: str) -> str:
-    """The name as part of a file name on any operating system."""
+    """Convert a name for use in a file name on any operating system."""
     slug = re.sub(r"[^A-Za-z0-9_-]+", "_", name)[:60] or "_"
     return f"_{slug}" if is_reserved(slug) else slug

@@ -1,14 +1,15 @@
-"""History of a library: what every change replaced, so that it can be undone and redone.
+"""History of a library: the data replaced by every change, so changes can be undone and redone.
 
-Within ``with store.change("label"):`` the catalogue writes what it replaces, in the transaction of
-the change itself: entry, labels and labeled segments of each motion, and the version of each named
-artifact. Frames and artifacts that are no longer used are in the trash (`motionloom.store.trash`).
-Undoing a change exchanges what there is now with what the history holds, so that undoing it again
-restores it. A killed process leaves the change, or its undoing, whole or not at all.
+Within ``with store.change("label"):``, the catalogue saves the data that it replaces, in the same
+transaction as the change: entry, labels and labeled segments of each motion, and the version of
+each named artifact. Frames and artifacts that are no longer used are in the trash
+(`motionloom.store.trash`). Undoing a change exchanges the current data with the data in the
+history, so undoing it a second time redoes it. If a process is killed, a change or its undo is
+either complete or has no effect.
 
-Tables of the catalogue: ``history`` (number, what was done, whether it is undone),
+Tables of the catalogue: ``history`` (number, kind of change, whether it is undone),
 ``history_motions`` and ``history_artifacts``. The latest `REMEMBERED` changes are kept; emptying
-the trash forgets all.
+the trash deletes the history.
 """
 
 from __future__ import annotations
@@ -52,11 +53,11 @@ class Change:
     Attributes
     ----------
     what : str
-        What was done: ``import``, ``label``, ``remove``, ``rename``, ``beats of walk`` ...
+        Kind of change: ``import``, ``label``, ``remove``, ``rename``, ``beats of walk`` ...
     names : tuple of str
-        Motions that it changed, sorted.
+        Names of the changed motions, sorted.
     undone : bool
-        Whether it is undone, and `Store.redo` would do it again.
+        True if the change is undone and can be redone with `Store.redo`.
 
     Examples
     --------
@@ -77,7 +78,7 @@ class Change:
 
 @dataclass(frozen=True)
 class Image:
-    """What the catalogue says of one motion; no entry if there is no such motion."""
+    """Catalogue data of one motion; the entry is None if the motion does not exist."""
 
     entry: Entry | None
     labels: tuple[str, ...] = ()
@@ -85,7 +86,7 @@ class Image:
 
     @classmethod
     def of(cls, connection: sqlite3.Connection, name: str) -> Image:
-        """As it is now."""
+        """Return the current data of a motion."""
         row = connection.execute(
             f"SELECT {_COLUMNS} FROM motions WHERE name = ?", (name,)
         ).fetchone()
@@ -101,29 +102,29 @@ class Image:
 
     @classmethod
     def from_json(cls, text: str) -> Image:
-        """Read from the history; raises `LibraryError` if it is damaged."""
+        """Parse data from the history; raise `LibraryError` if it is damaged."""
         from motionloom.store.catalogue import entry_problem
 
         try:
             entry, labels, segments = parse_json(text)
-            found = cls(
+            image = cls(
                 None if entry is None else Entry(*entry),
                 tuple(map(str, labels)),
                 tuple((int(start), int(end), str(label)) for start, end, label in segments),
             )
         except (ValueError, TypeError, RecursionError):
             raise LibraryError("the history is damaged: a motion in it cannot be read") from None
-        if found.entry is not None and (problem := entry_problem(found.entry)):
+        if image.entry is not None and (problem := entry_problem(image.entry)):
             raise LibraryError(f"the history is damaged: a motion in it {problem}")
-        return found
+        return image
 
     def to_json(self) -> str:
-        """As text for the history."""
+        """Return the data as JSON for the history."""
         entry = None if self.entry is None else astuple(self.entry)
         return json.dumps([entry, self.labels, self.segments])
 
     def write(self, connection: sqlite3.Connection, name: str) -> None:
-        """Make the catalogue say this of a motion."""
+        """Write the data of a motion to the catalogue."""
         for table in ("motions", "labels", "segment_labels"):
             connection.execute(f"DELETE FROM {table} WHERE name = ?", (name,))
         if self.entry is None:
@@ -135,14 +136,14 @@ class Image:
 
 
 class Recorder:
-    """Writes what one change replaces; lives as long as the change."""
+    """Records the data that one change replaces; exists as long as the change."""
 
     def __init__(self, what: str) -> None:
         self.what = what
         self._number: int | None = None
 
     def motions(self, connection: sqlite3.Connection, names: Iterable[str]) -> None:
-        """Within a transaction, before it changes these motions."""
+        """Record motions, within a transaction and before they are changed."""
         rows = [(name, Image.of(connection, name)) for name in names]
         if not rows:
             return
@@ -156,14 +157,14 @@ class Recorder:
         )
 
     def artifact(self, connection: sqlite3.Connection, stem: str, version: str | None) -> None:
-        """Within a transaction, before an artifact is saved or deleted; its version, if any."""
+        """Record the version of an artifact, if any, before it is saved or deleted."""
         connection.execute(
             "INSERT OR IGNORE INTO history_artifacts VALUES (?, ?, ?)",
             (self._begin(connection), stem, version),
         )
 
     def _begin(self, connection: sqlite3.Connection) -> int:
-        """Enter the change, unless it is entered; what was undone before can no more be redone."""
+        """Record the change unless already recorded; undone changes can no longer be redone."""
         if self._number is None:
             forget(connection, "undone = 1")
             (last,) = connection.execute("SELECT coalesce(max(number), 0) FROM history").fetchone()
@@ -176,14 +177,14 @@ class Recorder:
 
 
 def forget(connection: sqlite3.Connection, which: str = "1") -> None:
-    """Forget changes, within a transaction; `which` is a condition in SQL."""
+    """Delete changes from the history, within a transaction; `which` is an SQL condition."""
     numbers = connection.execute(f"SELECT number FROM history WHERE {which}").fetchall()
     for table in sorted(TABLES):
         connection.executemany(f"DELETE FROM {table} WHERE number = ?", numbers)
 
 
 def changes(catalogue: Catalogue) -> list[tuple[int, Change]]:
-    """All changes with their numbers, the latest first."""
+    """Return all changes with their numbers, the latest first."""
     names: dict[int, set[str]] = {}
     for number, name in catalogue.rows("SELECT number, name FROM history_motions"):
         names.setdefault(number, set()).add(str(name))
@@ -195,12 +196,14 @@ def changes(catalogue: Catalogue) -> list[tuple[int, Change]]:
 
 
 def exchange(store: Store, number: int) -> None:
-    """Exchange what a change replaced with what there is now; the caller holds the writer lock.
+    """Exchange the data replaced by a change with the current data.
+
+    The caller holds the writer lock.
 
     Raises
     ------
     LibraryError
-        If frames or an artifact that it needs are no longer in the trash.
+        If required frames or artifacts are no longer in the trash.
     """
     from motionloom.store.frames import FOLDER as FRAMES
     from motionloom.store.frames import sync_folder
@@ -215,8 +218,8 @@ def exchange(store: Store, number: int) -> None:
     for file in sorted(needed):
         if f"{FRAMES}/{file}" not in back:
             raise LibraryError(
-                f"{store.path}: this cannot be undone: the frames of {needed[file]!r} are no "
-                "longer in the trash"
+                f"{store.path}: this cannot be undone: the frames of {needed[file]!r} are not in "
+                "the trash anymore"
             )
     if back and not files.remote:
         sync_folder(files.local(FRAMES))
@@ -227,7 +230,7 @@ def exchange(store: Store, number: int) -> None:
 
 
 def _restore_artifacts(store: Store, number: int) -> list[tuple[str, str | None]]:
-    """Bring back the artifacts that a change replaced; stem and version of those there were."""
+    """Restore the artifacts that a change replaced; return stem and version of the current ones."""
     from motionloom.store.artifacts.folders import LocalFolders, versions
 
     rows = store.catalogue.rows(
@@ -236,26 +239,26 @@ def _restore_artifacts(store: Store, number: int) -> list[tuple[str, str | None]
     if not rows:
         return []
     folders = LocalFolders(store.path.absolute() / "derived")
-    found: list[tuple[str, str | None]] = []
+    replaced: list[tuple[str, str | None]] = []
     for stem, version in rows:
         if not isinstance(stem, str) or not isinstance(version, str | None):
-            raise LibraryError("the history is damaged: it names an artifact that cannot be")
+            raise LibraryError("the history is damaged: it names an invalid artifact")
         current = versions(folders.names(), stem)
         names = [name for name in current if name != f"{stem}.{version}"]
-        found.append((stem, names[-1].rpartition(".")[2] if names else None))
+        replaced.append((stem, names[-1].rpartition(".")[2] if names else None))
         if version is not None and f"{stem}.{version}" not in current:
             if not restore_from_trash(store.files, [f"derived/{stem}.{version}"]):
                 raise LibraryError(
-                    f"{store.path}: this cannot be undone: {stem.partition('.')[2]!r} is no "
-                    "longer in the trash"
+                    f"{store.path}: this cannot be undone: {stem.partition('.')[2]!r} is not in "
+                    "the trash anymore"
                 )
-    return found
+    return replaced
 
 
 def exchange_rows(
     connection: sqlite3.Connection, number: int, artifacts: dict[str, str | None]
 ) -> tuple[list[str], list[str]]:
-    """The catalogue's part, within a transaction; names of motions, files that are unused now."""
+    """Exchange the catalogue rows within a transaction; return motion names and unused files."""
     query = "SELECT name, image FROM history_motions WHERE number = ?"
     rows = connection.execute(query, (number,)).fetchall()
     used = "SELECT file FROM motions"

@@ -1,7 +1,7 @@
 """Writer lock: an operating-system lock on a file in the library.
 
-The lock is released when the process that holds it ends, for whatever reason. Readers do not take
-it; SQLite isolates them from the writer.
+The lock is released when the process that holds it ends, for whatever reason. Readers do not need
+the lock; SQLite isolates them from the writer.
 """
 
 from __future__ import annotations
@@ -25,8 +25,8 @@ _held: set[int] = set()  # open lock files of this process
 def writer_lock(folder: Path, *, timeout: float) -> Iterator[None]:
     """Hold the writer lock of the library in `folder` for the ``with`` block.
 
-    Another writer is waited for, at most `timeout` seconds; a wait of more than a second is logged.
-    Raises `LibraryError` after that time, or if the folder cannot be written to.
+    Waits up to `timeout` seconds for another writer; a wait of more than a second is logged. Raises
+    `LibraryError` after that time, or if the folder cannot be written to.
     """
     end = time.monotonic() + timeout
     while True:
@@ -44,7 +44,7 @@ def writer_lock(folder: Path, *, timeout: float) -> Iterator[None]:
 
 
 def _opened(folder: Path) -> int:
-    """The lock file, made if there is none; a link is not followed, a pipe not waited for."""
+    """Open or create the lock file; links are not followed, and pipes do not block."""
     flags = os.O_RDWR | os.O_CREAT | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0)
     try:
         return os.open(folder / "lock", flags, 0o666)
@@ -60,7 +60,7 @@ def _is_current(handle: int, folder: Path) -> bool:
 
 
 def not_writable(place: Path, error: OSError) -> LibraryError:
-    """The error for a library, or a folder of it, that cannot be written to."""
+    """Return the error for a library, or one of its folders, that cannot be written to."""
     return LibraryError(f"{place}: cannot write to this library: {error.strerror or error}")
 
 
@@ -101,7 +101,7 @@ else:
         return True
 
     def _close_in_child() -> None:
-        # A forked worker shares the open file and with it the lock: if it outlived its parent,
+        # A forked worker shares the open file and therefore the lock: if it outlived its parent,
         # the library would stay locked.
         for handle in _held:
             os.close(handle)

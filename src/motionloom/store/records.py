@@ -1,4 +1,4 @@
-"""Records of the catalogue: entries of motions; skeletons and origins as JSON."""
+"""Catalogue records: entries of motions, and skeletons and origins as JSON."""
 
 from __future__ import annotations
 
@@ -39,18 +39,18 @@ class Entry:
 
     name: str
     file: str
-    digest: str  # of the frames
+    digest: str  # digest of the frames
     source: str  # path of the source file; empty for a motion added from memory
-    source_hash: str  # of that file's bytes
-    options: str  # of the import, as JSON
+    source_hash: str  # digest of the bytes of that file
+    options: str  # import options, as JSON
     frames: int
     fps: float
-    skeleton: str  # the skeleton's key
-    origin: str  # what the reader inferred and repaired, as JSON
+    skeleton: str  # key of the skeleton
+    origin: str  # inferences and repairs of the reader, as JSON
 
     @property
     def seconds(self) -> float:
-        """Duration: frames divided by frame rate."""
+        """Duration in seconds."""
         return self.frames / self.fps
 
     @property
@@ -60,7 +60,7 @@ class Entry:
 
 
 def text_digest(*texts: str, size: int = 8) -> str:
-    """Digest of several texts, as `2 * size` hexadecimal digits."""
+    """Return a digest of several strings, as `2 * size` hexadecimal digits."""
     digest = hashlib.blake2b(digest_size=size)
     for text in texts:
         digest.update(text.encode())
@@ -69,7 +69,7 @@ def text_digest(*texts: str, size: int = 8) -> str:
 
 
 def skeleton_json(skeleton: Skeleton) -> str:
-    """A skeleton as JSON; floats are restored exactly."""
+    """Return a skeleton as JSON, from which floats are restored exactly."""
     rest = skeleton.rest
     return json.dumps(
         {
@@ -87,7 +87,7 @@ def skeleton_json(skeleton: Skeleton) -> str:
 
 
 def skeleton_from(data: str) -> Skeleton | None:
-    """The skeleton in that JSON, or None if it is damaged."""
+    """Parse a skeleton from JSON; return None if it is damaged."""
     try:
         values = parse_json(data)
         for key in ("offsets", "end_offsets"):  # JSON loses the width of an empty table
@@ -98,7 +98,7 @@ def skeleton_from(data: str) -> Skeleton | None:
 
 
 def origin_json(origin: Origin) -> str:
-    """The origin of a motion as JSON, without the path, which is in the entry."""
+    """Return the origin of a motion as JSON, without the path, which is in the entry."""
     carrier = origin.carrier
     values = {**asdict(replace(origin, carrier=None)), "path": ""}
     return json.dumps(
@@ -107,7 +107,7 @@ def origin_json(origin: Origin) -> str:
 
 
 def origin_from(entry: Entry) -> Origin:
-    """The `Origin` of a stored motion; its character only if it was chosen on this machine.
+    """Return the `Origin` of a stored motion, with its character if trusted on this machine.
 
     Raises `LibraryError` if it is damaged.
     """
@@ -132,18 +132,18 @@ def origin_from(entry: Entry) -> Origin:
 
 
 def named_characters(entries: Iterable[Entry]) -> list[str]:
-    """Files of the characters that motions name."""
-    found = set()
+    """Return the character files that motions refer to."""
+    characters = set()
     for entry in entries:
         try:
             values = parse_json(entry.origin)
         except (ValueError, TypeError):
             continue
         if isinstance(values, dict) and isinstance(values.get("character"), str):
-            found.add(values["character"])
-    return sorted(found)
+            characters.add(values["character"])
+    return sorted(characters)
 
 
 def character_key(path: str) -> str:
-    """The key under which the user trusts that the file of a character is read."""
+    """Return the key under which the user trusts a character file."""
     return f"character {path}"

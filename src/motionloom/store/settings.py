@@ -16,7 +16,7 @@ LabelRule = str | Path | Mapping[str, str | Iterable[str]]
 
 @dataclass(frozen=True, kw_only=True)
 class ImportSettings(Settings):
-    """How files are imported; see `motionloom.Library.add`."""
+    """Settings of an import; see `motionloom.Library.add`."""
 
     labels: LabelRule | tuple[LabelRule, ...] | None = setting(
         None,
@@ -30,20 +30,20 @@ class ImportSettings(Settings):
         option="--label-column",
         metavar="TEXT",
     )
-    fps: float | None = setting(None, "Keep the whole library at this frame rate.")
+    fps: float | None = setting(None, "Frame rate of the library; motions are resampled to it.")
     unit: str | float | None = setting(None, UNIT)
     up: str | None = setting(None, UP)
     roles: str | Path | Mapping[str, str] | None = setting(None, ROLES)
     force: bool = setting(False, "Read files again even if they are unchanged.")
-    workers: int | None = setting(None, "Processes to use. [one per core]", least=1)
+    workers: int | None = setting(None, "Number of processes. [one per core]", least=1)
 
     def reader_options(self) -> dict[str, Any]:
-        """Options of the readers, checked once instead of in every file.
+        """Return the options of the readers, checked once instead of for every file.
 
         Raises
         ------
         InvalidInput
-            If the unit, the up axis or the roles are wrong.
+            If the unit, the up axis or the roles are invalid.
         """
         options: dict[str, Any] = {}
         if self.unit is not None:
@@ -60,6 +60,6 @@ class ImportSettings(Settings):
         if self.roles is not None:
             from motionloom.motion.roles.assignment import load_role_map
 
-            known = self.roles if isinstance(self.roles, Mapping) else load_role_map(self.roles)
-            options["roles"] = dict(known)
+            roles = self.roles if isinstance(self.roles, Mapping) else load_role_map(self.roles)
+            options["roles"] = dict(roles)
         return options

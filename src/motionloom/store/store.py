@@ -3,15 +3,15 @@
 ::
 
     takes.loom/
-      catalogue.sqlite      which motions there are (`motionloom.store.catalogue`)
-      frames/NAME.MARK.npy  the frames of one motion (`motionloom.store.frames`)
-      trash/TIME/frames/... frames of no motion any more (`motionloom.store.trash`)
-      derived/...           artifacts: what was computed from the motions
+      catalogue.sqlite      list of the motions (`motionloom.store.catalogue`)
+      frames/NAME.MARK.npy  frames of one motion (`motionloom.store.frames`)
+      trash/TIME/frames/... frames that are no longer used (`motionloom.store.trash`)
+      derived/...           artifacts: data computed from the motions
                             (`motionloom.store.artifacts`)
-      lock                  held by the one process that writes
+      lock                  held by the process that is writing
 
-Any number of processes may read while one writes, and a reader sees a motion whole or not at all;
-a second writer waits for the first. Frames and artifacts may be in an object store instead
+Any number of processes may read while one writes, and readers never see a partial motion. A second
+writer waits for the first. Frames and artifacts may be in an object store instead
 (`motionloom.store.remote.object_store`); the catalogue stays in the folder.
 """
 
@@ -46,14 +46,14 @@ from motionloom.store.verify import VerifyReport, recover, verified
 
 
 class Store(StoredMotions):
-    """Motions on disk by name; `motionloom.Library` adds the verbs.
+    """Motions on disk, by name; `motionloom.Library` adds all other methods.
 
     Parameters
     ----------
     path : str or Path
-        An existing library. `create` makes one.
+        An existing library; use `create` for a new one.
     timeout : float
-        Seconds that a write waits for another process that is writing.
+        Seconds to wait for another process that is writing.
 
     Examples
     --------
@@ -68,7 +68,8 @@ class Store(StoredMotions):
     (('still',), ('rest',), 1)
     """
 
-    # Kinds of artifacts that grow file by file: how their files are decoded, for `verify`.
+    # Kinds of artifacts that grow file by file, with functions that decode their files for
+    # `verify`.
     COLLECTIONS: ClassVar[Mapping[str, Callable[[bytes], Any]]] = {}
 
     def __init__(self, path: str | Path, *, timeout: float = 600.0) -> None:
@@ -90,7 +91,7 @@ class Store(StoredMotions):
         """
         created = create_folder(Path(path), fps=fps, store=store)
         if not created and not exist_ok:
-            raise LibraryError(f"{path}: there is a library already; open it with Library(...)")
+            raise LibraryError(f"{path}: this library already exists; open it with Library(...)")
         library = cls(path)
         if not created:
             check_address(library, store)
@@ -101,7 +102,7 @@ class Store(StoredMotions):
 
     @property
     def artifacts(self) -> Artifacts:
-        """What is derived from the motions and kept with them: features, webs, graphs ..."""
+        """Data derived from the motions and stored with them: features, webs, graphs ..."""
         return Artifacts(self)
 
     @contextmanager
@@ -111,10 +112,10 @@ class Store(StoredMotions):
         Raises
         ------
         LibraryError
-            If another process holds it for longer than `timeout`, or the library is a
+            If another process holds the lock for longer than `timeout`, or the library is a
             read-only replica.
         """
-        if getattr(self._lock, "held", False):  # by an enclosing block
+        if getattr(self._lock, "held", False):  # held by an enclosing block
             yield
             return
         self.check_writable()
@@ -126,7 +127,7 @@ class Store(StoredMotions):
                 self._lock.held = False
 
     def check_writable(self) -> None:
-        """Raise if the library is a read-only replica."""
+        """Raise `LibraryError` if the library is a read-only replica."""
         if self._replica:
             raise LibraryError(
                 f"{self.path}: workers of a cluster read a replica of the catalogue and cannot "
@@ -136,7 +137,7 @@ class Store(StoredMotions):
             check_not_replica(self.catalogue, self.path)
 
     def damage(self) -> list[str]:
-        """Read everything and compare it with its checksums; one message per problem.
+        """Read everything and compare it with its checksums; return one message per problem.
 
         Examples
         --------
@@ -159,7 +160,7 @@ class Store(StoredMotions):
         return verified(self, repair=repair)
 
     def empty_trash(self) -> int:
-        """Delete the files in the trash, and forget what could be undone; returns how many.
+        """Delete the files in the trash and the history; return the number of deleted files.
 
         Examples
         --------
@@ -172,14 +173,15 @@ class Store(StoredMotions):
 
     @classmethod
     def recover(cls, path: str | Path) -> int:
-        """Make the catalogue of a library anew from its frame files, if it has no usable one.
+        """Rebuild the catalogue of a library from its frame files, if it has no usable one.
 
-        A damaged catalogue is moved to the trash first. Labels were in it only, and are lost.
+        A damaged catalogue is moved to the trash first. Labels exist only in the catalogue and are
+        lost.
 
         Returns
         -------
         count : int
-            Number of motions that are listed again; 0 if the catalogue is usable.
+            Number of recovered motions; 0 if the catalogue is usable.
         """
         return recover(Path(path))
 
@@ -187,7 +189,7 @@ class Store(StoredMotions):
 
     @staticmethod
     def find_files(*paths: str | Path) -> list[Path]:
-        """Motion files among `paths` and in the folders among them: what `add` imports.
+        """Return the motion files that `add` would import from files and folders.
 
         Examples
         --------
@@ -292,7 +294,7 @@ class Store(StoredMotions):
             self.catalogue.put_segment_labels(rows, remove=remove)
 
     def remove(self, *names: str) -> None:
-        """Remove motions and their labels. `undo` brings them back, until the trash is emptied.
+        """Remove motions and their labels; `undo` restores them until the trash is emptied.
 
         Examples
         --------
@@ -306,14 +308,14 @@ class Store(StoredMotions):
             importing.remove_files(self.files, self.catalogue.put(remove=names))
 
     def rename(self, name: str, new: str) -> None:
-        """Give a motion another name; its labels, and beats given by hand, stay with it.
+        """Rename a motion; its labels and its manually set beats are kept.
 
-        Parametric motions, graphs and choreographies that were saved go on naming the old one.
+        Saved parametric motions, graphs and choreographies still refer to the old name.
 
         Raises
         ------
         LibraryError
-            If there is no such motion, or another one has the new name.
+            If there is no such motion, or the new name is taken.
 
         Examples
         --------
@@ -328,7 +330,7 @@ class Store(StoredMotions):
                 return
             if new in self:
                 raise LibraryError(
-                    f"{self.path}: there is another motion called {new!r}; choose a name"
+                    f"{self.path}: there is already a motion called {new!r}; choose another name"
                 )
             importing.rename_motion(self, entry, new)
 
@@ -336,14 +338,14 @@ class Store(StoredMotions):
 
     @contextmanager
     def change(self, what: str) -> Iterator[None]:
-        """Everything that is written within the ``with`` block is one change for `undo`.
+        """Combine everything written within the ``with`` block into one change for `undo`.
 
-        Blocks may be nested: the outermost one counts. The writer lock is held.
+        Blocks may be nested; the outermost one counts. The writer lock is held.
 
         Parameters
         ----------
         what : str
-            The kind of change in a word, for `history`.
+            Kind of change in one word, for `history`.
 
         Examples
         --------
@@ -357,10 +359,10 @@ class Store(StoredMotions):
             yield
 
     def history(self) -> list[Change]:
-        """Changes that can be undone or redone, the latest first.
+        """Return the latest 100 changes that can be undone or redone, the latest first.
 
-        Imports, added, removed and renamed motions, labels, beats given by hand, edits of graphs,
-        parametric motions and choreographies; the latest 100. `empty_trash` forgets them.
+        Changes are imports; added, removed and renamed motions; labels; manually set beats; edits
+        of graphs; parametric motions; and choreographies. `empty_trash` deletes the history.
 
         Examples
         --------
@@ -371,12 +373,12 @@ class Store(StoredMotions):
         return [change for _, change in changes(self.catalogue)]
 
     def undo(self) -> Change:
-        """Undo the latest change of the library; returns what was undone.
+        """Undo the latest change of the library and return it.
 
         Raises
         ------
         LibraryError
-            If there is nothing to undo, or what it needs is no longer in the trash.
+            If there is nothing to undo, or required files are no longer in the trash.
 
         Examples
         --------
@@ -387,12 +389,12 @@ class Store(StoredMotions):
         return self._exchange(False, "undo")
 
     def redo(self) -> Change:
-        """Do the change again that was undone last; returns it.
+        """Redo the change that was undone last and return it.
 
         Raises
         ------
         LibraryError
-            If nothing was undone since the last change.
+            If nothing has been undone since the last change.
 
         Examples
         --------
@@ -405,9 +407,11 @@ class Store(StoredMotions):
 
     def _exchange(self, undone: bool, verb: str) -> Change:
         with self.writing():
-            found = [one for one in changes(self.catalogue) if one[1].undone == undone]
-            if not found:
+            candidates = [
+                change for change in changes(self.catalogue) if change[1].undone == undone
+            ]
+            if not candidates:
                 raise LibraryError(f"{self.path}: there is nothing to {verb}")
-            number, change = found[-1] if undone else found[0]
+            number, change = candidates[-1] if undone else candidates[0]
             exchange(self, number)
             return replace(change, undone=not undone)

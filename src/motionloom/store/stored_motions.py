@@ -1,6 +1,6 @@
-"""Motions of a library as they are read: by name, with labels and digests.
+"""Read access to the motions of a library: by name, with labels and digests.
 
-Any number of processes may read while one writes, and a reader sees a motion whole or not at all.
+Any number of processes may read while one writes, and readers never see a partial motion.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from motionloom.store.remote.replica import replica_for_workers
 
 
 class StoredMotions:
-    """What can be read of a library; `motionloom.store.Store` adds what changes it."""
+    """Read access to a library; `motionloom.store.Store` adds write access."""
 
     def __init__(self, path: str | Path, *, timeout: float = 600.0) -> None:
         self.path = Path(path)
@@ -39,16 +39,16 @@ class StoredMotions:
         self._files: FileStore | None = None
         self._files_of: object = None  # the catalogue that names them
         self._lock = threading.local()
-        self._replica = ""  # on a cluster's worker: name of the catalogue's replica
+        self._replica = ""  # on a cluster worker: name of the replica of the catalogue
         self.catalogue.check()
 
     @classmethod
     def open(cls, path: str | Path) -> Self:
-        """Open the library at `path`; the same as calling the class."""
+        """Open the library at `path`; equivalent to calling the class."""
         return cls(path)
 
     def close(self) -> None:
-        """Close the catalogue; the next use of the library opens it again."""
+        """Close the catalogue; it is reopened when the library is used again."""
         self.catalogue.close()
 
     def __enter__(self) -> Self:
@@ -79,7 +79,7 @@ class StoredMotions:
 
     @property
     def files(self) -> FileStore:
-        """Where frames and artifacts are: in the library's folder or in an object store."""
+        """Storage of frames and artifacts: the library's folder or an object store."""
         current = None if self._replica else self.catalogue.identity()
         if self._files is None or self._files_of != current:
             meta = self.catalogue.settings()
@@ -115,12 +115,12 @@ class StoredMotions:
 
     @property
     def id(self) -> str:
-        """Identifier of the library: the same after it is moved, another after it is made anew."""
+        """Identifier of the library; it survives moving, but a rebuilt library gets a new one."""
         return self.catalogue.meta()["id"]
 
     @property
     def fps(self) -> float | None:
-        """Frame rate of the library; None if every motion keeps its own."""
+        """Frame rate of the library, or None if every motion has its own."""
         value = self.catalogue.settings().get("fps")
         try:
             return None if value is None else positive_rate(float(value))
@@ -131,7 +131,7 @@ class StoredMotions:
 
     @property
     def frames(self) -> int:
-        """Total frames of all motions."""
+        """Total number of frames of all motions."""
         return self.catalogue.rows("SELECT coalesce(sum(frames), 0) FROM motions")[0][0]
 
     @property
@@ -140,7 +140,7 @@ class StoredMotions:
         return self.catalogue.rows("SELECT total(frames / fps) FROM motions")[0][0]
 
     def entry(self, name: str) -> Entry:
-        """Frames, rate, source and digest of a motion, without opening its frames.
+        """Return frame count, rate, source and digest of a motion, without opening its frames.
 
         Examples
         --------
@@ -153,11 +153,11 @@ class StoredMotions:
         return entry
 
     def entries(self) -> list[Entry]:
-        """Entries of all motions, sorted by name."""
+        """Return the entries of all motions, sorted by name."""
         return self.catalogue.entries()
 
     def __getitem__(self, name: str) -> Motion:
-        """The motion called `name`; its arrays are memory-mapped."""
+        """Return the motion called `name`; its arrays are memory-mapped."""
         for attempt in range(10):
             entry = self.entry(name)
             skeleton = self.skeleton(entry.skeleton)
@@ -167,7 +167,7 @@ class StoredMotions:
                     path, frames=entry.frames, joints=len(skeleton), digest=entry.digest
                 )
             except FileNotFoundError:
-                # Replaced since the catalogue was read: read it again.
+                # Replaced since the catalogue was read, so read it again.
                 if attempt and self.catalogue.entry(name) == entry:
                     break
                 continue
@@ -183,12 +183,12 @@ class StoredMotions:
         )
 
     def fetch(self, names: Iterable[str]) -> None:
-        """Copy the frames of motions from the object store to this machine, if there is one."""
+        """Copy the frames of motions from the object store, if there is one, to this machine."""
         if self.files.remote:
             self.files.fetch(f"{FOLDER}/{self.entry(name).file}" for name in names)
 
     def skeleton(self, key: str) -> Skeleton:
-        """The skeleton with that key (see `Entry`); the same object at every call.
+        """Return the skeleton with that key (see `Entry`); every call returns the same object.
 
         Examples
         --------
@@ -202,20 +202,20 @@ class StoredMotions:
     # --- labels -------------------------------------------------------------------------
 
     def labels(self, name: str) -> tuple[str, ...]:
-        """Labels of a motion, sorted.
+        """Return the labels of a motion, sorted.
 
         Examples
         --------
         >>> lib.labels["walk_fast"]
         ('walk',)
         """
-        found = self.catalogue.labels_of(name)
-        if not found:
+        labels = self.catalogue.labels_of(name)
+        if not labels:
             self.entry(name)  # raises if there is no such motion
-        return found
+        return labels
 
     def label_counts(self) -> dict[str, int]:
-        """All labels, sorted, with the number of motions that have each.
+        """Return all labels, sorted, with the number of motions that have each label.
 
         Examples
         --------
@@ -231,7 +231,7 @@ class StoredMotions:
         return {label: len(having[label]) for label in sorted(having)}
 
     def with_label(self, label: str) -> tuple[str, ...]:
-        """Names of the motions that have `label`, or a segment with it, sorted.
+        """Return the names of motions that have `label`, or a segment with it, sorted.
 
         Examples
         --------
@@ -239,12 +239,12 @@ class StoredMotions:
         ('kick_front_high_right', 'kick_front_mid_right')
         """
         query = "SELECT name FROM labels WHERE label = ?"
-        found = {name for (name,) in self.catalogue.rows(query, (label,))}
-        found |= {name for name, _, _, each in self.catalogue.segment_labels() if each == label}
-        return tuple(sorted(found))
+        names = {name for (name,) in self.catalogue.rows(query, (label,))}
+        names |= {name for name, _, _, each in self.catalogue.segment_labels() if each == label}
+        return tuple(sorted(names))
 
     def segment_labels(self, name: str) -> list[tuple[Segment, str]]:
-        """Labeled segments of a motion with their labels, sorted by frames.
+        """Return the labeled segments of a motion with their labels, sorted by frames.
 
         Examples
         --------
@@ -256,16 +256,16 @@ class StoredMotions:
         return [(Segment(name, start, end, rate), label) for start, end, label in sorted(rows)]
 
     def names_with_segments(self) -> tuple[str, ...]:
-        """Names of the motions that have labeled segments, sorted."""
+        """Return the names of motions that have labeled segments, sorted."""
         return tuple(sorted({row[0] for row in self.catalogue.segment_labels()}))
 
     # --- digests ------------------------------------------------------------------------
 
     def digest(self) -> str:
-        """Digest of all motions and labels; equal for equal content.
+        """Return a digest of all motions and labels, equal for equal content.
 
-        It does not depend on the paths of the source files, nor on when and in which order they
-        were added.
+        It depends neither on the paths of the source files nor on when and in which order they were
+        added.
 
         Examples
         --------
@@ -283,7 +283,7 @@ class StoredMotions:
         return digest.hexdigest()
 
     def fingerprints(self) -> list[tuple]:
-        """Name, digest of the frames, skeleton key and rate of every motion, sorted by name."""
+        """Return name, frame digest, skeleton key and rate of every motion, sorted by name."""
         query = "SELECT name, digest, skeleton, fps FROM motions ORDER BY name"
         return self.catalogue.rows(query)
 
@@ -293,16 +293,19 @@ class StoredMotions:
             return f"{self.path}: no motion {name!r}: the library is empty"
         ends = [other for other in names if other.endswith(f"/{name}")]
         close = difflib.get_close_matches(str(name), names, n=5, cutoff=0.5)
-        likeness = {one: difflib.SequenceMatcher(None, one, str(name)).ratio() for one in close}
-        close.sort(key=lambda one: (-likeness[one], one))
+        likeness = {
+            candidate: difflib.SequenceMatcher(None, candidate, str(name)).ratio()
+            for candidate in close
+        }
+        close.sort(key=lambda candidate: (-likeness[candidate], candidate))
         near = list(dict.fromkeys([*ends, *close]))[:8]
         if labeled := self.with_label(str(name)):
             some = ", ".join(labeled[:8]) + (", ..." if len(labeled) > 8 else "")
-            also = f"it is a label, of {some}"
+            also = f"this is a label of {some}"
         elif near:
             also = f"did you mean {', '.join(near)}?"
         elif len(names) <= 8:
-            also = f"there are {', '.join(names)}"
+            also = f"this library contains {', '.join(names)}"
         else:
-            also = f"the first of {len(names)} are {', '.join(names[:8])}"
+            also = f"this library contains {len(names)} motions: {', '.join(names[:8])}, ..."
         return f"{self.path}: no motion {name!r}; {also}"

@@ -1,13 +1,14 @@
-"""Trash of a library: frame files that no motion uses any more, by the time they were removed.
+"""Trash of a library: frame files that no motion uses, grouped by the time of their removal.
 
 ::
 
     takes.loom/trash/2026-11-17T08-48-04Z/frames/walk.0a1b2c.npy
 
-Nothing is deleted by an import, by a replaced or by a removed motion: files are moved here, from
-where ``motionloom undo LIB`` brings them back (`motionloom.store.history`); and ``motionloom verify
-LIB --repair`` lists them again as motions once they are moved back to ``frames`` by hand.
-``motionloom verify LIB --empty-trash`` deletes them.
+Importing, replacing and removing motions deletes nothing: files are moved to the trash.
+``motionloom undo LIB`` restores them (`motionloom.store.history`). If you move files back to
+``frames`` manually, ``motionloom verify LIB --repair`` lists them as motions again. ``motionloom
+verify LIB
+--empty-trash`` deletes the files in the trash.
 """
 
 from __future__ import annotations
@@ -26,9 +27,9 @@ FOLDER = "trash"
 
 
 def move_to_trash(root: Path, names: Iterable[str]) -> list[str]:
-    """Move files and folders of the library at `root` to its trash; returns those moved.
+    """Move files and folders of the library at `root` to its trash; return the moved ones.
 
-    Names are relative to `root`. What cannot be moved stays where it is.
+    Names are relative to `root`. Files that cannot be moved stay where they are.
     """
     moved = []
     stamp = datetime.now(UTC).strftime("%Y-%m-%dT%H-%M-%SZ")
@@ -37,7 +38,7 @@ def move_to_trash(root: Path, names: Iterable[str]) -> list[str]:
             path = below(root, name)
             target = below(root, f"{FOLDER}/{stamp}/{name}")
             target.parent.mkdir(parents=True, exist_ok=True)
-            while target.exists():  # moved before, within the same second
+            while target.exists():  # another one was moved within the same second
                 target = target.with_name(f"{target.name}~")
             os.rename(path, target)
         except FileNotFoundError:
@@ -49,25 +50,25 @@ def move_to_trash(root: Path, names: Iterable[str]) -> list[str]:
 
 
 def restore_from_trash(files: FileStore, names: Iterable[str]) -> set[str]:
-    """Move files and folders back from the trash, the latest of each name; those found."""
+    """Move the latest file or folder of each name back from the trash; return those restored."""
     if isinstance(files, ObjectStore):
         return files.restore(names)
     wanted = {}
     for path in sorted(below(files.root, FOLDER).glob("*/*/*")):  # by time
         wanted["/".join(path.parts[-2:]).rstrip("~")] = path
-    found = set()
+    restored = set()
     for name in names:
         if name in wanted:
             target = below(files.root, name)
             target.parent.mkdir(exist_ok=True)
             os.rename(below(files.root, str(wanted[name].relative_to(files.root))), target)
-            os.utime(target)  # of several versions of an artifact the latest one is current
-            found.add(name)
-    return found
+            os.utime(target)  # the latest of several versions of an artifact is the current one
+            restored.add(name)
+    return restored
 
 
 def trash_size(root: Path) -> tuple[int, int]:
-    """Number and bytes of the files in the trash."""
+    """Return the number and total size in bytes of the files in the trash."""
     folder = root / FOLDER
     if folder.is_symlink():
         return 0, 0
@@ -76,7 +77,7 @@ def trash_size(root: Path) -> tuple[int, int]:
 
 
 def empty_trash(root: Path) -> int:
-    """Delete all files in the trash; returns how many."""
+    """Delete all files in the trash; return their number."""
     count, _ = trash_size(root)
     folder = below(root, FOLDER)
     if folder.is_dir():

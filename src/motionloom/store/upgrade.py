@@ -1,11 +1,13 @@
-"""The upgrade of a library of release 0.2 (format 2) to the current format, when it is opened.
+"""Upgrade of a library from release 0.2 (format 2) to the current format when it is opened.
 
-What users made is kept: motions, labels, history, parametric motions, choreographies, beats set by
-hand, edits and settings of graphs. So are features, webs, graphs and matching databases. The frame
-index, captions and tables of whole clips are rebuilt when they are needed.
+Everything users created is preserved: motions, labels, history, parametric motions, choreographies,
+manually set beats, and edits and settings of graphs. Features, webs, graphs and matching databases
+are also preserved. The frame index, captions and tables of whole clips are rebuilt when they are
+needed.
 
-The catalogue says which format a library has, and is changed last, in one transaction. Until then
-nothing that a user made is changed: a process that is killed leaves a library of release 0.2.
+The catalogue records the format of a library and is changed last, in one transaction. Until then,
+nothing that a user created changes: if the process is killed, the library is still in the format of
+release 0.2.
 """
 
 from __future__ import annotations
@@ -24,7 +26,7 @@ if TYPE_CHECKING:
 
 GRAPH_SETTINGS = ("graph-settings", "last")
 _OLD_GRAPH_SETTINGS = ("motion-graph-settings", "last")
-_REBUILT = ("clips-", "clip-heaps.", "clip-statistics.", "blocks.")  # when they are needed
+_REBUILT = ("clips-", "clip-heaps.", "clip-statistics.", "blocks.")  # rebuilt when they are needed
 _GRAPH_FIELDS = {
     "threshold": "max_distance",
     "footing": "match_feet",
@@ -35,7 +37,7 @@ _GRAPH_FIELDS = {
 _GRAPH_RULES = (
     "blend_seconds", "apart_seconds", "match_feet", "connect", "smooth", "bridge", "window",
 )  # fmt: skip
-_KR14 = {  # the preset of release 0.2, which was saved by its name
+_KR14 = {  # the preset of release 0.2, which was saved by name
     "method": {"name": "sectors", "sector_seconds": 50.0 / 30.0}, "max_distance": 15.0,
     "blend_seconds": 1.0, "apart_seconds": 0.0, "match_feet": False, "connect": 1.0,
     "smooth": None, "window": "kr14",
@@ -44,7 +46,7 @@ _log = logging.getLogger("motionloom.store")
 
 
 def upgrade(store: Store) -> None:
-    """Give a library the current format; nothing happens if it has it.
+    """Upgrade a library to the current format; do nothing if it already has it.
 
     Raises
     ------
@@ -55,13 +57,13 @@ def upgrade(store: Store) -> None:
         return
     try:
         with store.writing():
-            if store.catalogue.format != FORMAT:  # else another process has just upgraded it
+            if store.catalogue.format != FORMAT:  # otherwise, another process has just upgraded it
                 _upgrade(store)
     except LibraryError as error:
         raise LibraryError(
             f"{store.path}: this library was written by motionloom 0.2 and must be upgraded, which "
-            f"failed: {error}. Run `motionloom verify {store.path}` once where it can be written "
-            "to, or copy it to such a folder"
+            f"failed: {error}. Run `motionloom verify {store.path}` once with write access, "
+            "or copy the library to a writable folder"
         ) from error
 
 
@@ -71,7 +73,7 @@ def _upgrade(store: Store) -> None:
         try:
             artifacts.save(*GRAPH_SETTINGS, graph_settings(artifacts.about(*_OLD_GRAPH_SETTINGS)))
         except LibraryError as error:
-            _log.warning("%s", error)  # damaged before: nothing to keep
+            _log.warning("%s", error)  # already damaged, so there is nothing to preserve
     dropped = [name for name in artifacts.folders.names() if name.startswith(_REBUILT)]
     if store.files.remote:
         artifacts.folders.remove(dropped)
@@ -80,28 +82,28 @@ def _upgrade(store: Store) -> None:
     store.catalogue.upgrade()
     artifacts.delete(*_OLD_GRAPH_SETTINGS)
     _log.warning(
-        "%s: upgraded to the library format of motionloom 0.3; motionloom 0.2 cannot open it any "
-        "more",
+        "%s: upgraded to the library format of motionloom 0.3; motionloom 0.2 can no longer "
+        "open it",
         store.path,
     )
 
 
 def graph_settings(about: Mapping[str, Any]) -> dict[str, Any]:
-    """Saved settings of a motion graph, with the names and groups that they have now.
+    """Convert saved settings of a motion graph to the current names and groups.
 
     Examples
     --------
     >>> graph_settings({"within": ["walk"], "threshold": 0.5, "smooth": None})
     {'label': ['walk'], 'max_distance': 0.5, 'rules': {'smooth': None}}
     """
-    found = {_GRAPH_FIELDS.get(name, name): value for name, value in about.items()}
-    if found.pop("preset", None) == "kr14":
-        is_default = found.get("method") == "sectors"  # its options were not saved
-        found = {**_KR14, **found, **({"method": _KR14["method"]} if is_default else {})}
-    weights = found.pop("joint_weights", None)
+    settings = {_GRAPH_FIELDS.get(name, name): value for name, value in about.items()}
+    if settings.pop("preset", None) == "kr14":
+        is_default = settings.get("method") == "sectors"  # its options were not saved
+        settings = {**_KR14, **settings, **({"method": _KR14["method"]} if is_default else {})}
+    weights = settings.pop("joint_weights", None)
     if weights is not None:
-        found["distance"] = weights
-    rules = {name: found.pop(name) for name in _GRAPH_RULES if name in found}
+        settings["distance"] = weights
+    rules = {name: settings.pop(name) for name in _GRAPH_RULES if name in settings}
     if rules.get("window") == "centred":
         rules["window"] = "centered"
-    return {**found, "rules": rules} if rules else found
+    return {**settings, "rules": rules} if rules else settings

@@ -1,17 +1,17 @@
-"""Verification and repair of a library: everything it holds, compared with its checksums.
+"""Verification and repair of a library: all data is compared with its checksums.
 
 ======================  ==========================================  ==============================
-what                    is compared with                            repaired
+data                    compared with                               repaired
 ======================  ==========================================  ==============================
-catalogue, missing      --                                          made anew from the frame files
+catalogue, missing      --                                          rebuilt from the frame files
 entry of a motion       its checksum in the catalogue               from the frame file
-labels                  their checksum in the catalogue             no: what is there is kept
+labels                  their checksum in the catalogue             no: kept as they are
 frames                  digest in the catalogue, checksum in file   from the source file
 frames of no motion     --                                          listed again, or to the trash
-artifact                ``checks.json`` in its folder               if it can be made again
+artifact                ``checks.json`` in its folder               if it can be rebuilt
 ======================  ==========================================  ==============================
 
-A repair deletes nothing: what is of no use is moved to the trash of the library.
+A repair deletes nothing: unusable files are moved to the trash of the library.
 """
 
 from __future__ import annotations
@@ -67,18 +67,18 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class VerifyReport:
-    """What a verification found.
+    """Result of a verification.
 
     Attributes
     ----------
     motions, artifacts : int
-        How many were read.
+        Number of motions and artifacts read.
     problems : tuple of str
-        One line for each; after a repair those that remain.
+        One line per problem; after a repair, only the remaining problems.
     repaired : tuple of str
-        What a repair did.
+        One line per repair.
     notes : tuple of str
-        What is no damage: missing checksums, an interrupted import, the trash.
+        Observations that are not damage: missing checksums, an interrupted import, the trash.
     """
 
     motions: int
@@ -90,7 +90,7 @@ class VerifyReport:
 
 @dataclass
 class _Report:
-    """A report while it is made."""
+    """A report under construction."""
 
     repair: bool
     problems: list[str] = field(default_factory=list)
@@ -100,45 +100,45 @@ class _Report:
 
 def verified(store: Store, *, repair: bool = False) -> VerifyReport:
     """Read everything in a library and compare it with its checksums; see `Store.verify`."""
-    found = _Report(repair)
+    report = _Report(repair)
     if repair:
         with store.writing():
-            return _verified(store, found)
-    return _verified(store, found)
+            return _verified(store, report)
+    return _verified(store, report)
 
 
-def _verified(store: Store, found: _Report) -> VerifyReport:
+def _verified(store: Store, report: _Report) -> VerifyReport:
     broken = [row[0] for row in store.catalogue.rows("PRAGMA quick_check(1)") if row[0] != "ok"]
-    found.problems += [f"{store.path}: the catalogue is damaged: {line}" for line in broken]
+    report.problems += [f"{store.path}: the catalogue is damaged: {line}" for line in broken]
     described = _descriptions(store)
-    _check_entries(store, described, found)
-    _check_labels(store, found)
-    motions = _check_frames(store, found)
-    _check_orphans(store, described, found)
-    artifacts = _check_artifacts(store, found)
+    _check_entries(store, described, report)
+    _check_labels(store, report)
+    motions = _check_frames(store, report)
+    _check_orphans(store, described, report)
+    artifacts = _check_artifacts(store, report)
     if not isinstance(store.files, ObjectStore):
         count, size = trash_size(store.path)
         if count:
-            found.notes.append(f"the trash holds {count} files, {size / 1e6:.1f} MB")
+            report.notes.append(f"the trash contains {count} files, {size / 1e6:.1f} MB")
     return VerifyReport(
-        motions, artifacts, tuple(found.problems), tuple(found.repaired), tuple(found.notes)
+        motions, artifacts, tuple(report.problems), tuple(report.repaired), tuple(report.notes)
     )
 
 
-def _mend(found: _Report, note: str, done: str, mend: Any) -> None:
-    if found.repair:
-        mend()
-        found.repaired.append(done)
+def _repair(report: _Report, note: str, done: str, repair: Any) -> None:
+    if report.repair:
+        repair()
+        report.repaired.append(done)
     else:
-        found.notes.append(note)
+        report.notes.append(note)
 
 
 # --- the catalogue ---------------------------------------------------------------------------
 
 
 def _descriptions(store: Store) -> dict[str, FrameDescription]:
-    """Description of every frame file that has a readable one, by file."""
-    found = {}
+    """Return the readable descriptions of frame files, by file."""
+    descriptions = {}
     if isinstance(store.files, ObjectStore):
         return {}
     for file in sorted(frame_files(store.files)):
@@ -148,12 +148,14 @@ def _descriptions(store: Store) -> dict[str, FrameDescription]:
             except (LibraryError, OSError):
                 continue
             if described is not None:
-                found[file] = described[0]
-    return found
+                descriptions[file] = described[0]
+    return descriptions
 
 
-def _check_entries(store: Store, described: Mapping[str, FrameDescription], found: _Report) -> None:
-    """Entries with values that cannot be, or that are not what was written."""
+def _check_entries(
+    store: Store, described: Mapping[str, FrameDescription], report: _Report
+) -> None:
+    """Check for entries with invalid values or wrong checksums."""
     catalogue = store.catalogue
     rows = {row.name: row for row in catalogue.raw_entries()}
     problems = {name: entry_problem(row) for name, row in rows.items() if entry_problem(row)}
@@ -165,15 +167,15 @@ def _check_entries(store: Store, described: Mapping[str, FrameDescription], foun
                 problems[name] = "its origin is damaged"
     for name, column in catalogue.wrong_checks():
         if column == "facts" and name == "":
-            problem = "the settings of the library are not what was written"
-            if found.repair:
+            problem = "the settings of the library have a wrong checksum"
+            if report.repair:
                 catalogue.put_checks([])
-                found.repaired.append(f"{problem}; they are {_shown(catalogue.meta())} now")
+                report.repaired.append(f"{problem}; they are {_shown(catalogue.meta())} now")
             else:
-                found.problems.append(problem)
+                report.problems.append(problem)
         elif column == "facts":
             missing = "it is missing from the catalogue"
-            problem = "its entry is not what was written" if name in rows else missing
+            problem = "its entry has a wrong checksum" if name in rows else missing
             problems.setdefault(name, problem)
     by_name: dict[str, list[str]] = {}
     for file, about in described.items():
@@ -183,31 +185,33 @@ def _check_entries(store: Store, described: Mapping[str, FrameDescription], foun
         files = by_name.get(name, [])
         chosen = row.file if row is not None and row.file in files else next(iter(files), None)
         line = f"{name}: {problem}"
-        if not found.repair:
-            found.problems.append(line)
+        if not report.repair:
+            report.problems.append(line)
         elif chosen is not None and _list_again(store, chosen, described[chosen]):
-            found.repaired.append(f"{line}; restored from its frame file")
+            report.repaired.append(f"{line}; restored from its frame file")
         elif row is None or row.file in described:
-            # Nothing is left of it, or its file belongs to a motion of another name.
+            # Nothing is left of the motion, or its file belongs to a motion of another name.
             catalogue.forget(name)
-            found.repaired.append(f"{line}; the entry was removed")
+            report.repaired.append(f"{line}; the entry was removed")
         else:
-            found.problems.append(f"{line}, and its frame file does not tell what it was")
+            report.problems.append(
+                f"{line}, and its frame file has no description to restore it from"
+            )
 
 
-def _check_labels(store: Store, found: _Report) -> None:
+def _check_labels(store: Store, report: _Report) -> None:
     for name, column in store.catalogue.wrong_checks():
         if column == "labels":
             rows = store.catalogue.rows("SELECT label FROM labels WHERE name = ?", (name,))
             now = ", ".join(sorted(str(label) for (label,) in rows)) or "none"
-            line = f"{name}: its labels are not what was written; they are {now} now"
-            if found.repair:
+            line = f"{name}: its labels have a wrong checksum; they are {now} now"
+            if report.repair:
                 store.catalogue.repair_labels(name)
-            (found.repaired if found.repair else found.problems).append(line)
+            (report.repaired if report.repair else report.problems).append(line)
 
 
 def _list_again(store: Store, file: str, about: FrameDescription) -> bool:
-    """Enter the motion of a frame file into the catalogue; False if the frames are damaged."""
+    """Add the motion of a frame file to the catalogue; return False if the frames are damaged."""
     made = _entry_of(store, file, about)
     if made is None:
         return False
@@ -233,7 +237,7 @@ def _entry_of(store: Store, file: str, about: FrameDescription) -> tuple[Entry, 
 # --- frames ----------------------------------------------------------------------------------
 
 
-def _check_frames(store: Store, found: _Report) -> int:
+def _check_frames(store: Store, report: _Report) -> int:
     entries = [row for row in store.catalogue.raw_entries() if not entry_problem(row)]
     undescribed = []
     for entry in entries:
@@ -246,19 +250,19 @@ def _check_frames(store: Store, found: _Report) -> int:
             table = open_frames(path, frames=entry.frames, joints=joints)
             described = read_description(path)
             if table_digest(table) != entry.digest:
-                raise LibraryError(f"its frames are not what was stored ({where})")
+                raise LibraryError(f"its frames have a wrong checksum ({where})")
         except FileNotFoundError:
-            _damaged(store, entry, f"{entry.name}: its frames are missing ({where})", found)
+            _damaged(store, entry, f"{entry.name}: its frames are missing ({where})", report)
         except LibraryError as error:
-            _damaged(store, entry, f"{entry.name}: {error}", found)
+            _damaged(store, entry, f"{entry.name}: {error}", report)
         else:
             if described is None and not isinstance(store.files, ObjectStore):
                 undescribed.append((entry, table))
     if undescribed:
         count = f"{len(undescribed)} of {len(entries)} frame files"
-        _mend(
-            found,
-            f"{count} are of an earlier release and have no checksum and description",
+        _repair(
+            report,
+            f"{count} were written by an earlier release and have no checksum or description",
             f"{count} have checksums and descriptions now",
             lambda: _describe(store, undescribed),
         )
@@ -266,7 +270,7 @@ def _check_frames(store: Store, found: _Report) -> int:
 
 
 def _describe(store: Store, frames: Iterable[tuple[Entry, Any]]) -> None:
-    """Write frame files of earlier releases again, with a description."""
+    """Rewrite frame files of earlier releases, with a description."""
     for entry, table in frames:
         rows = store.catalogue.rows("SELECT data FROM skeletons WHERE key = ?", (entry.skeleton,))
         about = FrameDescription(
@@ -279,28 +283,30 @@ def _describe(store: Store, frames: Iterable[tuple[Entry, Any]]) -> None:
             remove_files(store.files, old)
 
 
-def _damaged(store: Store, entry: Entry, problem: str, found: _Report) -> None:
+def _damaged(store: Store, entry: Entry, problem: str, report: _Report) -> None:
     """Read the source of damaged frames again, if it has not changed."""
-    if found.repair and entry.source and not isinstance(store.files, ObjectStore):
+    if report.repair and entry.source and not isinstance(store.files, ObjectStore):
         try:
             if content_hash(entry.source) == entry.source_hash:
                 options = parse_json(entry.options)
                 move_to_trash(store.path, [f"{FOLDER}/{entry.file}"])
                 reading = {key: options[key] for key in ("unit", "up", "roles") if key in options}
                 settings = ImportSettings(force=True, workers=1, **reading)
-                report = store.add(entry.source, settings=settings)
-                if not report.failed and store.catalogue.entry(entry.name) is not None:
-                    found.repaired.append(f"{problem}; read from {entry.source} again")
+                imported = store.add(entry.source, settings=settings)
+                if not imported.failed and store.catalogue.entry(entry.name) is not None:
+                    report.repaired.append(f"{problem}; read from {entry.source} again")
                     return
         except (OSError, ValueError):
             pass
-    if found.repair:
-        problem += "; import it again: its source is not there, or has changed"
-    found.problems.append(problem)
+    if report.repair:
+        problem += "; import it again, because its source is missing or has changed"
+    report.problems.append(problem)
 
 
-def _check_orphans(store: Store, described: Mapping[str, FrameDescription], found: _Report) -> None:
-    """Frame files of no motion: of a lost catalogue, of an interrupted import, or replaced."""
+def _check_orphans(
+    store: Store, described: Mapping[str, FrameDescription], report: _Report
+) -> None:
+    """Check for unused frame files, from a lost catalogue, an interrupted import or a change."""
     listed = {row.file for row in store.catalogue.raw_entries()}
     orphans = sorted(frame_files(store.files) - listed)
     if not orphans:
@@ -308,11 +314,11 @@ def _check_orphans(store: Store, described: Mapping[str, FrameDescription], foun
     interrupted = IMPORTING in store.catalogue.meta()
     count = len(orphans)
     files = "1 frame file belongs" if count == 1 else f"{count} frame files belong"
-    if not found.repair:
+    if not report.repair:
         if not listed and not interrupted and any(file in described for file in orphans):
-            found.problems.append(f"{store.path}: {recovery_advice(store.path, count)}")
+            report.problems.append(f"{store.path}: {recovery_advice(store.path, count)}")
         else:
-            found.notes.append(f"{files} to no motion: an import or a removal was interrupted")
+            report.notes.append(f"{files} to no motion: an import or a removal was interrupted")
         return
     names = set(store.names)
     again = [file for file in orphans if file in described and described[file].name not in names]
@@ -321,13 +327,13 @@ def _check_orphans(store: Store, described: Mapping[str, FrameDescription], foun
     if interrupted:
         store.catalogue.remove_meta(IMPORTING)
     moved = f"{count - len(again)} moved to the trash"
-    found.repaired.append(f"{files} to no motion: {len(again)} listed again, {moved}")
+    report.repaired.append(f"{files} to no motion: {len(again)} listed again, {moved}")
 
 
 # --- artifacts -------------------------------------------------------------------------------
 
 
-def _check_artifacts(store: Store, found: _Report) -> int:
+def _check_artifacts(store: Store, report: _Report) -> int:
     if isinstance(store.files, ObjectStore):
         folders: LocalFolders | RemoteFolders = RemoteFolders(store.files, store.catalogue)
     else:
@@ -337,7 +343,7 @@ def _check_artifacts(store: Store, found: _Report) -> int:
     for name in names:
         decode = store.COLLECTIONS.get(name.partition(".")[0])
         if decode is not None:
-            _check_collection(store, name, decode, found)
+            _check_collection(store, name, decode, report)
             continue
         folder = folders.open(name)
         if folder is None:
@@ -347,11 +353,11 @@ def _check_artifacts(store: Store, found: _Report) -> int:
             if read_checks(folder) is None and isinstance(folder, Path):
                 unchecked.append(folder)
         except (LibraryError, OSError) as error:
-            _bad_artifact(store, folders, name, str(error), found)
+            _bad_artifact(store, folders, name, str(error), report)
     if unchecked:
-        _mend(
-            found,
-            f"{len(unchecked)} artifacts are of an earlier release and have no checksums",
+        _repair(
+            report,
+            f"{len(unchecked)} artifacts were written by an earlier release and have no checksums",
             f"{len(unchecked)} artifacts have checksums now",
             lambda: list(map(write_checks, unchecked)),
         )
@@ -359,40 +365,40 @@ def _check_artifacts(store: Store, found: _Report) -> int:
 
 
 def _bad_artifact(
-    store: Store, folders: LocalFolders | RemoteFolders, name: str, problem: str, found: _Report
+    store: Store, folders: LocalFolders | RemoteFolders, name: str, problem: str, report: _Report
 ) -> None:
     version = name.rpartition(".")[2]
     by_name = "-" in version  # saved by the user, see `motionloom.store.artifacts`
-    if not found.repair or by_name:
-        line = f"{problem}; make it again" if by_name and found.repair else problem
-        found.problems.append(line)
+    if not report.repair or by_name:
+        line = f"{problem}; create it again" if by_name and report.repair else problem
+        report.problems.append(line)
         return
     if isinstance(folders, LocalFolders):
         move_to_trash(store.path, [f"{DERIVED}/{name}"])
     else:
         folders.remove([name])
-    found.repaired.append(f"{problem}; removed, it is made again when it is needed")
+    report.repaired.append(f"{problem}; it was removed and is rebuilt when it is needed")
 
 
-def _check_collection(store: Store, name: str, decode: Any, found: _Report) -> None:
+def _check_collection(store: Store, name: str, decode: Any, report: _Report) -> None:
     """Decode all files of a collection."""
     files = store.artifacts.collection(name, lambda path: {})
     for file in files.names():
         try:
             files.read(file, decode)
         except (LibraryError, OSError) as error:
-            if found.repair and not isinstance(store.files, ObjectStore):
+            if report.repair and not isinstance(store.files, ObjectStore):
                 move_to_trash(store.path, [f"{DERIVED}/{name}/{file}"])
-                found.repaired.append(f"{error}; removed, it is made again when it is needed")
+                report.repaired.append(f"{error}; it was removed and is rebuilt when it is needed")
             else:
-                found.problems.append(str(error))
+                report.problems.append(str(error))
 
 
 # --- a lost catalogue ------------------------------------------------------------------------
 
 
 def recover(path: Path) -> int:
-    """Make a catalogue from the frame files if there is no usable one; see `Store.recover`."""
+    """Rebuild the catalogue from the frame files if there is no usable one; see `Store.recover`."""
     from motionloom.store.store import Store
 
     if not _is_lost(path):
@@ -402,7 +408,7 @@ def recover(path: Path) -> int:
     with writer_lock(path, timeout=600.0):
         move_to_trash(path, [FILE + end for end in ("", "-journal", "-wal", "-shm")])
         catalogue = Catalogue(path)
-        # In case it was a library of release 0.2: opening it upgrades its artifacts.
+        # In case this is a library of release 0.2: opening it upgrades its artifacts.
         catalogue.create({"id": uuid4().hex, "format": str(OLDEST_FORMAT)})
         catalogue.close()
     store = Store(path)
@@ -436,7 +442,7 @@ def _is_lost(path: Path) -> bool:
 
 
 def _rate_option(about: FrameDescription) -> float | None:
-    """The rate of the library when a motion was imported, if there was one."""
+    """Return the rate of the library when a motion was imported, if there was one."""
     try:
         rate = parse_json(about.options).get("fps")
     except (ValueError, AttributeError, RecursionError):

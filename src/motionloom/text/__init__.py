@@ -1,1 +1,1 @@
-"""Words: captions from the motion itself, labels, text search, learned words, clusters."""
+"""Text: captions computed from motions, labels, text search, learned words and clusters."""

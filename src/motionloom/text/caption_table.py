@@ -1,10 +1,10 @@
 """Captions and motion statistics of all motions of a library, as an artifact.
 
-Computed once for every motion; when motions are added, only theirs are computed.
+They are computed once for every motion; when motions are added, only the new ones are processed.
 
-Motion statistics are one vector for a whole motion or a segment, from which words are learned:
-quantiles and rates of the body signals, where the path leads and how it turns, steps, flights and
-repetitions, and a few signals from start to end.
+Motion statistics are one vector per motion or segment, from which words are learned: quantiles and
+rates of the body signals, direction and turning of the path, steps, flights and repetitions, and a
+few signals sampled from start to end.
 """
 
 from __future__ import annotations
@@ -37,11 +37,11 @@ from motionloom.text.captions import Event, counted, events
 from motionloom.text.signals import RATE, BodySignals, body_signals
 
 KIND = "captions"
-_VERSION = 1  # increment it when signals, captions or statistics give other results than before
+_VERSION = 1  # increment when signals, captions or statistics give different results than before
 _TYPES = (str, float, float, float, str, str, str, int)
 Array = NDArray[np.float64]
 _QUANTILES = (0.05, 0.25, 0.5, 0.75, 0.95)
-_PARTS = 3  # of a motion whose courses are compared
+_PARTS = 3  # signals that are sampled from start to end
 _COURSES = ("level", "speed", "bow", "tilt", "head_height", "turning", "forward", "leftward",
             "left_hand_height", "right_hand_height", "hands_apart")  # fmt: skip
 _COUNTED = (
@@ -50,9 +50,9 @@ _COUNTED = (
     "steps",
     "left_kick_speed",
     "right_kick_speed",
-)  # path and steps have statistics of their own
+)  # path and steps have separate statistics
 _LIMBS = ("left_hand_speed", "right_hand_speed", "left_foot_speed", "right_foot_speed")
-_BANDS = (0.25, 0.5, 1.0, 2.0, 4.0, 8.0)  # Hz, limits of the bands of movement
+_BANDS = (0.25, 0.5, 1.0, 2.0, 4.0, 8.0)  # Hz, limits of the frequency bands of movement
 _WAVES = ("level", "left_hand_height", "right_hand_height", "left_foot_height", "right_foot_height",
           "left_hand_forward", "right_hand_forward", "bow", "lean", "twist", "turning")  # fmt: skip
 
@@ -64,11 +64,11 @@ class CaptionTable:
     Attributes
     ----------
     names : tuple of str
-        Motions, sorted; those whose skeletons lack a joint have no events and zero statistics.
+        Sorted names; motions whose skeletons lack a joint have no events and zero statistics.
     events : list of list of Event
     statistics : ndarray of float32, shape (M, D)
     left_out : dict of str to str
-        Motions without captions, and why.
+        Motions without captions, each with the reason.
     """
 
     names: tuple[str, ...]
@@ -80,7 +80,7 @@ class CaptionTable:
 def caption_table(
     library: Store, *, workers: int | None = None, progress: Progress | None = None
 ) -> CaptionTable:
-    """Captions and statistics of every motion of a library; computed where there are none yet."""
+    """Return captions and statistics of every motion of a library, computing missing ones."""
 
     def build(folder: Path, previous: Folder | None) -> None:
         _build(folder, previous, library, workers, progress)
@@ -90,14 +90,14 @@ def caption_table(
 
 @cache
 def options() -> dict[str, Any]:
-    """Version and rules that captions depend on, in addition to the motions."""
+    """Return the version and rules that captions depend on, in addition to the motions."""
     table = resources.files("motionloom.text").joinpath("predicates.toml").read_text("utf-8")
-    rules = json.dumps(tomllib.loads(table), sort_keys=True)  # comments do not matter
+    rules = json.dumps(tomllib.loads(table), sort_keys=True)  # comments are ignored
     return {"version": _VERSION, "predicates": text_digest(rules)}
 
 
 def described(motion: Motion) -> tuple[list[tuple], list[float] | None, str]:
-    """Captions and statistics of one motion as plain values, or why there are none."""
+    """Return captions and statistics of one motion as plain values, or why there are none."""
     try:
         signals = body_signals(motion)
     except RoleError as error:
@@ -115,22 +115,22 @@ def _build(
     workers: int | None,
     progress: Progress | None,
 ) -> None:
-    known = _previous(previous)
+    previous_rows = _previous(previous)
     entries = library.entries()
     keys = {entry.name: f"{entry.digest} {entry.skeleton} {entry.fps}" for entry in entries}
     rows = {
-        entry.name: known[entry.name][1]
+        entry.name: previous_rows[entry.name][1]
         for entry in entries
-        if known.get(entry.name, ("",))[0] == keys[entry.name]
+        if previous_rows.get(entry.name, ("",))[0] == keys[entry.name]
     }
     new = [entry for entry in entries if entry.name not in rows]
     if progress is not None and rows:
         progress(len(rows))
-    for name, found in over_motions(library, described, new, workers, progress):
-        rows[name] = found
+    for name, description in over_motions(library, described, new, workers, progress):
+        rows[name] = description
     names = sorted(rows)
     widths = {len(rows[name][1]) for name in names if rows[name][1] is not None}
-    if len(widths) > 1:  # those of before are damaged
+    if len(widths) > 1:  # the previous version is damaged
         _build(folder, None, library, workers, progress)
         return
     width = max(widths, default=0)
@@ -138,13 +138,13 @@ def _build(
     for m, name in enumerate(names):
         if rows[name][1] is not None:
             statistics[m] = rows[name][1]
-    held = {
+    content = {
         "names": names,
         "keys": [keys[name] for name in names],
         "events": [rows[name][0] for name in names],
         "left_out": {name: rows[name][2] for name in names if rows[name][2]},
     }
-    packed = zlib.compress(json.dumps(held).encode(), 1)
+    packed = zlib.compress(json.dumps(content).encode(), 1)
     (folder / "captions.json.z").write_bytes(packed)
     np.save(folder / "statistics.npy", statistics)
 
@@ -153,12 +153,12 @@ def _previous(folder: Folder | None) -> dict[str, tuple[str, tuple]]:
     if folder is None:
         return {}
     try:
-        held, table = _held(folder), _read(folder)
+        content, table = _content(folder), _read(folder)
     except (LibraryError, FileNotFoundError):
         return {}
     return {
         name: (
-            held["keys"][m],
+            content["keys"][m],
             (
                 [astuple(event) for event in table.events[m]],
                 None if name in table.left_out else table.statistics[m].tolist(),
@@ -169,28 +169,28 @@ def _previous(folder: Folder | None) -> dict[str, tuple[str, tuple]]:
     }
 
 
-def _held(folder: Folder) -> dict[str, Any]:
+def _content(folder: Folder) -> dict[str, Any]:
     try:
-        held = parse_json(unpacked_bytes(read_regular(folder / "captions.json.z")))
-        if not isinstance(held, dict):
+        content = parse_json(unpacked_bytes(read_regular(folder / "captions.json.z")))
+        if not isinstance(content, dict):
             raise ValueError("no object")
-        return held
+        return content
     except ValueError as error:
         raise LibraryError(f"{folder}: the captions are damaged: {error}") from None
 
 
 def _read(folder: Folder) -> CaptionTable:
-    held = _held(folder)
+    content = _content(folder)
     try:
-        names, rows = held["names"], held["events"]
+        names, rows = content["names"], content["events"]
         statistics = open_array(folder / "statistics.npy", memory_map=False)
         fits = statistics.dtype == np.float32 and statistics.ndim == 2
         if not fits or len(statistics) != len(names) or not np.isfinite(statistics).all():
-            raise ValueError("the statistics are not finite numbers of every motion")
-        if not len(names) == len(rows) == len(held["keys"]):
+            raise ValueError("the statistics are not finite or do not cover every motion")
+        if not len(names) == len(rows) == len(content["keys"]):
             raise ValueError("names and events do not agree")
-        found = [[_event(row) for row in each] for each in rows]
-        return CaptionTable(tuple(names), found, statistics, dict(held["left_out"]))
+        events = [[_event(row) for row in each] for each in rows]
+        return CaptionTable(tuple(names), events, statistics, dict(content["left_out"]))
     except (ValueError, KeyError, TypeError, EOFError) as error:
         raise LibraryError(f"{folder}: the captions are damaged: {error}") from None
 
@@ -203,7 +203,7 @@ def _event(row: Any) -> Event:
 
 
 def motion_statistics(signals: BodySignals) -> Array:
-    """Statistics of the signals of a motion, shape (D,); all finite."""
+    """Return statistics of the signals of a motion, shape (D,); all values are finite."""
     curves = signals.curves
     out: list[float] = [np.log(max(signals.frames, 1) / RATE)]
     for name in sorted(curves):
@@ -224,7 +224,7 @@ def motion_statistics(signals: BodySignals) -> Array:
 
 
 def _path(curves, frames: int) -> list[float]:
-    """Where the path leads, in the heading of the first frame."""
+    """Return statistics of the path, relative to the heading of the first frame."""
     seconds = max(frames, 1) / RATE
     heading = curves["heading"]
     turn = np.radians(heading - heading[0])
@@ -251,7 +251,7 @@ def _path(curves, frames: int) -> list[float]:
 
 
 def _steps(curves, frames: int) -> list[float]:
-    """Steps, flights, and the turn and travel in the longest flight."""
+    """Return statistics of steps and flights, and the turn and travel in the longest flight."""
     seconds = max(frames, 1) / RATE
     out: list[float] = []
     total = 0
@@ -275,7 +275,7 @@ def _steps(curves, frames: int) -> list[float]:
 
 
 def _bands(curve: Array) -> list[float]:
-    """Amplitude of a signal in bands of frequency, and how periodic it is."""
+    """Return the amplitude of a signal in frequency bands, and its periodicity."""
     n = max(64, len(curve))
     moving = curve - np.linspace(curve[0], curve[-1], len(curve))
     power = np.abs(np.fft.rfft((moving - moving.mean()) * np.hanning(len(curve)), n)) ** 2
@@ -290,7 +290,7 @@ def _bands(curve: Array) -> list[float]:
 
 
 def _symmetry(curves) -> list[float]:
-    """How limbs move together: correlations of left and right, of hands and feet; shares."""
+    """Return how limbs move together: correlations of left and right, hands and feet; shares."""
     pairs = [
         ("left_hand_height", "right_hand_height"), ("left_hand_forward", "right_hand_forward"),
         ("left_hand_out", "right_hand_out"), ("left_foot_height", "right_foot_height"),

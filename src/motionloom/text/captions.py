@@ -1,10 +1,10 @@
-"""Captions: what a motion shows, found by rule, with start and end, in words.
+"""Captions: rule-based descriptions of the events in a motion, with start and end.
 
-The rules are a table of predicates, ``predicates.toml``, which explains its fields. A predicate is
-a set of conditions on body signals. Its events are the longest runs of frames in which they hold,
-joined over short gaps, and kept if their duration and the conditions on the whole event are right.
-Each event is described by the text of its predicate, and repeated ones are counted: "waves with the
-right hand 3 times".
+The rules are a table of predicates in ``predicates.toml``, which documents its fields. A predicate
+is a set of conditions on body signals. Its events are the longest runs of frames in which the
+conditions hold, joined over short gaps, and accepted if their duration and the conditions on the
+whole event are satisfied. Each event is described by the text of its predicate, and repetitions are
+counted: "waves with the right hand 3 times".
 """
 
 from __future__ import annotations
@@ -32,36 +32,36 @@ Curves = Mapping[str, Array]
 
 _MEASURES = "max|min|mean|change|total|travel|count|share|ratio|start|end|before|after"
 _CONDITION = re.compile(rf"(?:({_MEASURES}):)?(\w*)\s*(>=|<=|>|<)\s*(-?[\d.]+)")
-_SOON = round(0.6 * RATE)  # frames before and after an event
+_SOON = round(0.6 * RATE)  # frames to look at before and after an event
 _COMPARE: dict[str, Callable[[Any, Any], Any]] = {
     ">": operator.gt, "<": operator.lt, ">=": operator.ge, "<=": operator.le,
 }  # fmt: skip
 _AROUND = 0.3  # seconds around an event in which a condition may hold once
-_REPEAT = 1.2  # seconds between the ends of one event and the start of its repetition
-_OVERLAP = 0.4  # share of an event that another one covers to exclude it
+_REPEAT = 1.2  # maximum seconds between the end of one event and the start of its repetition
+_OVERLAP = 0.4  # fraction of an event that another one must cover to exclude it
 _NUMBERS = ("", "once", "twice", "three times", "four times", "five times", "six times")
 
 
 @dataclass(frozen=True)
 class Event:
-    """Something that a body does.
+    """An event in a motion, such as a kick or a walk.
 
     Attributes
     ----------
     name : str
-        Of its predicate: ``kick``, ``walk``, ``sit`` ...
+        Name of its predicate: ``kick``, ``walk``, ``sit`` ...
     start, end : float
         Seconds from the start of the motion.
     moment : float
-        Seconds; when a kick is highest, a jump begins to fall ...
+        Characteristic moment in seconds, such as the highest point of a kick.
     text : str
-        What a person would say: "kicks forward with the right foot, to head height".
+        Description in words: "kicks forward with the right foot, to head height".
     side : str
         ``left``, ``right``, or empty.
     more : str
-        Further words by which it is found.
+        Additional words for text search.
     count : int
-        How often it is repeated.
+        Number of repetitions.
     """
 
     name: str
@@ -78,7 +78,7 @@ class Event:
 
 
 def captions(motion: Motion) -> list[Event]:
-    """What a motion shows, in order of time; repetitions are counted.
+    """Return the events in a motion, in order of time, with counted repetitions.
 
     Raises
     ------
@@ -95,25 +95,28 @@ def captions(motion: Motion) -> list[Event]:
 
 
 def events(signals: BodySignals) -> list[Event]:
-    """Events of all predicates in the signals of a motion, in order of time, each on its own."""
-    found: dict[str, list[tuple[Event, int, int]]] = {}
+    """Return the events of all predicates in the signals of a motion, in order of time.
+
+    Repetitions are separate events.
+    """
+    by_predicate: dict[str, list[tuple[Event, int, int]]] = {}
     for predicate in predicates():
         for side in SIDES if predicate.sides else ("",):
             for start, end in _runs(predicate, signals, side):
-                if _excluded(start, end, predicate.unless, found):
+                if _excluded(start, end, predicate.unless, by_predicate):
                     continue
                 event = _event(predicate, signals, side, start, end)
-                found.setdefault(predicate.name, []).append((event, start, end))
-    every = [event for row in found.values() for event, _, _ in row]
+                by_predicate.setdefault(predicate.name, []).append((event, start, end))
+    every = [event for row in by_predicate.values() for event, _, _ in row]
     return sorted(every, key=lambda event: (event.start, event.end, event.name))
 
 
-def counted(found: Iterable[Event]) -> list[Event]:
-    """Events with repetitions as one event each: "jumps up three times"."""
+def counted(single_events: Iterable[Event]) -> list[Event]:
+    """Combine repetitions into one event each: "jumps up three times"."""
     lasting = {each.name for each in predicates() if each.state}
     groups: list[list[Event]] = []
     open_groups: dict[tuple[str, str, str], list[Event]] = {}
-    for event in found:
+    for event in single_events:
         key = (event.name, event.side, event.text)
         group = open_groups.get(key)
         if (
@@ -136,7 +139,7 @@ def counted(found: Iterable[Event]) -> list[Event]:
 
 
 def clock(seconds: float) -> str:
-    """Minutes and seconds.
+    """Format seconds as minutes and seconds.
 
     Examples
     --------
@@ -148,7 +151,7 @@ def clock(seconds: float) -> str:
 
 
 def _runs(predicate: Predicate, signals: BodySignals, side: str) -> list[tuple[int, int]]:
-    """Frames ``[start, end)`` of the events of a predicate on one side."""
+    """Return the frames ``[start, end)`` of the events of a predicate on one side."""
     curves, frames = signals.curves, signals.frames
     holds = np.ones(frames, bool)
     for condition in predicate.all:
@@ -192,9 +195,9 @@ def _moment(predicate: Predicate, curves, side: str, start: int, end: int) -> in
     return start + int(best)
 
 
-def _excluded(start: int, end: int, unless: tuple[str, ...], found) -> bool:
+def _excluded(start: int, end: int, unless: tuple[str, ...], by_predicate) -> bool:
     return any(
-        sum(max(min(end, b) - max(start, a), 0) for _, a, b in found.get(name, ()))
+        sum(max(min(end, b) - max(start, a), 0) for _, a, b in by_predicate.get(name, ()))
         > _OVERLAP * (end - start)
         for name in unless
     )
@@ -244,20 +247,20 @@ class Condition:
 
     @classmethod
     def parse(cls, text: str) -> Condition:
-        """The condition that a text states; raises `InvalidInput`."""
-        found = _CONDITION.fullmatch(text.strip())
-        if found is None:
+        """Parse a condition; raise `InvalidInput` if it is not valid."""
+        match = _CONDITION.fullmatch(text.strip())
+        if match is None:
             raise InvalidInput(
-                f"a condition is SIGNAL > NUMBER or MEASURE:SIGNAL < NUMBER; got {text!r}"
+                f"a condition must be SIGNAL > NUMBER or MEASURE:SIGNAL < NUMBER; got {text!r}"
             )
-        return cls(found[1] or "", found[2], found[3], float(found[4]))
+        return cls(match[1] or "", match[2], match[3], float(match[4]))
 
     def frames(self, curves: Curves, side: str) -> NDArray[np.bool_]:
-        """Where it holds, shape (T,)."""
+        """Return where the condition holds, shape (T,)."""
         return _COMPARE[self.compare](curves[_sided(self.signal, side)], self.limit)
 
     def holds(self, curves: Curves, side: str, start: int, end: int, moment: int) -> bool:
-        """Whether it holds for an event; without a measure, at its moment."""
+        """Return whether the condition holds for an event; without a measure, at its moment."""
         value = measured(self.measure, self.signal, curves, side, start, end, moment)
         return bool(_COMPARE[self.compare](value, self.limit))
 
@@ -265,8 +268,8 @@ class Condition:
 def measured(
     measure: str, signal: str, curves: Curves, side: str, start: int, end: int, moment: int
 ) -> float:
-    """A number about the frames ``[start, end)`` of a signal."""
-    if measure == "travel":  # meters from where it starts to where it ends
+    """Return a measure of a signal over the frames ``[start, end)``."""
+    if measure == "travel":  # meters from start to end position
         heading = np.radians(curves["heading"][start:end])
         steps = (curves["forward"] + 1j * curves["leftward"])[start:end] * np.exp(1j * heading)
         return float(np.abs(np.sum(steps)) / RATE)
@@ -286,7 +289,7 @@ def measured(
         return float(np.sum(np.diff(part > 0.5, prepend=False) & (part > 0.5)))
     if measure == "share":
         return float(np.mean(part > 0.5))
-    if measure == "ratio":  # of the speed
+    if measure == "ratio":  # mean of the speed
         return float(np.mean(part) / max(float(np.mean(curves["speed"][start:end])), 1e-6))
     if measure in ("start", "end"):
         return float(part[0] if measure == "start" else part[-1])
@@ -297,7 +300,7 @@ def measured(
 
 @dataclass(frozen=True)
 class Choice:
-    """One word of a table, and when it is said."""
+    """One word of a table, and the conditions for using it."""
 
     say: str
     when: tuple[Condition, ...]
@@ -305,7 +308,7 @@ class Choice:
 
 @dataclass(frozen=True)
 class Predicate:
-    """One row of the table; ``predicates.toml`` explains the fields."""
+    """One row of the table; ``predicates.toml`` documents the fields."""
 
     name: str
     text: str
@@ -325,7 +328,7 @@ class Predicate:
 
 @cache
 def predicates() -> tuple[Predicate, ...]:
-    """All predicates, in the order in which they are looked for.
+    """Return all predicates, in the order in which they are evaluated.
 
     Examples
     --------
@@ -333,9 +336,9 @@ def predicates() -> tuple[Predicate, ...]:
     ['flip', 'cartwheel', 'roll']
     """
     text = resources.files("motionloom.text").joinpath("predicates.toml").read_text("utf-8")
-    held = tomllib.loads(text)
-    shared = {name: _choices(rows) for name, rows in held.get("words", {}).items()}
-    return tuple(_predicate(row, shared) for row in held["predicate"])
+    tables = tomllib.loads(text)
+    shared = {name: _choices(rows) for name, rows in tables.get("words", {}).items()}
+    return tuple(_predicate(row, shared) for row in tables["predicate"])
 
 
 def _predicate(row: dict[str, Any], shared: Mapping[str, tuple[Choice, ...]]) -> Predicate:
@@ -345,11 +348,11 @@ def _predicate(row: dict[str, Any], shared: Mapping[str, tuple[Choice, ...]]) ->
     for name in ("seconds", "widen", "unless"):
         if name in row:
             row[name] = tuple(row[name])
-    found = Predicate(**row, words={**shared, **own})
-    for name in re.findall(r"{(\w+)}", found.text):
-        if name != "side" and name not in found.words:
-            raise InvalidInput(f"predicate {found.name}: no table of words is called {name!r}")
-    return found
+    predicate = Predicate(**row, words={**shared, **own})
+    for name in re.findall(r"{(\w+)}", predicate.text):
+        if name != "side" and name not in predicate.words:
+            raise InvalidInput(f"predicate {predicate.name}: no table of words is called {name!r}")
+    return predicate
 
 
 def _choices(rows: list[dict[str, Any]]) -> tuple[Choice, ...]:

@@ -1,12 +1,13 @@
-"""Clusters of a library: takes that are alike, each cluster with a name from captions.
+"""Clusters of similar takes in a library, named after their captions.
 
-Whole takes are compared by the clip measure ``statistics`` (`motionloom.search.clips.statistics`)
-and joined by complete linkage: within a cluster no two takes are farther apart than a share of the
-median distance of two takes, so that one label fits all of them. The name is that of the events
-(`motionloom.text.captions`) which most takes of the cluster show and few others do.
+Whole takes are compared with the clip measure ``statistics`` (`motionloom.search.clips.statistics`)
+and joined by complete linkage: the distance between any two takes of a cluster is at most a
+fraction of the median distance between two takes, so one label fits all of them. A cluster is named
+after the events (`motionloom.text.captions`) that occur in most of its takes and in few others.
 
-0.7 of the median was chosen on four labeled sets: purity 0.78, 0.95, 0.95 and 1.00, adjusted Rand
-index 0.58 to 0.81. Chosen on three of them, the fourth has purity 0.78, 0.75, 0.93 and 1.00.
+The default fraction, 0.7, was chosen on four labeled sets, with purity 0.78, 0.95, 0.95 and 1.00
+and an adjusted Rand index of 0.58 to 0.81. When it is chosen on three of the sets, the purity on
+the fourth is 0.78, 0.75, 0.93 and 1.00.
 """
 
 from __future__ import annotations
@@ -29,29 +30,30 @@ from motionloom.text.captions import Event
 from motionloom.text.settings import FINENESS, ClusterSettings
 
 _STILL = {"stand", "sit", "lie", "kneel", "crouch"}  # states rather than actions
-_USUAL = 0.6  # share of takes, or of the time, from which something is typical
+_USUAL = 0.6  # minimum fraction of takes, or of the time, for something to be typical
 
 Kind = Literal["locomotion", "rest", "action"]
 
 
 @dataclass(frozen=True)
 class Cluster:
-    """Takes that are alike.
+    """A group of similar takes.
 
     Attributes
     ----------
     name : str
-        Proposed from captions: ``kick right``; empty if they tell nothing.
+        Name proposed from captions, such as ``kick right``; empty if there is none.
     motions : tuple of str
-        The most typical take first, then sorted by their distance from it.
+        Most typical take first, the others sorted by their distance from it.
     kind : str
         ``locomotion``, ``rest`` or ``action``.
     seconds : float
-        Duration of all of them.
+        Total duration.
     spread : float
-        Mean distance from the most typical take, as a share of the median distance of two takes.
+        Mean distance from the most typical take, as a fraction of the median distance between two
+        takes.
     rhythmic : bool
-        Whether the most typical take has a rhythm.
+        True if the most typical take has a rhythm.
     """
 
     name: str
@@ -73,9 +75,9 @@ def library_clusters(
     rhythmic: Callable[[str], bool],
     progress: Progress | None = None,
 ) -> list[Cluster]:
-    """Clusters of the takes of a library; see `motionloom.Library.clusters`.
+    """Return clusters of the takes of a library; see `motionloom.Library.clusters`.
 
-    `rhythmic` tells whether a take has a rhythm.
+    `rhythmic` is a function that returns whether a take has a rhythm.
     """
     table = clip_table(library, StatisticsMeasure())
     whole = np.flatnonzero(table.clips.whole)
@@ -87,10 +89,10 @@ def library_clusters(
     described = caption_table(library, workers=settings.workers, progress=progress)
     events = dict(zip(described.names, described.events, strict=True))
     seconds = dict(zip(some.names, (some.frames / some.fps).tolist(), strict=True))
-    found = clusters_of(
+    clusters = clusters_of(
         some.names, 0.5 * (distances + distances.T), events, seconds, fineness=settings.fineness
     )
-    return [replace(one, rhythmic=rhythmic(one.motions[0])) for one in found]
+    return [replace(cluster, rhythmic=rhythmic(cluster.motions[0])) for cluster in clusters]
 
 
 def clusters_of(
@@ -101,39 +103,39 @@ def clusters_of(
     *,
     fineness: float = FINENESS,
 ) -> list[Cluster]:
-    """Clusters of takes, the largest first.
+    """Return clusters of takes, the largest first.
 
     Parameters
     ----------
     names : sequence of str, length N
     distances : ndarray, shape (N, N)
-        Symmetric.
+        Symmetric distances between the takes.
     events : mapping of str to sequence of Event
         Captions of each take.
     seconds : mapping of str to float
         Duration of each take.
     fineness : float
-        Greatest distance within a cluster, as a share of the median distance of two takes.
+        Maximum distance within a cluster, as a fraction of the median distance between two takes.
 
     Examples
     --------
     >>> far = np.abs(np.subtract.outer([0.0, 1.0, 10.0, 11.0], [0.0, 1.0, 10.0, 11.0]))
-    >>> found = clusters_of("abcd", far, {}, dict.fromkeys("abcd", 2.0), fineness=0.5)
-    >>> [cluster.motions for cluster in found]
+    >>> clusters = clusters_of("abcd", far, {}, dict.fromkeys("abcd", 2.0), fineness=0.5)
+    >>> [cluster.motions for cluster in clusters]
     [('a', 'b'), ('c', 'd')]
     """
     median = float(np.median(distances[np.triu_indices(len(names), 1)])) if len(names) > 1 else 1.0
-    known = {name: _facts(events.get(name, ()), seconds[name]) for name in names}
-    usual = Counter(word for facts in known.values() for word in facts)
-    found = []
+    facts_by_name = {name: _facts(events.get(name, ()), seconds[name]) for name in names}
+    usual = Counter(word for facts in facts_by_name.values() for word in facts)
+    clusters = []
     for members in _groups(distances, fineness * median):
         within = distances[np.ix_(members, members)]
         middle = int(np.argmin(within.sum(axis=1)))
         order = np.argsort(within[middle], kind="stable")
         motions = tuple(names[members[k]] for k in order)
-        facts = [known[name] for name in motions]
+        facts = [facts_by_name[name] for name in motions]
         name = _name(facts, usual, len(names))
-        found.append(
+        clusters.append(
             Cluster(
                 name,
                 motions,
@@ -142,7 +144,7 @@ def clusters_of(
                 float(within[middle].mean()) / (median or 1.0),
             )
         )
-    return sorted(found, key=lambda one: (-len(one), one.motions[0]))
+    return sorted(clusters, key=lambda cluster: (-len(cluster), cluster.motions[0]))
 
 
 def _groups(distances: NDArray[np.float64], limit: float) -> list[NDArray[np.int64]]:
@@ -157,7 +159,7 @@ def _groups(distances: NDArray[np.float64], limit: float) -> list[NDArray[np.int
 
 
 def _facts(events: Sequence[Event], seconds: float) -> dict[str, float]:
-    """Words for what a take shows, each with the share of the take's time."""
+    """Return words for the events of a take, each with its fraction of the take's time."""
     facts: dict[str, float] = {}
     for event in events:
         for word in {event.name, f"{event.name} {event.side}".strip()}:
@@ -167,26 +169,26 @@ def _facts(events: Sequence[Event], seconds: float) -> dict[str, float]:
 
 
 def _name(facts: Sequence[Mapping[str, float]], usual: Counter[str], takes: int) -> str:
-    """The word that most takes of a cluster have, and few others."""
-    words = Counter(word for one in facts for word in one)
+    """Return the word that occurs in most takes of a cluster and in few others."""
+    words = Counter(word for take in facts for word in take)
     scores = {}
     for word, count in words.items():
         if count < _USUAL * len(facts):
             continue
         rare = np.log((takes + 1) / usual[word])
-        time = np.mean([one.get(word, 0.0) for one in facts])
+        time = np.mean([take.get(word, 0.0) for take in facts])
         scores[word] = count / len(facts) * (rare + time) * (0.3 if word in _STILL else 1.0)
     if not scores:
         return ""
     best = max(sorted(scores), key=scores.__getitem__)
     sides = [word for word in scores if word.partition(" ")[0] == best.partition(" ")[0]]
-    # One side if only that is usual: a cluster of kicks with both feet is no "kick right".
+    # Name a side only if it prevails: kicks with both feet are not a cluster "kick right".
     chosen = best.partition(" ")[0] if len(sides) > 2 else max(sides, key=len)
     return chosen.replace("_", " ")
 
 
 def _kind(name: str, facts: Sequence[Mapping[str, float]]) -> Kind:
-    moving = [sum(one.get(gait, 0.0) for gait in GAITS if gait != "stand") for one in facts]
+    moving = [sum(take.get(gait, 0.0) for gait in GAITS if gait != "stand") for take in facts]
     if np.minimum(moving, 1.0).mean() >= _USUAL:
         return "locomotion"
     return "rest" if name in _STILL else "action"

@@ -1,12 +1,12 @@
-"""Labels of segments in files: CSV tables, ELAN (``.eaf``) and JSON as in BABEL.
+"""Label files: CSV tables, ELAN (``.eaf``), and JSON in the format of BABEL.
 
 =========  =======================================================================================
 format     content
 =========  =======================================================================================
 ``.csv``   columns ``motion``, ``start``, ``end`` (seconds; empty: the whole motion), ``label``;
-           ``start_frame`` and ``end_frame`` are read, too
-``.eaf``   annotations of ELAN, of one motion: that of its media file, or that of the file's name
-``.json``  as BABEL: for every motion ``seq_ann`` (the whole) and ``frame_ann`` (``start_t``,
+           ``start_frame`` and ``end_frame`` are also read
+``.eaf``   ELAN annotations of one motion, named after its media file or after the file itself
+``.json``  as in BABEL: for every motion, ``seq_ann`` (the whole) and ``frame_ann`` (``start_t``,
            ``end_t`` in seconds), with ``proc_label`` or ``raw_label``
 =========  =======================================================================================
 """
@@ -27,13 +27,13 @@ from motionloom.files import atomic_write, csv_rows, parse_json, read_regular_te
 from motionloom.store.ingest.labels import checked_labels
 
 SUFFIXES = (".csv", ".eaf", ".json")
-_LARGEST = 200_000_000  # bytes of a file
+_LARGEST = 200_000_000  # maximum size of a file, in bytes
 _MOTION = ("motion", "file", "name", "take", "clip", "path")
 
 
 @dataclass(frozen=True)
 class LabelRow:
-    """One label: of a motion, or of a part of it, in seconds or in frames."""
+    """One label of a motion or of a part of it, in seconds or frames."""
 
     motion: str
     label: str
@@ -43,23 +43,23 @@ class LabelRow:
 
 
 def read_labels(path: str | Path) -> list[LabelRow]:
-    """All labels of a file.
+    """Read all labels of a file.
 
     Raises
     ------
     InvalidInput
-        If the file is none of the formats, or damaged; the message names the place.
+        If the file has another format or is damaged; the message gives the location.
     """
     path = Path(path)
     readers = {".csv": _read_csv, ".eaf": _read_elan, ".json": _read_json}
     if path.suffix.lower() not in readers:
-        raise InvalidInput(f"{path}: labels are read from {', '.join(SUFFIXES)} files")
+        raise InvalidInput(f"{path}: label files must be {', '.join(SUFFIXES)} files")
     try:
         if path.stat().st_size > _LARGEST:
             raise InvalidInput(f"{path}: more than {_LARGEST // 10**6} MB, too large for labels")
         text = read_regular_text(path, encoding="utf-8-sig", largest=_LARGEST)
     except FileNotFoundError:
-        raise InvalidInput(f"{path}: there is no such file") from None
+        raise InvalidInput(f"{path}: no such file") from None
     except UnicodeDecodeError as error:
         raise InvalidInput(f"{path}: not UTF-8 text, at byte {error.start}") from None
     rows = readers[path.suffix.lower()](text, path)
@@ -79,7 +79,7 @@ def write_labels(rows: Sequence[LabelRow], path: str | Path, lengths: dict[str, 
     elif kind == ".eaf":
         text = _elan_text(rows, lengths, path)
     else:
-        raise InvalidInput(f"{path}: labels are written to {', '.join(SUFFIXES)} files")
+        raise InvalidInput(f"{path}: label files must be {', '.join(SUFFIXES)} files")
     with atomic_write(path) as scratch:
         scratch.write_text(text, encoding="utf-8")
     return path
@@ -94,8 +94,8 @@ def _check(row: LabelRow, path: Path) -> None:
         return
     if not (math.isfinite(row.start) and math.isfinite(row.end) and 0.0 <= row.start < row.end):
         raise InvalidInput(
-            f"{path}: {row.label!r} of {row.motion}: the start must be before the end, both from 0 "
-            f"on; got {row.start:g} to {row.end:g}"
+            f"{path}: {row.label!r} of {row.motion}: the start must be before the end, and not "
+            f"negative; got {row.start:g} to {row.end:g}"
         )
 
 
@@ -144,18 +144,18 @@ def _csv_text(rows: Iterable[LabelRow]) -> str:
 
 def _read_json(text: str, path: Path) -> list[LabelRow]:
     try:
-        held = parse_json(text)
+        content = parse_json(text)
     except ValueError as error:
         raise InvalidInput(f"{path}: not JSON: {error}") from None
-    if not isinstance(held, dict):
+    if not isinstance(content, dict):
         raise InvalidInput(f"{path}: expected an object with one entry per motion")
     rows: list[LabelRow] = []
-    for key, entry in held.items():
+    for key, entry in content.items():
         if not isinstance(entry, dict):
             raise InvalidInput(f"{path}: {key}: expected an object with seq_ann or frame_ann")
         name = _stem(str(entry.get("feat_p") or entry.get("motion") or key))
         if name.endswith("_poses"):
-            name = name.removesuffix("_poses")  # as AMASS names its files
+            name = name.removesuffix("_poses")  # naming scheme of AMASS files
         for whole, where in ((True, "seq_ann"), (False, "frame_ann")):
             part = entry.get(where) or {}
             for label in _listed(part):
@@ -183,9 +183,9 @@ def _babel_row(name: str, label: Any, whole: bool, where: str) -> LabelRow:
 
 
 def _json_text(rows: Sequence[LabelRow], lengths: dict[str, float]) -> str:
-    held: dict[str, Any] = {}
+    content: dict[str, Any] = {}
     for row in rows:
-        entry = held.setdefault(
+        entry = content.setdefault(
             row.motion,
             {"feat_p": row.motion, "dur": round(lengths[row.motion], 4), "seq_ann": None,
              "frame_ann": None},
@@ -196,7 +196,7 @@ def _json_text(rows: Sequence[LabelRow], lengths: dict[str, float]) -> str:
         if row.start is not None:
             label |= {"start_t": row.start, "end_t": row.end}
         part["labels"].append(label)
-    return json.dumps(held, indent=1, ensure_ascii=False) + "\n"
+    return json.dumps(content, indent=1, ensure_ascii=False) + "\n"
 
 
 # --- ELAN -----------------------------------------------------------------------------------
@@ -206,7 +206,7 @@ def _read_elan(text: str, path: Path) -> list[LabelRow]:
     from xml.etree import ElementTree
 
     if "<!DOCTYPE" in text or "<!ENTITY" in text:
-        raise InvalidInput(f"{path}: an ELAN file has no DOCTYPE; refused")
+        raise InvalidInput(f"{path}: an ELAN file must not have a DOCTYPE")
     try:
         root = ElementTree.fromstring(text)
     except ElementTree.ParseError as error:
@@ -237,7 +237,7 @@ def _elan_text(rows: Sequence[LabelRow], lengths: dict[str, float], path: Path) 
     names = sorted({row.motion for row in rows})
     if len(names) != 1:
         raise InvalidInput(
-            f"{path}: an ELAN file holds the labels of one motion; got those of {len(names)}: "
+            f"{path}: an ELAN file contains the labels of one motion; got {len(names)} motions: "
             "choose one (only)"
         )
     root = tree.Element(
@@ -262,7 +262,7 @@ def _elan_text(rows: Sequence[LabelRow], lengths: dict[str, float], path: Path) 
             "ALIGNABLE_ANNOTATION",
             {"ANNOTATION_ID": f"a{n + 1}", **refs},
         )
-        label = "".join(c if c.isprintable() else " " for c in row.label)  # XML has no others
+        label = "".join(c if c.isprintable() else " " for c in row.label)  # XML allows no others
         tree.SubElement(note, "ANNOTATION_VALUE").text = label
     tree.SubElement(
         root, "LINGUISTIC_TYPE",
@@ -292,7 +292,7 @@ def _plain(value: float | None) -> str:
 
 
 def _stem(name: str) -> str:
-    """A name without the suffix of a motion or media file; folders stay."""
+    """Return a name without the suffix of a motion or media file; folders are preserved."""
     path = PurePosixPath(name.replace("\\", "/"))
-    known = {".bvh", ".amc", ".asf", ".npz", ".c3d", ".glb", ".fbx", ".usd", ".mp4", ".wav"}
-    return str(path.with_suffix("")) if path.suffix.lower() in known else name
+    suffixes = {".bvh", ".amc", ".asf", ".npz", ".c3d", ".glb", ".fbx", ".usd", ".mp4", ".wav"}
+    return str(path.with_suffix("")) if path.suffix.lower() in suffixes else name

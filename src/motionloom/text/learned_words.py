@@ -1,11 +1,11 @@
-"""Learned words: what motions like this one are called, from the labels of other motions.
+"""Learned words: words for a motion, predicted from the labels of similar motions.
 
-A kernel ridge regression from motion statistics to the words of the labels, which is exact, has no
-random start, and trains in seconds. Statistics are replaced by the normal scores of their ranks, so
-that neither units nor outliers matter. A text that many motions share, such as the name of a
-session, counts less for each of them. The confidence of a word is measured: each training motion
-is predicted without itself (the leave-one-out formula of ridge regression), and the share of
-motions that have the word is counted among those that were predicted as strongly.
+The model is a kernel ridge regression from motion statistics to the words of the labels. It is
+exact, has no random initialization, and trains in seconds. Statistics are replaced by the normal
+scores of their ranks, so neither units nor outliers matter. A label that many motions share, such
+as the name of a session, counts less for each of them. The confidence of a word is measured: each
+training motion is predicted without itself (the leave-one-out formula of ridge regression), and the
+confidence is the fraction of equally strong predictions that are correct.
 """
 
 from __future__ import annotations
@@ -19,13 +19,13 @@ from numpy.typing import NDArray
 
 Array = NDArray[np.float64]
 
-FEWEST = 20  # texts: fewer are not learned from
-_MOST = 4000  # texts: more are thinned out, as time grows with their cube
+FEWEST = 20  # minimum number of descriptions for learning
+_MOST = 4000  # maximum number of descriptions; time grows with their cube
 _GAMMA = 0.3  # width of the kernel, per statistic
 _RIDGE = 6.0
-_SHARED = 5.0  # motions: a text that more of them share counts as much as of this many
-_RARE = 2  # a word of fewer texts is not learned
-_BINS = 24  # of predictions, for their confidence
+_SHARED = 5.0  # motions; a description shared by more counts as if shared by this many
+_RARE = 2  # minimum number of descriptions with a word
+_BINS = 24  # bins of predictions, for their confidence
 
 
 @dataclass(frozen=True, eq=False)
@@ -37,13 +37,13 @@ class LearnedWords:
     vocabulary : tuple of str
         V words.
     idf : ndarray, shape (V,)
-        How rare they are.
+        Rarity of the words (inverse document frequency).
     predicted : ndarray of float32, shape (V, M)
-        How strongly each word is predicted; rows are normalized over words.
+        Strength of the prediction of each word, normalized over words.
     limits, confidence : ndarray, shape (B,)
-        Predictions from ``limits[b]`` on are right in the share ``confidence[b]`` of cases.
-    texts : int
-        Number of texts that it was learned from.
+        Predictions of at least ``limits[b]`` are correct in a fraction ``confidence[b]`` of cases.
+    descriptions : int
+        Number of descriptions used for learning.
     """
 
     vocabulary: tuple[str, ...]
@@ -51,10 +51,10 @@ class LearnedWords:
     predicted: NDArray[np.float32]
     limits: Array
     confidence: Array
-    texts: int
+    descriptions: int
 
     def scores(self, query: Sequence[str]) -> Array:
-        """How well every motion answers a query, shape (M,); zero where no word was learned."""
+        """Return how well every motion matches a query, shape (M,); zero if no word was learned."""
         place = {word: v for v, word in enumerate(self.vocabulary)}
         asked = [place[word] for word in dict.fromkeys(query) if word in place]
         if not asked:
@@ -63,35 +63,35 @@ class LearnedWords:
         return weights @ self.predicted[asked].astype(np.float64)
 
     def words_of(self, m: int, most: int = 5) -> list[tuple[str, float]]:
-        """The words that are predicted most strongly for motion `m`, with their confidence."""
+        """Return the most strongly predicted words for motion `m`, with their confidence."""
         column = np.asarray(self.predicted[:, m], np.float64)
         best = np.argsort(-column)[:most]
         return [(self.vocabulary[v], self.sure(float(column[v]))) for v in best]
 
     def sure(self, prediction: float) -> float:
-        """Share of predictions of this strength that are right."""
+        """Return the fraction of predictions of this strength that are correct."""
         b = int(np.searchsorted(self.limits, prediction, side="right")) - 1
         return float(self.confidence[b]) if b >= 0 else 0.0
 
 
 def learn_words(
-    statistics: NDArray, texts: Sequence[tuple[int, Sequence[str]]]
+    statistics: NDArray, descriptions: Sequence[tuple[int, Sequence[str]]]
 ) -> LearnedWords | None:
-    """Learn the words of texts from motion statistics, and predict those of all motions.
+    """Learn words of descriptions from motion statistics, and predict words of all motions.
 
     Parameters
     ----------
     statistics : ndarray, shape (M, D)
-        Of all motions, described or not.
-    texts : sequence of (int, words)
-        Number of a motion, and the words of a text about it; a motion may have several.
+        Statistics of all motions, with or without a description.
+    descriptions : sequence of (int, words)
+        Index of a motion, and the words of a description; a motion may have several descriptions.
 
     Returns
     -------
     learned : LearnedWords or None
-        None if there are fewer than `FEWEST` texts with words that occur twice.
+        None if there are fewer than `FEWEST` descriptions with words that occur twice.
     """
-    said = [(m, set(words)) for m, words in texts if words]
+    said = [(m, set(words)) for m, words in descriptions if words]
     said = said[:: max(1, -(-len(said) // _MOST))]
     count = Counter(word for _, words in said for word in words)
     vocabulary = tuple(sorted(word for word, n in count.items() if n >= _RARE))
@@ -112,7 +112,7 @@ def learn_words(
     inverse = np.linalg.inv(kernel + np.diag(_RIDGE / counts))
     weights = inverse @ (target - mean)
     predicted = _normalized(_kernel(scores, scores[members]) @ weights)
-    # Ridge regression without one of its rows, exactly: the residual grows by 1 / (1 - leverage).
+    # Exact ridge regression without one row: the residual grows by 1 / (1 - leverage).
     left_out = (target - mean) - weights / np.diag(inverse)[:, None]
     limits, confidence = _confidence(_normalized(left_out), has)
     return LearnedWords(
@@ -121,7 +121,7 @@ def learn_words(
 
 
 def normal_scores(values: Array, members: NDArray) -> Array:
-    """Columns replaced by normal scores of their ranks among the rows `members`."""
+    """Replace columns by the normal scores of their ranks among the rows `members`."""
     from scipy.special import ndtri
 
     out = np.empty_like(values)
@@ -143,19 +143,19 @@ def _unit(rows: Array) -> Array:
 
 
 def _normalized(rows: Array) -> Array:
-    """Predictions of unit length, but little where little is predicted."""
+    """Normalize predictions to unit length, but keep weak predictions weak."""
     return rows / (np.linalg.norm(rows, axis=1, keepdims=True) + 0.05)
 
 
 def _confidence(predicted: Array, has: Array) -> tuple[Array, Array]:
-    """Limits of bins of predictions, and the share of them that are right, never falling."""
+    """Return bin limits of predictions, and the non-decreasing fractions that are correct."""
     positive = predicted > 0.02
     strength, right = predicted[positive], has[positive]
-    if len(strength) < _BINS:  # too few to tell strong from weak ones
+    if len(strength) < _BINS:  # too few to distinguish strong from weak predictions
         return np.array([0.02]), np.array([right.mean() if len(right) else 0.0])
     order = np.argsort(strength)
     strength, right = strength[order], right[order]
-    # The strongest tenth is resolved as finely as the rest.
+    # The strongest tenth gets as many bins as the rest.
     shares = np.concatenate([np.linspace(0.0, 0.9, _BINS // 2), 1.0 - 0.1 * 0.6 ** np.arange(
         1, _BINS // 2)])  # fmt: skip
     starts = np.unique((shares * len(strength)).astype(np.int64))

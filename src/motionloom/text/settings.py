@@ -1,4 +1,4 @@
-"""Settings of the verbs that use words."""
+"""Settings of text search and clustering."""
 
 from __future__ import annotations
 
@@ -9,30 +9,30 @@ from motionloom.settings import MotionChoice, setting
 
 @dataclass(frozen=True, kw_only=True)
 class FindSettings(MotionChoice):
-    """How motions are found by words; see `motionloom.Library.find`."""
+    """Settings of text search; see `motionloom.Library.find`."""
 
-    max: int | None = setting(20, "Greatest number of results.", least=1)
+    max: int | None = setting(20, "Maximum number of results.", least=1)
     every: bool = setting(
-        False, "Every segment of a motion that answers the text, not its best alone."
+        False, "Return every matching segment of a motion, not only the best one."
     )
     workers: int | None = setting(
-        None, "Processes that describe motions, the first time. [one per core]", least=1
+        None, "Number of processes for captioning motions the first time. [one per core]", least=1
     )
 
 
-FINENESS = 0.7  # of the median distance of two takes
+FINENESS = 0.7  # fraction of the median distance between two takes
 
 
 @dataclass(frozen=True, kw_only=True)
 class ClusterSettings(MotionChoice):
-    """How takes are put into clusters; see `motionloom.Library.clusters`."""
+    """Settings of clustering; see `motionloom.Library.clusters`."""
 
     fineness: float = setting(
         FINENESS,
-        "Greatest distance within a cluster, as a share of the median distance of two takes: "
-        "less makes more clusters.",
+        "Maximum distance within a cluster, as a fraction of the median distance between two "
+        "takes; smaller values give more clusters.",
         above=0.0,
     )
     workers: int | None = setting(
-        None, "Processes that describe motions, the first time. [one per core]", least=1
+        None, "Number of processes for captioning motions the first time. [one per core]", least=1
     )

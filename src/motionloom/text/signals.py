@@ -1,49 +1,50 @@
-"""Body signals: what every part of the body does in every frame, as plain named curves.
+"""Body signals: named curves that describe the movement of each body part in every frame.
 
-Captions and motion statistics are computed from these curves alone. They depend neither on the
-skeleton nor on the size of the body: lengths are meters of a body scaled to `HEIGHT`, angles are
-degrees, places of hands and feet are relative to the body and its heading, at `RATE`.
+Captions and motion statistics are computed only from these curves. The curves depend neither on the
+skeleton nor on the size of the body: lengths are in meters for a body scaled to `HEIGHT`, angles
+are in degrees, and positions of hands and feet are relative to the body and its heading. All curves
+are sampled at `RATE`.
 
 =========================  =======================================================================
-signal                     what
+signal                     meaning
 =========================  =======================================================================
 ``level``                  height of the hip joints above the floor, 1 in standing; ``head_height``
-``speed``                  of the hips along the floor, m/s; ``forward`` and ``leftward`` parts
+``speed``                  speed of the hips on the floor, m/s; ``forward``, ``leftward`` parts
 ``rise``                   vertical speed of the hips, m/s
 ``heading``, ``turning``   degrees to the left; degrees per second; ``feet_heading`` of both feet
-``tilt``                   of the trunk from the vertical; ``bow`` forwards, ``lean`` to the left
-``twist``                  of the shoulders against the hips, to the left
-``look``, ``nod``          of the head against the chest: to the left, down
-``S_hand_height``          S is left or right: of the hand above the floor
-``S_hand_forward, _out``   of the hand from its shoulder: forward, outward; ``_up``
+``tilt``                   tilt of the trunk; ``bow`` is its forward part, ``lean`` its left part
+``twist``                  rotation of the shoulders relative to the hips, to the left
+``look``, ``nod``          rotation of the head relative to the chest: to the left, down
+``S_hand_height``          height of the hand above the floor; S is left or right
+``S_hand_forward, _out``   hand relative to its shoulder: forward, outward; also ``_up``
 ``S_hand_reach``           distance from the shoulder, 1 for a straight arm
-``S_hand_speed``           relative to the hips, m/s; ``S_hand_push``: away from the shoulder
-``S_hand_moving``          its speed in the world, m/s
-``S_hand_to_head``         distances; also ``_to_hips``, ``_to_knee``, ``_to_foot``; ``hands_apart``
+``S_hand_speed``           speed relative to the hips, m/s; ``S_hand_push``: away from shoulder
+``S_hand_moving``          speed of the hand in world space, m/s
+``S_hand_to_head``         distance; also ``_to_hips``, ``_to_knee``, ``_to_foot``, ``hands_apart``
 ``S_elbow``, ``S_knee``    flexion, 0 for a straight limb
-``S_foot_height``          of the ankle above where it is in standing; ``S_knee_height``
-``S_foot_forward, _out``   of the ankle from its hip joint: forward, outward
+``S_foot_height``          height of the ankle above its standing height; ``S_knee_height``
+``S_foot_forward, _out``   ankle relative to its hip joint: forward, outward
 ``S_foot_reach``           distance from the hip joint, 1 for a straight leg
-``S_foot_speed``           relative to the hips, m/s; ``feet_apart``
-``S_stands``               1 where the foot is in contact with the ground; ``grounded`` for either
+``S_foot_speed``           speed relative to the hips, m/s; ``feet_apart``
+``S_stands``               1 while the foot is in contact with the ground; ``grounded``: either
 ``ground``                 height of the ground below the body, 0 for the main floor
 ``weight``                 vertical acceleration of the center of mass, in g: -1 in free fall
-``air``                    1 in free flight, with no foot on the ground
-``walking``                1 from the first to the last of some steps; ``jogging``, ``running``
+``air``                    1 in free flight, without a foot on the ground
+``walking``                1 from the first to the last step; also ``jogging``, ``running``
 ``S_step``                 1 while the foot moves to another place on the ground; ``any_step``
-``S_kick_speed``           of the foot, less what a step alone has
-``steps``                  ``total:steps`` is the number of steps of both feet that begin
-``S_step_forward, _out``   meters of that step, forward and outward; ``S_step_length``
-``S_knee_up``              1 where the knee is nearly as high as the hip of a trunk that is upright
-``S_arm``                  angle of the arm from hanging straight down, 90 horizontal, 180 up
+``S_kick_speed``           speed of the foot beyond that of a step
+``steps``                  ``total:steps`` is the number of steps of both feet that start
+``S_step_forward, _out``   extent of that step in meters; also ``S_step_length``
+``S_knee_up``              1 while the trunk is upright and the knee almost as high as the hip
+``S_arm``                  angle of the arm: 0 hanging straight down, 90 horizontal, 180 up
 ``S_above_head``           height of the hand above the top of the head
-``seated``                 1 where hips are low, knees bent and both feet before the hips
-``low``                    1 where the hips are low
-``ground_rate``            of ``ground``, m/s; ``hands_rate`` of ``hands_apart``
-``S_swing``                half the width of quick movements of the hand to and fro, meters
-``S_reversal``             1 where such a movement turns back
-``belly``                  1 where the front of the trunk faces up, -1 where it faces down
-``S_foot_away``            distance of the ankle from its hip joint along the floor
+``seated``                 1 while hips are low, knees bent and both feet in front of the hips
+``low``                    1 while the hips are low
+``ground_rate``            rate of ``ground``, m/s; ``hands_rate``: of ``hands_apart``
+``S_swing``                half the width of quick back-and-forth hand movements, meters
+``S_reversal``             1 where such a movement reverses
+``belly``                  1 while the front of the trunk faces up, -1 while it faces down
+``S_foot_away``            horizontal distance between the ankle and its hip joint
 =========================  =======================================================================
 """
 
@@ -68,20 +69,20 @@ from motionloom.motion.smoothing import gaussian_smooth
 Array = NDArray[np.float64]
 
 RATE = 30.0  # frames per second of all signals
-HEIGHT = 1.75  # meters of the body to which all are scaled
+HEIGHT = 1.75  # height in meters to which all bodies are scaled
 _GRAVITY = 9.81
-_LEGS = 0.505  # length of the legs over the height, where no other bone tells it
+_LEGS = 0.505  # leg length relative to body height, used if no other bone gives it
 _SHORTEST_STEP, _LONGEST_STEP = 0.12, 2.0  # meters, seconds
-_STANCE = 0.45  # seconds between two steps of one walk with both feet on the ground
-_ON_GROUND = 0.7  # seconds from the limits of a contact in which the ground rises or falls
-_TOGETHER = 0.1  # seconds between two feet that leave the ground together, or land together
-_STEPPING = 3.6  # m/s that a foot which steps is faster than one that is only raised
-_AROUND_FLIGHT = 0.15  # seconds before and after a jump that belong to no gait
-_SHORTEST_GAIT = 0.8  # seconds: a shorter change of gait within some steps is none
-_REVERSAL = 0.06  # meters, the least width of a movement to and fro
-_STANDING = 0.92  # meters of the hip joints above the floor in standing
-_SKULL = 0.12  # meters of the top of the head above its joint
-_ANKLE = 0.039  # height of the ankle over the height of the body (Winter 2009)
+_STANCE = 0.45  # maximum seconds between two steps of one walk with both feet on the ground
+_ON_GROUND = 0.7  # seconds around the start and end of a contact in which the ground rises or falls
+_TOGETHER = 0.1  # maximum seconds between two feet that leave the ground or land together
+_STEPPING = 3.6  # m/s by which a stepping foot is faster than one that is only raised
+_AROUND_FLIGHT = 0.15  # seconds before and after a jump that do not belong to a gait
+_SHORTEST_GAIT = 0.8  # seconds: shorter changes of gait are ignored
+_REVERSAL = 0.06  # meters, minimum width of a back-and-forth movement
+_STANDING = 0.92  # height of the hip joints above the floor when standing, in meters
+_SKULL = 0.12  # height of the top of the head above the head joint, in meters
+_ANKLE = 0.039  # ankle height relative to body height (Winter 2009)
 NEEDED = (
     "hips", "head",
     *(f"{s}_{part}" for s in SIDES for part in ("shoulder", "elbow", "wrist")),
@@ -97,7 +98,7 @@ class BodySignals:
     ----------
     curves : dict of str to ndarray
     frames : int
-        T, at `RATE`.
+        Number of frames T, at `RATE`.
     scale : float
         Meters of the scaled body per meter of the motion.
     """
@@ -111,12 +112,12 @@ class BodySignals:
 
 
 def missing_roles(motion: Motion) -> list[str]:
-    """Roles that signals need and the skeleton lacks."""
+    """Return the roles required for signals that the skeleton lacks."""
     return [role for role in NEEDED if role not in motion.skeleton.roles]
 
 
 def body_signals(motion: Motion) -> BodySignals:
-    """The signals of a motion.
+    """Compute the signals of a motion.
 
     Raises
     ------
@@ -180,7 +181,7 @@ def body_signals(motion: Motion) -> BodySignals:
     for side in SIDES:
         for start, _ in intervals(curves[f"{side}_step"] > 0.5):
             curves["steps"][start] += RATE
-        # The foot of a kick often lands elsewhere; one that only steps is never that fast.
+        # A kicking foot often lands elsewhere; a foot that only steps is never that fast.
         kick = curves[f"{side}_foot_speed"] - _STEPPING * curves[f"{side}_step"]
         curves[f"{side}_kick_speed"] = kick
     curves |= _gaits(gaits(motion), curves["any_step"] > 0.5, _jumps(curves))
@@ -189,7 +190,7 @@ def body_signals(motion: Motion) -> BodySignals:
 
 
 def _floor(contacts, ankles: list[Array], height: float) -> float:
-    """Height of the floor: below the ankles by what it is in standing."""
+    """Return the height of the floor: below the ankles by their standing height."""
     heel = [
         plant.height
         for side in SIDES
@@ -201,7 +202,7 @@ def _floor(contacts, ankles: list[Array], height: float) -> float:
 
 
 def _ground(contacts, frames: int) -> Array:
-    """Height of the ball of the standing foot above the main floor, interpolated, shape (T,)."""
+    """Return the interpolated height of the standing foot's ball above the main floor, (T,)."""
     plants = sorted(
         (plant.start_frame, plant.end_frame, plant.height)
         for side in SIDES
@@ -220,7 +221,7 @@ def _ground(contacts, frames: int) -> Array:
 
 
 def _flights(curves: dict[str, Array]) -> Array:
-    """1 between the moments at which the body leaves the ground and lands on it."""
+    """Return 1 from the moment the body leaves the ground until it lands."""
     bare = curves["grounded"] < 0.5
     falling = bare & (curves["weight"] < -0.4)
     air = np.zeros(len(bare))
@@ -234,27 +235,27 @@ def _flights(curves: dict[str, Array]) -> Array:
 def _steps(
     ankle: Array, stands: NDArray[np.bool_], face: NDArray[np.complex128], side: str
 ) -> dict[str, Array]:
-    """Curves of the steps of a foot from one place on the ground to another."""
+    """Return curves of the steps of a foot from one place on the ground to another."""
     sign = 1.0 if side == "left" else -1.0
-    found = np.zeros((4, len(ankle)))
+    curves = np.zeros((4, len(ankle)))
     for start, end in intervals(~stands):
         first, last = max(start - 1, 0), min(end, len(ankle) - 1)
         moved = ankle[last] - ankle[first]
         ahead = (moved[2] + 1j * moved[0]) * np.conj(face[first])
-        whole = start > 0 and end < len(ankle)  # else a step that the motion begins or ends in
+        whole = start > 0 and end < len(ankle)  # otherwise, the motion starts or ends during a step
         least = _SHORTEST_STEP if whole else 0.3 * _SHORTEST_STEP
         if end - start < _LONGEST_STEP * RATE and abs(ahead) > least:
             values = (1.0, ahead.real, sign * ahead.imag, abs(ahead))
-            found[:, start:end] = np.array(values)[:, None]
+            curves[:, start:end] = np.array(values)[:, None]
     names = ("step", "step_forward", "step_out", "step_length")
-    return {f"{side}_{name}": curve for name, curve in zip(names, found, strict=True)}
+    return {f"{side}_{name}": curve for name, curve in zip(names, curves, strict=True)}
 
 
 def _poses(curves: dict[str, Array]) -> dict[str, Array]:
-    """Curves that combine others."""
+    """Return curves that combine others."""
     ahead = np.minimum(curves["left_foot_forward"], curves["right_foot_forward"])
     bent = np.minimum(curves["left_knee"], curves["right_knee"])
-    found = {
+    combined = {
         "low": curves["level"] < 0.76,
         "seated": (curves["level"] < 0.76) & (ahead > 0.17) & (bent > 40.0),
         "side_lean": np.abs(curves["lean"]),
@@ -264,15 +265,15 @@ def _poses(curves: dict[str, Array]) -> dict[str, Array]:
     hips = curves["level"] * _STANDING
     for side in SIDES:
         high = (hips - curves[f"{side}_knee_height"] < 0.24) & (curves["tilt"] < 45.0)
-        found[f"{side}_knee_up"] = high & (curves["level"] > 0.8)
+        combined[f"{side}_knee_up"] = high & (curves["level"] > 0.8)
         above = curves[f"{side}_hand_height"] - curves["head_height"]
-        found[f"{side}_above_head"] = above - _SKULL
-    return {name: np.asarray(curve, np.float64) for name, curve in found.items()}
+        combined[f"{side}_above_head"] = above - _SKULL
+    return {name: np.asarray(curve, np.float64) for name, curve in combined.items()}
 
 
 def _jumps(curves: dict[str, Array]) -> NDArray[np.bool_]:
-    """Where the body jumps or hops: the flight of a gait goes from one foot to the other one."""
-    found = np.zeros(len(curves["air"]), bool)
+    """Return where the body jumps or hops; flights of a gait go from one foot to the other."""
+    is_jump = np.zeros(len(curves["air"]), bool)
     around = round(_AROUND_FLIGHT * RATE)
     for start, end in intervals(curves["air"] > 0.5):
         lifts, lands = [], []
@@ -282,17 +283,17 @@ def _jumps(curves: dict[str, Array]) -> NDArray[np.bool_]:
             lifts.append(before[-1] if len(before) else -np.inf)
             lands.append(after[0] if len(after) else np.inf)
         if np.isinf(max(lifts)) or np.isinf(min(lands)):
-            continue  # the motion begins or ends in the air
+            continue  # the motion starts or ends in the air
         together = min(abs(lifts[0] - lifts[1]), abs(lands[0] - lands[1])) <= _TOGETHER * RATE
         if together or (lifts[0] > lifts[1]) == (lands[0] < lands[1]):
-            found[max(start - around, 0) : end + around] = True
-    return found
+            is_jump[max(start - around, 0) : end + around] = True
+    return is_jump
 
 
 def _gaits(
     measured: NDArray[np.str_], stepping: NDArray[np.bool_], jumps: NDArray[np.bool_]
 ) -> dict[str, Array]:
-    """Curves of walking, jogging and running, from the gait and the steps of both feet."""
+    """Return curves of walking, jogging and running, from the gait and the steps of both feet."""
     kinds = np.select([measured == "jog", measured == "run"], [2, 3], 1)
     runs: list[tuple[int, int]] = []
     for start, end in intervals(stepping):
@@ -300,16 +301,16 @@ def _gaits(
             runs[-1] = (runs[-1][0], end)
         else:
             runs.append((start, end))
-    found = np.zeros(len(kinds), np.int64)
+    gaits = np.zeros(len(kinds), np.int64)
     for start, end in runs:
-        found[start:end] = _without_short(kinds[start:end], round(_SHORTEST_GAIT * RATE))
-    found[jumps] = 0
+        gaits[start:end] = _without_short(kinds[start:end], round(_SHORTEST_GAIT * RATE))
+    gaits[jumps] = 0
     names = ("walking", "jogging", "running")
-    return {name: (found == kind).astype(np.float64) for kind, name in enumerate(names, 1)}
+    return {name: (gaits == kind).astype(np.float64) for kind, name in enumerate(names, 1)}
 
 
 def _without_short(kinds: NDArray[np.int64], shortest: int) -> NDArray[np.int64]:
-    """Gaits in which each that lasts too short became the longer of its neighbors."""
+    """Replace gaits that are too short by the longer of their neighbors."""
     tidy = kinds.copy()
     while True:
         edges = [0, *(np.flatnonzero(np.diff(tidy)) + 1).tolist(), len(tidy)]
@@ -329,7 +330,7 @@ def _trunk(body: dict[str, Array], face: NDArray[np.complex128]) -> dict[str, Ar
     ahead = gaussian_smooth(np.column_stack([face.real, face.imag]), 0.1 * RATE)
     steady = ahead[:, 0] + 1j * ahead[:, 1]
     steady = steady / np.maximum(np.abs(steady), 1e-9)
-    # Velocity as a complex number in the heading frame: forward + i leftward.
+    # Velocity as a complex number in the heading frame: forward + i * leftward.
     velocity = (moving[:, 1] + 1j * moving[:, 0]) * np.conj(steady)
     heading = np.degrees(np.unwrap(np.angle(steady)))
     spine = body["neck"] - hips
@@ -360,7 +361,7 @@ def _trunk(body: dict[str, Array], face: NDArray[np.complex128]) -> dict[str, Ar
 
 
 def _head(motion: Motion) -> dict[str, Array]:
-    """Yaw and pitch of the head against the chest, from its rest pose."""
+    """Return yaw and pitch of the head relative to the chest, from its rest pose."""
     roles, skeleton = motion.skeleton.roles, motion.skeleton
     below = next(role for role in ("chest", "spine", "hips") if role in roles)
     every = motion.global_rotations().astype(np.float64)
@@ -373,7 +374,7 @@ def _head(motion: Motion) -> dict[str, Array]:
     signs = np.where(np.sum(turned * usual, axis=-1, keepdims=True) < 0.0, -1.0, 1.0)
     mean = np.mean(signs * turned, axis=0)
     mean /= max(float(np.linalg.norm(mean)), 1e-9)
-    # Against the mean, in the world's axes of the chest.
+    # Relative to the mean, in the axes of the chest.
     away = rot.log(rot.multiply(signs * turned, rot.inverse(mean)))
     return {"look": np.degrees(away[:, 1]), "nod": np.degrees(away[:, 0])}
 
@@ -429,7 +430,7 @@ def _leg(body: dict[str, Array], face: NDArray[np.complex128], side: str) -> dic
 
 
 def _feet_heading(body: dict[str, Array]) -> Array:
-    """Mean direction of both feet along the floor, degrees to the left, unwrapped."""
+    """Return the mean direction of both feet on the floor, in degrees to the left, unwrapped."""
     ahead = np.zeros((len(body["hips"]), 2))
     for side in SIDES:
         ahead += (body[f"{side}_foot"] - body[f"{side}_ankle"])[:, [2, 0]]
@@ -438,28 +439,28 @@ def _feet_heading(body: dict[str, Array]) -> Array:
 
 
 def _local_speed(point: Array, hips: Array, face: NDArray[np.complex128]) -> Array:
-    """Speed of a point relative to hips and heading, m/s."""
+    """Return the speed of a point relative to hips and heading, in m/s."""
     away = point - hips
     turned = (away[:, 2] + 1j * away[:, 0]) * np.conj(face)
     return _speed(np.column_stack([turned.real, away[:, 1], turned.imag]))
 
 
 def _speed(place: Array) -> Array:
-    """Speed of a point, m/s."""
+    """Return the speed of a point, in m/s."""
     if len(place) < 2:
         return np.zeros(len(place))
     return _length(np.gradient(gaussian_smooth(place, 0.03 * RATE), axis=0)) * RATE
 
 
 def _swing(places: Array) -> Array:
-    """Amplitude of movements to and fro, faster than about once a second, shape (T,)."""
+    """Return the amplitude of back-and-forth movements faster than about 1 Hz, shape (T,)."""
     quick = places - gaussian_smooth(places, 0.25 * RATE)
     power = gaussian_smooth(np.sum(quick**2, axis=1), 0.25 * RATE)
     return np.sqrt(2.0 * power)
 
 
 def _reversals(place: Array) -> Array:
-    """1 where a coordinate turns back after and before a movement of `_REVERSAL`, shape (T,)."""
+    """Return 1 where a coordinate reverses between two movements of `_REVERSAL`, shape (T,)."""
     turns = np.zeros(len(place))
     lowest = highest = 0
     going = 0
@@ -482,7 +483,7 @@ def _reversals(place: Array) -> Array:
 
 
 def _flexion(a: Array, b: Array, c: Array) -> Array:
-    """Degrees by which the limb a-b-c is bent at b."""
+    """Return the bend of the limb a-b-c at b, in degrees."""
     upper, lower = b - a, c - b
     cosine = np.sum(upper * lower, axis=1) / np.maximum(_length(upper) * _length(lower), 1e-9)
     return np.degrees(np.arccos(np.clip(cosine, -1.0, 1.0)))

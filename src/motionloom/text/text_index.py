@@ -1,4 +1,4 @@
-"""The text index: names, labels and captions of all motions in SQLite's FTS5, and learned words.
+"""Text index: names, labels and captions of all motions in SQLite's FTS5, and learned words.
 
 ::
 
@@ -8,8 +8,8 @@
       learned.npy       predicted words, (V, M), memory-mapped
       learned.json      vocabulary and confidence
 
-It depends on the motions, the labels and the synonyms; a change of these builds it again, from the
-captions, which are kept apart (`motionloom.text.caption_table`).
+The index depends on the motions, labels and synonyms. When any of these change, it is rebuilt from
+the captions, which are stored separately (`motionloom.text.caption_table`).
 """
 
 from __future__ import annotations
@@ -47,9 +47,10 @@ from motionloom.text.vocabulary import (
 )
 
 KIND = "text-index"
-_VERSION = 3
+_VERSION = 4
 _SCHEMA = """
-CREATE TABLE takes (number INTEGER PRIMARY KEY, name TEXT, fps REAL, frames INTEGER, told INTEGER);
+CREATE TABLE takes (number INTEGER PRIMARY KEY, name TEXT, fps REAL, frames INTEGER,
+                    descriptive INTEGER);
 CREATE VIRTUAL TABLE named USING fts5(words, tokenize = "unicode61 remove_diacritics 0");
 CREATE VIRTUAL TABLE captioned USING fts5(words, tokenize = "unicode61 remove_diacritics 0");
 CREATE TABLE events (take INTEGER, start_frame INTEGER, end_frame INTEGER, text TEXT, words TEXT,
@@ -58,7 +59,7 @@ CREATE INDEX events_of ON events (take);
 CREATE TABLE vocabulary (word TEXT PRIMARY KEY, takes INTEGER);
 """
 
-# Every event is within the frames of its motion, and every motion has its words.
+# Counts events outside the frames of their motions, and invalid words.
 _WRONG = """
 SELECT (SELECT count(*) FROM events e LEFT JOIN takes t ON t.number = e.take
         WHERE t.number IS NULL OR typeof(start_frame) != 'integer'
@@ -68,10 +69,10 @@ SELECT (SELECT count(*) FROM events e LEFT JOIN takes t ON t.number = e.take
      + (SELECT count(*) FROM vocabulary WHERE typeof(word) != 'text' OR typeof(takes) != 'integer'
         OR takes < 0)
 """
-_ADVICE = "motionloom verify LIB --repair removes it, and it is built again"
+_ADVICE = "run motionloom verify LIB --repair to remove it; it is rebuilt when needed"
 
 Array = NDArray[np.float64]
-# The index of each open library, which was checked when it was opened.
+# The index of each open library, checked when it was opened.
 _OPEN: WeakKeyDictionary[Store, tuple[tuple, TextIndex]] = WeakKeyDictionary()
 
 
@@ -79,7 +80,7 @@ _OPEN: WeakKeyDictionary[Store, tuple[tuple, TextIndex]] = WeakKeyDictionary()
 class IndexedEvent:
     """A caption or a labeled segment: frames ``[start_frame, end_frame)`` and its words.
 
-    `name` and `side` are those of the predicate of a caption.
+    `name` and `side` belong to the predicate of a caption.
     """
 
     start_frame: int
@@ -96,7 +97,7 @@ class IndexedEvent:
 
 @dataclass(frozen=True)
 class IndexedTake:
-    """What is indexed of one motion."""
+    """Indexed data of one motion."""
 
     name: str
     fps: float
@@ -115,36 +116,36 @@ class TextIndex:
         self.connection = connection
         self.learned = learned
         self.synonyms = synonyms
-        rows = self.rows("SELECT name, fps, frames, told FROM takes ORDER BY number")
+        rows = self.rows("SELECT name, fps, frames, descriptive FROM takes ORDER BY number")
         self.names = tuple(row[0] for row in rows)
         self.fps = [row[1] for row in rows]
         self.frames = [row[2] for row in rows]
-        # Whether name or labels say what the body does: "unknown" and "story 2" do not.
-        self.told = np.array([bool(row[3]) for row in rows], bool)
+        # True if the name or labels describe the movement; "unknown" and "story 2" do not.
+        self.descriptive = np.array([bool(row[3]) for row in rows], bool)
         self.takes_with: dict[str, int] = dict(self.rows("SELECT word, takes FROM vocabulary"))
 
     def __len__(self) -> int:
         return len(self.names)
 
     def rows(self, statement: str, values: Sequence[str | int] = ()) -> list[tuple]:
-        """Rows of a query; raises `LibraryError` if the index is damaged."""
+        """Return the rows of a query; raise `LibraryError` if the index is damaged."""
         try:
             return self.connection.execute(statement, values).fetchall()
         except sqlite3.Error as error:
             raise LibraryError(f"the text index is damaged: {error}; {_ADVICE}") from None
 
     def words(self, text: str) -> list[str]:
-        """The words of a text, as they are indexed."""
+        """Return the words of a string, as they are indexed."""
         return words(text, self.synonyms)
 
     def known(self, word: str) -> bool:
-        """Whether any motion is found by a word."""
+        """Return whether any motion has a word."""
         return word in self.takes_with or (
             self.learned is not None and word in self.learned.vocabulary
         )
 
     def text_scores(self, field: str, query: Iterable[str]) -> Array:
-        """BM25 of every motion in the field ``named`` or ``captioned``, shape (M,)."""
+        """Return the BM25 score of every motion in ``named`` or ``captioned``, shape (M,)."""
         scores = np.zeros(len(self))
         weights = expanded(query, self.synonyms)
         for weight in (1.0, RELATED):
@@ -160,43 +161,43 @@ class TextIndex:
         return scores
 
     def events(self, take: int) -> list[IndexedEvent]:
-        """Captions and labeled segments of a motion, in order of time."""
+        """Return the captions and labeled segments of a motion, in order of time."""
         statement = (
             "SELECT start_frame, end_frame, text, words, source, name, side FROM events "
             "WHERE take = ? ORDER BY start_frame, end_frame"
         )
         return [
-            IndexedEvent(start, end, text, frozenset(found.split()), *rest)
-            for start, end, text, found, *rest in self.rows(statement, (take,))
+            IndexedEvent(start, end, text, frozenset(event_words.split()), *rest)
+            for start, end, text, event_words, *rest in self.rows(statement, (take,))
         ]
 
     def takes_named(self, words: Iterable[str]) -> set[int]:
-        """Motions whose name or labels have any of some words."""
+        """Return the motions whose name or labels contain any of some words."""
         match = " OR ".join(f'"{word}"' for word in words)
         statement = "SELECT rowid FROM named WHERE named MATCH ?"
         return {number for (number,) in self.rows(statement, (match,))}
 
     def rarity(self, word: str) -> float:
-        """How much a word tells: the logarithm of the share of motions without it."""
+        """Return how informative a word is: the logarithm of its inverse frequency."""
         return float(np.log(1.0 + len(self) / (1.0 + self.takes_with.get(word, 0))))
 
 
 def open_index(
     library: Store, *, workers: int | None = None, progress: Progress | None = None
 ) -> TextIndex:
-    """The text index of a library; built first where motions, labels or synonyms have changed."""
+    """Return the text index of a library; rebuild it if motions, labels or synonyms changed."""
     synonyms = library_synonyms(library.path)
-    options = {"version": _VERSION, "captions": table.options(), "texts": _texts_digest(library)}
+    options = {"version": _VERSION, "captions": table.options(), "words": _words_digest(library)}
     artifacts = library.artifacts
 
     def read(folder: Folder) -> TextIndex:
         about = (folder / "index.sqlite").stat()
         version = (str(folder), about.st_mtime_ns, about.st_size)
-        held = _OPEN.get(library)
-        if held is None or held[0] != version:
-            held = (version, _read(folder, synonyms, library.entries()))
-            _OPEN[library] = held
-        return held[1]
+        opened = _OPEN.get(library)
+        if opened is None or opened[0] != version:
+            opened = (version, _read(folder, synonyms, library.entries()))
+            _OPEN[library] = opened
+        return opened[1]
 
     def needed(folder: Path, previous: Folder | None) -> None:
         raise _NotBuilt
@@ -208,13 +209,13 @@ def open_index(
     _OPEN.pop(library, None)
     # Captions first: an artifact must not be built within the build of another.
     captions = table.caption_table(library, workers=workers, progress=progress)
-    for old in artifacts.list():  # of other labels and synonyms
+    for old in artifacts.list():  # indexes for other labels and synonyms
         if old.kind == KIND:
             artifacts.delete(KIND, old.key)
 
     def build(folder: Path, previous: Folder | None) -> None:
-        takes, texts, statistics = _takes(library, captions, synonyms)
-        learned = learn_words(statistics, texts)
+        takes, descriptions, statistics = _takes(library, captions, synonyms)
+        learned = learn_words(statistics, descriptions)
         with closing(sqlite3.connect(folder / "index.sqlite")) as connection:
             write_takes(connection, takes)
         _save_learned(folder, learned)
@@ -223,7 +224,7 @@ def open_index(
 
 
 class _NotBuilt(Exception):
-    """There is no current index."""
+    """Raised if there is no current index."""
 
 
 def write_takes(connection: sqlite3.Connection, takes: Sequence[IndexedTake]) -> None:
@@ -232,10 +233,10 @@ def write_takes(connection: sqlite3.Connection, takes: Sequence[IndexedTake]) ->
     with connection:
         count: dict[str, int] = {}
         for number, take in enumerate(takes):
-            told = not motion_words().isdisjoint(take.named)
+            descriptive = not motion_words().isdisjoint(take.named)
             connection.execute(
                 "INSERT INTO takes VALUES (?, ?, ?, ?, ?)",
-                (number, take.name, take.fps, take.frames, told),
+                (number, take.name, take.fps, take.frames, descriptive),
             )
             for field in ("named", "captioned"):
                 text = " ".join(getattr(take, field))
@@ -263,7 +264,7 @@ def write_takes(connection: sqlite3.Connection, takes: Sequence[IndexedTake]) ->
         connection.executemany("INSERT INTO vocabulary VALUES (?, ?)", sorted(count.items()))
 
 
-def _texts_digest(library: Store) -> str:
+def _words_digest(library: Store) -> str:
     return text_digest(
         repr(sorted(library.catalogue.labels().items())),
         repr(sorted(library.catalogue.segment_labels())),
@@ -275,36 +276,36 @@ def _texts_digest(library: Store) -> str:
 def _takes(
     library: Store, captions: table.CaptionTable, synonyms: Synonyms
 ) -> tuple[list[IndexedTake], list[tuple[int, list[str]]], NDArray[np.float32]]:
-    """All takes, the texts that words are learned from, and the statistics of the motions."""
+    """Return all takes, the descriptions that words are learned from, and motion statistics."""
     place = {name: m for m, name in enumerate(captions.names)}
     labels, segments = library.catalogue.labels(), library.catalogue.segment_labels()
     parts: dict[str, list[tuple[int, int, str]]] = {}
     for name, start, end, label in segments:
         parts.setdefault(name, []).append((start, end, label))
-    takes, texts = [], []
+    takes, descriptions = [], []
     for entry in library.entries():
         m = place[entry.name]
         named = words(re.sub(r"[/\\]", " ", entry.name), synonyms)
         for label in labels.get(entry.name, ()):
-            found = words(label, synonyms)
-            named += found
+            label_words = words(label, synonyms)
+            named += label_words
             if entry.name not in captions.left_out:
-                texts.append((m, found))
+                descriptions.append((m, label_words))
         events, captioned = captioned_events(captions.events[m], entry.fps, entry.frames, synonyms)
         for start, end, label in parts.get(entry.name, ()):
-            found = words(label, synonyms)
-            named += found
-            events.append(IndexedEvent(start, end, label, frozenset(found), "label"))
+            label_words = words(label, synonyms)
+            named += label_words
+            events.append(IndexedEvent(start, end, label, frozenset(label_words), "label"))
         takes.append(IndexedTake(entry.name, entry.fps, entry.frames, named, captioned, events))
-    return takes, texts, captions.statistics
+    return takes, descriptions, captions.statistics
 
 
 def captioned_events(
-    found: Sequence[Event], fps: float, frames: int, synonyms: Synonyms
+    captions: Sequence[Event], fps: float, frames: int, synonyms: Synonyms
 ) -> tuple[list[IndexedEvent], list[str]]:
-    """Captions of a motion as they are indexed, and all their words."""
+    """Return the captions of a motion as they are indexed, and all their words."""
     events, every = [], []
-    for event in found:
+    for event in captions:
         said = words(f"{event.text} {event.more}", synonyms)
         start = min(round(event.start * fps), frames - 1)
         end = min(max(round(event.end * fps), start + 1), frames)
@@ -316,8 +317,8 @@ def captioned_events(
 
 @cache
 def motion_words() -> frozenset[str]:
-    """All words that captions can say: those that tell what a body does."""
-    texts = [
+    """Return all words that captions can contain, which describe movements."""
+    descriptions = [
         text
         for each in predicates()
         for text in (
@@ -325,21 +326,23 @@ def motion_words() -> frozenset[str]:
             *(choice.say for rows in each.words.values() for choice in rows),
         )
     ]  # fmt: skip
-    return frozenset(word for text in texts for word in words(re.sub(r"<.*?>|{.*?}", " ", text)))
+    return frozenset(
+        word for text in descriptions for word in words(re.sub(r"<.*?>|{.*?}", " ", text))
+    )
 
 
 def _save_learned(folder: Path, learned: LearnedWords | None) -> None:
     about = None
     if learned is not None:
-        np.save(folder / "learnt.npy", learned.predicted)
+        np.save(folder / "learned.npy", learned.predicted)
         about = {
             "vocabulary": learned.vocabulary,
             "idf": learned.idf.tolist(),
             "limits": learned.limits.tolist(),
             "confidence": learned.confidence.tolist(),
-            "texts": learned.texts,
+            "descriptions": learned.descriptions,
         }
-    (folder / "learnt.json").write_text(json.dumps(about), encoding="utf-8")
+    (folder / "learned.json").write_text(json.dumps(about), encoding="utf-8")
 
 
 def _read(folder: Folder, synonyms: Synonyms, entries: Sequence[Entry]) -> TextIndex:
@@ -352,26 +355,26 @@ def _read(folder: Folder, synonyms: Synonyms, entries: Sequence[Entry]) -> TextI
         connection.execute("PRAGMA trusted_schema = OFF")
         connection.execute("PRAGMA cell_size_check = ON")
         if _schema(connection) != _own_schema():
-            raise ValueError("other tables than those of a text index")
+            raise ValueError("its tables are not those of a text index")
         index = TextIndex(connection, _read_learned(folder, len(entries)), synonyms)
-        held = list(zip(index.names, index.fps, index.frames, strict=True))
-        if held != [(entry.name, entry.fps, entry.frames) for entry in entries]:
-            raise ValueError("other motions than those of the library")
+        indexed = list(zip(index.names, index.fps, index.frames, strict=True))
+        if indexed != [(entry.name, entry.fps, entry.frames) for entry in entries]:
+            raise ValueError("its motions are not those of the library")
         if index.rows(_WRONG)[0][0]:
-            raise ValueError("events beyond their motions")
+            raise ValueError("some events lie outside their motions")
         return index
     except (ValueError, LookupError, TypeError, EOFError, ArithmeticError, sqlite3.Error) as error:
         raise LibraryError(f"{folder}: the text index is damaged: {error}") from None
 
 
 def _read_learned(folder: Folder, motions: int) -> LearnedWords | None:
-    about = parse_json(read_regular(folder / "learnt.json"), finite=True)
+    about = parse_json(read_regular(folder / "learned.json"), finite=True)
     if about is None:
         return None
-    predicted = open_array(folder / "learnt.npy")
-    held = {key: np.array(about[key], np.float64) for key in ("idf", "limits", "confidence")}
+    predicted = open_array(folder / "learned.npy")
+    arrays = {key: np.array(about[key], np.float64) for key in ("idf", "limits", "confidence")}
     check_shapes(
-        {"predicted": predicted, **held},
+        {"predicted": predicted, **arrays},
         {
             "predicted": ("float", ("V", "M")),
             "idf": ("float", ("V",)),
@@ -382,10 +385,10 @@ def _read_learned(folder: Folder, motions: int) -> LearnedWords | None:
         M=motions,
     )
     if not all(isinstance(word, str) for word in about["vocabulary"]):
-        raise ValueError("learned words that are no words")
+        raise ValueError("a learned word is not a string")
     return LearnedWords(
-        tuple(about["vocabulary"]), held["idf"], predicted, held["limits"], held["confidence"],
-        int(about["texts"]),
+        tuple(about["vocabulary"]), arrays["idf"], predicted, arrays["limits"],
+        arrays["confidence"], int(about["descriptions"]),
     )  # fmt: skip
 
 

@@ -1,13 +1,13 @@
-"""Finding motions by words: text and learned words rank the motions, events give the frames.
+"""Text search: words rank the motions, and events determine the frames.
 
 Three scores of every motion are standardized and added: BM25 over names and labels, BM25 over
-captions, and learned words. Names and labels that say nothing about the motion ("unknown", "clean")
-are no reason to rank it below others: their score is taken from the other two. The best motions
-are then looked into: the events that match each part of the query, in the order that it asks for,
-give the segment, and how much of the query they answer is added to the score.
+captions, and learned words. Names and labels that do not describe the motion ("unknown", "clean")
+must not lower its rank, so their score is estimated from the other two. The events of the best
+motions are then examined. The events that match each part of the query, in the requested order,
+determine the segment, and the fraction of the query that they match is added to the score.
 
-"right foot kicks high, then turns left" has two parts, one after the other; "waves while walking"
-has two at the same time. Numbers are words like others: a caption says "jumps up three times".
+"right foot kicks high, then turns left" has two successive parts; "waves while walking" has two
+simultaneous parts. Numbers are treated like other words: a caption says "jumps up three times".
 """
 
 from __future__ import annotations
@@ -29,20 +29,20 @@ from motionloom.text.vocabulary import MODIFIERS, check_text, nearest, word_span
 
 Array = NDArray[np.float64]
 
-# Weights of the standardized scores, chosen on sentences of other performers than those asked for.
+# Weights of the standardized scores, chosen on sentences about other performers.
 _NAMED, _CAPTIONED, _LEARNED = 0.6, 0.5, 1.0
-_LITERAL = 1000.0  # added where the name or the labels contain every word
-# Of the share of the query that events answer in its order: with one part, with several.
+_LITERAL = 1000.0  # added if the name or the labels contain every word
+# Weights of the fraction of the query that events match in order: with one part, with several.
 _LOCATED = (0.15, 0.5)
 _LOOKED_INTO = 80  # motions whose events are read
-_MODIFIER = 0.3  # weight of words that say where and how, in events
-_LEAST = 0.35  # share of a part that an event must answer
-_NEARLY = 0.75  # share of the best answer of a motion that its other segments must reach
-_BY_HAND = 0.1  # added where the event is a labeled segment
-_SURE = 0.3  # confidence from which a learned word is shown
+_MODIFIER = 0.3  # weight of words for direction and manner, in events
+_LEAST = 0.35  # fraction of a part that an event must match
+_NEARLY = 0.75  # fraction of the best score of a motion that its other segments must reach
+_BY_HAND = 0.1  # added if the event is a labeled segment
+_SURE = 0.3  # minimum confidence to show a learned word
 
 
-LONGEST = 2000  # characters of a query
+LONGEST = 2000  # maximum number of characters in a query
 _THEN = re.compile(
     r"\s*(?:[,;.]+\s*(?:and\s+)?(?:then|afterwards|finally|next|after that)\b|"
     r"\b(?:and\s+)?(?:then|afterwards|followed by|before|after that)\b|[;.](?=\s|$)|->|→)[\s,]*",
@@ -53,9 +53,9 @@ _WHILE = re.compile(r"\s*\b(?:while|whilst|at the same time(?: as)?|during)\b\s*
 
 @dataclass(frozen=True)
 class QueryPart:
-    """Words that are looked for together.
+    """Words that are searched together.
 
-    `together` says that the part happens at the same time as the one before, not after it.
+    `together` is True if the part happens at the same time as the previous part, not after it.
     """
 
     text: str
@@ -64,12 +64,12 @@ class QueryPart:
 
 
 def query_parts(text: str, words: Callable[[str], list[str]]) -> list[QueryPart]:
-    """The parts of a query, in order.
+    """Split a query into its parts, in order.
 
     Raises
     ------
     InvalidInput
-        If the text has no words, or is too long.
+        If the query has no words, or is too long.
 
     Examples
     --------
@@ -81,33 +81,35 @@ def query_parts(text: str, words: Callable[[str], list[str]]) -> list[QueryPart]
     parts: list[QueryPart] = []
     for step in _THEN.split(text):
         for n, piece in enumerate(_WHILE.split(step)):
-            found = tuple(dict.fromkeys(words(piece)))
-            if found:
-                parts.append(QueryPart(piece.strip(" ,.;"), found, together=n > 0 and bool(parts)))
+            part_words = tuple(dict.fromkeys(words(piece)))
+            if part_words:
+                parts.append(
+                    QueryPart(piece.strip(" ,.;"), part_words, together=n > 0 and bool(parts))
+                )
     if not parts:
-        raise InvalidInput(f"text must have at least one word that says something; got {text!r}")
+        raise InvalidInput(f"text must contain at least one meaningful word; got {text!r}")
     return parts
 
 
 @dataclass(frozen=True)
 class TextMatch:
-    """A segment that answers a query.
+    """A segment that matches a query.
 
     Attributes
     ----------
     motion : str
     start_frame, end_frame : int
-        Frames ``[start_frame, end_frame)``; the whole motion where no event tells more.
+        Frames ``[start_frame, end_frame)``; the whole motion if no event narrows it down.
     start, end : float
         Seconds.
     score : float
-        Higher is better; comparable within one query only.
+        Score; higher is better. Scores are comparable only within one query.
     text : str
-        What is there: captions or labels that match, or else learned words.
+        Matching captions or labels, or learned words if there are none.
     words : tuple of str
-        Words of the query that were found.
+        Words of the query that matched.
     sources : tuple of str
-        Where they were found: ``name``, ``label``, ``caption``, ``learned``.
+        Where they matched: ``name``, ``label``, ``caption``, ``learned``.
     spans : tuple of (int, int)
         Characters ``[start, end)`` of `text` that are words of the query, to highlight.
     """
@@ -121,7 +123,7 @@ class TextMatch:
     text: str
     words: tuple[str, ...]
     sources: tuple[str, ...]
-    whole: bool = False  # no event tells which part of the motion it is
+    whole: bool = False  # no event narrows down the part of the motion
     spans: tuple[tuple[int, int], ...] = ()
 
     def __str__(self) -> str:
@@ -130,24 +132,24 @@ class TextMatch:
 
 @dataclass(frozen=True, eq=False)
 class TextMatches(Sequence[TextMatch]):
-    """What was found, best first, and the words that nothing is known of.
+    """Matches, best first, and unknown words.
 
-    `unknown` maps each word without any motion to the known word that is spelled like it, or to "".
+    `unknown` maps each word that matches no motion to a similarly spelled known word, or to "".
     """
 
-    found: tuple[TextMatch, ...]
+    matches: tuple[TextMatch, ...]
     unknown: dict[str, str]
 
     def __len__(self) -> int:
-        return len(self.found)
+        return len(self.matches)
 
     def __getitem__(self, k: Any) -> Any:
-        return self.found[k]
+        return self.matches[k]
 
     @property
     def motions(self) -> tuple[str, ...]:
         """Names of the motions, best first."""
-        return tuple(dict.fromkeys(each.motion for each in self.found))
+        return tuple(dict.fromkeys(each.motion for each in self.matches))
 
 
 def find(
@@ -159,9 +161,9 @@ def find(
     most: int | None = 20,
     every: bool = False,
 ) -> TextMatches:
-    """The segments that answer a text, best first; see `motionloom.Library.find`.
+    """Return the segments that match a query, best first; see `motionloom.Library.find`.
 
-    Motions of `literal` come first, the higher their number the earlier.
+    Motions in `literal` come first, sorted by decreasing value.
     """
     parts = query_parts(text, index.words)
     unknown: dict[str, str] = {}
@@ -184,17 +186,17 @@ def find(
     rows: list[tuple[float, int, tuple[IndexedEvent, ...]]] = []
     for m in looked:
         segments = _segments(index.events(m), parts, index.rarity, every=every)
-        for share, events in islice(segments, most):  # the best ones first
+        for share, events in islice(segments, most):  # best first
             rows.append((scores[m] + bonus * share, m, events))
     rows.sort(key=lambda row: -row[0])
     if most is None:
         rows += [(scores[m], m, ()) for m in order[_LOOKED_INTO:]]
-    found = [_found(index, m, score, events, asked) for score, m, events in rows[:most]]
-    return TextMatches(tuple(found), unknown)
+    matches = [_match(index, m, score, events, asked) for score, m, events in rows[:most]]
+    return TextMatches(tuple(matches), unknown)
 
 
 def rank(index: TextIndex, asked: Sequence[str]) -> tuple[Array, NDArray[np.bool_]]:
-    """Score of every motion for the words of a query, and whether any of them was found there."""
+    """Return the score of every motion for the words of a query, and whether any word matched."""
     named, captioned = (index.text_scores(field, asked) for field in ("named", "captioned"))
     moving = _CAPTIONED * _standard(captioned)
     matched = (named > 0.0) | (captioned > 0.0)
@@ -202,16 +204,18 @@ def rank(index: TextIndex, asked: Sequence[str]) -> tuple[Array, NDArray[np.bool
         learned = index.learned.scores(asked)
         moving = moving + _LEARNED * _standard(learned)
         matched |= learned > 0.0
-    return moving + _NAMED * _told(named, _standard(moving), index.told), matched
+    return moving + _NAMED * _descriptive_scores(
+        named, _standard(moving), index.descriptive
+    ), matched
 
 
-def _told(named: Array, moving: Array, told: NDArray[np.bool_]) -> Array:
-    """Standardized scores of names and labels; of those that say nothing, what is expected."""
-    if not told.any():
+def _descriptive_scores(named: Array, moving: Array, descriptive: NDArray[np.bool_]) -> Array:
+    """Standardize scores of names and labels; use expected scores if they are not descriptive."""
+    if not descriptive.any():
         return _standard(named)
-    known = named[told]
-    scores = (named - known.mean()) / (known.std() + 1e-9)
-    silent = ~told
+    described = named[descriptive]
+    scores = (named - described.mean()) / (described.std() + 1e-9)
+    silent = ~descriptive
     scores[silent] = np.where(named[silent] > 0.0, np.maximum(scores, moving)[silent],
                               moving[silent])  # fmt: skip
     return scores
@@ -220,10 +224,10 @@ def _told(named: Array, moving: Array, told: NDArray[np.bool_]) -> Array:
 def locate(
     events: Sequence[IndexedEvent], parts: Sequence[QueryPart], rarity: Callable[[str], float]
 ) -> tuple[float, tuple[IndexedEvent, ...]]:
-    """Share of a query that events answer in its order, and the events.
+    """Return the fraction of a query that events match in order, and the events.
 
-    Each part takes one event, or none. An event of a later part may not start before that of the
-    part before it; one that happens together must overlap it.
+    Each part is matched by at most one event. The event of a later part may not start before the
+    event of the previous part; the event of a simultaneous part must overlap it.
     """
     weights = [
         {word: rarity(word) * (_MODIFIER if word in MODIFIERS else 1.0) for word in part.words}
@@ -236,7 +240,7 @@ def locate(
         for event in events:
             answered = sum(w for word, w in weight.items() if word in event.words)
             if answered >= _LEAST * total:
-                # What a person wrote comes before what a rule found.
+                # Labels written by people come before captions found by rules.
                 options.append((answered / total + _BY_HAND * (event.source == "label"), event))
         options.sort(key=lambda each: -each[0])
         grown = list(best)
@@ -244,7 +248,7 @@ def locate(
             for value, event in options[:40]:
                 if not chosen or _follows(event, chosen[-1], together=part.together):
                     grown.append((score + value, (*chosen, event)))
-        # Of chains with the same end, the best; few are kept.
+        # The best of several chains with the same end; only a few are kept.
         kept: dict[tuple[int, int], tuple[float, tuple[IndexedEvent, ...]]] = {}
         for score, chosen in grown:
             key = (chosen[-1].start_frame, chosen[-1].end_frame) if chosen else (-1, -1)
@@ -262,7 +266,7 @@ def _segments(
     *,
     every: bool,
 ) -> Iterator[tuple[float, tuple[IndexedEvent, ...]]]:
-    """The best answer of a motion; with `every`, all that answer nearly as much and are apart."""
+    """Return the best segment of a motion; with `every`, all separate segments nearly as good."""
     best, chosen = locate(events, parts, rarity)
     yield best, chosen
     while every and chosen:
@@ -291,7 +295,7 @@ def _standard(scores: Array) -> Array:
     return (scores - scores.mean()) / (scores.std() + 1e-9)
 
 
-def _found(
+def _match(
     index: TextIndex, m: int, score: float, events: Sequence[IndexedEvent], asked: Sequence[str]
 ) -> TextMatch:
     fps, frames = index.fps[m], index.frames[m]
@@ -305,9 +309,9 @@ def _found(
         sources.setdefault("name", set()).update(name)
     statement = "SELECT words FROM {} WHERE rowid = ?"
     for field, source in (("named", "label"), ("captioned", "caption")):
-        held = index.rows(statement.format(field), (m,))
-        known = str(held[0][0]).split() if held else []
-        more = set(known) & set(asked) - set().union(*sources.values(), set())
+        rows = index.rows(statement.format(field), (m,))
+        indexed = str(rows[0][0]).split() if rows else []
+        more = set(indexed) & set(asked) - set().union(*sources.values(), set())
         if more:
             sources.setdefault(source, set()).update(more)
     text = "; ".join(dict.fromkeys(event.text for event in events))
@@ -326,7 +330,7 @@ def _found(
 
 
 def literal_matches(library: Store, text: str) -> dict[str, int]:
-    """Motions whose name or labels contain every word: 2 as whole words, 1 as parts of some."""
+    """Return motions whose name or labels contain every word: 2 for whole words, 1 for parts."""
     wanted = text.casefold().split()
     labels = library.catalogue.labels()
     of_segments: dict[str, list[str]] = {}

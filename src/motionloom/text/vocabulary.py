@@ -1,8 +1,8 @@
-"""Texts as words: splitting, endings, words without meaning, synonyms.
+"""Conversion of text to words: splitting, stemming, stop words and synonyms.
 
-All texts are treated alike: names, labels, descriptions, captions and queries. ``kick_front_1`` and
-"He is kicking to the front" have the words kick and forward in common. Synonyms are a plain file
-(``synonyms.txt``), which a library can extend by its own.
+Names, labels, descriptions, captions and queries are all treated the same way. ``kick_front_1`` and
+"He is kicking to the front" have the words kick and forward in common. Synonyms are in a plain text
+file (``synonyms.txt``), and each library can add its own file.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ _FULL = frozenset(
     "his this is was as its always across towards bus yes less pass cross dress guess miss toss "
     "press class glass process ring thing bring king sing spring string wing swing during".split()
 )
-# Words that say nothing about the motion.
+# Stop words: they say nothing about the motion.
 STOP = frozenset(
     "a an the this that these those i it its he she they his her him their them himself herself "
     "itself themselves is are was were be been being am do does did doing done has have "
@@ -38,46 +38,46 @@ STOP = frozenset(
     "way bit approximately about meter meters metre metres cm centimeters m there here get gets "
     "getting other each both all any degree degrees".split()
 )
-# Words that say where, how much and how, rather than what.
+# Words for direction, amount and manner rather than for an action.
 MODIFIERS = frozenset(
     "left right forward backward up down side sidestep high low slow fast straight far big small "
     "hand leg foot head floor around 1 2 3 4 5 6 7 8 9 10 45 90 135 180 225 270 315 360".split()
 )
 _OWN = "synonyms.txt"
-_LARGEST = 1 << 20  # bytes of that file
+_LARGEST = 1 << 20  # maximum size of that file, in bytes
 RELATED = 0.5  # weight of related words
 
 
 @dataclass(frozen=True)
 class Synonyms:
-    """Words replaced by others, and words that are related."""
+    """Words that are replaced by others, and related words."""
 
     same: Mapping[str, str]
     related: Mapping[str, tuple[str, ...]]
 
 
 def words(text: str, synonyms: Synonyms | None = None) -> list[str]:
-    """The words of a text, without endings, each replaced by the first of its synonyms.
+    """Return the stemmed words of a string, each replaced by the first of its synonyms.
 
     Examples
     --------
     >>> words("A person is kicking_2 twice, while walking backwards")
     ['kick', '2', '2', 'walk', 'backward']
     """
-    known = synonyms or built_in_synonyms()
+    table = synonyms or built_in_synonyms()
     plain = unicodedata.normalize("NFKC", text).casefold()
-    found = []
+    result = []
     for word in _WORD.findall(plain):
         if word not in STOP:
-            short = known.same.get(word) or stem(word)
-            found.append(known.same.get(short, short))
-    return found
+            short = table.same.get(word) or stem(word)
+            result.append(table.same.get(short, short))
+    return result
 
 
 def word_spans(
     text: str, asked: Collection[str], synonyms: Synonyms | None = None
 ) -> tuple[tuple[int, int], ...]:
-    """Characters ``[start, end)`` of a text that are some words, or synonyms of them.
+    """Return the character ranges ``[start, end)`` of some words, or their synonyms, in a string.
 
     Examples
     --------
@@ -86,12 +86,12 @@ def word_spans(
     ['kicks', 'twice']
     """
     return tuple(
-        found.span() for found in _WORD.finditer(text) if {*words(found[0], synonyms)} & {*asked}
+        match.span() for match in _WORD.finditer(text) if {*words(match[0], synonyms)} & {*asked}
     )
 
 
 def check_text(text: str, what: str, longest: int, advice: str) -> None:
-    r"""Raise `InvalidInput` if a text is too long or has control characters.
+    r"""Raise `InvalidInput` if a string is too long or has control characters.
 
     Examples
     --------
@@ -110,7 +110,7 @@ def check_text(text: str, what: str, longest: int, advice: str) -> None:
 
 
 def stem(word: str) -> str:
-    """A word without its ending.
+    """Return a word without its ending.
 
     Examples
     --------
@@ -131,19 +131,19 @@ def stem(word: str) -> str:
 
 
 def expanded(query: Iterable[str], synonyms: Synonyms | None = None) -> dict[str, float]:
-    """Words of a query with their weights, and the related ones with half of it."""
-    known = synonyms or built_in_synonyms()
+    """Return the words of a query with their weights, and related words with half the weight."""
+    table = synonyms or built_in_synonyms()
     weights: dict[str, float] = {}
     for word in query:
         weights[word] = 1.0
     for word in list(weights):
-        for other in known.related.get(word, ()):
+        for other in table.related.get(word, ()):
             weights.setdefault(other, RELATED)
     return weights
 
 
 def nearest(word: str, vocabulary: Iterable[str]) -> str | None:
-    """The word of a vocabulary that is spelled nearly like `word`, or None.
+    """Return the word of a vocabulary whose spelling is closest to `word`, or None.
 
     Examples
     --------
@@ -158,13 +158,13 @@ def nearest(word: str, vocabulary: Iterable[str]) -> str | None:
 
 @cache
 def built_in_synonyms() -> Synonyms:
-    """The synonyms that come with motionloom."""
+    """Return the synonyms included in motionloom."""
     text = resources.files("motionloom.text").joinpath("synonyms.txt").read_text("utf-8")
     return parse_synonyms(text, "synonyms.txt")
 
 
 def own_synonyms(folder: Path) -> str:
-    """The text of the file ``synonyms.txt`` in a library; empty if there is none."""
+    """Return the content of the file ``synonyms.txt`` in a library; empty if there is none."""
     try:
         return read_regular_text(below(folder, _OWN), largest=_LARGEST)
     except FileNotFoundError:
@@ -174,7 +174,7 @@ def own_synonyms(folder: Path) -> str:
 
 
 def library_synonyms(folder: Path) -> Synonyms:
-    """The built-in synonyms and those of the file ``synonyms.txt`` in a library, if any."""
+    """Return the built-in synonyms and those of the file ``synonyms.txt`` in a library, if any."""
     base = built_in_synonyms()
     text = own_synonyms(folder)
     if not text:
@@ -184,11 +184,11 @@ def library_synonyms(folder: Path) -> Synonyms:
 
 
 def parse_synonyms(text: str, where: str) -> Synonyms:
-    """Synonyms from the lines of a text; raises `InvalidInput` for a line that is none.
+    """Parse synonyms, one entry per line; raise `InvalidInput` for an invalid line.
 
     Examples
     --------
-    >>> parse_synonyms("run: sprint", "a text").same
+    >>> parse_synonyms("run: sprint", "example").same
     {'sprint': 'run'}
     """
     same: dict[str, str] = {}
@@ -197,14 +197,14 @@ def parse_synonyms(text: str, where: str) -> Synonyms:
         line = line.partition("#")[0].strip().casefold()
         if not line:
             continue
-        found = re.fullmatch(r"(\w+)\s*([:~])\s*(.+)", line)
-        if found is None:
+        match = re.fullmatch(r"(\w+)\s*([:~])\s*(.+)", line)
+        if match is None:
             raise InvalidInput(
                 f"{where}: line {number}: expected WORD: SYNONYM ... or WORD ~ RELATED ...; "
                 f"got {line!r}"
             )
-        head, others = stem(found[1]), found[3].split()
-        if found[2] == ":":
+        head, others = stem(match[1]), match[3].split()
+        if match[2] == ":":
             for other in others:
                 for form in (other, stem(other)):
                     if form != head:

@@ -125,7 +125,8 @@ def dance(
     remark(
         f"{len(steps.movements)} movements of {steps.meter} beats in "
         f"{counted(len(steps.graph), 'node')}; "
-        f"{score.matched} of {score.expected} beats within a frame of the music, {score.extra} extra"
+        f"{score.matched} of {score.expected} beats within a frame of the music, "
+        f"{score.extra} extra"
     )
     remark(landed.text)
     print_quality(made.quality(), details=details)

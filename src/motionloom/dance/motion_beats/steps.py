@@ -286,9 +286,10 @@ def led_by_landings(
     if len(gaps) < _FEWEST_INTERVALS:
         return possible
     able = [
-        one
-        for one in possible
-        if one is possible[0] or (one.strength >= _AS_STRONG and shortest <= one.seconds <= longest)
+        choice
+        for choice in possible
+        if choice is possible[0]
+        or (choice.strength >= _AS_STRONG and shortest <= choice.seconds <= longest)
     ]
     supports = [_support(_least_squares(period.seconds, intervals), gaps) for period in able]
     best = int(np.argmax(supports))

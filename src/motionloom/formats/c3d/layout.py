@@ -276,7 +276,7 @@ class C3dHeader:
         return [int(v) & FULL for v in value.flat]
 
     def strings(self, group: str, name: str) -> list[str]:
-        """Return a text parameter as a list; empty if there is none."""
+        """Return a string parameter as a list; empty if there is none."""
         value = self.parameters.get((group, name))
         return value if isinstance(value, list) else []
 

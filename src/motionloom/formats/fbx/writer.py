@@ -295,7 +295,7 @@ class _Draft:
 
     def add_take(self, name: str, parts: Sequence[tuple[list[int], Motion]]) -> None:
         """Add one animation stack with one layer."""
-        stop = max(round((len(one) - 1) / one.fps * TICKS) for _, one in parts)
+        stop = max(round((len(take) - 1) / take.fps * TICKS) for _, take in parts)
         stack, record = self.objects.add("AnimationStack", name, "AnimStack", "")
         span = [
             ("LocalStart", 0),
@@ -308,8 +308,8 @@ class _Draft:
         properties(record, [])  # assimp does not read a layer without a table
         self.objects.connect(layer, stack)
         self.takes.append((name, stop))
-        for models, one in parts:
-            motion = self.in_file(one)
+        for models, take in parts:
+            motion = self.in_file(take)
             times = np.rint(np.arange(len(motion)) / motion.fps * TICKS).astype(np.int64)
             turns = euler_curves(motion.rotations)
             for joint, model in enumerate(models):

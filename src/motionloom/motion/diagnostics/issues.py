@@ -3,7 +3,7 @@
 Files lie about their unit, their axes, their rate and their sides. Bodies do not: a person is
 between 1.4 and 2.1 m tall, and toes point forward. The ground can push but not pull, which means
 that nobody falls faster than 9.81 m/s^2. Nobody turns halfway around in a thirtieth of a second.
-Each issue reports what was measured and what to do about it.
+Each issue reports a measurement and the advice that follows from it.
 
 Issues with a single solution can be repaired: short flips are replaced by interpolating between
 the neighboring frames, and a body above or below the floor is moved onto it. Units, axes and rates
@@ -58,9 +58,9 @@ class Issue:
     severity : {"error", "warning", "info"}
         An error needs a repair and a warning needs a second look; info is for reference.
     message : str
-        What was measured.
+        The measurement, as text.
     advice : str
-        What to do about it.
+        Suggested remedy.
     """
 
     code: str

@@ -29,7 +29,7 @@ _LIMBS = tuple(
 _FEET = ("left_ankle", "right_ankle", "left_foot", "right_foot")
 
 # Meters, set on the CMU database: in 98 % of its takes the balls of the feet stand between 0.5 and
-# 17 cm above y = 0, and the lower quartile of the lowest points is no deeper than 9 cm.
+# 17 cm above y = 0, and the lower quartile of the lowest points is at most 9 cm deep.
 _BALLS_ABOVE, _BALLS_BELOW, _SUNK = 0.195, -0.06, -0.13
 _ANY_LOW = 0.08  # a body that comes this low has touched the floor
 _STEADY = 0.13  # spread of the lowest point of a lying or sitting body

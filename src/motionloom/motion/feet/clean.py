@@ -294,13 +294,16 @@ def lock_feet(
     paths, targets, grounds = {}, {}, {}
     for side, foot in feet.items():
         plants = contacts.plants.get(f"{side}_ball", ())
-        found = np.array([plant.height for plant in plants])
-        given = found if heights is None else np.asarray(heights[f"{side}_ball"], np.float64)
+        captured = np.array([plant.height for plant in plants])
+        given = captured if heights is None else np.asarray(heights[f"{side}_ball"], np.float64)
         targets[side] = ball_targets(
             foot, plants, given, most=None if heights is None else MAX_RISE
         )
         paths[side] = locked_path(foot, locked_sole(foot, reach, motion.fps), targets[side], reach)
-        grounds[side] = (ground_under(plants, found, frames), ground_under(plants, given, frames))
+        grounds[side] = (
+            ground_under(plants, captured, frames),
+            ground_under(plants, given, frames),
+        )
     shift = root_shift(
         [foot.limb for foot in feet.values()],
         [path.ankle for path in paths.values()],

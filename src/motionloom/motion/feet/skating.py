@@ -137,21 +137,21 @@ def drift_shift(motion: Motion, contacts: FootContacts) -> Array:
 
     frames = len(motion)
     shift = np.zeros((frames, 3))
-    plants, held, ways = [], [], []
+    plants, contact_times, ways = [], [], []
     for part in FOOT_PARTS:
         path = part_path(motion, part)[:, [0, 2]]
         for plant in contacts.plants.get(part, ()):
             times = np.arange(plant.start_frame, plant.end_frame)
             plants.append(plant)
-            held.append(times)
+            contact_times.append(times)
             ways.append(path[times])
     slides = [np.ptp(way, axis=0).max() > _SLIDE for way in ways]
     if frames < 3 or not any(slides):
         return shift
     # One row per frame in contact: shift + path - place = 0, with one unknown position (place) per
     # contact.
-    places = np.repeat(frames + np.arange(len(plants)), [len(times) for times in held])
-    columns = np.stack([np.concatenate(held), places], axis=1).ravel()
+    places = np.repeat(frames + np.arange(len(plants)), [len(times) for times in contact_times])
+    columns = np.stack([np.concatenate(contact_times), places], axis=1).ravel()
     rows = np.repeat(np.arange(len(places)), 2)
     unknowns = frames + len(plants)
     signs = np.tile([1.0, -1.0], len(places))

@@ -295,9 +295,9 @@ def _hold_point(state, place, stands, other, other_held, first, dt):
     for c in (0, 2):
         if state[9] == 1.0:
             # The velocity is updated so that the spring takes over without a jerk.
-            held = state[6 + c] - place[c]
-            state[3 + c] = (held - state[c]) / dt
-            state[c] = held
+            correction = state[6 + c] - place[c]
+            state[3 + c] = (correction - state[c]) / dt
+            state[c] = correction
         else:
             # A free heel follows the held ball, and a free ball follows the held heel: the foot
             # moves as one. If neither is held, the correction fades to zero.
@@ -385,7 +385,7 @@ def _lock(q, root, contacts, levels, tree, limits, state):
                 place[j] = place[parents[j]] + bone
         # Targets of ankles and balls.
         first = pelvis[9] == 0.0
-        held, down, wanted = 0, 0, np.zeros(3)
+        held_points, down, wanted = 0, 0, np.zeros(3)
         for side in range(2):
             ankle = place[legs[side, 2]]
             rotate_into(turn[ball_parents[side]], ball_offsets[side], bone)
@@ -408,7 +408,7 @@ def _lock(q, root, contacts, levels, tree, limits, state):
             heel_state[1] = ball_state[1]
             for point in (heel_state, ball_state):
                 if point[9] == 1.0:
-                    held += 1
+                    held_points += 1
                     wanted[0] += point[0]
                     wanted[2] += point[2]
             # The foot keeps its length; the ball takes precedence unless the heel alone is held.
@@ -426,10 +426,10 @@ def _lock(q, root, contacts, levels, tree, limits, state):
                     heel_state[10 + c // 2] = goals[side, c]
         # The root follows the mean correction of the held points only partly; the legs take the
         # rest.
-        share = _ROOT_SHARE / held if held > 0 else 0.0
+        share = _ROOT_SHARE / held_points if held_points > 0 else 0.0
         for c in (0, 2):
             _spring_step(
-                pelvis, c, share * wanted[c], _FOLLOW_RATE if held > 0 else _RELEASE_RATE, dt
+                pelvis, c, share * wanted[c], _FOLLOW_RATE if held_points > 0 else _RELEASE_RATE, dt
             )
         far = math.hypot(pelvis[0], pelvis[2])
         if far > max_root_shift:

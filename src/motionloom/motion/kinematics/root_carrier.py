@@ -436,8 +436,8 @@ def _grown_rest(skeleton: Skeleton, carrier: Carrier, local: Array) -> Array | N
         above = local[0, :-1].copy()
     rest = np.concatenate([above, skeleton.rest_rotations])
     turn = rot.IDENTITY
-    for one in above:
-        turn = rot.multiply(turn, one)
+    for rotation in above:
+        turn = rot.multiply(turn, rotation)
     rest[len(above)] = rot.multiply(rot.inverse(turn), rest[len(above)])
     plain = np.abs(np.abs(rest[:, 0]) - 1.0).max() < 1e-7
     return None if plain and skeleton.rest is None else rest

@@ -53,14 +53,14 @@ def retarget_fit(
     source, moved : Motion
         T frames each.
     pose : NeutralPose
-        Of the target.
+        Neutral pose of the target.
     scale : float
         Leg length of `moved` divided by that of `source`.
     example : Motion, optional
         A motion on the target's skeleton that shows its normal widths. Default: the widths of the
         neutral pose.
     contacts : FootContacts, optional
-        Of the source.
+        Contacts of the source.
     grounds : mapping, optional
         Height in meters of the ground under each contact, for ``left_ball`` and ``right_ball``.
 

@@ -127,12 +127,12 @@ def neutral_pose(skeleton: Skeleton) -> NeutralPose:
     """
     rest = RestDirections(skeleton)
     pelvis = _trunk_turn(rest)
-    upper, known = _upper_trunk_turn(rest, pelvis)
+    upper, usable = _upper_trunk_turn(rest, pelvis)
     turns = {role: upper for role in (*TRUNK, "head_top")}
     turns["hips"] = pelvis
-    if not known:
+    if not usable:
         turns["head"] = turns["head_top"] = onto(upper, rest.direction("head", "head_top"), UP)
-    unknown = set() if known else {*TRUNK[1:], "head_top"}
+    unknown = set() if usable else {*TRUNK[1:], "head_top"}
     unknown |= _add_arms(rest, upper, turns)
     unknown |= _add_legs(rest, pelvis, turns)
     return NeutralPose(turns, frozenset(unknown), frozenset(unknown & skeleton.roles.keys()))
@@ -313,27 +313,27 @@ def _upper_trunk_turn(rest: RestDirections, pelvis: Array) -> tuple[Array, bool]
 
 def _add_arms(rest: RestDirections, trunk: Array, turns: dict[str, Array]) -> set[str]:
     """Add the rotations of collars, arms and hands; return the unknown roles."""
-    known = _collars_known(rest, trunk) and _limbs_known(rest, trunk, ARM, UP, _ARM_RAISED)
+    usable = _collars_known(rest, trunk) and _limbs_known(rest, trunk, ARM, UP, _ARM_RAISED)
     for side, sign in (("left", 1.0), ("right", -1.0)):
         turn = trunk
-        if not known:
+        if not usable:
             turn = onto(
                 trunk, rest.of(f"{side}_collar"), _collar_direction(rest, trunk, side, sign)
             )
         turns[f"{side}_collar"] = turn
         _add_chain(rest, side, ARM, turn, turns)
         turns[f"{side}_hand"] = turns[f"{side}_wrist"]
-    parts = () if known else ("collar", *ARM, "hand")
+    parts = () if usable else ("collar", *ARM, "hand")
     return {f"{side}_{part}" for side in SIDES for part in parts}
 
 
 def _add_legs(rest: RestDirections, pelvis: Array, turns: dict[str, Array]) -> set[str]:
     """Add the rotations of legs and feet; return the unknown roles."""
-    known = _limbs_known(rest, pelvis, LEG, -UP, _LEG_RAISED, away=False)
-    unknown = set() if known else {f"{side}_{part}" for side in SIDES for part in LEG[:2]}
+    usable = _limbs_known(rest, pelvis, LEG, -UP, _LEG_RAISED, away=False)
+    unknown = set() if usable else {f"{side}_{part}" for side in SIDES for part in LEG[:2]}
     for side in SIDES:
         _add_chain(rest, side, LEG, pelvis, turns)
-        flat = _flat_foot(rest, side, pelvis) if known else None
+        flat = _flat_foot(rest, side, pelvis) if usable else None
         if flat is None:
             turns |= assumed_foot(rest, side, turns[f"{side}_ankle"])
             unknown |= {f"{side}_{part}" for part in _FOOT}

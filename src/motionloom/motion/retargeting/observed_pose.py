@@ -57,7 +57,7 @@ def observed_pose(
     ----------
     motion : Motion
     pose : NeutralPose
-        Of the motion's skeleton.
+        Neutral pose of the motion's skeleton.
     contacts : FootContacts, optional
         Contacts of the motion; without them, feet keep the assumed slope.
     """
@@ -79,7 +79,7 @@ def observed_pose(
 
 
 def shared_pose(
-    skeleton: Skeleton, pose: NeutralPose, other: Skeleton, known: NeutralPose
+    skeleton: Skeleton, pose: NeutralPose, other: Skeleton, other_pose: NeutralPose
 ) -> NeutralPose:
     """Fill in the unknown roles of `pose` from the pose of another skeleton of the same rig.
 
@@ -91,7 +91,7 @@ def shared_pose(
     turns, shared = dict(pose.turns), set()
     rest, rest_other = global_rest_rotations(skeleton), global_rest_rotations(other)
     bones, bones_other = RestDirections(skeleton), RestDirections(other)
-    for role in pose.unknown & known.unknown & skeleton.roles.keys():
+    for role in pose.unknown & other_pose.unknown & skeleton.roles.keys():
         joint = skeleton.point(role)
         if skeleton.roles[role] != other.roles.get(role) or joint >= len(skeleton):
             continue
@@ -100,10 +100,10 @@ def shared_pose(
         if bone is not None and bone_other is not None:
             if angle(rot.rotate(into[0], bone), rot.rotate(into[1], bone_other)) > _ALIKE:
                 continue
-        turn = rot.multiply(rot.multiply(known.turns[role], rest_other[joint]), into[0])
+        turn = rot.multiply(rot.multiply(other_pose.turns[role], rest_other[joint]), into[0])
         turns[role] = onto(turn, bone, bone_direction(role))
         shared.add(role)
-    return NeutralPose(turns, pose.unknown, (pose.assumed - shared) | (shared & known.assumed))
+    return NeutralPose(turns, pose.unknown, (pose.assumed - shared) | (shared & other_pose.assumed))
 
 
 def settled_collars(motion: Motion, pose: NeutralPose) -> NeutralPose:

@@ -245,14 +245,14 @@ def _trunk(tree: BodyTree, labels: Sequence[Label], roles: RolePoints) -> None:
         roles["spine"] = spine
 
 
-def _meeting(tree: BodyTree, found: RolePoints, parts: Sequence[str]) -> int | None:
+def _meeting(tree: BodyTree, assigned: RolePoints, parts: Sequence[str]) -> int | None:
     """Common ancestor of the left and right limb, which begin with the first part that exists."""
     starts = []
     for side in ("left", "right"):
-        roles = [f"{side}_{part}" for part in parts if f"{side}_{part}" in found]
+        roles = [f"{side}_{part}" for part in parts if f"{side}_{part}" in assigned]
         if not roles:
             return None
-        starts.append(found[roles[0]][0])
+        starts.append(assigned[roles[0]][0])
     return tree.meeting(*starts)
 
 

@@ -178,8 +178,8 @@ def _common_words(words: list[tuple[str, ...]]) -> tuple[str, ...]:
         if len(heads) < 4:
             break
         word = max(set(heads), key=heads.count)
-        known = word in _SIDES or word in _STEMS or word in ("up", "upper", "low", "lower")
-        if known or heads.count(word) * 3 < len(words) * 2:
+        meaningful = word in _SIDES or word in _STEMS or word in ("up", "upper", "low", "lower")
+        if meaningful or heads.count(word) * 3 < len(words) * 2:
             break
         common.append(word)
     return tuple(common)

@@ -85,7 +85,7 @@ class ClipTable:
         rows = rows[:, self.measure.columns(joints, rows.shape[1])]
         if not np.isfinite(rows).all():
             raise InvalidInput(
-                f"{motion.name or 'motion'}: a clip must have no missing values to be compared"
+                f"{motion.name or 'motion'}: a clip with missing values cannot be compared"
             )
         return rows, joints
 
@@ -135,7 +135,7 @@ def clip_table(
     if not joints:
         first = next(iter(left_out))
         raise RoleError(
-            f"{library.path}: {measure.name} can compare none of the motions; "
+            f"{library.path}: none of the motions can be compared by {measure.name}; "
             f"{first}: {left_out[first]}"
         )
     width = measure.clip_rows(library[next(iter(joints))]).shape[1]
@@ -226,8 +226,8 @@ def _stored_statistics(
         statistics = open_array(folder / "statistics.npy", memory_map=False)
         if statistics.shape != expected or statistics.dtype != np.float64:
             raise LibraryError(
-                f"{folder}: damaged: statistics of shape {expected} in double precision "
-                f"expected, found {statistics.shape}, {statistics.dtype}"
+                f"{folder}: damaged: expected float64 statistics of shape {expected}, found "
+                f"{statistics.shape}, {statistics.dtype}"
             )
         return statistics
 
@@ -309,7 +309,7 @@ def clip_search(
     if allowed is not None and not allowed.all():
         if not allowed.any():
             raise LibraryError(
-                f"{library.path}: of the motions chosen, none can be compared by {measure.name}"
+                f"{library.path}: none of the selected motions can be compared by {measure.name}"
             )
         table = table.some(np.flatnonzero(allowed))
     rows, joints = table.query_rows(query.clip)

@@ -164,7 +164,7 @@ def enough_joints(available: tuple[str, ...], wanted: tuple[str, ...]) -> tuple[
     """
     if 2 * len(available) < len(wanted):
         raise RoleError(
-            f"has {len(available)} of the {len(wanted)} joints that are compared, fewer than half: "
+            f"has only {len(available)} of the {len(wanted)} compared joints, fewer than half of "
             f"{', '.join(wanted)}"
         )
     return available

@@ -213,7 +213,7 @@ class BucketIndex:
 
     def _check_length(self, name: str, given: NDArray) -> None:
         if len(given) <= self._last_row:
-            least = f"at least {self._last_row + 1} rows, as the index"
+            least = f"at least {self._last_row + 1} rows, like the index"
             raise InvalidInput(f"{name} must have {least}; got {len(given)}")
 
 

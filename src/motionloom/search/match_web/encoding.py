@@ -284,7 +284,7 @@ def _planes(table: NDArray[np.uint8], width: int) -> bytes:
 
 def _from_planes(data: bytes, at: int, count: int, width: int) -> NDArray[np.int64]:
     if not 0 <= count <= _MOST or at + count * width > len(data):
-        raise ValueError("its numbers are cut off, or too many")
+        raise ValueError("its numbers are truncated, or there are too many")
     planes = np.frombuffer(data, np.uint8, count * width, at).reshape(width, count)
     folded = planes[0].astype("<u8")
     for n in range(1, width):

@@ -46,6 +46,7 @@ class LibraryWeb:
         self.store = store
         self.entries = store.library.entries()
         self.timeline = store.timeline(self.entries)
+        self.table = store.table(self.timeline)
         self._options = options
         self._indices: OrderedDict[tuple[str, int, int], WebIndex] = OrderedDict()
 
@@ -56,7 +57,7 @@ class LibraryWeb:
         key = (name, first, last)
         if key not in self._indices:
             self._indices[key] = web_index(
-                self.store.pieces_of(name, (first, last), self.timeline),
+                self.store.pieces_of(name, (first, last), self.table),
                 self.timeline.starts,
                 directions=1,
                 max_slope=self._options.max_slope,
@@ -71,8 +72,8 @@ class LibraryWeb:
 
     def lacking(self, name: str) -> list[str]:
         """Return the motions that have no web with a motion."""
-        has_web = self.store.partners(name, self.entries)
-        return [entry.name for entry, there in zip(self.entries, has_web, strict=True) if not there]
+        partners = self.table.partners(name)
+        return [entry.name for entry in self.entries if entry.name not in partners]
 
 
 _opened: WeakKeyDictionary[Store, dict[str, tuple[tuple, LibraryWeb]]] = WeakKeyDictionary()
@@ -248,7 +249,7 @@ class _WebSearch:
             labels = labels if name in others else []
             extra = "".join(f" --label {label}" for label in labels)
             raise LibraryError(
-                f"{self.library.path}: {name!r} has no web with {which} to be searched; build it "
+                f"{self.library.path}: {name!r} has no web with {which}; build it "
                 f"with motionloom web {self.library.path} build{extra}"
             )
 

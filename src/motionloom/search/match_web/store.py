@@ -118,6 +118,46 @@ class _Owners:
     names: dict[str, int]
 
 
+class WebTable:
+    """Web files of a library at one moment, with their blocks by motion; see `WebStore.table`.
+
+    Growing a family searches the webs of one member after the other. Listing the folder and the
+    keys of all motions for each of them took longer than the searches.
+    """
+
+    def __init__(self, packs: list[_Pack], owners: dict[int, _Owners]) -> None:
+        self.packs, self.owners = packs, owners
+        self.numbers = {name: k for k, owner in owners.items() if not owner.is_copy
+                        for name in owner.names}  # fmt: skip
+        lengths = [len(pack.columns) for pack in packs]
+        self._first = np.cumsum([0, *lengths])
+        rows = np.repeat(np.array([pack.row for pack in packs], np.int32), lengths)
+        columns = np.concatenate([np.empty(0, np.int32), *(pack.columns for pack in packs)])
+        self._sides = (rows, columns)
+        self._orders = tuple(np.argsort(side, kind="stable") for side in self._sides)
+
+    def blocks(self, number: int) -> Iterator[tuple[_Pack, int, int]]:
+        """Yield the blocks of a motion: their file, their number in it, and the other motion."""
+        places = [order[slice(*np.searchsorted(side, (number, number + 1), sorter=order))]
+                  for side, order in zip(self._sides, self._orders, strict=True)]  # fmt: skip
+        for place in np.unique(np.concatenate(places)).tolist():
+            pack = int(np.searchsorted(self._first, place, side="right")) - 1
+            row, column = (int(side[place]) for side in self._sides)
+            yield self.packs[pack], place - int(self._first[pack]), column if row == number else row
+
+    def partners(self, name: str) -> set[str]:
+        """Names of the motions that a motion has a web with."""
+        own = self.numbers[name]
+        partners: set[str] = set()
+        for _, _, other in self.blocks(own):
+            owner = self.owners.get(other)
+            if other == own:
+                partners.add(name)
+            elif owner is not None:
+                partners |= owner.names.keys() - {name}
+        return partners
+
+
 class WebStore:
     """The webs of a library.
 
@@ -194,8 +234,8 @@ class WebStore:
         if not isinstance(every.distance, PointCloud):
             if options.cells == "near":
                 raise InvalidInput(
-                    f"cells must be all for the distance {every.distance.name}; near cells are "
-                    "those of point clouds (pc1 to pc11)"
+                    f"cells must be all with the distance {every.distance.name}; near cells need a "
+                    "point-cloud distance (pc1 to pc11)"
                 )
             return every
         limits = replace(every.limits, near=NEAR_MATCHES, network_seconds=NETWORK_SECONDS)
@@ -388,22 +428,9 @@ class WebStore:
             f"motionloom web {self.library.path} build"
         )
 
-    def partners(self, name: str, entries: Sequence[Entry]) -> NDArray[np.bool_]:
-        """Return which of some motions a motion has a web with, shape (N,)."""
-        key = web_key(self.library.entry(name))
-        own = self._number(key)
-        is_partner = np.zeros(len(self._numbers) + 2 * len(entries) + 2, np.bool_)
-        for pack in self._index():
-            if pack.row == own:
-                is_partner[pack.columns] = True
-            elif (pack.columns == own).any():
-                is_partner[pack.row] = True
-        numbers = []
-        for entry in entries:
-            other = web_key(entry)
-            is_copy = other == key and entry.name != name
-            numbers.append(self._number(copy_key(key) if is_copy else other))
-        return is_partner[numbers]
+    def table(self, timeline: Timeline | None = None) -> WebTable:
+        """Return the current web files and the motions that they belong to."""
+        return WebTable(self._index(), self._owners(timeline))
 
     def buildable(self, names: Iterable[str]) -> list[str]:
         """Return motions that can have webs: with all required joints and at least two frames."""
@@ -441,7 +468,7 @@ class WebStore:
                                 yield owners[pack.row].names[a], owners[column].names[b], web
 
     def pieces_of(
-        self, name: str, rows: tuple[int, int], timeline: Timeline | None = None
+        self, name: str, rows: tuple[int, int], table: WebTable
     ) -> Iterator[tuple[int, int, Web]]:
         """Yield the webs of one motion with all others, restricted to some of its frames.
 
@@ -451,7 +478,7 @@ class WebStore:
             Motion in the rows.
         rows : tuple of int
             Half-open range of its frames; paths that pass none of them are omitted.
-        timeline : Timeline, optional
+        table : WebTable
 
         Yields
         ------
@@ -461,36 +488,29 @@ class WebStore:
             Web with this motion in the rows and another in the columns. The web of the motion with
             itself contains both halves.
         """
-        owners = self._owners(timeline)
-        own = self._number(web_key(self.library.entry(name)))
+        owners, own = table.owners, table.numbers[name]
         place = owners[own].names[name]
         seen: set[int] = set()
         self.files.fetch()
-        for pack in self._index():
-            some = range(len(pack.columns)) if pack.row == own else None
-            for block in np.flatnonzero(pack.columns == own).tolist() if some is None else some:
-                column = int(pack.columns[block])
-                other = column if pack.row == own else pack.row
-                if other in seen or other not in owners:
-                    continue
-                seen.add(other)
-                web = self._checked(pack, block, owners)
-                if not web.chain_count:
-                    continue
-                if other == own:
-                    web = _both_halves(web)
-                elif pack.row != own:
-                    web = web.transposed()
-                web = passing(web, *rows)
-                turned = None
-                for b, begin in owners[other].names.items():
-                    if (
-                        owners[other].is_copy and b < name
-                    ):  # computed with the other motion in the rows
-                        turned = turned or passing(self._block(pack, block).transposed(), *rows)
-                        yield place, begin, turned
-                    elif self._is_pair(own, other, name, b):
-                        yield place, begin, web
+        for pack, block, other in table.blocks(own):
+            if other in seen or other not in owners:
+                continue
+            seen.add(other)
+            web = self._checked(pack, block, owners)
+            if not web.chain_count:
+                continue
+            if other == own:
+                web = _both_halves(web)
+            elif pack.row != own:
+                web = web.transposed()
+            web = passing(web, *rows)
+            turned = None
+            for b, begin in owners[other].names.items():
+                if owners[other].is_copy and b < name:  # computed with the other motion in the rows
+                    turned = turned or passing(self._block(pack, block).transposed(), *rows)
+                    yield place, begin, turned
+                elif self._is_pair(own, other, name, b):
+                    yield place, begin, web
 
     @staticmethod
     def _is_pair(row: int, column: int, a: str, b: str) -> bool:

@@ -86,7 +86,7 @@ class ClipDtw(ClipMethod):
     NAME = "dtw-clip"
 
     joint_spread: bool = setting(
-        True, "Add how differently the joints spread over a clip, in any order."
+        True, "Include the difference in how far the joints spread over a clip, in any order."
     )
 
     def measure(self) -> ClipMeasure:
@@ -97,11 +97,11 @@ class ClipDtw(ClipMethod):
 
 
 JOINT_WEIGHTS = Setting(
-    "Weights of the joints: importance (limbs and trunk above fingers), equal, or those of some "
-    "joints, JOINT=WEIGHT,...",
+    "Weights of the joints: importance (limbs and trunk above fingers), equal, or "
+    "JOINT=WEIGHT,... for some joints.",
     metavar="importance|equal|JOINT=WEIGHT,...",
 )
-CLIP_FRAMES = Setting("Frames that a clip is resampled to.", least=2)
+CLIP_FRAMES = Setting("Number of frames to which each clip is resampled.", least=2)
 WHOLE_TURNS = Setting("Compare angles up to whole turns: 179 and -179 degrees are 2 degrees apart.")
 
 
@@ -114,7 +114,7 @@ class Emd(ClipMethod):
 
     curve_threshold: float = setting(
         10.0,
-        "Tolerance of the Douglas-Peucker points of a curve.",
+        "Douglas-Peucker tolerance of a curve.",
         unit="degrees",
         least=0.0,
     )

@@ -123,7 +123,7 @@ class WebOptions(Settings):
     )
     bridge_seconds: float = setting(
         2.0,
-        "Match web: bridges between chains span less than this, the sum of both motions.",
+        "Match web: maximum span of a bridge between chains, as the sum of both motions.",
         unit="s",
         least=0.0,
     )
@@ -137,8 +137,8 @@ class WebOptions(Settings):
     cells: Literal["auto", "all", "near"] = setting(
         "auto",
         "Match web: compare all frames, or only where poses are near neighbors, which finds "
-        f"matches up to {NEAR_MATCHES} m (auto: near from {NEAR_FRAMES:,} frames on, if the web is "
-        "not built yet).",
+        f"matches up to {NEAR_MATCHES} m (auto: near from {NEAR_FRAMES:,} frames on, unless a web "
+        "already exists).",
     )
 
     @preset

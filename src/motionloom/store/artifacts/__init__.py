@@ -1,4 +1,4 @@
-"""Artifacts: everything that is derived from the motions of a library and kept with it.
+"""Artifacts: everything that is derived from the motions of a library and stored with it.
 
 ======================  ==============================  =========================================
 artifact                kind                            identified by
@@ -22,14 +22,14 @@ All of them are folders (`motionloom.store.artifacts.folders`)::
 
     takes.loom/derived/KIND.KEY.VERSION/
 
-Artifacts with options as their key are made when they are needed (`Artifacts.derive`): KEY is a
-digest of the options (`artifact_key`), VERSION one of the motions, so that a library whose motions
-have changed has no current version. The next one is made from the previous one and what is new,
-and replaces it. Artifacts with a name as their key are saved by the user (`Artifacts.save`) and
-remain until they are replaced or deleted; VERSION begins with the digest of the motions they were
-made from.
+Artifacts identified by options are built when they are needed (`Artifacts.derive`). KEY is a digest
+of the options (`artifact_key`) and VERSION a digest of the motions, so a library whose motions have
+changed has no current version. The next version is built from the previous one and the new motions,
+and replaces it. Artifacts identified by a name are saved by the user (`Artifacts.save`) and remain
+until they are replaced or deleted; their VERSION starts with the digest of the motions that they
+were made from.
 
-The packages only say how their artifacts are written to files and read from them.
+Each package only defines how its artifacts are written to files and read from them.
 """
 
 from __future__ import annotations
@@ -67,7 +67,7 @@ if TYPE_CHECKING:
 _ATTEMPTS = 6
 _NAME = re.compile(r"\w[\w .+-]{0,79}")
 _ABOUT, _ARRAYS = "about.json", "arrays.npz"
-# What readers raise for damaged files; LibraryError is a ValueError.
+# Exceptions that readers raise for damaged files; LibraryError is a ValueError.
 _DAMAGE = (OSError, ValueError, TypeError, LookupError, ArithmeticError, RecursionError)
 
 Key = str | Mapping[str, Any]
@@ -84,7 +84,7 @@ class Artifact:
 
 @dataclass(frozen=True)
 class ArtifactInfo:
-    """One artifact of a library, without its content."""
+    """Information about one artifact of a library, without its content."""
 
     kind: str
     key: str  # the name, or a digest of the options
@@ -116,7 +116,7 @@ class Artifacts:
             else LocalFolders(store.path.absolute() / FOLDER)
         )
 
-    # --- named by the user --------------------------------------------------------------
+    # --- saved by name ------------------------------------------------------------------
 
     def save(
         self,
@@ -125,7 +125,7 @@ class Artifacts:
         about: Mapping[str, Any],
         arrays: Mapping[str, NDArray[Any]] | None = None,
     ) -> None:
-        """Save an artifact under a name; it replaces the one of that name.
+        """Save an artifact under a name; an existing artifact of that name is replaced.
 
         Parameters
         ----------
@@ -133,7 +133,7 @@ class Artifacts:
             For example ``parametric`` and the user's name: at most 80 letters, digits, spaces and
             ``. _ + -``.
         about : mapping
-            Its description, as JSON.
+            Description of the artifact, as JSON.
         arrays : mapping of str to ndarray, optional
         """
         if not _NAME.fullmatch(name):
@@ -155,12 +155,12 @@ class Artifacts:
             self.folders.commit(f"{kind}.{name}", version, build, trash=trash)
 
     def load(self, kind: str, name: str) -> Artifact:
-        """The artifact of that name.
+        """Load the artifact of that name.
 
         Raises
         ------
         LibraryError
-            If there is none (the message lists those there are), or its files are damaged.
+            If it does not exist (the message lists existing names), or its files are damaged.
         """
 
         def read(folder: Folder) -> Artifact:
@@ -170,23 +170,23 @@ class Artifacts:
         return self._read_named(kind, name, read)
 
     def about(self, kind: str, name: str) -> dict[str, Any]:
-        """The description of an artifact, without reading its arrays."""
+        """Return the description of an artifact, without reading its arrays."""
         return self._read_named(kind, name, _described)
 
     def names(self, kind: str) -> tuple[str, ...]:
-        """Names of the artifacts of a kind, sorted."""
+        """Return the names of the artifacts of a kind, sorted."""
         stems = (folder.rpartition(".")[0] for folder in self.folders.names())
-        found = {stem.removeprefix(f"{kind}.") for stem in stems if stem.startswith(f"{kind}.")}
-        return tuple(sorted(found))
+        names = {stem.removeprefix(f"{kind}.") for stem in stems if stem.startswith(f"{kind}.")}
+        return tuple(sorted(names))
 
     def _read_named(self, kind: str, name: str, read: Callable[[Folder], Thing]) -> Thing:
-        """What `read` gives of an artifact."""
+        """Return the result of `read` for an artifact."""
         failed = ""
         for _ in range(_ATTEMPTS):
             current = versions(self.folders.names(), f"{kind}.{name}")
             folder = self.folders.open(current[-1]) if current else None
             if folder is None:
-                continue  # none, or it was replaced while we looked
+                continue  # missing, or replaced in the meantime
             try:
                 check_folder(folder)
                 return read(folder)
@@ -195,19 +195,19 @@ class Artifacts:
             except _DAMAGE as error:
                 if failed == current[-1]:
                     raise LibraryError(
-                        f"{self._store.path}: the {kind} {name!r} is damaged or gone "
-                        f"({type(error).__name__}); make it again"
+                        f"{self._store.path}: the {kind} {name!r} is damaged or missing "
+                        f"({type(error).__name__}); create it again"
                     ) from None
                 failed = current[-1]
                 _drop_copies(folder)
-        known = self.names(kind)
-        if name in known:
+        names = self.names(kind)
+        if name in names:
             raise self._keeps_changing()
-        there = f"it has {', '.join(known)}" if known else "it has none"
+        there = f"this library has {', '.join(names)}" if names else "this library has none"
         what = "parametric motion" if kind == "parametric" else kind
         raise LibraryError(f"{self._store.path}: no {what} is called {name!r}; {there}")
 
-    # --- made when needed ---------------------------------------------------------------
+    # --- built when needed --------------------------------------------------------------
 
     def derive(
         self,
@@ -217,28 +217,27 @@ class Artifacts:
         build: Build,
         read: Callable[[Any], Thing],
     ) -> Thing:
-        """An artifact of all motions; built first if there is no current version.
+        """Return an artifact of all motions; build it if there is no current version.
 
         Parameters
         ----------
         kind : str
-            Part of the folder's name.
+            Part of the folder name.
         options : mapping
-            How it is made (see `artifact_key`); artifacts with different options are kept side by
-            side.
+            Build options (see `artifact_key`); artifacts with different options coexist.
         build : callable
-            ``build(folder, previous)`` writes the files into the new, empty `folder`.
-            `previous` is the folder of an earlier version, or None. No motion is added or
-            removed meanwhile. With an object store, `previous` and the folder that is read are
-            of the type `RemoteFolder`.
+            ``build(folder, previous)`` writes the files to the new, empty `folder`. `previous` is
+            the folder of an earlier version, or None. No motions are added or removed during the
+            build. With an object store, `previous` and the folder passed to `read` are of type
+            `RemoteFolder`.
         read : callable
-            ``read(folder)`` opens the artifact. If it raises `FileNotFoundError` or
-            `LibraryError`, the artifact is built again.
+            ``read(folder)`` opens the artifact. If it raises `FileNotFoundError` or `LibraryError`,
+            the artifact is rebuilt.
 
         Returns
         -------
         thing
-            What `read` returns.
+            The return value of `read`.
         """
         stem = _stem(kind, options)
         failures, before = 0, ""
@@ -254,7 +253,8 @@ class Artifacts:
                 except ObjectStoreError:
                     raise
                 except _DAMAGE:
-                    # Replaced meanwhile, or a local copy is damaged, or it is damaged itself.
+                    # Replaced in the meantime, or a local copy is damaged, or the artifact itself
+                    # is damaged.
                     _drop_copies(folder)
                     failures += 1
                     continue
@@ -266,9 +266,9 @@ class Artifacts:
         raise self._keeps_changing()
 
     def collection(self, name: str, describe: Callable[[Path], dict]) -> Collection:
-        """An artifact that grows file by file, the webs of a library; `name` is ``KIND.KEY``.
+        """Return an artifact that grows file by file, such as match webs; `name` is ``KIND.KEY``.
 
-        `describe` reads the description of a file from the file.
+        `describe` reads the description of a file from the file itself.
         """
         if isinstance(self.folders, RemoteFolders):
             return RemoteCollection(self.folders.files, name, self.folders.catalogue)
@@ -277,23 +277,23 @@ class Artifacts:
     # --- all ------------------------------------------------------------------------------
 
     def stale(self, kind: str, key: Key) -> bool:
-        """Whether there is no artifact of the motions as they are now.
+        """Return whether an artifact is missing or was built from other motions.
 
         A named artifact is stale if motions have changed since it was saved; it can still be
-        loaded. A derived one is built anew the next time it is used.
+        loaded. A derived artifact is rebuilt the next time it is used.
         """
         current = versions(self.folders.names(), _stem(kind, key))
         return not current or self._is_stale(current[-1])
 
     def delete(self, kind: str, key: Key) -> None:
-        """Delete an artifact; nothing happens if there is none."""
+        """Delete an artifact; do nothing if it does not exist."""
         with self._store.writing():
             stem = _stem(kind, key)
             current = versions(self.folders.names(), stem)
             self.folders.remove(current, trash=bool(current) and self._record(stem))
 
     def _record(self, stem: str) -> bool:
-        """Enter the current version of an artifact into the history, if a change is recorded."""
+        """Record the current version of an artifact in the history during a change."""
         if isinstance(self.folders, RemoteFolders):
             return False  # their objects are deleted
         current = versions(self.folders.names(), stem)
@@ -301,21 +301,21 @@ class Artifacts:
         return self._store.catalogue.record_artifact(stem, version)
 
     def list(self) -> list[ArtifactInfo]:
-        """All artifacts, sorted by kind and key."""
-        found = []
+        """Return all artifacts, sorted by kind and key."""
+        artifacts = []
         for name in self.folders.names():
             kind, _, rest = name.partition(".")
             key = rest.rpartition(".")[0] or rest
-            found.append(ArtifactInfo(kind, key, self._is_stale(name), self.folders.size(name)))
-        return sorted(found, key=lambda one: (one.kind, one.key))
+            artifacts.append(ArtifactInfo(kind, key, self._is_stale(name), self.folders.size(name)))
+        return sorted(artifacts, key=lambda artifact: (artifact.kind, artifact.key))
 
     def content_key(self) -> str:
-        """Digest of all motions and their names; labels do not count."""
+        """Return a digest of all motions and their names; labels are not included."""
         return text_digest(*(repr(row) for row in self._store.fingerprints()))
 
     def _keeps_changing(self) -> LibraryError:
         return LibraryError(
-            f"{self._store.path}: the library keeps changing; try again when no process writes "
+            f"{self._store.path}: the library keeps changing; try again when no process is writing "
             "to it"
         )
 
@@ -326,7 +326,7 @@ class Artifacts:
 
 
 def _described(folder: Folder) -> dict[str, Any]:
-    """The description of an artifact; raises `LibraryError` if it is no JSON object."""
+    """Return the description of an artifact; raise `LibraryError` if it is not a JSON object."""
     try:
         about = parse_json(read_regular(folder / _ABOUT))
     except RecursionError:
@@ -337,12 +337,12 @@ def _described(folder: Folder) -> dict[str, Any]:
 
 
 def artifact_key(options: Mapping[str, Any]) -> str:
-    """Digest of what an artifact depends on besides the motions, in hexadecimal.
+    """Return a hexadecimal digest of everything an artifact depends on besides the motions.
 
-    `options` consist of plain values (text, numbers, booleans, None, lists, mappings from texts)
-    that the caller states one by one, and of a version that is increased when the code gives other
-    results. The digest is that of their JSON with sorted keys, so that it does not depend on what
-    classes and their fields are called.
+    `options` consist of plain values (strings, numbers, booleans, None, lists, mappings with string
+    keys) that the caller lists explicitly, and of a version that is increased when the code gives
+    different results. The digest is computed from their JSON with sorted keys, so it does not
+    depend on the names of classes and fields.
 
     Examples
     --------

@@ -1,9 +1,9 @@
 """Collections: artifacts that grow file by file, written by workers.
 
-In a library's own folder a file that exists is complete: it was written under a temporary name
-and renamed. In an object store a file exists if the catalogue lists it: a worker writes it and
-returns its name, and the client commits that. Files that were not committed are removed by the
-next build.
+In the folder of a library, a file that exists is complete, because it is written under a temporary
+name and then renamed. In an object store, a file exists if the catalogue lists it: a worker writes
+the file and returns its name, and the client commits the name. The next build removes files that
+were not committed.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ _LONGEST = 1 << 24  # bytes of a description
 
 @dataclass(frozen=True)
 class WrittenFile:
-    """A file that a worker has written: its name, where it is in the store, its description."""
+    """A file written by a worker: its name, its place in the store, and its description."""
 
     name: str
     piece: Piece | None = None
@@ -39,8 +39,8 @@ class WrittenFile:
 class LocalCollection:
     """Files in a folder; the methods are described in `RemoteCollection`."""
 
-    path: Path  # absolute, as workers of a cluster run in other folders
-    describe: Callable[[Path], dict]  # reads the description of a file from the file
+    path: Path  # absolute, since workers of a cluster run in other folders
+    describe: Callable[[Path], dict]  # reads the description of a file from the file itself
 
     def write(self, name: str, content: bytes, about: dict) -> WrittenFile:
         """Write a file; called by workers."""
@@ -51,29 +51,31 @@ class LocalCollection:
         return WrittenFile(name)
 
     def commit(self, written: Iterable[WrittenFile]) -> None:
-        """Nothing to do: files that exist are committed."""
+        """Do nothing: files that exist are already committed."""
 
     def names(self) -> list[str]:
-        """All files, sorted."""
-        # Files that are being written, or were when a worker was killed, start with a dot; the
-        # lock has no suffix.
+        """Return the names of all files, sorted."""
+        # Files that are being written, or that a killed worker left, start with a dot; the lock has
+        # no suffix.
         return sorted(path.name for path in self.path.glob("*.*") if path.name[0] != ".")
 
     def about(self, names: Iterable[str]) -> dict[str, dict]:
-        """Descriptions of files."""
+        """Return the descriptions of files."""
         return {name: self.describe(self.path / name) for name in names}
 
     def read(
         self, name: str, decode: Callable[[bytes], Any], span: tuple[int, int] | None = None
     ) -> Any:
-        """The decoded content of a file, or of the bytes `span` of it."""
+        """Return the decoded content of a file, or of its bytes `span`."""
         try:
             return decode(read_regular(below(self.path, name), span=span))
         except LibraryError as error:
-            raise LibraryError(f"{self.path / name}: {error}; remove it and build again") from None
+            raise LibraryError(
+                f"{self.path / name}: {error}; remove it and rebuild the web"
+            ) from None
 
     def fetch(self) -> None:
-        """Nothing to do: all files are on this machine."""
+        """Do nothing: all files are on this machine."""
 
     def remove(self, names: Iterable[str]) -> None:
         """Remove files."""
@@ -81,16 +83,16 @@ class LocalCollection:
             (self.path / name).unlink(missing_ok=True)
 
     def sweep(self) -> None:
-        """Remove what killed workers left."""
+        """Remove leftovers of killed workers."""
         for scratch in self.path.glob(".*.part.*"):
             scratch.unlink(missing_ok=True)
 
     def size(self) -> int:
-        """Bytes of all files."""
+        """Return the total size of all files, in bytes."""
         return sum((self.path / name).stat().st_size for name in self.names())
 
     def state(self) -> Any:
-        """A value that changes when files are added; None if there is no collection."""
+        """Return a value that changes when files are added, or None if there is no collection."""
         try:
             return self.path.stat().st_mtime_ns
         except FileNotFoundError:
@@ -115,27 +117,27 @@ class RemoteCollection:
 
     def commit(self, written: Iterable[WrittenFile]) -> None:
         """Record files in the catalogue, in one transaction; called by the client."""
-        every = [one for one in written if one.piece is not None]
+        every = [file for file in written if file.piece is not None]
         self._known.put_artifact_files(
             self.folder,
-            {one.name: (one.piece,) for one in every if one.piece is not None},
-            about={one.name: one.about for one in every},
+            {file.name: (file.piece,) for file in every if file.piece is not None},
+            about={file.name: file.about for file in every},
         )
 
     def names(self) -> list[str]:
-        """All files, sorted."""
+        """Return the names of all files, sorted."""
         query = "SELECT file FROM stored WHERE folder = ? ORDER BY file"
         return [name for (name,) in self._known.rows(query, (self.folder,))]
 
     def about(self, names: Iterable[str]) -> dict[str, dict]:
-        """Descriptions of files."""
+        """Return the descriptions of files."""
         described = self._known.artifact_descriptions(self.folder)
         return {name: parse_json(unpacked_bytes(described[name], _LONGEST)) for name in names}
 
     def read(
         self, name: str, decode: Callable[[bytes], Any], span: tuple[int, int] | None = None
     ) -> Any:
-        """The decoded content of a file, or of the bytes `span` of it."""
+        """Return the decoded content of a file, or of its bytes `span`."""
         piece = self._known.artifact_files(self.folder, name)[name][0]
         try:
             content = read_regular(self.files.local(piece.name))
@@ -147,7 +149,7 @@ class RemoteCollection:
             problem = str(error)
         self.remove([name])
         raise LibraryError(
-            f"{self.files.address}/{piece.name}: {problem}; it was removed: build again"
+            f"{self.files.address}/{piece.name}: {problem}; it was removed and must be rebuilt"
         )
 
     def fetch(self) -> None:
@@ -163,25 +165,25 @@ class RemoteCollection:
         self.files.remove(objects_of([gone]))
 
     def sweep(self) -> None:
-        """Remove what was written and never committed."""
-        known = objects_of([self._known.artifact_files(self.folder)])
+        """Remove files that were written but never committed."""
+        committed = objects_of([self._known.artifact_files(self.folder)])
         there = self.files.names(f"{FOLDER}/{self.folder}")
-        self.files.remove(name for name in there if name not in known)
+        self.files.remove(name for name in there if name not in committed)
 
     def size(self) -> int:
-        """Bytes of all files."""
+        """Return the total size of all files, in bytes."""
         files = self._known.artifact_files(self.folder)
         return sum(piece.length for pieces in files.values() for piece in pieces)
 
     def state(self) -> Any:
-        """A value that changes when files are added; None if there is no collection."""
+        """Return a value that changes when files are added, or None if there is no collection."""
         names = self.names()
         return hash(tuple(names)) if names else None
 
     @property
     def _known(self) -> Catalogue:
         if self.catalogue is None:
-            raise LibraryError("workers write files; only the client reads the collection")
+            raise LibraryError("workers only write files; the collection is read by the client")
         return self.catalogue
 
 

@@ -1,16 +1,16 @@
-"""Folders of artifacts: written under a temporary name, committed whole, never changed afterwards.
+"""Artifact folders: written under a temporary name, committed as a whole, never changed afterward.
 
-A folder is called ``STEM.VERSION``. Committing a version removes the earlier ones of that stem. In
-a library's own folder a commit is one rename. In an object store it is one transaction of the
+A folder is called ``STEM.VERSION``. Committing a version removes the earlier versions of that stem.
+In the folder of a library, a commit is one rename. In an object store, it is one transaction of the
 catalogue, which records the objects that the files consist of.
 
-A folder contains ``checks.json``: size, CRC-32 and the checksum of the pages of its files. Size and
-pages are verified when a process first opens the folder (of files above 512 MB the size only), as
-that takes a quarter of the time of a CRC; ``motionloom verify`` reads all and verifies all. The
-user's cache notes when a large folder was verified; for a day it is not read again for that unless
-one of its files has changed.
-Objects of a store have checksums of their blocks in the catalogue, verified when they are fetched.
-Folders of earlier releases have none, or none of their pages: then the CRC is verified.
+A folder contains ``checks.json`` with the size, CRC-32 and page checksum of each file. Size and
+pages are verified when a process first opens the folder (only the size for files above 512 MB),
+because this takes a quarter of the time of a CRC. ``motionloom verify`` reads and verifies
+everything. The user's cache records when a large folder was verified; for one day, it is not
+verified again unless one of its files changes. Objects in a store have block checksums in the
+catalogue, which are verified when the objects are fetched. Folders of earlier releases have no
+checksums, or no page checksums; the CRC is verified if there is one.
 """
 
 from __future__ import annotations
@@ -41,9 +41,9 @@ from motionloom.store.trash import move_to_trash
 
 FOLDER = "derived"
 CHECKS = "checks.json"
-CHECKED_WHEN_READ = 1 << 29  # bytes of a file that is verified whole when it is first read
-_STAMPED = 1 << 22  # bytes of a folder whose verification is noted in the user's cache
-_STAMP_SECONDS = 86_400.0  # for so long: then it is read again
+CHECKED_WHEN_READ = 1 << 29  # bytes; smaller files are verified completely when first read
+_STAMPED = 1 << 22  # bytes; the verification of larger folders is recorded in the user's cache
+_STAMP_SECONDS = 86_400.0  # lifetime of that record
 _SETTLED = 2.0  # seconds since a file was written
 _SCRATCH = ".part-"
 _verified: dict[str, tuple[int, int]] = {}  # folders this process has verified: inode, time
@@ -53,40 +53,40 @@ Build = Callable[[Path, Folder | None], None]
 
 @dataclass(frozen=True)
 class LocalFolders:
-    """Artifact folders on disk; `root` is absolute, as workers run in other folders."""
+    """Artifact folders on disk; `root` is absolute, since workers run in other folders."""
 
     root: Path
 
     def names(self) -> list[str]:
-        """All folders, the latest last."""
-        found = []
+        """Return the names of all folders, the latest last."""
+        folders = []
         if self.root.is_symlink():
             below(self.root.parent, self.root.name)  # raises
         for path in self.root.glob("[!.]*/"):
             if path.is_symlink():
                 continue
             with suppress(FileNotFoundError):  # removed meanwhile
-                found.append((path.stat().st_mtime_ns, path.name))
-        return [name for _, name in sorted(found)]
+                folders.append((path.stat().st_mtime_ns, path.name))
+        return [name for _, name in sorted(folders)]
 
     def open(self, name: str) -> Path | None:
-        """The folder, or None if there is none."""
+        """Return the folder, or None if it does not exist."""
         path = below(self.root.parent, f"{self.root.name}/{name}")
         return path if path.is_dir() else None
 
     def size(self, name: str) -> int:
-        """Bytes of all its files."""
+        """Return the total size of its files, in bytes."""
         return sum(path.stat().st_size for path in (self.root / name).rglob("*") if path.is_file())
 
     def commit(self, stem: str, version: str, build: Build, *, trash: bool = False) -> None:
-        """Have ``build(folder, previous)`` write the files of a version, then make it current.
+        """Call ``build(folder, previous)`` to write the files of a version, then make it current.
 
         Earlier versions are deleted, or moved to the trash.
         """
         target = below(self.root.parent, f"{self.root.name}/{stem}.{version}")
         try:
             self.root.mkdir(exist_ok=True)
-            for left in self.root.glob(f"{_SCRATCH}*"):  # by a killed process
+            for left in self.root.glob(f"{_SCRATCH}*"):  # left by a killed process
                 shutil.rmtree(left, ignore_errors=True)
             self.remove([target.name])  # damaged
             earlier = versions(self.names(), stem)
@@ -99,7 +99,9 @@ class LocalFolders:
             _sync_files(scratch)
             mask = os.umask(0)
             os.umask(mask)
-            scratch.chmod(0o777 & ~mask)  # mkdtemp is private; readers may be other users
+            scratch.chmod(
+                0o777 & ~mask
+            )  # mkdtemp folders are private, but readers may be other users
             os.rename(scratch, target)
             sync_folder(self.root)
         except OSError as error:
@@ -109,13 +111,13 @@ class LocalFolders:
         self.remove(earlier, trash=trash)
 
     def remove(self, names: Iterable[str], *, trash: bool = False) -> None:
-        """Remove folders, or move them to the trash; readers see them whole or not at all."""
+        """Remove folders or move them to the trash; readers never see partial folders."""
         if trash:
             move_to_trash(self.root.parent, [f"{self.root.name}/{name}" for name in names])
             return
         for name in names:
             hidden = self.root / f"{_SCRATCH}{secrets.token_hex(6)}"
-            with suppress(OSError):  # on Windows a reader may have it open
+            with suppress(OSError):  # on Windows, a reader may have it open
                 os.rename(self.root / name, hidden)
                 shutil.rmtree(hidden, ignore_errors=True)
 
@@ -124,41 +126,41 @@ class LocalFolders:
 class RemoteFolders:
     """Artifact folders in an object store, recorded in the catalogue.
 
-    They are built in a folder on this machine. Files that workers wrote to the object store
-    themselves are only noted there (see `motionloom.store.remote.folder.point_to`).
+    They are built in a folder on this machine. Files that workers write directly to the object
+    store are represented there by pointers (see `motionloom.store.remote.folder.point_to`).
     """
 
     files: ObjectStore
     catalogue: Catalogue
 
     def names(self) -> list[str]:
-        """All folders."""
+        """Return the names of all folders."""
         return self.catalogue.artifact_folders()
 
     def open(self, name: str) -> RemoteFolder | None:
-        """The folder, or None if there is none."""
+        """Return the folder, or None if it does not exist."""
         files = self.catalogue.artifact_files(name)
         return RemoteFolder(self.files, name, files) if files else None
 
     def size(self, name: str) -> int:
-        """Bytes of all its files."""
+        """Return the total size of its files, in bytes."""
         files = self.catalogue.artifact_files(name)
         return sum(piece.length for pieces in files.values() for piece in pieces)
 
     def commit(self, stem: str, version: str, build: Build, *, trash: bool = False) -> None:
-        """As `LocalFolders.commit`; earlier versions are deleted in any case."""
+        """Like `LocalFolders.commit`, but earlier versions are always deleted."""
         name, place = f"{stem}.{version}", f"{FOLDER}/{stem}"
         earlier = {
             other: self.catalogue.artifact_files(other)
             for other in versions(self.names(), stem)
             if other != name  # damaged
         }
-        known = objects_of(earlier.values())
-        self.files.remove(sorted(set(self.files.names(place)) - known))  # left by a killed build
-        previous = next((RemoteFolder(self.files, *one) for one in earlier.items()), None)
+        used = objects_of(earlier.values())
+        self.files.remove(sorted(set(self.files.names(place)) - used))  # left by a killed build
+        previous = next((RemoteFolder(self.files, *version) for version in earlier.items()), None)
         scratch = local_cache().scratch()
         try:
-            folder = scratch / PurePosixPath(place).name  # workers write to this name, too
+            folder = scratch / PurePosixPath(place).name  # workers also write to this name
             folder.mkdir()
             build(folder, previous)
             write_checks(folder)
@@ -166,15 +168,15 @@ class RemoteFolders:
             self.catalogue.put_artifact_files(name, files, instead_of=[name, *earlier])
         except OSError as error:
             raise LibraryError(
-                f"{scratch.parent}: cannot write there: {error.strerror or error}; name another "
-                "folder in MOTIONLOOM_CACHE"
+                f"{scratch.parent}: cannot write to this folder: {error.strerror or error}; set "
+                "MOTIONLOOM_CACHE to another folder"
             ) from error
         finally:
             shutil.rmtree(scratch, ignore_errors=True)
-        self.files.remove(sorted(known - objects_of([files])))
+        self.files.remove(sorted(used - objects_of([files])))
 
     def remove(self, names: Iterable[str], *, trash: bool = False) -> None:
-        """Remove folders; objects of artifacts have no trash."""
+        """Remove folders; there is no trash for artifacts in an object store."""
         for name in names:
             files = self.catalogue.artifact_files(name)
             self.catalogue.put_artifact_files(name, {}, instead_of=[name])
@@ -182,7 +184,7 @@ class RemoteFolders:
 
 
 def versions(names: Iterable[str], stem: str) -> list[str]:
-    """The folders of one stem.
+    """Return the folders of one stem.
 
     Examples
     --------
@@ -193,9 +195,9 @@ def versions(names: Iterable[str], stem: str) -> list[str]:
 
 
 def write_checks(folder: Path) -> None:
-    """Write ``checks.json``: bytes, CRC-32 and page checksum of every file.
+    """Write ``checks.json``: size in bytes, CRC-32 and page checksum of every file.
 
-    Null for those of an object store.
+    Files in an object store have null instead.
     """
     checks: dict[str, list[int] | None] = {}
     for path in sorted(folder.rglob("*")):
@@ -209,7 +211,7 @@ def write_checks(folder: Path) -> None:
 
 
 def read_checks(folder: Folder) -> dict[str, tuple[int, ...] | None] | None:
-    """What ``checks.json`` says: of each file two or three numbers; None if there is none.
+    """Read ``checks.json``: two or three numbers per file; None if it does not exist.
 
     Raises `LibraryError` if it is damaged.
     """
@@ -226,9 +228,10 @@ def read_checks(folder: Folder) -> dict[str, tuple[int, ...] | None] | None:
 
 
 def check_folder(folder: Folder, *, whole: bool = False) -> None:
-    """Raise `LibraryError` if a file of an artifact is not what was written.
+    """Raise `LibraryError` if a file of an artifact does not match its checksum.
 
-    A folder is checked once per process; `whole` checks it again, large files and all CRC too.
+    A folder is checked once per process. `whole` checks it again, including large files and all
+    CRCs.
     """
     key, state = _state(folder)
     if not whole and _verified.get(key) == state:
@@ -248,18 +251,18 @@ def check_folder(folder: Folder, *, whole: bool = False) -> None:
             path = below(folder, name) if isinstance(folder, Path) else folder / name
             if expected is None:
                 continue
-            found = _found(path, expected, whole)
+            actual = _found(path, expected, whole)
         except FileNotFoundError:
             raise LibraryError(f"{folder}/{name}: missing") from None
-        if found != expected:
-            forget_mappings()  # Windows does not remove a file that is mapped
+        if actual != expected:
+            forget_mappings()  # Windows cannot remove a mapped file
             raise LibraryError(
-                f"{folder}/{name}: damaged: not what was written ({found[0]} bytes, expected "
+                f"{folder}/{name}: damaged: wrong checksum ({actual[0]} bytes, expected "
                 f"{expected[0]})"
             )
     _verified[key] = state
     if stamp is not None:
-        with suppress(OSError):  # it is verified again
+        with suppress(OSError):  # it will be verified again
             stamp.parent.mkdir(parents=True, exist_ok=True)
             for old in stamp.parent.iterdir():
                 if not _is_recent(old):
@@ -268,23 +271,23 @@ def check_folder(folder: Folder, *, whole: bool = False) -> None:
 
 
 def _found(path: Path, expected: tuple[int, ...], whole: bool) -> tuple[int, ...]:
-    """What should equal `expected`, as far as it is verified."""
+    """Return the values to compare with `expected`, as far as they are verified."""
     if not whole and expected[0] > CHECKED_WHEN_READ:
         return path.stat().st_size, *expected[1:]
     if len(expected) < 3:
         return file_checksum(path)
-    # Read before it is mapped: if the disk cannot read a mapped page, the system ends the process.
+    # Read the file before mapping it: if the disk cannot read a mapped page, the process is killed.
     crc = file_checksum(path)[1] if whole else expected[1]
     size, pages = page_checksum(path, keep=not whole)
     return size, crc, pages
 
 
 def _stamp(folder: Path, checks: Mapping[str, tuple[int, ...] | None]) -> Path | None:
-    """The file of the user's cache that says that these files were verified as they are.
+    """Return the cache file that records the verification of these files in their current state.
 
-    Its name is made of their checksums, sizes, inodes and times. None for small folders, which are
-    verified by every process; for files that are missing; and for new ones, which could change
-    within the resolution of the clock.
+    Its name is a digest of their checksums, sizes, inodes and times. The result is None for small
+    folders, which every process verifies; for missing files; and for new files, which could still
+    change within the resolution of the clock.
     """
     facts, size, latest = [], 0, 0.0
     try:

@@ -1,11 +1,11 @@
 """Row tables: artifacts with some rows of numbers for every motion, in one file.
 
-``rows.npy`` holds the rows of all motions one after the other, sorted by name, and is
-memory-mapped; ``index.json`` lists whose rows they are.
+``rows.npy`` contains the rows of all motions, concatenated and sorted by name, and is
+memory-mapped. ``index.json`` lists which rows belong to which motion.
 
-Rows of motions that have not changed are copied from the previous version. The others are computed
-and written by workers: to their place in the file, or, in a library with an object store, as
-objects of which the file then consists.
+Rows of unchanged motions are copied from the previous version. Workers compute the others and write
+them to their place in the file or, in a library with an object store, as objects that make up the
+file.
 """
 
 from __future__ import annotations
@@ -40,32 +40,32 @@ if TYPE_CHECKING:
 ROWS, INDEX = "rows.npy", "index.json"
 _INDEX_KEYS = ("names", "keys", "starts", "width", "fps", "frames", "left_out", "stamp")
 BATCH_FRAMES = 16_000  # per task: tenths of a second of work
-MIN_POOL_FRAMES = 150_000  # frames; for fewer, processes take longer to start than to help
+MIN_POOL_FRAMES = 150_000  # frames; below this, starting processes takes longer than they save
 
 Result = TypeVar("Result")
 
 
 @dataclass(frozen=True, eq=False)
 class RowTable:
-    """The rows of all motions; M motions, N rows of D numbers."""
+    """The rows of all motions: N rows of D numbers, for M motions."""
 
     rows: NDArray[np.float32]  # (N, D), memory-mapped, read-only
     starts: NDArray[np.int64]  # (M + 1,): motion m has rows starts[m] to starts[m + 1]
     names: tuple[str, ...]  # sorted
-    fps: NDArray[np.float64]  # (M,), of each motion as stored
-    frames: NDArray[np.int64]  # (M,), of each motion as stored
-    left_out: dict[str, str]  # motions without rows, and why
+    fps: NDArray[np.float64]  # (M,), for each motion as stored
+    frames: NDArray[np.int64]  # (M,), for each motion as stored
+    left_out: dict[str, str]  # motions without rows, with the reason
 
 
 def row_total(folder: Folder) -> int:
-    """Number of rows of a table."""
+    """Return the number of rows of a table."""
     if isinstance(folder, RemoteFolder):
         return read_index(folder)["starts"][-1]
     return len(_opened_rows(folder))
 
 
 def row_range(folder: Folder, first: int, last: int) -> NDArray[np.float32]:
-    """Rows `first` to `last` of a table, memory-mapped; only these are fetched from a store."""
+    """Return rows `first` to `last` of a table, memory-mapped; only these are fetched."""
     if not isinstance(folder, RemoteFolder):
         rows = _opened_rows(folder)
         if not 0 <= first <= last <= len(rows):
@@ -82,7 +82,7 @@ def row_range(folder: Folder, first: int, last: int) -> NDArray[np.float32]:
 
 
 def load_rows(folder: Folder) -> RowTable:
-    """Open a table that `build_rows` wrote."""
+    """Open a table written by `build_rows`."""
     index, rows = read_index(folder), _opened_rows(folder)
     shape = (index["starts"][-1], index["width"])
     if rows.shape != shape:
@@ -101,18 +101,18 @@ def load_rows(folder: Folder) -> RowTable:
 
 
 def read_index(folder: Folder) -> dict[str, Any]:
-    """The content of ``index.json``; raises `LibraryError` if something is missing."""
+    """Return the content of ``index.json``; raise `LibraryError` if it is incomplete."""
     try:
         index = parse_json(read_regular(folder / INDEX))
-        found = {key: index[key] for key in _INDEX_KEYS}
-        _check_index(found)
-        return found
+        content = {key: index[key] for key in _INDEX_KEYS}
+        _check_index(content)
+        return content
     except (ValueError, KeyError, TypeError, OverflowError) as error:
         raise LibraryError(f"{folder / INDEX}: damaged: {error}") from None
 
 
 def _check_index(index: dict[str, Any]) -> None:
-    """Raise `ValueError` unless everything in an index is of the right kind and length."""
+    """Raise `ValueError` unless all values of an index have the right type and length."""
     count, width = len(index["names"]), index["width"]
     if type(width) is not int or not 0 <= width < 1 << 24:
         raise ValueError(f"width {width!r}")
@@ -154,7 +154,7 @@ def build_rows(
     workers: int | None = None,
     progress: Progress | None = None,
 ) -> None:
-    """Write the table of `work` over all motions into `folder`.
+    """Apply `work` to all motions and write the table of results to `folder`.
 
     Parameters
     ----------
@@ -162,16 +162,16 @@ def build_rows(
         As passed to the `build` of `motionloom.store.artifacts.Artifacts.derive`.
     library : Store
     work : callable
-        From a motion to its rows, shape (length, width); importable by name.
+        Function that returns the rows of a motion, shape (length, width); importable by name.
     width : int
     length : callable
-        Number of rows of the motion of an entry.
+        Function that returns the number of rows for the motion of an entry.
     left_out : dict of str to str
-        Motions without rows, and why.
+        Motions without rows, each with the reason.
     stamp : str
-        What else the rows depend on; rows of a version with another stamp are not reused.
+        Anything else the rows depend on; rows of a version with another stamp are not reused.
     workers, progress : optional
-        Number of processes; called with the number of motions finished.
+        Number of processes, and a function called with the number of finished motions.
     """
     entries = [entry for entry in library.entries() if entry.name not in left_out]
     counts = np.array([length(entry) for entry in entries], dtype=np.int64)
@@ -197,7 +197,7 @@ def build_rows(
 
 @dataclass(frozen=True, eq=False)
 class _Job:
-    """A table to be written: its motions, where their rows are, and how they are computed."""
+    """A table to write: its motions, the places of their rows, and how to compute them."""
 
     library: Store
     work: Callable[[Motion], NDArray]
@@ -214,47 +214,49 @@ class _Job:
 
     @property
     def row_bytes(self) -> int:
-        """Bytes of a row."""
+        """Size of a row, in bytes."""
         return 4 * self.width
 
     @property
     def header(self) -> bytes:
-        """The header of the ``.npy`` file."""
+        """Header of the ``.npy`` file."""
         out = BytesIO()
         about = {"descr": "<f4", "fortran_order": False, "shape": (len(self), self.width)}
         np.lib.format.write_array_header_1_0(out, about)
         return out.getvalue()
 
     def place(self, m: int) -> tuple[int, int]:
-        """First row and number of rows of a motion, by its number."""
+        """Return the first row and the number of rows of a motion, given its index."""
         return int(self.starts[m]), int(self.starts[m + 1] - self.starts[m])
 
-    def known(self, previous: Folder | None) -> dict[int, int]:
-        """Motions whose rows the previous version has, by number: the first row there."""
+    def reusable(self, previous: Folder | None) -> dict[int, int]:
+        """Return the motions whose rows are in the previous version: index to first row."""
         if previous is None:
             return {}
         try:
-            held = read_index(previous)
+            index = read_index(previous)
         except (LibraryError, OSError):
             return {}
-        if (held["stamp"], held["width"]) != (self.stamp, self.width):
+        if (index["stamp"], index["width"]) != (self.stamp, self.width):
             return {}
-        counts = np.diff(held["starts"])
-        rows = {key: (held["starts"][n], counts[n]) for n, key in enumerate(held["keys"])}
-        found = {}
+        counts = np.diff(index["starts"])
+        rows = {key: (index["starts"][n], counts[n]) for n, key in enumerate(index["keys"])}
+        reusable = {}
         for m, key in enumerate(self.keys):
             start, count = rows.get(key, (0, -1))
             if count == self.place(m)[1]:
-                found[m] = start
-        return found
+                reusable[m] = start
+        return reusable
 
-    def new(self, known: Collection[int]) -> dict[str, tuple[int, int]]:
-        """The other motions, by name: first row and number of rows."""
-        return {entry.name: self.place(m) for m, entry in enumerate(self.entries) if m not in known}
+    def new(self, reusable: Collection[int]) -> dict[str, tuple[int, int]]:
+        """Return the first row and number of rows of all other motions, by name."""
+        return {
+            entry.name: self.place(m) for m, entry in enumerate(self.entries) if m not in reusable
+        }
 
 
 def _in_folder(folder: Path, previous: Folder | None, job: _Job) -> None:
-    """Write the rows to one file; workers write theirs to their place in it."""
+    """Write the rows to one file; each worker writes to its place in the file."""
     path, offset = folder / ROWS, len(job.header)
     with open(path, "wb") as out:
         out.write(job.header)
@@ -269,20 +271,20 @@ def _in_folder(folder: Path, previous: Folder | None, job: _Job) -> None:
 
 
 def _copy_known(path: Path, offset: int, previous: Folder | None, job: _Job) -> dict[int, int]:
-    """Copy rows from the previous version; returns the motions they belong to, by number."""
-    known = job.known(previous)
-    if previous is None or not known:
+    """Copy rows from the previous version; return the indices of their motions."""
+    reusable = job.reusable(previous)
+    if previous is None or not reusable:
         return {}
     try:
-        held = load_rows(previous).rows
+        rows = load_rows(previous).rows
     except (LibraryError, OSError):
         return {}
     with open(path, "rb+") as out:
-        for m, old in known.items():
+        for m, old in reusable.items():
             start, count = job.place(m)
             out.seek(offset + job.row_bytes * start)
-            out.write(np.ascontiguousarray(held[old : old + count]).data)
-    return known
+            out.write(np.ascontiguousarray(rows[old : old + count]).data)
+    return reusable
 
 
 def _fill(
@@ -296,24 +298,24 @@ def _fill(
     """Compute the rows of a motion and write them to their place in the file."""
     start, count = place[motion.name]
     rows = _checked(work(motion), motion.name, count, width)
-    # Not through a memory map: on a full disk that kills the process without a message.
+    # Not through a memory map, which kills the process without a message if the disk is full.
     with open(path, "rb+") as out:
         out.seek(offset + 4 * width * start)
         out.write(rows.data)
 
 
 def _in_store(folder: Path, previous: Folder | None, job: _Job, store: ObjectStore) -> None:
-    """Have workers write rows to the object store; note in the folder where they are."""
+    """Let workers write rows to the object store; write pointers to them in the folder."""
     name = f"{FOLDER}/{folder.name}/{ROWS}"
-    known = job.known(previous) if isinstance(previous, RemoteFolder) else {}
+    reusable = job.reusable(previous) if isinstance(previous, RemoteFolder) else {}
     pieces: dict[str, tuple[Piece, ...]] = {}
-    if isinstance(previous, RemoteFolder) and known:
+    if isinstance(previous, RemoteFolder) and reusable:
         rows = row_total(previous)
-        for m, old in known.items():
+        for m, old in reusable.items():
             first = previous.size(ROWS) - job.row_bytes * (rows - old)
             last = first + job.row_bytes * job.place(m)[1]
             pieces[job.entries[m].name] = between(previous.files[ROWS], first, last)
-    place = job.new(known)
+    place = job.new(reusable)
     put = partial(
         _put_rows,
         library=job.library,
@@ -321,7 +323,7 @@ def _in_store(folder: Path, previous: Folder | None, job: _Job, store: ObjectSto
         store=store,
         name=name,
         width=job.width,
-        counts={one: count for one, (_, count) in place.items()},
+        counts={motion: count for motion, (_, count) in place.items()},
     )
     new = [entry for entry in job.entries if entry.name in place]
     for made in over_batches(job.library, put, new, job.workers, job.progress):
@@ -341,16 +343,16 @@ def _put_rows(
     width: int,
     counts: dict[str, int],
 ) -> dict[str, tuple[Piece, ...]]:
-    """Compute the rows of some motions and write them as one object; returns their pieces."""
-    found = [
-        (one, _checked(rows, one, counts[one], width))
-        for one, rows in batch_work(names, library, work)
+    """Compute the rows of some motions and write them as one object; return their pieces."""
+    results = [
+        (motion, _checked(rows, motion, counts[motion], width))
+        for motion, rows in batch_work(names, library, work)
     ]
-    whole = store.put(b"".join(rows.tobytes() for _, rows in found), name)
+    whole = store.put(b"".join(rows.tobytes() for _, rows in results), name)
     pieces: dict[str, tuple[Piece, ...]] = {}
     at = 0
-    for one, rows in found:
-        pieces[one] = (whole._replace(start=at, length=rows.nbytes),)
+    for motion, rows in results:
+        pieces[motion] = (whole._replace(start=at, length=rows.nbytes),)
         at += rows.nbytes
     return pieces
 
@@ -371,10 +373,10 @@ def over_motions(
     workers: int | None = None,
     progress: Progress | None = None,
 ) -> Iterator[tuple[str, Result]]:
-    """Apply `work` to the motions of `entries` in parallel; yields (name, result), in any order.
+    """Apply `work` to the motions of `entries` in parallel; yield (name, result) in any order.
 
-    `work` is a function of one motion, importable by name. By default there is one process per
-    core, or this one for little work.
+    `work` is a function of one motion, importable by name. By default, there is one process per
+    core, or only this process for little work.
     """
     task = partial(batch_work, library=library, work=work)
     for results in over_batches(library, task, entries, workers, progress):
@@ -388,7 +390,7 @@ def over_batches(
     workers: int | None,
     progress: Progress | None,
 ) -> Iterator[Result]:
-    """Apply `task` to batches of names in parallel; yields results in any order."""
+    """Apply `task` to batches of names in parallel; yield results in any order."""
     if workers is None and sum(entry.frames for entry in entries) < MIN_POOL_FRAMES:
         workers = 1
     batches = _batches(entries)
@@ -415,7 +417,7 @@ def _batches(entries: Sequence[Entry]) -> list[tuple[str, ...]]:
 
 
 def batch_work(names: Sequence[str], library: Store, work: Callable[[Motion], Any]) -> list:
-    """Names and results of `work` for some motions."""
+    """Return the names of some motions with the results of `work`."""
     library.fetch(names)
     with one_thread():
         return [(name, work(library[name])) for name in names]

@@ -1,1 +1,1 @@
-"""Ingest: files into a library."""
+"""Ingest: reading files into a library."""

@@ -2,9 +2,9 @@
 
 Each file is one task (see `motionloom.store.ingest.task`), which writes the frames under a name
 that depends on their content. The process that holds the writer lock commits the rows, a few dozen
-at a time. So a killed import loses the last half second of work, and the next one resumes it. What
-is stored depends on the files only, not on when they were read: results are committed in the order
-of the files, and of skeletons that differ by rounding only the first one is stored.
+at a time. A killed import loses only the last half second of work, and the next import resumes it.
+The stored data depends only on the files, not on when they were read: results are committed in the
+order of the files, and only the first of several skeletons that differ by rounding is stored.
 """
 
 from __future__ import annotations
@@ -52,13 +52,15 @@ from motionloom.store.trash import move_to_trash
 if TYPE_CHECKING:
     from motionloom.store.store import Store
 
-BATCH_ROWS, BATCH_SECONDS = 64, 0.5  # a kill loses at most this much
-_WORTH_A_WORKER = 2_000_000  # bytes of files per worker process; starting one takes time
+BATCH_ROWS, BATCH_SECONDS = 64, 0.5  # at most this much is lost if the process is killed
+_WORTH_A_WORKER = (
+    2_000_000  # bytes of files per worker process, since starting a process takes time
+)
 
 
 @dataclass(frozen=True)
 class Failure:
-    """A file that could not be imported, and why.
+    """A file that could not be imported, with the reason.
 
     Examples
     --------
@@ -75,11 +77,11 @@ class Failure:
 class ImportReport:
     """Result of an import.
 
-    `added` counts new and changed motions (the changed ones also in `replaced`), `skipped` those
-    that were unchanged; `frames` and `seconds` measure what was added. `left_out` counts files of
-    motion capture that a library cannot hold, by suffix: C3D files, for example. `carriers` counts
-    the added motions with joints above the hips by the names of these joints, which were composed
-    into the hips.
+    `added` counts new and changed motions (the changed ones are also in `replaced`), `skipped`
+    counts unchanged ones; `frames` and `seconds` measure the added motions. `left_out` counts, by
+    suffix, motion capture files that cannot be stored in a library, such as C3D files. `carriers`
+    counts added motions with joints above the hips, by the names of these joints, which were
+    composed into the hips.
 
     Examples
     --------
@@ -114,7 +116,7 @@ def import_files(
 ) -> ImportReport:
     """Import `paths`; the caller holds the writer lock. See `Store.add`.
 
-    `present` are the frame files that exist.
+    `present` are the existing frame files.
     """
     start = time.monotonic()
     reader, files, fps = settings.reader_options(), library.files, library.fps
@@ -127,7 +129,7 @@ def import_files(
     )
     batch = _Batch(files, library.catalogue, labeled)
     failures = [Failure(folder, reason) for folder, reason in unreadable]
-    if not all(task.known for task in tasks):
+    if not all(task.existing for task in tasks):
         _load_readers(sources)
     workers = _useful_workers(sources) if settings.workers is None else settings.workers
     count = files.workers(workers)
@@ -138,7 +140,7 @@ def import_files(
                 if outcome.write_error:
                     raise LibraryError(
                         f"{library.path}: cannot write to this library: {outcome.write_error}. "
-                        "What was added is safe; run the same import again to resume it"
+                        "Added motions are safe; run the same import again to resume it"
                     )
                 if outcome.failure:
                     failures.append(Failure(done.item.source.shown, outcome.failure))
@@ -174,13 +176,13 @@ def import_motion(
     if library.fps is not None:
         motion = motion.resample(library.fps)
     with library.writing():
-        held = library.catalogue.entry(name)
-        if held is not None and not replace:
-            if held.digest == table_digest(frame_table(motion)):
+        existing = library.catalogue.entry(name)
+        if existing is not None and not replace:
+            if existing.digest == table_digest(frame_table(motion)):
                 library.catalogue.put(labels=given)
                 return
             raise LibraryError(
-                f"{library.path}: there is another motion called {name!r}; choose "
+                f"{library.path}: there is already another motion called {name!r}; choose "
                 "another name, or replace it"
             )
         try:
@@ -197,13 +199,13 @@ def import_motion(
 
 
 def check_name(name: str) -> None:
-    """Raise unless a motion can have this name."""
+    """Raise `InvalidInput` if a motion cannot have this name."""
     if not name or not name.isprintable():
-        raise InvalidInput(f"name must be a printable text; got {name!r}")
+        raise InvalidInput(f"name must be a printable string; got {name!r}")
 
 
 def rename_motion(library: Store, entry: Entry, name: str) -> None:
-    """Store a motion under another name: its frame file says what it is called."""
+    """Store a motion under another name; its frame file also contains the name."""
     try:
         stored, skeleton = new_entry(
             library[entry.name], name, library.files,
@@ -222,22 +224,24 @@ def rename_motion(library: Store, entry: Entry, name: str) -> None:
 
 
 def sweep(library: Store) -> set[str]:
-    """Frame files of motions; those that a killed import left are moved to the trash.
+    """Return the frame files of motions; move leftovers of a killed import to the trash.
 
-    Frame files that no motion has are touched only if the catalogue itself says that an import was
-    interrupted, and lists motions: a catalogue that was lost, emptied or exchanged says neither.
+    Frame files without a motion are touched only if the catalogue says that an import was
+    interrupted and lists motions. A catalogue that was lost, emptied or exchanged does neither.
 
     Raises
     ------
     LibraryError
-        If the catalogue lists no motions but there are frames: it was lost.
+        If the catalogue lists no motions although there are frame files, so it was lost.
     """
     files, catalogue = library.files, library.catalogue
     opened = catalogue.identity()
     needed = {file for (file,) in catalogue.rows("SELECT file FROM motions")}
     interrupted = IMPORTING in catalogue.meta()
     there = frame_files(files)
-    partial = {name for name in there if name.startswith(".")}  # never complete: no motion is lost
+    partial = {
+        name for name in there if name.startswith(".")
+    }  # never complete, so no motion is lost
     remove_files(files, sorted(partial))
     there -= partial
     if not interrupted and not needed and there:
@@ -248,7 +252,7 @@ def sweep(library: Store) -> set[str]:
 
 
 def frame_files(files: FileStore) -> set[str]:
-    """Names of all frame files that are there."""
+    """Return the names of all existing frame files."""
     if isinstance(files, ObjectStore):
         return {Path(name).name for name in files.names(FOLDER)}
     folder = files.local(FOLDER)
@@ -257,11 +261,11 @@ def frame_files(files: FileStore) -> set[str]:
 
 @contextmanager
 def interruptible(library: Store) -> Iterator[None]:
-    """Mark the catalogue while an import runs; one that is killed leaves the mark.
+    """Mark the catalogue while an import runs; a killed import leaves the mark behind.
 
-    What this import wrote and did not list is removed: after an error, such as a full disk, it is
-    deleted; what a worker wrote that was killed before it could say so is moved to the trash.
-    Nothing is touched if another catalogue was put in the place of the one that was marked.
+    Files that this import wrote but did not list are removed. After an error such as a full disk,
+    they are deleted; files of a worker that was killed before it could report them are moved to the
+    trash. Nothing is touched if the marked catalogue was replaced by another.
     """
     files, catalogue = library.files, library.catalogue
     before = frame_files(files)
@@ -283,7 +287,7 @@ def interruptible(library: Store) -> Iterator[None]:
 
 
 def remove_files(files: FileStore, names: Sequence[str], *, trash: bool = True) -> None:
-    """Move frame files to the trash, or delete them; those that cannot be moved stay."""
+    """Move frame files to the trash, or delete them; files that cannot be moved stay."""
     places = [f"{FOLDER}/{name}" for name in names]
     if isinstance(files, ObjectStore):
         files.remove(places, trash=trash)
@@ -298,7 +302,7 @@ def remove_files(files: FileStore, names: Sequence[str], *, trash: bool = True) 
 def _in_order(
     results: Iterable[parallel.TaskResult[ImportTask, Outcome]], tasks: Sequence[ImportTask]
 ) -> Iterator[parallel.TaskResult[ImportTask, Outcome]]:
-    """Results in the order of their tasks, so that the skeletons stored do not depend on timing."""
+    """Yield results in task order, so that the stored skeletons do not depend on timing."""
     waiting: dict[int, parallel.TaskResult[ImportTask, Outcome]] = {}
     upcoming = iter(tasks)
     following = next(upcoming, None)
@@ -311,7 +315,7 @@ def _in_order(
 
 
 class _Batch:
-    """Rows to be committed to the catalogue together."""
+    """Rows that are committed to the catalogue together."""
 
     def __init__(self, files: FileStore, catalogue: Catalogue, labeled: Labeling) -> None:
         self.files, self.catalogue = files, catalogue
@@ -327,14 +331,14 @@ class _Batch:
         entry = outcome.entry
         if entry is None:
             self.skipped += 1
-            known = task.known
-            if known is not None and known.source != task.source.path:
-                if not os.path.exists(known.source):  # the folder was moved
-                    self.entries.append(replaced(known, source=task.source.path))
+            existing = task.existing
+            if existing is not None and existing.source != task.source.path:
+                if not os.path.exists(existing.source):  # the folder was moved
+                    self.entries.append(replaced(existing, source=task.source.path))
         else:
             entry, skeleton = self.stored.adopt(entry, outcome.skeleton)
             self.added += 1
-            self.replaced += task.known is not None
+            self.replaced += task.existing is not None
             self.frames += entry.frames
             self._durations.append(entry.seconds)
             self.entries.append(entry)
@@ -358,7 +362,7 @@ class _Batch:
 
     @property
     def seconds(self) -> float:
-        return math.fsum(self._durations)  # independent of the order
+        return math.fsum(self._durations)  # independent of the order of files
 
     @property
     def size(self) -> int:
@@ -377,22 +381,22 @@ def _tasks(
     entries = {entry.name: entry for entry in catalogue.entries()}
 
     def same(source: SourceFile, name: str) -> bool:
-        held = entries.get(name)
+        entry = entries.get(name)
         try:
-            return held is not None and held.source_hash == content_hash(source.shown)
+            return entry is not None and entry.source_hash == content_hash(source.shown)
         except OSError:
             return False
 
-    held = {name: entry.source for name, entry in entries.items()}
-    names = assign_names(sources, held, same)
+    sources_by_name = {name: entry.source for name, entry in entries.items()}
+    names = assign_names(sources, sources_by_name, same)
     here = os.getcwd()  # workers of a cluster run in other folders
-    known = [entries.get(names[source.path]) for source in sources]
+    existing = [entries.get(names[source.path]) for source in sources]
     return [
         ImportTask(
             source, names[source.path], entry, here,
             entry is not None and entry.file not in present,
         )
-        for source, entry in zip(sources, known, strict=True)
+        for source, entry in zip(sources, existing, strict=True)
     ]  # fmt: skip
 
 

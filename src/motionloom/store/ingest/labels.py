@@ -2,9 +2,9 @@
 
 - ``"folder"``: the folders between the imported folder and the file; the name of the imported
   folder for files directly in it.
-- ``"pattern:REGEX"``: the groups of a regular expression whose names begin with ``label``, or else
-  its first group. It is searched in the stem of the file, or in its path without the suffix if the
-  expression contains a ``/``.
+- ``"pattern:REGEX"``: the groups of a regular expression whose names start with ``label``, or its
+  first group if there are none. The expression is matched against the stem of the file, or against
+  its path without the suffix if the expression contains a ``/``.
 - A CSV file: one column names the file, another contains the label.
 - A mapping from name to label or labels.
 """
@@ -22,13 +22,13 @@ from motionloom.formats import FORMATS
 from motionloom.store.ingest.sources import SourceFile
 from motionloom.store.settings import LabelRule
 
-_LONGEST = 1000  # characters of a label
+_LONGEST = 1000  # maximum number of characters in a label
 KEY_COLUMNS = ("file", "name", "motion", "clip", "path", "filename", "take")
 
 
 @dataclass(frozen=True)
 class Labeling:
-    """Labels of the sources of an import, and the rows of tables that match no file."""
+    """Labels of the sources of an import, and table rows that match no file."""
 
     by_path: dict[str, tuple[str, ...]]  # source path to labels, sorted
     unmatched: tuple[str, ...] = ()  # rows of a table, keys of a mapping
@@ -40,7 +40,7 @@ def labeling(
     *,
     columns: str | Sequence[str] | None = None,
 ) -> Labeling:
-    """Labels of `sources` by one rule or several; `columns` are those of a CSV file.
+    """Assign labels to `sources` by one or several rules; `columns` are columns of a CSV file.
 
     Examples
     --------
@@ -52,7 +52,7 @@ def labeling(
         return Labeling({})
     if isinstance(rules, str | Path | Mapping):
         rules = [rules]
-    found: dict[str, set[str]] = {}
+    by_source: dict[str, set[str]] = {}
     unmatched: list[str] = []
     for given in rules:
         rule, missing = _rule(given, sources, columns)
@@ -60,13 +60,13 @@ def labeling(
         for source in sources:
             labels = {label.strip() for label in rule(source)} - {""}
             if labels:
-                found.setdefault(source.path, set()).update(labels)
-    by_path = {path: tuple(sorted(labels)) for path, labels in found.items()}
+                by_source.setdefault(source.path, set()).update(labels)
+    by_path = {path: tuple(sorted(labels)) for path, labels in by_source.items()}
     return Labeling(by_path, tuple(unmatched))
 
 
 def checked_labels(labels: Iterable[str]) -> tuple[str, ...]:
-    """Labels stripped, sorted and each once; raises for a single text, and for control characters.
+    """Return stripped, sorted and unique labels; raise for a single string or control characters.
 
     Examples
     --------
@@ -74,7 +74,9 @@ def checked_labels(labels: Iterable[str]) -> tuple[str, ...]:
     ('calm', 'walk')
     """
     if isinstance(labels, str):
-        raise InvalidInput(f"labels must be a sequence of texts, as in [{labels!r}]; got one text")
+        raise InvalidInput(
+            f"labels must be a sequence of strings, as in [{labels!r}]; got a single string"
+        )
     given = {str(label).strip() for label in labels} - {""}
     for label in given:
         if not label.isprintable() or len(label) > _LONGEST:
@@ -122,14 +124,14 @@ def _pattern(expression: str) -> _Rule:
         match = compiled.search(text)
         if match is None:
             return []
-        found = [match[name] for name in named] if named else [match[1]]
-        return [text for text in found if text]
+        groups = [match[name] for name in named] if named else [match[1]]
+        return [text for text in groups if text]
 
     return rule
 
 
 def _table_rows(path: Path, columns) -> list[tuple[str, tuple[str, ...]]]:
-    """File and labels of every row of a CSV file."""
+    """Return the file and labels of every row of a CSV file."""
     text = _decoded(path)
     header = text.lstrip().splitlines()[0] if text.strip() else ""
     delimiter = max(",;\t", key=header.count)
@@ -169,21 +171,21 @@ def _decoded(path: Path) -> str:
 
 
 def _by_key(rows, sources: Sequence[SourceFile]) -> tuple[_Rule, list[str]]:
-    """Labels of rows that match the end of a path: ``86_01``, ``86/86_01.bvh``."""
+    """Return a rule for rows that match the end of a path: ``86_01``, ``86/86_01.bvh``."""
     labels: dict[tuple[str, ...], list[str]] = {}
     for key, given in rows:
         labels.setdefault(_key_parts(key), []).extend(given)
     used: set[tuple[str, ...]] = set()
-    found: dict[str, list[str]] = {}
+    by_source: dict[str, list[str]] = {}
     for source in sources:
         parts = source.parts
         for count in range(1, len(parts) + 1):
             end = parts[-count:]
             if end in labels:
                 used.add(end)
-                found.setdefault(source.path, []).extend(labels[end])
+                by_source.setdefault(source.path, []).extend(labels[end])
     missing = [key for key, _ in rows if _key_parts(key) not in used]
-    return lambda source: found.get(source.path, ()), missing
+    return lambda source: by_source.get(source.path, ()), missing
 
 
 def _key_parts(key: str) -> tuple[str, ...]:

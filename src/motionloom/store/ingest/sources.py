@@ -1,8 +1,8 @@
 """Source files of an import, and the names of their motions.
 
-A motion has the name of its file without the suffix (``86_01``). Where several files of one import
-share it, each gets as much of its path as distinguishes it: ``a/walk``, ``b/walk``. A file that is
-in the library keeps its name. The result does not depend on the order of the files.
+A motion is named after its file without the suffix (``86_01``). If several files of one import have
+the same name, as much of their paths is added as distinguishes them: ``a/walk``, ``b/walk``. A file
+that is already in the library keeps its name. The result does not depend on the order of the files.
 """
 
 from __future__ import annotations
@@ -25,9 +25,9 @@ _COMPANIONS = {".amc": ".asf", ".gltf": ".bin"}
 class SourceFile:
     """One file to import."""
 
-    path: str  # absolute, folders without symbolic links: the file's identity
+    path: str  # absolute, without symbolic links to folders: identifies the file
     shown: str  # as the user would write it
-    folders: tuple[str, ...]  # below the given folder; else the name of the parent folder
+    folders: tuple[str, ...]  # folders below the given folder, or the name of the parent folder
 
     @property
     def stem(self) -> str:
@@ -43,15 +43,15 @@ class SourceFile:
 def find_sources(
     paths: Iterable[str | Path],
 ) -> tuple[list[SourceFile], list[tuple[str, str]]]:
-    """Every motion file among `paths` and in the folders among them, once each.
+    """Find all motion files among `paths` and in the folders among them, each once.
 
-    Folders are searched recursively; hidden files and folders are ignored, and links to folders
-    are followed once. Returns the sources, sorted by path, and (folder, reason) of folders that
-    could not be read. Raises `InvalidInput` if a path does not exist, a file has a format without a
-    reader, or there are no motion files at all.
+    Folders are searched recursively; hidden files and folders are ignored, and links to folders are
+    followed once. Returns the sources, sorted by path, and pairs (folder, reason) for folders that
+    could not be read. Raises `InvalidInput` if a path does not exist, if a file has a format
+    without a reader, or if there are no motion files at all.
     """
     paths = list(paths)
-    found: dict[str, SourceFile] = {}
+    sources: dict[str, SourceFile] = {}
     unreadable: list[tuple[str, str]] = []
     for path in sorted({Path(path).expanduser() for path in paths}, key=_outermost_first):
         if path.is_dir():
@@ -64,37 +64,37 @@ def find_sources(
             raise InvalidInput(f"{path}: {advice}")
         else:
             kind = f"{path.suffix} files contain" if path.suffix else "this file contains"
-            known = ", ".join(MOTION_SUFFIXES)
-            raise InvalidInput(f"{path}: {kind} no motion; expected one of {known}")
+            suffixes = ", ".join(MOTION_SUFFIXES)
+            raise InvalidInput(f"{path}: {kind} no motion; expected one of {suffixes}")
         for file in files:
             identity = storable(os.path.join(os.path.realpath(file.parent), file.name))
             inner = file.relative_to(path).parts[:-1] if path.is_dir() else ()
             folders = inner or (Path(os.path.abspath(file)).parent.name,)
             source = SourceFile(identity, str(file), tuple(map(storable, folders)))
-            found.setdefault(identity, source)
-    if not found and not unreadable:
-        places, known = ", ".join(map(str, paths)), ", ".join(MOTION_SUFFIXES)
+            sources.setdefault(identity, source)
+    if not sources and not unreadable:
+        places, suffixes = ", ".join(map(str, paths)), ", ".join(MOTION_SUFFIXES)
         others = "".join(f". {line}" for line in left_out_lines(left_out(paths)))
-        raise InvalidInput(f"{places}: no motion files (expected {known}){others}")
-    return [found[identity] for identity in sorted(found)], sorted(set(unreadable))
+        raise InvalidInput(f"{places}: no motion files (expected {suffixes}){others}")
+    return [sources[identity] for identity in sorted(sources)], sorted(set(unreadable))
 
 
 def left_out(paths: Iterable[str | Path]) -> dict[str, int]:
-    """Number of files of motion capture in the folders among `paths` that cannot be imported.
+    """Count motion capture files in the folders among `paths` that cannot be imported.
 
-    By suffix: ``{".c3d": 12}``.
+    Returns counts by suffix, such as ``{".c3d": 12}``.
     """
-    found: set[str] = set()
+    ignored: set[str] = set()
     for path in map(Path, paths):
         if path.is_dir():
             files = _files_in(path, [], lambda file: file.suffix.lower() in LEFT_OUT)
-            found.update(os.path.realpath(file) for file in files)
-    counts = Counter(PurePath(file).suffix.lower() for file in found)
+            ignored.update(os.path.realpath(file) for file in files)
+    counts = Counter(PurePath(file).suffix.lower() for file in ignored)
     return {suffix: counts[suffix] for suffix in sorted(counts)}
 
 
 def left_out_lines(counts: Mapping[str, int]) -> list[str]:
-    """One sentence for each suffix of `left_out`: how many files, and what to do about them.
+    """Return one sentence per suffix of `left_out`: the number of files, and how to use them.
 
     Examples
     --------
@@ -109,13 +109,14 @@ def left_out_lines(counts: Mapping[str, int]) -> list[str]:
 
 def assign_names(
     sources: Sequence[SourceFile],
-    held: Mapping[str, str],
+    existing: Mapping[str, str],
     same: Callable[[SourceFile, str], bool] = lambda source, name: False,
 ) -> dict[str, str]:
-    """Names of the motions of an import, by source path.
+    """Assign names to the motions of an import, by source path.
 
-    `held` are the motions of the library, name to source path; ``same(source, name)`` tells whether
-    the motion `name` was imported from a file with the same bytes as `source` (a moved folder).
+    `existing` maps the names of motions in the library to source paths. ``same(source, name)``
+    returns whether the motion `name` was imported from a file with the same bytes as `source`, for
+    example because a folder was moved.
 
     Examples
     --------
@@ -125,18 +126,18 @@ def assign_names(
     >>> list(assign_names(files[1:], {"walk": "/takes/a/walk.bvh"}).values())
     ['b/walk']
     """
-    by_path = {path: name for name, path in held.items() if path}
+    by_path = {path: name for name, path in existing.items() if path}
     shared = Counter(
         suffix
         for source in sources
         for suffix in {*_suffixes(source.parts), *_suffixes(_with_suffix(source))}
     )
     names = {s.path: by_path[s.path] for s in sources if s.path in by_path}
-    taken = set(held) | set(names.values())
+    taken = set(existing) | set(names.values())
     for source in sorted(sources, key=lambda source: source.path):
         if source.path in names:
             continue
-        # With the suffix only where nothing else distinguishes two files.
+        # The suffix is included only if nothing else distinguishes two files.
         options = [*_suffixes(source.parts), *_suffixes(_with_suffix(source))]
         options = [name for name in options if shared[name] == 1]
         name = _first_free(options, taken, partial(same, source))
@@ -146,10 +147,10 @@ def assign_names(
 
 
 def companions(path: str | Path) -> list[Path]:
-    """Files beside `path` that its reader reads too, sorted: skeletons, buffers.
+    """Return files next to `path` that its reader also reads, sorted: skeletons, buffers.
 
-    They are those whose stem is a prefix of the file's own (``01.asf`` for ``01_01.amc``), or the
-    only one in the folder.
+    These are files whose stem is a prefix of the stem of `path` (``01.asf`` for ``01_01.amc``), or
+    the only such file in the folder.
     """
     path = Path(path)
     suffix = _COMPANIONS.get(path.suffix.lower())
@@ -160,12 +161,12 @@ def companions(path: str | Path) -> list[Path]:
 
 
 def is_companion(path: str | PurePath) -> bool:
-    """Whether a file contains no motion but is read with another: ``01.asf``."""
+    """Return whether a file contains no motion but is read with another, such as ``01.asf``."""
     return PurePath(path).suffix.lower() in _COMPANIONS.values()
 
 
 def storable(text: str) -> str:
-    """`text` without the surrogates for undecodable bytes in file names."""
+    """Return `text` without the surrogates for undecodable bytes in file names."""
     return text.encode("utf-8", "backslashreplace").decode()
 
 
@@ -180,7 +181,7 @@ def _first_free(options: Sequence[str], taken: Collection[str], same: Callable[[
 
 
 def _suffixes(parts: Sequence[str]) -> list[str]:
-    """``walk``, ``a/walk``, ``takes/a/walk``, ``/takes/a/walk`` of ``takes, a, walk``."""
+    """Yield ``walk``, ``a/walk``, ``takes/a/walk``, ``/takes/a/walk`` for ``takes, a, walk``."""
     ends = ["/".join(parts[-count:]) for count in range(1, len(parts) + 1)]
     return [*ends, f"/{ends[-1]}"]
 
@@ -201,12 +202,12 @@ def _files_in(
     def note(error: OSError) -> None:
         unreadable.append((str(error.filename), error.strerror or str(error)))
 
-    found: list[Path] = []
+    result: list[Path] = []
     seen: set[tuple[int, int]] = set()
     for place, folders, files in os.walk(folder, onerror=note, followlinks=True):
         status = os.stat(place)
         here = (status.st_dev, status.st_ino)
-        # A cyclic link, a folder that was seen before, or a library.
+        # A cyclic link, a folder visited before, or a library.
         if here in seen or FILE in files:
             folders.clear()
             continue
@@ -215,5 +216,5 @@ def _files_in(
         for name in files:
             file = Path(place, name)
             if not name.startswith(".") and wanted(file):
-                found.append(file)
-    return sorted(found)
+                result.append(file)
+    return sorted(result)

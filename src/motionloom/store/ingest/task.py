@@ -1,13 +1,13 @@
 """Ingest task: import of one file, run by a worker.
 
-Hash the bytes, stop if the library has them, else read, resample and write the frames. Problems
-with the file are returned, not raised; the catalogue is written by the process that holds the
-writer lock.
+The task hashes the file, stops if the library already has it, and otherwise reads, resamples and
+writes the frames. Problems with the file are returned, not raised. The catalogue is written by the
+process that holds the writer lock.
 
-Skeletons that differ by rounding only are stored as one (`StoredSkeletons`): programs write the
-bones of one performer anew in every take, with the rounding of that take, so their offsets differ
-by fractions of a millimeter. Such a take is stored with the skeleton that the library has already;
-its frames are not changed.
+Skeletons that differ only by rounding are stored once (`StoredSkeletons`): programs write the bones
+of a performer to every take, with different rounding, so their offsets differ by fractions of a
+millimeter. Such a take is stored with the existing skeleton of the library; its frames do not
+change.
 """
 
 from __future__ import annotations
@@ -40,13 +40,13 @@ class ImportTask:
 
     source: SourceFile
     name: str
-    known: Entry | None
-    folder: str = ""  # that the path is relative to
-    missing: bool = False  # whether `known` has no frames, or joints above the hips: read again
+    existing: Entry | None
+    folder: str = ""  # folder that the path is relative to
+    missing: bool = False  # whether `existing` has no frames, or joints above the hips: read again
 
     @property
     def file(self) -> str:
-        """Absolute path, as the task may run in another folder."""
+        """Absolute path, since the task may run in another folder."""
         return os.path.join(self.folder, self.source.shown)
 
 
@@ -57,7 +57,7 @@ class Outcome:
     entry: Entry | None = None  # None: unchanged
     skeleton: str = ""  # as JSON
     failure: str = ""
-    write_error: str = ""  # why the library cannot be written to
+    write_error: str = ""  # reason why the library cannot be written to
 
 
 def ingest(
@@ -69,14 +69,14 @@ def ingest(
     options: str,
     force: bool,
 ) -> Outcome:
-    """Run the task; `options` (JSON) is all that determines the result besides the file."""
-    source, known, file = task.source, task.known, task.file
+    """Run the task; only the file and `options` (JSON) determine the result."""
+    source, existing, file = task.source, task.existing, task.file
     try:
         before = _state(file)
         content = content_hash(file)
-        if known is not None and not force:
-            same = (known.source_hash, known.options) == (content, options)
-            if same and not task.missing and _is_there(known, files):
+        if existing is not None and not force:
+            same = (existing.source_hash, existing.options) == (content, options)
+            if same and not task.missing and _is_there(existing, files):
                 return Outcome()
         motion = load(file, **reader)
         if _state(file) != before:
@@ -101,37 +101,37 @@ def ingest(
 def new_entry(
     motion: Motion, name: str, files: FileStore, *, source: str, source_hash: str, options: str
 ) -> tuple[Entry, str]:
-    """Write the frames of a motion; returns its entry, and its skeleton as JSON."""
-    told = FrameDescription.of(
+    """Write the frames of a motion; return its entry, and its skeleton as JSON."""
+    description = FrameDescription.of(
         motion, name, source=source, source_hash=source_hash, options=options
     )
-    stored = write_frames(motion, told, files)
-    return described_entry(told, stored, motion.skeleton.key), told.skeleton
+    stored = write_frames(motion, description, files)
+    return described_entry(description, stored, motion.skeleton.key), description.skeleton
 
 
-def described_entry(told: FrameDescription, stored: FrameFile, skeleton: str) -> Entry:
-    """The entry of the motion that a frame file describes."""
+def described_entry(description: FrameDescription, stored: FrameFile, skeleton: str) -> Entry:
+    """Return the entry of the motion described by a frame file."""
     return Entry(
-        name=told.name,
+        name=description.name,
         file=stored.file,
         digest=stored.digest,
-        source=told.source,
-        source_hash=told.source_hash,
-        options=told.options,
-        frames=told.frames,
-        fps=told.fps,
+        source=description.source,
+        source_hash=description.source_hash,
+        options=description.options,
+        frames=description.frames,
+        fps=description.fps,
         skeleton=skeleton,
-        origin=told.origin,
+        origin=description.origin,
     )
 
 
-def _is_there(known: Entry, files: FileStore) -> bool:
-    # The objects of a store were listed before the tasks were submitted.
-    return files.remote or is_whole(files.local(f"{FOLDER}/{known.file}"), frames=known.frames)
+def _is_there(entry: Entry, files: FileStore) -> bool:
+    # Objects in a store were listed before the tasks were submitted.
+    return files.remote or is_whole(files.local(f"{FOLDER}/{entry.file}"), frames=entry.frames)
 
 
 def failure_reason(error: Exception | None) -> str:
-    """Message for a file whose import raised `error`."""
+    """Return the message for a file whose import raised `error`."""
     if isinstance(error, MotionFormatError):
         return error.problem if error.line is None else f"line {error.line}: {error.problem}"
     if isinstance(error, MotionloomError):
@@ -144,7 +144,7 @@ def failure_reason(error: Exception | None) -> str:
 
 
 def content_hash(path: str) -> str:
-    """Digest of the bytes of a file and of those its reader reads with it."""
+    """Return a digest of the bytes of a file and of its companion files."""
     digest = hashlib.blake2b(digest_size=16)
     for part in (Path(path), *companions(path)):
         check_regular(part)
@@ -159,23 +159,27 @@ def _state(path: str) -> tuple[int, int]:
 
 
 class StoredSkeletons:
-    """The skeletons of a library, by key, while motions are added to it."""
+    """Skeletons of a library, by key, while motions are added to it."""
 
     def __init__(self, catalogue: Catalogue) -> None:
         rows = catalogue.rows("SELECT key, data FROM skeletons ORDER BY key")
-        found = {key: skeleton_from(data) for key, data in rows}
-        self._stored = {key: skeleton for key, skeleton in found.items() if skeleton is not None}
-        self._same: dict[str, str] = {}  # key of a skeleton to that of the one stored for it
+        skeletons = {key: skeleton_from(data) for key, data in rows}
+        self._stored = {
+            key: skeleton for key, skeleton in skeletons.items() if skeleton is not None
+        }
+        self._same: dict[
+            str, str
+        ] = {}  # key of a skeleton to the key of the skeleton stored for it
 
     def adopt(self, entry: Entry, data: str) -> tuple[Entry, str]:
-        """The entry with a stored skeleton of the same body, if there is one; and its JSON."""
+        """Return the entry with a stored skeleton of the same body, if any, and its JSON."""
         key = self._same.get(entry.skeleton)
         if key is None:
             skeleton = self._stored.get(entry.skeleton) or skeleton_from(data)
             if skeleton is None:
                 return entry, data
             self._stored.setdefault(entry.skeleton, skeleton)
-            # A library may hold several of one body: the first one counts.
+            # A library may contain several skeletons of one body; the first one is used.
             stored = self._stored.items()
             key = next(key for key, other in stored if other.is_same_body(skeleton))
             self._same[entry.skeleton] = key

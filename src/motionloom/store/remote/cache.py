@@ -1,11 +1,12 @@
-"""Local cache of objects: of limited size, shared by all processes of a machine.
+"""Local cache of objects, limited in size and shared by all processes of a machine.
 
-Objects never change, so a cached copy is never out of date. When the cache exceeds its size, the
-least recently used files are removed. A file that is memory-mapped meanwhile remains readable on
-Linux and macOS; on Windows it is kept while it is open.
+Objects never change, so a cached copy is never out of date. When the cache exceeds its size limit,
+the least recently used files are removed. A removed file that is memory-mapped stays readable on
+Linux and macOS; on Windows, files are not removed while they are open.
 
-The folder is ``MOTIONLOOM_CACHE``, else ``cache`` in ``[store]`` of ``motionloom.toml``, else
-``~/.cache/motionloom``; its size ``MOTIONLOOM_CACHE_GB``, else ``cache_gb``, else 20.
+The folder is the first of ``MOTIONLOOM_CACHE``, ``cache`` in ``[store]`` of ``motionloom.toml``,
+and ``~/.cache/motionloom``. The size limit in GB is the first of ``MOTIONLOOM_CACHE_GB``,
+``cache_gb`` in ``[store]``, and 20.
 """
 
 from __future__ import annotations
@@ -22,11 +23,11 @@ from motionloom.errors import InvalidInput, LibraryError
 from motionloom.files import atomic_write
 
 DEFAULT_GB = 20.0
-_CHECK_AFTER = 0.02  # of the limit: added bytes after which the size is measured again
+_CHECK_AFTER = 0.02  # fraction of the limit that is added before the size is measured again
 
 
 class Cache:
-    """Files by key, at most `limit` bytes of them.
+    """Files by key, with a total size of at most `limit` bytes.
 
     Examples
     --------
@@ -43,7 +44,7 @@ class Cache:
         self._added: float | None = None  # bytes since the size was measured
 
     def file(self, key: str, fill: Callable[[Path], object]) -> Path:
-        """The file of a key; `fill` writes it if it is not cached."""
+        """Return the file of a key; `fill` writes it if it is not cached."""
         path = self._path(key)
         try:
             os.utime(path)  # mark as used
@@ -62,7 +63,7 @@ class Cache:
         self._path(key).unlink(missing_ok=True)
 
     def scratch(self) -> Path:
-        """A new temporary folder on the same disk; the caller removes it."""
+        """Create a temporary folder on the same disk; the caller removes it."""
         try:
             self.folder.mkdir(parents=True, exist_ok=True)
             return Path(tempfile.mkdtemp(prefix="scratch-", dir=self.folder))
@@ -109,13 +110,13 @@ class Cache:
 
     def _not_writable(self, error: OSError) -> LibraryError:
         return LibraryError(
-            f"{self.folder}: cannot write to the cache: {error.strerror or error}; name "
-            "another folder in MOTIONLOOM_CACHE"
+            f"{self.folder}: cannot write to the cache: {error.strerror or error}; set "
+            "MOTIONLOOM_CACHE to another folder"
         )
 
 
 def local_cache() -> Cache:
-    """The cache of this machine; see the module docstring."""
+    """Return the cache of this machine; see the module docstring."""
     return _cache(
         os.environ.get("MOTIONLOOM_CACHE"), os.environ.get("MOTIONLOOM_CACHE_GB"), os.getcwd()
     )

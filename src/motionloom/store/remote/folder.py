@@ -1,8 +1,8 @@
 """Folders in an object store, used like local folders.
 
-``folder / "rows.npy"`` is the path of a local copy, fetched on demand; so code that reads artifacts
-need not know where they are. A file may consist of pieces of several objects, which workers wrote
-in parallel.
+``folder / "rows.npy"`` is the path of a local copy, fetched on demand, so code that reads artifacts
+need not know where they are stored. A file may consist of pieces of several objects that workers
+wrote in parallel.
 """
 
 from __future__ import annotations
@@ -23,14 +23,14 @@ Files = dict[str, tuple[Piece, ...]]
 
 @dataclass(frozen=True)
 class RemoteFolder:
-    """Files by name, and the pieces they consist of; names in subfolders contain a ``/``."""
+    """Files by name, with the pieces they consist of; names in subfolders contain a ``/``."""
 
     store: ObjectStore
     name: str
     files: Files = field(compare=False, repr=False)
 
     def __truediv__(self, name: str) -> Any:
-        """A local copy of a file, or the subfolder of that name; raises `FileNotFoundError`."""
+        """Return a local copy of a file, or a subfolder; raise `FileNotFoundError` if missing."""
         if name in self.files:
             return self.store.assembled(self.files[name], PurePosixPath(name).suffix)
         below = {
@@ -43,19 +43,19 @@ class RemoteFolder:
         return RemoteFolder(self.store, f"{self.name}/{name}", below)
 
     def absolute(self) -> RemoteFolder:
-        """The folder itself, as for paths."""
+        """Return the folder itself, for compatibility with paths."""
         return self
 
     def is_dir(self) -> bool:
-        """True, as for paths of folders."""
+        """Return True, for compatibility with paths."""
         return True
 
     def byte_range(self, name: str, first: int, last: int) -> Path:
-        """A local copy of the bytes `first` to `last` of a file; only these are fetched."""
+        """Return a local copy of bytes `first` to `last` of a file; only these are fetched."""
         return self.store.assembled(between(self.files[name], first, last), ".raw")
 
     def size(self, name: str) -> int:
-        """Bytes of a file."""
+        """Return the size of a file, in bytes."""
         return sum(piece.length for piece in self.files[name])
 
     def drop_local(self) -> None:
@@ -68,7 +68,7 @@ Folder = Path | RemoteFolder
 
 
 def between(pieces: Sequence[Piece], first: int, last: int) -> tuple[Piece, ...]:
-    """The pieces with bytes `first` to `last` of a file that consists of `pieces`.
+    """Return the pieces with bytes `first` to `last` of a file that consists of `pieces`.
 
     Examples
     --------
@@ -85,7 +85,7 @@ def between(pieces: Sequence[Piece], first: int, last: int) -> tuple[Piece, ...]
 
 
 def joined(pieces: Iterable[Piece]) -> tuple[Piece, ...]:
-    """The same bytes with adjacent pieces joined."""
+    """Join adjacent pieces."""
     out: list[Piece] = []
     for piece in pieces:
         last = out[-1] if out else None
@@ -97,7 +97,7 @@ def joined(pieces: Iterable[Piece]) -> tuple[Piece, ...]:
 
 
 def point_to(path: Path, pieces: Sequence[Piece]) -> None:
-    """Write a pointer, in place of a file, to pieces that are in the object store already."""
+    """Write a pointer to pieces in the object store, in place of a file."""
     path.parent.mkdir(parents=True, exist_ok=True)
     path.with_name(path.name + POINTER).write_text(json.dumps(pieces), encoding="utf-8")
 
@@ -117,7 +117,7 @@ def uploaded(scratch: Path, store: ObjectStore, folder: str) -> Files:
 
 
 def as_pieces(values: Iterable[Sequence]) -> tuple[Piece, ...]:
-    """Pieces from plain lists."""
+    """Convert plain lists to pieces."""
     return tuple(
         Piece(str(name), int(start), int(length), *(tuple(map(int, sums)) for sums in more))
         for name, start, length, *more in values
@@ -125,5 +125,5 @@ def as_pieces(values: Iterable[Sequence]) -> tuple[Piece, ...]:
 
 
 def objects_of(folders: Iterable[Mapping[str, Sequence[Piece]]]) -> set[str]:
-    """Names of all objects that the files consist of."""
+    """Return the names of all objects that the files consist of."""
     return {piece.name for files in folders for pieces in files.values() for piece in pieces}

@@ -1,19 +1,19 @@
-"""Where the files of a library are: in its own folder, or in an object store.
+"""Storage of a library's files: in its own folder, or in an object store.
 
-An object store is anything that fsspec has an address for: ``s3://bucket/prefix``, ``gs://...``,
+An object store is any storage with an fsspec address: ``s3://bucket/prefix``, ``gs://...``,
 ``file:///mnt/share/...``, ``memory://`` in tests.
 
-- Every object is written once, whole, under a unique name that ends in a random mark. A writer that
-  is killed, or runs its task twice, leaves an object that the catalogue does not list and that the
-  next writer removes.
-- Every process that needs an object, workers of a cluster included, reads it from the object store
-  and caches it (see `motionloom.store.remote.cache`), so files are memory-mapped as usual.
+- Every object is written once, as a whole, under a unique name that ends in a random mark. A writer
+  that is killed, or that runs its task twice, leaves an object that the catalogue does not list;
+  the next writer removes it.
+- Every process that needs an object, including the workers of a cluster, reads it from the object
+  store and caches it (see `motionloom.store.remote.cache`), so files are memory-mapped as usual.
 
-The catalogue stays in the library's folder; it alone lists what the library contains.
+The catalogue stays in the library's folder; only the catalogue lists the content of the library.
 
-A library may come from anywhere, and so may the address in it. Only file systems for storage are
-opened, not all that fsspec knows; an address that was not chosen on this machine is opened after
-the user has trusted the library (``motionloom trust LIB``); and names of objects must be plain.
+Libraries and the addresses in them are not trusted. Only storage file systems are opened, not all
+those supported by fsspec. An address that was not chosen on this machine is opened only after the
+user has trusted the library (``motionloom trust LIB``). Names of objects must be plain.
 """
 
 from __future__ import annotations
@@ -39,8 +39,8 @@ from motionloom.store.remote.cache import local_cache
 
 MARKER = "motionloom.json"
 _AT_ONCE = 16  # objects fetched in parallel: latency outweighs throughput
-_BLOCK = 1 << 18  # bytes that have a checksum of their own
-_PORTION = 64 * _BLOCK  # bytes of one request
+_BLOCK = 1 << 18  # bytes per checksum
+_PORTION = 64 * _BLOCK  # bytes per request
 PROTOCOLS = (
     "file", "local", "memory", "s3", "s3a", "gs", "gcs", "az", "abfs", "abfss", "oci", "sftp",
     "ssh", "smb", "hdfs", "webhdfs",
@@ -54,8 +54,8 @@ class ObjectStoreError(LibraryError):
 class Piece(NamedTuple):
     """Part of an object: `length` bytes from `start`.
 
-    `sums` are the CRC-32 of all blocks of the whole object, so that any part of it can be verified
-    when it is read; earlier releases wrote none.
+    `sums` are the CRC-32 values of all blocks of the object, so any part of it can be verified when
+    it is read; objects of earlier releases have none.
     """
 
     name: str
@@ -66,7 +66,7 @@ class Piece(NamedTuple):
 
 @dataclass(frozen=True)
 class FolderStore:
-    """Files under the library's own folder."""
+    """Files in the library's own folder."""
 
     root: Path
 
@@ -78,20 +78,20 @@ class FolderStore:
         return str(self.root)
 
     def local(self, name: str) -> Path:
-        """Path of a file; raises `LibraryError` if the name leads out of the folder."""
+        """Return the path of a file; raise `LibraryError` if the name leads out of the folder."""
         return below(self.root, name)
 
     def fetch(self, names: Iterable[str]) -> None:
-        """Nothing to do: all files are on this machine."""
+        """Do nothing: all files are on this machine."""
 
     def workers(self, workers: int | None) -> int | None:
-        """Number of processes that can work on it: any."""
+        """Return the number of processes that can use the store: any number."""
         return workers
 
 
 @dataclass(frozen=True)
 class ObjectStore:
-    """Objects under an address of fsspec."""
+    """Objects under an fsspec address."""
 
     address: str  # normalized, see `normal_address`
 
@@ -100,9 +100,10 @@ class ObjectStore:
     # --- reading ------------------------------------------------------------------------
 
     def local(self, name: str) -> Path:
-        """A local copy of an object, fetched if necessary.
+        """Return a local copy of an object, fetched if necessary.
 
-        Raises `FileNotFoundError` if there is none, `ObjectStoreError` if it cannot be reached.
+        Raises `FileNotFoundError` if the object does not exist, and `ObjectStoreError` if it cannot
+        be reached.
         """
         return local_cache().file(self._key(name), lambda path: self._get(name, path))
 
@@ -116,7 +117,7 @@ class ObjectStore:
             list(threads.map(self._try, names))
 
     def assembled(self, pieces: Sequence[Piece], ending: str) -> Path:
-        """A local file with the pieces one after the other, fetched if necessary."""
+        """Return a local file with the concatenated pieces, fetched if necessary."""
 
         def fill(path: Path) -> None:
             with ThreadPoolExecutor(_AT_ONCE) as threads, open(path, "wb") as out:
@@ -127,30 +128,30 @@ class ObjectStore:
         return local_cache().file(self.pieces_key(pieces, ending), fill)
 
     def pieces_key(self, pieces: Sequence[Piece], ending: str) -> str:
-        """Key in the cache of the file that `assembled` returns."""
+        """Return the cache key of the file that `assembled` returns."""
         return self._key(json.dumps([piece[:3] for piece in pieces]) + ending)
 
     def names(self, folder: str) -> list[str]:
-        """All objects in a folder."""
+        """Return the names of all objects in a folder."""
         files, root = self._files()
         with self._explained("read"):
             try:
-                found = files.find(f"{root}/{folder}")
+                paths = files.find(f"{root}/{folder}")
             except FileNotFoundError:
                 return []
-        return sorted(str(name)[len(root) + 1 :] for name in found)
+        return sorted(str(name)[len(root) + 1 :] for name in paths)
 
     # --- writing ------------------------------------------------------------------------
 
     def put(self, content: bytes | Path, name: str) -> Piece:
-        """Write a new object, called `name` with a random mark."""
+        """Write a new object named `name` plus a random mark."""
         path = PurePosixPath(name)
         own = str(path.with_name(f"{path.stem}-{secrets.token_hex(6)}{path.suffix}"))
         size = self._write(content, own)
         return Piece(own, 0, size, _block_sums(content))
 
     def remove(self, names: Iterable[str], *, trash: bool = False) -> None:
-        """Remove objects, or move them to the trash; those that cannot be removed stay."""
+        """Remove objects or move them to the trash; objects that cannot be removed stay."""
         files, root = self._files()
         stamp = datetime.now(UTC).strftime("%Y-%m-%dT%H-%M-%SZ")
         for name in names:
@@ -167,22 +168,22 @@ class ObjectStore:
             self.drop_local(name)
 
     def restore(self, names: Iterable[str]) -> set[str]:
-        """Move objects back from the trash, the latest of each name; those found."""
+        """Move the latest object of each name back from the trash; return the restored names."""
         files, root = self._files()
         wanted = {name.split("/", 2)[2]: name for name in self.names("trash")}  # sorted by time
-        found = {name for name in names if name in wanted}
+        restored = {name for name in names if name in wanted}
         with self._explained("written"):
-            for name in sorted(found):
+            for name in sorted(restored):
                 files.mv(f"{root}/{wanted[name]}", f"{root}/{plain_name(name)}")
-        return found
+        return restored
 
     def claim(self, identity: str) -> None:
-        """Mark the object store as that of one library; raises if it has another."""
+        """Mark the object store as belonging to one library; raise if it belongs to another."""
         self.check_free()
         self._write(json.dumps({"library": identity}).encode(), MARKER)
 
     def check_free(self) -> None:
-        """Raise if the object store belongs to a library or cannot be reached."""
+        """Raise if the object store already belongs to a library or cannot be reached."""
         files, root = self._files()
         with self._explained("reached"):
             taken = files.exists(f"{root}/{MARKER}")
@@ -192,7 +193,7 @@ class ObjectStore:
             )
 
     def workers(self, workers: int | None) -> int | None:
-        """Number of processes that can work on it: one for a store in memory."""
+        """Return the number of processes that can use the store: one for a store in memory."""
         return 1 if self.address.startswith("memory:") else workers
 
     # --- the file system ----------------------------------------------------------------
@@ -209,33 +210,33 @@ class ObjectStore:
             files.get_file(f"{root}/{plain_name(name)}", str(path))
 
     def _read(self, piece: Piece) -> bytes:
-        """The bytes of a piece; with those around it that its checksums are of, to verify them."""
+        """Read the bytes of a piece, and the blocks around it to verify their checksums."""
         files, root = self._files()
         first, last = piece.start, piece.start + piece.length
         if piece.sums:
             first, last = first - first % _BLOCK, last + -last % _BLOCK
         with self._explained("read"):
-            found = files.cat_file(f"{root}/{plain_name(piece.name)}", start=first, end=last)
-        content = found[piece.start - first :][: piece.length]
+            data = files.cat_file(f"{root}/{plain_name(piece.name)}", start=first, end=last)
+        content = data[piece.start - first :][: piece.length]
         if len(content) != piece.length:
             raise LibraryError(
-                f"{self.address}/{piece.name}: damaged: expected {piece.length} bytes from "
-                f"{piece.start} on, found {len(content)}"
+                f"{self.address}/{piece.name}: damaged: expected {piece.length} bytes at offset "
+                f"{piece.start}, found {len(content)}"
             )
-        self.verify(piece, found, first)
+        self.verify(piece, data, first)
         return content
 
     def verify(self, piece: Piece, content: bytes, first: int = 0) -> None:
-        """Raise `LibraryError` if bytes of an object, from `first` on, are not what was written.
+        """Raise `LibraryError` if bytes of an object, starting at `first`, have a wrong checksum.
 
-        `first` is a multiple of the length of a block, and the last block is whole.
+        `first` is a multiple of the block length, and the last block is complete.
         """
         sums = piece.sums[first // _BLOCK :]
         for at, expected in zip(range(0, len(content), _BLOCK), sums, strict=False):
             if zlib.crc32(content[at : at + _BLOCK]) != expected:
                 raise LibraryError(
-                    f"{self.address}/{piece.name}: damaged: the bytes from {first + at} on are not "
-                    "what was written"
+                    f"{self.address}/{piece.name}: damaged: the block at byte {first + at} has a "
+                    "wrong checksum"
                 )
 
     def _write(self, content: bytes | Path, name: str) -> int:
@@ -248,10 +249,12 @@ class ObjectStore:
                 files.pipe_file(f"{root}/{name}", content)
                 return len(content)
             except FileNotFoundError as error:  # no such bucket
-                raise ObjectStoreError(f"{self.address}: there is no such place: {error}") from None
+                raise ObjectStoreError(
+                    f"{self.address}: this address does not exist: {error}"
+                ) from None
 
     def _files(self) -> tuple[Any, str]:
-        """The fsspec file system, and the prefix of all names."""
+        """Return the fsspec file system, and the prefix of all names."""
         return _file_system(self.address)
 
     def _key(self, name: str) -> str:
@@ -274,35 +277,35 @@ FileStore = FolderStore | ObjectStore
 
 
 def trusted_store(library: Path, address: str, identity: str) -> ObjectStore:
-    """The object store that a library names, if the user trusts it.
+    """Return the object store that a library names, if the user trusts it.
 
     Raises
     ------
     LibraryError
-        If the address was not chosen on this machine, nor trusted since.
+        If the address was neither chosen on this machine nor trusted later.
     """
     _check_protocol(address)
     if not is_trusted(store_key(address, identity)):
         raise LibraryError(
             f"{library}: the frames of this library are in {address}, an address that was not "
-            f"chosen on this machine. If it is the right one: motionloom trust {library}"
+            f"chosen on this machine. If the address is correct, run motionloom trust {library}"
         )
     return ObjectStore(address)
 
 
 def store_key(address: str, identity: str) -> str:
-    """Key under which the store of a library is trusted (see `motionloom.configuration`)."""
+    """Return the key under which the store of a library is trusted."""
     return f"store {identity} {address}"
 
 
 def trust_store(address: str, identity: str) -> None:
-    """Remember that the user has chosen this address for a library."""
+    """Record that the user has chosen this address for a library."""
     _check_protocol(address)
     trust(store_key(address, identity))
 
 
 def _check_protocol(address: str) -> None:
-    """Raise unless the address is of a file system for storage, and of one only."""
+    """Raise unless the address belongs to exactly one storage file system."""
     protocol, separator, _ = address.partition("://")
     if "::" in address or (separator and protocol not in PROTOCOLS):
         raise InvalidInput(
@@ -312,7 +315,7 @@ def _check_protocol(address: str) -> None:
 
 
 def normal_address(address: str | os.PathLike[str]) -> str:
-    """An address in full, without a trailing slash; raises if it is not valid."""
+    """Return a complete address without a trailing slash; raise if it is not valid."""
     files, root = _file_system(os.fspath(address))
     if not root.strip("/"):
         raise InvalidInput(
@@ -346,7 +349,7 @@ def _file_system(address: str) -> tuple[Any, str]:
 
 
 def _portions(pieces: Iterable[Piece]) -> Iterator[Piece]:
-    """The same bytes in smaller pieces, so that many fit into memory."""
+    """Split pieces into smaller ones, so that many fit into memory."""
     for piece in pieces:
         at, end = piece.start, piece.start + piece.length
         while at < end:
@@ -356,7 +359,7 @@ def _portions(pieces: Iterable[Piece]) -> Iterator[Piece]:
 
 
 def _block_sums(content: bytes | Path) -> tuple[int, ...]:
-    """CRC-32 of every block of an object."""
+    """Return the CRC-32 of every block of an object."""
     whole = io.BytesIO(content) if isinstance(content, bytes) else open(content, "rb")
     with whole:
         return tuple(zlib.crc32(block) for block in iter(lambda: whole.read(_BLOCK), b""))

@@ -1,11 +1,11 @@
-"""Replicas of a catalogue: for the workers of a cluster, and copied libraries.
+"""Replicas of a catalogue, for the workers of a cluster and for copied libraries.
 
-Workers of a cluster may see the object store and nothing else. They read a replica of the catalogue
-in the object store, as it was when the work was submitted.
+Workers of a cluster may have access only to the object store. They read a replica of the catalogue
+in the object store, in its state when the work was submitted.
 
-A library folder that was copied has its frames in the same object store as the original. If both
-were written to, each would remove what only the other has in its catalogue; so the copy is a
-read-only replica.
+A copied library folder has its frames in the same object store as the original. If both were
+written to, each would remove objects that only the other lists in its catalogue. The copy is
+therefore a read-only replica.
 """
 
 from __future__ import annotations
@@ -22,11 +22,11 @@ from motionloom.store.remote.cache import local_cache
 from motionloom.store.remote.object_store import ObjectStore
 
 FOLDER = "catalogue"
-_MAX_AGE_SECONDS = 7 * 86400  # of a replica: work that was submitted with it has ended by then
+_MAX_AGE_SECONDS = 7 * 86400  # lifetime of a replica: work submitted with it has ended by then
 
 
 def replica_for_workers(catalogue: Catalogue, files: ObjectStore) -> str:
-    """Name of a replica of the catalogue as it is now, written if there is none."""
+    """Return the name of a replica of the current catalogue; write it if there is none."""
     key = _content_key(catalogue)
     there = files.names(FOLDER)
     for name in there:
@@ -44,7 +44,7 @@ def replica_for_workers(catalogue: Catalogue, files: ObjectStore) -> str:
 
 
 def check_not_replica(catalogue: Catalogue, path: Path) -> None:
-    """Raise `LibraryError` if the library at `path` is a copy of one that still exists."""
+    """Raise `LibraryError` if the library at `path` is a copy of an existing library."""
     meta, here = catalogue.meta(), str(path.resolve())
     home = meta.get("home", here)
     if home == here:
@@ -52,7 +52,7 @@ def check_not_replica(catalogue: Catalogue, path: Path) -> None:
     if _identity(Path(home)) == meta.get("id"):
         raise LibraryError(
             f"{path}: this is a replica of {home}, and the frames of both are in "
-            f"{meta['store']}: a replica can be read, not written to"
+            f"{meta['store']}: a replica is read-only"
         )
     catalogue.set_meta("home", here)  # the library was moved
 
@@ -79,6 +79,6 @@ def _content_key(catalogue: Catalogue) -> str:
 
 
 def _written_at(name: str) -> int:
-    """When a replica was written, in seconds, from its name; 0 for other objects."""
+    """Return the time when a replica was written, from its name; 0 for other objects."""
     text = Path(name).name.split(".")[0]
     return int(text) if text.isdigit() else 0

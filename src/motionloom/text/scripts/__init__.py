@@ -1,1 +1,1 @@
-"""Acting: a script in words becomes a motion, from segments that are found and joined."""
+"""Acting: a script in words is turned into a motion by finding and joining segments."""

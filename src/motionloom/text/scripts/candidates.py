@@ -1,9 +1,9 @@
-"""Candidates: segments of a library that show what a phrase of a script says.
+"""Candidates: segments of a library that show a phrase of a script.
 
-An event matches a phrase by the words that both have. What a phrase does not ask for should not be
-there: other events at the same time, and directions or manners that the caption adds ("in a curve
-to the left", "slowly") cost a little. Takes whose labels name the action come first, as a rule can
-be wrong where a person is not.
+An event matches a phrase by the words they have in common. Anything the phrase does not mention is
+undesirable: other events at the same time, and directions or manners in the caption ("in a curve to
+the left", "slowly"), have a small cost. Takes whose labels name the action come first, because
+labels written by people are more reliable than rules.
 """
 
 from __future__ import annotations
@@ -27,25 +27,25 @@ from motionloom.text.vocabulary import MODIFIERS, nearest, words
 
 Array = NDArray[np.float64]
 
-MOST = 16  # candidates of a phrase
-_ONLY_RELATED = 0.5  # weight of a word by which an event is found, but that its text does not say
-_CLOSE = 0.12  # candidates whose match is this much below the best one are kept
-_SHORT = 0.3  # match that an event loses that is much shorter than its phrase
-_LEAST = 0.6  # match of the best candidate
-_OTHERS = 0.08  # match that each other action costs within a segment, and just before and after
-_STATES = 0.02  # match that each other state within a segment costs
-_TURNED = 0.5  # match that half a turn too much or too little costs
-_ENOUGH = 0.85  # of the duration that a part must have, if any has
-_UNASKED = 0.05  # match that each direction or manner costs that the phrase does not ask for
-_BESIDE = 0.08  # match that an event costs whose predicate and verb are others
-_MIRRORED = 0.1  # match that a mirrored event costs
-_LABELED = 0.1  # match that a label with the action adds
-# Words of captions about where and how; "forward" and "straight" are what is expected.
+MOST = 16  # maximum number of candidates per phrase
+_ONLY_RELATED = 0.5  # weight of a search word that does not occur in the text of the event
+_CLOSE = 0.12  # candidates are kept if their match is at most this much below the best
+_SHORT = 0.3  # penalty of an event that is much shorter than its phrase
+_LEAST = 0.6  # minimum match of the best candidate
+_OTHERS = 0.08  # penalty of each other action within a segment, and just before or after it
+_STATES = 0.02  # penalty of each other state within a segment
+_TURNED = 0.5  # penalty of a turn that is off by half a turn
+_ENOUGH = 0.85  # fraction of the duration that a part must have, if any has it
+_UNASKED = 0.05  # penalty of each direction or manner that is not in the phrase
+_BESIDE = 0.08  # penalty of an event with another predicate and verb
+_MIRRORED = 0.1  # penalty of a mirrored event
+_LABELED = 0.1  # bonus of a label with the action
+# Words for direction and manner in captions; "forward" and "straight" are the default.
 _MANNERS = frozenset(
     "left right backward sidestep curve circle around slow fast squat sneak stoop high low far big "
     "across deep".split()
 )
-MARGIN = 0.6  # seconds before and after an event in which a seam may be
+MARGIN = 0.6  # seconds before and after an event in which a seam may lie
 SEAM = 0.2  # seconds on either side of a seam that are blended
 _POSE = (
     "head", "left_shoulder", "right_shoulder", "left_elbow", "right_elbow", "left_wrist",
@@ -56,7 +56,7 @@ _DEGREES = re.compile(r"(\d+)\s*(?:degrees?|°)", re.IGNORECASE)
 _TURN = re.compile(r"\b(?:turn|rotat|spin|pivot)", re.IGNORECASE)
 _SIDED = re.compile(r"\b(?:left|right)\b", re.IGNORECASE)
 _AFTER = re.compile(r"(\s+mirrored)?(?:\s+(left|right) arm)?$")
-_AHEAD = 0.15  # seconds over which velocities count like positions
+_AHEAD = 0.15  # weight of velocities relative to positions, in seconds
 
 
 @dataclass(frozen=True)
@@ -69,19 +69,19 @@ class PhraseCandidate:
     start, end : int
         Frames of the event, as stored.
     first, last : int
-        Frames that a seam may be in, before `start` and after `end`.
+        Frames in which a seam may lie, before `start` and after `end`.
     match : float
-        How much of the phrase it shows; 1 for all of it.
+        How much of the phrase it shows; 1 for the entire phrase.
     text : str
         Its caption or label.
     name, side : str
-        Its predicate; empty for a label or a segment that was named.
+        Name and side of its predicate; empty for a label or an explicitly named segment.
     count : int
-        How often it is repeated there.
+        Number of repetitions in the segment.
     timed : bool
-        Whether it was cut to a duration.
+        True if it was cut to a duration.
     mirrored : bool
-        Whether left and right are exchanged; text and side are those of the mirrored motion.
+        True if left and right are exchanged; text and side describe the mirrored motion.
     """
 
     motion: str
@@ -101,26 +101,26 @@ class PhraseCandidate:
         return f"{self.motion}:{self.lead_in}-{self.lead_out}{' mirrored' * self.mirrored}"
 
     def frames(self, library: Store, start: int, end: int) -> Motion:
-        """Frames ``[start, end)`` of its motion, mirrored if it is."""
+        """Return frames ``[start, end)`` of its motion, mirrored if necessary."""
         part = library[self.motion][start:end]
         return part.mirror() if self.mirrored else part
 
     @property
     def lead_in(self) -> int:
-        """First frame where nothing is before it."""
+        """First frame if nothing precedes it."""
         return self.start if self.timed else min(self.first, self.start)
 
     @property
     def lead_out(self) -> int:
-        """End where nothing is after it."""
+        """End frame if nothing follows it."""
         return self.end if self.timed else max(self.last, self.end)
 
 
 def candidates(index: TextIndex, library: Store, phrase: Phrase) -> list[PhraseCandidate]:
-    """Segments that show a phrase, best first; empty if none does.
+    """Return segments that show a phrase, best first; empty if there are none.
 
-    A phrase that names a segment, ``take:30-90``, has this one only. What should happen at the
-    same time must be within the segment.
+    A phrase that names a segment, ``take:30-90``, has only this candidate. Simultaneous actions
+    must be within the segment.
     """
     named = _segment(library, phrase.action)
     if named is not None:
@@ -131,7 +131,7 @@ def candidates(index: TextIndex, library: Store, phrase: Phrase) -> list[PhraseC
     verbs = [w for w in asked_words if w not in MODIFIERS] or asked_words
     if not sum(weights.values()):
         return []
-    found: list[PhraseCandidate] = []
+    matches: list[PhraseCandidate] = []
     labeled = index.takes_named(verbs)
     for m, event, others, states in _events_with(index, verbs):
         timed = _timed(phrase, event, index.fps[m], library, index.names[m])
@@ -150,19 +150,19 @@ def candidates(index: TextIndex, library: Store, phrase: Phrase) -> list[PhraseC
             shown = _with(index, m, event, phrase.along) if phrase.along else event
             made = _candidate(index, m, shown, match, timed) if len(shown) > 2 else None
             if made is not None:
-                found.append(replace(made, mirrored=mirrored))
-    if not found:
+                matches.append(replace(made, mirrored=mirrored))
+    if not matches:
         return []
-    found.sort(key=lambda each: (-each.match, each.motion, each.start))
-    best = [each for each in found if each.match >= found[0].match - _CLOSE]
+    matches.sort(key=lambda each: (-each.match, each.motion, each.start))
+    best = [each for each in matches if each.match >= matches[0].match - _CLOSE]
     return _varied(best)
 
 
 @dataclass(frozen=True)
 class PhraseOptions:
-    """A phrase of a script, the segments that show it, best first, and what comes near.
+    """A phrase of a script, the segments that show it, best first, and similar phrases.
 
-    `near` has texts of other events, where nothing shows the phrase.
+    `near` lists descriptions of similar events if no segment shows the phrase.
     """
 
     phrase: str
@@ -171,12 +171,12 @@ class PhraseOptions:
 
 
 def phrase_options(index: TextIndex, library: Store, script: str) -> list[PhraseOptions]:
-    """What each phrase of a script may be acted with; see `motionloom.Library.phrase_options`."""
+    """Return the options for each phrase of a script; see `motionloom.Library.phrase_options`."""
     made = []
     for phrase in parse_script(script):
-        found = tuple(candidates(index, library, phrase))
-        near = () if found else tuple(nearest_phrases(index, phrase))
-        made.append(PhraseOptions(phrase.text, found, near))
+        options = tuple(candidates(index, library, phrase))
+        near = () if options else tuple(nearest_phrases(index, phrase))
+        made.append(PhraseOptions(phrase.text, options, near))
     return made
 
 
@@ -187,7 +187,7 @@ def _match(
     weights: Mapping[str, float],
     verbs: Sequence[str],
 ) -> float:
-    """How much of a phrase an event shows: 1 for all of it, and nothing besides."""
+    """Return how much of a phrase an event shows: 1 for the entire phrase and nothing else."""
     text = words(event.text, index.synonyms)
     said = set(text)
     named = {*words(event.name.replace("_", " "), index.synonyms), *text[:1]}
@@ -203,7 +203,7 @@ def _match(
 
 
 def _other_side(event: IndexedEvent, action: str) -> bool:
-    """Whether a phrase asks for left, right or both, and an event is on another side only."""
+    """Return whether a phrase requests left, right or both, and an event is on the wrong side."""
     asked = {word.lower() for word in _SIDED.findall(action)}
     said = {word.lower() for word in _SIDED.findall(event.text)}
     if not asked and re.search(r"\bboth\b", action, re.IGNORECASE):
@@ -212,24 +212,24 @@ def _other_side(event: IndexedEvent, action: str) -> bool:
 
 
 def _mirror_image(event: IndexedEvent) -> IndexedEvent:
-    """An event with left and right exchanged."""
+    """Return an event with left and right exchanged."""
     other = {"left": "right", "right": "left"}
     return replace(
         event,
-        text=_SIDED.sub(lambda found: other[found[0].lower()], event.text),
+        text=_SIDED.sub(lambda match: other[match[0].lower()], event.text),
         words=frozenset(other.get(word, word) for word in event.words),
-        name=re.sub(r"(left|right)$", lambda found: other[found[0]], event.name),
+        name=re.sub(r"(left|right)$", lambda match: other[match[0]], event.name),
         side=other.get(event.side, ""),
     )
 
 
 def by_arms_alone(name: str) -> bool:
-    """Whether events of a predicate are done with the arms, so that other legs can carry them."""
+    """Return whether events of a predicate use only the arms, so legs can come from elsewhere."""
     return any(each.name == name and each.arms for each in predicates())
 
 
 def nearest_phrases(index: TextIndex, phrase: Phrase) -> list[str]:
-    """Texts of events that come near a phrase, for a message."""
+    """Return descriptions of events that are similar to a phrase, for a message."""
     asked = [w for w in index.words(phrase.action) if index.known(w)]
     seen: dict[str, None] = {}
     for _, event, _, _ in _events_with(index, asked[:3]) if asked else ():
@@ -239,30 +239,32 @@ def nearest_phrases(index: TextIndex, phrase: Phrase) -> list[str]:
     return list(seen)
 
 
-def repeats(phrase: Phrase, found: Sequence[PhraseCandidate], library: Store) -> int:
-    """How many segments a phrase needs: repetitions, or parts of a long duration or distance."""
+def repeats(phrase: Phrase, options: Sequence[PhraseCandidate], library: Store) -> int:
+    """Return how many segments a phrase needs for repetitions, a long duration or distance."""
     if phrase.seconds is None and phrase.meters is None:
         return phrase.times
-    lengths = [(each.end - each.start) / library.entry(each.motion).fps for each in found]
+    lengths = [(each.end - each.start) / library.entry(each.motion).fps for each in options]
     if phrase.meters is not None:
-        longest = max(_travel(library[each.motion], each.start, each.end) for each in found)
+        longest = max(_travel(library[each.motion], each.start, each.end) for each in options)
         return max(phrase.times, math.ceil(phrase.meters / max(longest, 0.1) - 0.2))
     assert phrase.seconds is not None
     return max(phrase.times, math.ceil(phrase.seconds / max(lengths) - 0.2))
 
 
 def long_enough(
-    found: Sequence[PhraseCandidate], phrase: Phrase, library: Store
+    options: Sequence[PhraseCandidate], phrase: Phrase, library: Store
 ) -> Sequence[PhraseCandidate]:
-    """Candidates that are as long as a phrase asks for, if there are any."""
+    """Return the candidates that are as long as the phrase requires, or all if there are none."""
     if phrase.seconds is None:
-        return found
+        return options
     least = _ENOUGH * phrase.seconds
-    return [e for e in found if (e.end - e.start) / library.entry(e.motion).fps >= least] or found
+    return [
+        e for e in options if (e.end - e.start) / library.entry(e.motion).fps >= least
+    ] or options
 
 
 def part_of(phrase: Phrase, count: int) -> Phrase:
-    """One of `count` equal parts of a phrase with a duration or a distance."""
+    """Return one of `count` equal parts of a phrase with a duration or a distance."""
     return replace(
         phrase,
         seconds=None if phrase.seconds is None else phrase.seconds / count,
@@ -271,9 +273,9 @@ def part_of(phrase: Phrase, count: int) -> Phrase:
 
 
 def _turn(text: str, phrase: Phrase) -> float | None:
-    """Degrees by which the turn of an event differs from what is asked; None if none is.
+    """Return the difference in degrees between an event's turn and the requested turn, or None.
 
-    To turn left is a quarter turn, to turn around half a turn, if no number is said.
+    Without a number, "turn left" is a quarter turn and "turn around" is half a turn.
     """
     said = _DEGREES.search(text)
     if said is None or _TURN.search(phrase.action) is None:
@@ -285,7 +287,7 @@ def _turn(text: str, phrase: Phrase) -> float | None:
 
 
 def _segment(library: Store, text: str) -> PhraseCandidate | None:
-    """The segment that a text names, if it names one."""
+    """Return the segment that a phrase names, if any."""
     after = _AFTER.search(text)
     assert after is not None
     name, written = split_segment(text[: after.start()])
@@ -299,7 +301,7 @@ def _segment(library: Store, text: str) -> PhraseCandidate | None:
 
 
 def _timed(phrase: Phrase, event: IndexedEvent, fps: float, library: Store, name: str) -> Phrase:
-    """The phrase with a duration, if it has a distance: by the speed of the event."""
+    """Convert the distance of a phrase, if any, to a duration using the speed of the event."""
     if phrase.meters is None:
         return phrase
     speed = _travel(library[name], event.start_frame, event.end_frame) / max(len(event) / fps, 0.1)
@@ -307,7 +309,7 @@ def _timed(phrase: Phrase, event: IndexedEvent, fps: float, library: Store, name
 
 
 def _travel(motion: Motion, start: int, end: int) -> float:
-    """Length of the path of the hips along the floor, meters."""
+    """Return the length of the path of the hips along the floor, in meters."""
     path = motion.root[start:end:3, [0, 2]].astype(np.float64)
     return float(np.sum(np.linalg.norm(np.diff(path, axis=0), axis=1)))
 
@@ -315,7 +317,7 @@ def _travel(motion: Motion, start: int, end: int) -> float:
 def _events_with(
     index: TextIndex, verbs: Sequence[str]
 ) -> Iterable[tuple[int, IndexedEvent, int, int]]:
-    """Events with any of some words: motion, event, other actions and states at the same time."""
+    """Yield events with any of some words: motion, event, simultaneous actions and states."""
     clause = " OR ".join("' ' || words || ' ' LIKE ?" for _ in verbs)
     lasting = ", ".join(f"'{each.name}'" for each in predicates() if each.state)
     count = (
@@ -329,10 +331,10 @@ def _events_with(
         f"{count.format('NOT', lasting, near, near)}, {count.format('', lasting, 0, 0)} "
         f"FROM events AS e WHERE {clause}"
     )
-    for take, start, end, text, found, source, name, side, others, states in index.rows(
+    for take, start, end, text, event_words, source, name, side, others, states in index.rows(
         statement, [f"% {verb} %" for verb in verbs]
     ):
-        event = IndexedEvent(start, end, text, frozenset(found.split()), source, name, side)
+        event = IndexedEvent(start, end, text, frozenset(event_words.split()), source, name, side)
         yield take, event, others, states
 
 
@@ -359,7 +361,7 @@ def _candidate(
 
 
 def _with(index: TextIndex, m: int, event: IndexedEvent, along: str) -> IndexedEvent:
-    """The part of an event in which another happens, too; without frames where none does."""
+    """Return the part of an event during which another happens; no frames if there is none."""
     asked = index.words(along)
     verbs = {word for word in asked if word not in MODIFIERS} or set(asked)
     best = (event.start_frame, event.start_frame)
@@ -384,11 +386,11 @@ def _count(event: IndexedEvent) -> int:
     return int(digits) if last == "times" and digits.isdigit() else 1
 
 
-def _varied(found: Sequence[PhraseCandidate]) -> list[PhraseCandidate]:
-    """The first of many candidates, few of one motion."""
+def _varied(options: Sequence[PhraseCandidate]) -> list[PhraseCandidate]:
+    """Return the first candidates, but only a few per motion."""
     kept: list[PhraseCandidate] = []
     of: dict[str, int] = {}
-    for each in found:
+    for each in options:
         if of.get(each.motion, 0) < 3:
             of[each.motion] = of.get(each.motion, 0) + 1
             kept.append(each)
@@ -398,7 +400,7 @@ def _varied(found: Sequence[PhraseCandidate]) -> list[PhraseCandidate]:
 
 
 def pose_rows(motion: Motion, start: int, end: int, roles: Sequence[str] = _POSE) -> Array:
-    """Poses and velocities of frames ``[start, end)``, independent of size, place and heading."""
+    """Return poses and velocities of frames ``[start, end)``, without size, place and heading."""
     lead = 1
     a, b = max(start - lead, 0), min(end + lead, len(motion))
     part = motion[a:b]

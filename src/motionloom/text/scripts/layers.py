@@ -1,12 +1,12 @@
-"""Layers: the arms of one motion on the legs and the trunk of another.
+"""Layers: the arms of one motion combined with the legs and trunk of another.
 
-The body is split at the chest. The arms keep their motion relative to it and their timing; legs,
-trunk and the path on the floor are those of the other motion. Arms are inertialized where they take
-over and where they give back. An arm that hangs still in the one motion stays with the other: of
-somebody who waves with the right hand, only the right arm is taken.
+The body is split at the chest. The arms keep their timing and their motion relative to the chest;
+legs, trunk and the path on the floor come from the other motion. Arms are inertialized where the
+layer starts and ends. An arm that hangs still is not transferred: if a person waves with the right
+hand, only the right arm is used.
 
-The split is clean where the trunk of both is upright and neither lies, crawls, nor turns over: an
-arm relative to a chest that lies on the floor means nothing to one that walks.
+The split is clean if the trunk is upright in both motions, and neither lies down, crawls or turns
+over: the pose of an arm relative to a lying chest does not make sense for a walking person.
 """
 
 from __future__ import annotations
@@ -25,28 +25,28 @@ from motionloom.motion.rotations import quaternions as rot
 
 Array = NDArray[np.float64]
 
-_UPRIGHT = 35.0  # degrees of the trunk from the vertical
-_LOW = 0.4  # height of the hips above the lower foot, over that of the body
-_ACTIVE = 0.5  # movement of an arm over that of the other one, from which it is taken
-_RAISED = 0.12  # height of the hand over the body, above where it hangs, as movement
-_LEAD = 0.6  # seconds at the beginning of the arms that may be left out
-_AHEAD = 0.1  # seconds over which velocities count like angles
-_FADE = 8.0  # 1/s, of inertialization: arms are light, but an offset can be large
+_UPRIGHT = 35.0  # maximum tilt of the trunk from the vertical, in degrees
+_LOW = 0.4  # minimum height of the hips above the lower foot, relative to body height
+_ACTIVE = 0.5  # minimum movement of an arm, relative to the other arm, to be used
+_RAISED = 0.12  # height of a raised hand, relative to body height, that counts as movement
+_LEAD = 0.6  # seconds at the start of the arms that may be skipped
+_AHEAD = 0.1  # weight of velocities relative to angles, in seconds
+_FADE = 8.0  # 1/s, rate of inertialization: arms are light, but an offset can be large
 
 
 @dataclass(frozen=True, eq=False)
 class Layered:
-    """Legs with other arms: the motion, the arms, and the frames in which they are others."""
+    """A motion with the arms of another, and the frames in which the arms are replaced."""
 
     motion: Motion
     sides: tuple[str, ...]
     start: int
     end: int
-    skipped: int  # frames at the beginning of the arms that are left out
+    skipped: int  # frames skipped at the start of the arms
 
 
 def unclean(motion: Motion, start: int, end: int) -> str:
-    """Why frames ``[start, end)`` cannot give or carry arms; empty if they can."""
+    """Return why arms cannot be split off frames ``[start, end)``; empty if they can."""
     part = motion[max(start, 0) : min(end, len(motion))]
     limbs = [f"{side}_{part}" for side in SIDES for part in ("shoulder", "wrist", "ankle")]
     needed = ["hips", "neck" if "neck" in motion.skeleton.roles else "head", *limbs]
@@ -66,8 +66,8 @@ def unclean(motion: Motion, start: int, end: int) -> str:
 
 
 def active_arms(motion: Motion) -> tuple[str, ...]:
-    """The arms that a motion moves or holds up, as sides."""
-    found = {}
+    """Return the sides of the arms that move or are raised in a motion."""
+    activity = {}
     hips = motion.role_positions(["hips"])[:, 0]
     height = body_height(motion.skeleton) or leg_length(motion.skeleton) / 0.505
     for side in SIDES:
@@ -78,28 +78,28 @@ def active_arms(motion: Motion) -> tuple[str, ...]:
         speed = np.linalg.norm(np.diff(hand - hips, axis=0), axis=1).sum() * motion.fps
         hanging = np.median(np.linalg.norm(hand - shoulder, axis=1))
         raised = np.mean(np.clip((hand - shoulder)[:, 1] + hanging, 0.0, None)) / height
-        found[side] = speed / max(len(motion), 1) / height + max(raised - _RAISED, 0.0) * 10.0
-    most = max(found.values())
-    return tuple(side for side in SIDES if found[side] >= _ACTIVE * most)
+        activity[side] = speed / max(len(motion), 1) / height + max(raised - _RAISED, 0.0) * 10.0
+    most = max(activity.values())
+    return tuple(side for side in SIDES if activity[side] >= _ACTIVE * most)
 
 
 def with_arms(
     legs: Motion, arms: Motion, at: int, until: int, *, side: str = "", times: int = 1
 ) -> Layered:
-    """Legs with the arms of another motion.
+    """Combine legs with the arms of another motion.
 
     Parameters
     ----------
     legs : Motion
     arms : Motion
-        On the same skeleton, at the same rate.
+        Motion on the same skeleton, at the same rate.
     at, until : int
-        Frames of `legs` between which the arms may be others. They are put where the arms of both
-        are nearest when one takes over from the other, and cut where they are longer.
+        Frames of `legs` between which the arms may be replaced. The layer starts where the arms of
+        both motions are most similar, and is cut if it is too long.
     side : str
-        Of the arm that is taken; empty for those that move.
+        Side of the arm to use; empty for the arms that move.
     times : int
-        How often they are played.
+        Number of repetitions.
     """
     sides = (side,) if side else active_arms(arms)
     joints = _arm_joints(legs.skeleton, sides)
@@ -127,7 +127,7 @@ def with_arms(
 def _entrance(
     own: NDArray, other: NDArray, at: int, until: int, lead: int, fps: float
 ) -> tuple[int, int, int]:
-    """Frames of the legs in which the arms take over and give back; frames of the arms left out."""
+    """Return the leg frames where the layer starts and ends, and how many arm frames to skip."""
     best: tuple[float, tuple[int, int, int]] = (np.inf, (at, 0, until))
     a_own, a_other = _tangents(own, fps), _tangents(other, fps)
     for first in range(at, max(until - len(other), at) + 1, 2):
@@ -150,13 +150,13 @@ def _tangents(rotations: NDArray, fps: float) -> Array:
 
 
 def _apart(a: NDArray, a_speed: Array, i: int, b: NDArray, b_speed: Array, k: int) -> float:
-    """How far two poses of arms are apart, with their velocities, in radians."""
+    """Return the distance between two arm poses, including velocities, in radians."""
     turn = 2.0 * np.arccos(np.clip(np.abs(np.sum(a[i] * b[k], axis=-1)), 0.0, 1.0))
     return float(np.sum(turn) + np.sum(np.linalg.norm(a_speed[i] - b_speed[k], axis=-1)))
 
 
 def _arm_joints(skeleton: Skeleton, sides: Sequence[str]) -> NDArray[np.intp]:
-    """Joints of some arms, from the collars on."""
+    """Return the joints of some arms, starting at the collars."""
     roles = skeleton.roles
     tops = [
         skeleton.joint(roles[next(r for r in (f"{s}_collar", f"{s}_shoulder") if r in roles)])
@@ -169,5 +169,5 @@ def _arm_joints(skeleton: Skeleton, sides: Sequence[str]) -> NDArray[np.intp]:
 
 
 def _nearest_signs(rows: NDArray[np.float32], pose: NDArray[np.float32]) -> NDArray[np.float32]:
-    """Quaternions of frames with the signs that are nearest to a pose; (n, J, 4) and (J, 4)."""
+    """Flip the signs of quaternions (n, J, 4) to be nearest to a pose (J, 4)."""
     return np.where(np.sum(rows * pose, axis=-1, keepdims=True) < 0.0, -rows, rows)

@@ -1,10 +1,10 @@
-"""The plan of a script: one segment for each phrase, chosen together.
+"""Plan of a script: one segment for each phrase, chosen jointly.
 
-The segments are chosen by dynamic programming: how well each shows its phrase, and how near the
-poses and velocities are at the best pair of frames at which one can hand over to the next. Where
-two do not fit, a bridge (standing up, standing, a few steps) is put between them if that fits
-better. "Wave while walking" takes a segment that shows both, or else the legs of one segment and
-the arms of another (`motionloom.text.scripts.layers`).
+The segments are chosen by dynamic programming. The cost combines how well each segment shows its
+phrase, and how similar poses and velocities are at the best transition from one segment to the
+next. If two segments do not fit, a bridge (standing up, standing, a few steps) is inserted between
+them if that fits better. "Wave while walking" uses a segment that shows both or, if there is none,
+the legs of one segment and the arms of another (`motionloom.text.scripts.layers`).
 """
 
 from __future__ import annotations
@@ -36,17 +36,17 @@ Array = NDArray[np.float64]
 BRIDGE = "(bridge)"
 _MATCH = 0.6  # cost of a segment that shows nothing of its phrase
 _BRIDGE = 0.1  # cost of a bridge
-_FITS = 0.12  # a seam that costs less needs no bridge
+_FITS = 0.12  # a seam with a lower cost needs no bridge
 _BRIDGES = ("stand up", "sit down", "stand", "walk forward")
-_ASIDE = 0.02  # cost of a seam at the end of the frames that a seam may be in
-_REPEATED = 0.02  # match by which repetitions in one take may be worse than single ones
-_LAYERS = 4  # arms that are tried on legs
+_ASIDE = 0.02  # cost of a seam at the limit of the allowed frames
+_REPEATED = 0.02  # how much worse the match of repetitions in one take may be than single events
+_LAYERS = 4  # number of arms that are tried with legs
 _AROUND_LAYER = 0.6  # seconds of the legs before and after the arms of another segment
 
 
 @dataclass(frozen=True)
 class PlannedPhrase:
-    """A phrase, the frames that show it, and the cost of the seam before it.
+    """A phrase, the frames that show it, and the cost of the preceding seam.
 
     Attributes
     ----------
@@ -54,17 +54,17 @@ class PlannedPhrase:
     start_frame, end_frame : int
         Frames ``[start_frame, end_frame)`` of the motion.
     text : str
-        The caption or label there.
+        Caption or label of these frames.
     match, seam : float
     start, end : float
-        Seconds of the result.
+        Time span in the result, in seconds.
     arms : str
-        The segment whose arms are put on this one, ``take:30-90`` or ``take:30-90 left arm``;
-        empty for none.
+        Segment whose arms are used, ``take:30-90`` or ``take:30-90 left arm``; empty if the arms
+        are not replaced.
     shown : bool or None
-        Whether captions of the result show the phrase; None where no caption was asked for.
+        True if captions of the result show the phrase; None if the phrase has no caption.
     mirrored : bool
-        Whether left and right are exchanged.
+        True if left and right are exchanged.
     """
 
     phrase: str
@@ -87,22 +87,22 @@ class PlannedPhrase:
 
 @dataclass(frozen=True)
 class Chosen:
-    """A phrase, the candidate that was chosen for it, and the arms that are put on it."""
+    """A phrase, the candidate chosen for it, and the arms combined with it."""
 
     phrase: Phrase
     candidate: PhraseCandidate
     arms: PhraseCandidate | None = None
-    repeats: int = 1  # of the arms
+    repeats: int = 1  # repetitions of the arms
 
     @property
     def bridge(self) -> bool:
-        """Whether nobody asked for it."""
+        """True if this is a bridge, which is not part of the script."""
         return self.phrase.text == BRIDGE
 
 
 @dataclass
 class Verdicts:
-    """What turned out badly when a script was acted, so that it is chosen last."""
+    """Candidates and seams that turned out badly in an attempt, so they are chosen last."""
 
     of: dict[PhraseCandidate, float] = field(default_factory=dict)
     between: dict[tuple[PhraseCandidate, PhraseCandidate], float] = field(default_factory=dict)
@@ -119,7 +119,7 @@ class Wanted:
 
 
 def wanted(index: TextIndex, library: Store, script: str) -> Wanted:
-    """The candidates of every phrase of a script.
+    """Return the candidates of every phrase of a script.
 
     Raises
     ------
@@ -130,17 +130,17 @@ def wanted(index: TextIndex, library: Store, script: str) -> Wanted:
     choices: list[Sequence[PhraseCandidate]] = []
     arms: dict[int, Sequence[PhraseCandidate]] = {}
     for phrase in parse_script(script):
-        found = candidates(index, library, phrase) if not _two_segments(phrase, library) else []
-        if phrase.along and (not found or phrase.seconds is not None and found[0].match < 1.0):
-            upper, lower = _layers(index, library, phrase, found)
+        options = candidates(index, library, phrase) if not _two_segments(phrase, library) else []
+        if phrase.along and (not options or phrase.seconds is not None and options[0].match < 1.0):
+            upper, lower = _layers(index, library, phrase, options)
             if upper:
                 arms[len(phrases)] = upper
                 phrases.append(phrase)
                 choices.append(lower)
                 continue
-        if not found:
+        if not options:
             raise _unmatched(index, phrase)
-        rows = _repeated(index, library, phrase, found)
+        rows = _repeated(index, library, phrase, options)
         phrases += [phrase] * len(rows)
         choices += rows
     bridges = [each for text in _BRIDGES for each in candidates(index, library, _bridge(text))[:6]]
@@ -148,7 +148,7 @@ def wanted(index: TextIndex, library: Store, script: str) -> Wanted:
 
 
 def chosen(library: Store, asked: Wanted, verdicts: Verdicts, seams: Seams) -> list[Chosen]:
-    """The cheapest sequence of candidates, with bridges where they help."""
+    """Return the lowest-cost sequence of candidates, with bridges where they help."""
 
     def cost(n: int) -> list[float]:
         return [
@@ -187,10 +187,10 @@ def chosen(library: Store, asked: Wanted, verdicts: Verdicts, seams: Seams) -> l
 
 
 def planned(line: Sequence[Chosen], seams: Seams) -> tuple[PlannedPhrase, ...]:
-    """The frames of each candidate between its seams."""
+    """Return the frames of each candidate between its seams."""
     starts = [each.candidate.start for each in line]
     ends = [each.candidate.end for each in line]
-    # The frames before the first event and after the last one lead in and out.
+    # The frames before the first event and after the last one serve as lead-in and lead-out.
     starts[0], ends[-1] = line[0].candidate.lead_in, line[-1].candidate.lead_out
     costs = [0.0] * len(line)
     for n in range(1, len(line)):
@@ -206,7 +206,7 @@ def planned(line: Sequence[Chosen], seams: Seams) -> tuple[PlannedPhrase, ...]:
 
 
 class Seams:
-    """The best pair of frames to go from one candidate to another, and what it costs."""
+    """Best pairs of frames for the transition between two candidates, and their costs."""
 
     def __init__(self, library: Store) -> None:
         self.library = library
@@ -214,17 +214,17 @@ class Seams:
         self.rows: dict[tuple[str, int, int, bool], Array] = {}
 
     def cost(self, a: PhraseCandidate, b: PhraseCandidate) -> float:
-        """What the best pair costs."""
+        """Return the cost of the best pair."""
         return self.best(a, b)[0]
 
     def best(self, a: PhraseCandidate, b: PhraseCandidate) -> tuple[float, int, int]:
-        """Cost, last frame of `a` (not included), first frame of `b`."""
+        """Return the cost, the end frame of `a` (exclusive) and the first frame of `b`."""
         if (a, b) not in self.known:
             lasts, firsts = (a.end, max(a.last, a.end)), (min(b.first, b.start), b.start)
             x = self._rows(a, lasts[0] - 1, lasts[1])
             y = self._rows(b, firsts[0], firsts[1] + 1)
             gap = np.sqrt(np.maximum((x**2).sum(1)[:, None] + (y**2).sum(1) - 2.0 * x @ y.T, 0.0))
-            # Near to the events: what is between them is not asked for.
+            # Close to the events: the frames between them are not part of the script.
             late = _ASIDE * np.arange(len(x))[:, None] / max(len(x), 1)
             early = _ASIDE * np.arange(len(y))[::-1] / max(len(y), 1)
             i, j = np.unravel_index(np.argmin(gap + late + early), gap.shape)
@@ -249,29 +249,29 @@ def _written(part: PhraseCandidate | None) -> str:
     return f"{part} {part.side} arm" if part.side else str(part)
 
 
-_ADVICE = "name an action that one of its labels or captions has, or label takes with this one"
+_ADVICE = "use an action from its labels or captions, or label some takes with this one"
 
 
 def _unmatched(index: TextIndex, phrase: Phrase) -> InvalidInput:
     near = nearest_phrases(index, phrase)
     also = f"the nearest is {', '.join(map(repr, near))}" if near else _ADVICE
-    return InvalidInput(f"no motion of the library shows {phrase.text!r}; {also}")
+    return InvalidInput(f"no motion in this library shows {phrase.text!r}; {also}")
 
 
 def _repeated(
-    index: TextIndex, library: Store, phrase: Phrase, found: Sequence[PhraseCandidate]
+    index: TextIndex, library: Store, phrase: Phrase, options: Sequence[PhraseCandidate]
 ) -> list[Sequence[PhraseCandidate]]:
-    """Candidates of each segment that a phrase needs."""
-    counted = [each for each in found if each.count == phrase.times]
-    single = [each for each in found if each.count == 1]
-    # Repeated in one take, unless other things happen between.
+    """Return the candidates for each segment that a phrase needs."""
+    counted = [each for each in options if each.count == phrase.times]
+    single = [each for each in options if each.count == 1]
+    # Repetitions in one take, unless other events occur in between.
     if (
         phrase.times > 1
         and counted
         and (not single or counted[0].match >= single[0].match - _REPEATED)
     ):
         return [counted]
-    once: Sequence[PhraseCandidate] = single or found
+    once: Sequence[PhraseCandidate] = single or options
     count = repeats(phrase, once, library)
     if (phrase.seconds is not None or phrase.meters is not None) and count > phrase.times:
         part = part_of(phrase, count)
@@ -280,7 +280,7 @@ def _repeated(
 
 
 def _two_segments(phrase: Phrase, library: Store) -> bool:
-    """Whether a phrase is ``take:30-90 while other:10-120``: arms and legs that were named."""
+    """Return whether a phrase names arms and legs: ``take:30-90 while other:10-120``."""
     names = [each.partition(":")[0] for each in (phrase.action, phrase.along)]
     return all(":" in each for each in (phrase.action, phrase.along)) and all(
         name in library for name in names
@@ -288,14 +288,14 @@ def _two_segments(phrase: Phrase, library: Store) -> bool:
 
 
 def _layers(
-    index: TextIndex, library: Store, phrase: Phrase, found: Sequence[PhraseCandidate]
+    index: TextIndex, library: Store, phrase: Phrase, options: Sequence[PhraseCandidate]
 ) -> tuple[list[PhraseCandidate], list[PhraseCandidate]]:
-    """Arms that show a phrase, and legs for what happens at the same time; empty if unclean.
+    """Return arms that show a phrase, and legs for the simultaneous action; empty if unclean.
 
     Raises
     ------
     InvalidInput
-        If arms and legs were named, and the split is not clean.
+        If arms and legs are named explicitly, and the split is not clean.
     """
     named = _two_segments(phrase, library)
     alone = replace(phrase, along="", seconds=None, meters=None, times=1)

@@ -1,8 +1,9 @@
-"""Acting a script: its plan becomes one motion, which is looked at before it is handed out.
+"""Acting a script: its plan is turned into one motion, which is checked before it is returned.
 
 Segments are joined by the transitions of motion graphs (`motionloom.blending.transitions`), and
-feet are locked. Then the result is captioned: a phrase that it does not show, or a seam that is
-rough, is a reason to choose again without that segment, a few times, and the best attempt is kept.
+feet are locked. The result is then captioned. If a phrase is not visible in it, or if a seam is
+rough, segments are chosen again without the offending segment, a few times, and the best attempt is
+returned.
 """
 
 from __future__ import annotations
@@ -38,23 +39,23 @@ from motionloom.text.signals import body_signals
 from motionloom.text.text_index import TextIndex
 
 ATTEMPTS = 6
-_ROUGH = 1.5  # greatest acceleration at a seam, over that of the sources
-_SLIDES = 0.01  # meters that a foot slides in a contact, greatest mean
-_AROUND = 0.35  # seconds around a phrase in which its event may be found
+_ROUGH = 1.5  # maximum acceleration at a seam, relative to the sources
+_SLIDES = 0.01  # maximum mean foot sliding during a contact, in meters
+_AROUND = 0.35  # seconds around a phrase in which its event may occur
 _LASTING = frozenset(each.name for each in predicates() if each.state) | {"wave"}
 _WORSE = 0.4  # cost of a segment that turned out badly
 
 
 @dataclass(frozen=True, eq=False)
 class ActedScript:
-    """A motion made from a script, and the plan it follows."""
+    """A motion created from a script, and the plan that it follows."""
 
     motion: Motion
     plan: tuple[PlannedPhrase, ...]
 
 
 def act_script(index: TextIndex, library: Store, script: str) -> ActedScript:
-    """The motion of a script, the best of a few attempts; see `motionloom.Library.act`."""
+    """Return the motion of a script, the best of a few attempts; see `motionloom.Library.act`."""
     asked = wanted(index, library, script)
     seams, verdicts = Seams(library), Verdicts()
     best: tuple[tuple[float, ...], ActedScript] | None = None
@@ -71,7 +72,7 @@ def act_script(index: TextIndex, library: Store, script: str) -> ActedScript:
 
 
 def act_plan(library: Store, plan: Sequence[PlannedPhrase], line: Sequence[Chosen]) -> ActedScript:
-    """The motion of a plan."""
+    """Return the motion of a plan."""
     seam = {each.motion: round(SEAM * library.entry(each.motion).fps) for each in plan}
     parts, offsets = [], []
     for n, each in enumerate(plan):
@@ -81,7 +82,7 @@ def act_plan(library: Store, plan: Sequence[PlannedPhrase], line: Sequence[Chose
         parts.append(replace(take, name=f"part_{n}", provenance=None))
         offsets.append((each.start_frame - a, each.end_frame - a, a))
     rates = [part.fps for part in parts]
-    arms = {n: one.arms for n, one in enumerate(line) if one.arms is not None}
+    arms = {n: choice.arms for n, choice in enumerate(line) if choice.arms is not None}
     for n, part in arms.items():
         take = part.frames(library, part.lead_in, part.lead_out)
         parts.append(replace(take, name=f"arms_{n}", provenance=None))
@@ -103,7 +104,7 @@ def act_plan(library: Store, plan: Sequence[PlannedPhrase], line: Sequence[Chose
         assert made_of is not None
         more = [source.moved(places[n][0]) for n, source in layers]
         entries = [frame for each in more for frame in (each.start, each.end)]
-        # Arms take over and give back there, which the quality looks at like at seams.
+        # The layered arms start and end there; quality treats these points like seams.
         entries = [frame for frame in entries if 0 < frame < len(joined) - 1]
         joined = replace(
             joined,
@@ -114,13 +115,17 @@ def act_plan(library: Store, plan: Sequence[PlannedPhrase], line: Sequence[Chose
     locked = clean_feet(joined)[0]
     result = replace(joined, rotations=locked.rotations, root=locked.root)
     result = result.with_quality(quality_report(result, sources=ready))
-    found = _captions(result)
+    events = _captions(result)
     timed = tuple(
         replace(
             each, start=start / fps, end=end / fps,
-            shown=None if found is None else _shown(result, one, start / fps, end / fps, found),
+            shown=(
+                None
+                if events is None
+                else _shown(result, choice, start / fps, end / fps, events)
+            ),
         )
-        for each, one, (start, end) in zip(plan, line, places, strict=True)
+        for each, choice, (start, end) in zip(plan, line, places, strict=True)
     )  # fmt: skip
     return ActedScript(result, timed)
 
@@ -133,31 +138,31 @@ def _captions(motion: Motion) -> list[Event] | None:
 
 
 def _shown(
-    motion: Motion, one: Chosen, start: float, end: float, found: Sequence[Event]
+    motion: Motion, choice: Chosen, start: float, end: float, events: Sequence[Event]
 ) -> bool | None:
-    """Whether the events of a phrase are found in the seconds of it; None without a caption.
+    """Return whether the events of a phrase occur in its time span; None without a caption.
 
-    What lasts is looked for in these seconds alone: a walk goes on through a turn, and a walk
-    forward and one backwards are one walk.
+    Lasting events are captioned within this time span alone: a walk continues through a turn, and a
+    walk forward followed by a walk backward is a single walk.
     """
-    asked = [one.candidate] if one.arms is None else [one.candidate, one.arms]
-    if one.bridge or not any(each.name for each in asked):
+    asked = [choice.candidate] if choice.arms is None else [choice.candidate, choice.arms]
+    if choice.bridge or not any(each.name for each in asked):
         return None
     for each in asked:
-        times = one.repeats if each is one.arms else each.count
+        times = choice.repeats if each is choice.arms else each.count
         there: Sequence[Event]
         if each.name in _LASTING:
             a, b = (round(value * motion.fps) for value in (start, end))
             there = _captions(motion[max(a, 0) : b]) or ()
-            least = 0.5 * (end - start) if each is not one.arms else 0.0
+            least = 0.5 * (end - start) if each is not choice.arms else 0.0
         else:
-            there, least = found, 0.0
+            there, least = events, 0.0
         right = [
             event
             for event in there
             if event.name == each.name
             and event.side == each.side
-            and (there is not found or start - _AROUND <= event.moment <= end + _AROUND)
+            and (there is not events or start - _AROUND <= event.moment <= end + _AROUND)
         ]
         if each.name and sum(event.end - event.start for event in right) <= least:
             return False
@@ -167,18 +172,18 @@ def _shown(
 
 
 def _faults(acted: ActedScript, line: Sequence[Chosen], verdicts: Verdicts) -> tuple[float, ...]:
-    """How bad an attempt is, the worst first; what is to blame is noted in the verdicts."""
+    """Return the faults of an attempt, the worst first, and record their causes in the verdicts."""
 
-    def blame(one: Chosen) -> None:
-        for each in (one.candidate, one.arms):
+    def blame(choice: Chosen) -> None:
+        for each in (choice.candidate, choice.arms):
             if each is not None:
                 verdicts.of[each] = verdicts.of.get(each, 0.0) + _WORSE
 
     missing = 0
-    for one, row in zip(line, acted.plan, strict=True):
+    for choice, row in zip(line, acted.plan, strict=True):
         if row.shown is False:
             missing += 1
-            blame(one)
+            blame(choice)
     for n in _unasked(acted, line):
         missing += 1
         blame(line[n])
@@ -198,12 +203,12 @@ def _faults(acted: ActedScript, line: Sequence[Chosen], verdicts: Verdicts) -> t
 
 
 def _unasked(acted: ActedScript, line: Sequence[Chosen]) -> list[int]:
-    """Phrases in whose seconds an action happens that only others ask for, or too often."""
+    """Return phrases whose time span shows an action of another phrase, or too many repetitions."""
     left: list[tuple[str, str, int]] = []
-    for n, one in enumerate(line):
-        for each in (one.candidate, one.arms):
+    for n, choice in enumerate(line):
+        for each in (choice.candidate, choice.arms):
             if each is not None and each.name:
-                left += [(each.name, each.side, n)] * max(each.count, one.repeats)
+                left += [(each.name, each.side, n)] * max(each.count, choice.repeats)
     kinds = {name for name, _, _ in left} - _LASTING
     blamed = []
     for event in _captions(acted.motion) or ():
@@ -231,26 +236,26 @@ def _joined(
     rates: Sequence[float],
     half: int,
 ) -> tuple[Motion, list[tuple[int, int]]]:
-    """The parts one after the other, with transitions; frames of each in the result."""
+    """Join parts with transitions; return the motion, and the frames of each part in it."""
     skeleton, fps = ready[0].skeleton, ready[0].fps
     rotations: list[NDArray] = []
     roots: list[NDArray] = []
     sources, seams, places = [], [], []
     place = PlanarTransform(0.0, 0.0, 0.0)
     at = 0
-    held: tuple[NDArray, NDArray] | None = None  # the transition into the next part
+    pending: tuple[NDArray, NDArray] | None = None  # the transition into the next part
     for n, (part, each) in enumerate(zip(ready, plan, strict=True)):
         scale = fps / rates[n]
         first, last = (round(scale * value) for value in offsets[n][:2])
         last = min(max(last, first + 1), len(part))
         start = first
         begin = at
-        if held is not None:
-            rotations.append(held[0])
-            roots.append(held[1])
-            begin = at + len(held[0]) // 2  # in the middle of the transition
+        if pending is not None:
+            rotations.append(pending[0])
+            roots.append(pending[1])
+            begin = at + len(pending[0]) // 2  # in the middle of the transition
             seams.append(begin)
-            at += len(held[0])
+            at += len(pending[0])
             start = first + half
         window = None
         if n + 1 < len(ready):
@@ -271,7 +276,7 @@ def _joined(
         if window is not None:
             crossing = transition(skeleton, *window)
             q, p = place.apply_to_poses(crossing.rotations, crossing.root)
-            held = (q, p)
+            pending = (q, p)
             place = place @ crossing.transform
             half = len(q) // 2
         end = at + (half if window is not None else 0)
@@ -296,8 +301,8 @@ def _joined(
 
 def _window(motion: Motion, start: int, end: int) -> Window:
     contacts = motion.contacts()
-    held = np.zeros((len(motion), len(FOOT_PARTS)), bool)
+    planted = np.zeros((len(motion), len(FOOT_PARTS)), bool)
     for k, part in enumerate(FOOT_PARTS):
         for a, b in contacts.intervals(part):
-            held[a:b, k] = True
-    return Window(motion.rotations[start:end], motion.root[start:end], held[start:end])
+            planted[a:b, k] = True
+    return Window(motion.rotations[start:end], motion.root[start:end], planted[start:end])

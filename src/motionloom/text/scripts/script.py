@@ -1,8 +1,8 @@
-"""Scripts: phrases to be acted one after the other.
+"""Scripts: phrases that are acted one after the other.
 
 "walk forward 3 s, sit down, wave twice with the right hand, stand up" has four phrases. A phrase
 may have a duration (``3 s``, ``for 2 seconds``) or a distance (``4 m``), a number of repetitions
-(``twice``, ``3 times``), and another that happens at the same time (``wave while walking``).
+(``twice``, ``3 times``), and a simultaneous action (``wave while walking``).
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from motionloom.errors import InvalidInput
 from motionloom.text.vocabulary import check_text
 
-LONGEST, MOST = 2000, 40  # characters of a script, phrases
+LONGEST, MOST = 2000, 40  # maximum number of characters and phrases in a script
 _SPLIT = re.compile(
     r"\s*(?:[,;.\n]+(?!\d)|\b(?:and\s+)?then\b|\bafterwards\b|->|→)\s*", re.IGNORECASE
 )
@@ -27,7 +27,7 @@ _TIMES = re.compile(
     rf"\b(?:(once|twice|thrice)|(\d+|{'|'.join(_NUMBERS)})\s*(?:times|x))\b", re.IGNORECASE
 )
 _WHILE = re.compile(r"\s*\b(?:while|whilst|during)\b\s*", re.IGNORECASE)
-_WHOLE = 600.0  # seconds of all phrases
+_WHOLE = 600.0  # maximum total duration of all phrases, in seconds
 _MOST_TIMES, _SECONDS_LIMITS, _METERS_LIMITS = 20, (0.2, 120.0), (0.3, 100.0)
 
 
@@ -40,11 +40,11 @@ class Phrase:
     text : str
         As written.
     action : str
-        Without duration, distance and repetitions.
+        Text without duration, distance and repetitions.
     seconds, meters : float or None
     times : int
     along : str
-        What happens at the same time; empty for nothing.
+        Simultaneous action; empty if there is none.
     """
 
     text: str
@@ -56,12 +56,12 @@ class Phrase:
 
 
 def parse_script(script: str) -> list[Phrase]:
-    """The phrases of a script, in order.
+    """Parse the phrases of a script, in order.
 
     Raises
     ------
     InvalidInput
-        If the script is empty or too long, or a number in it is beyond its limits.
+        If the script is empty or too long, or a number in it is out of range.
 
     Examples
     --------
@@ -71,13 +71,13 @@ def parse_script(script: str) -> list[Phrase]:
     wave with the right hand None 2
     """
     check_text(script, "a script", LONGEST, "act it in parts")
-    texts = [text.strip() for text in _SPLIT.split(script)]
-    texts = [re.sub(r"^and\s+", "", text, flags=re.IGNORECASE) for text in texts if text]
-    if not texts:
+    parts = [text.strip() for text in _SPLIT.split(script)]
+    parts = [re.sub(r"^and\s+", "", text, flags=re.IGNORECASE) for text in parts if text]
+    if not parts:
         raise InvalidInput("a script must have at least one phrase, as in 'walk 3 s, sit down'")
-    if len(texts) > MOST:
-        raise InvalidInput(f"a script must have at most {MOST} phrases; got {len(texts)}")
-    phrases = [_phrase(text) for text in texts]
+    if len(parts) > MOST:
+        raise InvalidInput(f"a script must have at most {MOST} phrases; got {len(parts)}")
+    phrases = [_phrase(text) for text in parts]
     length = sum(phrase.seconds or 0.0 for phrase in phrases)
     if length > _WHOLE:
         raise InvalidInput(f"a script must last at most {_WHOLE:g} seconds; got {length:g}")
@@ -104,17 +104,17 @@ def _phrase(text: str) -> Phrase:
             part = numbers.sub(" ", part)
         plain.append(" ".join(part.split()))
     if not plain[0]:
-        raise InvalidInput(f"{text!r}: a phrase must say what is done")
+        raise InvalidInput(f"{text!r}: a phrase must contain an action")
     return Phrase(text, plain[0], seconds, count, plain[1], meters)
 
 
 def _number(
     text: str, pattern: re.Pattern[str], what: str, unit: str, limits: tuple[float, float]
 ) -> float | None:
-    found = pattern.search(text)
-    if found is None:
+    match = pattern.search(text)
+    if match is None:
         return None
-    value = float(found[1])
+    value = float(match[1])
     if not limits[0] <= value <= limits[1]:
         raise InvalidInput(
             f"{text!r}: {what} must be {limits[0]:g} to {limits[1]:g} {unit}; got {value:g}"

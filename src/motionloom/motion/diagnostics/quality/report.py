@@ -162,18 +162,22 @@ class QualityReport:
         """
         seams = [report.worst_seam for report in reports if report.worst_seam is not None]
         paths = [report.path for report in reports if report.path is not None]
-        steps = [one.foot_alternation for one in reports if one.foot_alternation is not None]
+        steps = [
+            report.foot_alternation for report in reports if report.foot_alternation is not None
+        ]
         summed = replace(
             cls._summed_up(reports, max),
             worst_seam=max(seams, key=lambda seam: seam.ratio, default=None),
             foot_alternation=min(steps, default=None),
             worst=worst_frames(frame for report in reports for frame in report.worst),
             path=max(paths, key=lambda fit: fit.worst_m or fit.goal_m or 0.0, default=None),
-            takes=TakesUsed.joined([one.takes for one in reports if one.takes is not None]),
-            speeds_m_s=next((one.speeds_m_s for one in reports if one.speeds_m_s), None),
-            beats=next((one.beats for one in reports if one.beats is not None), None),
+            takes=TakesUsed.joined(
+                [report.takes for report in reports if report.takes is not None]
+            ),
+            speeds_m_s=next((report.speeds_m_s for report in reports if report.speeds_m_s), None),
+            beats=next((report.beats for report in reports if report.beats is not None), None),
         )
-        return summed.with_parts(warnings=[text for one in reports for text in one._notes()])
+        return summed.with_parts(warnings=[text for report in reports for text in report._notes()])
 
     @classmethod
     def mean_of(cls, reports: Sequence[QualityReport]) -> QualityReport:
