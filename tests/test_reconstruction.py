@@ -672,7 +672,7 @@ def test_the_commands_write_a_body_and_measure_it(lib, walk, tmp_path):
 @pytest.mark.cmu
 @pytest.mark.slow
 def test_errors_on_cmu_match_the_paper(cmu30, tmp_path):
-    """A tenth of CMU as prior; with all of it the error is 1.8 cm (docs/evidence/reconstruction.md)."""
+    """The prior is a tenth of CMU; with all of it, the error is 1.8 cm."""
     library = ml.Library.create(tmp_path / "cmu.loom")
     for subject in ("13", "14", "86", "02", "05", "15", "35", "60", "74", "141"):
         library.add(cmu30 / subject.zfill(3))
