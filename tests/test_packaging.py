@@ -169,7 +169,7 @@ def test_every_dependency_is_listed_with_range_and_license():
 
 
 def test_every_extra_is_explained_with_its_size():
-    page = (ROOT / "docs" / "install.md").read_text("utf-8")
+    page = (ROOT / "docs" / "start" / "install.md").read_text("utf-8")
     purposes = script(ROOT / "docs" / "make_dependencies.py").PURPOSES
     assert set(purposes) == set(PROJECT["optional-dependencies"])
     for name, purpose in purposes.items():
