@@ -195,7 +195,7 @@ def test_scripts_of_pictures_import_what_exists():
         for node in ast.walk(ast.parse(script.read_text(encoding="utf-8"))):
             if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("motionloom"):
                 module = import_module(node.module)
-                for name in (one.name for one in node.names):
+                for name in (alias.name for alias in node.names):
                     there = hasattr(module, name) or find_spec(f"{node.module}.{name}")
                     assert there, f"{script.name}: {node.module} has no {name}"
 

@@ -30,7 +30,7 @@ DOORS = {
 }
 
 # The terminal and the browser call Library and nothing beneath it, with settings of any package;
-# a command that is about the corpus, about where work runs or about scores may use these, too.
+# commands for the corpus, for clusters and for scores may also use these packages.
 FRONT = {
     "errors",
     "lazy_names",
@@ -113,14 +113,14 @@ def test_imports_point_one_way():
 
 
 def test_late_imports_are_where_they_are_listed():
-    found = {
+    late = {
         (path.relative_to(PACKAGE).as_posix(), function): target
         for path in sources()
         if layer_of(path) == "motion"
         for target, function, _ in imports(path)
         if target in LAYERS and LAYERS.index(target) > LAYERS.index("motion")
     }
-    assert found == DOORS
+    assert late == DOORS
 
 
 @pytest.mark.parametrize("front", ["cli", "studio"])
@@ -168,7 +168,7 @@ def test_a_wrong_import_would_be_seen(tmp_path):
         "    from motionloom.formats import save\n"
         "from .b import c\n"
     )
-    assert sorted(imports(file), key=lambda found: found[2]) == [
+    assert sorted(imports(file), key=lambda row: row[2]) == [
         ("plots", None, 1),
         ("cli", None, 2),
         ("errors", None, 2),
