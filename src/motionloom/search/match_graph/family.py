@@ -38,7 +38,7 @@ from motionloom.search.match_graph.members import (
     Edge,
     Family,
     Node,
-    cheapest_paths,
+    shortest_paths,
     path_from_query,
     with_cut_edges,
 )
@@ -264,7 +264,7 @@ def _fitted(edge: Edge, nodes: list[Node]) -> Edge:
 
 
 def _as_matches(nodes, seen, edges, text: str, unit: str, squares: bool) -> Matches:
-    gaps, before = cheapest_paths(len(nodes), edges, squares)
+    gaps, before = shortest_paths(len(nodes), edges, squares)
     between = {}
     for edge in edges:
         between[edge.a, edge.b] = edge.alignment
