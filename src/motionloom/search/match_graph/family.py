@@ -38,8 +38,8 @@ from motionloom.search.match_graph.members import (
     Edge,
     Family,
     Node,
-    shortest_paths,
     path_from_query,
+    shortest_paths,
     with_cut_edges,
 )
 from motionloom.search.query import Query, row_span
