@@ -50,7 +50,7 @@ from motionloom.motion.diagnostics.quality import (
     quality_report,
 )
 from motionloom.motion.rotations.planar_transform import PlanarTransform
-from motionloom.search.match_graph.members import Edge, Family, cheapest_paths
+from motionloom.search.match_graph.members import Edge, Family, shortest_paths
 from motionloom.settings import takes
 
 Array = NDArray[np.float64]
@@ -376,7 +376,7 @@ def _tree(
     count: int, edges: Sequence[Edge], examples: Sequence[Example], squares: bool
 ) -> tuple[int, ...]:
     """Return the parent of each example on the shortest paths from the query."""
-    gaps, before = cheapest_paths(count, edges, squares)
+    gaps, before = shortest_paths(count, edges, squares)
     lost = np.flatnonzero(~np.isfinite(gaps))
     if len(lost):
         raise InvalidInput(

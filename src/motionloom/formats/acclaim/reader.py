@@ -99,18 +99,18 @@ def _skeleton_path(path: Path, asf: str | Path | None) -> Path:
         if not Path(asf).is_file():
             raise MotionFormatError(f"the skeleton {str(asf)!r} does not exist", path=path)
         return Path(asf)
-    beside = {
+    siblings = {
         file.stem.lower(): file
         for file in sorted(path.parent.iterdir())
         if file.suffix.lower() == ".asf"
     }
     stem = path.stem.lower()
     for guess in (stem, stem.rpartition("_")[0], stem.partition("_")[0]):
-        if guess in beside:
-            return beside[guess]
-    if len(beside) == 1:
-        return next(iter(beside.values()))
-    names = ", ".join(file.name for file in list(beside.values())[:8]) or "none"
+        if guess in siblings:
+            return siblings[guess]
+    if len(siblings) == 1:
+        return next(iter(siblings.values()))
+    names = ", ".join(file.name for file in list(siblings.values())[:8]) or "none"
     raise MotionFormatError(
         f"an AMC file needs its skeleton, {path.stem}.asf in the same folder; found {names}. "
         f"Choose one with the option skeleton",

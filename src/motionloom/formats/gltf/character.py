@@ -157,7 +157,7 @@ def _in_one_buffer(file: GltfFile) -> tuple[dict[str, Any], bytearray]:
     for image in document.get("images", []):
         uri = image.get("uri")
         if isinstance(uri, str) and not uri.startswith("data:"):
-            data = file.beside(uri)
+            data = file.sibling(uri)
             binary += b"\0" * (-len(binary) % 4)
             view = {"buffer": 0, "byteOffset": len(binary), "byteLength": len(data)}
             document.setdefault("bufferViews", []).append(view)
@@ -295,5 +295,5 @@ def _image(file: GltfFile, image: dict[str, Any]) -> bytes | None:
     elif str(image.get("uri", "")).startswith("data:"):
         data = base64.b64decode(str(image["uri"]).partition(",")[2])
     else:
-        data = file.beside(str(image.get("uri", "")))
+        data = file.sibling(str(image.get("uri", "")))
     return data if data[:4] == b"\x89PNG" or data[:2] == b"\xff\xd8" else None

@@ -184,9 +184,9 @@ class GltfFile:
                 return base64.b64decode(uri.partition(",")[2], validate=True)
             except (binascii.Error, ValueError):
                 self.refuse(f"buffer {number} is not valid base64")
-        return self.beside(uri, f"buffer {number}")
+        return self.sibling(uri, f"buffer {number}")
 
-    def beside(self, uri: str, what: str = "an image") -> bytes:
+    def sibling(self, uri: str, what: str = "an image") -> bytes:
         """Return the bytes of a file in the same folder."""
         name = unquote(uri)
         if "://" in name or "\x00" in name:

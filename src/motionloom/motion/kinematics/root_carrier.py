@@ -135,14 +135,14 @@ def body_root(skeleton: Skeleton) -> int:
     if root >= len(skeleton):
         return 0
     body, above = {root, *tree.below(root)}, set(tree.path_up(root))
-    beside = [point for point in range(len(tree.parents)) if point not in body | above]
+    elsewhere = [point for point in range(len(tree.parents)) if point not in body | above]
     # If more points lie outside the body than in it, the roles do not describe the whole figure.
     # If a limb lies outside (feet of rigs that pull the legs toward them), it would be lost.
     labels = labels_of(skeleton.names)
-    limbs = [labels[joint] for joint in beside if joint < len(skeleton)]
+    limbs = [labels[joint] for joint in elsewhere if joint < len(skeleton)]
     if any(label.part and not (label.aside or label.tip) for label in limbs):
         return 0
-    return root if len(body) >= len(beside) else 0
+    return root if len(body) >= len(elsewhere) else 0
 
 
 def body_skeleton(skeleton: Skeleton) -> Skeleton:

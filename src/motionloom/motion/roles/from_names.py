@@ -264,9 +264,9 @@ def _hips(tree, named, legs, arms) -> tuple[int, float] | None:
     both = [joint for joint in above if arms is None or tree.is_above(joint, arms)]
     if both or above:
         return (both or above)[-1], NAMED
-    beside = [joint for joint in candidates if tree.parents[joint] == legs]
-    if beside and arms is not None and tree.is_above(beside[0], arms):
-        return beside[0], DECIDED  # the legs have a separate root next to the pelvis
+    siblings = [joint for joint in candidates if tree.parents[joint] == legs]
+    if siblings and arms is not None and tree.is_above(siblings[0], arms):
+        return siblings[0], DECIDED  # the legs have a separate root next to the pelvis
     return legs, INFERRED
 
 

@@ -418,9 +418,9 @@ def _abruptness(motions, planned: Transitions, k: int, made: Transition) -> floa
     """Largest joint acceleration over a transition and the adjacent frames, in m/s^2."""
     (a, leave), (b, enter) = planned.leave[k], planned.enter[k]
     before, after = motions[a], motions[b]
-    beside = max(round(0.25 * before.fps) - planned.blend // 2 + 2, 2)
-    head = slice(max(int(leave) - beside, 0), int(leave))
-    tail = slice(int(enter), int(enter) + beside)
+    margin = max(round(0.25 * before.fps) - planned.blend // 2 + 2, 2)
+    head = slice(max(int(leave) - margin, 0), int(leave))
+    tail = slice(int(enter), int(enter) + margin)
     turned, path = made.transform.apply_to_poses(after.rotations[tail], after.root[tail])
     rotations = np.concatenate([before.rotations[head], made.rotations, turned])
     root = np.concatenate([before.root[head], made.root, path])

@@ -196,8 +196,8 @@ def joint_bounds(quantiles, clip, weights, turn):
 def _turned_apart(a, b, apart, turn):
     """Mean difference of the quantiles of one angle at the best whole turn."""
     nearest = np.rint(np.mean(a - b) / turn)
-    for beside in range(-1, 2):
-        apart = min(apart, np.mean(np.abs(a - b - turn * (nearest + beside))))
+    for step in range(-1, 2):
+        apart = min(apart, np.mean(np.abs(a - b - turn * (nearest + step))))
     return apart
 
 

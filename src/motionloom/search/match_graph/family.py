@@ -38,8 +38,8 @@ from motionloom.search.match_graph.members import (
     Edge,
     Family,
     Node,
-    cheapest_paths,
     path_from_query,
+    shortest_paths,
     with_cut_edges,
 )
 from motionloom.search.query import Query, row_span
@@ -264,7 +264,7 @@ def _fitted(edge: Edge, nodes: list[Node]) -> Edge:
 
 
 def _as_matches(nodes, seen, edges, text: str, unit: str, squares: bool) -> Matches:
-    gaps, before = cheapest_paths(len(nodes), edges, squares)
+    gaps, before = shortest_paths(len(nodes), edges, squares)
     between = {}
     for edge in edges:
         between[edge.a, edge.b] = edge.alignment

@@ -132,7 +132,7 @@ class Family:
 
     def distance_to_query(self) -> NDArray[np.float64]:
         """Return the cost of the shortest path from each node to the query, shape (len(nodes),)."""
-        return cheapest_paths(len(self.nodes), self.edges, self.squares)[0]
+        return shortest_paths(len(self.nodes), self.edges, self.squares)[0]
 
     def path_to_query(self, node: int) -> tuple[int, ...]:
         """Return the nodes on the shortest path from the query to `node`.
@@ -144,7 +144,7 @@ class Family:
         """
         if not 0 <= node < len(self.nodes):
             raise InvalidInput(f"node must be 0 to {len(self.nodes) - 1}; got {node}")
-        before = cheapest_paths(len(self.nodes), self.edges, self.squares)[1]
+        before = shortest_paths(len(self.nodes), self.edges, self.squares)[1]
         return path_from_query(before, node)
 
     @property
@@ -189,7 +189,7 @@ class Family:
                     f"node must be 1 to {len(self.nodes) - 1}, not the query; got {number}"
                 )
         kept = [e for e in self.edges if e.a not in left_out and e.b not in left_out]
-        gaps = cheapest_paths(len(self.nodes), kept, self.squares)[0]
+        gaps = shortest_paths(len(self.nodes), kept, self.squares)[0]
         return self.only(np.flatnonzero(np.isfinite(gaps)).tolist())
 
     def only(self, numbers: Iterable[int]) -> Family:
@@ -228,7 +228,7 @@ class Family:
         ]
         nodes = tuple(self.nodes[number] for number in kept)
         matches = {match.text: match for match in self.matches}
-        gaps = cheapest_paths(len(nodes), edges, self.squares)[0]
+        gaps = shortest_paths(len(nodes), edges, self.squares)[0]
         for k in np.flatnonzero(~np.isfinite(gaps)).tolist():
             match = matches[nodes[k].text]
             frames = match.alignment - (0, nodes[k].start_frame)
@@ -319,7 +319,7 @@ class Family:
         }
 
 
-def cheapest_paths(
+def shortest_paths(
     count: int, edges: Iterable[Edge], squares: bool = False
 ) -> tuple[NDArray[np.float64], NDArray[np.int32]]:
     """Return the cost of the shortest path from the query to each node, and its predecessor.

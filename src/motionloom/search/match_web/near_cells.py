@@ -206,15 +206,15 @@ def _near(bounds, starts, motions, limit, max_slope):
                     if turn == 0:
                         line[0] = moved[0]
                         for j in range(1, count):
-                            beside = own[j] + moved[j - 1]
-                            ahead[j] = max(ahead[j], beside)
-                            line[j] = max(moved[j], beside)
+                            sideways = own[j] + moved[j - 1]
+                            ahead[j] = max(ahead[j], sideways)
+                            line[j] = max(moved[j], sideways)
                     else:
                         line[count - 1] = moved[count - 1]
                         for j in range(count - 1):
-                            beside = own[j] + moved[j + 1]
-                            ahead[j] = max(ahead[j], beside)
-                            line[j] = max(moved[j], beside)
+                            sideways = own[j] + moved[j + 1]
+                            ahead[j] = max(ahead[j], sideways)
+                            line[j] = max(moved[j], sideways)
                     line, moved = moved, line
                 line, moved = moved, line
                 rest = (before if turn == 0 else after)[i, target : target + count]

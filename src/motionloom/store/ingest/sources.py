@@ -156,8 +156,10 @@ def companions(path: str | Path) -> list[Path]:
     suffix = _COMPANIONS.get(path.suffix.lower())
     if suffix is None:
         return []
-    beside = [file for file in path.parent.iterdir() if file.suffix.lower() == suffix]
-    return sorted(file for file in beside if path.stem.startswith(file.stem) or len(beside) == 1)
+    siblings = [file for file in path.parent.iterdir() if file.suffix.lower() == suffix]
+    return sorted(
+        file for file in siblings if path.stem.startswith(file.stem) or len(siblings) == 1
+    )
 
 
 def is_companion(path: str | PurePath) -> bool:

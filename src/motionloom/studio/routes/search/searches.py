@@ -387,13 +387,13 @@ def _nodes(family: Family, places: np.ndarray) -> list[FamilyNode]:
 
 def _edges(family: Family) -> list[FamilyEdge]:
     routes = (family.path_to_query(number) for number in range(1, len(family.nodes)))
-    cheapest = {frozenset(pair) for route in routes for pair in zip(route, route[1:], strict=False)}
+    shortest = {frozenset(pair) for route in routes for pair in zip(route, route[1:], strict=False)}
     return [
         FamilyEdge(
             a=edge.a,
             b=edge.b,
             cost=float(edge.cost),
-            way=frozenset((edge.a, edge.b)) in cheapest,
+            way=frozenset((edge.a, edge.b)) in shortest,
             cuts_off=edge.cuts_off,
         )
         for edge in family.edges
