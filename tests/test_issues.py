@@ -253,7 +253,7 @@ def test_a_root_rotated_to_z_up_is_a_warning(walk, tmp_path):
     motion = saved(seeded.with_turned_root(walk), tmp_path / "walk.bvh")
     issue = only(motion, "up")
     assert issue.severity == "warning"
-    assert "give z as up" in issue.message
+    assert "set up to z" in issue.message
 
 
 def test_a_body_lying_on_the_floor_is_not_an_issue(walk, tmp_path):

@@ -253,7 +253,7 @@ def test_says_why_a_library_cannot_be_opened(tmp_path):
         ("SQLITE_FULL", "the disk is full; committed changes are safe"),
         (
             "SQLITE_READONLY_ROLLBACK",
-            "an import was killed while writing, .* open the library once where",
+            "an import was killed while writing, .* open the library once with write access",
         ),
         ("SQLITE_READONLY_DIRECTORY", "cannot open the catalogue: disk trouble"),
         ("SQLITE_BUSY", "the catalogue is locked by another process; run this again"),

@@ -74,7 +74,7 @@ def test_a_damaged_catalogue_is_rebuilt_from_the_frames(takes):
     with pytest.raises(LibraryError, match="verify LIB --repair"):
         ml.Library(takes.path)
     done = ran("verify", takes.path, "--repair")
-    assert done.returncode == 0 and "3 motions listed; labels were in it" in done.stderr
+    assert done.returncode == 0 and "3 motions listed; its labels are lost" in done.stderr
     assert ml.Library(takes.path).names == tuple(sorted(MOTIONS))
 
 
@@ -384,7 +384,7 @@ def test_a_damaged_artifact_is_noticed(takes):
     assert len(library.store.damage()) == 2
     report = library.verify(repair=True)
     assert len(report.repaired) == 1 and "rebuilt when it is needed" in report.repaired[0]
-    assert len(report.problems) == 1 and "make it again" in report.problems[0]
+    assert len(report.problems) == 1 and "create it again" in report.problems[0]
     assert len(library.search("walk", max=1)) == 1
 
 

@@ -78,11 +78,11 @@ def _cut_off(graph: MotionGraph, label: str) -> list[str]:
 
 
 def _nowhere(graph: MotionGraph, label: str) -> str:
-    labels = ", ".join(graph_labels(graph)) or "-"
+    labels = ", ".join(graph_labels(graph)) or "none"
     lost = _cut_off(graph, label)
     if not lost:
         gait = ", and none has that gait" if label in GAITS else ""
-        return f"no motion of the graph has the label {label!r}{gait}. Its labels are: {labels}"
+        return f"no motion of the graph has the label {label!r}{gait}. Labels in the graph: {labels}"
     some = ", ".join(lost[:_NAMED]) + (", ..." if len(lost) > _NAMED else "")
     why = graph.removed.reasons.get(lost[0], "no smooth transitions connect it in both directions")
     many = f"the {len(lost)} motions that have it" if len(lost) > 1 else "the motion that has it"
