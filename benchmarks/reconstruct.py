@@ -82,8 +82,8 @@ def _take(lib, name: str, settings: Settings, log: Log):
         ours = Contestant(
             "motionloom",
             way,
-            f"{rate:.0f} frames per second; error {mine:.2f} cm, rival {theirs:.2f} cm "
-            f"({theirs / mine:.1f} times as large)",
+            f"{rate:.0f} frames per second; error {mine:.2f} cm, inverse kinematics "
+            f"{theirs:.2f} cm ({theirs / mine:.1f} times as large)",
         )
         rows += compare(
             f"{name}, {len(motion)} frames, {mode}",

@@ -140,7 +140,7 @@ def tracker_rows(what, motions, note, missing, settings: Settings, log: Log) -> 
             continue
         title = label(PACKAGES[0]) if name == "librosa" else name
         call = partial(_each, _BEATS[name], motions)
-        rivals.append(Contestant(title, call, f"rival: {note(name)}; ours: {mine}"))
+        rivals.append(Contestant(title, call, f"theirs: {note(name)}; ours: {mine}"))
     ours = Contestant("motionloom", partial(_each, _ours, motions))
     return compare(what, ours, rivals, rounds=settings.rounds, budget_s=settings.budget_s, log=log)
 

@@ -194,7 +194,7 @@ def npm_tables() -> str:
     lines = ["| package | versions | license |", "|---|---|---|"]
     for name in sorted(inside):
         entry = locked[f"node_modules/{name}"]
-        needs = wanted["dependencies"].get(name, f"{entry['version']} (through another)")
+        needs = wanted["dependencies"].get(name, f"{entry['version']} (indirect)")
         lines.append(f"| {name} | {needs} | {entry['license']} |")
     lines += [
         "",

@@ -469,7 +469,7 @@ def _phrases(data: Data) -> Iterator[Claim]:
             f"30 CMU salsas, {sum(map(len, sequences))} movements in {len(steps.graph)} "
             "nodes, leave-one-sequence-out"
         ),
-        note="Information of the next node in bits, given the last one, two or three nodes.",
+        note="Bits needed to predict the next node, given the last one, two or three nodes.",
     )
 
 

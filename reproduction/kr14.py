@@ -145,7 +145,7 @@ def error_functions(data: Data) -> Iterator[Claim]:
 def joint_weights(data: Data) -> Iterator[Claim]:
     """Weights learned from labeled pairs of poses, tested on other motions."""
     statement = (
-        "The least squares of section 4.3 give weights that distinguish similar from "
+        "The least-squares method of section 4.3 gives weights that distinguish similar from "
         "dissimilar poses."
     )
     if data.cmu is None:

@@ -168,8 +168,8 @@ def section_5_3_motion(data: Data) -> Iterator[Claim]:
         "and e15_heading <= 1.5 * cloud_heading and e15_speed <= 1.5 * cloud_speed",
         data=", ".join(sets),
         note=("`cloud`: windows of 11 poses of 18 joints, rotated by heading. `e15x3` is the "
-            'default here. We read "as good" as at most a quarter more slide and '
-            "acceleration, and at most half more deviation."),
+            'default here. We read "as good" as at most 25 % more slide and '
+            "acceleration, and at most 50 % more deviation."),
         table=(
             ["motions", "compared with", "base poses", "heading error, degrees", "speed error, m/s",
              "foot slide, cm", "acceleration at seams"],

@@ -157,7 +157,7 @@ def section_4_1(data: Data) -> Iterator[Claim]:
         },
         rule="classic_1s_k1024 > slope_1s_k1024 and classic_1s_k4096 > slope_1s_k4096 "
         "and classic_3s_k1024 > slope_3s_k1024 and classic_3s_k4096 > slope_3s_k4096",
-        data="as above",
+        data="the same segments as above",
         note="This statement is ours; slope-limited steps are the default of `search`.",
     )
 

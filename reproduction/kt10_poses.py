@@ -137,8 +137,8 @@ def section_3_2(data: Data) -> Iterator[Claim]:
     frames of each frame are searched in the takes of the other performer.
     """
     statement = (
-        "Removing the position and orientation of the root is the standard technique. Here: "
-        "retrieval is at least as good as when only heading and floor position are removed."
+        "Removing the position and orientation of the root, the standard technique, retrieves at "
+        "least as well as removing only heading and floor position."
     )
     if data.cmu is None or data.clips is None or data.bandai is None:
         yield not_tested("Section 3.2", statement, NEEDS_CMU)

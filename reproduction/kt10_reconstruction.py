@@ -140,7 +140,7 @@ def section_5_2(data: Data) -> Iterator[Claim]:
         },
         rule="takes_twice_as_near == takes",
         data=where,
-        note="Our question; the paper makes no such comparison.",
+        note="This statement is ours; the paper makes no such comparison.",
     )
 
 

@@ -230,7 +230,7 @@ def figure_6(data: Data) -> Iterator[Claim]:
         means = {name: scores.methods[name].by_label[group][0] for name in METHODS}
         yield Claim(
             place="Figure 6",
-            statement=f"The Earth Mover's Distance is better for {group}.",
+            statement=f"The Earth Mover's Distance is better for the group '{group}'.",
             ours=means,
             rule="emd > dtw and emd > scaling",
             data=f"{scores.label_counts[group]} queries among {CLIPS}",
@@ -277,8 +277,8 @@ def table_1(data: Data) -> Iterator[Claim]:
         rule="emd < dtw and emd < scaling",
         data=CLIPS,
         note=(
-            "Seconds for all pairs of all groups, one thread. The band is also that of the "
-            "paper. DTW is faster here because the distances of all joints are computed at "
+            "Seconds for all pairs of all groups, one thread. The band is the same as in "
+            "the paper. DTW is faster here because the distances of all joints are computed at "
             "once with vector instructions, whereas the transportation problems are many and "
             "small."
         ),

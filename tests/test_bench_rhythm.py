@@ -28,7 +28,7 @@ def test_rows_hold_both_errors_and_missing_rivals_keep_theirs():
         "a dance", [motion], lambda name: f"error of {name}", Missing("librosa", "not installed"),
         Settings(rounds=1), quiet,
     )  # fmt: skip
-    assert "rival: error of kinematic beats (AIST++); ours: error of motionloom" in rows[0].note
+    assert "theirs: error of kinematic beats (AIST++); ours: error of motionloom" in rows[0].note
     assert rows[1].rival == "librosa" and rows[1].ratio is None
 
 
