@@ -239,7 +239,9 @@ class Ballfloor(Settings):
         0.3, "Speed of the couples around the room.", unit="m/s", least=0.0, greatest=0.6
     )
     facing: float | None = setting(
-        None, "Facing of leaders, to the left of the direction of travel; 180 is backward. [free]",
+        None,
+        "Facing direction of leaders, to the left of the direction of travel; 180 is backward. "
+        "[free]",
         unit="degrees", least=-180.0, greatest=180.0,
     )  # fmt: skip
 

@@ -74,7 +74,7 @@ def library_graph(
     workers: int | None = None,
     progress: Progress | None = None,
 ) -> EditedGraph:
-    """Return the motion graph of some motions of a library, built once and stored with it.
+    """Return the motion graph of motions in a library, built once and stored with it.
 
     Parameters
     ----------

@@ -51,7 +51,7 @@ def matching_database(
     labels: Mapping[str, Sequence[tuple[int, int, str]]] | None = None,
     progress: Progress | None = None,
 ) -> MatchingDatabase:
-    """Build the database of some motions.
+    """Build a matching database from motions.
 
     Parameters
     ----------

@@ -52,7 +52,7 @@ Arrays = dict[str, Any]
 
 
 class PlayerHead(Bones):
-    """A new player."""
+    """Response to a request for a new player."""
 
     player: int
     fps: float
@@ -65,7 +65,7 @@ class MatchPlayerHead(PlayerHead):
 
 
 class DancePlayerHead(TypedDict):
-    """A new dance."""
+    """Response to a request for a new dance."""
 
     player: int
     fps: float

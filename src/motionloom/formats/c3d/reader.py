@@ -234,7 +234,7 @@ def _chosen(labels, subject, unlabeled, path) -> tuple[list[str], list[int]]:
         if subject not in subjects:
             names = ", ".join(repr(name) for name in subjects if name) or "none"
             raise MotionFormatError(
-                f"no subject is called {subject!r}; there is {names}", path=path
+                f"no subject is called {subject!r}; subjects in the file: {names}", path=path
             )
         kept = [column for column in kept if labels[column].rpartition(":")[0] == subject]
         subjects = [subject]

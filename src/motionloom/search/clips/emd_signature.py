@@ -108,7 +108,7 @@ class EmdSignatures:
         return len(self.quantiles)
 
     def take(self, clips: NDArray[np.int64]) -> EmdSignatures:
-        """The signatures of some clips."""
+        """Return the signatures of these clips, given by index."""
         joints = self.quantiles.shape[1]
         numbers = (np.asarray(clips)[:, None] * joints + np.arange(joints)).ravel()
         counts = np.diff(self.starts)[numbers]

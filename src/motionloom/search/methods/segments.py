@@ -115,7 +115,8 @@ class WebOptions(Settings):
     )
     max_slope: int = setting(
         3,
-        "Match web: maximum frames of one motion that correspond to one frame of the other.",
+        "Match web: maximum number of frames of one motion that correspond to one frame of the "
+        "other.",
         least=1,
     )
     chain_seconds: float = setting(

@@ -104,7 +104,7 @@ class CrowdSubject(BaseModel):
 
 
 class ActedSubject(ScriptRequest):
-    """A script that was acted."""
+    """The motion of a script."""
 
     kind: Literal["act"]
 

@@ -328,7 +328,7 @@ def _checked_count(state: AppState, settings: GraphSettings) -> int:
     count = len(state.library.graphs.motions(settings))
     if count > _MAX_MOTIONS:
         raise InvalidInput(
-            f"a graph on the page may have at most {_MAX_MOTIONS} motions; got {count}. "
-            "Choose a label or names of motions"
+            f"a graph in the studio may have at most {_MAX_MOTIONS} motions; got {count}. "
+            "Choose a label or individual motions"
         )
     return count

@@ -168,7 +168,7 @@ def coverage_page(key: str, state: State) -> Response:
 def matching_of(
     state: AppState, settings: MatchingSettings, progress: Progress | None = None
 ) -> MatchingDatabase:
-    """Return the database of some takes: cached, saved, or built with `progress`."""
+    """Return the matching database of the chosen takes: cached, saved, or built with `progress`."""
     _check(settings, state)
     return state.cached(
         ("matching", settings_key(settings)),
@@ -204,7 +204,7 @@ def _check(settings: MatchingSettings, state: AppState) -> int:
     frames = sum(library.store.entry(name).frames for name in chosen)
     if frames > _MAX_FRAMES:
         raise InvalidInput(
-            f"a controller on the page has at most {_MAX_FRAMES:,} frames; these takes have "
+            f"a controller in the studio has at most {_MAX_FRAMES:,} frames; these takes have "
             f"{frames:,}. Choose a label, or names of takes that walk, run, turn and stop"
         )
     return len(chosen)
