@@ -414,7 +414,7 @@ def test_markers_that_stand_on_the_floor_correct_the_sign_of_up(screen, up):
         ),
         (
             restated(patched(8, b"\xf0\x00"), b"FRAMES", 240),
-            "240 frames are stated, but the file has room for 8.*partial",
+            "declares 240 frames but has room for 8.*partial",
         ),
         (patched(6, b"\x09\x00", frames_told=0), "first frame 9, last frame 0: no frames"),
         (
@@ -435,7 +435,7 @@ def test_whole_frames_of_a_cut_file(file):
     data = c3d_bytes(POINTS, LABELS)
     markers = ml.load_markers(file(data[:-300]), partial=True, fps=50)
     assert 0 < len(markers) < 6
-    assert "frames are stated" in markers.repairs[0]
+    assert "the file declares" in markers.repairs[0]
     np.testing.assert_allclose(markers.positions, UPRIGHT[: len(markers)], atol=1e-6)
 
 

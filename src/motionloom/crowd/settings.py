@@ -289,7 +289,7 @@ class BallroomSettings(CrowdSettings):
 
     @preset
     def kp03(cls: Any) -> BallroomSettings:
-        """Kim, Park and Shin 2003."""
+        """Settings of Kim, Park and Shin (2003)."""
         return cls(
             movements=CrowdMovements(groups=5, transition_phase=0.0, max_seam=None, align="beats"),
             floor=Ballfloor(facing=0.0),
@@ -373,7 +373,7 @@ class MarchSettings(CrowdSettings):
 
     @preset
     def kp03(cls: Any) -> MarchSettings:
-        """Kim, Park and Shin 2003."""
+        """Settings of Kim, Park and Shin (2003)."""
         return cls(
             movements=CrowdMovements(groups=2, transition_phase=0.0, max_seam=None),
         )

@@ -112,22 +112,22 @@ class Performer:
 
     @property
     def hip_drop(self) -> float:
-        """Hip joints below the root joint."""
+        """Vertical distance from the root joint down to the hip joints."""
         return 0.022 * self.height
 
     @property
     def upper_arm(self) -> float:
-        """Shoulder to elbow."""
+        """Distance from shoulder to elbow."""
         return 0.160 * self.height * self.arms
 
     @property
     def forearm(self) -> float:
-        """Elbow to wrist."""
+        """Distance from elbow to wrist."""
         return 0.145 * self.height * self.arms
 
     @property
     def hand(self) -> float:
-        """Wrist to finger tips."""
+        """Distance from wrist to fingertips."""
         return 0.095 * self.height * self.arms
 
     @property

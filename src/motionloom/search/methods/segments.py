@@ -133,7 +133,7 @@ class WebOptions(Settings):
         "Match web: average squared distances, as in the paper; a match has the root of the mean.",
     )
     rules: Literal["default", "paper"] = setting(
-        "default", "Match web: rules for chains, of motionloom or strictly of the paper."
+        "default", "Match web: use the rules of motionloom or of the paper for chains."
     )
     cells: Literal["auto", "all", "near"] = setting(
         "auto",
@@ -162,7 +162,7 @@ class Dtw(SegmentOptions, FeatureOptions, Method):
     steps: Steps = setting("slope", _STEPS)
     weights: Literal["moving", "equal"] | None = setting(
         None,
-        "Weight joints equally, or by how far they move in the query. [equal; in families moving]",
+        "Weight joints equally, or by how far they move in the query. [equal; moving in families]",
     )
     rank: Literal["movement", "distance"] | None = setting(
         None,
@@ -261,7 +261,7 @@ class MatchWeb(SegmentOptions, WebOptions, Method):
 
     @preset
     def kg04(cls: Any) -> MatchWeb:
-        """Kovar & Gleicher 2004."""
+        """Settings of Kovar and Gleicher (2004)."""
         return cls(squares=True, rules="paper", max_overlap=0.8, durations=ANY_DURATION)
 
 

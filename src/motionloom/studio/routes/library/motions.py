@@ -75,13 +75,13 @@ class MotionBeats(BaseModel):
 
 
 class BodyHead(TypedDict):
-    """Key of a body."""
+    """Header of a body: its key."""
 
     body: str
 
 
 class StripsHead(TypedDict):
-    """The motion of a timeline."""
+    """Header of a timeline: its motion."""
 
     name: str
     fps: float

@@ -66,7 +66,7 @@ class WalkSubject(WalkRequest):
     kind: Literal["walk"]
 
     def motions(self, state: AppState) -> Sequence[Motion]:
-        """The walk."""
+        """Return the walk."""
         return [walk_of(state, self)]
 
 
@@ -76,7 +76,7 @@ class DanceSubject(DanceRequest):
     kind: Literal["dance"]
 
     def motions(self, state: AppState) -> Sequence[Motion]:
-        """Every dancer."""
+        """Return the motion of each dancer."""
         return dance_of(self, state).motions
 
 
@@ -88,7 +88,7 @@ class ParametricSubject(BaseModel):
     target: list[float] = Field(max_length=100)
 
     def motions(self, state: AppState) -> Sequence[Motion]:
-        """The blend that reaches the target."""
+        """Return the blend that reaches the target."""
         return [parametric_of(state, self.name).reach(self.target).motion]
 
 
@@ -99,7 +99,7 @@ class CrowdSubject(BaseModel):
     id: Name
 
     def motions(self, state: AppState) -> Sequence[Motion]:
-        """Every character."""
+        """Return the motion of each character."""
         return crowd_of(state, self.id).scene.motions
 
 
@@ -109,7 +109,7 @@ class ActedSubject(ScriptRequest):
     kind: Literal["act"]
 
     def motions(self, state: AppState) -> Sequence[Motion]:
-        """The motion of the script."""
+        """Return the motion of the script."""
         return [acted_of(state, self.script).motion]
 
 

@@ -50,7 +50,7 @@ Coordinate = Annotated[float, Field(ge=-1e4, le=1e4)]
 
 
 class GraphRequest(RequestModel):
-    """A motion graph."""
+    """Request for a motion graph."""
 
     settings: Served[GraphSettings] = GraphSettings()
 

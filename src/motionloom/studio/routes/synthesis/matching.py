@@ -45,7 +45,7 @@ _RECORDED_SECONDS = 300.0  # of a recording
 
 
 class MatchingRequest(RequestModel):
-    """A matching database."""
+    """Request for a matching database."""
 
     settings: Served[MatchingSettings] = MatchingSettings()
 
@@ -56,7 +56,7 @@ class PlayedSubject(BaseModel):
     id: Name
 
     def motions(self, state: AppState) -> list[Motion]:
-        """The recorded frames, at most the last five minutes."""
+        """Return the recorded frames, at most the last five minutes."""
         return [played_of(state, self.id).motion()]
 
 
@@ -79,7 +79,7 @@ class Recording:
                 self._frames -= len(self._blocks.popleft())
 
     def motion(self) -> Motion:
-        """The recorded frames as a motion, with provenance."""
+        """Return the recorded frames as a motion with provenance."""
         with self._lock:
             if self._frames < 2:
                 raise InvalidInput("there are no recorded frames yet; steer the character first")
@@ -88,7 +88,7 @@ class Recording:
 
 
 class MatchingInfo(TypedDict):
-    """A matching database.
+    """Description of a matching database.
 
     `tags` has the seconds of each gait and label, `speeds` the slowest and fastest speed in m/s.
     `made` is true if standing poses were synthesized because no take contains any.
