@@ -323,7 +323,7 @@ def _turn(whole_turns: bool) -> float:
 
 @kernel
 def _matrix_rows(points, mass, starts, weights, count, first, last, turn):
-    """Distances from clips `first` to `last` to those before them, (last - first, count)."""
+    """Distances of clips `first` to `last` to the clips before them, (last - first, count)."""
     out = np.full((last - first, count), np.nan)
     nothing = np.zeros(len(weights))
     for a in range(first, last):

@@ -292,7 +292,7 @@ def walk_of(state: AppState, request: WalkRequest, progress: Progress | None = N
 
 @router.post("/walk", response_model=WalkHead, response_class=ArrayResponse)
 def walk(request: WalkRequest, state: State, own: Worn) -> Response:
-    """Return a walk as a motion; the head has its ``sources``, ``seams`` and ``quality``."""
+    """Return a walk as a motion; the header has its ``sources``, ``seams`` and ``quality``."""
     motion = walk_of(state, request)
     made_of = motion.provenance
     return made_response(
