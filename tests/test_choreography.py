@@ -698,7 +698,7 @@ def test_takes_without_rhythm_are_skipped_with_a_reason(dances):
     with pytest.raises(InvalidInput, match="no take has a rhythm"):
         Choreography.from_takes([sitting], ChoreographySettings(meter=4))
     assert Choreography.from_takes([dances[0], []], ChoreographySettings(meter=4)).left_out == {
-        "a take": "beats needs a motion; got an empty list"
+        "a take": "beats needs at least one motion; got an empty list"
     }
     with pytest.raises(InvalidInput, match="meter must be at least 1; got 0"):
         Choreography.from_takes(dances[:1], ChoreographySettings(meter=0))

@@ -275,7 +275,7 @@ def test_errors_are_one_line(lib, tmp_path, capsys):
     (tmp_path / "song.txt").write_text("la la la")
     for arguments, message in [
         (("tune", "-o", tmp_path / "dance.doc"), "a dance is written to"),
-        ((tmp_path / "song.txt", "-o", tmp_path / "dance.bvh"), "music is read from"),
+        ((tmp_path / "song.txt", "-o", tmp_path / "dance.bvh"), "suffix of a music file"),
         ((tmp_path / "song.mid", "-o", tmp_path / "dance.bvh"), "no such music file; name a"),
         (
             ("tune", "-o", tmp_path / "d.bvh", "--follow", tmp_path / "path.csv"),

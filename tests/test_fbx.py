@@ -130,7 +130,7 @@ def test_euler_angles_continue_where_they_wrap(rng):
         ({"up": "x"}, "up axis of an FBX file must be y or z; got 'x'"),
         ({"takes": [WALK.resample(60)]}, "must share one rate; got .30.0, 60.0."),
         ({"takes": [ml.demo.clip("walk", performer=2)]}, "'walk_p2' has a different skeleton"),
-        ({"takes": [WALK[:0]]}, "each at least one frame"),
+        ({"takes": [WALK[:0]]}, "each motion at least one frame"),
     ],
 )
 def test_reports_unsupported_output(tmp_path, options, message):

@@ -129,7 +129,9 @@ def test_one_accessor_used_a_thousand_times_is_refused(tmp_path):
 
 
 def test_an_empty_scene_is_not_written(tmp_path):
-    with pytest.raises(InvalidInput, match="at least one motion, and each at least one frame"):
+    with pytest.raises(
+        InvalidInput, match="at least one motion, and each motion at least one frame"
+    ):
         gltf.write([], tmp_path / "a.glb")
     motion = ml.Motion(SKELETON, np.zeros((0, 9, 4)), np.zeros((0, 3)), 30)
     with pytest.raises(InvalidInput, match="at least one frame"):

@@ -271,7 +271,9 @@ def test_a_missing_extra_is_named(tmp_path, rng, monkeypatch):
 
 
 def test_an_empty_scene_is_not_written(tmp_path):
-    with pytest.raises(InvalidInput, match="at least one motion, and each at least one frame"):
+    with pytest.raises(
+        InvalidInput, match="at least one motion, and each motion at least one frame"
+    ):
         usd.write([], tmp_path / "a.usd")
     assert not list(tmp_path.iterdir())
 

@@ -256,7 +256,7 @@ def check_shapes(
                 f"{array.shape}"
             )
         if kind == "float" and not (np.abs(array) < largest_value(array.dtype)).all():
-            raise LibraryError(f"damaged: {name} has values that are not finite, or too large")
+            raise LibraryError(f"damaged: {name} has values that are not finite or are too large")
     return lengths
 
 

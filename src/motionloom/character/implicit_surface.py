@@ -73,7 +73,7 @@ class Loft:
 
     @cached_property
     def frame(self) -> Array:
-        """Rows are the direction of the axis and of the two half widths, shape (3, 3)."""
+        """Directions of the axis and of the two half widths, one per row, shape (3, 3)."""
         along = (self.end - self.start) / self.length
         across = self.across - (self.across @ along) * along
         across = across / np.linalg.norm(across)

@@ -125,7 +125,7 @@ def _whole(text: str, settings: LoadSettings) -> Motion:
         given = [f"--{option.replace('_', '-')}" for option in settings.changed()]
         if name and given:
             raise InvalidInput(
-                f"{', '.join(given)}: how a file is read; {name} was read when it was imported"
+                f"{', '.join(given)}: only for files; {name} was already read when it was imported"
             )
         if name:
             return library[name]

@@ -29,7 +29,7 @@ _LEAST, _LONG = (
 def command_help(
     command: Command, path: str, chosen: Mapping[str, str | None], *, complete: bool
 ) -> str:
-    """The help of a command.
+    """Return the help text of a command.
 
     Parameters
     ----------

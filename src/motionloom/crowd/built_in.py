@@ -25,7 +25,7 @@ _LARGEST_SHIFT = 0.2  # maximum distance between a known and a detected beat, in
 
 
 class Take(Protocol):
-    """Motions of characters that move together, and their beats in seconds from a downbeat on."""
+    """Motions of characters that move together, and their beats, starting at a downbeat."""
 
     @property
     def motions(self) -> tuple[Motion, ...]:
@@ -33,7 +33,7 @@ class Take(Protocol):
 
     @property
     def beats(self) -> NDArray[np.float64]:
-        """Seconds."""
+        """Times of the beats in seconds."""
 
 
 def cut_at_beats(

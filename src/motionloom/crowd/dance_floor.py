@@ -53,7 +53,7 @@ class DanceFloor:
     takes : tuple of Motion
         Movements or takes that the motions are generated from, with one skeleton.
     least_distance : float
-        Smallest distance of two bodies in any frame, between joints on the floor, in meters.
+        Minimum distance between two bodies in any frame, between joints on the floor, in meters.
     """
 
     motions: tuple[Motion, ...]
@@ -66,7 +66,7 @@ class DanceFloor:
 
     @property
     def scene(self) -> Scene:
-        """All characters."""
+        """Scene with all characters."""
         return Scene(self.motions)
 
     @property
@@ -350,7 +350,7 @@ def packed(
     longest = max(float(np.ptp(p.reshape(-1, 2), axis=0).max()) for p in points)
     cell = max(_CELL, longest / _MOST_CELLS)
     prints = [footprint(p, cell) for p in points]
-    # The distance of two points is that of the centers of their cells, or up to a diagonal less.
+    # Two points are as far apart as the centers of their cells, or closer by up to a diagonal.
     reach = width / cell + np.sqrt(2.0)
     around = [_grown(cells, reach) for cells, _ in prints]
     edge = int(np.ceil(reach)) - int(
@@ -381,7 +381,7 @@ def packed(
 
 
 def least_distance(motions: Sequence[Motion]) -> float:
-    """Return the smallest distance of two bodies in any frame, in meters.
+    """Return the minimum distance between two bodies in any frame, in meters.
 
     Distances are measured between joints on the floor.
 

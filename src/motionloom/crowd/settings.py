@@ -239,7 +239,9 @@ class Ballfloor(Settings):
         0.3, "Speed of the couples around the room.", unit="m/s", least=0.0, greatest=0.6
     )
     facing: float | None = setting(
-        None, "Facing of leaders, to the left of the direction of travel; 180 is backward. [free]",
+        None,
+        "Facing direction of leaders, to the left of the direction of travel; 180 is backward. "
+        "[free]",
         unit="degrees", least=-180.0, greatest=180.0,
     )  # fmt: skip
 
@@ -287,7 +289,7 @@ class BallroomSettings(CrowdSettings):
 
     @preset
     def kp03(cls: Any) -> BallroomSettings:
-        """Kim, Park and Shin 2003."""
+        """Settings of Kim, Park and Shin (2003)."""
         return cls(
             movements=CrowdMovements(groups=5, transition_phase=0.0, max_seam=None, align="beats"),
             floor=Ballfloor(facing=0.0),
@@ -371,7 +373,7 @@ class MarchSettings(CrowdSettings):
 
     @preset
     def kp03(cls: Any) -> MarchSettings:
-        """Kim, Park and Shin 2003."""
+        """Settings of Kim, Park and Shin (2003)."""
         return cls(
             movements=CrowdMovements(groups=2, transition_phase=0.0, max_seam=None),
         )

@@ -32,7 +32,7 @@ Array = NDArray[np.float64]
 
 METER = 2  # left, right
 _SHORTEST, _LONGEST = 0.28, 1.2  # range of seconds from footfall to footfall
-_UNEVEN = 0.2  # maximum difference of the two steps of a stride, as a fraction of the stride
+_UNEVEN = 0.2  # maximum difference between the two steps of a stride, as a fraction of the stride
 _LEAST_WAY = 0.15  # meters: minimum length of a stride forward
 _SIDEWAYS = 0.5  # maximum sideways travel, as a fraction of the travel forward
 _ODD = 2.5  # strides with a median difference above this multiple of the minimum are dropped

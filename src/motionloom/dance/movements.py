@@ -363,7 +363,7 @@ class MovementComparison:
         weights: Mapping[str, float] | str = "important",
         velocity_weight: float | None = None,
     ) -> MovementComparison:
-        """Choose the comparison of some movements; `weights` as in `joint_weights`.
+        """Choose how to compare these movements; `weights` as in `joint_weights`.
 
         By default, velocities have as much weight as postures in the median pair, within limits.
         """

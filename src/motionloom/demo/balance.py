@@ -180,10 +180,10 @@ def within_reach(
     Parameters
     ----------
     height : ndarray, shape (T,)
-    hips : by side, shape (T, 3)
+    hips : dict of ndarray, shape (T, 3), by side
         Hip joints with the pelvis at `height`.
     feet : dict of PlannedFoot
-    tied : by side, bool, shape (T,)
+    tied : dict of ndarray of bool, shape (T,), by side
         True where the leg must reach the foot.
     performer : Performer
     step : float

@@ -67,42 +67,42 @@ class Performer:
 
     @property
     def thigh(self) -> float:
-        """Hip to knee."""
+        """Distance from hip to knee."""
         return 0.245 * self.height * self.legs
 
     @property
     def shin(self) -> float:
-        """Knee to ankle."""
+        """Distance from knee to ankle."""
         return 0.240 * self.height * self.legs
 
     @property
     def leg(self) -> float:
-        """Hip to ankle, straight."""
+        """Distance from hip to ankle with a straight knee."""
         return self.thigh + self.shin
 
     @property
     def ankle_height(self) -> float:
-        """Ankle above the sole."""
+        """Height of the ankle above the sole."""
         return 0.043 * self.height
 
     @property
     def ball_height(self) -> float:
-        """Ball of the foot (toe joint) above the sole."""
+        """Height of the ball of the foot (toe joint) above the sole."""
         return 0.011 * self.height
 
     @property
     def foot(self) -> float:
-        """Ankle to ball of the foot, along the floor."""
+        """Horizontal distance from the ankle to the ball of the foot."""
         return 0.078 * self.height
 
     @property
     def heel(self) -> float:
-        """Heel behind the ankle."""
+        """Horizontal distance from the heel to the ankle."""
         return 0.032 * self.height
 
     @property
     def toes(self) -> float:
-        """Ball of the foot to tip of the toes."""
+        """Distance from the ball of the foot to the tip of the toes."""
         return 0.040 * self.height
 
     @property
@@ -112,22 +112,22 @@ class Performer:
 
     @property
     def hip_drop(self) -> float:
-        """Hip joints below the root joint."""
+        """Vertical distance from the root joint down to the hip joints."""
         return 0.022 * self.height
 
     @property
     def upper_arm(self) -> float:
-        """Shoulder to elbow."""
+        """Distance from shoulder to elbow."""
         return 0.160 * self.height * self.arms
 
     @property
     def forearm(self) -> float:
-        """Elbow to wrist."""
+        """Distance from elbow to wrist."""
         return 0.145 * self.height * self.arms
 
     @property
     def hand(self) -> float:
-        """Wrist to finger tips."""
+        """Distance from wrist to fingertips."""
         return 0.095 * self.height * self.arms
 
     @property

@@ -121,7 +121,7 @@ class CaptionScore:
 def score_captions(
     settings: CaptionScoreSettings, progress: Progress | None = None
 ) -> list[CaptionScore]:
-    """Compute recall and precision of captions for every class of some labeled sets.
+    """Compute recall and precision of captions for every class of labeled sets.
 
     Raises
     ------
@@ -240,7 +240,7 @@ def score_sentences(
     settings: SentenceSettings,
     progress: Progress | None = None,
 ) -> SentenceScores:
-    """Compute recall at ten of text search; see `motionloom.library.evaluate_sentences`."""
+    """Compute the recall at 10 of text search; see `motionloom.library.evaluate_sentences`."""
     asked = _table(sentences, ("take", "sentence"))
     same = settings.same
     repeats = dict(_table(same, ("file", "duplicate_of"))) if same is not None else {}

@@ -241,7 +241,7 @@ class DataFolder:
         return self.kept / name
 
     def table(self, name: str) -> list[dict[str, str]]:
-        """Rows of a CSV file of the data."""
+        """Return the rows of a CSV file of the data set."""
         folder, _, file = name.rpartition("/")
         path = self.folder(folder) / file if folder else self._file(name)
         with path.open(newline="", encoding="utf-8") as lines:

@@ -71,12 +71,12 @@ class ReconstructionError:
 
     @property
     def mean_cm(self) -> float:
-        """Mean error of the frames."""
+        """Mean error over all frames, in centimeters."""
         return float(self.frames.mean())
 
     @property
     def max_cm(self) -> float:
-        """Maximum error of a frame."""
+        """Error of the worst frame, in centimeters."""
         return float(self.frames.max())
 
 

@@ -64,7 +64,7 @@ def score(
     *,
     tolerance: float = _TOLERANCE,
 ) -> Score:
-    """Score ranges in order of rank against the truth, all in seconds.
+    """Score ranked ranges against the true ones. All ranges are in seconds.
 
     Examples
     --------

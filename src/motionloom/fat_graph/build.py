@@ -41,7 +41,7 @@ _WAY = 0.3  # m/s: a slower body has no clear direction of travel
 
 
 def fat_graph(motions: Sequence[Motion], settings: FatGraphSettings | None = None) -> FatGraph:
-    """Build the fat graph of some motions.
+    """Build a fat graph from motions.
 
     Parameters
     ----------
@@ -235,7 +235,7 @@ def _fat_edges(
     examples: int,
     seed: int,
 ) -> tuple[list[FatEdge], dict[str, int]]:
-    """Return all edges with two clips or more, and the number of dropped clips."""
+    """Return all edges with two or more clips, and the number of dropped clips."""
     groups: dict[tuple[int, int], list[tuple[int, int, int]]] = {}
     for (row, pose), (next_row, target) in zip(bases.passes[:-1], bases.passes[1:], strict=True):
         (motion, first), (other, last) = _place(row, rows), _place(next_row, rows)
@@ -278,7 +278,7 @@ def _fat_edge(
     examples: int,
     seed: int,
 ) -> tuple[FatEdge, int] | None:
-    """Return the edge of some clips and how many did not match; None if there are too few."""
+    """Return the edge of a group of clips and how many did not match; None if too few remain."""
     if len(group) < 2:
         return None
     values = np.array([_turn_and_speed(motions[m][a : b + 1]) for m, a, b in group])

@@ -104,7 +104,7 @@ def register_distance(distance: Distance, *, replace: bool = False) -> Distance:
     distance : FrameDistance
         Replaces a distance of the same class and name.
     replace : bool
-        Also replace any other distance with that name.
+        Also replace a distance of another class with the same name.
 
     Examples
     --------

@@ -279,7 +279,7 @@ class Motions(Protocol):
     """Motions by name: a library or a dictionary."""
 
     def __getitem__(self, name: str, /) -> Motion:
-        """Return the motion with that name."""
+        """Return the motion with this name."""
 
 
 def read_tags(file: str | Path, motions: Motions) -> TaggedPoses:

@@ -1,6 +1,6 @@
 """Distance matrices computed block by block, in double precision.
 
-The point-cloud distance of two windows is a closed form of inner products (see
+The point-cloud distance between two windows is a closed form of inner products (see
 `motionloom.features.point_cloud`), and the inner product of two windows is a sum, along a
 diagonal, of inner products of single frames. A block of the matrix therefore takes three matrix
 products over the joints of single frames, a weighted sum along the diagonals, and one square root

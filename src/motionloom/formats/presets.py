@@ -198,7 +198,7 @@ def preset_named(name: str) -> Preset:
 
 
 def apply_preset(motion: Motion, name: str) -> Motion:
-    """Return `motion` with the position, joint names and root bone of a preset.
+    """Return `motion` placed on the floor, with the joint names and root bone of a preset.
 
     Examples
     --------

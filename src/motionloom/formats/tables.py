@@ -4,7 +4,7 @@ One row per frame: its number, its time in seconds, and x, y and z of every join
 site (or marker) in meters. An empty cell is a gap.
 
 Tables are read as markers. Columns are called ``LABEL.x``, ``LABEL.y`` and ``LABEL.z`` (or with
-``_`` or a space instead of the dot), in any order. The column ``time`` is in seconds. Other
+``_`` or a space instead of the dot), in any order. The ``time`` column is in seconds. Other
 columns are ignored.
 """
 

@@ -152,7 +152,9 @@ def write(
     cast = characters(motion)
     motions = [each for _, each in cast]
     if not motions or any(len(each) == 0 for each in motions):
-        raise InvalidInput("a USD file needs at least one motion, and each at least one frame")
+        raise InvalidInput(
+            "a USD file needs at least one motion, and each motion at least one frame"
+        )
     rates = {each.fps for each in motions}
     if len(rates) > 1:
         raise InvalidInput(

@@ -76,7 +76,7 @@ def phrase_options(
     Returns
     -------
     options : list of PhraseOptions
-        ``phrase`` as written, its ``candidates``, best first, and phrases that come ``near`` if
+        ``phrase`` as written, its ``candidates``, best first, and similar phrases (``near``) if
         there are none. The text of a candidate, ``take:30-90``, can replace the phrase.
 
     Examples

@@ -4,14 +4,14 @@
 
     takes.loom/derived/motion-graph.OPTIONS.CONTENT/graph.sqlite
 
-==================  =================================================================
-``meta``            distance, threshold, blend, removed transitions and motions ``motions`` number,
-name and frames of each motion ``nodes``           frames of motions at which a transition departs
-or arrives ``edges``           from node to node: ``blend`` (a transition: its similar frames,
-error,
-                    mean error, planar transform, acceleration) or ``play``
+==================  ============================================================================
+``meta``            distance, threshold, blend, removed transitions and motions
+``motions``         number, name and frames of each motion
+``nodes``           frames of motions at which a transition departs or arrives
+``edges``           from node to node: ``blend`` (a transition: its similar frames, error, mean
+                    error, planar transform, acceleration) or ``play``
 ``prunings``        candidates that remain after each condition, for each pair of motions
-==================  =================================================================
+==================  ============================================================================
 """
 
 from __future__ import annotations
@@ -74,7 +74,7 @@ def library_graph(
     workers: int | None = None,
     progress: Progress | None = None,
 ) -> EditedGraph:
-    """Return the motion graph of some motions of a library, built once and stored with it.
+    """Return the motion graph of motions in a library, built once and stored with it.
 
     Parameters
     ----------

@@ -33,7 +33,7 @@ def motion_graph(
     workers: int | None = None,
     progress: Progress | None = None,
 ) -> MotionGraph:
-    """Build the motion graph of some motions.
+    """Build a motion graph from motions.
 
     Parameters
     ----------

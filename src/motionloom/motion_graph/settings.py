@@ -162,7 +162,7 @@ class GraphSettings(TransitionSettings, MotionChoice):
         metavar="FILE",
     )
     mirror: bool = setting(
-        False, "Also use a mirrored copy of each motion, so that turns go to both sides."
+        False, "Also use a mirrored copy of each motion, so that it can turn to either side."
     )
 
     @preset

@@ -51,7 +51,7 @@ def matching_database(
     labels: Mapping[str, Sequence[tuple[int, int, str]]] | None = None,
     progress: Progress | None = None,
 ) -> MatchingDatabase:
-    """Build the database of some motions.
+    """Build a matching database from motions.
 
     Parameters
     ----------
@@ -210,7 +210,7 @@ class _Parts:
         return np.concatenate(self._held[name])
 
     def arrays(self) -> dict[str, Any]:
-        """All arrays."""
+        """Return the arrays of the database, by name."""
         own = [part for part in self._jerks if len(part)]
         usual = float(np.percentile(np.concatenate(own), 99.9)) if own else 0.0
         self.acceleration = usual

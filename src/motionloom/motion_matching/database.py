@@ -191,10 +191,10 @@ class MatchingDatabase:
 
     @cached_property
     def speed_range(self) -> tuple[float, float]:
-        """Range of speeds at which the takes travel, in m/s, without extreme percentiles.
+        """Slowest and fastest speed of travel in the takes, in m/s, without extreme percentiles.
 
-        Generated motions are excluded: a start from standing passes through all speeds and keeps
-        none.
+        Generated motions are excluded, because a start from standing passes through all speeds
+        without staying at any of them.
         """
         captured = np.zeros(len(self), bool)
         for part in self.ranges:

@@ -1,12 +1,14 @@
 """Matching features: 27 numbers that describe the pose of a frame and its trajectory.
 
-=====================  =====  =======================================================
+=====================  =====  ===========================================================
 group                  count  in the frame of the root motion
-=====================  =====  =======================================================
-left, right foot       3 + 3  position of the ankle, m their velocities       3 + 3  m/s hips
-3      velocity, m/s trajectory             6      position of the root 1/3, 2/3 and 1 s ahead: x,
-z each, m facing                 6      direction there, a unit vector: x, z each
-=====================  =====  =======================================================
+=====================  =====  ===========================================================
+left, right foot       3 + 3  position of the ankle, m
+their velocities       3 + 3  m/s
+hips                   3      velocity, m/s
+trajectory             6      position of the root 1/3, 2/3 and 1 s ahead: x, z each, m
+facing                 6      direction there, a unit vector: x, z each
+=====================  =====  ===========================================================
 
 The order is that of orangeduck's Motion-Matching, so that files can be exchanged. Beyond the end
 of a take, the trajectory continues with the velocity and the turn of its last frames.

@@ -92,7 +92,9 @@ class MatchingWalkSettings(Settings):
     )
     direction: float = setting(0.0, "Direction of travel, from +Z toward +X.", unit="degrees")
     speed: float | None = setting(None, "Speed. [1.3]", unit="m/s", least=0.0)
-    facing: float | None = setting(None, "Facing. [the direction of travel]", unit="degrees")
+    facing: float | None = setting(
+        None, "Facing direction. [the direction of travel]", unit="degrees"
+    )
     gait: Names = setting(
         None, "Use only frames with this gait or label; may be repeated.", metavar="GAIT"
     )
@@ -101,7 +103,7 @@ class MatchingWalkSettings(Settings):
     )
     steer: tuple[str, ...] | Any = setting(
         None,
-        "New direction, and optionally speed, from this second on; may be repeated.",
+        "New direction, and optionally speed, starting at this second; may be repeated.",
         metavar="SECOND:DEGREES[:SPEED]",
     )
     dynamics: Literal["sprung", "clamped"] = setting(

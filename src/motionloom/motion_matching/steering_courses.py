@@ -1,11 +1,12 @@
 """Steering courses: standard tasks that show how well a character follows controls.
 
 ==================  ====================================================================
-``circle``          twice around a circle of 3 m radius ``figure-eight``    two circles of 2.5 m
-radius, one to each side ``zigzag``          six legs of 3 m with turns of 90 degrees, alternately
-left and right ``stop-and-go``     12 m straight on; stand for 1.5 s after every 4 m
-``sprint-to-stop``  15 m as fast as the takes run, then stop ``turn``            walk, then turn 90
-degrees to the left and to the right, by velocity
+``circle``          twice around a circle of 3 m radius
+``figure-eight``    two circles of 2.5 m radius, one to each side
+``zigzag``          six legs of 3 m with turns of 90 degrees, alternately left and right
+``stop-and-go``     12 m straight on; stand for 1.5 s after every 4 m
+``sprint-to-stop``  15 m as fast as the takes run, then stop
+``turn``            walk, then turn 90 degrees to the left and to the right, by velocity
 ==================  ====================================================================
 
 The first five follow a path; the error is the distance of the hips from it. The last has no path.

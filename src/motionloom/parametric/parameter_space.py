@@ -40,7 +40,7 @@ EXPANDED = 0.2  # Kovar & Gleicher 2004: enlargement of the bounding box of the 
 NEIGHBORS = 12  # from section 4.4 of the same paper
 SPACING = 0.0127  # from section 4.2 of the same paper: half an inch
 DELTA = 0.1  # weights lie between -DELTA and 1 + DELTA
-_APART = 0.7  # relative distance of two neighbors on different sides of a point
+_APART = 0.7  # relative distance between two neighbors on different sides of a point
 _FULL = 100  # the space is full after this many consecutive blends too close to others
 
 

@@ -112,7 +112,7 @@ def control_signal(
     Parameters
     ----------
     markers : Markers or Motion
-        Markers, or a motion, whose six joints `SIX` are used.
+        Markers, or a motion, of which only the joints in `SIX` are used.
     roles : mapping or str, optional
         Mapping of roles to labels, or ``ROLE=LABEL,...``. Default: labels that name a role or are
         common for it, such as ``left_wrist``, ``LeftWrist``, ``LWRI`` or ``pelvis``.

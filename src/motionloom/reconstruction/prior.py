@@ -174,14 +174,14 @@ class Prior:
         return self._marker.nearest(rows * self._scale, count, radius)
 
     def row_distance(self, a: Array, b: Array) -> float:
-        """Distance of two rows of markers (3 P,) in meters, as in `near_markers`."""
+        """Distance between two rows of markers (3 P,) in meters, as in `near_markers`."""
         scale = self._marker.features.feature_set.scale * self._scale
         return float(scale * np.linalg.norm(a - b))
 
     def near_poses(self, motion):
         """Return rows and distances of the neighbors of the frames of a motion, by features."""
         if self._pose is None or self.by_pose is None:
-            raise InvalidInput("this prior searches neighbors by markers, not by poses")
+            raise InvalidInput("this prior searches for neighbors by markers, not by poses")
         rows = self._pose.features.feature_set.prepare(motion)
         return self._pose.nearest(rows, self.count, np.inf)
 

@@ -200,7 +200,7 @@ class Timeline:
         )
 
     def span(self, name: str, start_frame: int, end_frame: int) -> tuple[int, int]:
-        """Return the range on the timeline of some frames of a stored motion."""
+        """Convert a range of frames of a stored motion to a range on the timeline."""
         m = self.names.index(name)
         first, count = int(self.starts[m]), int(self.starts[m + 1] - self.starts[m])
         start, end = row_span(start_frame, end_frame, float(self.fps[m]), self.rate, count)

@@ -240,7 +240,7 @@ class NeighborSettings(MotionChoice, NeighborOptions, FeatureChoice):
 
     @preset
     def kt10(cls: Any) -> NeighborSettings:
-        """Krüger et al. 2010."""
+        """Settings of Krüger et al. (2010)."""
         return cls(features="e15", poses=PoseOptions(normalize="paper"), k=256)
 
 
@@ -252,5 +252,5 @@ class WebSettings(MotionChoice):
 
     @preset
     def kg04(cls: Any) -> WebSettings:
-        """Kovar & Gleicher 2004."""
+        """Settings of Kovar and Gleicher (2004)."""
         return cls(web=WebOptions.kg04())

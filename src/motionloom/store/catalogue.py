@@ -141,7 +141,7 @@ class Catalogue(CatalogueFile):
             )
 
     def check_of(self, name: str, column: str) -> str | None:
-        """Return the checksum of a motion in the column ``facts`` or ``labels``, or None."""
+        """Return the checksum of a motion in the ``facts`` or ``labels`` column, or None."""
         rows = self.rows(f"SELECT {column} FROM checks WHERE name = ?", (name,))
         return rows[0][0] if rows else None
 
@@ -246,7 +246,7 @@ class Catalogue(CatalogueFile):
             self._put_checks(connection, names)
 
     def skeleton(self, key: str) -> Skeleton:
-        """Return the skeleton with that key."""
+        """Return the skeleton with this key."""
         rows = self.rows("SELECT data FROM skeletons WHERE key = ?", (key,))
         skeleton = skeleton_from(rows[0][0]) if rows else None
         if skeleton is None or skeleton.key != key:

@@ -107,9 +107,10 @@ def origin_json(origin: Origin) -> str:
 
 
 def origin_from(entry: Entry) -> Origin:
-    """Return the `Origin` of a stored motion, with its character if trusted on this machine.
+    """Return the `Origin` of a stored motion.
 
-    Raises `LibraryError` if it is damaged.
+    Its character is None unless that file is trusted on this machine. Raises `LibraryError` if the
+    stored origin is damaged.
     """
     try:
         values = parse_json(entry.origin)

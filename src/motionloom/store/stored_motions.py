@@ -188,7 +188,7 @@ class StoredMotions:
             self.files.fetch(f"{FOLDER}/{self.entry(name).file}" for name in names)
 
     def skeleton(self, key: str) -> Skeleton:
-        """Return the skeleton with that key (see `Entry`); every call returns the same object.
+        """Return the skeleton with this key (see `Entry`); every call returns the same object.
 
         Examples
         --------

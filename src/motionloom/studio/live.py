@@ -52,7 +52,7 @@ Arrays = dict[str, Any]
 
 
 class PlayerHead(Bones):
-    """A new player."""
+    """Response to a request for a new player."""
 
     player: int
     fps: float
@@ -65,7 +65,7 @@ class MatchPlayerHead(PlayerHead):
 
 
 class DancePlayerHead(TypedDict):
-    """A new dance."""
+    """Response to a request for a new dance."""
 
     player: int
     fps: float
@@ -483,7 +483,7 @@ REQUESTS: dict[str, Callable[[BrowserWindow, Message], tuple[Any, Arrays]]] = {
 
 
 def live_schemas(ref_template: str) -> dict[str, Any]:
-    """JSON schemas by name: ``LiveHeads``, with the response head of each kind, and its parts."""
+    """JSON schemas by name: ``LiveHeads``, with the response header of each kind, and its parts."""
     heads = {kind: get_type_hints(request)["return"] for kind, request in REQUESTS.items()}
     fields: dict[str, Any] = {kind: (answer.__args__[0], ...) for kind, answer in heads.items()}
     schema = TypeAdapter(create_model("LiveHeads", **fields)).json_schema(ref_template=ref_template)

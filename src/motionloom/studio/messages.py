@@ -65,7 +65,7 @@ def pack(meta: Mapping[str, Any], **arrays: ArrayLike) -> bytes:
 
 
 def unpack(message: bytes) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
-    """Unpack a message of `pack` into head and arrays; the page does the same in TypeScript."""
+    """Unpack a message of `pack` into header and arrays; the page does the same in TypeScript."""
     start = 4 + int.from_bytes(message[:4], "little")
     head = json.loads(message[4:start])
     arrays = {}
@@ -125,7 +125,7 @@ def scene_arrays(motions: Sequence[Motion]) -> tuple[list[NamedBones], dict[str,
 
 
 def skeleton_head(skeleton: Skeleton, example: Motion | None = None) -> Bones:
-    """Head of a skeleton: names and parents of its points (joints, then end sites), and roles.
+    """Message header of a skeleton: names and parents of joints, then end sites, and roles.
 
     ``body`` is the key of the skeleton's body, or None; `example` is a motion on the skeleton.
     """
@@ -137,7 +137,7 @@ def skeleton_head(skeleton: Skeleton, example: Motion | None = None) -> Bones:
 
 
 def point_positions(skeleton: Skeleton, rotations: ArrayLike, root: ArrayLike) -> np.ndarray:
-    """World positions of joints and end sites, shape (T, P, 3), in the order of the head."""
+    """World positions of joints and end sites, shape (T, P, 3), in the order of the header."""
     return joint_positions(
         rotations,
         root,

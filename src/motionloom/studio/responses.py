@@ -34,7 +34,7 @@ _MEDIA = {
 
 
 class NoHead(TypedDict):
-    """Empty head of a message with arrays only."""
+    """Empty header of a message with arrays only."""
 
 
 class Bones(TypedDict):
@@ -58,7 +58,7 @@ class NamedBones(Bones):
 
 
 class MotionHead(NamedBones):
-    """Head of a motion; `seam` and `blend` are frames of a transition."""
+    """Message header of a motion; `seam` and `blend` are frames of a transition."""
 
     fps: float
     frames: int
@@ -67,7 +67,7 @@ class MotionHead(NamedBones):
 
 
 class SceneHead(TypedDict):
-    """Head of several characters."""
+    """Message header of several characters."""
 
     fps: float
     frames: int
@@ -122,7 +122,7 @@ class FrameCount(TypedDict):
 
 
 class ArrayResponse(JSONResponse):
-    """Response with packed arrays; the response model of a route is the message head."""
+    """Response with packed arrays; the response model of a route is the message header."""
 
     media_type = "application/octet-stream"
 

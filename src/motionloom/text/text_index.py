@@ -172,7 +172,7 @@ class TextIndex:
         ]
 
     def takes_named(self, words: Iterable[str]) -> set[int]:
-        """Return the motions whose name or labels contain any of some words."""
+        """Return the motions whose name or labels contain any of these words."""
         match = " OR ".join(f'"{word}"' for word in words)
         statement = "SELECT rowid FROM named WHERE named MATCH ?"
         return {number for (number,) in self.rows(statement, (match,))}

@@ -77,7 +77,7 @@ def words(text: str, synonyms: Synonyms | None = None) -> list[str]:
 def word_spans(
     text: str, asked: Collection[str], synonyms: Synonyms | None = None
 ) -> tuple[tuple[int, int], ...]:
-    """Return the character ranges ``[start, end)`` of some words, or their synonyms, in a string.
+    """Return the character ranges ``[start, end)`` of words, or of their synonyms, in a string.
 
     Examples
     --------
@@ -164,7 +164,7 @@ def built_in_synonyms() -> Synonyms:
 
 
 def own_synonyms(folder: Path) -> str:
-    """Return the content of the file ``synonyms.txt`` in a library; empty if there is none."""
+    """Return the contents of ``synonyms.txt`` in a library, or an empty string if there is none."""
     try:
         return read_regular_text(below(folder, _OWN), largest=_LARGEST)
     except FileNotFoundError:
@@ -174,7 +174,7 @@ def own_synonyms(folder: Path) -> str:
 
 
 def library_synonyms(folder: Path) -> Synonyms:
-    """Return the built-in synonyms and those of the file ``synonyms.txt`` in a library, if any."""
+    """Return the built-in synonyms and those in the library's ``synonyms.txt``, if any."""
     base = built_in_synonyms()
     text = own_synonyms(folder)
     if not text:

@@ -192,7 +192,8 @@ def dancefloor(
     wide, deep = made.size
     remark(
         f"{len(made)} characters ({made.method}), {len(first)} frames at {first.fps:g} fps, on "
-        f"{wide:.1f} by {deep:.1f} m; least distance of two bodies {made.least_distance:.2f} m"
+        f"{wide:.1f} by {deep:.1f} m; minimum distance between two bodies "
+        f"{made.least_distance:.2f} m"
     )
     print_quality(made.quality(), details=details)
     print(output)

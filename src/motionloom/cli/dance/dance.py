@@ -61,7 +61,7 @@ def dance(
     ] = None,
     tempo: Annotated[
         float | None,
-        Option(f"Tempo of a {TUNE} (beats per minute). [as the takes]", metavar="BPM"),
+        Option(f"Tempo of a {TUNE} (beats per minute). [the tempo of the takes]", metavar="BPM"),
     ] = None,
     follow: Annotated[
         Path | None,
@@ -164,7 +164,9 @@ def _check_song(song: str, tempo: float | None) -> None:
 
     suffixes = (*MIDI_SUFFIXES, *AUDIO_SUFFIXES)
     if Path(song).suffix.lower() not in suffixes:
-        raise InvalidInput(f"{song}: music is read from {', '.join(suffixes)}")
+        raise InvalidInput(
+            f"{song}: the suffix of a music file must be one of {', '.join(suffixes)}"
+        )
 
 
 def _path(file: Path):

@@ -105,7 +105,7 @@ def family(
 ) -> None:
     """Find motion similar to the query, then motion similar to the matches, and so on.
 
-    Members are printed by their distance to the query in the match graph.
+    Members are sorted by their distance from the query in the match graph.
     """
     _check_targets(sheet, strip)
     for picture in (output, sweep):

@@ -28,8 +28,8 @@ def reconstruct(
     markers: Annotated[
         Path,
         Argument(
-            "Markers (.c3d, .csv, .parquet), or a motion (FILE or LIB:NAME), six joints of which "
-            "are used.",
+            "Markers (.c3d, .csv, .parquet), or a motion (FILE or LIB:NAME), whose wrists, "
+            "ankles, head and hips are used.",
             metavar="MARKERS",
         ),
     ],
@@ -41,7 +41,10 @@ def reconstruct(
     details: Annotated[bool, DETAILS] = False,
     json: Annotated[bool, JSON] = False,
 ) -> None:
-    """Reconstruct a whole body from markers on wrists, ankles, head and hips, or at least three."""
+    """Reconstruct a whole body from markers on wrists, ankles, head and hips.
+
+    At least three markers are required.
+    """
     import numpy as np
 
     from motionloom.formats import is_marker_file, load, load_markers

@@ -1,4 +1,4 @@
-"""``motionloom cluster``, and the option ``--cluster`` of slow commands."""
+"""``motionloom cluster``, and the ``--cluster`` option of slow commands."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ def cluster(
 
 
 def on_clusters(command: Callable[..., None]) -> Callable[..., None]:
-    """Add the option ``--cluster`` to a command."""
+    """Add the ``--cluster`` option to a command."""
 
     @wraps(command)
     def run(*args: Any, cluster: str | None = None, **kwargs: Any) -> None:

@@ -73,7 +73,7 @@ class Dance:
 
     @property
     def scene(self) -> Scene:
-        """All characters."""
+        """Scene with all characters."""
         return Scene(self.motions)
 
     def found_beats(self) -> Array:

@@ -94,7 +94,7 @@ class LandingFit:
         )
 
     def to_json(self) -> dict[str, Any]:
-        """Plain data."""
+        """Return the report as a dict for JSON."""
         return {
             "landings_total": self.total,
             "landings_on_beat": self.on_beat,

@@ -152,13 +152,13 @@ class TransitionGraph:
         return replace(self, transitions=steps)
 
     def renamed(self, names: Mapping[str, str]) -> TransitionGraph:
-        """Rename some nodes."""
+        """Return the graph with new names for some of its nodes."""
         for name in names:
             self.node(name)
         return replace(self, names=tuple(names.get(name, name) for name in self.names))
 
     def cycle(self, names: Iterable[str]) -> TransitionGraph:
-        """Return the graph that goes through some nodes in order, again and again."""
+        """Return a graph that repeats these nodes in order."""
         chosen = tuple(dict.fromkeys(names))
         members = tuple(self.members[self.node(name)] for name in chosen)
         identity = np.eye(len(chosen))

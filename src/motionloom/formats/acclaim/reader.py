@@ -455,8 +455,8 @@ def _table(rows, kinds, heads, bones: list[Bone], path: Path) -> NDArray[np.floa
         bone = int(row_of(starts, column))
         line = int(rows.line_numbers[heads[frame]]) + 1
         _refuse(
-            f"{values[frame, column]:g} in bone {bones[bone].name!r} of the frame that starts "
-            "here is not a plausible value",
+            f"bone {bones[bone].name!r} has the implausible value {values[frame, column]:g} in the "
+            "frame that starts here",
             path,
             line,
         )

@@ -315,7 +315,8 @@ def _one_figure(nodes, table, root, path):
         )
     if root is not None and root not in names:
         raise MotionFormatError(
-            f"no ROOT is called {root!r}; there is {', '.join(map(repr, names))}", path=path
+            f"no ROOT is called {root!r}; roots in the file: {', '.join(map(repr, names))}",
+            path=path,
         )
     if len(roots) == 1:
         return nodes, table

@@ -94,7 +94,7 @@ def split_bvh(data: bytes, path: str | Path, repairs: Repairs) -> BvhText:
                 path=path,
                 line=place,
             )
-        repairs.add("a row was on the line of Frame Time", line=place)
+        repairs.add("a row was on the same line as Frame Time", line=place)
     frames, frames_line = entries.get("frames", (None, line))
     frame_time, time_line = entries.get("time", (None, line))
     return BvhText(
@@ -260,7 +260,7 @@ def read_rows(
         frame, column = np.argwhere(wild)[0]
         row = int(np.searchsorted(rows.line_starts, frame * width + column, side="right")) - 1
         raise MotionFormatError(
-            f"{table[frame, column]:g} as {columns[column]} is not a plausible value",
+            f"{columns[column]} has the implausible value {table[frame, column]:g}",
             path=path,
             line=line_of(row),
         )

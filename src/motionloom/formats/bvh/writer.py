@@ -130,7 +130,7 @@ def _children(skeleton: Skeleton) -> list[list[int]]:
 
 
 def rows(table: NDArray[np.float64]):
-    """The lines of a table of channels."""
+    """Return the lines of a table of channel values."""
     template = " ".join(["%.6f"] * table.shape[1]) + "\n"
     return (template % tuple(row) for row in table.tolist())
 

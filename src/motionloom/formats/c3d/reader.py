@@ -189,11 +189,11 @@ def _frame_count(data: bytes, head, layout, path, repairs, partial: bool) -> int
     if count > space:
         if not partial or space == 0:
             raise MotionFormatError(
-                f"{count} frames are stated, but the file has room for {space}: it is truncated. "
+                f"the file declares {count} frames but has room for {space}: it is truncated. "
                 f"To read the complete frames, set partial",
                 path=path,
             )
-        repairs.add(f"{count} frames are stated, but only {space} exist")
+        repairs.add(f"the file declares {count} frames but contains only {space}")
         count = space
     return count
 
@@ -234,7 +234,7 @@ def _chosen(labels, subject, unlabeled, path) -> tuple[list[str], list[int]]:
         if subject not in subjects:
             names = ", ".join(repr(name) for name in subjects if name) or "none"
             raise MotionFormatError(
-                f"no subject is called {subject!r}; there is {names}", path=path
+                f"no subject is called {subject!r}; subjects in the file: {names}", path=path
             )
         kept = [column for column in kept if labels[column].rpartition(":")[0] == subject]
         subjects = [subject]
@@ -258,7 +258,7 @@ def _unit(head: C3dHeader, raw, unit, up: str) -> Unit:
 
 
 def _unit_word(head: C3dHeader) -> float | None:
-    """Meters per unit by POINT:UNITS."""
+    """Meters per unit according to POINT:UNITS; None if it is not known."""
     return _UNIT_WORDS.get("".join(head.strings("POINT", "UNITS")[:1]).strip().lower())
 
 

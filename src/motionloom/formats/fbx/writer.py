@@ -58,7 +58,9 @@ def write(
     """
     cast = characters(motion)
     if not cast or any(len(each) == 0 for each in [*(each for _, each in cast), *takes]):
-        raise InvalidInput("an FBX file needs at least one motion, and each at least one frame")
+        raise InvalidInput(
+            "an FBX file needs at least one motion, and each motion at least one frame"
+        )
     if up not in ("y", "z"):
         raise InvalidInput(f"the up axis of an FBX file must be y or z; got {up!r}")
     if takes and len(cast) > 1:

@@ -81,7 +81,7 @@ class GltfFile:
         return items
 
     def item(self, kind: str, index: object) -> dict[str, Any]:
-        """Return one node, skin, ... by index."""
+        """Return the object of this kind (nodes, skins, ...) with this index."""
         items = self.items(kind)
         return items[self.index(kind, index, len(items))]
 

@@ -51,7 +51,9 @@ def gltf_document(
     The joints of the first motion are the first nodes.
     """
     if not cast or any(len(motion) == 0 for _, motion in cast):
-        raise InvalidInput("a glTF file needs at least one motion, and each at least one frame")
+        raise InvalidInput(
+            "a glTF file needs at least one motion, and each motion at least one frame"
+        )
     draft = _Document(compact)
     for number, (name, motion) in enumerate(cast):
         draft.add_character(name, motion, number, kind)

@@ -80,7 +80,7 @@ class StreamingFootLock:
     fps : float
         Frames per second.
     floor : float, optional
-        Height in meters below which no ball may go. Default: none.
+        Minimum height of the balls of the feet, in meters. Default: no limit.
     characters : int
         Number of characters, for `lock_all`.
     max_root_shift : float, optional

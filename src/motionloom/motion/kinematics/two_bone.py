@@ -359,7 +359,7 @@ def _rejection(vectors: Array, along: Array) -> Array:
 
 
 def _direction(vectors: Array) -> Array:
-    """Unit vectors; vectors shorter than about a nanometer become straight down."""
+    """Unit vectors; vectors shorter than a nanometer are replaced by straight down."""
     length = np.linalg.norm(vectors, axis=-1, keepdims=True)
     return np.where(length > 1e-9, vectors / np.maximum(length, 1e-9), [0.0, -1.0, 0.0])
 

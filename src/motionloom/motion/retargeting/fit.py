@@ -198,7 +198,7 @@ def _foot_height(
     contacts: FootContacts | None,
     grounds: Mapping[str, Array] | None,
 ) -> float | None:
-    """Largest distance of a ball in contact from its ground."""
+    """Maximum distance between a ball in contact and its ground."""
     if contacts is None or grounds is None:
         return None
     off = [

@@ -2,16 +2,20 @@
 
 Algorithms use roles, never joint names:
 
-=========================== ==========================================================
-``hips`` the pelvis, where the legs meet ``spine`` the first joint of the spine above the hips
-``chest`` where the collar bones (or arms) and the neck branch off ``neck``, ``head`` base of the
-neck, base of the skull ``head_top`` the top of the head ``*_collar`` clavicle (HumanIK
-``LeftShoulder``, others ``LeftCollar``) ``*_shoulder`` the upper arm's joint (``LeftArm``,
-``LeftUpperArm``) ``*_elbow``, ``*_wrist`` ``LeftForeArm``, ``LeftHand`` in HumanIK ``*_hand`` the
-knuckles: base of a finger, or the hand's end site ``*_hip``, ``*_knee`` ``LeftUpLeg``, ``LeftLeg``
-``*_ankle``, ``*_foot`` ``LeftFoot``; the ball of the foot, ``LeftToeBase`` ``*_toe`` the tip of
-the toes
-=========================== ==========================================================
+===========================  ==================================================================
+``hips``                     the pelvis, where the legs meet
+``spine``                    the first joint of the spine above the hips
+``chest``                    where the collar bones (or arms) and the neck branch off
+``neck``, ``head``           base of the neck, base of the skull
+``head_top``                 the top of the head
+``*_collar``                 clavicle (HumanIK ``LeftShoulder``, others ``LeftCollar``)
+``*_shoulder``               the upper arm's joint (``LeftArm``, ``LeftUpperArm``)
+``*_elbow``, ``*_wrist``     ``LeftForeArm``, ``LeftHand`` in HumanIK
+``*_hand``                   the knuckles: base of a finger, or the hand's end site
+``*_hip``, ``*_knee``        ``LeftUpLeg``, ``LeftLeg``
+``*_ankle``, ``*_foot``      ``LeftFoot``; the ball of the foot, ``LeftToeBase``
+``*_toe``                    the tip of the toes
+===========================  ==================================================================
 
 An end site may have a role. In a coarse skeleton two roles may share one point (a foot without a
 toe joint: its end site is both ``foot`` and ``toe``; a trunk of one joint is both ``spine`` and

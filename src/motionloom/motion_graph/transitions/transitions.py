@@ -50,7 +50,7 @@ _LOOSER = np.array([1.25, 1.6, 2.0, 2.5, 3.0, 4.0])  # factors by which a thresh
 
 @dataclass(frozen=True, eq=False)
 class Transitions:
-    """Directed transitions, n of them.
+    """Table of n directed transitions.
 
     Attributes
     ----------

@@ -108,7 +108,7 @@ class EmdSignatures:
         return len(self.quantiles)
 
     def take(self, clips: NDArray[np.int64]) -> EmdSignatures:
-        """The signatures of some clips."""
+        """Return the signatures of these clips, given by index."""
         joints = self.quantiles.shape[1]
         numbers = (np.asarray(clips)[:, None] * joints + np.arange(joints)).ravel()
         counts = np.diff(self.starts)[numbers]
@@ -323,7 +323,7 @@ def _turn(whole_turns: bool) -> float:
 
 @kernel
 def _matrix_rows(points, mass, starts, weights, count, first, last, turn):
-    """Distances from clips `first` to `last` to those before them, (last - first, count)."""
+    """Distances of clips `first` to `last` to the clips before them, (last - first, count)."""
     out = np.full((last - first, count), np.nan)
     nothing = np.zeros(len(weights))
     for a in range(first, last):

@@ -100,7 +100,7 @@ class ClipTable:
         )
 
     def some(self, chosen: NDArray[np.int64]) -> ClipTable:
-        """Return the table of some clips, given by number."""
+        """Return a table of these clips, given by index."""
         starts = self.clips.starts
         rows = [self.clips.rows[starts[c] : starts[c + 1]] for c in chosen]
         ends = offsets_of([len(part) for part in rows])

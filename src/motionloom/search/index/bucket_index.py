@@ -113,7 +113,10 @@ class BucketIndex:
 
     def _check(self) -> None:
         if self.center.ndim != 1 or self.rows.ndim != 1:
-            raise ValueError(f"center, rows: expected lists, found {self.center.shape}")
+            raise ValueError(
+                f"center and rows: expected one dimension, found shapes {self.center.shape} and "
+                f"{self.rows.shape}"
+            )
         n_axes = len(self.center)
         n_buckets = -(-len(self.rows) // WIDTH)
         expected = {

@@ -186,7 +186,7 @@ class Family:
         for number in sorted(left_out):
             if not 1 <= number < len(self.nodes):
                 raise InvalidInput(
-                    f"node must be 1 to {len(self.nodes) - 1}, not the query; got {number}"
+                    f"node must be 1 to {len(self.nodes) - 1} (0 is the query); got {number}"
                 )
         kept = [e for e in self.edges if e.a not in left_out and e.b not in left_out]
         gaps = shortest_paths(len(self.nodes), kept, self.squares)[0]

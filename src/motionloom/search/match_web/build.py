@@ -289,7 +289,7 @@ def web_key(entry: Entry) -> str:
 
 
 def copy_key(key: str) -> str:
-    """Return the column key of another motion with the same frames, for the web of the two."""
+    """Return the key that stands for a second motion with the same frames; see `web_keys`."""
     return _COPY + key
 
 

@@ -7,7 +7,7 @@ the smaller of the two adjacent cells, as long as at most `max_slope` frames of 
 correspond to a single frame of the other. Short chains are mostly accidental and are dropped.
 
 Two rules go beyond the paper and can be switched off. First, a chain ends where it meets an earlier
-one, so no cell is in two chains. Second, cells that no chain has come near are searched a second
+one, so no cell is in two chains. Second, cells that are not near any chain are searched a second
 time. Lines of minima cross and fork: a chain on the wrong branch soon becomes too steep to
 continue, and the right branch has no cell where a chain could start. In the second search, a chain
 may start at any minimum but must be twice as long, because with so many starts accidental chains
@@ -66,7 +66,7 @@ def minima_chains(
     shared_cells : bool
         Whether a chain continues over cells of earlier ones, as in the paper.
     second_pass : bool
-        Whether cells that no chain has come near are searched again.
+        Whether cells that are not near any chain are searched again.
 
     Returns
     -------
@@ -83,7 +83,7 @@ def _chains(matrix, minima, starts, max_slope, least_length, shared_cells, secon
     """Kernel of `minima_chains`: cells (C, 2) and offsets (chains + 1,).
 
     Motions are the outer loop, so chains are ordered by motion. The first pass starts at minima
-    without a preceding minimum; the second at any minimum that no chain has come near (`near`).
+    without a preceding minimum; the second at any minimum that is not near a chain (`near`).
     Minima that lead nowhere in the second pass are marked in `taken`; otherwise each would be
     followed again from every cell before it.
     """
@@ -93,7 +93,7 @@ def _chains(matrix, minima, starts, max_slope, least_length, shared_cells, secon
     count = 0
     path = np.empty((n_rows + matrix.shape[1], 2), np.int32)
     taken = np.zeros(matrix.shape, np.uint8)
-    near = np.zeros(matrix.shape, np.uint8)  # cells that a chain has come near
+    near = np.zeros(matrix.shape, np.uint8)  # cells near a chain
     for k in range(len(starts) - 1):
         first, last = starts[k], starts[k + 1]
         places = _marked(minima, first, last)

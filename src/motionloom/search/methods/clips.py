@@ -145,7 +145,7 @@ class Emd(ClipMethod):
 
     @preset
     def tz07(cls: Any) -> Emd:
-        """Tam et al. 2007, section 4."""
+        """Settings of Tam et al. (2007), section 4."""
         return cls(line_distance="perpendicular")
 
 

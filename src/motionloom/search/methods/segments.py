@@ -115,7 +115,8 @@ class WebOptions(Settings):
     )
     max_slope: int = setting(
         3,
-        "Match web: maximum frames of one motion that correspond to one frame of the other.",
+        "Match web: maximum number of frames of one motion that correspond to one frame of the "
+        "other.",
         least=1,
     )
     chain_seconds: float = setting(
@@ -132,7 +133,7 @@ class WebOptions(Settings):
         "Match web: average squared distances, as in the paper; a match has the root of the mean.",
     )
     rules: Literal["default", "paper"] = setting(
-        "default", "Match web: rules for chains, of motionloom or strictly of the paper."
+        "default", "Match web: use the rules of motionloom or of the paper for chains."
     )
     cells: Literal["auto", "all", "near"] = setting(
         "auto",
@@ -161,7 +162,7 @@ class Dtw(SegmentOptions, FeatureOptions, Method):
     steps: Steps = setting("slope", _STEPS)
     weights: Literal["moving", "equal"] | None = setting(
         None,
-        "Weight joints equally, or by how far they move in the query. [equal; in families moving]",
+        "Weight joints equally, or by how far they move in the query. [equal; moving in families]",
     )
     rank: Literal["movement", "distance"] | None = setting(
         None,
@@ -260,7 +261,7 @@ class MatchWeb(SegmentOptions, WebOptions, Method):
 
     @preset
     def kg04(cls: Any) -> MatchWeb:
-        """Kovar & Gleicher 2004."""
+        """Settings of Kovar and Gleicher (2004)."""
         return cls(squares=True, rules="paper", max_overlap=0.8, durations=ANY_DURATION)
 
 

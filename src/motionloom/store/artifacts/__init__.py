@@ -5,7 +5,7 @@ artifact                kind                            identified by
 ======================  ==============================  =========================================
 frame features          name of the feature set         options: roles, rate, normalization ...
 principal components    ``basis``                       options
-neighbor index         ``bucket``, ``shards``          features, number of shards
+neighbor index          ``bucket``, ``shards``          features, number of shards
 boxes of runs           ``boxes``                       features
 whole-clip features     ``clips-...``, ``clip-...``     measure
 match webs              ``web``                         distance, web settings: a `Collection`

@@ -343,7 +343,7 @@ def _put_rows(
     width: int,
     counts: dict[str, int],
 ) -> dict[str, tuple[Piece, ...]]:
-    """Compute the rows of some motions and write them as one object; return their pieces."""
+    """Compute the rows of motions and write them as one object; return their pieces."""
     results = [
         (motion, _checked(rows, motion, counts[motion], width))
         for motion, rows in batch_work(names, library, work)
@@ -417,7 +417,7 @@ def _batches(entries: Sequence[Entry]) -> list[tuple[str, ...]]:
 
 
 def batch_work(names: Sequence[str], library: Store, work: Callable[[Motion], Any]) -> list:
-    """Return the names of some motions with the results of `work`."""
+    """Return the names of motions with the results of `work`."""
     library.fetch(names)
     with one_thread():
         return [(name, work(library[name])) for name in names]

@@ -41,7 +41,7 @@ class StudioApp(FastAPI):
     """Application whose OpenAPI document also describes settings and websocket messages."""
 
     def openapi(self) -> dict[str, Any]:
-        """OpenAPI document; ``LiveHeads`` has the response head of each kind of live request."""
+        """OpenAPI document; ``LiveHeads`` has the response header of each kind of live request."""
         if self.openapi_schema is None:
             document = with_named_settings(super().openapi())
             document["components"]["schemas"] |= live_schemas("#/components/schemas/{model}")

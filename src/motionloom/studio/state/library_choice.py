@@ -1,7 +1,7 @@
 """Libraries that the page may open: the user's recent ones, and those in one folder.
 
-A request never contains a path. It refers to a library by an id from this list, or has a plain name
-for a new library in the folder. The list belongs to the user's account: libraries opened with
+A request never contains a path. It refers to a library by an id from this list, or gives a plain
+name for a new library in the folder. The list belongs to the user's account: libraries opened with
 ``motionloom studio`` before (``~/.config/motionloom/recent-libraries.json``), and those in the
 folder where it was started. A server that others can use, on another address or without a token,
 has no such list and shows only the library that it was started with.

@@ -107,12 +107,12 @@ class PhraseCandidate:
 
     @property
     def lead_in(self) -> int:
-        """First frame if nothing precedes it."""
+        """First frame to use if no other segment precedes this one."""
         return self.start if self.timed else min(self.first, self.start)
 
     @property
     def lead_out(self) -> int:
-        """End frame if nothing follows it."""
+        """End frame to use if no other segment follows this one."""
         return self.end if self.timed else max(self.last, self.end)
 
 
@@ -317,7 +317,7 @@ def _travel(motion: Motion, start: int, end: int) -> float:
 def _events_with(
     index: TextIndex, verbs: Sequence[str]
 ) -> Iterable[tuple[int, IndexedEvent, int, int]]:
-    """Yield events with any of some words: motion, event, simultaneous actions and states."""
+    """Yield events that match any of the words: motion, event, simultaneous actions and states."""
     clause = " OR ".join("' ' || words || ' ' LIKE ?" for _ in verbs)
     lasting = ", ".join(f"'{each.name}'" for each in predicates() if each.state)
     count = (

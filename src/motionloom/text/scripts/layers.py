@@ -156,7 +156,7 @@ def _apart(a: NDArray, a_speed: Array, i: int, b: NDArray, b_speed: Array, k: in
 
 
 def _arm_joints(skeleton: Skeleton, sides: Sequence[str]) -> NDArray[np.intp]:
-    """Return the joints of some arms, starting at the collars."""
+    """Return the joints of these arms, starting at the collars."""
     roles = skeleton.roles
     tops = [
         skeleton.joint(roles[next(r for r in (f"{s}_collar", f"{s}_shoulder") if r in roles)])

@@ -165,7 +165,7 @@ def seam_accelerations(motion: Motion) -> NDArray[np.float64]:
 
 
 def usual_acceleration(motions: Iterable[Motion]) -> float:
-    """Return the 99.9th percentile of all joint accelerations in m/s^2; 0 without any."""
+    """Return the 99.9th percentile of all joint accelerations in m/s^2, or 0 if there are none."""
     every = np.concatenate([np.zeros(0), *(joint_accelerations(m).ravel() for m in motions)])
     finite = every[np.isfinite(every)]
     return float(np.percentile(finite, _USUAL)) if len(finite) else 0.0

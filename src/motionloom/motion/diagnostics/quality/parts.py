@@ -291,7 +291,7 @@ class TakesUsed:
 
 @dataclass(frozen=True)
 class BeatFit:
-    """How well a dance meets its music.
+    """Agreement of a dance with the beats of its music.
 
     Attributes
     ----------

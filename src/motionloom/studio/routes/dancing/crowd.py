@@ -120,7 +120,7 @@ class CrowdResult(TypedDict):
 
 
 class CrowdHead(SceneHead):
-    """Head of all characters; `bodies` is 2 for couples and 1 otherwise."""
+    """Message header of all characters; `bodies` is 2 for couples and 1 otherwise."""
 
     bodies: int
     room: tuple[float, float] | None

@@ -57,7 +57,7 @@ class ChoreographyRequest(RequestModel):
 
 
 class TuneRequest(BaseModel):
-    """A generated tune."""
+    """Request for a generated tune."""
 
     meter: int = Field(4, ge=1, le=12)
     tempo_bpm: float = Field(120.0, ge=40.0, le=240.0, description="Beats per minute.")

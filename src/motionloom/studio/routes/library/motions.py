@@ -75,13 +75,13 @@ class MotionBeats(BaseModel):
 
 
 class BodyHead(TypedDict):
-    """Key of a body."""
+    """Message header of a body."""
 
     body: str
 
 
 class StripsHead(TypedDict):
-    """The motion of a timeline."""
+    """Message header of a timeline."""
 
     name: str
     fps: float
@@ -116,7 +116,7 @@ def frames(name: str, state: State, own: Worn) -> Response:
 
 @router.get("/bodies/{key}", response_model=BodyHead, response_class=ArrayResponse)
 def body(key: str, state: State, detail: Literal["high", "low"] = "high") -> Response:
-    """Return the body of a skeleton as packed arrays; the key is ``body`` of a motion head.
+    """Return the body of a skeleton as packed arrays; the key is ``body`` of a motion header.
 
     ``vertices``, ``normals`` (V, 3), ``triangles`` (F, 3), ``joints``, ``weights`` (V, 4) and
     ``unbind`` (P, 3, 4), the inverse matrices of joints and end sites in the bind pose. A user's

@@ -24,7 +24,7 @@ _QUICK_FRAMES = 20_000  # number of frames that can be described in a second or 
 
 
 class FindRequest(RequestModel):
-    """A description of motions."""
+    """Search for motions by a description."""
 
     text: str = Field(max_length=MAX_TEXT, description="Description of the motion in English.")
     settings: Served[FindSettings] = FindSettings()

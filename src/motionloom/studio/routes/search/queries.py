@@ -32,7 +32,7 @@ Query = Annotated[Name, Field(description="Segment of the library, NAME:START-EN
 
 
 class SearchRequest(RequestModel):
-    """A search."""
+    """Request for a search."""
 
     query: Query
     settings: Served[SearchSettings] = SearchSettings()

@@ -75,7 +75,7 @@ class OwnCharacter:
         return leg_length(skeleton) / leg_length(self.motion.skeleton)
 
     def head(self, performer: Skeleton) -> Bones:
-        """Head of the skeleton, with its body and its scale relative to a performer."""
+        """Message header of the skeleton, with its body and its scale relative to a performer."""
         bones = skeleton_head(self.motion.skeleton, self.motion)
         return {**bones, "body": self.body, "size": self.size_on(performer)}
 
@@ -130,7 +130,7 @@ Worn = Annotated[OwnCharacter | None, Depends(worn)]
 
 
 def shown_head(skeleton: Skeleton, own: OwnCharacter | None) -> Bones:
-    """Head of the skeleton that shows a motion: the performer's, or a character's."""
+    """Message header of the skeleton that shows a motion: the performer's, or a character's."""
     return skeleton_head(skeleton) if own is None else own.head(skeleton)
 
 

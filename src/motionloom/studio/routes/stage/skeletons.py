@@ -47,7 +47,7 @@ class SkeletonModel(BaseModel):
     roles: dict[Name, Name] = Field({}, max_length=100, description="Joint of each role, if known.")
 
     def skeleton(self) -> Skeleton:
-        """The skeleton, with its roles."""
+        """Return the skeleton with its roles."""
         made = Skeleton(
             tuple(self.names),
             np.array(self.parents, np.int32),
@@ -80,7 +80,7 @@ class PosesSubject(BaseModel):
     name: Name = "poses"
 
     def motions(self, state: AppState) -> Sequence[Motion]:
-        """The motion."""
+        """Return the motion."""
         skeleton = self.skeleton.skeleton()
         root = _decoded("root", self.root, (3,))
         rotations = _decoded("rotations", self.rotations, (len(skeleton), 4))

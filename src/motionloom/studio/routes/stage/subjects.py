@@ -66,7 +66,7 @@ class WalkSubject(WalkRequest):
     kind: Literal["walk"]
 
     def motions(self, state: AppState) -> Sequence[Motion]:
-        """The walk."""
+        """Return the walk."""
         return [walk_of(state, self)]
 
 
@@ -76,7 +76,7 @@ class DanceSubject(DanceRequest):
     kind: Literal["dance"]
 
     def motions(self, state: AppState) -> Sequence[Motion]:
-        """Every dancer."""
+        """Return the motion of each dancer."""
         return dance_of(self, state).motions
 
 
@@ -88,7 +88,7 @@ class ParametricSubject(BaseModel):
     target: list[float] = Field(max_length=100)
 
     def motions(self, state: AppState) -> Sequence[Motion]:
-        """The blend that reaches the target."""
+        """Return the blend that reaches the target."""
         return [parametric_of(state, self.name).reach(self.target).motion]
 
 
@@ -99,17 +99,17 @@ class CrowdSubject(BaseModel):
     id: Name
 
     def motions(self, state: AppState) -> Sequence[Motion]:
-        """Every character."""
+        """Return the motion of each character."""
         return crowd_of(state, self.id).scene.motions
 
 
 class ActedSubject(ScriptRequest):
-    """A script that was acted."""
+    """The motion of a script."""
 
     kind: Literal["act"]
 
     def motions(self, state: AppState) -> Sequence[Motion]:
-        """The motion of the script."""
+        """Return the motion of the script."""
         return [acted_of(state, self.script).motion]
 
 

@@ -53,7 +53,7 @@ class PhraseOption(TypedDict):
 
 
 class ScriptPhrase(TypedDict):
-    """A phrase of a script with the segments that show it, best first, or similar phrases."""
+    """A phrase of a script with its segments, best first; `near` has similar phrases if none."""
 
     text: str
     near: list[str]

@@ -50,7 +50,7 @@ Coordinate = Annotated[float, Field(ge=-1e4, le=1e4)]
 
 
 class GraphRequest(RequestModel):
-    """A motion graph."""
+    """Request for a motion graph."""
 
     settings: Served[GraphSettings] = GraphSettings()
 
@@ -292,7 +292,7 @@ def walk_of(state: AppState, request: WalkRequest, progress: Progress | None = N
 
 @router.post("/walk", response_model=WalkHead, response_class=ArrayResponse)
 def walk(request: WalkRequest, state: State, own: Worn) -> Response:
-    """Return a walk as a motion; the head has its ``sources``, ``seams`` and ``quality``."""
+    """Return a walk as a motion; the header has its ``sources``, ``seams`` and ``quality``."""
     motion = walk_of(state, request)
     made_of = motion.provenance
     return made_response(
@@ -328,7 +328,7 @@ def _checked_count(state: AppState, settings: GraphSettings) -> int:
     count = len(state.library.graphs.motions(settings))
     if count > _MAX_MOTIONS:
         raise InvalidInput(
-            f"a graph on the page may have at most {_MAX_MOTIONS} motions; got {count}. "
-            "Choose a label or names of motions"
+            f"a graph in the studio may have at most {_MAX_MOTIONS} motions; got {count}. "
+            "Choose a label or individual motions"
         )
     return count

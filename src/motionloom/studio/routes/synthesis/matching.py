@@ -45,7 +45,7 @@ _RECORDED_SECONDS = 300.0  # of a recording
 
 
 class MatchingRequest(RequestModel):
-    """A matching database."""
+    """Request for a matching database."""
 
     settings: Served[MatchingSettings] = MatchingSettings()
 
@@ -56,7 +56,7 @@ class PlayedSubject(BaseModel):
     id: Name
 
     def motions(self, state: AppState) -> list[Motion]:
-        """The recorded frames, at most the last five minutes."""
+        """Return the recorded frames, at most the last five minutes."""
         return [played_of(state, self.id).motion()]
 
 
@@ -79,7 +79,7 @@ class Recording:
                 self._frames -= len(self._blocks.popleft())
 
     def motion(self) -> Motion:
-        """The recorded frames as a motion, with provenance."""
+        """Return the recorded frames as a motion with provenance."""
         with self._lock:
             if self._frames < 2:
                 raise InvalidInput("there are no recorded frames yet; steer the character first")
@@ -88,7 +88,7 @@ class Recording:
 
 
 class MatchingInfo(TypedDict):
-    """A matching database.
+    """Description of a matching database.
 
     `tags` has the seconds of each gait and label, `speeds` the slowest and fastest speed in m/s.
     `made` is true if standing poses were synthesized because no take contains any.
@@ -168,7 +168,7 @@ def coverage_page(key: str, state: State) -> Response:
 def matching_of(
     state: AppState, settings: MatchingSettings, progress: Progress | None = None
 ) -> MatchingDatabase:
-    """Return the database of some takes: cached, saved, or built with `progress`."""
+    """Return the matching database of the chosen takes: cached, saved, or built with `progress`."""
     _check(settings, state)
     return state.cached(
         ("matching", settings_key(settings)),
@@ -204,7 +204,7 @@ def _check(settings: MatchingSettings, state: AppState) -> int:
     frames = sum(library.store.entry(name).frames for name in chosen)
     if frames > _MAX_FRAMES:
         raise InvalidInput(
-            f"a controller on the page has at most {_MAX_FRAMES:,} frames; these takes have "
+            f"a controller in the studio has at most {_MAX_FRAMES:,} frames; these takes have "
             f"{frames:,}. Choose a label, or names of takes that walk, run, turn and stop"
         )
     return len(chosen)
