@@ -5,10 +5,12 @@ from __future__ import annotations
 import os
 import shutil
 import tarfile
+from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
 import pytest
+from filelock import FileLock
 from hypothesis import HealthCheck, settings
 
 ROOT = Path(__file__).parents[1]
@@ -81,6 +83,35 @@ def lib(tmp_path):
     from motionloom import Library
 
     return Library.create(tmp_path / "takes.loom")
+
+
+@dataclass(frozen=True)
+class DemoFolder:
+    """The folder that ``make demo`` leaves, and the output of the command."""
+
+    path: Path
+    output: str
+    log: str
+
+
+@pytest.fixture(scope="session")
+def demo_folder(tmp_path_factory) -> DemoFolder:
+    """Take the tour once, for all workers. The documentation is written for readers who are in its
+    folder."""
+    shared = tmp_path_factory.getbasetemp()
+    shared = shared.parent if "PYTEST_XDIST_WORKER" in os.environ else shared
+    folder, output, log = (shared / name for name in ("demo", "demo.json", "demo.log"))
+    with FileLock(shared / "demo.lock"):
+        if not output.exists():
+            from click.testing import CliRunner
+
+            from motionloom.cli import app
+
+            result = CliRunner().invoke(app, ["demo", str(folder), "--json"])
+            assert result.exit_code == 0, result.output
+            log.write_text(result.stderr, encoding="utf-8")
+            output.write_text(result.stdout, encoding="utf-8")
+    return DemoFolder(folder, output.read_text(encoding="utf-8"), log.read_text(encoding="utf-8"))
 
 
 @pytest.fixture(scope="session")

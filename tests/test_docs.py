@@ -17,19 +17,20 @@ from pathlib import Path
 
 import pytest
 from click.testing import CliRunner
-from filelock import FileLock
 
 import motionloom as ml
 from motionloom.cli import COMMANDS, app
 
 ROOT = Path(__file__).parents[1]
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
-# Pages that take longest. By default their code is compiled and their commands are parsed.
-SLOW = {
+# Pages whose blocks run by default: those that take a second or two. Of the others, the code is
+# compiled and the commands are parsed.
+QUICK = {
     f"docs/{name}.md"
     for name in (
-        "tutorials/aim", "tutorials/find", "tutorials/walk", "tutorials/play", "tutorials/dance",
-        "tutorials/script", "start/first-steps", "start/from-unity", "start/from-unreal",
+        "index", "guides/import", "guides/labels", "guides/search", "guides/convert",
+        "guides/diagnose", "guides/export", "guides/own-distance", "guides/beats", "guides/blend",
+        "guides/match-webs", "guides/check-quality", "guides/notebooks", "reference/conventions",
     )
 }  # fmt: skip
 BLOCK = re.compile(r"^```(python|console)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
@@ -63,23 +64,11 @@ WORDS = {
 }
 
 
-@pytest.fixture(scope="session")
-def demo_folder(tmp_path_factory):
-    """The folder that ``make demo`` leaves: the pages are written for a reader who is there."""
-    shared = tmp_path_factory.getbasetemp()
-    shared = shared.parent if "PYTEST_XDIST_WORKER" in os.environ else shared  # by all workers
-    folder = shared / "reader" / "demo"
-    with FileLock(shared / "reader.lock"):
-        if not (folder / "index.html").exists():
-            result = CliRunner().invoke(app, ["demo", str(folder), "--json"])
-            assert result.exit_code == 0, result.output
-    return folder
-
-
 def _cases():
     for page in PAGES:
         name = str(page.relative_to(ROOT))
-        yield pytest.param(page, id=name, marks=[pytest.mark.slow] * (name in SLOW))
+        is_slow = name not in QUICK and name != "README.md"
+        yield pytest.param(page, id=name, marks=[pytest.mark.slow] * is_slow)
 
 
 @pytest.mark.parametrize("page", list(_cases()))
@@ -90,7 +79,7 @@ def test_every_block_on_the_page_runs_in_the_folder_of_the_demo(
     if not blocks:
         return
     here = tmp_path / "demo"
-    shutil.copytree(request.getfixturevalue("demo_folder"), here)
+    shutil.copytree(request.getfixturevalue("demo_folder").path, here)
     monkeypatch.chdir(here)
     namespace: dict = {"__name__": "__main__"}
     for kind, code in blocks:
@@ -104,13 +93,13 @@ def test_every_block_on_the_page_runs_in_the_folder_of_the_demo(
 
 
 def test_every_block_of_a_page_that_is_not_run_is_understood(monkeypatch, demo_folder):
-    monkeypatch.chdir(demo_folder)  # for options that look whether a file is there
-    for name in SLOW:
-        for kind, code in BLOCK.findall((ROOT / name).read_text(encoding="utf-8")):
+    monkeypatch.chdir(demo_folder.path)  # for options that look whether a file is there
+    for page in PAGES:
+        for kind, code in BLOCK.findall(page.read_text(encoding="utf-8")):
             if kind == "python":
-                compile(code, name, "exec")
+                compile(code, page.name, "exec")
                 for word in re.findall(r"\bml\.(\w+)", code):
-                    assert hasattr(ml, word), f"{name}: ml.{word}"
+                    assert hasattr(ml, word), f"{page.name}: ml.{word}"
                 continue
             for line in code.splitlines():
                 if line.startswith("$ motionloom "):

@@ -63,6 +63,7 @@ ALLOWED: dict[tuple[str, str], str] = {
     ("", "nearest_neighbour"): "a key of the JSON that programs read",
 }
 _PATTERNS = {name: re.compile(pattern, re.MULTILINE) for name, (pattern, _) in HABITS.items()}
+_ANY = re.compile("|".join(f"(?:{pattern})" for pattern, _ in HABITS.values()), re.MULTILINE)
 
 
 def files(paths=None):
@@ -107,7 +108,7 @@ def habits(paths=None):
         source = path.read_text(encoding="utf-8")
         name = path.as_posix()
         for number, line in sentences(path, source):
-            for habit, pattern in _PATTERNS.items():
+            for habit, pattern in _PATTERNS.items() if _ANY.search(line) else ():
                 if pattern.search(line) and not any(
                     name.endswith(end) and part in line for end, part in ALLOWED
                 ):

@@ -133,7 +133,9 @@ def test_a_label_that_is_not_kept_is_reported(take):
     graph = motion_graph([take], labels={"take": ("run",)})
     alone = replace(graph, segments={"take": ((268, 280, "hop"),)})
     output = alone.walk(labels=[("walk", 1.0), ("hop", 4.0)], seed=1).quality.warnings
-    assert any("label 'hop' applies to only 0." in text and "requested 4.0 s" in text for text in output)
+    assert any(
+        "label 'hop' applies to only 0." in text and "requested 4.0 s" in text for text in output
+    )
 
 
 def test_labels_of_segments_hold_in_their_frames(tmp_path, take):

@@ -95,7 +95,9 @@ def test_the_document_describes_every_answer(app):
 
 
 def test_the_addresses_in_the_docs_are_in_the_document(app):
-    page = (Path(__file__).parents[1] / "docs" / "guides" / "studio-server.md").read_text(encoding="utf-8")
+    page = (Path(__file__).parents[1] / "docs" / "guides" / "studio-server.md").read_text(
+        encoding="utf-8"
+    )
     shown = re.findall(r"^curl .*?\$at(/api/[^\s]+)", page, re.MULTILINE)
     patterns = [re.sub(r"\{\w+\}", "[^/]+", address) for address in app.openapi()["paths"]]
     assert len(shown) >= 6

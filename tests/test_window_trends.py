@@ -65,7 +65,9 @@ def test_a_missing_point_spoils_only_windows_around_it():
 
 def test_invalid_input_is_reported():
     walk = ml.demo.clip("walk")
-    with pytest.raises(InvalidInput, match=r"window trends need a point-cloud distance \(pc1 to pc11\); got e15"):
+    with pytest.raises(
+        InvalidInput, match=r"window trends need a point-cloud distance \(pc1 to pc11\); got e15"
+    ):
         window_trends(prepared_frames(walk, frame_distance("e15")))
     trends = window_trends(prepared_frames(walk))
     with pytest.raises(InvalidInput, match=r"where must be uint8 with shape .*; got bool of"):

@@ -82,7 +82,8 @@ def _nowhere(graph: MotionGraph, label: str) -> str:
     lost = _cut_off(graph, label)
     if not lost:
         gait = ", and none has that gait" if label in GAITS else ""
-        return f"no motion of the graph has the label {label!r}{gait}. Labels in the graph: {labels}"
+        no_motion = f"no motion of the graph has the label {label!r}{gait}"
+        return f"{no_motion}. Labels in the graph: {labels}"
     some = ", ".join(lost[:_NAMED]) + (", ..." if len(lost) > _NAMED else "")
     why = graph.removed.reasons.get(lost[0], "no smooth transitions connect it in both directions")
     many = f"the {len(lost)} motions that have it" if len(lost) > 1 else "the motion that has it"
