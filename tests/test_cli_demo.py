@@ -50,7 +50,7 @@ def test_the_tour_leaves_what_it_names(demo_folder):
         demo_folder.log,
         r"kick_leap_front_right_p0\b.* 0\.33 .* 2\.00 .* 0\.000 m",  # the query finds itself
         r"\b60 fps\b",  # the issue of the take
-        r"\b\d+ \w+ between 7 \w+",  # transitions, walks
+        r"\b\d+ \w+ between 6 \w+",  # transitions, walks
         r" slide 0\.\d+ cm",
         r"\bjump_up_p0: 0\.000 m",
         r" 0\.9\d*",  # confidence of the beats
