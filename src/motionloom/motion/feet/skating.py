@@ -125,7 +125,7 @@ def supported_parts(motion: Motion, contacts: FootContacts) -> Mask:
 
 
 def drift_shift(motion: Motion, contacts: FootContacts) -> Array:
-    """Displacement of the root that removes the drift from the contacts, shape (T, 3).
+    """Return the root displacement that removes the drift from the contacts, shape (T, 3).
 
     A least-squares solution over all frames: each heel and ball in contact stays at one position,
     which is free, and the root stays near its path and moves smoothly. As a result, a body that
@@ -177,7 +177,7 @@ def _in_place(motion: Motion, drift: Array, certain: Mask) -> bool:
 
 
 def _carrying(motion: Motion) -> Mask:
-    """Mask of the frames in which the left and right foot may carry the body, shape (T, 2).
+    """Return a mask of frames in which each foot may carry the body, shape (T, 2).
 
     False where the hips fall freely, and for a foot that is not below its hip.
     """
