@@ -1,4 +1,4 @@
-"""The clips of the corpus: one recipe per name.
+"""Clips of the corpus: one recipe per name.
 
 A recipe appends one action to a plan. Seeds vary speeds and targets slightly; the ground truth
 contains the exact values.

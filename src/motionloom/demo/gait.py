@@ -231,7 +231,7 @@ def _lean_in(plan: MotionPlan, start: float, speed: float, curvature: object) ->
 
 
 def _jog_height(plan: MotionPlan, ahead: float) -> float:
-    """Height of the pelvis at which a leg just reaches `ahead` meters in front of it."""
+    """Return the pelvis height at which a leg just reaches `ahead` meters in front of it."""
     who = plan.performer
     upright = np.sqrt((0.98 * who.leg) ** 2 - ahead**2)
     return float(upright + who.ankle_height + who.hip_drop - who.pelvis_height - 0.012)

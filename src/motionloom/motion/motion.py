@@ -207,8 +207,7 @@ class Motion(TimeSeries):
         return {**self.__dict__, "_quality": self.quality}
 
     def __getitem__(self, frames: slice | int) -> Motion:
-        """Return the selected frames as a motion that shares memory. An integer selects one frame.
-        """
+        """Return the selected frames as a motion that shares memory; a number selects one frame."""
         part = frame_slice(frames, len(self), "motion")
         moved = None if self.translations is None else self.translations[part]
         made_of, carrier = self.provenance, self.origin.carrier

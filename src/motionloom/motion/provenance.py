@@ -49,7 +49,7 @@ class Source:
     mirrored: bool = False
 
     def cut(self, start: int, end: int) -> Source | None:
-        """Return the part in frames ``[start, end)`` of the result; None if there is none."""
+        """Return the part within frames ``[start, end)`` of the result, or None if it is empty."""
         first, last = max(start, self.start), min(end, self.end)
         if first >= last:
             return None
@@ -122,8 +122,7 @@ class Provenance:
         return Provenance(tuple(spread), tuple(round(seam * ratio) for seam in self.seams))
 
     def take_at(self, frame: int) -> str:
-        """Return the take with the largest weight in a frame of the result, or "" if there is none.
-        """
+        """Return the take with the largest weight in a frame of the result, or "" if none."""
         there = [
             source
             for source in self.sources

@@ -105,8 +105,7 @@ class FootContacts:
     fps: float
 
     def __getitem__(self, part: str) -> Mask:
-        """Return a mask of frames in which `part` (``"left_ball"``, ...) is in contact, shape (T,).
-        """
+        """Return a mask of frames with `part` (``"left_ball"``, ...) in contact, shape (T,)."""
         mask = np.zeros(self.frames, dtype=bool)
         for plant in self._plants(part):
             mask[plant.start_frame : plant.end_frame] = True

@@ -122,8 +122,7 @@ def _calm_sole(foot: Foot, reach: float, fps: float) -> Array:
 
 
 def locked_path(foot: Foot, sole: Array, spots: Array, reach: float) -> FootPath:
-    """Return the ankle path for a foot with rotation `sole` (T, 4) and its ball at `spots` (T, 3).
-    """
+    """Return the ankle path for a foot with rotation `sole` (T, 4) and ball at `spots` (T, 3)."""
     hold = spots - rot.rotate(sole, foot.lever)
     for start, end in intervals(foot.heel):
         down = np.arange(start, end)

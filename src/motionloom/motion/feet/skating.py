@@ -52,7 +52,7 @@ _SMOOTHNESS = 1e-4
 
 
 def ground_drift(motion: Motion, velocities: Array, *, limit: float) -> tuple[Array, Mask]:
-    """Horizontal velocity of the standing foot, and a mask of the frames that have one.
+    """Return the horizontal velocity of the standing foot, and a mask of frames that have one.
 
     Parameters
     ----------
@@ -94,7 +94,7 @@ def ground_drift(motion: Motion, velocities: Array, *, limit: float) -> tuple[Ar
 
 
 def supported_parts(motion: Motion, contacts: FootContacts) -> Mask:
-    """Mask (T, 4) of the standing foot parts, with a foot in every frame outside flight phases.
+    """Return a mask (T, 4) of supporting foot parts, at least one per frame outside flight.
 
     Contacts end where a foot rolls or skates a little more than usual, which leaves a walk without
     a foot on the ground for some frames. In these frames the slowest foot part stands, as long as

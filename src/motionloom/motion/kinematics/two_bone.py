@@ -188,7 +188,7 @@ def swing_direction(rest: ArrayLike, direction: ArrayLike, carried: ArrayLike) -
 
 
 def _frame_to_frame(bone: Array, hinge: ArrayLike, direction: Array, axis: Array) -> Array:
-    """Return the rotation that takes the bone to `direction` and the hinge as close to `axis`."""
+    """Return the rotation that maps the bone to `direction` and the hinge close to `axis`."""
     from_bone = _unit(bone, direction)
     rest = _basis(from_bone, _perpendicular_to(from_bone, _rows("hinge", hinge)))
     world = _basis(direction, axis)
@@ -200,8 +200,7 @@ def _basis(first: Array, second: Array) -> Array:
 
 
 def _perpendicular_to(along: Array, vector: Array) -> Array:
-    """Return unit vectors along the part of `vector` perpendicular to `along`, or any such vector.
-    """
+    """Return unit vectors along the part of `vector` perpendicular to `along`, or any such one."""
     along, vector = np.broadcast_arrays(along, vector)
     part = vector - np.sum(vector * along, axis=-1, keepdims=True) * along
     spare = np.where(np.abs(along[..., :1]) < 0.9, [1.0, 0.0, 0.0], [0.0, 1.0, 0.0])

@@ -264,8 +264,7 @@ class RestDirections:
         return left is None or abs(angle(left, whole) - np.pi / 2) < _SHAPE
 
     def _spine(self, first: str) -> Array | None:
-        """Return the direction from a trunk role to the neck, or to the highest role that exists.
-        """
+        """Return the direction from a trunk role to the neck or the highest role that exists."""
         for top in ("neck", "head", "chest", "spine"):
             line = self.direction(first, top)
             if line is not None:

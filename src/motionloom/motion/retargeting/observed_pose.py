@@ -130,8 +130,7 @@ def settled_collars(motion: Motion, pose: NeutralPose) -> NeutralPose:
 
 
 class _Seen:
-    """World rotations and positions of a motion by role, with the neutral rotations found so far.
-    """
+    """World rotations and positions of a motion by role, and the neutral rotations found so far."""
 
     def __init__(self, motion: Motion, pose: NeutralPose) -> None:
         skeleton = motion.skeleton
@@ -214,8 +213,7 @@ class _Seen:
             self.turns[f"{side}_{chain[2]}"] = self.turns[roles[1]]
 
     def take_foot(self, side: str, contacts: FootContacts | None) -> None:
-        """Set the rotation of a foot to its mean while it stands flat, relative to its direction.
-        """
+        """Set the rotation of a foot to its mean while standing flat, relative to its direction."""
         ankle, ball = f"{side}_ankle", f"{side}_foot"
         if ankle not in self.unknown or ankle not in self.world or ball not in self.place:
             return
@@ -242,8 +240,7 @@ class _Seen:
 
 
 def mean_rotation(rotations: Array) -> Array:
-    """Return the mean (4,) of rotations (T, 4): the dominant eigenvector of their outer products.
-    """
+    """Return the mean (4,) of rotations (T, 4): the main eigenvector of their outer products."""
     return np.linalg.eigh(rotations.T @ rotations)[1][:, -1]
 
 

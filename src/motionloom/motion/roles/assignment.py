@@ -223,7 +223,7 @@ def _agree(named: RolePoints, shape: RolePoints) -> bool:
 
 
 def _discounted(points: RolePoints, labels: Sequence[Label]) -> RolePoints:
-    """Halve the confidence if the body is not a person: no pair of limbs, or a tail."""
+    """Halve the confidence for a nonhuman body: one that lacks a pair of limbs or has a tail."""
     legs = all(f"{side}_{part}" in points for side in _SIDES for part in ("hip", "knee"))
     arms = all(f"{side}_{part}" in points for side in _SIDES for part in ("shoulder", "elbow"))
     if (legs or arms) and not any(label.tail for label in labels):

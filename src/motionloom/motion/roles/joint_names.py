@@ -171,8 +171,7 @@ def side_and_rest(name: str) -> tuple[str | None, str]:
 
 
 def _common_words(words: list[tuple[str, ...]]) -> tuple[str, ...]:
-    """Return the leading words shared by at least two thirds of the names that do not name a part.
-    """
+    """Return the leading words, other than parts, that at least two thirds of the names share."""
     common: list[str] = []
     for place in range(4):
         heads = [w[place] for w in words if len(w) > place and w[:place] == tuple(common)]

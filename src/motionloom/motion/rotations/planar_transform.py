@@ -73,8 +73,7 @@ class PlanarTransform:
 
     @classmethod
     def from_array(cls, values: ArrayLike) -> PlanarTransform:
-        """Create transforms from an array (..., 3) of ``x, z, yaw``, as used in kernels and files.
-        """
+        """Create transforms from an array (..., 3) of ``x, z, yaw``, the form used in kernels."""
         values = np.asarray(values, np.float64)
         if values.shape[-1:] != (3,):
             raise InvalidInput(f"values must have shape (..., 3), x, z, yaw; got {values.shape}")

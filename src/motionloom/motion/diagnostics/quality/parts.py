@@ -261,8 +261,7 @@ class TakesUsed:
     def of(
         cls, sources: Iterable[Source], fps: float, unused: Mapping[str, str] | None = None
     ) -> TakesUsed:
-        """Return the seconds of each take in a motion, and the entries of `unused` it does not use.
-        """
+        """Return the seconds of each take in a motion, and the `unused` takes it does not use."""
         seconds: dict[str, float] = {}
         for source in sources:
             time = (source.end - source.start) * max(source.weight, 0.0) / fps
@@ -273,8 +272,7 @@ class TakesUsed:
 
     @classmethod
     def joined(cls, parts: Sequence[TakesUsed]) -> TakesUsed | None:
-        """Combine the takes of several motions: add up seconds and keep takes that no motion uses.
-        """
+        """Combine the takes of several motions: add up seconds, keep takes that none uses."""
         if not parts:
             return None
         seconds: dict[str, float] = {}

@@ -145,8 +145,7 @@ class QualityReport:
         return replace(changed, warnings=tuple(dict.fromkeys(every)))
 
     def _notes(self) -> list[str]:
-        """Return the warnings from the command that made the motion, excluding those about limits.
-        """
+        """Return the warnings from the command that made the motion, except those about limits."""
         limits = limits_passed(self)
         return [text for text in self.warnings if text not in limits]
 
