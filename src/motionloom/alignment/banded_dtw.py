@@ -250,7 +250,7 @@ def _stack(clips: ArrayLike) -> NDArray[np.float32]:
 
 @kernel
 def _cost(a, b, reach):
-    """Return the squared distance between a row of `a` (n, D) and a column of `b` (D, m)."""
+    """Return the squared distance between clips `a` (n, D) and `b` (D, m); see `_fill`."""
     n, m = len(a), b.shape[1]
     cells = np.empty(m, np.float32)
     return _fill(a, b, reach, np.inf, np.zeros(n + 1), cells, np.empty(m + 1), np.empty(m + 1))

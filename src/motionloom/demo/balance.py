@@ -72,7 +72,7 @@ def sole_to_ball(performer: Performer) -> float:
 
 
 def _flight(times: Array, step: Step, slack: float) -> Array:
-    """Return the height (T,) of a foot in flight whose leg is extended up to `slack`."""
+    """Return the height (T,) of a foot that follows a body in flight, leg extended by `slack`."""
     since, until = times - step.lift, step.land - times
     speed = 0.5 * GRAVITY * (step.land - step.lift)
     rate = speed / slack
@@ -233,7 +233,7 @@ class Torso:
     wobble: Array
 
     def on_pelvis(self, offset: ArrayLike) -> Array:
-        """World position (T, 3) of a point fixed to the pelvis, `offset` from the root."""
+        """Return the world position (T, 3) of a point on the pelvis, `offset` from the root."""
         return self.root + rot.rotate(self.pelvis, offset)
 
     def on_chest(self, offset: ArrayLike) -> Array:

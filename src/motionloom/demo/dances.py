@@ -52,7 +52,7 @@ def beat_times(
 def groove(
     plan: MotionPlan, *, tempo_bpm: float = 108.0, bars: int = 8, action: str = "dance_groove"
 ) -> PlannedAction:
-    """Side steps with arm movements on a regular beat, four to the bar, and some quarter turns."""
+    """Dance side steps with arm movements on a regular beat, four to the bar, and quarter turns."""
     beats = beat_times(plan.time + 0.9, 4 * bars + 1, tempo_bpm)
     return _dance(plan, beats, _side_steps, tempo_bpm, action, start=plan.time)
 

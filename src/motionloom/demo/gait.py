@@ -31,7 +31,7 @@ class FloorPath:
 def path_from(
     plan: MotionPlan, distance: float, curvature: Callable[[Array], Array] | float = 0.0
 ) -> FloorPath:
-    """Path from the current position of `plan`, with a curvature (1/m, left is positive)."""
+    """Return a path from the current position of `plan` with a curvature in 1/m, left positive."""
     ds = 0.01
     length = np.arange(0.0, distance + 3.0, ds)
     bend = curvature(length) if callable(curvature) else np.full(len(length), curvature)

@@ -108,7 +108,7 @@ def _note(channel: int, pitch: int, velocity: int, start: float, length: float) 
 
 
 def _band(bars: int, meter: int) -> list:
-    """Return bass on downbeats, chords on the other beats, and drums on all beats."""
+    """Return the notes of bass on downbeats, chords on other beats, and drums on all beats."""
     events = []
     for bar in range(bars):
         chord = _CHORDS[bar % len(_CHORDS)]

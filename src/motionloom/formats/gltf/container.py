@@ -102,7 +102,7 @@ class GltfFile:
         return array
 
     def accessor(self, index: object, kind: str) -> NDArray[np.float64]:
-        """Values of an accessor, shape (count, width); normalized integers are scaled."""
+        """Return the values of an accessor, shape (count, width), scaling normalized integers."""
         accessor = self.item("accessors", index)
         if accessor.get("type") != kind:
             self.refuse(f"accessor {index} must be {kind}, found {str(accessor.get('type'))[:20]}")
