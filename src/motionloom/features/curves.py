@@ -212,7 +212,7 @@ def unwrapped(angles: ArrayLike) -> NDArray[np.float64]:
 
 @kernel
 def _unwrap(angles):
-    """Unwrap angles (T, 3) in degrees in place: each frame is as close as possible to the last."""
+    """Unwrap angles (T, 3) in degrees in place, bringing each frame closest to the last one."""
     other = np.empty(3)
     for t in range(1, len(angles)):
         # Adding half a turn to the outer angles and reflecting the middle one gives the same

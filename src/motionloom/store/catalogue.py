@@ -199,7 +199,7 @@ class Catalogue(CatalogueFile):
         return {name: tuple(labels) for name, labels in by_name.items()}
 
     def segment_labels(self) -> list[tuple[str, int, int, str]]:
-        """Return name, first frame, end frame (exclusive) and label of every labeled segment."""
+        """Return the name, start frame, end frame (exclusive) and label of each labeled segment."""
         rows = self.rows("SELECT name, start, end, label FROM segment_labels")
         return self._typed(rows, str, int, int, str)
 

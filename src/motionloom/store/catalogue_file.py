@@ -181,7 +181,7 @@ class CatalogueFile:
         return local.connection
 
     def identity(self) -> tuple[int, int]:
-        """Return device and inode of the file, which change if the library is replaced on disk."""
+        """Return the device and inode of the file, which change if the library is replaced."""
         try:
             status = os.stat(self.folder / self.file)
         except OSError as error:
@@ -212,7 +212,7 @@ class CatalogueFile:
         local.connection, local.identity, local.process = connection, self.identity(), os.getpid()
 
     def _check_files(self) -> None:
-        """Raise if the catalogue, or a file SQLite keeps next to it, points outside the library."""
+        """Raise if the catalogue, or a file SQLite keeps next to it, refers to another file."""
         for ending in ("", "-journal", "-wal", "-shm"):
             path = below(self.folder, plain_name(self.file + ending))
             try:

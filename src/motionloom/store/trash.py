@@ -27,7 +27,7 @@ FOLDER = "trash"
 
 
 def move_to_trash(root: Path, names: Iterable[str]) -> list[str]:
-    """Move files and folders of the library at `root` to its trash; return the moved paths.
+    """Move files and folders of the library at `root` to its trash; return the moved names.
 
     Names are relative to `root`. Files that cannot be moved stay where they are.
     """

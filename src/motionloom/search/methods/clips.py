@@ -34,7 +34,7 @@ class ClipMethod(Method):
         return clip_search(library, query, settings)
 
     def measure(self) -> ClipMeasure:
-        """Return the distance measure with the options of this method."""
+        """Return the distance measure with this method's options."""
         raise NotImplementedError
 
     def unit(self) -> str:
@@ -145,7 +145,7 @@ class Emd(ClipMethod):
 
     @preset
     def tz07(cls: Any) -> Emd:
-        """Settings of Tam et al. (2007), section 4."""
+        """Return the settings of Tam et al. (2007), section 4."""
         return cls(line_distance="perpendicular")
 
 
@@ -251,7 +251,7 @@ class JointRelativeDtw(ClipMethod):
 
 
 def clip_methods() -> dict[str, type[ClipMethod]]:
-    """Methods that compare whole clips, by name."""
+    """Return the methods that compare whole clips, by name."""
     return {name: kind for name, kind in METHODS.items() if issubclass(kind, ClipMethod)}
 
 

@@ -230,7 +230,7 @@ class _Job:
         return int(self.starts[m]), int(self.starts[m + 1] - self.starts[m])
 
     def reusable(self, previous: Folder | None) -> dict[int, int]:
-        """Return the motions whose rows are in the previous version: index to first row."""
+        """Return the motions with rows in the previous version: a map from index to first row."""
         if previous is None:
             return {}
         try:
