@@ -127,7 +127,7 @@ def _ranked(wanted: Sequence[Matches], unwanted: Sequence[Matches]) -> list[Matc
 
 
 def _distances(matches: Matches, candidates: Sequence[Match]) -> list[float]:
-    """Return, for each candidate, the distance of the nearest match that shares over half of it.
+    """Return each candidate's distance: that of the nearest match that covers it.
 
     A candidate without such a match is as far as the farthest match.
     """

@@ -273,7 +273,7 @@ class _WeightedCurves:
         return clips.made[key]
 
     def turns(self, means: NDArray) -> NDArray[np.float64]:
-        """Return the weighted offsets of the clips for a query with these means, shape (C, D)."""
+        """Return the clips' weighted offsets for a query with the given means, shape (C, D)."""
         return self.whole_turns * whole_turns(means, self.means) * self.roots
 
     def nearest(

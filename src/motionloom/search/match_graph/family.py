@@ -237,7 +237,7 @@ def grow_family(
 def most_overlapping(
     nodes: Sequence[Node], near: Iterable[int], match: Match
 ) -> tuple[int, float, float]:
-    """Return the node that overlaps a match most, as shares of the shorter and the longer."""
+    """Return the node that overlaps a match most, and the shared part of the shorter and longer."""
     best, most, of_longer = -1, 0.0, 0.0
     first, last = match.start_frame, match.end_frame
     for b in near:

@@ -174,7 +174,7 @@ class _WebSearch:
         self.lengths = (ratios[0] * length, ratios[1] * length)
 
     def candidates(self, segment: _IndexedSegment) -> list[Candidate]:
-        """Return the candidates of a segment; the segment itself is first if in the library."""
+        """Return the candidates for a segment, with the segment itself first if in the library."""
         own, length = segment.own, segment.end - segment.start
         limits = replace(
             Limits.of(self.settings, None),

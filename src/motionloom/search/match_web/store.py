@@ -201,7 +201,7 @@ class WebStore:
         ] = {}  # numbers of motion keys, in the order in which they are encountered
 
     def _key(self) -> str:
-        """Digest of everything webs depend on besides the motions; the order matters."""
+        """Digest of everything webs depend on except the motions; the order matters."""
         limits = self.limits
         how = {
             "version": _VERSION,
