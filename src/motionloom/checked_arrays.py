@@ -261,5 +261,5 @@ def check_shapes(
 
 
 def largest_value(dtype: np.dtype[Any]) -> np.floating:
-    """Return the value below which sums of a million squares, and so distances, are finite."""
+    """Return the value below which sums of a million squares, and hence distances, are finite."""
     return np.sqrt(np.finfo(dtype).max) / dtype.type(1000)

@@ -112,7 +112,7 @@ class Kernel:
         return self.with_compiled(lambda compiled: compiled(*args))
 
     def with_compiled(self, use: Callable[[Any], Any]) -> Any:
-        """Return the result of `use` for the compiled function; retry if the cache is unusable."""
+        """Return the result of `use` for the compiled function; retry if the cache fails."""
         try:
             return use(self.compiled)
         except _UNUSABLE:  # raised before the function itself was run
@@ -253,7 +253,7 @@ def cache_folder() -> Path:
 
 
 def listed() -> list[str]:
-    """Return the lines of ``kernel_signatures.txt``; those of the tour are last, in its order."""
+    """Return the lines of ``kernel_signatures.txt``; those of the tour come last, in its order."""
     text = Path(__file__).with_name("kernel_signatures.txt").read_text(encoding="utf-8")
     return [line for line in text.splitlines() if not line.startswith("#")]
 

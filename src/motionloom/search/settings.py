@@ -106,7 +106,7 @@ class Expansion(Settings):
 
     @preset
     def kg04(cls: Any) -> Expansion:
-        """Return the settings of Kovar & Gleicher (2004), section 3.3."""
+        """Settings of Kovar & Gleicher (2004), section 3.3."""
         return cls(
             same=0.8, apart=0.2, average_ranges=True, member_lengths=ANY_DURATION,
             join_distance=FAMILY_DISTANCE,
@@ -173,17 +173,17 @@ class FamilySettings(MotionChoice):
 
     @preset
     def kg04(cls: Any) -> FamilySettings:
-        """Kovar & Gleicher 2004: match web, squared distances, the rules of the paper."""
+        """Settings of Kovar & Gleicher (2004): match web, squared distances, the paper's rules."""
         return cls(method=MatchWeb.kg04(), max=None, expansion=Expansion.kg04())
 
     @preset
     def kt10(cls: Any) -> FamilySettings:
-        """Return the settings of Krüger et al. (2010): lazy neighborhood graph."""
+        """Settings of Krüger et al. (2010): lazy neighborhood graph."""
         return cls(method=LazyGraph.kt10())
 
     @preset
     def tz07(cls: Any) -> FamilySettings:
-        """Return the settings of Tam et al. (2007): Earth Mover's Distance of whole clips."""
+        """Settings of Tam et al. (2007): Earth Mover's Distance of whole clips."""
         return cls(method=Emd.tz07())
 
 
@@ -240,7 +240,7 @@ class NeighborSettings(MotionChoice, NeighborOptions, FeatureChoice):
 
     @preset
     def kt10(cls: Any) -> NeighborSettings:
-        """Return the settings of Krüger et al. (2010)."""
+        """Settings of Krüger et al. (2010)."""
         return cls(features="e15", poses=PoseOptions(normalize="paper"), k=256)
 
 
@@ -252,5 +252,5 @@ class WebSettings(MotionChoice):
 
     @preset
     def kg04(cls: Any) -> WebSettings:
-        """Return the settings of Kovar and Gleicher (2004)."""
+        """Settings of Kovar and Gleicher (2004)."""
         return cls(web=WebOptions.kg04())

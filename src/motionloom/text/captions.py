@@ -260,7 +260,7 @@ class Condition:
         return _COMPARE[self.compare](curves[_sided(self.signal, side)], self.limit)
 
     def holds(self, curves: Curves, side: str, start: int, end: int, moment: int) -> bool:
-        """Return whether the condition holds for an event; without a measure, at its moment."""
+        """Return whether the condition holds for an event, or at its moment without a measure."""
         value = measured(self.measure, self.signal, curves, side, start, end, moment)
         return bool(_COMPARE[self.compare](value, self.limit))
 

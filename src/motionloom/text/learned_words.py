@@ -54,7 +54,7 @@ class LearnedWords:
     descriptions: int
 
     def scores(self, query: Sequence[str]) -> Array:
-        """Return how well every motion matches a query, shape (M,); zero if no word was learned."""
+        """Return how well each motion matches a query, shape (M,); zeros if no word was learned."""
         place = {word: v for v, word in enumerate(self.vocabulary)}
         asked = [place[word] for word in dict.fromkeys(query) if word in place]
         if not asked:

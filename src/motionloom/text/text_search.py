@@ -266,7 +266,7 @@ def _segments(
     *,
     every: bool,
 ) -> Iterator[tuple[float, tuple[IndexedEvent, ...]]]:
-    """Return the best segment of a motion; with `every`, all separate segments nearly as good."""
+    """Return the best segment of a motion or, with `every`, all separate ones nearly as good."""
     best, chosen = locate(events, parts, rarity)
     yield best, chosen
     while every and chosen:

@@ -145,7 +145,7 @@ class Emd(ClipMethod):
 
     @preset
     def tz07(cls: Any) -> Emd:
-        """Return the settings of Tam et al. (2007), section 4."""
+        """Settings of Tam et al. (2007), section 4."""
         return cls(line_distance="perpendicular")
 
 
@@ -204,7 +204,7 @@ class UniformScaling(ClipMethod):
 
     @preset
     def tz07(cls: Any) -> UniformScaling:
-        """Tam et al. 2007, section 4: an initial segment is never shorter than the query."""
+        """Settings of Tam et al. (2007), section 4: segments are never shorter than the query."""
         return cls(stretch_only=True)
 
 

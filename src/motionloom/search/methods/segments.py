@@ -144,7 +144,7 @@ class WebOptions(Settings):
 
     @preset
     def kg04(cls: Any) -> WebOptions:
-        """Return the settings of Kovar & Gleicher (2004), sections 3.1 and 3.2."""
+        """Settings of Kovar & Gleicher (2004), sections 3.1 and 3.2."""
         return cls(squares=True, rules="paper")
 
 
@@ -228,7 +228,7 @@ class LazyGraph(SegmentOptions, NeighborOptions, FeatureOptions, Method):
 
     @preset
     def kt10(cls: Any) -> LazyGraph:
-        """Return the settings of Krüger et al. (2010); k and radius are not from the paper."""
+        """Settings of Krüger et al. (2010); k and radius are not from the paper."""
         return cls(features="e15", normalize="paper", steps="classic", bridge=0, rank="sum")
 
 
@@ -261,7 +261,7 @@ class MatchWeb(SegmentOptions, WebOptions, Method):
 
     @preset
     def kg04(cls: Any) -> MatchWeb:
-        """Return the settings of Kovar and Gleicher (2004)."""
+        """Settings of Kovar and Gleicher (2004)."""
         return cls(squares=True, rules="paper", max_overlap=0.8, durations=ANY_DURATION)
 
 

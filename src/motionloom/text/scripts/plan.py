@@ -102,7 +102,7 @@ class Chosen:
 
 @dataclass
 class Verdicts:
-    """Candidates and seams that turned out badly in an attempt, so they are chosen last."""
+    """Candidates and seams that failed in an earlier attempt and are chosen last."""
 
     of: dict[PhraseCandidate, float] = field(default_factory=dict)
     between: dict[tuple[PhraseCandidate, PhraseCandidate], float] = field(default_factory=dict)

@@ -55,7 +55,7 @@ class ActedScript:
 
 
 def act_script(index: TextIndex, library: Store, script: str) -> ActedScript:
-    """Return the motion of a script, the best of a few attempts; see `motionloom.Library.act`."""
+    """Return the motion for a script, the best of a few attempts; see `motionloom.Library.act`."""
     asked = wanted(index, library, script)
     seams, verdicts = Seams(library), Verdicts()
     best: tuple[tuple[float, ...], ActedScript] | None = None
