@@ -1,4 +1,4 @@
-"""The motion type: a skeleton, local rotations and a root path at a frame rate.
+"""Motion type: a skeleton, local rotations and a root path at a frame rate.
 
 A `Motion` is immutable. Slices share memory with the whole; every other operation returns a new
 motion. Positions are computed on demand by forward kinematics.

@@ -1,4 +1,4 @@
-"""The skeleton: a tree of joints with offsets, end sites, a rest pose and joint roles.
+"""Skeleton type: a tree of joints with offsets, end sites, a rest pose and joint roles.
 
 Joints are numbered parents first. End sites (the tips a BVH file calls ``End Site``) have
 a position but no rotation. *Points* are both: first the joints, then the end sites.

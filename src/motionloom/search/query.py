@@ -52,7 +52,7 @@ class Query:
 
     @property
     def clip(self) -> Motion:
-        """The segment as a motion."""
+        """Segment to search for, as a motion."""
         return self.motion[self.start_frame : self.end_frame]
 
     def mirrored(self) -> Query:

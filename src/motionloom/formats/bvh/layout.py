@@ -108,7 +108,7 @@ def plain_layout(hierarchy: str) -> Layout | None:
 
 
 class Layout:
-    """The tree of one figure and the columns of its table; immutable.
+    """Tree of a figure and the columns of its table; immutable.
 
     Attributes
     ----------

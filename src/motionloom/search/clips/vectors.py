@@ -109,7 +109,7 @@ class ClipMeasure(Protocol):
 
     @property
     def about(self) -> str:
-        """Short description."""
+        """Short description of the measure."""
 
     @property
     def joints(self) -> tuple[str, ...]:

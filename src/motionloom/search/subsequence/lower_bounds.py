@@ -524,7 +524,7 @@ def _box_distances(mean, size, lower, upper, n, out):
 
 @kernel
 def _begin(stays, costs, now, n):
-    """Initialize the paths of one group."""
+    """Initialize the paths of a group."""
     stays[:, :n] = np.float32(np.inf)
     stays[0, :n] = costs[:n]
     now[:n] = costs[:n]

@@ -83,7 +83,7 @@ class RetargetFit:
 
 @dataclass(frozen=True)
 class WorstFrame:
-    """The worst frame of one measure.
+    """Worst frame of a measure.
 
     Attributes
     ----------
@@ -238,7 +238,7 @@ class PathFit:
 
 @dataclass(frozen=True)
 class TakesUsed:
-    """The takes a motion is made from, and the takes that were available but not used.
+    """Takes used in a motion, and the takes that were available but not used.
 
     Attributes
     ----------
