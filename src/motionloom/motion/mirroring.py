@@ -149,7 +149,7 @@ def _offset_error(
 ) -> float:
     """Return the error between rotated, reflected child offsets and those of the counterparts.
 
-    The result is relative to the length of the offsets, or 0 if the joint has no children.
+    The result is relative to the length of the offsets, or 0 if there are no children.
     """
     own, there = skeleton.offsets[children], skeleton.offsets[twin[children]]
     size = float(np.linalg.norm(own))
