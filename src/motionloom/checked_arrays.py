@@ -1,4 +1,4 @@
-"""Untrusted arrays: their types and shapes are checked before a kernel sees them."""
+"""Validation of untrusted arrays: types and shapes are checked before a kernel sees them."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _mapped: dict[str, tuple[tuple[int, int, int], np.memmap]] = {}
 
 
 def open_array(path: Path, *, memory_map: bool = True) -> NDArray[Any]:
-    """Open the array in a ``.npy`` file; object arrays are refused.
+    """Open the array in a ``.npy`` file, refusing object arrays.
 
     Raises
     ------
@@ -72,7 +72,7 @@ def release(*arrays: NDArray[Any]) -> None:
 
 
 def page_checksum(path: Path, *, keep: bool = False) -> tuple[int, int]:
-    """Return the size of a file in bytes, and the CRC-32 of its page sums (11 GB per second).
+    """Return a file's size in bytes, and the CRC-32 of its page sums (11 GB per second).
 
     A page has 4096 bytes; its sum is the sum of its 64-bit words, modulo 2**64, and the last page
     is padded with zeros. The checksum detects any damage within one word, and swapped pages. Unlike
@@ -121,7 +121,7 @@ def _state(status: os.stat_result) -> tuple[int, int, int]:
 
 
 def npy_header(file: IO[bytes]) -> tuple[tuple[int, ...], Literal["C", "F"], np.dtype[Any]]:
-    """Return shape, order and type of the array in a ``.npy`` file.
+    """Return the shape, order and type of the array in a ``.npy`` file.
 
     Raises `ValueError` if the header is invalid.
     """
@@ -144,7 +144,7 @@ def npy_header(file: IO[bytes]) -> tuple[tuple[int, ...], Literal["C", "F"], np.
 
 
 def open_arrays(path: Path, *, largest: int = LARGEST_ARRAYS) -> dict[str, NDArray[Any]]:
-    """Open all arrays of an ``.npz`` file, with at most `largest` bytes in total.
+    """Open all arrays in an ``.npz`` file, limited to `largest` bytes in total.
 
     Raises
     ------
@@ -176,7 +176,7 @@ def _damaged(path: Path, error: Exception) -> LibraryError:
 
 
 def check_offsets(values: Iterable[int] | NDArray[Any], total: int, what: str) -> NDArray[np.int64]:
-    """Return offsets as int64, if they start with 0, never decrease and end with `total`.
+    """Return offsets as int64 if they start at 0, never decrease and end at `total`.
 
     Raises
     ------
@@ -210,7 +210,7 @@ def check_shapes(
     expected: Mapping[str, tuple[str, tuple[str | int, ...]]],
     **sizes: int,
 ) -> dict[str, int]:
-    """Return the sizes that the letters in shapes stand for, if all arrays fit together.
+    """Return the sizes denoted by the letters in shapes, if all arrays are consistent.
 
     Parameters
     ----------
@@ -261,5 +261,5 @@ def check_shapes(
 
 
 def largest_value(dtype: np.dtype[Any]) -> np.floating:
-    """Return the value below which sums of a million squares, and so distances, are finite."""
+    """Return the value below which sums of a million squares, and hence distances, are finite."""
     return np.sqrt(np.finfo(dtype).max) / dtype.type(1000)

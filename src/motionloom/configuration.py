@@ -42,7 +42,7 @@ def user_settings() -> Path:
 
 
 def section(name: str, settings: Path | None = None) -> dict[str, Any]:
-    """Return one table of the settings; those of a trusted folder override the user's own.
+    """Return a table from the settings; those of a trusted folder override the user's own.
 
     Parameters
     ----------
@@ -79,7 +79,7 @@ def section(name: str, settings: Path | None = None) -> dict[str, Any]:
 
 
 def trust_settings(settings: Path) -> str:
-    """Trust the current content of a settings file; return the content.
+    """Trust the current content of a settings file, and return that content.
 
     Raises
     ------

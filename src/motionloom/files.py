@@ -40,7 +40,7 @@ _EXPRESSION = re.compile(r"\b(check|generated|as|default|virtual|select|where|re
 
 
 def plain_name(name: object) -> str:
-    """Return `name` if it is a relative path of plain names with forward slashes.
+    """Return `name` if it is a relative path of plain names separated by forward slashes.
 
     Raises
     ------
@@ -63,7 +63,7 @@ def plain_name(name: object) -> str:
 
 
 def file_stem(name: str, longest: int = 150) -> str:
-    """Convert a name to a file name without suffix that is valid on every system.
+    """Convert a name to a file name without a suffix that is valid on every system.
 
     Examples
     --------
@@ -88,7 +88,7 @@ def is_reserved(name: str) -> bool:
 
 
 def below(root: Path, name: str) -> Path:
-    """Return the path of the file `name` in the folder `root`; it need not exist.
+    """Return the path of the file `name` in the folder `root`, whether or not it exists.
 
     Raises
     ------
@@ -162,7 +162,7 @@ def read_regular_text(
 def csv_rows(
     path: str | Path, text: str | None = None, *, delimiter: str = ","
 ) -> list[tuple[int, list[str]]]:
-    """Yield line numbers and cells of the rows of a UTF-8 CSV file.
+    """Yield the line number and cells of each row in a UTF-8 CSV file.
 
     `text` is the content of the file, if it has already been read.
 
@@ -216,7 +216,7 @@ def file_checksum(path: Path) -> tuple[int, int]:
 
 
 def parse_json(text: str | bytes, *, finite: bool = False) -> Any:
-    """Parse JSON; integers must fit into 64 bits.
+    """Parse JSON, requiring integers to fit in 64 bits.
 
     Raises
     ------
@@ -251,7 +251,7 @@ def parse_toml(text: str) -> dict[str, Any]:
 
 
 def check_plain_schema(connection: sqlite3.Connection) -> set[str]:
-    """Return the names of the tables and indices of an SQLite file that contains nothing else.
+    """Return the tables and indices of an SQLite file, raising if it contains anything else.
 
     Raises
     ------

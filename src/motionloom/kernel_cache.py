@@ -52,7 +52,7 @@ _compiling = threading.Lock()
 
 
 def dispatcher(function: FunctionType, chosen: Path, name: str, **options) -> Callable:
-    """Return Numba's dispatcher of a function, with its files in the folder `name`.
+    """Return Numba's dispatcher for a function, with its cache files in the folder `name`.
 
     Parameters
     ----------
@@ -77,7 +77,7 @@ def dispatcher(function: FunctionType, chosen: Path, name: str, **options) -> Ca
 
 
 class Locator(UserWideCacheLocator):
-    """Gives Numba the folder of a kernel."""
+    """Cache locator that gives Numba the folder of a kernel."""
 
     def __init__(self, function: FunctionType, file: str) -> None:
         super().__init__(function, file)
@@ -91,11 +91,11 @@ class Locator(UserWideCacheLocator):
         return UserWideCacheLocator.from_function(function, file)  # decorated by another thread
 
     def get_cache_path(self) -> str:
-        """Return the folder."""
+        """Return the cache folder of the kernel."""
         return str(self.folder)
 
     def ensure_cache_path(self) -> None:
-        """Create the folder again if it was removed."""
+        """Recreate the folder if it was removed."""
         self.folder.mkdir(exist_ok=True)
 
     def get_source_stamp(self) -> str:
@@ -156,7 +156,7 @@ event.register("numba:compiler_lock", _one_writer)
 
 
 def opened_folder(chosen: Path, name: str) -> Path:
-    """Return the folder of a kernel: in the chosen, the user's own, or a temporary folder."""
+    """Return a kernel's folder: the chosen one, the user's own, or a temporary one."""
     for parent in (chosen, user_cache() / "motionloom" / "kernels"):
         with suppress(OSError):
             parent.mkdir(mode=0o700, parents=True, exist_ok=True)
@@ -192,13 +192,13 @@ def _sealed_again(folder: Path) -> Path:
 
 
 def seal(folder: Path) -> None:
-    """Write the checksums of the files of a kernel, which `opened_folder` verifies."""
+    """Write the checksums of a kernel's files, which `opened_folder` verifies."""
     with atomic_write(folder / _SEAL) as scratch:
         scratch.write_text(_checksums(folder), encoding="ascii")
 
 
 def _is_whole(folder: Path) -> bool:
-    """Return whether the files of a kernel match their checksums; True if there are none."""
+    """Return whether the files of a kernel match their checksums, or have no checksums."""
     try:
         return (folder / _SEAL).read_text(encoding="ascii") == _checksums(folder)
     except (OSError, ValueError):
@@ -211,7 +211,7 @@ def _checksums(folder: Path) -> str:
 
 
 def is_trusted(folder: Path) -> bool:
-    """Return whether only the user or the administrator can have written to a folder."""
+    """Return whether only the user or an administrator can have written to a folder."""
     if os.name == "nt":
         return True
     status = folder.stat()

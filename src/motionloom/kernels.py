@@ -1,4 +1,4 @@
-"""Compiled kernels: functions that Numba compiles on their first call, cached by their content.
+"""Compiled kernels: functions compiled by Numba on their first call, and cached by content.
 
 Importing Numba takes longer than most small tasks, so no module imports it at the top: `kernel`
 only registers the function, and the first call loads Numba and compiles. A kernel may have a NumPy
@@ -45,7 +45,7 @@ def kernel(
     signature: Callable | None = None,
     **options: Any,
 ):
-    """Decorate a function that is compiled by Numba in nopython mode, without the GIL.
+    """Decorate a function to be compiled by Numba in nopython mode, without the GIL.
 
     Parameters
     ----------
@@ -112,7 +112,7 @@ class Kernel:
         return self.with_compiled(lambda compiled: compiled(*args))
 
     def with_compiled(self, use: Callable[[Any], Any]) -> Any:
-        """Return the result of `use` for the compiled function; retry if the cache is unusable."""
+        """Return the result of `use` for the compiled function; retry if the cache fails."""
         try:
             return use(self.compiled)
         except _UNUSABLE:  # raised before the function itself was run
@@ -120,7 +120,7 @@ class Kernel:
             return use(self.compiled)
 
     def _leave_cache(self) -> None:
-        """Remove this kernel and those it calls from the cache, and continue without a cache."""
+        """Remove this kernel and the kernels it calls from the cache, and continue without it."""
         import shutil
 
         from motionloom.kernel_cache import opened_folder
@@ -137,7 +137,7 @@ class Kernel:
 
     @functools.cached_property
     def compiled(self) -> Callable:
-        """Numba's dispatcher of the function, whose global kernels are also dispatchers."""
+        """Numba's dispatcher for the function, in which global kernels are also dispatchers."""
         import numba
 
         config: Any = numba.config
@@ -175,7 +175,7 @@ class Kernel:
 
     @functools.cached_property
     def content(self) -> bytes:
-        """Digest of code and constants of the function and of the kernels it calls."""
+        """Digest of the code and constants of the function and the kernels it calls."""
         content = _sha256(
             self.function.__module__.encode()
         )  # compiled code contains the name of its module
@@ -191,7 +191,7 @@ class Kernel:
 
 
 def _is_small(args: tuple, nanoseconds: float) -> bool:
-    """Return whether this and all earlier calls are little work, and Numba is not loaded yet."""
+    """Return whether all calls so far were small and Numba is not loaded yet."""
     global _spent
     if "numba" in sys.modules:
         return False
@@ -206,7 +206,7 @@ def _sha256(data: bytes = b""):
 
 
 def _codes(code: CodeType) -> Iterator[CodeType]:
-    """Yield a code object and those of functions and comprehensions inside it."""
+    """Yield a code object and the code objects of functions and comprehensions inside it."""
     yield code
     for constant in code.co_consts:
         if isinstance(constant, CodeType):
@@ -214,7 +214,7 @@ def _codes(code: CodeType) -> Iterator[CodeType]:
 
 
 def _globals(function: FunctionType) -> dict[str, Any]:
-    """Return the global variables that a function reads, by name."""
+    """Return the global variables a function reads, by name."""
     names = {name for code in _codes(function.__code__) for name in code.co_names}
     scope = function.__globals__
     return {name: scope[name] for name in sorted(names) if name in scope}
@@ -225,7 +225,7 @@ def _callees(function: FunctionType) -> list[tuple[str, Kernel]]:
 
 
 def _content(function: FunctionType) -> Iterator[bytes]:
-    """Return everything Numba compiles: bytecode, constants, values of global variables."""
+    """Return everything that Numba compiles: bytecode, constants, values of global variables."""
     for code in _codes(function.__code__):
         constants = [c for c in code.co_consts if not isinstance(c, CodeType)]
         yield code.co_code
@@ -245,7 +245,7 @@ def _content(function: FunctionType) -> Iterator[bytes]:
 
 
 def cache_folder() -> Path:
-    """Return the folder of compiled kernels: ``NUMBA_CACHE_DIR`` or in the user's cache folder."""
+    """Return the folder for compiled kernels: ``NUMBA_CACHE_DIR``, or one in the user's cache."""
     from motionloom.configuration import user_cache
 
     chosen = os.environ.get("NUMBA_CACHE_DIR")
@@ -253,13 +253,13 @@ def cache_folder() -> Path:
 
 
 def listed() -> list[str]:
-    """Return the lines of ``kernel_signatures.txt``; those of the tour are last, in its order."""
+    """Return the lines of ``kernel_signatures.txt``; those of the tour come last, in its order."""
     text = Path(__file__).with_name("kernel_signatures.txt").read_text(encoding="utf-8")
     return [line for line in text.splitlines() if not line.startswith("#")]
 
 
 def compile_listed(line: str) -> None:
-    """Compile a kernel for given types of arguments, or load it from the cache.
+    """Compile a kernel for the given argument types, or load it from the cache.
 
     Parameters
     ----------
@@ -291,7 +291,7 @@ def listed_types(line: str) -> tuple[str, tuple]:
 
 
 def compiled_signatures() -> list[str]:
-    """Return the kernels compiled or loaded by this process, in ``kernel_signatures.txt`` format.
+    """Return the kernels this process compiled or loaded, as in ``kernel_signatures.txt``.
 
     Kernels called by other kernels are omitted, because they are compiled together with those.
     """

@@ -51,7 +51,7 @@ class Ragged:
 
     @classmethod
     def from_rows(cls, rows: Iterable[ArrayLike], *, dtype: DTypeLike | None = None) -> Ragged:
-        """Concatenate rows (n_i, ...)."""
+        """Concatenate rows (n_i, ...) into a ragged array."""
         parts = [np.asarray(row, dtype) for row in rows]
         used = [part for part in parts if len(part)] or parts[:1]
         values = np.concatenate(used) if used else np.zeros(0, dtype)
@@ -59,14 +59,14 @@ class Ragged:
 
     @classmethod
     def from_lengths(cls, values: ArrayLike, lengths: ArrayLike) -> Ragged:
-        """Split `values` (M, ...) into rows of `lengths` (N,)."""
+        """Split `values` (M, ...) into rows with the given `lengths` (N,)."""
         return cls(np.asarray(values), offsets_of(lengths))
 
     def __len__(self) -> int:
         return len(self.offsets) - 1
 
     def __getitem__(self, row: int) -> NDArray[Any]:
-        """Return row `row`, a view (n, ...)."""
+        """Return row `row` as a view (n, ...)."""
         if not -len(self) <= row < len(self):
             raise IndexError(f"row {row} of {len(self)}")
         row = int(row) % len(self)
@@ -77,7 +77,7 @@ class Ragged:
 
     @property
     def rows(self) -> list[NDArray[Any]]:
-        """All rows, as views."""
+        """List of all rows, as views."""
         return list(self)
 
     @property
@@ -86,12 +86,12 @@ class Ragged:
         return np.diff(self.offsets)
 
     def row_of(self, index: ArrayLike) -> Any:
-        """Return the number of the row that contains each index (...) of `values`."""
+        """Return the row number that contains each index (...) of `values`."""
         return row_of(self.offsets, index)
 
 
 def offsets_of(lengths: Sequence[int] | ArrayLike) -> NDArray[np.int64]:
-    """Return the offsets (N + 1,) of rows of `lengths` (N,).
+    """Return the offsets (N + 1,) of rows with the given `lengths` (N,).
 
     Examples
     --------
@@ -105,7 +105,7 @@ def offsets_of(lengths: Sequence[int] | ArrayLike) -> NDArray[np.int64]:
 
 
 def row_of(offsets: NDArray[np.int64], index: ArrayLike) -> Any:
-    """Return the number of the row that contains each index (...), given `offsets` (N + 1,).
+    """Return the row number that contains each index (...), given `offsets` (N + 1,).
 
     Examples
     --------

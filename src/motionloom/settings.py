@@ -1,4 +1,4 @@
-"""Settings: one frozen dataclass per operation, and one per method that an operation can use.
+"""Settings: one frozen dataclass per operation, and one per method an operation can use.
 
 A settings class is the interface of its operation. It is created once, at the boundary (a Python
 call, a command line, a request, a file), and passed down unchanged. Each field has a default, a
@@ -127,12 +127,12 @@ class PaperPreset(Generic[S]):
         self.__doc__ = values.__doc__
 
     def __get__(self, _: S | None, cls: type[S]) -> Callable[..., S]:
-        """Return the constructor, which takes flat options that replace the values of the paper."""
+        """Return the constructor, which accepts flat options that replace the paper's values."""
         return lambda **explicit: cls.of(explicit, start=self.values(cls))
 
 
 def preset(values: Callable[[Any], S]) -> PaperPreset[S]:
-    """Turn a method that returns the settings of a paper into a constructor with options.
+    """Turn a method that returns a paper's settings into a constructor with options.
 
     Examples
     --------
@@ -161,7 +161,7 @@ def presets_of(cls: type[Settings]) -> tuple[str, ...]:
 
 @dataclass(frozen=True, kw_only=True)
 class Settings:
-    """Base of all settings classes; checks types and limits of the fields on creation."""
+    """Base of all settings classes, which checks types and limits of the fields on creation."""
 
     def __post_init__(self) -> None:
         for each in fields(self):
@@ -177,7 +177,7 @@ class Settings:
 
     @classmethod
     def given(cls, settings: Self | None, options: Mapping[str, Any]) -> Self:
-        """Return the settings of a call: an object, single fields, or an object with changes.
+        """Return the settings for a call: an object, single fields, or an object with changes.
 
         Examples
         --------
@@ -208,7 +208,7 @@ class Settings:
 
     @classmethod
     def of(cls, options: Mapping[str, Any], *, start: Self | None = None) -> Self:
-        """Create settings from flat options: fields, and options of the method and the groups.
+        """Create settings from flat options: fields, and options of the method and groups.
 
         Parameters
         ----------
@@ -266,13 +266,13 @@ class Settings:
         return replace(start, **own)
 
     def changed(self, start: Self | None = None) -> dict[str, Any]:
-        """Return the values of fields that differ from `start` (by default, a new object)."""
+        """Return the values of fields that differ from `start`, which defaults to a new object."""
         start = type(self)() if start is None else start
         own = {each.name: getattr(self, each.name) for each in fields(self)}
         return {name: value for name, value in own.items() if value != getattr(start, name)}
 
     def to_json(self, start: Self | None = None) -> dict[str, Any]:
-        """Return the fields that differ from `start` (by default, a new object), as JSON.
+        """Return the fields that differ from `start`, which defaults to a new object, as JSON.
 
         A method is an object with its ``name`` and options.
 
@@ -289,7 +289,7 @@ class Settings:
 
     @classmethod
     def from_json(cls, values: Any, start: Self | None = None) -> Self:
-        """Read settings written by `to_json`; a method may be given by name only.
+        """Read settings written by `to_json`; a method may be given only by name.
 
         Examples
         --------
@@ -318,7 +318,7 @@ class Settings:
 
 @dataclass(frozen=True, kw_only=True)
 class MotionChoice(Settings):
-    """Selection of the motions that an operation uses."""
+    """Selection of motions for an operation."""
 
     label: Names = setting(None, LABEL)
     only: Names = setting(None, ONLY)
@@ -326,12 +326,12 @@ class MotionChoice(Settings):
 
 
 def motion_choice(settings: Settings) -> dict[str, Any]:
-    """Return `label`, `only` and `exclude` of settings as keyword arguments; None if empty."""
+    """Return `label`, `only` and `exclude` from settings as keyword arguments; None if empty."""
     return {name: getattr(settings, name, None) or None for name in ("label", "only", "exclude")}
 
 
 def described(cls: type[Settings]) -> dict[str, tuple[Any, Setting]]:
-    """Return name, type and `Setting` of every field of a settings class, in order."""
+    """Return the name, type and `Setting` of each field in a settings class, in order."""
     if cls not in _DESCRIBED:
         hints = get_type_hints(cls)
         _DESCRIBED[cls] = {
@@ -345,12 +345,12 @@ _DESCRIBED: dict[type, dict[str, tuple[Any, Setting]]] = {}
 
 
 def name_of(method: Any) -> str:
-    """Return the name of a method; empty for other values."""
+    """Return the name of a method, or an empty string for other values."""
     return str(getattr(method, "NAME", "")) if isinstance(method, Settings) else ""
 
 
 def method_class(what: str, name: Any, methods: Mapping[str, type[Settings]]) -> type[Settings]:
-    """Return the settings class of a method, given its name; raise `InvalidInput` if unknown."""
+    """Return the settings class of a named method; raise `InvalidInput` if it is unknown."""
     if not isinstance(name, str) or name not in methods:
         raise InvalidInput(f"{what} must be one of {', '.join(methods)}; got {_shortened(name)}")
     return methods[name]
@@ -386,7 +386,7 @@ def check_value(name: str, value: Any, kind: Any, about: Setting) -> None:
 
 
 def parsed_value(cls: type[Settings], name: str, text: str) -> Any:
-    """Parse the value of a field given as a string on the command line or in a file.
+    """Parse the value of a field from a string on the command line or in a file.
 
     Lists are separated by commas, pairs are ``KEY=VALUE,...``, flags are true or false.
 
@@ -557,7 +557,7 @@ def _value_schema(kind: Any, about: Setting) -> dict[str, Any]:
 
 
 def choices_of(kind: Any) -> tuple[Any, ...] | None:
-    """Return the values of a ``Literal``, even if optional; None for other types."""
+    """Return the values of a ``Literal``, even if optional, or None for other types."""
     members = [each for each in _members(kind) if each is not type(None)]
     if members and all(get_origin(each) is Literal for each in members):
         return tuple(dict.fromkeys(value for each in members for value in get_args(each)))
@@ -623,7 +623,7 @@ def _json_value(value: Any, default: Any = None) -> Any:
 
 
 def _unknown(cls: type[Settings], name: str) -> str:
-    """Return the message for an unknown field, with the place where it exists, if any."""
+    """Return the message for an unknown field, including where it does exist, if anywhere."""
     for each in fields(cls):
         about = described(cls)[each.name][1]
         inner = about.methods.values() if about.methods else [type(each.default)]

@@ -36,7 +36,7 @@ _ROUNDING = 2.0**-22  # rounding of a sum of squares in single precision, per fe
 
 @dataclass(frozen=True, eq=False)
 class Nearest:
-    """The nearest of many clips, and the number of distances computed.
+    """Nearest clips, and the number of distances computed.
 
     Attributes
     ----------
@@ -53,7 +53,7 @@ class Nearest:
 
 
 def banded_dtw(a: ArrayLike, b: ArrayLike, *, band: float = BAND) -> float:
-    """Distance between two clips under the best alignment within a band.
+    """Return the distance between two clips under the best alignment within a band.
 
     Parameters
     ----------
@@ -89,7 +89,7 @@ def banded_dtw(a: ArrayLike, b: ArrayLike, *, band: float = BAND) -> float:
 
 
 def dtw_matrix(clips: ArrayLike, *, band: float = BAND) -> NDArray[np.float64]:
-    """Distances between all pairs of clips of equal length.
+    """Return the distances between all pairs of clips of equal length.
 
     Parameters
     ----------
@@ -114,7 +114,7 @@ def dtw_matrix(clips: ArrayLike, *, band: float = BAND) -> NDArray[np.float64]:
 def dtw_matrix_rows(
     clips: ArrayLike, first: int, last: int, *, band: float = BAND
 ) -> NDArray[np.float64]:
-    """Rows `first` to `last` of `dtw_matrix`, up to the diagonal; NaN beyond it.
+    """Return rows `first` to `last` of `dtw_matrix`, with NaN beyond the diagonal.
 
     Examples
     --------
@@ -137,7 +137,7 @@ def dtw_nearest(
     offsets: ArrayLike | None = None,
     prune: bool = True,
 ) -> Nearest:
-    """Find the `k` clips nearest to a query; all have equal length.
+    """Find the `k` clips nearest to a query of the same length.
 
     Parameters
     ----------
@@ -187,7 +187,7 @@ def dtw_nearest(
 
 
 def keogh_bounds(query: ArrayLike, clips: ArrayLike, *, band: float = BAND) -> NDArray[np.float64]:
-    """Lower bounds of the distances from a query (T, D) to clips (C, T, D), shape (C,)."""
+    """Return lower bounds on the distances from a query (T, D) to clips (C, T, D), shape (C,)."""
     query, rows = checked_frames("query", query), _stack(clips)
     low, high = envelope(query, band_reach(len(query), len(query), band))
     bounds = np.zeros(len(rows))
@@ -196,13 +196,13 @@ def keogh_bounds(query: ArrayLike, clips: ArrayLike, *, band: float = BAND) -> N
 
 
 def whole_clips(clips: NDArray[np.float32]) -> NDArray[np.bool_]:
-    """Mask of the clips (C, T, D) without missing values, shape (C,)."""
+    """Return a mask of the clips (C, T, D) without missing values, shape (C,)."""
     # A sum is finite if all its terms are, and needs no array of flags.
     return np.isfinite(clips.reshape(len(clips), -1).sum(axis=1, dtype=np.float64))
 
 
 def envelope(rows: NDArray, reach: int) -> tuple[NDArray, NDArray]:
-    """Minimum and maximum within `reach` frames of each frame, both (T, D)."""
+    """Return the minimum and maximum within `reach` frames of each frame, both (T, D)."""
     from scipy.ndimage import maximum_filter1d, minimum_filter1d
 
     size = 2 * reach + 1
@@ -213,7 +213,7 @@ def envelope(rows: NDArray, reach: int) -> tuple[NDArray, NDArray]:
 
 
 def band_reach(n: int, m: int, band: float) -> int:
-    """Half-width in frames of the band of clips of `n` and `m` frames."""
+    """Return the half-width of the band, in frames, for clips of `n` and `m` frames."""
     if not band >= 0.0:
         raise InvalidInput(f"band must not be negative; got {band}")
     steep = (max(n, m) - 1) / max(1, min(n, m) - 1)
@@ -221,7 +221,7 @@ def band_reach(n: int, m: int, band: float) -> int:
 
 
 def banded_matrix(matrix: NDArray[np.float64], *, band: float = BAND) -> NDArray[np.float64]:
-    """Distance matrix (M, N) that is infinite outside the band."""
+    """Return a distance matrix (M, N) that is infinite outside the band."""
     n, m = matrix.shape
     reach = band_reach(n, m, band)
     slope = (m - 1) / (n - 1) if n > 1 else 0.0
@@ -230,7 +230,7 @@ def banded_matrix(matrix: NDArray[np.float64], *, band: float = BAND) -> NDArray
 
 
 def checked_frames(name: str, rows: ArrayLike, dtype: type = np.float32) -> NDArray[Any]:
-    """Convert frames (T, D) to one type; raise an error if there are none."""
+    """Convert frames (T, D) to a common type; raise an error if there are none."""
     out: NDArray[Any] = np.ascontiguousarray(rows, dtype=dtype)
     if out.ndim != 2 or 0 in out.shape:
         raise InvalidInput(
@@ -250,7 +250,7 @@ def _stack(clips: ArrayLike) -> NDArray[np.float32]:
 
 @kernel
 def _cost(a, b, reach):
-    """Squared distance of rows `a` (n, D) and columns `b` (D, m); see `_fill`."""
+    """Return the squared distance between clips `a` (n, D) and `b` (D, m); see `_fill`."""
     n, m = len(a), b.shape[1]
     cells = np.empty(m, np.float32)
     return _fill(a, b, reach, np.inf, np.zeros(n + 1), cells, np.empty(m + 1), np.empty(m + 1))
@@ -258,7 +258,7 @@ def _cost(a, b, reach):
 
 @kernel
 def _fill(a, b, reach, limit, rest, cells, above, here):
-    """Cost of the best path of rows `a` (n, D) and columns `b` (D, m); inf beyond `limit`.
+    """Return the cost of the best path between `a` (n, D) and `b` (D, m), or inf beyond `limit`.
 
     `rest[i]` is a lower bound of the cost of row i and all rows after it.
     """
@@ -304,7 +304,7 @@ def _fill(a, b, reach, limit, rest, cells, above, here):
 
 @kernel
 def _matrix_rows(rows, columns, reach, usable, first, last):
-    """Squared distances from clips `first` to `last` to the clips before them; NaN if unusable.
+    """Compute squared distances from clips `first` to `last` to earlier ones; NaN if unusable.
 
     `rows` (C, T, D) and `columns` (C, D, T) are the same clips. All clips share the buffers.
     """
@@ -326,7 +326,7 @@ def _matrix_rows(rows, columns, reach, usable, first, last):
 # Sums may be reordered, so that eight run at a time.
 @kernel(fastmath={"reassoc"})
 def _keogh(rows, clips, low, high, bounds, rests):
-    """Squared excess of clips over the envelope: total (C,), and from each row on (C, T + 1)."""
+    """Compute the squared excess over the envelope: total (C,) and from each row on (C, T + 1)."""
     length, width = low.shape
     for c in clips:
         for t in range(length - 1, -1, -1):
@@ -341,7 +341,7 @@ def _keogh(rows, clips, low, high, bounds, rests):
 
 @kernel
 def farthest(nearest, costs):
-    """Index of the farthest of the nearest so far (k,), which is replaced next; last of equals."""
+    """Return the index of the largest distance (k,), the next to be replaced; the last if tied."""
     worst = 0
     for at in range(1, len(nearest)):
         if costs[at] > costs[worst] or (costs[at] == costs[worst] and nearest[at] > nearest[worst]):
@@ -351,7 +351,7 @@ def farthest(nearest, costs):
 
 @kernel
 def _nearest(rows, columns, reach, order, bounds, rests, offsets, k):
-    """Clips (k,), distances with their offsets (k,), and the number of computed alignments."""
+    """Return clips (k,), distances with offsets (k,), and the number of computed alignments."""
     length = rows.shape[1]
     cells = np.empty(length, np.float32)
     above, here = np.empty(length + 1), np.empty(length + 1)

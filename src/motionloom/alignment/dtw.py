@@ -65,7 +65,7 @@ class Alignment:
 
     @property
     def mean_cost(self) -> float:
-        """Cost per cell."""
+        """Mean cost per cell."""
         return self.cost / len(self.path)
 
 
@@ -111,7 +111,7 @@ def subsequence_alignment(
 
 
 def warp(matrix: ArrayLike, *, steps: str = "classic") -> Alignment:
-    """Find the lowest-cost path from the first cell to the last: both motions in full.
+    """Find the lowest-cost path from the first cell to the last, covering both motions in full.
 
     Parameters
     ----------
@@ -137,7 +137,7 @@ def warp(matrix: ArrayLike, *, steps: str = "classic") -> Alignment:
 
 
 def corresponding(path: ArrayLike, times: ArrayLike) -> NDArray[np.float64]:
-    """Frames of the second motion that an alignment pairs with times of the first.
+    """Return the frames of the second motion that an alignment pairs with times of the first.
 
     Parameters
     ----------
@@ -167,7 +167,7 @@ def corresponding(path: ArrayLike, times: ArrayLike) -> NDArray[np.float64]:
 def accumulated(
     matrix: NDArray[np.float64], *, steps: str, subsequence: bool, warp_cost: float = 0.0
 ) -> tuple[NDArray[np.float64], NDArray[np.int8]]:
-    """Cost of the best path to every cell, and its last step, both (M, N).
+    """Return the cost of the best path to each cell, and its last step, both (M, N).
 
     `warp_cost` is added for every step off the diagonal. NaN cells are never visited.
     """
@@ -195,7 +195,7 @@ def _alignment(costs, came, end: int, steps: str) -> Alignment:
 
 
 def checked_matrix(matrix: ArrayLike) -> NDArray[np.float64]:
-    """Convert a distance matrix with at least one cell to double precision."""
+    """Convert a nonempty distance matrix to double precision."""
     matrix = np.ascontiguousarray(matrix, dtype=np.float64)
     if matrix.ndim != 2 or 0 in matrix.shape:
         raise InvalidInput(f"matrix must have rows and columns; got shape {matrix.shape}")
@@ -204,7 +204,7 @@ def checked_matrix(matrix: ArrayLike) -> NDArray[np.float64]:
 
 @kernel
 def _slope(matrix, subsequence, toll):
-    """Costs and steps (M, N) with limited slope; `toll` is the cost of a step off the diagonal.
+    """Return costs and steps (M, N) with limited slope; off-diagonal steps cost `toll` more.
 
     A step that holds a column covers two rows at once: the cell between is added with the step,
     and no cell of the same row is needed.
@@ -229,7 +229,7 @@ def _slope(matrix, subsequence, toll):
 
 @kernel
 def _slope_path(came, end):
-    """Path (M, 2) that ends in column `end`; slope-limited paths visit each row once."""
+    """Trace the path (M, 2) back from column `end`; slope-limited paths visit each row once."""
     n_rows = came.shape[0]
     path = np.empty((n_rows, 2), np.int64)
     i, j = n_rows - 1, end
@@ -247,7 +247,7 @@ def _slope_path(came, end):
 
 @kernel
 def _classic(matrix, subsequence, toll):
-    """Costs and steps (M, N) with classic steps; `toll` is the cost of a step off the diagonal."""
+    """Return costs and steps (M, N) with classic steps; off-diagonal steps cost `toll` more."""
     n_rows, n_columns = matrix.shape
     costs = np.full(matrix.shape, np.inf)
     came = np.zeros(matrix.shape, np.int8)
@@ -272,7 +272,7 @@ def _classic(matrix, subsequence, toll):
 
 @kernel
 def _classic_path(came, end):
-    """Path (L, 2) that ends in column `end`."""
+    """Trace the path (L, 2) back from column `end`."""
     path = np.empty((came.shape[0] + came.shape[1], 2), np.int64)
     i, j, at = came.shape[0] - 1, end, len(path)
     while True:

@@ -54,7 +54,7 @@ class _Spline(NamedTuple):
 
 
 class Timewarp:
-    """A smooth, strictly increasing curve from times of one motion to times of another.
+    """A smooth, strictly increasing curve from the time of one motion to the time of another.
 
     Parameters
     ----------
@@ -154,7 +154,7 @@ class Timewarp:
 
     @property
     def domain(self) -> tuple[float, float]:
-        """First and last time of the first motion between which the warp is defined."""
+        """First and last time of the first motion for which the warp is defined."""
         return self._stages[0].ends
 
     def inverse(self) -> Timewarp:
@@ -187,7 +187,7 @@ def _chain(stages) -> Timewarp:
 
 
 def _forwards(spline: _Spline, times: Array) -> tuple[Array, Array]:
-    """Values and slopes of the spline at `times` (n,)."""
+    """Return the values and slopes of the spline at `times` (n,)."""
     x, y, d, _ = spline
     k = np.clip(np.searchsorted(x, times, side="right") - 1, 0, len(x) - 2)
     width, rise = x[k + 1] - x[k], y[k + 1] - y[k]
@@ -202,7 +202,7 @@ def _forwards(spline: _Spline, times: Array) -> tuple[Array, Array]:
 
 
 def _solved(spline: _Spline, values: Array) -> Array:
-    """Times (n,) at which the spline has `values`, from one quadratic equation each."""
+    """Return the times (n,) at which the spline takes `values`, one quadratic equation each."""
     x, y, d, _ = spline
     k = np.clip(np.searchsorted(y, values, side="right") - 1, 0, len(x) - 2)
     width, rise = x[k + 1] - x[k], y[k + 1] - y[k]
@@ -217,7 +217,7 @@ def _solved(spline: _Spline, values: Array) -> Array:
 
 
 def _mean_slopes(x: Array, y: Array) -> Array:
-    """Slopes (K,) at the knots: geometric means, which invert when the curve is inverted."""
+    """Return the slopes (K,) at the knots: geometric means, which invert along with the curve."""
     width = np.diff(x)
     steep = np.log(np.diff(y) / width)
     if len(steep) == 1:
@@ -228,7 +228,7 @@ def _mean_slopes(x: Array, y: Array) -> Array:
 
 
 def _fitted(pairs: Array, spacing: float, steepest: float) -> tuple[Array, Array]:
-    """Knots and values (K,) of a smooth polyline near the pairs, with bounded slopes."""
+    """Return knots and values (K,) of a smooth polyline near the pairs, with bounded slopes."""
     from scipy.optimize import lsq_linear
 
     (x0, y0), (x1, y1) = pairs[0], pairs[-1]

@@ -1,4 +1,4 @@
-"""Uniform scaling: compares a query with the beginning of a clip at any uniform speed.
+"""Uniform scaling: comparison of a query with the beginning of a clip at any uniform speed.
 
 The query has n frames. The first p frames of the clip are resampled to n frames, for every p from
 n divided by the maximum factor up to n times the factor (or the end of the clip), and the minimum
@@ -34,7 +34,7 @@ _SLACK = 1e-9
 def scaled_distance(
     query: ArrayLike, clip: ArrayLike, *, factor: float = FACTOR, stretch_only: bool = False
 ) -> float:
-    """Distance from a query to the beginning of a clip at its best uniform speed.
+    """Return the distance from a query to the beginning of a clip at its best uniform speed.
 
     Parameters
     ----------
@@ -143,7 +143,7 @@ def scaling_nearest(
 
 
 def scaled_lengths(n: int, m: int, factor: float, *, stretch_only: bool = False) -> tuple[int, int]:
-    """Minimum and maximum number of a clip's `m` frames that are scaled to `n` query frames."""
+    """Return how few and how many of a clip's `m` frames can be scaled to `n` query frames."""
     if not factor >= 1.0:
         raise InvalidInput(f"factor must be at least 1; got {factor}")
     most = min(m, max(n, floor(n * factor + 1e-9)))
@@ -152,14 +152,14 @@ def scaled_lengths(n: int, m: int, factor: float, *, stretch_only: bool = False)
 
 @kernel
 def _place(i, p, n):
-    """Frame, among the first p of a clip, that is compared with frame i of n."""
+    """Return the frame, among the first p of a clip, to compare with frame i of n."""
     return (p * (i + 1) + n - 1) // n - 1
 
 
 # Sums may be reordered, so that four run at a time.
 @kernel(fastmath={"reassoc"})
 def _cost(query, clip, least, most, limit):
-    """Minimum squared distance of a query (n, D) to the first `least` to `most` frames of a clip.
+    """Return the minimum squared distance from a query to `least` to `most` frames of a clip.
 
     It is infinite if it exceeds `limit`: sums only grow and are abandoned beyond the best so far.
     """
@@ -183,7 +183,7 @@ def _cost(query, clip, least, most, limit):
 
 @kernel
 def _bounds(query, rows, starts, lengths, usable, prune):
-    """Squared excess (C,) of the query over the envelope of each clip; NaN for clips to skip.
+    """Return the query's squared excess (C,) over each clip's envelope; NaN for skipped clips.
 
     It is zero without `prune`.
     """
@@ -212,7 +212,7 @@ def _bounds(query, rows, starts, lengths, usable, prune):
 
 @kernel
 def _nearest(query, rows, starts, lengths, order, bounds, k):
-    """The `k` nearest clips, their squared distances, and the number of started distances.
+    """Return the `k` nearest clips, their squared distances, and the number of distances begun.
 
     Clips are visited in the order of their `bounds` (C,): the first bound above the k-th distance
     ends the search.

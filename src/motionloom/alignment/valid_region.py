@@ -40,7 +40,7 @@ MAX_SLOPE = 3  # local changes of speed by up to this factor count as timing
 def matrix_minima(
     matrix: ArrayLike, *, starts: ArrayLike | None = None, edges: bool = False
 ) -> NDArray[np.uint8]:
-    """Find the cells that are local minima of their row, of their column, or of both.
+    """Find the cells that are local minima of their row, their column, or both.
 
     Parameters
     ----------
@@ -130,7 +130,7 @@ def _checked_starts(starts: ArrayLike | None, columns: int) -> NDArray[np.int64]
 
 @kernel
 def _minima(matrix, starts, edges):
-    """Kernel of `matrix_minima`: flags (M, N). Comparisons with NaN are false."""
+    """Mark the minima for `matrix_minima` as flags (M, N). Comparisons with NaN are false."""
     n_rows, n_columns = matrix.shape
     out = np.zeros(matrix.shape, np.uint8)
     for i in range(n_rows):
@@ -161,7 +161,7 @@ def _minima(matrix, starts, edges):
 
 @kernel
 def _extended(matrix, minima, starts, factor):
-    """Kernel of `valid_region`: cells within `factor` times a minimum, (M, N).
+    """Mark cells within `factor` times a minimum (M, N), for `valid_region`.
 
     Each minimum is extended in its row or column until a cell is not below its limit; NaN never
     is.
@@ -205,7 +205,7 @@ def align_in_region(
     end: tuple[int, int] | None = None,
     max_slope: int = MAX_SLOPE,
 ) -> Alignment | None:
-    """Find the lowest-cost time alignment from one cell to another, if there is one.
+    """Find the lowest-cost time alignment from one cell to another, if it exists.
 
     Parameters
     ----------
@@ -269,7 +269,7 @@ def clear_alignment(
     alpha: float = ALPHA,
     max_slope: int = MAX_SLOPE,
 ) -> Alignment | None:
-    """Find the lowest-cost time alignment within the valid region of a matrix, if there is one.
+    """Find the lowest-cost time alignment within the valid region of a matrix, if it exists.
 
     Segments whose boundaries come from a search begin and end a few frames apart; cells near both
     ends therefore also count as valid.
@@ -324,7 +324,7 @@ def _cell(
 
 @kernel
 def band_path(matrix, row, column, low, high, first, last, slopes):
-    """Kernel: find the lowest-cost path through a band of a matrix, and its cost.
+    """Find the lowest-cost path through a band of a matrix, and its cost.
 
     Parameters
     ----------
@@ -420,7 +420,7 @@ def band_path(matrix, row, column, low, high, first, last, slopes):
 
 @kernel
 def _least(costs, row, column, first, last):
-    """Cheapest of state 0 and states `first` to `last` of a cell; 0 if they are equal."""
+    """Return the lowest-cost state among 0 and `first` to `last` of a cell; 0 if tied."""
     best = 0
     for s in range(first, last):
         if costs[row, column, s] < costs[row, column, best]:

@@ -1,4 +1,4 @@
-"""The neutral body: a smooth skinned figure for any skeleton with the necessary roles.
+"""Neutral body: a smooth skinned figure for any skeleton with the necessary roles.
 
 The figure is an implicit surface around the bones (`motionloom.character.figure`), meshed once for
 each skeleton in a pose with arms and legs apart, and skinned by distance. It is generated from the
@@ -49,7 +49,7 @@ _SHORTEST = 1e-4  # meters; shorter bones are not drawn
 
 
 def has_body(skeleton: Skeleton) -> bool:
-    """Return whether a skeleton has the roles that a body needs: hips, legs and arms."""
+    """Return whether a skeleton has the roles required for a body: hips, legs and arms."""
     return all(role in skeleton.roles for role in REQUIRED)
 
 
@@ -90,7 +90,7 @@ def body_mesh(
 
 
 class _Wanted:
-    """Input of the mesh, compared only by skeleton and detail."""
+    """Input for the mesh, compared only by skeleton and detail."""
 
     def __init__(self, skeleton: Skeleton, detail: str, example: Motion | None) -> None:
         self.skeleton, self.detail, self.example = skeleton, detail, example
@@ -151,7 +151,7 @@ def figure_mesh(
 
 
 def t_pose(skeleton: Skeleton, example: Motion | None = None) -> Array:
-    """Local rotations (J, 4) of the neutral pose: a T-pose that faces +Z; see `body_mesh`."""
+    """Return local rotations (J, 4) of a T-pose that faces +Z; see `body_mesh`."""
     pose: NeutralPose = neutral_pose(skeleton)
     if pose.unknown and example is not None and len(example):
         pose = observed_pose(example, pose, None)
@@ -171,7 +171,7 @@ def t_pose(skeleton: Skeleton, example: Motion | None = None) -> Array:
 
 
 def _apart(skeleton: Skeleton, local: Array) -> Array:
-    """Pose with arms lowered and legs apart, so that body parts do not touch."""
+    """Return a pose with arms lowered and legs apart, so that body parts do not touch."""
     from motionloom.motion.kinematics.forward import global_rotations
 
     for role, angle in (("shoulder", _ARMS_DOWN), ("hip", -_LEGS_APART)):
@@ -225,7 +225,7 @@ def stick_mesh(skeleton: Skeleton) -> SkinnedMesh:
 
 
 def _octahedron(start: NDArray, end: NDArray) -> NDArray:
-    """Eight triangles (8, 3, 3) from start to end, counter-clockwise from outside."""
+    """Return eight triangles (8, 3, 3) from start to end, counterclockwise from outside."""
     bone = end - start
     length = float(np.linalg.norm(bone))
     width = min(max(_SLIMNESS * length, _THINNEST_STICK), _THICKEST_STICK)

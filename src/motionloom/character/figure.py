@@ -1,4 +1,4 @@
-"""The shape of the neutral figure: body parts as lofts around the joints of a skeleton.
+"""Shape of the neutral figure: body parts as lofts around the joints of a skeleton.
 
 Lengths follow the skeleton, and thicknesses follow the size of the whole body. The half widths
 below describe a person of 1.75 m and no particular sex or age, taken from the mean of adult
@@ -234,7 +234,7 @@ class _Figure:
         return [palm, Loft(root, tip, forward, rows, whole, 0.014 * size)]
 
     def finger_joints(self, side: str, wrist: Array, along: Array) -> tuple[int, ...]:
-        """Wrist and the joints of the middle finger, the chain straight ahead of the wrist.
+        """Return the wrist and the middle-finger joints, the chain straight ahead of the wrist.
 
         If several joints are at one position (CMU), the last one rotates the hand.
         """

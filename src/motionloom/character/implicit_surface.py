@@ -44,7 +44,7 @@ _FACES = [
 
 @dataclass(frozen=True, eq=False)
 class Loft:
-    """A body part around an axis.
+    """Body part modeled around an axis.
 
     Attributes
     ----------
@@ -73,7 +73,7 @@ class Loft:
 
     @cached_property
     def frame(self) -> Array:
-        """Directions of the axis and of the two half widths, one per row, shape (3, 3)."""
+        """Directions of the axis and of the two half-widths, one per row, shape (3, 3)."""
         along = (self.end - self.start) / self.length
         across = self.across - (self.across @ along) * along
         across = across / np.linalg.norm(across)
@@ -95,14 +95,14 @@ class Loft:
 
     @cached_property
     def bounds(self) -> Array:
-        """Corners of a box around the part, shape (2, 3)."""
+        """Corners of the bounding box, shape (2, 3)."""
         rows = self.table
         reach = float((rows[:, 1:3] + np.abs(rows[:, 3:5])).max())
         ends = self.start + np.outer(rows[[0, -1], 0] * self.length, self.frame[0])
         return np.stack([ends.min(axis=0) - reach, ends.max(axis=0) + reach])
 
     def distances(self, points: Array) -> Array:
-        """Return approximate signed distances (N,) of points (N, 3), negative inside."""
+        """Return approximate signed distances (N,) from points (N, 3), negative inside."""
         away = (points - self.start) @ self.frame.T
         rows = self.table
         at = np.clip(away[:, 0] / self.length, rows[0, 0], rows[-1, 0])
@@ -129,13 +129,13 @@ class Loft:
 
 
 def smooth_minimum(a: Array, b: Array, width: float) -> Array:
-    """Minimum of `a` and `b`, rounded where they differ by less than `width`."""
+    """Return the minimum of `a` and `b`, rounded where they differ by less than `width`."""
     near = np.maximum(width - np.abs(a - b), 0.0) / width
     return np.minimum(a, b) - 0.25 * width * near * near
 
 
 def surface_distances(parts: Sequence[Loft], points: Array, *, reach: float) -> Array:
-    """Approximate signed distances (N,) of points (N, 3) from the blended surface of all parts.
+    """Return approximate signed distances (N,) from points (N, 3) to the blended surface.
 
     Parts farther from a point than `reach` meters are ignored.
     """
@@ -169,7 +169,7 @@ def onto_surface(parts: Sequence[Loft], points: Array, *, farthest: float) -> Ar
 def surface_mesh(
     distances: Callable[[Array, float], Array], bounds: Array, cell: float
 ) -> tuple[Array, NDArray[np.int64]]:
-    """Vertices (V, 3) and counterclockwise triangles (F, 3) of the largest piece of a surface.
+    """Return vertices (V, 3) and counterclockwise triangles (F, 3) of the largest piece.
 
     Parameters
     ----------
@@ -201,7 +201,7 @@ def surface_mesh(
 
 
 def _grid(distances, start: Array, cell: float, blocks: NDArray) -> Array:
-    """Values at the grid points; in blocks far from the surface only their signs are correct."""
+    """Return values at the grid points; in blocks far from the surface only signs are correct."""
     centers = np.stack(
         np.meshgrid(*(np.arange(count) + 0.5 for count in blocks), indexing="ij"), axis=-1
     ).reshape(-1, 3)
@@ -226,7 +226,7 @@ def _grid(distances, start: Array, cell: float, blocks: NDArray) -> Array:
 
 
 def _crossed_cells(inside: NDArray[np.bool_]) -> NDArray[np.intp]:
-    """Cells (C, 3) whose corners are on both sides."""
+    """Return the cells (C, 3) with corners on both sides of the surface."""
     count = np.zeros(tuple(n - 1 for n in inside.shape), np.int8)
     for corner in _CORNERS:
         spans = zip(corner, inside.shape, strict=True)
@@ -235,7 +235,7 @@ def _crossed_cells(inside: NDArray[np.bool_]) -> NDArray[np.intp]:
 
 
 def _sheets(values: Array, cells: NDArray[np.intp]) -> tuple[NDArray[np.int64], NDArray[np.intp]]:
-    """Vertex (C, 12) at each edge of each cell, and the cell (V,) of each vertex."""
+    """Return the vertex (C, 12) at each edge of each cell, and the cell (V,) of each vertex."""
     signs = np.zeros(len(cells), np.intp)
     for number, corner in enumerate(_CORNERS):
         signs |= (values[tuple((cells + corner).T)] < 0.0).astype(np.intp) << number
@@ -248,7 +248,7 @@ def _sheets(values: Array, cells: NDArray[np.intp]) -> tuple[NDArray[np.int64], 
 
 
 def _edge_groups(pattern: int) -> list[int]:
-    """Sheet of each edge of a cell, indexed by the inside corners (bits); -1 if not crossed.
+    """Return the sheet of each cell edge, indexed by inside corners (bits); -1 if not crossed.
 
     Inside corners are connected along edges, and outside corners also across a face, so that two
     cells agree about the face between them.
@@ -279,7 +279,7 @@ def _edge_groups(pattern: int) -> list[int]:
 
 
 def _middles(values: Array, cells: NDArray, sheets: NDArray, owners: NDArray) -> Array:
-    """Mean (V, 3) of the crossings of the edges of each sheet, in units of a cell."""
+    """Return the mean (V, 3) of the edge crossings of each sheet, in cell units."""
     total, count = np.zeros((len(owners), 3)), np.zeros(len(owners))
     for number, (low, high) in enumerate(_EDGES):
         a = values[tuple((cells + _CORNERS[low]).T)]

@@ -40,7 +40,7 @@ def skin_weights(
     vertices: Array,
     triangles: NDArray[np.int64],
 ) -> tuple[NDArray[np.uint16], NDArray[np.float32]]:
-    """Joints (V, 4) and weights (V, 4) of vertices (V, 3)."""
+    """Return the joints (V, 4) and weights (V, 4) of vertices (V, 3)."""
     nearest, thickness = _nearest_joints(skeleton, bind, parts, vertices)
     weights = np.zeros((len(vertices), len(skeleton)))
     weights[np.arange(len(vertices)), nearest] = 1.0
@@ -61,7 +61,7 @@ def skin_weights(
 def _nearest_joints(
     skeleton: Skeleton, bind: BindPose, parts: Sequence[Loft], vertices: Array
 ) -> tuple[NDArray[np.intp], Array]:
-    """Joint (V,) with the nearest bone within the part of a vertex, and the thickness there."""
+    """Return the joint (V,) with the nearest bone in the vertex's part, and the thickness there."""
     away = np.stack([part.distances(vertices) for part in parts], axis=1)
     owner = np.argmin(away, axis=1)
     nearest = np.zeros(len(vertices), np.intp)

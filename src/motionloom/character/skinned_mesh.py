@@ -1,4 +1,4 @@
-"""A skinned mesh: triangles that follow the joints of a skeleton."""
+"""Skinned meshes: triangles that follow the joints of a skeleton."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ Array = NDArray[np.float64]
 
 @dataclass(frozen=True, eq=False)
 class BindPose:
-    """Pose of a skeleton to which a mesh is bound, standing on the floor at the origin.
+    """Pose in which a mesh is bound to a skeleton, standing on the floor at the origin.
 
     Attributes
     ----------
@@ -56,7 +56,7 @@ class Material:
 
 @dataclass(frozen=True, eq=False)
 class SkinnedMesh:
-    """Triangles in the bind pose, and the weights with which joints move their vertices.
+    """Triangles in the bind pose, and the weights with which joints move the vertices.
 
     Attributes
     ----------
@@ -88,7 +88,7 @@ class SkinnedMesh:
     material: Material | None = None
 
     def posed(self, motion: Motion, frame: int = 0) -> Array:
-        """World positions (V, 3) of the vertices in one frame of a motion on the skeleton."""
+        """Return the world positions (V, 3) of the vertices in one frame of a motion."""
         pose = motion[frame : frame + 1] if frame >= 0 else motion[frame:][:1]
         turns = pose.global_rotations()[0].astype(np.float64)
         places = pose.positions(end_sites=True)[0].astype(np.float64)
@@ -109,7 +109,7 @@ class SkinnedMesh:
 
 
 def vertex_normals(vertices: Array, triangles: NDArray) -> NDArray[np.float32]:
-    """Unit normals (V, 3): the area-weighted mean over the triangles around each vertex."""
+    """Return unit normals (V, 3): the area-weighted mean of the triangles around each vertex."""
     a, b, c = (vertices[triangles[:, corner]] for corner in range(3))
     sides = np.cross(b - a, c - a)
     normals = np.zeros_like(vertices)
@@ -124,7 +124,7 @@ def vertex_normals(vertices: Array, triangles: NDArray) -> NDArray[np.float32]:
 
 
 def transform_matrices(positions: Array, rotations: Array) -> Array:
-    """Matrices (N, 4, 4) for column vectors from positions (N, 3) and rotations (N, 4) ``wxyz``."""
+    """Build matrices (N, 4, 4) for column vectors from positions (N, 3) and rotations (N, 4)."""
     matrices = np.zeros((len(positions), 4, 4))
     matrices[:, :3, :3] = rot.to_matrix(rotations)
     matrices[:, :3, 3] = positions
@@ -133,12 +133,12 @@ def transform_matrices(positions: Array, rotations: Array) -> Array:
 
 
 def rest_pose(skeleton: Skeleton) -> BindPose:
-    """World positions and rotations of all points in the rest pose, standing on the floor."""
+    """Return world positions and rotations of all points at rest, standing on the floor."""
     return bind_pose(skeleton, skeleton.rest_rotations)
 
 
 def bind_pose(skeleton: Skeleton, local: Array) -> BindPose:
-    """World transforms of a pose with local rotations (J, 4), standing on the floor."""
+    """Return world transforms for a pose with local rotations (J, 4), standing on the floor."""
     from motionloom.motion import Motion
 
     pose = Motion(skeleton, local[None], np.zeros((1, 3)), 1.0)

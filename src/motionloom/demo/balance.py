@@ -67,12 +67,12 @@ def planned_feet(plan: MotionPlan, times: Array) -> dict[str, PlannedFoot]:
 
 
 def sole_to_ball(performer: Performer) -> float:
-    """Distance from the center of the sole to the ball of the foot."""
+    """Return the distance from the center of the sole to the ball of the foot."""
     return performer.foot - (performer.foot - performer.heel) / 2.0
 
 
 def _flight(times: Array, step: Step, slack: float) -> Array:
-    """Height (T,) of a foot that follows a body in flight, with the leg extended by `slack`."""
+    """Return the height (T,) of a foot that follows a body in flight, leg extended by `slack`."""
     since, until = times - step.lift, step.land - times
     speed = 0.5 * GRAVITY * (step.land - step.lift)
     rate = speed / slack
@@ -153,13 +153,13 @@ def balanced_path(
 
 
 def smooth_share(weight: Array, step: float, pelvis_height: float) -> Array:
-    """Lateral weight of the body, 1 over the left foot and -1 over the right, shape (T,)."""
+    """Return the lateral weight: 1 over the left foot, -1 over the right, shape (T,)."""
     decay = float(np.exp(-np.sqrt(GRAVITY / pelvis_height) * step))
     return _two_sided_window(2.0 * weight[:, None] - 1.0, decay)[:, 0]
 
 
 def _two_sided_window(p: Array, a: float) -> Array:
-    """Filter `p` with the normalized window a**|k|; the end values are extended."""
+    """Filter `p` with the normalized window a**|k|, extending the end values."""
     from scipy.signal import lfilter
 
     ahead = lfilter([1 - a], [1, -a], p, axis=0, zi=a * p[:1])[0]
@@ -233,7 +233,7 @@ class Torso:
     wobble: Array
 
     def on_pelvis(self, offset: ArrayLike) -> Array:
-        """World position (T, 3) of a point fixed to the pelvis, `offset` from the root."""
+        """Return the world position (T, 3) of a point on the pelvis, `offset` from the root."""
         return self.root + rot.rotate(self.pelvis, offset)
 
     def on_chest(self, offset: ArrayLike) -> Array:
@@ -244,7 +244,7 @@ class Torso:
 
 
 class Balance:
-    """The path of the pelvis for a plan, as a function of continuous time."""
+    """Pelvis path for a plan, as a function of continuous time."""
 
     def __init__(self, plan: MotionPlan) -> None:
         from scipy.interpolate import CubicSpline
@@ -273,7 +273,7 @@ class Balance:
     def pelvis(
         self, plan: MotionPlan, times: Array, feet: dict[str, PlannedFoot]
     ) -> tuple[Array, Array]:
-        """Return the world rotation of the pelvis (T, 4) and the heading (T,)."""
+        """Return the pelvis's world rotation (T, 4) and heading (T,)."""
         heading = 0.5 * (feet["left"].yaw + feet["right"].yaw)
         shake = wobble(plan, times)
         hip_up = 0.10 * plan.performer.sway * self._side(times)
@@ -335,13 +335,13 @@ class Balance:
 
 
 def wobble(plan: MotionPlan, times: Array) -> Array:
-    """Return the involuntary movement (T, 12) in radians; deterministic for a plan."""
+    """Return the involuntary movement (T, 12) in radians, deterministic for each plan."""
     rng = np.random.default_rng(plan.noise_seed)
     return plan.performer.noise * noise(times, rng, _WOBBLES)
 
 
 def loose(plan: MotionPlan, side: str, times: Array) -> Array:
-    """Return the weight (T,) of the free leg and of targets relative to the footsteps, 0 to 1."""
+    """Return the weight (T,) of free legs and targets relative to the footsteps, 0 to 1."""
     free = plan.curves[f"{side}_free"].sample(times)
     aimed, _ = aiming(plan, f"{side}_foot", times)
     return 1.0 - (1.0 - free) * (1.0 - aimed)
@@ -369,7 +369,7 @@ def _ease(u: Array) -> Array:
 
 
 def _carriage(plan: MotionPlan, times: Array) -> Array:
-    """Offset of the pelvis from the center of mass, heading frame; backward in a forward lean."""
+    """Return the pelvis offset from the center of mass, backward in a forward lean."""
     curves = plan.curves
     lean = curves["tilt"].sample(times) + 0.5 * curves["chest_bend"].sample(times)
     offset = curves["offset"].sample(times).copy()

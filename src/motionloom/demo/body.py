@@ -138,7 +138,7 @@ def leg(plan: MotionPlan, body: Torso, side: str) -> Leg:
 
 
 def _eased_ankle(shin: Array, foot: Array, swing: Array) -> Array:
-    """Lower the toes of `foot` (T, 4) in a swing where the ankle would bend too far."""
+    """Lower the toes of `foot` (T, 4) during a swing where the ankle would bend too far."""
     local = rot.multiply(rot.inverse(shin), foot)
     raised = -2.0 * np.arctan2(local[:, 1], local[:, 0])
     excess = (raised + np.pi) % (2.0 * np.pi) - np.pi - _ANKLE_LIMIT
@@ -148,7 +148,7 @@ def _eased_ankle(shin: Array, foot: Array, swing: Array) -> Array:
 
 
 def _clearing(ankle: Array, foot: Array, toes: Array, off: Array, who: Performer) -> Array:
-    """Translation (T, 3) that raises a foot in the air above the floor."""
+    """Return the translation (T, 3) that lifts a foot in the air above the floor."""
     ball = ankle + rot.rotate(foot, [0.0, who.ball_height - who.ankle_height, who.foot])
     tip = ball + rot.rotate(toes, [0.0, 0.0, who.toes])
     lack = 0.5 * who.ball_height - np.minimum(ball[:, 1], tip[:, 1])
@@ -158,7 +158,7 @@ def _clearing(ankle: Array, foot: Array, toes: Array, off: Array, who: Performer
 
 
 def shoulder(body: Torso, side: str, collar: Array) -> Array:
-    """World position (T, 3) of a shoulder joint for a collar rotation."""
+    """Return the world position (T, 3) of a shoulder joint for a collar rotation."""
     skeleton = body.performer.skeleton
     first = skeleton.joint("LeftShoulder" if side == "left" else "RightShoulder")
     start = body.on_chest(skeleton.offsets[first])
@@ -166,7 +166,7 @@ def shoulder(body: Torso, side: str, collar: Array) -> Array:
 
 
 def _collar(body: Torso, side: str, reach: Array) -> Array:
-    """World rotation of a collar: up with a raised arm, forward with an extended one."""
+    """Return the world rotation of a collar: up with a raised arm, forward with an extended one."""
     local = rot.rotate(rot.inverse(body.chest), reach)
     local = local / np.maximum(np.linalg.norm(local, axis=-1, keepdims=True), 1e-6)
     up = np.clip((local[:, 1] + 0.3) / 1.3, 0.0, 1.0)
@@ -177,7 +177,7 @@ def _collar(body: Torso, side: str, reach: Array) -> Array:
 
 
 def _span(upper: float, lower: Array, bend: Array) -> Array:
-    """Distance between the ends of two bones bent by `bend` (0 is straight)."""
+    """Return the distance between the ends of two bones bent by `bend` (0 is straight)."""
     return np.sqrt(upper**2 + lower**2 + 2.0 * upper * lower * np.cos(bend))
 
 
@@ -198,7 +198,7 @@ def _blended(a: Array, b: Array, share: Array) -> Array:
 
 
 def _swung(flexion: Array, abduction: Array) -> Array:
-    """Direction (T, 3) of a hanging limb after flexion and abduction (toward +X)."""
+    """Return the direction (T, 3) of a hanging limb after flexion and abduction (toward +X)."""
     zero = np.zeros_like(flexion)
     return rot.rotate(rot.exp(np.stack([-flexion, zero, abduction], axis=-1)), _DOWN)
 
@@ -222,7 +222,7 @@ def solve_motion(
 
 
 def frame_times(start: float, end: float, fps: float) -> Array:
-    """Times of the frames in [start, end], in seconds."""
+    """Return the times of the frames in [start, end], in seconds."""
     return start + np.arange(int(np.floor((end - start) * fps + 1e-6)) + 1) / fps
 
 

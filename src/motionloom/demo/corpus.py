@@ -1,4 +1,4 @@
-"""Clips and takes of the corpus by name, with ground truth; writing the corpus to files.
+"""Clips and takes of the corpus by name, with ground truth, and writing them to files.
 
 A take is a long, unsegmented sequence of many actions, as recorded in a capture session.
 """
@@ -77,7 +77,7 @@ def _sequence(plan: MotionPlan, names: Sequence[str]) -> None:
 
 
 def _sample_names(plan: MotionPlan, prefix: str, count: int) -> list[str]:
-    """Names of `count` random clips whose names start with `prefix`."""
+    """Return the names of `count` random clips whose names start with `prefix`."""
     names = [name for name in CLIPS if name.startswith(prefix)]
     return [names[k] for k in plan.rng.permutation(len(names))[:count]]
 
@@ -106,7 +106,7 @@ _WALTZ = ("waltz_leader", "waltz_follower")
 
 @dataclass(frozen=True)
 class AnnotatedMotion:
-    """A motion of the corpus with its ground truth.
+    """A corpus motion with its ground truth.
 
     Examples
     --------
@@ -121,7 +121,7 @@ class AnnotatedMotion:
 
 
 def names() -> tuple[str, ...]:
-    """Return the names of all clips of the corpus, then of all takes, with performer suffixes.
+    """Return the names of all clips, then of all takes, with performer suffixes.
 
     Examples
     --------
@@ -132,7 +132,7 @@ def names() -> tuple[str, ...]:
 
 
 def clip(name: str, performer: int = 0, seed: int = 0, fps: float = 30.0) -> Motion:
-    """Return one motion of the corpus.
+    """Return a motion from the corpus.
 
     Parameters
     ----------
@@ -159,7 +159,7 @@ def clip(name: str, performer: int = 0, seed: int = 0, fps: float = 30.0) -> Mot
 
 
 def annotated(name: str, performer: int = 0, seed: int = 0, fps: float = 30.0) -> AnnotatedMotion:
-    """Return one motion of the corpus with its ground truth; see `clip`.
+    """Return a motion from the corpus with its ground truth; see `clip`.
 
     Examples
     --------
@@ -174,7 +174,7 @@ def annotated(name: str, performer: int = 0, seed: int = 0, fps: float = 30.0) -
 
 @lru_cache(maxsize=128)
 def _performed(base: str, number: int, seed: int, fps: float) -> AnnotatedMotion:
-    """`annotated` with checked arguments; the cached motions are immutable and can be shared."""
+    """Return `annotated` for checked arguments; cached motions are immutable and can be shared."""
     if base in _WALTZ:
         return _couple(number, seed, fps, base)[_WALTZ.index(base)]
     who = numbered(number)
@@ -190,7 +190,7 @@ def _performed(base: str, number: int, seed: int, fps: float) -> AnnotatedMotion
 def couple(
     performer: int = 0, seed: int = 0, fps: float = 30.0
 ) -> tuple[AnnotatedMotion, AnnotatedMotion]:
-    """Return leader and follower of a waltz: two motions in one world frame and time base.
+    """Return the leader and follower of a waltz, in one world frame and time base.
 
     Performers dance in pairs, 0 with 1 and 2 with 3. `performer` is the leader.
 
@@ -270,7 +270,7 @@ def _couple(
 
 
 def _parse(name: str, performer: int) -> tuple[str, int]:
-    """Split a name into the name without suffix and the index of the performer."""
+    """Split a name into its base name and the index of the performer."""
     suffixed = re.fullmatch(r"(.+)_p(\d+)", name)
     base, number = (suffixed[1], int(suffixed[2])) if suffixed else (name, performer)
     if base not in _bases():

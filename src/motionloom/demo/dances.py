@@ -41,7 +41,7 @@ _PAIRS = (
 def beat_times(
     start: float, count: int, tempo_bpm: float, *, jitter: float = 0.0, rng=None
 ) -> Array:
-    """Times of `count` beats in seconds; each interval varies by up to the fraction `jitter`."""
+    """Return the times of `count` beats in seconds, with intervals varied by up to `jitter`."""
     period = 60.0 / tempo_bpm
     gaps = np.full(count - 1, period)
     if jitter > 0.0 and rng is not None:
@@ -52,7 +52,7 @@ def beat_times(
 def groove(
     plan: MotionPlan, *, tempo_bpm: float = 108.0, bars: int = 8, action: str = "dance_groove"
 ) -> PlannedAction:
-    """Side steps with arm movements on a regular beat, four to the bar, and some quarter turns."""
+    """Dance side steps with arm movements on a regular beat, four to the bar, and quarter turns."""
     beats = beat_times(plan.time + 0.9, 4 * bars + 1, tempo_bpm)
     return _dance(plan, beats, _side_steps, tempo_bpm, action, start=plan.time)
 
@@ -65,7 +65,7 @@ def sway(
     jitter: float = 0.15,
     action: str = "dance_sway",
 ) -> PlannedAction:
-    """Grapevines and rocking steps; each beat interval varies by up to the fraction `jitter`."""
+    """Dance grapevines and rocking steps, with beat intervals varied by up to `jitter`."""
     beats = beat_times(plan.time + 0.9, 4 * bars + 1, tempo_bpm, jitter=jitter, rng=plan.rng)
     return _dance(plan, beats, _grapevine, tempo_bpm, action, start=plan.time, jitter=jitter)
 
@@ -85,7 +85,7 @@ def dance_to(
 
 
 def _in_place(plan, bar, count, before, now, *, last) -> None:
-    """Step left forward, back to place, right forward, back to place."""
+    """Step forward left, back in place, forward right, back in place."""
     _grapevine(plan, 2, count, before, now, last=last)
 
 
@@ -136,7 +136,7 @@ def _arms(plan: MotionPlan, left: str, right: str, before: float, now: float) ->
 
 
 def _bounce(plan: MotionPlan, before: float, now: float, *, depth: float) -> None:
-    """Lower the pelvis on the beat, and raise it in between."""
+    """Lower the pelvis on the beat and raise it in between."""
     low = -0.035 - depth
     plan.ease("height", before, 0.5 * (before + now), low + depth)
     plan.ease("height", 0.5 * (before + now), now, low)
@@ -153,7 +153,7 @@ def _put(plan, side, before, now, place, heading, *, width=None) -> None:
 
 
 def _side_steps(plan, bar, count, before, now, *, last) -> None:
-    """Step left, close, right, close; turn a quarter to the left in every other bar."""
+    """Step left, close, right, close, with a quarter turn to the left in every other bar."""
     side = SIDES[0] if count in (0, 3) else SIDES[1]
     heading = plan.heading
     wide = 2.6 * plan.performer.stance_width
@@ -171,7 +171,7 @@ def _side_steps(plan, bar, count, before, now, *, last) -> None:
 
 
 def _close(plan, side, before, now, heading) -> None:
-    """Put one foot next to the other."""
+    """Place one foot next to the other."""
     other = OTHER[side]
     standing = plan.curves[f"{other}_place"].last[[0, 2]]
     across = -SIGN[other] * plan.performer.stance_width / 2.0
@@ -180,7 +180,7 @@ def _close(plan, side, before, now, heading) -> None:
 
 
 def _grapevine(plan, bar, count, before, now, *, last) -> None:
-    """Step side, behind, side, close, to the left and to the right; then rock forward."""
+    """Step side, behind, side, close, to the left and then the right; then rock forward."""
     style = bar % 3
     heading = plan.heading
     width = plan.performer.stance_width

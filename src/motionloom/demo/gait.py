@@ -31,7 +31,7 @@ class FloorPath:
 def path_from(
     plan: MotionPlan, distance: float, curvature: Callable[[Array], Array] | float = 0.0
 ) -> FloorPath:
-    """Path from the current position of `plan`, with a curvature (1/m, left is positive)."""
+    """Return a path from the current position of `plan` with a curvature in 1/m, left positive."""
     ds = 0.01
     length = np.arange(0.0, distance + 3.0, ds)
     bend = curvature(length) if callable(curvature) else np.full(len(length), curvature)
@@ -231,7 +231,7 @@ def _lean_in(plan: MotionPlan, start: float, speed: float, curvature: object) ->
 
 
 def _jog_height(plan: MotionPlan, ahead: float) -> float:
-    """Height of the pelvis at which a leg just reaches `ahead` meters in front of it."""
+    """Return the pelvis height at which a leg just reaches `ahead` meters in front of it."""
     who = plan.performer
     upright = np.sqrt((0.98 * who.leg) ** 2 - ahead**2)
     return float(upright + who.ankle_height + who.hip_drop - who.pelvis_height - 0.012)

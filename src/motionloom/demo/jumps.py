@@ -1,4 +1,4 @@
-"""Jumps, hops and cartwheels, with known take-off, landing and contact frames."""
+"""Jumps, hops and cartwheels, with known takeoff, landing and contact frames."""
 
 from __future__ import annotations
 
@@ -121,7 +121,7 @@ def hop(
 def _flight(
     plan: MotionPlan, start: float, off: float, on: float, *, crouch: float, up: float
 ) -> None:
-    """Height of the pelvis: crouch, push off, parabola, landing."""
+    """Set the height of the pelvis: crouch, push-off, parabola, landing."""
     speed = 0.5 * GRAVITY * (on - off)
     curve = plan.curves["height"]
     plan.ease("height", start, off - 0.27, -crouch)
@@ -248,7 +248,7 @@ def _finish(plan, action, side, start, end, apex, size, contacts) -> PlannedActi
 
 
 def _speed(body: float, width: float) -> float:
-    """Sideways speed when the body has turned by `body` of 360 degrees."""
+    """Return the sideways speed when the body has turned by `body` of 360 degrees."""
     if body in (0.0, 360.0):
         return 0.0
     fraction = body / 360.0

@@ -144,7 +144,7 @@ class Performer:
 
     @cached_property
     def skeleton(self) -> Skeleton:
-        """The skeleton: 21 joints and 5 end sites."""
+        """Skeleton with 21 joints and 5 end sites."""
         return _skeleton(self)
 
 

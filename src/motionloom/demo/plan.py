@@ -27,7 +27,7 @@ GRAVITY = 9.81  # m/s^2
 
 
 class ControlCurve:
-    """A scalar or vector over time, defined by keys in order of time.
+    """A scalar or vector over time, defined by keys in chronological order.
 
     Parameters
     ----------
@@ -58,7 +58,7 @@ class ControlCurve:
 
     @property
     def last_time(self) -> float:
-        """Time of the last key, seconds."""
+        """Time of the last key, in seconds."""
         return self._times[-1] if self._times else -np.inf
 
     def key(
@@ -78,7 +78,7 @@ class ControlCurve:
         self._keys.append(key)
 
     def rebase(self, value: ArrayLike) -> None:
-        """Continue from `value` after the last key; for angles after a full turn."""
+        """Continue from `value` after the last key, as needed for angles after a full turn."""
         self._again(self._spread(value), self._still)
 
     def _again(self, value: Array, acceleration: Array) -> None:
@@ -133,7 +133,7 @@ class ControlCurve:
 
 
 def _quintic(u: Array, start: Sequence[Array], end: Sequence[Array]) -> Array:
-    """Quintic over u in [0, 1] with given value, slope and curvature at both ends."""
+    """Return a quintic over u in [0, 1] with given value, slope and curvature at both ends."""
     p0, v0, a0 = start
     p1, v1, a1 = end
     d = p1 - p0
@@ -144,13 +144,13 @@ def _quintic(u: Array, start: Sequence[Array], end: Sequence[Array]) -> Array:
 
 
 def bump(times: Array, start: float, end: float) -> Array:
-    """A bump of height 1 over [start, end] with zero slope at both ends, shape (T,)."""
+    """Return a bump of height 1 over [start, end] with zero slope at both ends, shape (T,)."""
     u = np.clip((times - start) / (end - start), 0.0, 1.0)
     return 64.0 * (u * (1.0 - u)) ** 3
 
 
 def noise(times: Array, rng: np.random.Generator, channels: int) -> Array:
-    """Smooth noise below 1 Hz with about unit amplitude, shape (T, channels).
+    """Return smooth noise below 1 Hz with about unit amplitude, shape (T, channels).
 
     Each channel is a sum of six sinusoids with random frequency and phase: a function of
     continuous time.
@@ -175,7 +175,7 @@ HANGING_LEG = (0.15, 0.04, 0.35)
 
 @dataclass
 class Step:
-    """One swing of one foot; times in seconds."""
+    """A single swing of a foot; times in seconds."""
 
     lift: float
     land: float
@@ -185,7 +185,7 @@ class Step:
 
 @dataclass
 class Aim:
-    """A target of a hand or foot at a known time.
+    """A target for a hand or foot at a known time.
 
     The target is specified as a direction from the hip or shoulder, in the heading frame, and a
     fraction of the limb's length. The solver computes its world position (`target`).
@@ -204,7 +204,7 @@ class Aim:
 
 @dataclass
 class PlannedAction:
-    """One action of a plan; times in seconds."""
+    """A single action in a plan; times in seconds."""
 
     action: str
     start: float
@@ -216,7 +216,7 @@ class PlannedAction:
 
 
 class MotionPlan:
-    """Control curves, footsteps and targets of one performer, in seconds and meters.
+    """Control curves, footsteps and targets for one performer, in seconds and meters.
 
     Parameters
     ----------
@@ -276,7 +276,7 @@ class MotionPlan:
 
     @property
     def heading(self) -> float:
-        """Mean direction of the feet at the current end of the plan, radians."""
+        """Mean direction of the feet at the current end of the plan, in radians."""
         return float(np.mean([self.curves[f"{side}_yaw"].last for side in SIDES]))
 
     @property
@@ -299,7 +299,7 @@ class MotionPlan:
     def ease(
         self, name: str, start: float, end: float, value: ArrayLike, *, push: float = 0.0
     ) -> None:
-        """Add a minimum-jerk transition to one curve; see `ControlCurve.ease`."""
+        """Add a minimum-jerk transition to a curve; see `ControlCurve.ease`."""
         self.curves[name].ease(start, end, value, push=push)
 
     def step(
@@ -320,7 +320,7 @@ class MotionPlan:
         push: float = 0.0,
         flight: bool = False,
     ) -> None:
-        """Add one swing: the foot leaves the floor at `lift` and lands at `land`.
+        """Add a swing: the foot leaves the floor at `lift` and lands at `land`.
 
         Before lift-off the heel rises by `heel` radians within `heel_time`; at landing the
         toes are raised by `toe` (a heel strike) or the heel by `tiptoe`, and come down within

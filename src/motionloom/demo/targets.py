@@ -280,7 +280,7 @@ def sit_and_stand(
 
 
 def _direction(azimuth: float, elevation: float) -> np.ndarray:
-    """Unit vector (3,) in the heading frame."""
+    """Return a unit vector (3,) in the heading frame."""
     return np.array([
         np.sin(azimuth) * np.cos(elevation), np.sin(elevation),
         np.cos(azimuth) * np.cos(elevation),

@@ -16,7 +16,7 @@ from motionloom.motion.segment import intervals
 
 @dataclass(frozen=True)
 class Action:
-    """One action of a motion.
+    """A single action in a motion.
 
     Attributes
     ----------
@@ -49,7 +49,7 @@ class Action:
 
 @dataclass(frozen=True)
 class Truth:
-    """Ground truth of one motion.
+    """Ground truth for a motion.
 
     Attributes
     ----------
@@ -78,7 +78,7 @@ class Truth:
 
     @property
     def action(self) -> str:
-        """Name of the first action; the label of a clip."""
+        """Name of the first action, which is the label of a clip."""
         return self.actions[0].action
 
     @property
@@ -88,7 +88,7 @@ class Truth:
 
     @property
     def beats(self) -> tuple[float, ...]:
-        """Beats of all actions, seconds."""
+        """Beats of all actions, in seconds."""
         return tuple(beat for action in self.actions for beat in action.beats)
 
     @property
@@ -98,7 +98,7 @@ class Truth:
 
 
 def truth_of(plan: MotionPlan, times: NDArray[np.float64], fps: float) -> Truth:
-    """Ground truth of the frames of a solved plan at `times`."""
+    """Return the ground truth for the frames of a solved plan at `times`."""
     contacts = {}
     feet = planned_feet(plan, times)
     for side in SIDES:

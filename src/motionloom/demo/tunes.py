@@ -89,7 +89,7 @@ def write_tune(
 
 
 def _softer(event: tuple, factor: float) -> tuple:
-    """Return a note played at a fraction of its velocity, which stays above zero."""
+    """Return a note with its velocity reduced to a fraction, but above zero."""
     tick, order, message = event
     if message.type != "note_on" or factor == 1.0:
         return event
@@ -108,7 +108,7 @@ def _note(channel: int, pitch: int, velocity: int, start: float, length: float) 
 
 
 def _band(bars: int, meter: int) -> list:
-    """Bass on downbeats, chords on the other beats, and drums on all beats."""
+    """Return the notes of bass on downbeats, chords on other beats, and drums on all beats."""
     events = []
     for bar in range(bars):
         chord = _CHORDS[bar % len(_CHORDS)]

@@ -155,7 +155,7 @@ def waltz(
 
 
 def _stand(middle: Array, heading: float, role: float) -> tuple[float, float]:
-    """Position (x, z) of a partner: leader (1) behind `middle`, follower (-1) in front of it."""
+    """Return a partner's position (x, z): leader (1) behind `middle`, follower (-1) in front."""
     ahead = np.array([np.sin(heading), np.cos(heading)])
     aside = np.array([np.cos(heading), -np.sin(heading)])
     place = middle - role * (0.5 * _APART * ahead - _BESIDE * aside)
@@ -196,7 +196,7 @@ def _carriage(plan: MotionPlan, first: float) -> None:
 
 
 def _hold(leader: Torso, follower: Torso) -> dict[str, dict[str, Array]]:
-    """Positions (T, 3) of the four hands, by role and side."""
+    """Return the positions (T, 3) of the four hands, by role and side."""
     tall, short = leader.performer.height / 1.75, follower.performer.height / 1.75
     # Joined hands are at the mean of the positions that are comfortable for each dancer.
     ours = leader.on_chest([0.50 * tall, 0.13 * tall, 0.26 * tall])
@@ -248,7 +248,7 @@ class CrowdTake:
 
 
 def waltz_take(seed: int = 0, fps: float = 30.0) -> CrowdTake:
-    """Waltz of a couple whose bars travel and turn in all directions, led by either foot.
+    """Create a waltz take whose bars travel and turn in all directions, led by either foot.
 
     Examples
     --------
@@ -269,7 +269,7 @@ def waltz_take(seed: int = 0, fps: float = 30.0) -> CrowdTake:
 
 
 def march_takes(seed: int = 0, fps: float = 30.0, *, steps: int = _STEPS) -> list[CrowdTake]:
-    """Marches of one performer at four speeds and three turn rates, left foot on the downbeat.
+    """Create marches of one performer at four speeds and three turn rates.
 
     Examples
     --------

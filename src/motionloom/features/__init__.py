@@ -1,4 +1,4 @@
-"""Distances between frames: feature sets, frame distances, distance matrices, library features.
+"""Distances between frames: feature sets, frame distances, matrices, library features.
 
 A *feature set* turns a frame into a feature vector. Its distance is Euclidean, and searches and
 indexes are built on it. A *frame distance* computes the distances between the frames of two

@@ -1,4 +1,4 @@
-"""Body frame: joint positions without heading and location.
+"""Body frame: joint positions relative to the body's location and heading.
 
 A pose is the same wherever it was captured and whichever way it faced. With
 ``normalize="heading"``, every frame is moved so that its hips are over the origin and rotated
@@ -38,7 +38,7 @@ def body_positions(
     normalize: Normalize = "heading",
     scale_free: bool = False,
 ) -> NDArray[np.float64]:
-    """Positions of the joints of `roles` in the body frame.
+    """Return the positions of joints with the given `roles` in the body frame.
 
     Parameters
     ----------
@@ -86,7 +86,7 @@ def body_positions(
 
 
 def body_rotations(motion: Motion, roles: Sequence[str]) -> NDArray[np.float64]:
-    """World rotations ``wxyz`` from a common standing posture to each frame, shape (T, R, 4).
+    """Return world rotations ``wxyz`` from a common standing posture, shape (T, R, 4).
 
     The posture is the same for all skeletons: upright, facing +Z, arms out to the sides, legs
     straight. A skeleton with another rest pose is first put into this posture, bone by bone (see
@@ -103,7 +103,7 @@ def body_rotations(motion: Motion, roles: Sequence[str]) -> NDArray[np.float64]:
 
 
 def leg_scale(skeleton: Skeleton) -> float:
-    """Factor that scales the legs of a skeleton to `REFERENCE_LEG`.
+    """Return the factor that scales the legs of a skeleton to `REFERENCE_LEG`.
 
     Examples
     --------

@@ -46,7 +46,7 @@ class Clouds(NamedTuple):
 
 
 class _Window(NamedTuple):
-    """The K poses of a window at a stride.
+    """K poses of a window at a stride.
 
     Attributes
     ----------
@@ -70,7 +70,7 @@ class _Window(NamedTuple):
 
 
 class _Tile(NamedTuple):
-    """A tile of the matrix of two motions: `rows` by `columns` cells starting at (`top`, `left`).
+    """Tile of the matrix of two motions: `rows` by `columns` cells starting at (`top`, `left`).
 
     `column` is the first column of the second motion in the whole matrix.
     """
@@ -83,7 +83,7 @@ class _Tile(NamedTuple):
 
 
 class _Scratch(NamedTuple):
-    """Memory for one tile, allocated once. H: its height plus the window's reach; C: 3 P, padded.
+    """Memory for one tile, allocated once. H: tile height plus window reach; C: 3 P, padded.
 
     Attributes
     ----------
@@ -157,7 +157,7 @@ class Corridor:
 
     @property
     def fits(self) -> bool:
-        """True if windows are short enough for the tiles."""
+        """Whether windows are short enough for the tiles."""
         return self.side >= _SIDE // 8
 
     def fill(
@@ -191,7 +191,7 @@ class Corridor:
 
 @kernel(error_model="numpy", fastmath={"contract"})
 def _fill(out, where, words, tile, a, b, window, scratch, lanes):
-    """Distances in a tile of a matrix; diagonal d has row i and column ``i + d - rows + 1``.
+    """Compute distances in a tile; diagonal d has row i and column ``i + d - rows + 1``.
 
     Parameters
     ----------
@@ -322,7 +322,7 @@ def _gather(target, start, frame_pitch, pitch, points, first, stride, low, high,
 
 @kernel
 def _flag(flags, rows, where, words, width, top, left, n_rows, n_columns):
-    """Mark the blocks of diagonals with a marked cell, row by row.
+    """Mark the blocks of diagonals that contain a marked cell, row by row.
 
     `where` and `words` are the same cells (see `_fill`) of a matrix with `width` columns. The tile
     begins at row `top` and column `left`. `rows` receives the first and the last row of each
@@ -359,7 +359,7 @@ def _flag(flags, rows, where, words, width, top, left, n_rows, n_columns):
 
 @kernel(error_model="numpy", fastmath={"contract"})
 def _products(frames, frame, coordinates, columns, first, products, at, lanes):
-    """Products of a frame with consecutive frames: x x' + z z', z x' - x z', y y'.
+    """Multiply a frame by consecutive frames: x x' + z z', z x' - x z', y y'.
 
     The frame has `coordinates` numbers starting at ``frames[frame]``; the `lanes` other frames
     begin at ``columns[first]``. The three products go to rows starting at ``products[at]``. The
@@ -393,7 +393,7 @@ def _products(frames, frame, coordinates, columns, first, products, at, lanes):
 
 @kernel(error_model="numpy", fastmath={"contract"})
 def _window_sums(sums, o, products, base, weights, at, count):
-    """Weighted sums of the products of a window, six poses at a time.
+    """Compute weighted sums of the products in a window, six poses at a time.
 
     Writes `count` sums starting at ``sums[o]``; the products of pose k begin at ``products[base[k]
     + at]``. Processing six poses at a time needs a sixth of the loads and stores of `sums`. The
@@ -441,7 +441,7 @@ def _window_sums(sums, o, products, base, weights, at, count):
 
 @kernel(error_model="numpy", fastmath={"contract"})
 def _distances(out, o, sums, at, re_a, im_a, norm, about, j, width, count):
-    """Distances of `count` cells from the sums of their windows; see `motionloom.features.matrix`.
+    """Compute the distances of `count` cells from their window sums.
 
     Cells begin at ``out[o]`` and their sums at ``sums[at]``. `re_a`, `im_a` and `norm` are the
     row's center and norm; those of the columns begin at ``about[j]``, spaced by `width`.

@@ -126,7 +126,7 @@ def joint_weights(weights: str | Mapping[str, float] = "importance") -> dict[str
 
 
 def curve_joints(skeleton: Skeleton) -> tuple[str, ...]:
-    """Return those of `CURVE_JOINTS` that a skeleton has.
+    """Return the `CURVE_JOINTS` that a skeleton has.
 
     Examples
     --------
@@ -143,7 +143,7 @@ def curve_joints(skeleton: Skeleton) -> tuple[str, ...]:
 
 
 def rotation_curves(motion: Motion, joints: tuple[str, ...] = CURVE_JOINTS) -> NDArray[np.float64]:
-    """Unwrapped angles about Z, Y and X of each joint over time.
+    """Return the unwrapped angles about Z, Y and X of each joint over time.
 
     Parameters
     ----------
@@ -186,7 +186,7 @@ def rotation_curves(motion: Motion, joints: tuple[str, ...] = CURVE_JOINTS) -> N
 
 
 def unwrapped(angles: ArrayLike) -> NDArray[np.float64]:
-    """Remove jumps by whole turns, or to the equivalent triple, from Euler angles over time.
+    """Remove jumps by full turns, or to the equivalent triple, from Euler angles over time.
 
     Parameters
     ----------
@@ -212,7 +212,7 @@ def unwrapped(angles: ArrayLike) -> NDArray[np.float64]:
 
 @kernel
 def _unwrap(angles):
-    """Unwrap angles (T, 3) in degrees in place: each frame is as close as possible to the last."""
+    """Unwrap angles (T, 3) in degrees in place, bringing each frame closest to the last one."""
     other = np.empty(3)
     for t in range(1, len(angles)):
         # Adding half a turn to the outer angles and reflecting the middle one gives the same
@@ -234,7 +234,7 @@ def _unwrap(angles):
 
 
 def whole_turns(a: NDArray, b: NDArray) -> NDArray[np.float64]:
-    """Multiples of 360 degrees that bring the mean of each column of `b` closest to that of `a`.
+    """Return the multiples of 360 degrees that bring the column means of `b` closest to `a`.
 
     Parameters
     ----------
@@ -257,7 +257,7 @@ THRESHOLD = 10.0  # degrees; Tam et al. 2007, section 4.3
 def kept_frames(
     curve: ArrayLike, *, threshold: float = THRESHOLD, perpendicular: bool = False
 ) -> NDArray[np.int64]:
-    """Return the frames of a curve that Douglas-Peucker keeps.
+    """Return the frames of a curve that the Douglas-Peucker method keeps.
 
     Parameters
     ----------
@@ -301,7 +301,7 @@ def kept_frames(
 
 
 def masses(frames: ArrayLike, count: int) -> NDArray[np.float64]:
-    """Number of the `count` frames that each kept frame represents.
+    """Return how many of the `count` frames each kept frame represents.
 
     Parameters
     ----------
@@ -327,7 +327,7 @@ def masses(frames: ArrayLike, count: int) -> NDArray[np.float64]:
 
 @kernel
 def split(points, threshold, perpendicular):
-    """Mask of the points (T, D) that are kept, computed with a stack of segments to split.
+    """Return a mask of the kept points (T, D), computed with a stack of segments to split.
 
     A segment is split at the point farthest from the line between its ends, as long as this
     distance exceeds `threshold`. It is measured at the same time along the line, or

@@ -29,7 +29,7 @@ _DUST = 1e-13  # fraction of the total below which a mass is rounding
 def earth_mover_distance(
     points_a: ArrayLike, mass_a: ArrayLike, points_b: ArrayLike, mass_b: ArrayLike
 ) -> float:
-    """Minimum work per unit of mass that turns one signature into the other.
+    """Return the minimum work per unit of mass that turns one signature into another.
 
     Parameters
     ----------
@@ -63,7 +63,7 @@ def earth_mover_distance(
 
 
 def transport_cost(costs: ArrayLike, supply: ArrayLike, demand: ArrayLike) -> float:
-    """Minimum total cost of transporting all supply to all demand.
+    """Return the minimum total cost of transporting all supply to all demand.
 
     Parameters
     ----------
@@ -120,7 +120,7 @@ def _check_balance(a: NDArray[np.float64], b: NDArray[np.float64]) -> None:
 
 @kernel
 def signature_distance(points_a, mass_a, points_b, mass_b):
-    """Kernel of `earth_mover_distance`: checked arrays, equal totals."""
+    """Compute `earth_mover_distance` for checked arrays with equal totals."""
     n, m = len(mass_a), len(mass_b)
     costs = np.empty((n, m))
     for i in range(n):
@@ -134,7 +134,7 @@ def signature_distance(points_a, mass_a, points_b, mass_b):
 
 @kernel
 def transport(costs, supply, demand):
-    """Kernel of `transport_cost`: successive shortest paths on a dense matrix.
+    """Compute `transport_cost` by successive shortest paths on a dense matrix.
 
     `costs` (n, m), `supply` (n,), `demand` (m,). Sources are emptied one after the other. For each
     path, Dijkstra's algorithm on reduced costs stops at the first sink with room. Then the prices

@@ -15,7 +15,7 @@ Number = TypeVar("Number", np.float32, np.float64)
 def matching_tables(
     a: ArrayLike, b: ArrayLike, dtype: type[Number]
 ) -> tuple[NDArray[Number], NDArray[Number]]:
-    """Check and convert two arrays to shapes (M, D) and (N, D) of one type.
+    """Check two arrays and convert them to shapes (M, D) and (N, D) of one type.
 
     Raises
     ------
@@ -41,7 +41,7 @@ def matching_tables(
 
 
 def euclidean_matrix(a: ArrayLike, b: ArrayLike) -> NDArray[np.float64]:
-    """Euclidean distance between every row of `a` and every row of `b`.
+    """Return the Euclidean distance between every row of `a` and every row of `b`.
 
     Parameters
     ----------
@@ -65,7 +65,7 @@ def euclidean_matrix(a: ArrayLike, b: ArrayLike) -> NDArray[np.float64]:
 
 
 def squared_matrix(a: ArrayLike, b: ArrayLike) -> NDArray[np.float64]:
-    """Squared Euclidean distances between all rows of `a` and `b`; see `euclidean_matrix`."""
+    """Return squared Euclidean distances between all rows of `a` and `b`."""
     rows_a, rows_b = matching_tables(a, b, np.float64)
     center = _some_row(rows_b)
     rows_a, rows_b = rows_a - center, rows_b - center
@@ -77,7 +77,7 @@ def squared_matrix(a: ArrayLike, b: ArrayLike) -> NDArray[np.float64]:
 
 
 def _some_row(rows: NDArray[np.float64]) -> NDArray[np.float64]:
-    """The first row without a missing value, or zeros."""
+    """Return the first row without a missing value, or zeros."""
     for row in rows:
         if not np.isnan(row).any():
             return row

@@ -48,7 +48,7 @@ if TYPE_CHECKING:
 def window_samples(
     values: NDArray[np.float64], seconds: ArrayLike, fps: float
 ) -> NDArray[np.float64]:
-    """Sample values around every frame, at given times before and after it.
+    """Sample values at given times before and after every frame.
 
     Parameters
     ----------
@@ -167,17 +167,17 @@ class FeatureSet:
 
     @property
     def dimension(self) -> int:
-        """Features per frame, D."""
+        """Number of features per frame, D."""
         return (self.components or self._frame_size) * self.samples
 
     @property
     def points(self) -> float:
-        """Number of points (or triples of features) in a distance."""
+        """Number of points (or feature triples) in a distance."""
         return self._frame_size * self.samples / 3.0
 
     @property
     def scale(self) -> float:
-        """Factor from Euclidean distances of feature vectors to meters (root mean square)."""
+        """Factor that converts Euclidean feature distances to meters (root mean square)."""
         return float(1.0 / np.sqrt(self.points))
 
     @property
@@ -208,7 +208,7 @@ class FeatureSet:
         return rows.astype(np.float32)
 
     def matrix(self, a: ArrayLike, b: ArrayLike) -> NDArray[np.float64]:
-        """Return the distances in meters (M, N) between feature vectors (M, D), (N, D)."""
+        """Return the distances in meters (M, N) between feature vectors (M, D) and (N, D)."""
         return self.scale * euclidean_matrix(a, b)
 
     def pose_rows(self, motion: Motion) -> NDArray[np.float64]:
@@ -292,7 +292,7 @@ def feature_set(
     scale_free: bool | None = None,
     basis: Basis | None = None,
 ) -> FeatureSet:
-    """Return the feature set with a name, with options applied.
+    """Return the feature set with the given name and options.
 
     Parameters
     ----------
@@ -323,7 +323,7 @@ def feature_set(
 
 
 def not_registered(what: str, name: str, registered: Iterable[str]) -> InvalidInput:
-    """Return the error for a name that is not registered.
+    """Return the error for an unregistered name.
 
     Examples
     --------

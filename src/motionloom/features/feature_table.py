@@ -73,7 +73,7 @@ class LibraryFeatures(RowTable):
         )
 
     def motion_index(self, name: str) -> int:
-        """Return the index of the motion called `name`."""
+        """Return the index of the motion named `name`."""
         m = bisect_left(self.names, name)
         if m < len(self.names) and self.names[m] == name:
             return m
@@ -83,23 +83,23 @@ class LibraryFeatures(RowTable):
         raise LibraryError(f"no motion called {name!r} has features")
 
     def motion_rows(self, name: str) -> slice:
-        """Return the rows of the motion called `name`."""
+        """Return the rows of the motion named `name`."""
         m = self.motion_index(name)
         return slice(int(self.starts[m]), int(self.starts[m + 1]))
 
     def locate(self, row: int) -> tuple[str, int]:
-        """Return the motion and the frame, in the stored motion, of a row."""
+        """Return the motion and the stored frame of a row."""
         if not 0 <= row < len(self.rows):
             raise InvalidInput(f"row must lie in 0..{len(self.rows) - 1}; got {row}")
         m = int(row_of(self.starts, row))
         return self.names[m], self.stored_frame(m, int(row - self.starts[m]))
 
     def stored_frame(self, motion: int, index: int) -> int:
-        """Return the frame, in the stored motion, of row `index` of motion number `motion`."""
+        """Return the stored frame of row `index` of motion number `motion`."""
         return round(index * self._frames_per_row(motion))
 
     def row_index(self, motion: int, frame: int) -> int:
-        """Return the row, within motion number `motion`, that is nearest to a stored frame."""
+        """Return the row, within motion number `motion`, nearest to a stored frame."""
         index = round(frame / self._frames_per_row(motion))
         # The last frames may come after the last row.
         return min(index, int(self.starts[motion + 1] - self.starts[motion]) - 1)
@@ -245,7 +245,7 @@ def principal_components(
 
 
 def motion_features(motion: Motion, features: FeatureSet, rate: float) -> NDArray[np.float32]:
-    """Feature vectors of a motion at `rate` frames per second, shape (T, D)."""
+    """Return the feature vectors of a motion at `rate` frames per second, shape (T, D)."""
     return features.prepare(at_rate(motion, rate))
 
 
@@ -254,19 +254,19 @@ def _moments(motion: Motion, features: FeatureSet, rate: float) -> Moments:
 
 
 def row_count(entry: Entry, rate: float) -> int:
-    """Number of frames of a motion at `rate`."""
+    """Return the number of frames of a motion at `rate`."""
     if _same_rate(entry.fps, rate):
         return entry.frames
     return resampled_length(entry.frames, entry.fps, rate)
 
 
 def at_rate(motion: Motion, rate: float) -> Motion:
-    """Return the motion at `rate`; the motion itself if its rate is (nearly) the same."""
+    """Return the motion at `rate`, or the motion itself if its rate is (nearly) the same."""
     return motion if _same_rate(motion.fps, rate) else motion.resample(rate)
 
 
 def frames_per_row(fps: float, rate: float) -> float:
-    """Stored frames per row at `rate`.
+    """Return the number of stored frames per row at `rate`.
 
     Examples
     --------
@@ -303,7 +303,7 @@ def _options(features: FeatureSet, rate: float) -> dict[str, Any]:
 
 
 def _left_out(library: Store, features: FeatureSet) -> dict[str, str]:
-    """Motions whose skeletons lack joints, and the missing joints."""
+    """Return the motions whose skeletons lack joints, with the missing joints."""
     reasons: dict[str, str | None] = {}
     for entry in library.entries():
         if entry.skeleton not in reasons:

@@ -53,7 +53,7 @@ from motionloom.motion import Motion
 
 @runtime_checkable
 class FrameDistance(Protocol):
-    """Protocol of a distance between the frames of two motions.
+    """Protocol for a distance between the frames of two motions.
 
     Examples
     --------
@@ -73,7 +73,7 @@ class FrameDistance(Protocol):
         """Unit of the distances."""
 
     def prepare(self, motion: Motion) -> NDArray[Any]:
-        """Convert a motion to the form that `matrix` takes: one row per frame, shape (T, D)."""
+        """Convert a motion to the input of `matrix`: one row per frame, shape (T, D)."""
 
     def matrix(self, a: NDArray[Any], b: NDArray[Any]) -> NDArray[np.float64]:
         """Return the distances (M, N) between all frames of two prepared motions (M, D), (N, D)."""
@@ -134,13 +134,13 @@ def register_distance(distance: Distance, *, replace: bool = False) -> Distance:
 
 
 def _same_kind(a: FrameDistance, b: FrameDistance) -> bool:
-    """Return whether both have the same class, possibly redefined in a notebook."""
+    """Return whether two objects have the same class, possibly redefined in a notebook."""
     kinds = [(type(x).__module__, type(x).__qualname__) for x in (a, b)]
     return kinds[0] == kinds[1]
 
 
 def frame_distance(distance: str | FrameDistance) -> FrameDistance:
-    """Return the frame distance or feature set with a name.
+    """Return the frame distance or feature set with the given name.
 
     Raises
     ------
@@ -165,7 +165,7 @@ def frame_distance(distance: str | FrameDistance) -> FrameDistance:
 
 
 def distance_key(distance: FrameDistance) -> str:
-    """Text that identifies a frame distance and its parameters in the keys of artifacts.
+    """Return a string that identifies a frame distance and its parameters in artifact keys.
 
     The keys of stored webs and graphs contain this text; if it changes, they are rebuilt.
 
@@ -185,7 +185,7 @@ def distance_key(distance: FrameDistance) -> str:
 def distance_matrix(
     a: Motion, b: Motion, distance: str | FrameDistance = "pc11"
 ) -> NDArray[np.float64]:
-    """Distance between every frame of `a` and every frame of `b`.
+    """Return the distance between every frame of `a` and every frame of `b`.
 
     Parameters
     ----------

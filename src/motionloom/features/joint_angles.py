@@ -85,7 +85,7 @@ def joint_rotations(
     *,
     parents: Mapping[str, str] = JOINT_PARENTS,
 ) -> NDArray[np.float64]:
-    """Rotation of each joint relative to the body part above it, ``wxyz``, shape (T, R, 4).
+    """Return each joint's rotation relative to the body part above it, ``wxyz``, (T, R, 4).
 
     Parameters
     ----------
@@ -128,7 +128,7 @@ class QuaternionDistance:
     unit: str = "rad"
 
     def prepare(self, motion: Motion) -> NDArray[np.float64]:
-        """Return rows (T, 10 * R): the products ``q q^T`` of every joint's quaternion."""
+        """Return rows (T, 10 * R): the product ``q q^T`` of each joint's quaternion."""
         q = joint_rotations(motion, self.joints)
         # |qq^T - pp^T|^2 = 2 - 2 (q.p)^2 = 2 sin^2(angle / 2): half the chord squared.
         i, j = np.triu_indices(4)
@@ -151,7 +151,7 @@ class EulerDistance:
     unit: str = "rad"
 
     def prepare(self, motion: Motion) -> NDArray[np.float64]:
-        """Return rows (T, 6 * R): cosine and sine of every angle."""
+        """Return rows (T, 6 * R): cosine and sine of each angle."""
         angles = rot.to_euler(joint_rotations(motion, self.joints), self.order)
         circle = np.stack([np.cos(angles), np.sin(angles)], axis=-1)
         return circle.reshape(len(circle), 6 * len(self.joints)) / np.sqrt(len(self.joints))
@@ -236,7 +236,7 @@ class TransitionCost:
 
 
 def _angular_velocities(q: NDArray[np.float64], fps: float) -> NDArray[np.float64]:
-    """Angular velocities (T, R, 3) of rotations (T, R, 4), rad/s, in the parent's axes."""
+    """Return angular velocities (T, R, 3) of rotations (T, R, 4) in rad/s, in parent axes."""
     out = np.zeros((*q.shape[:-1], 3))
     if len(q) > 1:
         between = rot.log(rot.multiply(q[1:], rot.inverse(q[:-1]))) * fps
@@ -251,7 +251,7 @@ def _velocities(path: NDArray[np.float64], fps: float) -> NDArray[np.float64]:
 
 @kernel(error_model="numpy")
 def _add_squared_angles(a, b, weights, polynomial, out):
-    """Add to `out` (M, N) the weighted squared angles of joints' quaternions.
+    """Add the weighted squared angles between joint quaternions to `out` (M, N).
 
     `a` (M, 4 R), `b` (4 R, N). The innermost loops run along the columns of `b` and are
     vectorized: they take 79 ns per cell for ten joints, compared with 364 ns for a matrix product

@@ -79,7 +79,7 @@ def mirrored(pair: Pair) -> Pair:
 
 
 def symmetric_pairs(roles: Iterable[str] = ROLES) -> tuple[Pair, ...]:
-    """Return every pair of joints, with only one of two mirror images.
+    """Return all pairs of joints, keeping only one of each mirrored pair.
 
     Parameters
     ----------
@@ -102,7 +102,7 @@ def symmetric_pairs(roles: Iterable[str] = ROLES) -> tuple[Pair, ...]:
 
 
 def joint_distances(motion: Motion, pairs: Iterable[Pair]) -> NDArray[np.float64]:
-    """Distance between the two joints of each pair in meters, shape (T, len(pairs)).
+    """Return the distance between the joints of each pair in meters, shape (T, len(pairs)).
 
     Columns of pairs whose joints the skeleton lacks are NaN.
     """
@@ -177,7 +177,7 @@ class JointRelativeDistance:
         return self.weights
 
     def missing(self, skeleton: Skeleton) -> tuple[Pair, ...]:
-        """Return the pairs that are skipped because the skeleton lacks one of their joints."""
+        """Return the pairs that are skipped because the skeleton lacks one of the joints."""
         roles = skeleton.roles
         return tuple(
             pair
@@ -206,7 +206,7 @@ class JointRelativeDistance:
         return (joint_distances(motion, columns) * weights).astype(np.float32)
 
     def matrix(self, a: ArrayLike, b: ArrayLike) -> NDArray[np.float64]:
-        """Return the distances (M, N) between prepared frames (M, D), (N, D)."""
+        """Return the distances (M, N) between prepared frames (M, D) and (N, D)."""
         rows_a, rows_b = np.asarray(a, dtype=np.float32), np.asarray(b, dtype=np.float32)
         there = _columns_there(rows_a) & _columns_there(rows_b)
         if not there.any():
@@ -217,7 +217,7 @@ class JointRelativeDistance:
 
 
 def _columns_there(rows: NDArray[np.float32]) -> NDArray[np.bool_]:
-    """Mask of columns with a value in some frame, shape (D,)."""
+    """Return a mask of the columns that have a value in at least one frame, shape (D,)."""
     if len(rows) == 0:
         return np.ones(rows.shape[1], dtype=bool)
     return ~np.isnan(rows[0]) | ~np.isnan(rows).all(axis=0)
@@ -235,7 +235,7 @@ _TILE = 512  # cells of a row computed together: nine such rows fit into a 32 KB
 
 
 def cityblock_matrix(a: ArrayLike, b: ArrayLike) -> NDArray[np.float32]:
-    """Sum of absolute differences between every row of `a` and every row of `b`.
+    """Return the sum of absolute differences between every row of `a` and every row of `b`.
 
     Parameters
     ----------
@@ -258,7 +258,7 @@ def cityblock_matrix(a: ArrayLike, b: ArrayLike) -> NDArray[np.float32]:
 
 @kernel
 def _matrix(a, columns):
-    """Kernel: rows (M, D) and columns (D, N) -> (M, N); NaN stays NaN.
+    """Compute distances (M, N) from rows (M, D) and columns (D, N); NaN stays NaN.
 
     Loads and stores limit the speed, not arithmetic: `b` is transposed so that a column applies to
     many cells at once, and each pass over a tile in the nearest cache adds eight columns.

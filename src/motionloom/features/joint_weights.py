@@ -1,4 +1,4 @@
-"""Weights of joint pairs, learned from pairs of poses tagged as similar or not.
+"""Weights of joint pairs, learned from pairs of poses tagged as similar or dissimilar.
 
 Every pair of poses gives a vector of ``f_ij`` (see `motionloom.features.joint_relative`). Two
 methods derive weights from the tags:
@@ -47,7 +47,7 @@ FOLDS = 5
 
 @dataclass(frozen=True, eq=False)
 class TaggedPoses:
-    """The n pairs of poses tagged as similar or not.
+    """n pairs of poses tagged as similar or dissimilar.
 
     Attributes
     ----------
@@ -68,7 +68,7 @@ class TaggedPoses:
 
 @dataclass(frozen=True)
 class LearnedWeights:
-    """Weights of joint pairs, and how well they order poses of held-out motions.
+    """Weights of joint pairs, and how well they rank poses from held-out motions.
 
     Attributes
     ----------
@@ -162,7 +162,7 @@ def learn_weights(
 def held_out_auc(
     tagged: TaggedPoses, *, method: Method = "nnls", top: int | None = None, folds: int = FOLDS
 ) -> tuple[float | None, float | None]:
-    """AUC of learned and of equal weights on pairs of poses from held-out motions.
+    """Return the AUC of learned and of equal weights on poses from held-out motions.
 
     Motions are divided into `folds` parts. For each part, weights are learned from the pairs
     without its motions and tested on the pairs with them. The AUC is the mean over the parts,
@@ -197,7 +197,7 @@ def held_out_auc(
 
 
 def area_under_curve(distances: ArrayLike, similar: ArrayLike) -> float:
-    """Fraction of comparisons between items in which the similar one is closer.
+    """Return the fraction of comparisons in which the similar item is closer.
 
     Examples
     --------
@@ -215,7 +215,7 @@ def area_under_curve(distances: ArrayLike, similar: ArrayLike) -> float:
 def _solved(
     rows: NDArray[np.float64], tags: NDArray[np.bool_], method: Method, top: int | None
 ) -> NDArray[np.float64]:
-    """Weights of all columns of `rows`; zero for columns with missing values."""
+    """Solve for the weights of all columns of `rows`, zero for columns with missing values."""
     there = np.flatnonzero(np.all(np.isfinite(rows), axis=0))
     if not len(there):
         raise InvalidInput("no pair of joints exists in all poses")
@@ -263,7 +263,7 @@ def _checked_tags(similar: ArrayLike, count: int) -> NDArray[np.bool_]:
 def pair_features(
     poses: Sequence[tuple[Motion, Motion]], pairs: Sequence[Pair]
 ) -> NDArray[np.float64]:
-    """``f_ij`` of every pair of poses, shape (n, len(pairs)), meters; NaN for missing joints."""
+    """Return ``f_ij`` for each pair of poses in meters, (n, len(pairs)); NaN for missing joints."""
     images = [mirrored(pair) for pair in pairs]
     out = np.empty((len(poses), len(pairs)))
     for k, (a, b) in enumerate(poses):
@@ -276,10 +276,10 @@ def pair_features(
 
 
 class Motions(Protocol):
-    """Motions by name: a library or a dictionary."""
+    """Protocol for motions by name: a library or a dictionary."""
 
     def __getitem__(self, name: str, /) -> Motion:
-        """Return the motion with this name."""
+        """Return the motion with the given name."""
 
 
 def read_tags(file: str | Path, motions: Motions) -> TaggedPoses:
@@ -330,7 +330,7 @@ def save_weights(weights: Mapping[Pair, float], path: str | Path) -> None:
 
 
 def load_weights(path: str | Path, *, name: str = "jrd") -> JointRelativeDistance:
-    """Return the frame distance with the weights of a file written by `save_weights`."""
+    """Return the frame distance with weights from a file written by `save_weights`."""
     try:
         rows = parse_json(read_regular_text(path))
         weights = {(str(a), str(b)): float(weight) for a, b, weight in rows}

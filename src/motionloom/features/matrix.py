@@ -43,7 +43,7 @@ _WHOLE = 1e-6  # frames: a time closer than this to a frame is on the frame
 
 @dataclass(frozen=True, eq=False)
 class PreparedFrames:
-    """Frames of a motion, prepared by a distance.
+    """Frames of a motion, prepared for a distance.
 
     Attributes
     ----------
@@ -80,7 +80,7 @@ class PreparedFrames:
         return (len(self.points) - self.count) // 2
 
     def part(self, first: int, last: int) -> PreparedFrames:
-        """Return frames `first` to `last`; their windows include the frames around them."""
+        """Return frames `first` to `last`; their windows include surrounding frames."""
         return replace(
             self,
             count=last - first,
@@ -113,7 +113,7 @@ def prepared_frames(motion: Motion, distance: str | FrameDistance = "pc11") -> P
 
 
 class DistanceMatrix:
-    """Distances between the frames of one motion (rows) and several motions (columns).
+    """Distances between the frames of a motion (rows) and of several motions (columns).
 
     Parameters
     ----------
@@ -146,7 +146,7 @@ class DistanceMatrix:
 
     @property
     def shape(self) -> tuple[int, int]:
-        """Rows M and columns N."""
+        """Number of rows M and columns N."""
         return len(self._a), int(self.starts[-1])
 
     def block(
@@ -191,13 +191,13 @@ class DistanceMatrix:
         return out
 
     def sampled_starts(self, stride: int) -> NDArray[np.int64]:
-        """Return the first column of each motion if every `stride`-th frame is used, (K + 1,)."""
+        """Return the first column of each motion when every `stride`-th frame is used, (K + 1,)."""
         return offsets_of(-(-np.diff(self.starts) // stride))
 
     def sampled(
         self, stride: int, *, where: NDArray[np.uint8] | None = None
     ) -> NDArray[np.float64]:
-        """Compute the matrix at a reduced rate, or some of its cells.
+        """Compute the matrix, or selected cells, at a reduced rate.
 
         Parameters
         ----------
@@ -243,7 +243,7 @@ class DistanceMatrix:
         return out
 
     def _fill(self, out: NDArray[np.float64], b: PreparedFrames, top: int, left: int) -> None:
-        """Compute distances from row `top` and column `left` of the matrix with one motion."""
+        """Compute distances with one motion from row `top` and column `left` of the matrix."""
         a = self._a
         if a.rows is None:
             _fill_clouds(out, a, b, top, left, self._tile)
@@ -261,7 +261,7 @@ def _clouds(frames: PreparedFrames) -> Clouds:
 def _chosen_cells(
     a: PreparedFrames, others: Sequence[PreparedFrames], where: NDArray[np.uint8]
 ) -> NDArray[np.float64]:
-    """Distances of windows with poses between frames, computed only in marked cells."""
+    """Compute distances between windows with interpolated poses, in marked cells only."""
     out, column = np.empty(where.shape), 0
     rows = np.ascontiguousarray(a.rows)
     norms = np.einsum("td,td->t", rows, rows)
@@ -294,7 +294,7 @@ def _cloud_frames(motion: Motion, distance: PointCloud, step: int) -> PreparedFr
 
 
 def _fill_clouds(out, a: PreparedFrames, b: PreparedFrames, top: int, left: int, tile: int) -> None:
-    """Compute distances of windows from products of single frames, a strip of rows at a time.
+    """Compute window distances from products of single frames, a strip of rows at a time.
 
     The products of these rows, and of the margins of the windows, stay in the processor's cache
     until they are summed.
@@ -327,7 +327,7 @@ def _fill_clouds(out, a: PreparedFrames, b: PreparedFrames, top: int, left: int,
 
 @kernel(error_model="numpy")
 def _window_sums(out, products, centers_a, centers_b, norms_a, norms_b, weights, step):
-    """Distances (M, N) of windows from products (3, M + reach, N + reach) of single frames.
+    """Compute window distances (M, N) from frame products (3, M + reach, N + reach).
 
     It works row by row, which keeps the three sums of a row in the first-level cache. Products are
     of frames, centers and norms of windows; see the module for the closed form.
@@ -354,7 +354,7 @@ def _window_sums(out, products, centers_a, centers_b, norms_a, norms_b, weights,
 
 @kernel(error_model="numpy")
 def _add_diagonals(sums, plane, row, weights, step):
-    """Add the poses of the window, cells along a diagonal of `plane`, to each sum."""
+    """Add the poses of the window, which lie along a diagonal of `plane`, to each sum."""
     n, taps = len(sums), len(weights)
     k = 0
     while k + 4 <= taps:  # four at a time: fewer loads and stores of the sums

@@ -69,7 +69,7 @@ class PointCloud:
 
     @property
     def weights(self) -> NDArray[np.float64]:
-        """Weight of each pose of the window, shape (samples,)."""
+        """Weight of each pose in the window, shape (samples,)."""
         half = self.samples // 2
         taper = 1.0 - np.abs(np.arange(-half, half + 1)) / (half + 1)
         return taper / taper.sum()
@@ -85,7 +85,7 @@ class PointCloud:
         return centered_clouds(clouds, weights)
 
     def places(self, motion: Motion) -> NDArray[np.float64]:
-        """Return the positions of the cloud's joints at each frame, shape (T, P, 3)."""
+        """Return the positions of the cloud's joints in each frame, shape (T, P, 3)."""
         places = motion.role_positions(self.roles).astype(np.float64)
         if self.scale_free:
             places *= leg_scale(motion.skeleton)
@@ -99,7 +99,7 @@ class PointCloud:
 def point_cloud_distances(
     a: ArrayLike, b: ArrayLike, *, weights: ArrayLike | None = None
 ) -> NDArray[np.float64]:
-    """Distance between every cloud of `a` and every cloud of `b`.
+    """Return the distance between every cloud of `a` and every cloud of `b`.
 
     Parameters
     ----------
@@ -155,7 +155,7 @@ def centered_clouds(
 
 
 def _matrix(a: NDArray[np.float64], b: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Kernel: rows of `centered_clouds`, (M, 3 P) and (N, 3 P) -> (M, N)."""
+    """Compute distances (M, N) between rows (M, 3 P) and (N, 3 P) of `centered_clouds`."""
     points = a.shape[1] // 3
     # x + iz: only moduli are used, and z + ix would change their last bits.
     floor_a = a[:, :points] + 1j * a[:, points : 2 * points]

@@ -1,4 +1,4 @@
-"""Principal components of poses, fitted on a library.
+"""Principal components of poses, fitted to a library.
 
 Poses of 17 joints have 51 coordinates, but joints move together: a few principal directions
 explain most of the variance. The first `n` coordinates along them form a feature set. Their
@@ -46,7 +46,7 @@ class Basis:
     variances: NDArray[Any]
 
     def project(self, rows: ArrayLike, components: int) -> NDArray[np.float64]:
-        """Return the first `components` coordinates of poses (T, D), shape (T, components)."""
+        """Project poses (T, D) onto the first `components` directions, shape (T, components)."""
         rows = np.asarray(rows, dtype=np.float64)
         if rows.ndim != 2 or rows.shape[1] != len(self.mean):
             raise InvalidInput(
@@ -56,13 +56,13 @@ class Basis:
         return (rows - self.mean) @ self.directions[:components].T
 
     def explained(self, components: int) -> float:
-        """Return the fraction of the variance that the first `components` directions explain."""
+        """Return the fraction of variance explained by the first `components` directions."""
         total = float(self.variances.sum())
         return float(self.variances[:components].sum()) / total if total > 0.0 else 1.0
 
     @property
     def digest(self) -> str:
-        """Digest of mean and directions."""
+        """Digest of the mean and the directions."""
         digest = hashlib.blake2b(digest_size=12)
         for array in (self.mean, self.directions):
             digest.update(np.ascontiguousarray(array, dtype="<f8").data)
@@ -71,7 +71,7 @@ class Basis:
 
 @dataclass(frozen=True, eq=False)
 class Moments:
-    """Count, sum, and sum of products over vectors (T, D); vectors with NaN are skipped."""
+    """Count, sum, and sum of products of vectors (T, D), skipping vectors with NaN."""
 
     count: int
     total: NDArray[Any]

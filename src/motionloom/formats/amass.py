@@ -101,7 +101,7 @@ MODELS = {
 
 
 def smpl_skeleton(joints: int) -> Skeleton:
-    """The neutral skeleton of a model with 22, 24, 52 or 55 joints.
+    """Return the neutral skeleton of a model with 22, 24, 52 or 55 joints.
 
     Examples
     --------
@@ -224,7 +224,7 @@ def read(
 
 
 class _Archive:
-    """The arrays of an ``.npz`` file by name; sizes are checked before unpacking."""
+    """Arrays of an ``.npz`` file by name; sizes are checked before unpacking."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
@@ -254,7 +254,7 @@ class _Archive:
         raise MotionFormatError(problem, path=self.path)
 
     def array(self, name: str) -> NDArray[np.float64]:
-        """Return a numeric array of the archive in double precision."""
+        """Return a numeric array from the archive in double precision."""
         info = self.members[name]
         if info.file_size > self.room:
             self.refuse(

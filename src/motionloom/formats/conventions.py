@@ -1,4 +1,4 @@
-"""Functions shared by the formats: conversion to motionloom's conventions, frame rates, repairs."""
+"""Functions shared by all formats: conversion to motionloom's conventions, frame rates, repairs."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from motionloom.motion.segment import positive_rate
 
 
 def with_user_roles(skeleton: Skeleton, roles: str | Path | Mapping[str, str] | None) -> Skeleton:
-    """Return the skeleton with roles from a mapping or a mapping file; unchanged for None."""
+    """Return the skeleton with roles from a mapping or mapping file, or unchanged for None."""
     if roles is None:
         return skeleton
     from motionloom.motion.roles.assignment import load_role_map
@@ -38,7 +38,7 @@ def from_y_up(motion: Motion, up: str) -> Motion:
 
 
 def _turned(motion: Motion, turn: NDArray[np.float64]) -> Motion:
-    """Rotate every offset and conjugate every rotation, so that the rest pose also stands."""
+    """Rotate all offsets and conjugate all rotations, so that the rest pose is also upright."""
 
     def conjugate(q):
         return rot.multiply(rot.multiply(turn, q), rot.inverse(turn))
@@ -71,7 +71,7 @@ def scaled_to_meters(motion: Motion, meters: float) -> Motion:
 
 @lru_cache(maxsize=64)
 def _scaled(skeleton: Skeleton, meters: float) -> Skeleton:
-    """Cached scaling, so that the motions of one performer share a skeleton and its roles."""
+    """Scale a skeleton, cached so that the motions of a performer share it and its roles."""
     return skeleton.scaled(meters)
 
 
@@ -94,7 +94,7 @@ def refuse_folder(path: Path, kind: str) -> None:
 
 
 def file_bytes(path: Path, kind: str) -> bytes:
-    """Read all bytes of a file; `kind` appears in the message about a folder."""
+    """Read all bytes of a file; `kind` is used in the error message for a folder."""
     refuse_folder(path, kind)
     return read_regular(path, largest=1 << 40)  # limit on the size of takes
 
@@ -102,7 +102,7 @@ def file_bytes(path: Path, kind: str) -> bytes:
 def labeled_points(
     motion: Motion | Markers | Scene,
 ) -> tuple[tuple[str, ...], NDArray[np.floating]]:
-    """Labels of joints and end sites, or of markers, and their positions (T, P, 3).
+    """Return the labels of joints and end sites, or of markers, and their positions (T, P, 3).
 
     Labels of a scene are ``CHARACTER:LABEL``; a character that ends early has gaps (NaN).
     """
@@ -121,7 +121,7 @@ def labeled_points(
 
 
 def characters(motion: Motion | Scene | Sequence[Motion]) -> list[tuple[str, Motion]]:
-    """Return name and motion of each character."""
+    """Return the name and motion of each character."""
     if isinstance(motion, Scene):
         return list(zip(motion.names, motion.motions, strict=True))
     motions = [motion] if isinstance(motion, Motion) else motion
@@ -129,7 +129,7 @@ def characters(motion: Motion | Scene | Sequence[Motion]) -> list[tuple[str, Mot
 
 
 def unique_names(names: Iterable[str], taken: Iterable[str] = ()) -> list[str]:
-    """Return `names` in order, with a number appended to duplicates and to names in `taken`.
+    """Return `names` in order, numbering duplicates and names that are in `taken`.
 
     Examples
     --------
@@ -161,7 +161,7 @@ _TOLERANCE = (
 
 
 def nominal_rate(fps: float) -> float:
-    """The nominal frame rate nearest to `fps` if it is close enough, otherwise `fps` itself.
+    """Return the nearest nominal frame rate if it is close enough, otherwise `fps`.
 
     Examples
     --------
@@ -173,7 +173,7 @@ def nominal_rate(fps: float) -> float:
 
 
 def started(path: str | Path, *, up: str | None, fps: float | None, strict: bool) -> Repairs:
-    """Check the options that all readers share, and return empty repairs for a file."""
+    """Check the options shared by all readers, and return an empty `Repairs` for a file."""
     check_up(up)
     check_fps(fps)
     return Repairs(path, strict=strict)
@@ -188,14 +188,14 @@ class Repairs:
         self._found: dict[str, tuple[int | None, int]] = {}
 
     def add(self, sentence: str, *, line: int | None = None) -> None:
-        """Record one repair; repeated sentences are counted."""
+        """Record a repair; repeated sentences are counted."""
         if self.strict:
             raise MotionFormatError(f"strict reading: {sentence}", path=self.path, line=line)
         first, count = self._found.get(sentence, (line, 0))
         self._found[sentence] = (first, count + 1)
 
     def sentences(self) -> tuple[str, ...]:
-        """Return all repairs in order, with the first line and the number of occurrences."""
+        """Return all repairs in order, each with its first line and number of occurrences."""
         out = []
         for sentence, (line, count) in self._found.items():
             place = f"line {line}: " if line is not None else ""

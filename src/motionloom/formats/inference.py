@@ -1,4 +1,4 @@
-"""Inference of facts that a file does not state: unit, up axis, facing direction, T-pose frame.
+"""Inference of facts that files do not state: unit, up axis, facing direction, T-pose frame.
 
 BVH has no unit. A person is 1.4 to 2.1 m tall, and the common units differ so much that at most
 one of them gives a skeleton that height.
@@ -45,7 +45,7 @@ class Unit:
 
 
 def unit_from(value: str | float) -> float:
-    """Meters per unit from a name (``"cm"``, ``"inch"``, ``"cmu"``, ...) or a number.
+    """Return the meters per unit for a name (``"cm"``, ``"inch"``, ``"cmu"``, ...) or number.
 
     Examples
     --------
@@ -67,7 +67,7 @@ def unit_from(value: str | float) -> float:
 
 @lru_cache(maxsize=64)  # many motions share one skeleton
 def infer_unit(skeleton: Skeleton) -> Unit:
-    """Find the unit that gives a skeleton with offsets in file units the height of a person.
+    """Find the unit that makes a skeleton with offsets in file units as tall as a person.
 
     Examples
     --------
@@ -92,7 +92,7 @@ def infer_unit(skeleton: Skeleton) -> Unit:
 
 
 def _nearest(height: float) -> str:
-    """Choose the unit closest to a person; a child in m is likelier than a giant in inches."""
+    """Choose the unit that best fits a person; a child in m is likelier than a giant in inches."""
     for name in ("m", "cm", "mm"):
         if _CHILD <= height * UNITS[name] < _PERSON[0]:
             return name
@@ -100,7 +100,7 @@ def _nearest(height: float) -> str:
 
 
 def _by_extent(skeleton: Skeleton) -> Unit:
-    """Choose meters, centimeters or millimeters by order of magnitude, for other creatures."""
+    """Choose meters, centimeters or millimeters by order of magnitude, for nonhuman skeletons."""
     reach = np.zeros((len(skeleton), 3))
     for joint in range(1, len(skeleton)):
         reach[joint] = reach[skeleton.parents[joint]] + skeleton.offsets[joint]
@@ -140,7 +140,7 @@ _LIMBS = tuple(
 
 
 def infer_up(motion: Motion) -> tuple[str, str]:
-    """Up axis of the file ("y", "z", ...) and a warning if the evidence is contradictory.
+    """Return the up axis of a file ("y", "z", ...), and a warning for contradictory evidence.
 
     A figure stands upright in its rest pose and most of the time in motion. An axis other than y
     is inferred if both agree on it. It is also inferred if the rest pose is not upright along y
@@ -196,12 +196,12 @@ def _would_stand(motion: Motion, up: str) -> bool:
 
 
 def rotation_to_y_up(up: str) -> NDArray[np.float64]:
-    """Rotation ``wxyz`` from a file's up axis to +Y (for z up, x stays and y becomes -z)."""
+    """Return the rotation ``wxyz`` from an up axis to +Y (for z up, x stays and y becomes -z)."""
     return rot.between(UP_AXES[up], UP_AXES["y"])
 
 
 def facing(motion: Motion) -> str | None:
-    """Axis that the figure faces in its rest pose, "+z" by convention; None if unknown.
+    """Return the axis the figure faces in its rest pose, "+z" by convention; None if unknown.
 
     A rest pose that does not stand upright, as in LAFAN1 with every bone along X, has no
     direction.
@@ -246,13 +246,13 @@ def is_tpose_frame(motion: Motion) -> bool:
 
 
 def _median(values: NDArray) -> NDArray:
-    """Median along the last axis; NumPy's version would import masked arrays first."""
+    """Return the median along the last axis; NumPy's version would import masked arrays first."""
     ordered, size = np.sort(values, axis=-1), values.shape[-1]
     return 0.5 * (ordered[..., (size - 1) // 2] + ordered[..., size // 2])
 
 
 def _arms_drop(skeleton: Skeleton, half_cosines: NDArray[np.float64]) -> bool:
-    """Return whether both upper arms turn by 25 degrees after frame 0, and by far less later."""
+    """Return whether both upper arms turn by 25 degrees after frame 0, and far less later."""
     joints = [skeleton.names.index(skeleton.roles[f"{side}_shoulder"]) for side in _SIDES]
     turns = 2.0 * np.arccos(np.minimum(half_cosines[:, joints], 1.0)).min(axis=1)
     return bool(turns[0] > max(np.radians(25.0), 4.0 * turns[1:].max()))
@@ -279,14 +279,14 @@ def _stands_like_a_t(pose: Motion) -> bool:
 
 
 def _top(roles: Mapping[str, str]) -> str | None:
-    """The highest part of a standing body in a rig; some rigs have no head."""
+    """Return the highest part of a standing body in a rig; some rigs have no head."""
     return next(
         (role for role in ("head", "neck", "chest", "spine", "hips") if role in roles), None
     )
 
 
 def _uprightness(motion: Motion, top: str, feet: Sequence[str]) -> NDArray[np.float64]:
-    """Unit vectors from the feet to the role `top`, shape (T, 3)."""
+    """Return unit vectors from the feet to the role `top`, shape (T, 3)."""
     points = motion.role_positions([top, *feet]).astype(np.float64)
     upward = points[:, 0] - points[:, 1:].mean(axis=1)
     return upward / np.maximum(np.sqrt((upward * upward).sum(axis=1, keepdims=True)), 1e-9)
@@ -311,7 +311,7 @@ _LIKELY_EXTENT = 1.5  # meters between the highest and the lowest marker on a pe
 def infer_marker_up(
     labels: Sequence[str], positions: NDArray[np.float64], screen: str
 ) -> tuple[str, str]:
-    """Up axis of marker trajectories, and the evidence for it.
+    """Infer the up axis of marker trajectories; return it with the evidence.
 
     Parameters
     ----------
@@ -348,7 +348,7 @@ def infer_marker_up(
 
 
 def _standing_axis(positions: NDArray[np.float64]) -> str | None:
-    """Axis along which markers span the most and are all above zero; None if there is no clear one.
+    """Return the axis along which markers span the most and stay above zero, or None if unclear.
 
     A body is taller than wide unless it stretches out its arms, and the origin is on the floor.
     """
@@ -369,7 +369,7 @@ def _standing_axis(positions: NDArray[np.float64]) -> str | None:
 
 
 def marker_extent(positions: NDArray[np.float64]) -> float:
-    """Distance between opposite corners of the box around all markers, median over frames."""
+    """Return the median diagonal of the bounding box around all markers."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", RuntimeWarning)
         extents = np.nanmax(positions, axis=1) - np.nanmin(positions, axis=1)
@@ -377,7 +377,7 @@ def marker_extent(positions: NDArray[np.float64]) -> float:
 
 
 def infer_marker_unit(positions: NDArray[np.float64], up: str) -> Unit:
-    """Unit from the vertical extent of the markers: meters, centimeters or millimeters."""
+    """Infer the unit, m, cm or mm, from the vertical extent of the markers."""
     height = positions @ UP_AXES[up]
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", RuntimeWarning)

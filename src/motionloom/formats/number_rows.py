@@ -1,4 +1,4 @@
-"""Parser of whitespace-separated numbers in bytes, at memory speed.
+"""Parser for whitespace-separated numbers in bytes, at memory speed.
 
 The kernel makes one pass over the bytes, accumulates digits in a 64-bit integer and scales by a
 power of ten from a table. With up to 15 digits and a power of up to 22, both are exact: the
@@ -23,7 +23,7 @@ _PLAIN = b"0123456789+-.eE \t\n\r\v\f"
 
 @dataclass(frozen=True)
 class NumberRows:
-    """Numbers read from text, and their lines.
+    """Numbers parsed from text, and their line numbers.
 
     Attributes
     ----------
@@ -81,7 +81,7 @@ def number_rows(data: NDArray[np.uint8], start: int = 0) -> NumberRows:
 
 
 def _scan_plain(data, powers, values, line_starts, line_numbers, long):
-    """`_scan` without Numba; leaves text with anything other than numbers to `_scan`."""
+    """Run `_scan` without Numba; text with anything but numbers is passed on to `_scan`."""
     text = data.tobytes()
     space = (data == 32) | ((data >= 9) & (data <= 13))
     words = np.flatnonzero(np.diff(space, prepend=True) & ~space)  # where each begins

@@ -1,4 +1,4 @@
-"""A user's character: a skinned mesh in a glTF or FBX file, used as a retargeting target.
+"""User characters: skinned meshes in glTF or FBX files, used as retargeting targets.
 
 A motion on such a character names the file in ``motion.origin.character``; `motionloom.save` then
 writes the character's meshes instead of the neutral body. From glTF to glTF, the whole file is
@@ -20,7 +20,7 @@ SUFFIXES = (*_GLTF, ".fbx")
 
 
 def load_character(path: str | Path) -> Motion:
-    """Load the motion in the file of a character, on its skeleton, for `Motion.retarget`.
+    """Load a character's file as a motion on its skeleton, for `Motion.retarget`.
 
     Raises
     ------
@@ -45,7 +45,7 @@ def load_character(path: str | Path) -> Motion:
 
 
 def write(motion: Motion, path: Path, **options: Any) -> bool:
-    """Write a motion with its character; return False if the format of `path` cannot hold meshes.
+    """Write a motion with its character; return False if the file format cannot hold meshes.
 
     `options` are those of the FBX writer: unit and up.
     """

@@ -33,7 +33,7 @@ _LIMBS = ("collar", "shoulder", "elbow", "wrist", "hip", "knee", "ankle", "foot"
 
 
 def _names(trunk: str, limbs: str, *, left: str, right: str) -> dict[str, str]:
-    """Map from role to joint name, given the names in the order of `_TRUNK` and `_LIMBS`.
+    """Map roles to joint names, given the names in the order of `_TRUNK` and `_LIMBS`.
 
     `left` and `right` are patterns that add the side to the name of a limb.
     """
@@ -69,7 +69,7 @@ _MANNEQUIN = _names(
 
 @dataclass(frozen=True)
 class Preset:
-    """File conventions of one program.
+    """File conventions of a program.
 
     Attributes
     ----------
@@ -166,7 +166,7 @@ def convert(
 def save_options(
     path: Path, *, preset: str | None = None, unit: str | None = None, up: str | None = None
 ) -> dict[str, Any]:
-    """Options of `save` for a preset, overridden by unit and up axis.
+    """Return the `save` options for a preset, overridden by unit and up axis.
 
     Settings that a format prescribes (glTF: meters, y up) are skipped in a preset and raise an
     error as an option.
@@ -191,7 +191,7 @@ def save_options(
 
 
 def preset_named(name: str) -> Preset:
-    """Return the preset called `name`."""
+    """Return the preset named `name`."""
     if name not in PRESETS:
         raise InvalidInput(f"preset must be one of {', '.join(PRESETS)}; got {name!r}")
     return PRESETS[name]

@@ -1,4 +1,4 @@
-"""The table of file formats, from which `load`, `load_markers` and `save` choose by suffix."""
+"""Table of file formats, from which `load`, `load_markers` and `save` choose by suffix."""
 
 from __future__ import annotations
 
@@ -85,7 +85,7 @@ LEFT_OUT = {
 
 
 def way_out(path: Path) -> str | None:
-    """Return instructions to convert a file without a reader; None if no conversion is known.
+    """Return instructions for converting a file without a reader, or None if none are known.
 
     Examples
     --------
@@ -105,7 +105,7 @@ def way_out(path: Path) -> str | None:
 
 
 def instead_of(path: Path) -> str:
-    """Return advice, as the end of a message, for a format that only other programs write.
+    """Return advice for a format that only other programs write, as the end of a message.
 
     Examples
     --------
@@ -260,7 +260,7 @@ def save(
 
 
 def check_output(path: Path, kind: str = "motion") -> None:
-    """Raise an error if `save` cannot write to this suffix; call it before a long computation.
+    """Raise an error if `save` cannot write this suffix; call it before a long computation.
 
     Parameters
     ----------
@@ -292,7 +292,7 @@ def is_marker_file(path: Path) -> bool:
 
 
 def writer_options(path: Path) -> tuple[str, ...]:
-    """Names of the options of `save` for the format of this suffix.
+    """Return the names of the `save` options for the format with this suffix.
 
     Examples
     --------
@@ -357,7 +357,7 @@ def _read(path: Path, kind: str, settings: Settings) -> Any:
 
 
 def _options(function: Callable, settings: Settings, action: str) -> dict[str, Any]:
-    """Settings that differ from their defaults, as arguments of a reader or writer."""
+    """Return the settings that differ from their defaults, as reader or writer arguments."""
     names = _option_names(function)
     options = settings.changed()
     group = options.pop("format", None)

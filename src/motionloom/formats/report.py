@@ -12,7 +12,7 @@ from motionloom.motion.kinematics.body import body_height
 
 
 def motion_facts(motion: Motion) -> dict[str, Any]:
-    """Size, rate, unit, axes, joints and roles of a motion, and the repairs of its reader.
+    """Return the size, rate, unit, axes, joints and roles of a motion, and its reader's repairs.
 
     Examples
     --------
@@ -46,7 +46,7 @@ def motion_facts(motion: Motion) -> dict[str, Any]:
 
 
 def diagnostic_report(motion: Motion, file: str) -> dict[str, Any]:
-    """Facts about a motion with measurements, foot contacts and issues.
+    """Return facts about a motion with measurements, foot contacts and issues.
 
     Parameters
     ----------
@@ -92,7 +92,7 @@ def _position_channels(motion: Motion) -> str:
 
 
 def _contacts(contacts) -> dict[str, Any]:
-    """Number of contacts and fraction of time in contact of each foot."""
+    """Return the number of contacts and the fraction of time in contact for each foot."""
     return {
         side: {
             "contacts": len(contacts.intervals(f"{side}_ball")),

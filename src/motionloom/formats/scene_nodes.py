@@ -24,7 +24,7 @@ _FARTHEST = 1e7  # file units
 
 @dataclass(frozen=True)
 class NodeTrajectory:
-    """Local transforms of one node over N frames; N may be 1.
+    """Local transforms of a node over N frames; N may be 1.
 
     Attributes
     ----------
@@ -43,7 +43,7 @@ class NodeTrajectory:
 
 
 def uniform_scale(scales: NDArray[np.float64], repairs: Repairs) -> NDArray[np.float64]:
-    """Uniform scales (...) for scales per axis (..., 3)."""
+    """Return uniform scales (...) from per-axis scales (..., 3)."""
     mean = scales.mean(axis=-1)
     if np.abs(scales - mean[..., None]).max() > _EVEN * mean.max():
         repairs.add("scales that differ between axes were replaced by their mean")
@@ -132,5 +132,5 @@ COLORS = [  # colors of characters in one file: the colorblind-safe palette of O
 
 
 def figure_kind(mesh: bool | str) -> str:
-    """Kind of figure (see `motionloom.character.figure_mesh`) named by the option `mesh`."""
+    """Return the figure kind (see `motionloom.character.figure_mesh`) for the option `mesh`."""
     return mesh if isinstance(mesh, str) else "body" if mesh else "none"

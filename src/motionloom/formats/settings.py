@@ -1,4 +1,4 @@
-"""Settings of reading and writing files: `load`, `load_markers` and `save`.
+"""Settings for reading and writing files: `load`, `load_markers` and `save`.
 
 Each class lists the options of all formats. The registry raises an error for options that the
 chosen format does not have.
@@ -32,7 +32,7 @@ class FormatOptions(Settings):
 
 @dataclass(frozen=True, kw_only=True)
 class LoadSettings(Settings):
-    """How to read a motion; see `motionloom.load`."""
+    """Settings for reading a motion; see `motionloom.load`."""
 
     unit: str | float | None = setting(None, UNIT)
     fps: float | None = setting(None, FPS)
@@ -57,7 +57,7 @@ class LoadSettings(Settings):
 
 @dataclass(frozen=True, kw_only=True)
 class LoadMarkersSettings(Settings):
-    """How to read markers; see `motionloom.load_markers`."""
+    """Settings for reading markers; see `motionloom.load_markers`."""
 
     unit: str | float | None = setting(None, UNIT)
     fps: float | None = setting(None, FPS)
@@ -71,7 +71,7 @@ class LoadMarkersSettings(Settings):
 
 @dataclass(frozen=True, kw_only=True)
 class SaveSettings(Settings):
-    """How to write a motion, markers or a scene; see `motionloom.save`."""
+    """Settings for writing a motion, markers or a scene; see `motionloom.save`."""
 
     unit: str | float | None = setting(None, "BVH, C3D, FBX: unit of the written file.")
     up: str | None = setting(None, "BVH, C3D, FBX: up axis of the written file.")
@@ -88,7 +88,7 @@ class SaveSettings(Settings):
 
 @dataclass(frozen=True, kw_only=True)
 class ConvertSettings(Settings):
-    """How to convert files; see `motionloom.formats.presets.convert`."""
+    """Settings for converting files; see `motionloom.formats.presets.convert`."""
 
     preset: str | None = setting(
         None,
@@ -115,7 +115,7 @@ class ConvertSettings(Settings):
 
 @dataclass(frozen=True, kw_only=True)
 class CleanSettings(Settings):
-    """How to remove foot skate; see `Motion.contacts` and `Motion.clean_feet`."""
+    """Settings for removing foot skate; see `Motion.contacts` and `Motion.clean_feet`."""
 
     slow: float = setting(0.15, "A contact contains a frame slower than this.", unit="m/s")
     fast: float = setting(0.40, "A contact ends where the foot is faster than this.", unit="m/s")

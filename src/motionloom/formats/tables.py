@@ -125,7 +125,7 @@ def _parquet(path: Path) -> tuple[list[str], NDArray[np.float64]]:
 
 
 def _labels(names: list[str], path: Path) -> tuple[tuple[str, ...], list[int]]:
-    """Labels, and the three columns of each."""
+    """Return the labels, and the three columns of each."""
     columns: dict[str, dict[str, int]] = {}
     for column, name in enumerate(names):
         match = _AXIS.match(name)

@@ -124,7 +124,7 @@ def _motion(facts: dict[str, Any], arrays: dict[str, NDArray], path: Path, repai
 
 
 def _parts(matrices: NDArray, refuse, repairs: Repairs) -> tuple[NDArray, NDArray]:
-    """Rotations (..., 4) and scales (...) of matrices (..., 3, 3) for row vectors."""
+    """Return rotations (..., 4) and scales (...) of matrices (..., 3, 3) for row vectors."""
     rows = matrices.astype(np.float64)
     lengths = np.linalg.norm(rows, axis=-1)
     if not np.all(np.isfinite(rows)) or np.any(lengths < 1e-9) or np.any(np.linalg.det(rows) <= 0):
@@ -134,7 +134,7 @@ def _parts(matrices: NDArray, refuse, repairs: Repairs) -> tuple[NDArray, NDArra
 
 
 def _names(facts: dict[str, Any]) -> list[str]:
-    """Original names if the file has them, otherwise the last components of the joint paths."""
+    """Return the original names if stored in the file, or the last parts of the joint paths."""
     wanted = facts["names"] or [joint.rpartition("/")[2] for joint in facts["joints"]]
     return unique_names(wanted)
 
@@ -197,7 +197,7 @@ def require_extra():
 
 
 def _shared_figures(pxr, stage, motions: Sequence[Motion], kind: str) -> dict[str, str]:
-    """Paths of figures that several characters share, by the key of their skeleton."""
+    """Return the paths of figures that several characters share, by skeleton key."""
     places: dict[str, str] = {}
     for key, count in Counter(each.skeleton.key for each in motions).items():
         if count > 1:
@@ -226,7 +226,7 @@ def _add_character(
 
 
 def _add_figure(pxr, stage, motion: Motion, place: str, kind: str) -> None:
-    """Add skeleton and figure."""
+    """Add a skeleton and its figure."""
     skeleton = motion.skeleton
     figure = figure_mesh(skeleton, kind=kind, example=motion)
     bones = pxr.UsdSkel.Skeleton.Define(stage, f"{place}/Skeleton")
@@ -309,7 +309,7 @@ def _paint(pxr, stage, place: str, number: int) -> None:
 
 
 def _joint_paths(pxr, skeleton: Skeleton) -> list[str]:
-    """Paths of joints and end sites with valid USD names, as in ``Hips/Spine/Head``."""
+    """Return paths of joints and end sites with valid USD names, as in ``Hips/Spine/Head``."""
     names = unique_names(_identifier(pxr, name) for name in skeleton.point_names)
     paths: list[str] = []
     for plain, parent in zip(names, skeleton.point_parents, strict=True):
@@ -318,5 +318,5 @@ def _joint_paths(pxr, skeleton: Skeleton) -> list[str]:
 
 
 def _identifier(pxr, name: str) -> str:
-    """A valid USD name: letters, digits and underscores, not starting with a digit."""
+    """Return a valid USD name: letters, digits and underscores, not starting with a digit."""
     return pxr.Tf.MakeValidIdentifier(f"_{name}" if name[:1].isdigit() else name)

@@ -1,4 +1,4 @@
-"""One motion: its skeleton, rotations, kinematics and joint roles, and the operations on it.
+"""A single motion: its skeleton, rotations, kinematics, joint roles, and operations.
 
 Units are meters, seconds and radians. The y axis points up, coordinates are right-handed, and a
 character at rest faces +Z. Quaternions are ``wxyz``.

@@ -99,7 +99,7 @@ def twin_joints(skeleton: Skeleton) -> NDArray[np.intp]:
 
 
 def _named_twins(names: Sequence[str]) -> Iterator[tuple[int, int]]:
-    """Pairs of joints (left, right) whose names differ only in the side.
+    """Return the (left, right) pairs of joints whose names differ only in the side.
 
     If several names are equal except for punctuation (``__Eye_L``, ``Eye_L``), the first left one
     is paired with the first right one.
@@ -114,7 +114,7 @@ def _named_twins(names: Sequence[str]) -> Iterator[tuple[int, int]]:
 
 
 def _symmetry_axis(skeleton: Skeleton, twin: NDArray[np.intp], rest: NDArray[np.float64]) -> int:
-    """Axis (0, 1, 2) of the rest pose along which left and right bones are mirrored."""
+    """Return the axis (0, 1, 2) of the rest pose along which left and right bones are mirrored."""
     bones = rot.rotate(rest[skeleton.parents[1:]], skeleton.offsets[1:])
     twins = rot.rotate(rest[skeleton.parents[twin[1:]]], skeleton.offsets[twin[1:]])
     flips = 1.0 - 2.0 * np.eye(3)
@@ -122,7 +122,7 @@ def _symmetry_axis(skeleton: Skeleton, twin: NDArray[np.intp], rest: NDArray[np.
 
 
 def _fitting_axes(motion: Motion, twin: NDArray[np.intp], axes: Array) -> Array:
-    """Rotations (J, 4) from each joint's axes to its counterpart's, refined from a first guess.
+    """Return rotations (J, 4) from each joint's axes to its counterpart's, refined from a guess.
 
     The guess from the rest pose is kept if it maps the offsets of every joint's children to those
     of its counterpart. Otherwise one of four correspondences is chosen for each joint.
@@ -147,9 +147,9 @@ def _fitting_axes(motion: Motion, twin: NDArray[np.intp], axes: Array) -> Array:
 def _offset_error(
     skeleton: Skeleton, children: NDArray[np.intp], twin: NDArray[np.intp], turn: Array
 ) -> float:
-    """Error of the rotated and reflected offsets of children against those of their counterparts.
+    """Return the error between rotated, reflected child offsets and those of the counterparts.
 
-    The result is relative to the length of the offsets; 0 without children.
+    The result is relative to the length of the offsets, or 0 if there are no children.
     """
     own, there = skeleton.offsets[children], skeleton.offsets[twin[children]]
     size = float(np.linalg.norm(own))
@@ -158,7 +158,7 @@ def _offset_error(
 
 
 def _mirrored_translations(skeleton, moved, twin, axes):
-    """Reflected offsets of the counterpart in the mirrored axes of the parent."""
+    """Return the reflected offsets of the counterpart in the mirrored axes of the parent."""
     out = moved.astype(np.float64)
     for joint in range(1, len(skeleton)):
         reflected = moved[:, twin[joint]].astype(np.float64) * _MIRROR

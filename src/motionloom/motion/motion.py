@@ -1,4 +1,4 @@
-"""The motion type: a skeleton, local rotations and a root path at a frame rate.
+"""Motion type: a skeleton, local rotations and a root path at a frame rate.
 
 A `Motion` is immutable. Slices share memory with the whole; every other operation returns a new
 motion. Positions are computed on demand by forward kinematics.
@@ -67,7 +67,7 @@ class TimeSeries(FrozenArrays):
 
     @property
     def duration(self) -> float:
-        """Seconds: frames divided by frame rate."""
+        """Duration in seconds: frames divided by frame rate."""
         return len(self) / self.fps
 
     @property
@@ -76,7 +76,7 @@ class TimeSeries(FrozenArrays):
         return self.origin.repairs
 
     def described(self, contents: str) -> str:
-        """Return one line of text: type, name, frames, rate, duration, `contents`."""
+        """Return a one-line description: type, name, frames, rate, duration, `contents`."""
         name = f"{self.name!r}, " if self.name else ""
         return (
             f"{type(self).__name__}({name}{len(self)} frames at {self.fps:g} fps = "
@@ -207,7 +207,7 @@ class Motion(TimeSeries):
         return {**self.__dict__, "_quality": self.quality}
 
     def __getitem__(self, frames: slice | int) -> Motion:
-        """Frames of this motion as a motion that shares memory. A number selects one frame."""
+        """Return the selected frames as a motion that shares memory; a number selects one frame."""
         part = frame_slice(frames, len(self), "motion")
         moved = None if self.translations is None else self.translations[part]
         made_of, carrier = self.provenance, self.origin.carrier
@@ -495,7 +495,7 @@ class Motion(TimeSeries):
         return concatenate([self, other])
 
     def rest_pose(self) -> Motion:
-        """Return one frame in the rest pose of the skeleton, standing at the origin.
+        """Return a single frame in the skeleton's rest pose, standing at the origin.
 
         Examples
         --------
@@ -533,7 +533,7 @@ class Motion(TimeSeries):
 
 
 def concatenate(motions: Sequence[Motion]) -> Motion:
-    """Concatenate motions of the same skeleton and rate, neither aligned nor blended.
+    """Concatenate motions of the same skeleton and rate without alignment or blending.
 
     Raises
     ------

@@ -49,7 +49,7 @@ class Source:
     mirrored: bool = False
 
     def cut(self, start: int, end: int) -> Source | None:
-        """Return the part in frames ``[start, end)`` of the result; None if there is none."""
+        """Return the part within frames ``[start, end)`` of the result, or None if it is empty."""
         first, last = max(start, self.start), min(end, self.end)
         if first >= last:
             return None
@@ -63,11 +63,11 @@ class Source:
         )
 
     def moved(self, frames: int) -> Source:
-        """Return the same source, `frames` later in the result."""
+        """Return the source shifted by `frames` in the result."""
         return replace(self, start=self.start + frames, end=self.end + frames)
 
     def as_dict(self) -> dict[str, Any]:
-        """Return the source as plain data."""
+        """Return the source as a plain dictionary."""
         return {
             "motion": self.motion,
             "start_frame": round(self.start_frame, 3),
@@ -82,7 +82,7 @@ class Source:
 
 @dataclass(frozen=True)
 class Provenance:
-    """Sources of a motion, and the frames at which one source is replaced by the next.
+    """Sources of a motion, and the frames at which one source gives way to the next.
 
     Attributes
     ----------
@@ -104,7 +104,7 @@ class Provenance:
     seams: tuple[int, ...] = ()
 
     def cut(self, start: int, end: int, step: int = 1) -> Provenance:
-        """Provenance of every `step`-th frame in ``[start, end)``, counted from `start`."""
+        """Return the provenance of every `step`-th frame in ``[start, end)``."""
         parts = (source.cut(start, end) for source in self.sources)
         kept = Provenance(
             tuple(part.moved(-start) for part in parts if part is not None),
@@ -113,7 +113,7 @@ class Provenance:
         return kept if step == 1 else kept.resampled(1.0 / step)
 
     def resampled(self, ratio: float) -> Provenance:
-        """Return the provenance of the same motion with `ratio` times as many frames per second."""
+        """Return the provenance after resampling to `ratio` times the frame rate."""
         spread = []
         for source in self.sources:
             start = round(source.start * ratio)
@@ -122,7 +122,7 @@ class Provenance:
         return Provenance(tuple(spread), tuple(round(seam * ratio) for seam in self.seams))
 
     def take_at(self, frame: int) -> str:
-        """Name of the take with the largest weight in a frame of the result; "" for none."""
+        """Return the take with the largest weight in a frame of the result, or "" if none."""
         there = [
             source
             for source in self.sources
@@ -131,7 +131,7 @@ class Provenance:
         return max(there, key=lambda source: source.weight).motion if there else ""
 
     def to_json(self) -> list[dict[str, Any]]:
-        """Return the sources as plain data."""
+        """Return the sources as JSON-compatible data."""
         return [source.as_dict() for source in self.sources]
 
 

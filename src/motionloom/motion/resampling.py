@@ -47,7 +47,7 @@ def resample(motion: Motion, fps: float) -> Motion:
 
 
 def resampled_length(frames: int, fps: float, wanted_fps: float) -> int:
-    """Number of frames that remain of `frames` at `fps` after resampling to `wanted_fps`.
+    """Return the number of frames after resampling `frames` frames from `fps` to `wanted_fps`.
 
     Examples
     --------
@@ -63,7 +63,7 @@ def resampled_length(frames: int, fps: float, wanted_fps: float) -> int:
 def frames_around(
     frames: int, fps: float, wanted_fps: float
 ) -> tuple[NDArray[np.intp], NDArray[np.intp], NDArray[np.float64]]:
-    """For each frame at `wanted_fps`, the neighboring frames at `fps` and the weight between them.
+    """Return the neighboring frames at `fps` of each frame at `wanted_fps`, and their weights.
 
     Returns
     -------

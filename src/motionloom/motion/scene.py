@@ -62,7 +62,7 @@ class Scene:
         return iter(self.motions)
 
     def __getitem__(self, character: int | str) -> Motion:
-        """Return the motion of a character, by number or name."""
+        """Return the motion of a character by index or name."""
         if isinstance(character, str):
             if character not in self.names:
                 names = ", ".join(self.names)
@@ -78,17 +78,17 @@ class Scene:
 
     @property
     def fps(self) -> float:
-        """Frames per second of all motions."""
+        """Frame rate shared by all motions."""
         return self.motions[0].fps
 
     @property
     def frames(self) -> int:
-        """Frames of the longest motion."""
+        """Number of frames in the longest motion."""
         return max(len(motion) for motion in self.motions)
 
     @property
     def duration(self) -> float:
-        """Seconds: frames divided by frame rate."""
+        """Duration in seconds: frames divided by frame rate."""
         return self.frames / self.fps
 
 

@@ -85,16 +85,16 @@ class Segment:
 
     @property
     def start(self) -> float:
-        """Start in seconds."""
+        """Start time in seconds."""
         return self.start_frame / self._rate()
 
     @property
     def end(self) -> float:
-        """End in seconds."""
+        """End time in seconds."""
         return self.end_frame / self._rate()
 
     def cut(self, motion: Motion) -> Motion:
-        """Cut the frames of this segment from the whole motion."""
+        """Cut this segment out of the whole motion."""
         return motion[self.start_frame : self.end_frame]
 
     def _rate(self) -> float:
@@ -104,7 +104,7 @@ class Segment:
 
 
 def split_segment(text: str) -> tuple[str, tuple[str, str] | None]:
-    """Split a segment into its name and its start and end as written; None for a name alone.
+    """Split a segment into its name, start and end as written; return None for a name alone.
 
     Examples
     --------
@@ -142,7 +142,7 @@ def positive_rate(fps: float) -> float:
 
 
 def frame_slice(key: Any, frames: int, whole: str) -> slice:
-    """Convert a slice or a frame number to a slice of `frames` frames with a positive step.
+    """Convert a slice or frame number to a slice over `frames` frames with a positive step.
 
     Parameters
     ----------
@@ -172,7 +172,7 @@ def frame_slice(key: Any, frames: int, whole: str) -> slice:
 
 
 def intervals(mask: NDArray[np.bool_]) -> list[tuple[int, int]]:
-    """Half-open ranges in which a mask (T,) is True.
+    """Return the half-open ranges in which a mask (T,) is True.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""The skeleton: a tree of joints with offsets, end sites, a rest pose and joint roles.
+"""Skeleton type: a tree of joints with offsets, end sites, a rest pose and joint roles.
 
 Joints are numbered parents first. End sites (the tips a BVH file calls ``End Site``) have
 a position but no rotation. *Points* are both: first the joints, then the end sites.
@@ -186,7 +186,7 @@ class Skeleton(FrozenArrays):
 
     @property
     def roles(self) -> dict[str, str]:
-        """Role to point name, for every role this skeleton has.
+        """Mapping from role to point name, for every role this skeleton has.
 
         See `motionloom.motion.roles.assignment`.
         """
@@ -200,7 +200,7 @@ class Skeleton(FrozenArrays):
         return assign_roles(self)
 
     def point(self, role: str) -> int:
-        """Return the index among the points (J + E) of the point with a role.
+        """Return the index among the points (J + E) of the point with the given role.
 
         Raises
         ------
@@ -220,7 +220,7 @@ class Skeleton(FrozenArrays):
         return self.point_names.index(name or "")
 
     def points(self, roles: Sequence[str]) -> NDArray[np.intp]:
-        """Return the indices of the points with several roles, shape (len(roles),).
+        """Return the indices of the points with the given roles, shape (len(roles),).
 
         Examples
         --------
@@ -233,7 +233,7 @@ class Skeleton(FrozenArrays):
         return np.array([names.index(self.roles[role]) for role in roles], dtype=np.intp)
 
     def with_roles(self, role_map: Mapping[str, str | None]) -> Skeleton:
-        """Return the skeleton with roles given by the user, which override those found by name.
+        """Return the skeleton with user-defined roles, which override roles found by name.
 
         Raises
         ------
@@ -263,7 +263,7 @@ class Skeleton(FrozenArrays):
         return replace(self, offsets=self.offsets * factor, end_offsets=self.end_offsets * factor)
 
     def joint(self, name: str) -> int:
-        """Return the index of the joint called `name`.
+        """Return the index of the joint named `name`.
 
         Examples
         --------
@@ -329,7 +329,7 @@ class BodyTree:
         return point == ancestor
 
     def meeting(self, a: int, b: int) -> int:
-        """Return the deepest joint above both points."""
+        """Return the deepest common ancestor of two points."""
         above = set(self.path_up(a))
         while b not in above:
             b = self.parents[b]
@@ -350,7 +350,7 @@ class BodyTree:
         return self.reach[a] + self.reach[b] - 2.0 * self.reach[meet]
 
     def apart(self, a: int, b: int) -> bool:
-        """Return whether two points of one chain are at different positions."""
+        """Return whether two points on a chain are at different positions."""
         return self.length(a, b) > self.near
 
     def below(self, point: int) -> list[int]:

@@ -18,7 +18,7 @@ _FIXED = 1e7  # weight of a known row against the bending of the curve
 
 
 def gaussian_smooth(values: ArrayLike, width: float) -> NDArray:
-    """Smooth values (T, ...) along the first axis; the first and last value continue past the ends.
+    """Smooth values (T, ...) along the first axis, with the end values held beyond the ends.
 
     Parameters
     ----------
@@ -120,7 +120,7 @@ def smooth_step(share: Array) -> Array:
 
 
 def ease_corrections(corrections: Array, reach: float) -> Array:
-    """Curve of least bending through the known rows that is zero far away from them.
+    """Return the curve of least bending through the known rows that decays to zero elsewhere.
 
     Parameters
     ----------
@@ -173,7 +173,7 @@ def ease_corrections(corrections: Array, reach: float) -> Array:
 
 @kernel
 def critically_damped_spring(away, speed, rate, time):
-    """Offset and velocity of a critically damped spring after some time.
+    """Return the offset and velocity of a critically damped spring after a given time.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""Search methods (subsequence DTW, lazy graph, match web, whole clips), neighbors and families."""
+"""Search methods (subsequence DTW, lazy graph, match web, whole clips), neighbors, families."""
 
 from typing import TYPE_CHECKING
 

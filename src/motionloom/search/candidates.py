@@ -73,7 +73,7 @@ class Limits:
         *,
         scale: float = 1.0,
     ) -> Limits:
-        """Return the limits of a search; distances times `scale` are meters.
+        """Return the limits for a search; `scale` converts distances to meters.
 
         `own` is the range of the query itself, if the query is part of the library.
         """
@@ -93,11 +93,11 @@ class Limits:
         return shortest * query <= length <= longest * query
 
     def reached(self, count: int) -> bool:
-        """Return whether `count` matches are enough."""
+        """Return whether `count` matches are sufficient."""
         return self.max_matches is not None and count >= self.max_matches
 
     def reach(self, length: int) -> int:
-        """Return the number of frames on each side within which an end must have the lowest cost.
+        """Return the number of frames on each side over which an end must have the lowest cost.
 
         Neighboring ends yield almost the same alignment. With a `max_overlap` of 1, every end is a
         candidate.
@@ -114,7 +114,7 @@ ANY = Limits()
 
 
 class NonMaximumSuppression:
-    """Accepted ranges; a range that overlaps one of them by too much is suppressed."""
+    """Accepted ranges; ranges that overlap one of them too much are suppressed."""
 
     def __init__(self, max_overlap: float, occupied: Sequence[tuple[int, int]] = ()) -> None:
         self.max_overlap = max_overlap
@@ -181,7 +181,7 @@ class Alignments:
     def ending_at(
         self, ends: NDArray[np.int64], costs: NDArray, *, limits: Limits = ANY, traced: bool = True
     ) -> list[Candidate]:
-        """Like `best`, for alignments that end at the frames `ends` with costs `costs`."""
+        """Return `best` for alignments that end at the frames `ends` with costs `costs`."""
         order = np.argsort(costs, kind="stable")
         kept: list[Candidate] = []
         suppression = limits.suppression()
@@ -252,7 +252,7 @@ class Alignments:
             reach *= 2  # the path starts at the edge of the window and might start earlier
 
     def _traced(self, costs: NDArray, came: NDArray, end: int, low: int) -> Candidate:
-        """Return the path that ends in column `end` of a window starting at frame `low`."""
+        """Return the path that ends in column `end` of a window that starts at frame `low`."""
         path = path_to(came, end, steps=self.steps)
         distance = float(costs[-1, end]) / len(path)
         path[:, 1] += low
@@ -265,7 +265,7 @@ def _rank(candidate: Candidate) -> tuple[float, int]:
 
 @kernel
 def local_minima(costs, starts, reach):
-    """Frames with a finite cost that is the minimum within `reach` frames of the same motion.
+    """Return frames whose finite cost is the minimum within `reach` frames of the same motion.
 
     `costs` has shape (N,), `starts` (K + 1,). Ties go to the first frame. When a frame is not the
     minimum, the scan jumps to the smaller cost ahead of it: no frame in between can be a minimum,

@@ -1,4 +1,4 @@
-"""Relevance feedback: accepted and rejected matches re-rank all others.
+"""Relevance feedback: accepted and rejected matches rerank all others.
 
 The query and the accepted matches are positive examples; the rejected matches are negative
 examples. Each example is searched with the same method and settings. The distance of a match to the
@@ -40,7 +40,7 @@ PlainSearch = Callable[[Store, Query, SearchSettings], Matches]
 def search_with_verdicts(
     library: Store, query: Query, settings: SearchSettings, plain: PlainSearch
 ) -> Matches:
-    """Search the query and the accepted matches, and rank results away from rejected matches.
+    """Search for the query and accepted matches, ranking results away from rejected matches.
 
     Accepted matches have distance 0, like the query itself; rejected matches are excluded.
 
@@ -93,7 +93,7 @@ def covers(a: Match | Query, b: Match | Query) -> bool:
 def combined_distances(
     wanted: NDArray[np.float64], unwanted: NDArray[np.float64], contrast: float = CONTRAST
 ) -> NDArray[np.float64]:
-    """Combine the distances of N candidates to examples (W, N) and to rejected matches (U, N).
+    """Combine distances from N candidates to examples (W, N) and to rejected matches (U, N).
 
     Examples
     --------
@@ -127,7 +127,7 @@ def _ranked(wanted: Sequence[Matches], unwanted: Sequence[Matches]) -> list[Matc
 
 
 def _distances(matches: Matches, candidates: Sequence[Match]) -> list[float]:
-    """For each candidate, the smallest distance of a match that shares more than half with it.
+    """Return each candidate's distance: that of the nearest match that covers it.
 
     A candidate without such a match is as far as the farthest match.
     """
@@ -145,7 +145,7 @@ def _distances(matches: Matches, candidates: Sequence[Match]) -> list[float]:
 
 
 def _by_way_of(example: Query, matches: Matches, of_query: Matches) -> Matches:
-    """Return the matches of an accepted match, aligned with the query through that match.
+    """Return the matches of an accepted match, aligned with the query through it.
 
     This corresponds to the second round of query expansion. If the accepted match is not aligned
     with the query, its matches have no alignment either.
@@ -170,7 +170,7 @@ def _by_way_of(example: Query, matches: Matches, of_query: Matches) -> Matches:
 def _suppressed(
     ranked: Sequence[Match], hidden: Sequence[Query], settings: SearchSettings
 ) -> list[Match]:
-    """Return matches by rank, without overlapping, hidden and too distant ones."""
+    """Return matches by rank, excluding overlapping, hidden and too distant matches."""
     method = settings.method
     overlap = method.max_overlap if isinstance(method, SegmentOptions) else 0.0
     limit = np.inf if settings.max_distance is None else settings.max_distance

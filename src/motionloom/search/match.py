@@ -1,4 +1,4 @@
-"""Matches, the results of every search, and the timeline that gives them frames and seconds."""
+"""Matches, the results of every search, and the timeline that defines their frames and seconds."""
 
 from __future__ import annotations
 
@@ -66,11 +66,11 @@ class Match:
 
     @property
     def text(self) -> str:
-        """The match as a query string, ``NAME:START-END``."""
+        """Query string for the match, ``NAME:START-END``."""
         return f"{self.motion}:{self.start_frame}-{self.end_frame}"
 
     def file_name(self, rank: int) -> str:
-        """Return a file name for this match, without suffix and safe on every system.
+        """Return a file name for this match, without a suffix and valid on every system.
 
         >>> Match("kicks/86 01", 10, 40, 0.33, 1.33, 0.02).file_name(3)
         '003_kicks_86_01_10-40'
@@ -90,7 +90,7 @@ class Match:
         return np.linspace(self.start_frame, self.end_frame - 1, length)
 
     def as_dict(self) -> dict[str, Any]:
-        """Return the match as plain data, without the alignment."""
+        """Return the match as a plain dictionary, without the alignment."""
         return {
             "motion": self.motion,
             "start_frame": self.start_frame,
@@ -138,7 +138,7 @@ class Matches(Sequence[Match]):
         return f"Matches({len(self)} of {self.query!r})"
 
     def to_json(self) -> list[dict[str, Any]]:
-        """Return the matches as plain data, by rank."""
+        """Return the matches as JSON-compatible data, by rank."""
         return [match.as_dict() for match in self._matches]
 
     def _repr_html_(self) -> str:
@@ -154,13 +154,13 @@ class Matches(Sequence[Match]):
 
 
 def clip_name(rank: int, motion: str, start_frame: int, end_frame: int) -> str:
-    """Return a file name for a segment, without suffix; see `Match.file_name`."""
+    """Return a file name for a segment, without a suffix; see `Match.file_name`."""
     return f"{rank:03d}_{file_stem(motion)}_{start_frame}-{end_frame}"
 
 
 @dataclass(frozen=True, eq=False)
 class Timeline:
-    """Frames of many motions, concatenated and resampled to one rate.
+    """Concatenated frames of many motions, resampled to one rate.
 
     Attributes
     ----------
@@ -189,7 +189,7 @@ class Timeline:
 
     @classmethod
     def at(cls, entries: Sequence[Entry], rate: float) -> Timeline:
-        """Return the timeline of motions of a library, at `rate`."""
+        """Return the timeline of a library's motions at `rate`."""
         counts = [row_count(entry, rate) for entry in entries]
         return cls(
             tuple(entry.name for entry in entries),
@@ -200,7 +200,7 @@ class Timeline:
         )
 
     def span(self, name: str, start_frame: int, end_frame: int) -> tuple[int, int]:
-        """Convert a range of frames of a stored motion to a range on the timeline."""
+        """Convert a frame range of a stored motion to a range on the timeline."""
         m = self.names.index(name)
         first, count = int(self.starts[m]), int(self.starts[m + 1] - self.starts[m])
         start, end = row_span(start_frame, end_frame, float(self.fps[m]), self.rate, count)
@@ -209,7 +209,7 @@ class Timeline:
     def match(
         self, candidate: Candidate, query: Query, labels: Callable[[str], tuple[str, ...]]
     ) -> Match:
-        """Return a candidate as a match, in frames and seconds of the motion as stored."""
+        """Convert a candidate to a match, in frames and seconds of the stored motion."""
         m = int(row_of(self.starts, candidate.start))
         first = int(self.starts[m])
         count = int(self.starts[m + 1]) - first

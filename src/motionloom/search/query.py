@@ -47,12 +47,12 @@ class Query:
 
     @classmethod
     def at(cls, library: Store, node: Node) -> Query:
-        """Return a member of a family as a query."""
+        """Return a family member as a query."""
         return cls(node.text, library[node.motion], node.start_frame, node.end_frame, node.motion)
 
     @property
     def clip(self) -> Motion:
-        """The segment as a motion."""
+        """Segment to search for, as a motion."""
         return self.motion[self.start_frame : self.end_frame]
 
     def mirrored(self) -> Query:
@@ -60,7 +60,7 @@ class Query:
         return Query(self.text, self.motion.mirror(), self.start_frame, self.end_frame, None)
 
     def span(self, features: LibraryFeatures) -> tuple[int, int] | None:
-        """Return the range of the query in the feature vectors of a library, or None."""
+        """Return the range of the query in a library's feature vectors, or None."""
         if self.name is None or self.name in features.left_out:
             return None
         m = features.motion_index(self.name)
@@ -71,7 +71,7 @@ class Query:
     def features(
         self, library: Store, options: FeatureOptions
     ) -> tuple[LibraryFeatures, NDArray[np.float32]]:
-        """Return the features of the library, and of the query at the same rate, shape (M, D)."""
+        """Return the library's features, and those of the query at the same rate, shape (M, D)."""
         features = library_features(
             library,
             options.features,
@@ -92,11 +92,11 @@ class Query:
         return features, vectors
 
     def cut(self, values: NDArray, rate: float) -> NDArray:
-        """Cut the values of the query from one value per frame of the whole motion at `rate`."""
+        """Cut the query's values from per-frame values of the whole motion at `rate`."""
         return values[slice(*self.row_span(rate, len(values)))]
 
     def row_span(self, rate: float, count: int) -> tuple[int, int]:
-        """Return the range of the query in the `count` frames of the whole motion at `rate`."""
+        """Return the query's range in the `count` frames of the whole motion at `rate`."""
         return row_span(self.start_frame, self.end_frame, self.motion.fps, rate, count)
 
     def check_length(self, count: int, rate: float) -> None:

@@ -1,4 +1,4 @@
-"""Search by any method, with query expansion, feedback and mirrored queries."""
+"""Search with any method, including query expansion, feedback and mirrored queries."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from motionloom.store.store import Store
 
 
 def search(library: Store, query: str | Path | Motion | Query, settings: SearchSettings) -> Matches:
-    """Return the matches of the query in the library, nearest first, without query expansion.
+    """Return the matches for the query in the library, nearest first, without query expansion.
 
     Examples
     --------
@@ -50,7 +50,7 @@ def search(library: Store, query: str | Path | Motion | Query, settings: SearchS
 def expanded_search(
     library: Store, query: str | Path | Motion | Query, settings: SearchSettings
 ) -> Matches:
-    """Return the matches of the query and of query expansion, nearest first.
+    """Return the matches for the query and from query expansion, nearest first.
 
     Members of the family are ranked by their distance to the query in the match graph, the other
     matches of the query by their pose distance. No direct match of the query is lost.
@@ -83,7 +83,7 @@ def _is_among(match: Match, matches: Iterable[Match]) -> bool:
 def _both_sides(
     candidates: list[Candidate], mirrored: list[Candidate], settings: SearchSettings
 ) -> list[Candidate]:
-    """Merge the candidates of the query and of its mirror image, nearest first.
+    """Merge the candidates for the query and its mirror image, nearest first.
 
     The nearer of two overlapping candidates is kept. Both refer to frames, or clips, of the same
     library.
@@ -114,7 +114,7 @@ def _is_own(match: Match, query: Query, settings: SearchSettings) -> bool:
 
 
 def _are_same(a: Match, b: Match) -> bool:
-    """Return whether two matches in one motion share half of the shorter one."""
+    """Return whether two matches in the same motion share half of the shorter one."""
     shared = min(a.end_frame, b.end_frame) - max(a.start_frame, b.start_frame)
     shorter = min(a.end_frame - a.start_frame, b.end_frame - b.start_frame)
     return 2 * shared > shorter

@@ -1,4 +1,4 @@
-"""Settings of the search functions."""
+"""Settings for the search functions."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ SAME, APART = 0.8, 0.2  # Kovar & Gleicher 2004, section 3.3
 
 @dataclass(frozen=True, kw_only=True)
 class Expansion(Settings):
-    """Query expansion: the matches of a query are searched in turn."""
+    """Query expansion: the matches of a query become queries in turn."""
 
     tiers: int | str = setting(
         "all",
@@ -106,7 +106,7 @@ class Expansion(Settings):
 
     @preset
     def kg04(cls: Any) -> Expansion:
-        """Kovar & Gleicher 2004, section 3.3."""
+        """Settings of Kovar & Gleicher (2004), section 3.3."""
         return cls(
             same=0.8, apart=0.2, average_ranges=True, member_lengths=ANY_DURATION,
             join_distance=FAMILY_DISTANCE,
@@ -115,7 +115,7 @@ class Expansion(Settings):
 
 @dataclass(frozen=True, kw_only=True)
 class Feedback(Settings):
-    """Relevance feedback: correct and incorrect matches of an earlier search."""
+    """Relevance feedback: correct and incorrect matches from an earlier search."""
 
     accept: Names | Any = setting(
         None,
@@ -142,7 +142,7 @@ class Feedback(Settings):
 
 
 def _places(name: str, given: Any) -> tuple[str, ...] | None:
-    """Convert one or several matches or strings to ``NAME:START-END``."""
+    """Convert one or more matches or strings to ``NAME:START-END``."""
     if given is None:
         return None
     several = [given] if isinstance(given, str) or hasattr(given, "text") else list(given)
@@ -154,7 +154,7 @@ def _places(name: str, given: Any) -> tuple[str, ...] | None:
 
 @dataclass(frozen=True, kw_only=True)
 class FamilySettings(MotionChoice):
-    """Settings of a family; see `motionloom.Library.family`."""
+    """Settings for a family; see `motionloom.Library.family`."""
 
     method: Method = setting(
         Dtw(),
@@ -173,23 +173,23 @@ class FamilySettings(MotionChoice):
 
     @preset
     def kg04(cls: Any) -> FamilySettings:
-        """Kovar & Gleicher 2004: match web, squared distances, the rules of the paper."""
+        """Settings of Kovar & Gleicher (2004): match web, squared distances, the paper's rules."""
         return cls(method=MatchWeb.kg04(), max=None, expansion=Expansion.kg04())
 
     @preset
     def kt10(cls: Any) -> FamilySettings:
-        """Krüger et al. 2010: lazy neighborhood graph."""
+        """Settings of Krüger et al. (2010): lazy neighborhood graph."""
         return cls(method=LazyGraph.kt10())
 
     @preset
     def tz07(cls: Any) -> FamilySettings:
-        """Tam et al. 2007: Earth Mover's Distance of whole clips."""
+        """Settings of Tam et al. (2007): Earth Mover's Distance of whole clips."""
         return cls(method=Emd.tz07())
 
 
 @dataclass(frozen=True, kw_only=True)
 class SearchSettings(FamilySettings):
-    """Settings of a search; see `motionloom.Library.search`.
+    """Settings for a search; see `motionloom.Library.search`.
 
     Examples
     --------
@@ -233,7 +233,7 @@ class SearchSettings(FamilySettings):
 
 @dataclass(frozen=True, kw_only=True)
 class NeighborSettings(MotionChoice, NeighborOptions, FeatureChoice):
-    """Settings of a search for nearest frames; see `motionloom.Library.neighbors`."""
+    """Settings for a nearest-frame search; see `motionloom.Library.neighbors`."""
 
     poses: PoseOptions = setting(PoseOptions(), "Normalization of every pose.")
     exclude_query: bool = setting(False, "Exclude the frames of the query itself.")

@@ -1,4 +1,4 @@
-"""Catalogue of a library: tables that list its motions, in an SQLite file.
+"""Catalogue of a library: the tables in an SQLite file that list its motions.
 
 Tables: ``meta`` (version of the format, frame rate of the library), ``motions``, ``skeletons``
 (each once, by its key), ``labels`` and ``segment_labels``. A library with an object store also has
@@ -64,12 +64,12 @@ _MARKS = ", ".join("?" for _ in fields(Entry))
 
 
 class Catalogue(CatalogueFile):
-    """Reads and writes the tables of a catalogue."""
+    """Reader and writer for the tables of a catalogue."""
 
     # --- reading ------------------------------------------------------------------------
 
     def settings(self) -> dict[str, str]:
-        """Like `meta`, but verified; raises `LibraryError` if the checksum is wrong."""
+        """Return `meta` after verification; raise `LibraryError` if the checksum is wrong."""
         values = self.meta()
         if self._verified.get("") != tuple(sorted(values.items())):
             if self.check_of("", "facts") not in (None, self._meta_sum()):
@@ -88,7 +88,7 @@ class Catalogue(CatalogueFile):
         return names
 
     def entry(self, name: str) -> Entry | None:
-        """Return the entry of the motion called `name`, or None."""
+        """Return the entry of the motion named `name`, or None."""
         rows = self.rows(f"SELECT {_COLUMNS} FROM motions WHERE name = ?", (name,))
         if not rows:
             return None
@@ -112,7 +112,7 @@ class Catalogue(CatalogueFile):
         self.put(remove=[name])
 
     def _checked_entry(self, row: tuple) -> Entry:
-        """Return the entry of a row; raise `LibraryError` if a value is invalid."""
+        """Convert a row to an entry; raise `LibraryError` if a value is invalid."""
         entry = Entry(*row)
         problem = entry_problem(entry)
         if problem:
@@ -146,7 +146,7 @@ class Catalogue(CatalogueFile):
         return rows[0][0] if rows else None
 
     def wrong_checks(self) -> list[tuple[str, str]]:
-        """Return name and column (``facts`` or ``labels``) of everything with a wrong checksum.
+        """Return the name and column (``facts`` or ``labels``) of each wrong checksum.
 
         The settings of the library have an empty name.
         """
@@ -163,7 +163,7 @@ class Catalogue(CatalogueFile):
         return wrong
 
     def put_checks(self, names: Iterable[str] | None = None) -> None:
-        """Write new checksums for some motions, or for all, accepting the current values."""
+        """Write new checksums for given motions, or for all, accepting the current values."""
         with self._transaction() as connection:
             self._put_checks(connection, names)
 
@@ -199,7 +199,7 @@ class Catalogue(CatalogueFile):
         return {name: tuple(labels) for name, labels in by_name.items()}
 
     def segment_labels(self) -> list[tuple[str, int, int, str]]:
-        """Return name, first frame, end frame (exclusive) and label of every labeled segment."""
+        """Return the name, start frame, end frame (exclusive) and label of each labeled segment."""
         rows = self.rows("SELECT name, start, end, label FROM segment_labels")
         return self._typed(rows, str, int, int, str)
 
@@ -246,7 +246,7 @@ class Catalogue(CatalogueFile):
             self._put_checks(connection, names)
 
     def skeleton(self, key: str) -> Skeleton:
-        """Return the skeleton with this key."""
+        """Return the skeleton with the given key."""
         rows = self.rows("SELECT data FROM skeletons WHERE key = ?", (key,))
         skeleton = skeleton_from(rows[0][0]) if rows else None
         if skeleton is None or skeleton.key != key:
@@ -349,7 +349,7 @@ class Catalogue(CatalogueFile):
 
     @contextmanager
     def recording(self, what: str) -> Iterator[None]:
-        """Record everything changed within the ``with`` block as one change of the history."""
+        """Record everything changed within the ``with`` block as one change in the history."""
         if getattr(self._local, "recorder", None) is not None:
             yield  # part of the enclosing change
             return
@@ -377,7 +377,7 @@ class Catalogue(CatalogueFile):
         return True
 
     def exchange(self, number: int, artifacts: dict[str, str | None]) -> list[str]:
-        """Undo or redo a change (see `history.exchange`); return frame files no longer used."""
+        """Undo or redo a change (see `history.exchange`); return the frame files no longer used."""
         with self._transaction() as connection:
             names, unused = history.exchange_rows(connection, number, artifacts)
             self._drop_skeletons(connection)
@@ -385,7 +385,7 @@ class Catalogue(CatalogueFile):
         return unused
 
     def forget_changes(self) -> None:
-        """Delete the history: nothing can be undone anymore."""
+        """Delete the history, so that nothing can be undone anymore."""
         with self._transaction() as connection:
             history.forget(connection)
             self._drop_skeletons(connection)
@@ -448,7 +448,7 @@ def _create_tables(connection: sqlite3.Connection) -> None:
 
 
 def entry_problem(entry: Entry) -> str:
-    """Return a description of the first invalid value of an entry, or an empty string."""
+    """Return a description of the first invalid value in an entry, or an empty string."""
     texts = ("name", "file", "digest", "source", "source_hash", "options", "skeleton", "origin")
     for key in texts:
         if not isinstance(getattr(entry, key), str):

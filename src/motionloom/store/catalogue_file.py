@@ -54,7 +54,7 @@ def is_unused(folder: Path) -> bool:
 
 
 class CatalogueFile:
-    """Connections to the SQLite file and transactions."""
+    """Connections to the SQLite file, and transactions."""
 
     def __init__(self, folder: Path, *, file: str = FILE) -> None:
         self.folder, self.file = folder, file
@@ -181,7 +181,7 @@ class CatalogueFile:
         return local.connection
 
     def identity(self) -> tuple[int, int]:
-        """Return device and inode of the file, which change if the library is replaced on disk."""
+        """Return the device and inode of the file, which change if the library is replaced."""
         try:
             status = os.stat(self.folder / self.file)
         except OSError as error:
@@ -212,7 +212,7 @@ class CatalogueFile:
         local.connection, local.identity, local.process = connection, self.identity(), os.getpid()
 
     def _check_files(self) -> None:
-        """Raise if the catalogue, or a file that SQLite keeps next to it, leads elsewhere."""
+        """Raise if the catalogue, or a file SQLite keeps next to it, refers to another file."""
         for ending in ("", "-journal", "-wal", "-shm"):
             path = below(self.folder, plain_name(self.file + ending))
             try:
@@ -245,7 +245,7 @@ _inherited: list[sqlite3.Connection] = []
 
 
 def lost_frames(folder: Path) -> int:
-    """Return the number of frame files in the folder of a library without a usable catalogue."""
+    """Return the number of frame files in a library folder without a usable catalogue."""
     frames = folder / "frames"
     if frames.is_symlink() or not frames.is_dir():
         return 0

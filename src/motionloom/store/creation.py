@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 def create_folder(path: Path, *, fps: float | None, store: str | None) -> bool:
-    """Create an empty library in a folder; return False if there is one. See `Store.create`."""
+    """Create an empty library in a folder, or return False if one exists. See `Store.create`."""
     if path.exists():
         _check_empty(path)
     address = None if store is None else normal_address(store)
@@ -49,7 +49,7 @@ def create_folder(path: Path, *, fps: float | None, store: str | None) -> bool:
 
 
 def check_address(library: Store, store: str | None) -> None:
-    """Raise `LibraryError` if the frames of a library are not in that object store."""
+    """Raise `LibraryError` if the frames of a library are not in the given object store."""
     current = library.catalogue.meta().get("store")
     address = None if store is None else normal_address(store)
     if address is not None and address != current:

@@ -1,4 +1,4 @@
-"""Frame files: the frames of one motion as a ``.npy`` array, memory-mapped.
+"""Frame files: the frames of a motion as a memory-mapped ``.npy`` array.
 
 One row per frame, float32: the root path (x, y, z), the local rotation of every joint (w, x, y, z)
 and, only where bones change their length, the offset of every joint (x, y, z).
@@ -51,7 +51,7 @@ _verified: dict[
 
 @dataclass(frozen=True)
 class FrameFile:
-    """Name and content digest of a file with the frames of a motion."""
+    """Name and content digest of a motion's frame file."""
 
     file: str
     digest: str
@@ -75,7 +75,7 @@ class FrameDescription:
         cls, motion: Motion, name: str, *, source: str = "", source_hash: str = "",
         options: str = "{}",
     ) -> FrameDescription:  # fmt: skip
-        """Return the description of a motion that is stored as `name`."""
+        """Return the description of a motion stored as `name`."""
         return cls(
             name, len(motion), motion.fps, skeleton_json(motion.skeleton),
             origin_json(motion.origin), source, source_hash, options,
@@ -224,7 +224,7 @@ def frame_path(library: StoredMotions, entry: Entry) -> str:
 
 
 def _end_of(table: NDArray) -> int:
-    """Return where the array in a memory-mapped file ends, in bytes from its start."""
+    """Return the end of the array in a memory-mapped file, as a byte offset."""
     return getattr(table, "offset", 0) + table.nbytes
 
 
@@ -239,7 +239,7 @@ def is_whole(path: Path, *, frames: int) -> bool:
 
 
 def unpacked(table: NDArray[np.float32], joints: int) -> dict[str, NDArray[np.float32] | None]:
-    """Return `root`, `rotations` and `translations` of a motion as views of its frame table."""
+    """Return the `root`, `rotations` and `translations` of a motion as views of its frame table."""
     count, middle = len(table), 3 + 4 * joints
     moved = table[:, middle:].reshape(count, joints, 3) if table.shape[1] > middle else None
     return {
@@ -261,6 +261,6 @@ def sync_folder(folder: Path) -> None:
 
 
 def _slug(name: str) -> str:
-    """Convert a name for use in a file name on any operating system."""
+    """Convert a name to a form that is valid in file names on any operating system."""
     slug = re.sub(r"[^A-Za-z0-9_-]+", "_", name)[:60] or "_"
     return f"_{slug}" if is_reserved(slug) else slug

@@ -1,4 +1,4 @@
-"""History of a library: the data replaced by every change, so changes can be undone and redone.
+"""History of a library: the data each change replaced, so that changes can be undone and redone.
 
 Within ``with store.change("label"):``, the catalogue saves the data that it replaces, in the same
 transaction as the change: entry, labels and labeled segments of each motion, and the version of
@@ -48,7 +48,7 @@ _SHOWN = 3  # names in the description of a change
 
 @dataclass(frozen=True)
 class Change:
-    """One change of a library, for `Store.history`.
+    """A change to a library, for `Store.history`.
 
     Attributes
     ----------
@@ -78,7 +78,7 @@ class Change:
 
 @dataclass(frozen=True)
 class Image:
-    """Catalogue data of one motion; the entry is None if the motion does not exist."""
+    """Catalogue data of a motion; the entry is None if the motion does not exist."""
 
     entry: Entry | None
     labels: tuple[str, ...] = ()
@@ -136,14 +136,14 @@ class Image:
 
 
 class Recorder:
-    """Records the data that one change replaces; exists as long as the change."""
+    """Recorder of the data that a change replaces; it exists as long as the change."""
 
     def __init__(self, what: str) -> None:
         self.what = what
         self._number: int | None = None
 
     def motions(self, connection: sqlite3.Connection, names: Iterable[str]) -> None:
-        """Record motions, within a transaction and before they are changed."""
+        """Record motions before they are changed, within a transaction."""
         rows = [(name, Image.of(connection, name)) for name in names]
         if not rows:
             return
@@ -157,7 +157,7 @@ class Recorder:
         )
 
     def artifact(self, connection: sqlite3.Connection, stem: str, version: str | None) -> None:
-        """Record the version of an artifact, if any, before it is saved or deleted."""
+        """Record the version of an artifact, if it exists, before it is saved or deleted."""
         connection.execute(
             "INSERT OR IGNORE INTO history_artifacts VALUES (?, ?, ?)",
             (self._begin(connection), stem, version),
@@ -184,7 +184,7 @@ def forget(connection: sqlite3.Connection, which: str = "1") -> None:
 
 
 def changes(catalogue: Catalogue) -> list[tuple[int, Change]]:
-    """Return all changes with their numbers, the latest first."""
+    """Return all changes with their numbers, latest first."""
     names: dict[int, set[str]] = {}
     for number, name in catalogue.rows("SELECT number, name FROM history_motions"):
         names.setdefault(number, set()).add(str(name))
@@ -230,7 +230,7 @@ def exchange(store: Store, number: int) -> None:
 
 
 def _restore_artifacts(store: Store, number: int) -> list[tuple[str, str | None]]:
-    """Restore the artifacts that a change replaced; return stem and version of the current ones."""
+    """Restore the artifacts a change replaced; return the stem and version of the current ones."""
     from motionloom.store.artifacts.folders import LocalFolders, versions
 
     rows = store.catalogue.rows(

@@ -60,7 +60,7 @@ def _is_current(handle: int, folder: Path) -> bool:
 
 
 def not_writable(place: Path, error: OSError) -> LibraryError:
-    """Return the error for a library, or one of its folders, that cannot be written to."""
+    """Return the error for a library, or a folder in it, that cannot be written to."""
     return LibraryError(f"{place}: cannot write to this library: {error.strerror or error}")
 
 

@@ -29,7 +29,7 @@ _ORIGIN: dict[str, Any] = {
 
 @dataclass(frozen=True)
 class Entry:
-    """One motion in the catalogue.
+    """A motion in the catalogue.
 
     Examples
     --------
@@ -60,7 +60,7 @@ class Entry:
 
 
 def text_digest(*texts: str, size: int = 8) -> str:
-    """Return a digest of several strings, as `2 * size` hexadecimal digits."""
+    """Return a digest of strings, as `2 * size` hexadecimal digits."""
     digest = hashlib.blake2b(digest_size=size)
     for text in texts:
         digest.update(text.encode())
@@ -69,7 +69,7 @@ def text_digest(*texts: str, size: int = 8) -> str:
 
 
 def skeleton_json(skeleton: Skeleton) -> str:
-    """Return a skeleton as JSON, from which floats are restored exactly."""
+    """Return a skeleton as JSON, with floats that can be restored exactly."""
     rest = skeleton.rest
     return json.dumps(
         {
@@ -133,7 +133,7 @@ def origin_from(entry: Entry) -> Origin:
 
 
 def named_characters(entries: Iterable[Entry]) -> list[str]:
-    """Return the character files that motions refer to."""
+    """Return the character files to which motions refer."""
     characters = set()
     for entry in entries:
         try:

@@ -1,4 +1,4 @@
-"""Settings of an import."""
+"""Settings for imports."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ LabelRule = str | Path | Mapping[str, str | Iterable[str]]
 
 @dataclass(frozen=True, kw_only=True)
 class ImportSettings(Settings):
-    """Settings of an import; see `motionloom.Library.add`."""
+    """Settings for an import; see `motionloom.Library.add`."""
 
     labels: LabelRule | tuple[LabelRule, ...] | None = setting(
         None,
@@ -38,7 +38,7 @@ class ImportSettings(Settings):
     workers: int | None = setting(None, "Number of processes. [one per core]", least=1)
 
     def reader_options(self) -> dict[str, Any]:
-        """Return the options of the readers, checked once instead of for every file.
+        """Return the reader options, checked once instead of for every file.
 
         Raises
         ------

@@ -1,4 +1,4 @@
-"""A library on disk: motions by name, with labels.
+"""Library on disk: motions by name, with labels.
 
 ::
 
@@ -102,7 +102,7 @@ class Store(StoredMotions):
 
     @property
     def artifacts(self) -> Artifacts:
-        """Data derived from the motions and stored with them: features, webs, graphs ..."""
+        """Data derived from the motions and stored with them: features, webs, graphs, ..."""
         return Artifacts(self)
 
     @contextmanager
@@ -189,7 +189,7 @@ class Store(StoredMotions):
 
     @staticmethod
     def find_files(*paths: str | Path) -> list[Path]:
-        """Return the motion files that `add` would import from files and folders.
+        """Return the motion files that `add` would import from the given files and folders.
 
         Examples
         --------
@@ -208,7 +208,7 @@ class Store(StoredMotions):
         settings: ImportSettings | None = None,
         progress: Progress | None = None,
     ) -> ImportReport:
-        """Import files, and all motion files in folders.
+        """Import files, including all motion files in folders.
 
         See `motionloom.Library.add`.
         """
@@ -264,7 +264,7 @@ class Store(StoredMotions):
                 self.catalogue.put(labels={name: given})
 
     def label(self, place: str, *labels: str, remove: bool = False) -> None:
-        """Add labels to a motion or to a segment of it, or remove them.
+        """Add labels to a motion or a segment of it, or remove them.
 
         Parameters
         ----------
@@ -308,7 +308,7 @@ class Store(StoredMotions):
             importing.remove_files(self.files, self.catalogue.put(remove=names))
 
     def rename(self, name: str, new: str) -> None:
-        """Rename a motion; its labels and its manually set beats are kept.
+        """Rename a motion, keeping its labels and manually set beats.
 
         Saved parametric motions, graphs and choreographies still refer to the old name.
 
@@ -359,7 +359,7 @@ class Store(StoredMotions):
             yield
 
     def history(self) -> list[Change]:
-        """Return the latest 100 changes that can be undone or redone, the latest first.
+        """Return the latest 100 changes that can be undone or redone, latest first.
 
         Changes are imports; added, removed and renamed motions; labels; manually set beats; edits
         of graphs; parametric motions; and choreographies. `empty_trash` deletes the history.
@@ -373,7 +373,7 @@ class Store(StoredMotions):
         return [change for _, change in changes(self.catalogue)]
 
     def undo(self) -> Change:
-        """Undo the latest change of the library and return it.
+        """Undo the latest change to the library and return it.
 
         Raises
         ------
@@ -389,7 +389,7 @@ class Store(StoredMotions):
         return self._exchange(False, "undo")
 
     def redo(self) -> Change:
-        """Redo the change that was undone last and return it.
+        """Redo the most recently undone change and return it.
 
         Raises
         ------

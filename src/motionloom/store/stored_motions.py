@@ -115,7 +115,7 @@ class StoredMotions:
 
     @property
     def id(self) -> str:
-        """Identifier of the library; it survives moving, but a rebuilt library gets a new one."""
+        """Identifier of the library, which survives moving; a rebuilt library gets a new one."""
         return self.catalogue.meta()["id"]
 
     @property
@@ -131,7 +131,7 @@ class StoredMotions:
 
     @property
     def frames(self) -> int:
-        """Total number of frames of all motions."""
+        """Total number of frames in all motions."""
         return self.catalogue.rows("SELECT coalesce(sum(frames), 0) FROM motions")[0][0]
 
     @property
@@ -140,7 +140,7 @@ class StoredMotions:
         return self.catalogue.rows("SELECT total(frames / fps) FROM motions")[0][0]
 
     def entry(self, name: str) -> Entry:
-        """Return frame count, rate, source and digest of a motion, without opening its frames.
+        """Return the frame count, rate, source and digest of a motion, without opening its frames.
 
         Examples
         --------
@@ -157,7 +157,7 @@ class StoredMotions:
         return self.catalogue.entries()
 
     def __getitem__(self, name: str) -> Motion:
-        """Return the motion called `name`; its arrays are memory-mapped."""
+        """Return the motion named `name`, with memory-mapped arrays."""
         for attempt in range(10):
             entry = self.entry(name)
             skeleton = self.skeleton(entry.skeleton)
@@ -188,7 +188,7 @@ class StoredMotions:
             self.files.fetch(f"{FOLDER}/{self.entry(name).file}" for name in names)
 
     def skeleton(self, key: str) -> Skeleton:
-        """Return the skeleton with this key (see `Entry`); every call returns the same object.
+        """Return the skeleton with the given key (see `Entry`), the same object on every call.
 
         Examples
         --------
@@ -283,7 +283,7 @@ class StoredMotions:
         return digest.hexdigest()
 
     def fingerprints(self) -> list[tuple]:
-        """Return name, frame digest, skeleton key and rate of every motion, sorted by name."""
+        """Return the name, frame digest, skeleton key and rate of each motion, sorted by name."""
         query = "SELECT name, digest, skeleton, fps FROM motions ORDER BY name"
         return self.catalogue.rows(query)
 

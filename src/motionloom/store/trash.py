@@ -27,7 +27,7 @@ FOLDER = "trash"
 
 
 def move_to_trash(root: Path, names: Iterable[str]) -> list[str]:
-    """Move files and folders of the library at `root` to its trash; return the moved ones.
+    """Move files and folders of the library at `root` to its trash; return the moved names.
 
     Names are relative to `root`. Files that cannot be moved stay where they are.
     """
@@ -50,7 +50,7 @@ def move_to_trash(root: Path, names: Iterable[str]) -> list[str]:
 
 
 def restore_from_trash(files: FileStore, names: Iterable[str]) -> set[str]:
-    """Move the latest file or folder of each name back from the trash; return those restored."""
+    """Move the latest file or folder of each name back from the trash; return restored names."""
     if isinstance(files, ObjectStore):
         return files.restore(names)
     wanted = {}
@@ -77,7 +77,7 @@ def trash_size(root: Path) -> tuple[int, int]:
 
 
 def empty_trash(root: Path) -> int:
-    """Delete all files in the trash; return their number."""
+    """Delete all files in the trash; return the number of deleted files."""
     count, _ = trash_size(root)
     folder = below(root, FOLDER)
     if folder.is_dir():

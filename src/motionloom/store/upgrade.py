@@ -46,7 +46,7 @@ _log = logging.getLogger("motionloom.store")
 
 
 def upgrade(store: Store) -> None:
-    """Upgrade a library to the current format; do nothing if it already has it.
+    """Upgrade a library to the current format, unless it is already current.
 
     Raises
     ------

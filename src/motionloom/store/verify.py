@@ -137,7 +137,7 @@ def _repair(report: _Report, note: str, done: str, repair: Any) -> None:
 
 
 def _descriptions(store: Store) -> dict[str, FrameDescription]:
-    """Return the readable descriptions of frame files, by file."""
+    """Return the readable frame-file descriptions, by file."""
     descriptions = {}
     if isinstance(store.files, ObjectStore):
         return {}
@@ -270,7 +270,7 @@ def _check_frames(store: Store, report: _Report) -> int:
 
 
 def _describe(store: Store, frames: Iterable[tuple[Entry, Any]]) -> None:
-    """Rewrite frame files of earlier releases, with a description."""
+    """Rewrite frame files from earlier releases with a description."""
     for entry, table in frames:
         rows = store.catalogue.rows("SELECT data FROM skeletons WHERE key = ?", (entry.skeleton,))
         about = FrameDescription(
@@ -284,7 +284,7 @@ def _describe(store: Store, frames: Iterable[tuple[Entry, Any]]) -> None:
 
 
 def _damaged(store: Store, entry: Entry, problem: str, report: _Report) -> None:
-    """Read the source of damaged frames again, if it has not changed."""
+    """Reread the source of damaged frames, if it has not changed."""
     if report.repair and entry.source and not isinstance(store.files, ObjectStore):
         try:
             if content_hash(entry.source) == entry.source_hash:
@@ -306,7 +306,7 @@ def _damaged(store: Store, entry: Entry, problem: str, report: _Report) -> None:
 def _check_orphans(
     store: Store, described: Mapping[str, FrameDescription], report: _Report
 ) -> None:
-    """Check for unused frame files, from a lost catalogue, an interrupted import or a change."""
+    """Check for unused frame files left by a lost catalogue, an interrupted import or a change."""
     listed = {row.file for row in store.catalogue.raw_entries()}
     orphans = sorted(frame_files(store.files) - listed)
     if not orphans:
@@ -442,7 +442,7 @@ def _is_lost(path: Path) -> bool:
 
 
 def _rate_option(about: FrameDescription) -> float | None:
-    """Return the rate of the library when a motion was imported, if there was one."""
+    """Return the library's frame rate when a motion was imported, if it was set."""
     try:
         rate = parse_json(about.options).get("fps")
     except (ValueError, AttributeError, RecursionError):

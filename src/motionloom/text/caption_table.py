@@ -1,4 +1,4 @@
-"""Captions and motion statistics of all motions of a library, as an artifact.
+"""Captions and motion statistics of all motions in a library, as an artifact.
 
 They are computed once for every motion; when motions are added, only the new ones are processed.
 
@@ -80,7 +80,7 @@ class CaptionTable:
 def caption_table(
     library: Store, *, workers: int | None = None, progress: Progress | None = None
 ) -> CaptionTable:
-    """Return captions and statistics of every motion of a library, computing missing ones."""
+    """Return the captions and statistics of every motion in a library, computing missing ones."""
 
     def build(folder: Path, previous: Folder | None) -> None:
         _build(folder, previous, library, workers, progress)
@@ -97,7 +97,7 @@ def options() -> dict[str, Any]:
 
 
 def described(motion: Motion) -> tuple[list[tuple], list[float] | None, str]:
-    """Return captions and statistics of one motion as plain values, or why there are none."""
+    """Return the captions and statistics of a motion as plain values, or why there are none."""
     try:
         signals = body_signals(motion)
     except RoleError as error:
@@ -203,7 +203,7 @@ def _event(row: Any) -> Event:
 
 
 def motion_statistics(signals: BodySignals) -> Array:
-    """Return statistics of the signals of a motion, shape (D,); all values are finite."""
+    """Return statistics of a motion's signals, shape (D,); all values are finite."""
     curves = signals.curves
     out: list[float] = [np.log(max(signals.frames, 1) / RATE)]
     for name in sorted(curves):
@@ -275,7 +275,7 @@ def _steps(curves, frames: int) -> list[float]:
 
 
 def _bands(curve: Array) -> list[float]:
-    """Return the amplitude of a signal in frequency bands, and its periodicity."""
+    """Return the amplitude of a signal in each frequency band, and its periodicity."""
     n = max(64, len(curve))
     moving = curve - np.linspace(curve[0], curve[-1], len(curve))
     power = np.abs(np.fft.rfft((moving - moving.mean()) * np.hanning(len(curve)), n)) ** 2
@@ -290,7 +290,7 @@ def _bands(curve: Array) -> list[float]:
 
 
 def _symmetry(curves) -> list[float]:
-    """Return how limbs move together: correlations of left and right, hands and feet; shares."""
+    """Return correlations between left and right limbs and between hands and feet, and shares."""
     pairs = [
         ("left_hand_height", "right_hand_height"), ("left_hand_forward", "right_hand_forward"),
         ("left_hand_out", "right_hand_out"), ("left_foot_height", "right_foot_height"),

@@ -1,4 +1,4 @@
-"""Captions: rule-based descriptions of the events in a motion, with start and end.
+"""Captions: rule-based descriptions of the events in a motion, with start and end times.
 
 The rules are a table of predicates in ``predicates.toml``, which documents its fields. A predicate
 is a set of conditions on body signals. Its events are the longest runs of frames in which the
@@ -78,7 +78,7 @@ class Event:
 
 
 def captions(motion: Motion) -> list[Event]:
-    """Return the events in a motion, in order of time, with counted repetitions.
+    """Return the events in a motion in chronological order, with repetitions counted.
 
     Raises
     ------
@@ -95,7 +95,7 @@ def captions(motion: Motion) -> list[Event]:
 
 
 def events(signals: BodySignals) -> list[Event]:
-    """Return the events of all predicates in the signals of a motion, in order of time.
+    """Return the events of all predicates in a motion's signals, in chronological order.
 
     Repetitions are separate events.
     """
@@ -112,7 +112,7 @@ def events(signals: BodySignals) -> list[Event]:
 
 
 def counted(single_events: Iterable[Event]) -> list[Event]:
-    """Combine repetitions into one event each: "jumps up three times"."""
+    """Combine repeated events into one: "jumps up three times"."""
     lasting = {each.name for each in predicates() if each.state}
     groups: list[list[Event]] = []
     open_groups: dict[tuple[str, str, str], list[Event]] = {}
@@ -151,7 +151,7 @@ def clock(seconds: float) -> str:
 
 
 def _runs(predicate: Predicate, signals: BodySignals, side: str) -> list[tuple[int, int]]:
-    """Return the frames ``[start, end)`` of the events of a predicate on one side."""
+    """Return the frame ranges ``[start, end)`` of a predicate's events on one side."""
     curves, frames = signals.curves, signals.frames
     holds = np.ones(frames, bool)
     for condition in predicate.all:
@@ -232,7 +232,7 @@ def _event(predicate: Predicate, signals: BodySignals, side: str, start: int, en
 
 @dataclass(frozen=True)
 class Condition:
-    """A comparison of a signal, or of a number about a whole event, with a limit.
+    """A comparison between a limit and a signal, or a number that describes a whole event.
 
     Examples
     --------
@@ -256,11 +256,11 @@ class Condition:
         return cls(match[1] or "", match[2], match[3], float(match[4]))
 
     def frames(self, curves: Curves, side: str) -> NDArray[np.bool_]:
-        """Return where the condition holds, shape (T,)."""
+        """Return a mask of frames in which the condition holds, shape (T,)."""
         return _COMPARE[self.compare](curves[_sided(self.signal, side)], self.limit)
 
     def holds(self, curves: Curves, side: str, start: int, end: int, moment: int) -> bool:
-        """Return whether the condition holds for an event; without a measure, at its moment."""
+        """Return whether the condition holds for an event, or at its moment without a measure."""
         value = measured(self.measure, self.signal, curves, side, start, end, moment)
         return bool(_COMPARE[self.compare](value, self.limit))
 
@@ -300,7 +300,7 @@ def measured(
 
 @dataclass(frozen=True)
 class Choice:
-    """One word of a table, and the conditions for using it."""
+    """A word in a table, and the conditions for using it."""
 
     say: str
     when: tuple[Condition, ...]
@@ -308,7 +308,7 @@ class Choice:
 
 @dataclass(frozen=True)
 class Predicate:
-    """One row of the table; ``predicates.toml`` documents the fields."""
+    """A row of the predicate table; ``predicates.toml`` documents the fields."""
 
     name: str
     text: str

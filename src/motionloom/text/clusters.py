@@ -75,7 +75,7 @@ def library_clusters(
     rhythmic: Callable[[str], bool],
     progress: Progress | None = None,
 ) -> list[Cluster]:
-    """Return clusters of the takes of a library; see `motionloom.Library.clusters`.
+    """Cluster the takes of a library; see `motionloom.Library.clusters`.
 
     `rhythmic` is a function that returns whether a take has a rhythm.
     """
@@ -103,7 +103,7 @@ def clusters_of(
     *,
     fineness: float = FINENESS,
 ) -> list[Cluster]:
-    """Return clusters of takes, the largest first.
+    """Return clusters of takes, largest first.
 
     Parameters
     ----------
@@ -159,7 +159,7 @@ def _groups(distances: NDArray[np.float64], limit: float) -> list[NDArray[np.int
 
 
 def _facts(events: Sequence[Event], seconds: float) -> dict[str, float]:
-    """Return words for the events of a take, each with its fraction of the take's time."""
+    """Return words for the events in a take, each with the fraction of time it covers."""
     facts: dict[str, float] = {}
     for event in events:
         for word in {event.name, f"{event.name} {event.side}".strip()}:

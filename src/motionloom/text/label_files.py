@@ -33,7 +33,7 @@ _MOTION = ("motion", "file", "name", "take", "clip", "path")
 
 @dataclass(frozen=True)
 class LabelRow:
-    """One label of a motion or of a part of it, in seconds or frames."""
+    """A label for a motion or a part of it, in seconds or frames."""
 
     motion: str
     label: str
@@ -43,7 +43,7 @@ class LabelRow:
 
 
 def read_labels(path: str | Path) -> list[LabelRow]:
-    """Read all labels of a file.
+    """Read all labels from a file.
 
     Raises
     ------
@@ -292,7 +292,7 @@ def _plain(value: float | None) -> str:
 
 
 def _stem(name: str) -> str:
-    """Return a name without the suffix of a motion or media file; folders are preserved."""
+    """Return a name without a motion or media file suffix, preserving folders."""
     path = PurePosixPath(name.replace("\\", "/"))
     suffixes = {".bvh", ".amc", ".asf", ".npz", ".c3d", ".glb", ".fbx", ".usd", ".mp4", ".wav"}
     return str(path.with_suffix("")) if path.suffix.lower() in suffixes else name

@@ -30,7 +30,7 @@ _BINS = 24  # bins of predictions, for their confidence
 
 @dataclass(frozen=True, eq=False)
 class LearnedWords:
-    """Predicted words of M motions.
+    """Predicted words for M motions.
 
     Attributes
     ----------
@@ -54,7 +54,7 @@ class LearnedWords:
     descriptions: int
 
     def scores(self, query: Sequence[str]) -> Array:
-        """Return how well every motion matches a query, shape (M,); zero if no word was learned."""
+        """Return how well each motion matches a query, shape (M,); zeros if no word was learned."""
         place = {word: v for v, word in enumerate(self.vocabulary)}
         asked = [place[word] for word in dict.fromkeys(query) if word in place]
         if not asked:
@@ -69,7 +69,7 @@ class LearnedWords:
         return [(self.vocabulary[v], self.sure(float(column[v]))) for v in best]
 
     def sure(self, prediction: float) -> float:
-        """Return the fraction of predictions of this strength that are correct."""
+        """Return the fraction of predictions with this strength that are correct."""
         b = int(np.searchsorted(self.limits, prediction, side="right")) - 1
         return float(self.confidence[b]) if b >= 0 else 0.0
 
@@ -77,7 +77,7 @@ class LearnedWords:
 def learn_words(
     statistics: NDArray, descriptions: Sequence[tuple[int, Sequence[str]]]
 ) -> LearnedWords | None:
-    """Learn words of descriptions from motion statistics, and predict words of all motions.
+    """Learn description words from motion statistics, and predict words for all motions.
 
     Parameters
     ----------
@@ -121,7 +121,7 @@ def learn_words(
 
 
 def normal_scores(values: Array, members: NDArray) -> Array:
-    """Replace columns by the normal scores of their ranks among the rows `members`."""
+    """Replace the values of columns by normal scores of their ranks among the rows `members`."""
     from scipy.special import ndtri
 
     out = np.empty_like(values)
@@ -143,12 +143,12 @@ def _unit(rows: Array) -> Array:
 
 
 def _normalized(rows: Array) -> Array:
-    """Normalize predictions to unit length, but keep weak predictions weak."""
+    """Normalize predictions to unit length while keeping weak predictions weak."""
     return rows / (np.linalg.norm(rows, axis=1, keepdims=True) + 0.05)
 
 
 def _confidence(predicted: Array, has: Array) -> tuple[Array, Array]:
-    """Return bin limits of predictions, and the non-decreasing fractions that are correct."""
+    """Return bin limits for predictions, and the non-decreasing fraction correct in each bin."""
     positive = predicted > 0.02
     strength, right = predicted[positive], has[positive]
     if len(strength) < _BINS:  # too few to distinguish strong from weak predictions

@@ -1,4 +1,4 @@
-"""Settings of text search and clustering."""
+"""Settings for text search and clustering."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from motionloom.settings import MotionChoice, setting
 
 @dataclass(frozen=True, kw_only=True)
 class FindSettings(MotionChoice):
-    """Settings of text search; see `motionloom.Library.find`."""
+    """Settings for text search; see `motionloom.Library.find`."""
 
     max: int | None = setting(20, "Maximum number of results.", least=1)
     every: bool = setting(
@@ -25,7 +25,7 @@ FINENESS = 0.7  # fraction of the median distance between two takes
 
 @dataclass(frozen=True, kw_only=True)
 class ClusterSettings(MotionChoice):
-    """Settings of clustering; see `motionloom.Library.clusters`."""
+    """Settings for clustering; see `motionloom.Library.clusters`."""
 
     fineness: float = setting(
         FINENESS,

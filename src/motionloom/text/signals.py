@@ -92,7 +92,7 @@ NEEDED = (
 
 @dataclass(frozen=True, eq=False)
 class BodySignals:
-    """Named curves of one motion, all of shape (T,), at `RATE`.
+    """Named curves of a motion, all of shape (T,), at `RATE`.
 
     Attributes
     ----------
@@ -190,7 +190,7 @@ def body_signals(motion: Motion) -> BodySignals:
 
 
 def _floor(contacts, ankles: list[Array], height: float) -> float:
-    """Return the height of the floor: below the ankles by their standing height."""
+    """Return the floor height: the ankle height minus its value while standing."""
     heel = [
         plant.height
         for side in SIDES
@@ -221,7 +221,7 @@ def _ground(contacts, frames: int) -> Array:
 
 
 def _flights(curves: dict[str, Array]) -> Array:
-    """Return 1 from the moment the body leaves the ground until it lands."""
+    """Return a curve that is 1 from takeoff until landing."""
     bare = curves["grounded"] < 0.5
     falling = bare & (curves["weight"] < -0.4)
     air = np.zeros(len(bare))
@@ -235,7 +235,7 @@ def _flights(curves: dict[str, Array]) -> Array:
 def _steps(
     ankle: Array, stands: NDArray[np.bool_], face: NDArray[np.complex128], side: str
 ) -> dict[str, Array]:
-    """Return curves of the steps of a foot from one place on the ground to another."""
+    """Return curves for the steps of a foot from one place on the ground to another."""
     sign = 1.0 if side == "left" else -1.0
     curves = np.zeros((4, len(ankle)))
     for start, end in intervals(~stands):
@@ -252,7 +252,7 @@ def _steps(
 
 
 def _poses(curves: dict[str, Array]) -> dict[str, Array]:
-    """Return curves that combine others."""
+    """Return curves derived from other curves."""
     ahead = np.minimum(curves["left_foot_forward"], curves["right_foot_forward"])
     bent = np.minimum(curves["left_knee"], curves["right_knee"])
     combined = {
@@ -272,7 +272,7 @@ def _poses(curves: dict[str, Array]) -> dict[str, Array]:
 
 
 def _jumps(curves: dict[str, Array]) -> NDArray[np.bool_]:
-    """Return where the body jumps or hops; flights of a gait go from one foot to the other."""
+    """Return where the body jumps or hops, as opposed to gait flights between opposite feet."""
     is_jump = np.zeros(len(curves["air"]), bool)
     around = round(_AROUND_FLIGHT * RATE)
     for start, end in intervals(curves["air"] > 0.5):
@@ -293,7 +293,7 @@ def _jumps(curves: dict[str, Array]) -> NDArray[np.bool_]:
 def _gaits(
     measured: NDArray[np.str_], stepping: NDArray[np.bool_], jumps: NDArray[np.bool_]
 ) -> dict[str, Array]:
-    """Return curves of walking, jogging and running, from the gait and the steps of both feet."""
+    """Return curves for walking, jogging and running, from the gait and the steps of both feet."""
     kinds = np.select([measured == "jog", measured == "run"], [2, 3], 1)
     runs: list[tuple[int, int]] = []
     for start, end in intervals(stepping):
@@ -361,7 +361,7 @@ def _trunk(body: dict[str, Array], face: NDArray[np.complex128]) -> dict[str, Ar
 
 
 def _head(motion: Motion) -> dict[str, Array]:
-    """Return yaw and pitch of the head relative to the chest, from its rest pose."""
+    """Return the yaw and pitch of the head relative to the chest, measured from the rest pose."""
     roles, skeleton = motion.skeleton.roles, motion.skeleton
     below = next(role for role in ("chest", "spine", "hips") if role in roles)
     every = motion.global_rotations().astype(np.float64)
@@ -430,7 +430,7 @@ def _leg(body: dict[str, Array], face: NDArray[np.complex128], side: str) -> dic
 
 
 def _feet_heading(body: dict[str, Array]) -> Array:
-    """Return the mean direction of both feet on the floor, in degrees to the left, unwrapped."""
+    """Return the mean floor direction of both feet, in degrees to the left, unwrapped."""
     ahead = np.zeros((len(body["hips"]), 2))
     for side in SIDES:
         ahead += (body[f"{side}_foot"] - body[f"{side}_ankle"])[:, [2, 0]]
@@ -439,7 +439,7 @@ def _feet_heading(body: dict[str, Array]) -> Array:
 
 
 def _local_speed(point: Array, hips: Array, face: NDArray[np.complex128]) -> Array:
-    """Return the speed of a point relative to hips and heading, in m/s."""
+    """Return the speed of a point relative to the hips and heading, in m/s."""
     away = point - hips
     turned = (away[:, 2] + 1j * away[:, 0]) * np.conj(face)
     return _speed(np.column_stack([turned.real, away[:, 1], turned.imag]))
@@ -453,14 +453,14 @@ def _speed(place: Array) -> Array:
 
 
 def _swing(places: Array) -> Array:
-    """Return the amplitude of back-and-forth movements faster than about 1 Hz, shape (T,)."""
+    """Return the amplitude of back-and-forth movement above about 1 Hz, shape (T,)."""
     quick = places - gaussian_smooth(places, 0.25 * RATE)
     power = gaussian_smooth(np.sum(quick**2, axis=1), 0.25 * RATE)
     return np.sqrt(2.0 * power)
 
 
 def _reversals(place: Array) -> Array:
-    """Return 1 where a coordinate reverses between two movements of `_REVERSAL`, shape (T,)."""
+    """Return 1 where a coordinate reverses between movements of `_REVERSAL`, shape (T,)."""
     turns = np.zeros(len(place))
     lowest = highest = 0
     going = 0

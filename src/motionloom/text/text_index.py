@@ -1,4 +1,4 @@
-"""Text index: names, labels and captions of all motions in SQLite's FTS5, and learned words.
+"""Text index: names, labels and captions of all motions in SQLite FTS5, and learned words.
 
 ::
 
@@ -78,7 +78,7 @@ _OPEN: WeakKeyDictionary[Store, tuple[tuple, TextIndex]] = WeakKeyDictionary()
 
 @dataclass(frozen=True)
 class IndexedEvent:
-    """A caption or a labeled segment: frames ``[start_frame, end_frame)`` and its words.
+    """A caption or labeled segment: frames ``[start_frame, end_frame)`` and its words.
 
     `name` and `side` belong to the predicate of a caption.
     """
@@ -97,7 +97,7 @@ class IndexedEvent:
 
 @dataclass(frozen=True)
 class IndexedTake:
-    """Indexed data of one motion."""
+    """Indexed data for a motion."""
 
     name: str
     fps: float
@@ -135,11 +135,11 @@ class TextIndex:
             raise LibraryError(f"the text index is damaged: {error}; {_ADVICE}") from None
 
     def words(self, text: str) -> list[str]:
-        """Return the words of a string, as they are indexed."""
+        """Return the words of a string in indexed form."""
         return words(text, self.synonyms)
 
     def known(self, word: str) -> bool:
-        """Return whether any motion has a word."""
+        """Return whether any motion has the given word."""
         return word in self.takes_with or (
             self.learned is not None and word in self.learned.vocabulary
         )
@@ -161,7 +161,7 @@ class TextIndex:
         return scores
 
     def events(self, take: int) -> list[IndexedEvent]:
-        """Return the captions and labeled segments of a motion, in order of time."""
+        """Return the captions and labeled segments of a motion in chronological order."""
         statement = (
             "SELECT start_frame, end_frame, text, words, source, name, side FROM events "
             "WHERE take = ? ORDER BY start_frame, end_frame"
@@ -172,20 +172,20 @@ class TextIndex:
         ]
 
     def takes_named(self, words: Iterable[str]) -> set[int]:
-        """Return the motions whose name or labels contain any of these words."""
+        """Return the motions whose name or labels contain any of the given words."""
         match = " OR ".join(f'"{word}"' for word in words)
         statement = "SELECT rowid FROM named WHERE named MATCH ?"
         return {number for (number,) in self.rows(statement, (match,))}
 
     def rarity(self, word: str) -> float:
-        """Return how informative a word is: the logarithm of its inverse frequency."""
+        """Return the informativeness of a word: the logarithm of its inverse frequency."""
         return float(np.log(1.0 + len(self) / (1.0 + self.takes_with.get(word, 0))))
 
 
 def open_index(
     library: Store, *, workers: int | None = None, progress: Progress | None = None
 ) -> TextIndex:
-    """Return the text index of a library; rebuild it if motions, labels or synonyms changed."""
+    """Return a library's text index, rebuilt if motions, labels or synonyms have changed."""
     synonyms = library_synonyms(library.path)
     options = {"version": _VERSION, "captions": table.options(), "words": _words_digest(library)}
     artifacts = library.artifacts
@@ -276,7 +276,7 @@ def _words_digest(library: Store) -> str:
 def _takes(
     library: Store, captions: table.CaptionTable, synonyms: Synonyms
 ) -> tuple[list[IndexedTake], list[tuple[int, list[str]]], NDArray[np.float32]]:
-    """Return all takes, the descriptions that words are learned from, and motion statistics."""
+    """Return all takes, the descriptions to learn words from, and motion statistics."""
     place = {name: m for m, name in enumerate(captions.names)}
     labels, segments = library.catalogue.labels(), library.catalogue.segment_labels()
     parts: dict[str, list[tuple[int, int, str]]] = {}
@@ -303,7 +303,7 @@ def _takes(
 def captioned_events(
     captions: Sequence[Event], fps: float, frames: int, synonyms: Synonyms
 ) -> tuple[list[IndexedEvent], list[str]]:
-    """Return the captions of a motion as they are indexed, and all their words."""
+    """Return the captions of a motion in indexed form, and all their words."""
     events, every = [], []
     for event in captions:
         said = words(f"{event.text} {event.more}", synonyms)
@@ -317,7 +317,7 @@ def captioned_events(
 
 @cache
 def motion_words() -> frozenset[str]:
-    """Return all words that captions can contain, which describe movements."""
+    """Return all movement words that captions can contain."""
     descriptions = [
         text
         for each in predicates()

@@ -64,7 +64,7 @@ class QueryPart:
 
 
 def query_parts(text: str, words: Callable[[str], list[str]]) -> list[QueryPart]:
-    """Split a query into its parts, in order.
+    """Split a query into parts, in order.
 
     Raises
     ------
@@ -132,7 +132,7 @@ class TextMatch:
 
 @dataclass(frozen=True, eq=False)
 class TextMatches(Sequence[TextMatch]):
-    """Matches, best first, and unknown words.
+    """Matches, best first, and the unknown words.
 
     `unknown` maps each word that matches no motion to a similarly spelled known word, or to "".
     """
@@ -196,7 +196,7 @@ def find(
 
 
 def rank(index: TextIndex, asked: Sequence[str]) -> tuple[Array, NDArray[np.bool_]]:
-    """Return the score of every motion for the words of a query, and whether any word matched."""
+    """Return each motion's score for the words of a query, and whether any word matched."""
     named, captioned = (index.text_scores(field, asked) for field in ("named", "captioned"))
     moving = _CAPTIONED * _standard(captioned)
     matched = (named > 0.0) | (captioned > 0.0)
@@ -210,7 +210,7 @@ def rank(index: TextIndex, asked: Sequence[str]) -> tuple[Array, NDArray[np.bool
 
 
 def _descriptive_scores(named: Array, moving: Array, descriptive: NDArray[np.bool_]) -> Array:
-    """Standardize scores of names and labels; use expected scores if they are not descriptive."""
+    """Standardize name and label scores, substituting expected scores if not descriptive."""
     if not descriptive.any():
         return _standard(named)
     described = named[descriptive]
@@ -224,7 +224,7 @@ def _descriptive_scores(named: Array, moving: Array, descriptive: NDArray[np.boo
 def locate(
     events: Sequence[IndexedEvent], parts: Sequence[QueryPart], rarity: Callable[[str], float]
 ) -> tuple[float, tuple[IndexedEvent, ...]]:
-    """Return the fraction of a query that events match in order, and the events.
+    """Return the fraction of a query that events match in order, and those events.
 
     Each part is matched by at most one event. The event of a later part may not start before the
     event of the previous part; the event of a simultaneous part must overlap it.
@@ -266,7 +266,7 @@ def _segments(
     *,
     every: bool,
 ) -> Iterator[tuple[float, tuple[IndexedEvent, ...]]]:
-    """Return the best segment of a motion; with `every`, all separate segments nearly as good."""
+    """Return the best segment of a motion or, with `every`, all separate ones nearly as good."""
     best, chosen = locate(events, parts, rarity)
     yield best, chosen
     while every and chosen:

@@ -50,14 +50,14 @@ RELATED = 0.5  # weight of related words
 
 @dataclass(frozen=True)
 class Synonyms:
-    """Words that are replaced by others, and related words."""
+    """Words to replace with others, and related words."""
 
     same: Mapping[str, str]
     related: Mapping[str, tuple[str, ...]]
 
 
 def words(text: str, synonyms: Synonyms | None = None) -> list[str]:
-    """Return the stemmed words of a string, each replaced by the first of its synonyms.
+    """Return the stemmed words of a string, each replaced by its first synonym.
 
     Examples
     --------
@@ -77,7 +77,7 @@ def words(text: str, synonyms: Synonyms | None = None) -> list[str]:
 def word_spans(
     text: str, asked: Collection[str], synonyms: Synonyms | None = None
 ) -> tuple[tuple[int, int], ...]:
-    """Return the character ranges ``[start, end)`` of words, or of their synonyms, in a string.
+    """Return the character ranges ``[start, end)`` of words or their synonyms in a string.
 
     Examples
     --------
@@ -131,7 +131,7 @@ def stem(word: str) -> str:
 
 
 def expanded(query: Iterable[str], synonyms: Synonyms | None = None) -> dict[str, float]:
-    """Return the words of a query with their weights, and related words with half the weight."""
+    """Return the words of a query with weights, and related words at half the weight."""
     table = synonyms or built_in_synonyms()
     weights: dict[str, float] = {}
     for word in query:
@@ -143,7 +143,7 @@ def expanded(query: Iterable[str], synonyms: Synonyms | None = None) -> dict[str
 
 
 def nearest(word: str, vocabulary: Iterable[str]) -> str | None:
-    """Return the word of a vocabulary whose spelling is closest to `word`, or None.
+    """Return the word in a vocabulary whose spelling is closest to `word`, or None.
 
     Examples
     --------

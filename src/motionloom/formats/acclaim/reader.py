@@ -1,4 +1,4 @@
-"""Reader of Acclaim files: a skeleton in an ``.asf`` file and motions in ``.amc`` files.
+"""Reader for Acclaim files: a skeleton in an ``.asf`` file and motions in ``.amc`` files.
 
 Bones become joints: a joint is at the start of its bone and has the bone's name. The end of the
 last bone of a limb becomes an end site. An AMC file has no frame rate; the default is 120 as in
@@ -138,7 +138,7 @@ def _skeleton(acclaim: AcclaimSkeleton) -> Skeleton:
 def _poses(
     acclaim: AcclaimSkeleton, frames: AcclaimFrames, path: Path, repairs: Repairs, *, most: int
 ) -> tuple[NDArray[np.float32], NDArray[np.float64]]:
-    """Rotations (T, J, 4) and root path (T, 3), with missing frames interpolated."""
+    """Return rotations (T, J, 4) and root path (T, 3), with missing frames interpolated."""
     bones, starts = acclaim.bones, columns_of(acclaim.bones)
     degrees = acclaim.degrees if frames.degrees is None else frames.degrees
     times = frames.numbers - frames.numbers[0]
@@ -193,7 +193,7 @@ def _poses(
 
 
 def _full_count(times: NDArray[np.int64], path: Path, repairs: Repairs, most: int) -> int:
-    """Number of frames including missing ones; raises if too many are missing."""
+    """Return the number of frames including missing ones; raise if too many are missing."""
     count = int(times[-1]) + 1
     missing = count - len(times)
     if missing:
@@ -209,7 +209,7 @@ def _full_count(times: NDArray[np.int64], path: Path, repairs: Repairs, most: in
 
 
 def _places(times: NDArray[np.int64], count: int):
-    """For every frame, the known frames before and after it, and the fraction between them."""
+    """Return the known frames before and after each frame, and the fraction between them."""
     wanted = np.arange(count)
     after = np.clip(np.searchsorted(times, wanted), 0, len(times) - 1)
     before = np.where(times[after] > wanted, np.maximum(after - 1, 0), after)
@@ -294,12 +294,12 @@ def read_frames(data: bytes, bones: list[Bone], path: Path, repairs: Repairs) ->
 
 
 def columns_of(bones: list[Bone]) -> NDArray[np.int64]:
-    """First column of each bone in `AcclaimFrames.values`, followed by the number of columns."""
+    """Return the first column of each bone in `AcclaimFrames.values`, and the column count."""
     return offsets_of([len(bone.dof) for bone in bones])
 
 
 def _header(data: bytes, repairs: Repairs) -> tuple[bool | None, int]:
-    """Angle unit in the lines before the first frame, and the end of these lines."""
+    """Return the angle unit stated in the header, and the end of the header."""
     degrees, full, place = None, False, 0
     for match in re.finditer(rb"[^\n]*\n?", data):
         word = match[0].split(b"#", 1)[0].strip().lstrip(b"\xef\xbb\xbf").upper()
@@ -315,7 +315,7 @@ def _header(data: bytes, repairs: Repairs) -> tuple[bool | None, int]:
 
 
 def _lines(body: NDArray[np.uint8], bones: list[Bone]) -> tuple[NDArray[np.int64], int]:
-    """Return the kind of every line and the byte of the first unknown name; blank out names."""
+    """Blank out names; return the kind of each line and the offset of the first unknown name."""
     names = [bone.name.encode() for bone in bones]
     starts = offsets_of([len(name) for name in names])
     letters = np.frombuffer(b"".join(names), np.uint8)
@@ -431,7 +431,7 @@ def _frame_numbers(rows, heads, path: Path) -> NDArray[np.int64]:
 
 
 def _table(rows, kinds, heads, bones: list[Bone], path: Path) -> NDArray[np.float64]:
-    """Values by frame and column, (F, C); NaN where a bone has no line in a frame."""
+    """Return values by frame and column (F, C), with NaN where a bone has no line in a frame."""
     starts = columns_of(bones)
     if len(heads) * int(starts[-1]) > max(_ROOM, _GROWTH * len(rows.values)):
         _refuse("most bones are missing in most frames", path, None)

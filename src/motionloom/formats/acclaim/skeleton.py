@@ -1,4 +1,4 @@
-"""Parser of ASF files: the sections, bones and hierarchy of a skeleton.
+"""Parser for ASF files: the sections, bones and hierarchy of a skeleton.
 
 An ASF file describes bones, not joints. A bone has a direction (in world axes, in the rest
 pose), a length, an `axis` (Euler angles of the frame of its rotations) and `dof`, its degrees of
@@ -26,7 +26,7 @@ _DOF = ("rx", "ry", "rz", "tx", "ty", "tz", "l")
 
 @dataclass
 class Bone:
-    """One bone: its direction at rest and the axes of its rotations.
+    """A bone: its direction at rest and the axes of its rotations.
 
     Attributes
     ----------
@@ -69,7 +69,7 @@ def read_skeleton(data: bytes, path: Path, repairs: Repairs) -> AcclaimSkeleton:
 
 
 class _AsfReader:
-    """The words of each line, split into sections by ``:keywords``."""
+    """Words of each line, grouped into sections by ``:keywords``."""
 
     def __init__(self, data: bytes, path: Path, repairs: Repairs) -> None:
         self.path, self.repairs = path, repairs
@@ -114,7 +114,7 @@ class _AsfReader:
     # --- sections ---------------------------------------------------------------------------
 
     def keyed(self, section: str) -> dict[str, tuple[int, list[str]]]:
-        """Map the first word of each line to (line, other words)."""
+        """Map the first word of each line to its line number and its other words."""
         lines = self.sections.get(section, [])
         return {words[0].lower(): (line, words[1:]) for line, words in lines if words}
 
@@ -182,7 +182,7 @@ class _AsfReader:
         return Bone(name, line, direction / (size or 1.0) * length, frame, dof)
 
     def hierarchy(self, bones: dict[str, Bone]) -> tuple[list[str], list[int]]:
-        """Names in depth-first order, and their parents."""
+        """Return the names in depth-first order, and their parents."""
         children: dict[str, list[str]] = {}
         parent_of: dict[str, str] = {}
         for line, words in self.sections["hierarchy"]:
@@ -249,7 +249,7 @@ class _AsfReader:
 
 
 def _frame(angles: NDArray[np.float64], order: str, degrees: bool) -> NDArray[np.float64]:
-    """Rotation of Acclaim angles (x, y, z): ``XYZ`` rotates about x first, then y, then z.
+    """Return the rotation for Acclaim angles (x, y, z): ``XYZ`` rotates about x, then y, then z.
 
     The axes are fixed, which gives the product Rz Ry Rx: the letters are reversed for our
     left-to-right order.
@@ -260,6 +260,6 @@ def _frame(angles: NDArray[np.float64], order: str, degrees: bool) -> NDArray[np
 
 
 def rotation_order(dof: tuple[str, ...]) -> tuple[list[int], str]:
-    """Columns of the rotations among `dof`, and their axes, for our left-to-right product."""
+    """Return the rotation columns among `dof` and their axes, in left-to-right product order."""
     turns = [(column, word[1].upper()) for column, word in enumerate(dof) if word in _TURNS][::-1]
     return [column for column, _ in turns], "".join(axis for _, axis in turns)

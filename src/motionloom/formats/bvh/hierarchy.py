@@ -1,4 +1,4 @@
-"""Parser of the hierarchy of a BVH file, from the word HIERARCHY to the word MOTION.
+"""Parser for the hierarchy of a BVH file, from the word HIERARCHY to the word MOTION.
 
 It is a scanner over statements and not a recursive parser, so that nesting depth does not matter.
 Names extend to the end of their line (3ds Max writes ``JOINT Bip01 L Thigh``); everything else is
@@ -26,7 +26,7 @@ _KEYWORDS = {"HIERARCHY", "ROOT", "JOINT", "END", "ENDSITE", "OFFSET", "CHANNELS
 
 @dataclass
 class BvhNode:
-    """One ROOT, JOINT or End Site of a file."""
+    """A ROOT, JOINT or End Site in a file."""
 
     kind: str  # "root", "joint" or "end"
     name: str
@@ -38,7 +38,7 @@ class BvhNode:
 
 
 def read_hierarchy(text: str, first_line: int, path: str | Path, repairs: Repairs) -> list[BvhNode]:
-    r"""Nodes of the hierarchy in file order.
+    r"""Return the nodes of the hierarchy in file order.
 
     Parameters
     ----------
@@ -193,7 +193,7 @@ class _Scanner:
         node.offset = (x, y, z)
 
     def _numbers_in(self, word: str, *, report: bool = True) -> list[float]:
-        """Numbers in one word: one, or two as in `0.0-7.509`; `1,5` has a decimal comma."""
+        """Return the numbers in a word: one, or two as in `0.0-7.509`; `1,5` is a decimal comma."""
         if len(word) > 1 and word[-1] == ",":
             word = word[:-1]
             if report:
@@ -281,7 +281,7 @@ class _Scanner:
 
     @property
     def line(self) -> int:
-        """Line of the last word."""
+        """Line number of the last word."""
         return self._first_line + bisect_right(self._line_ends, max(self._word_start, 0) - 1)
 
     def _next(self) -> str | None:

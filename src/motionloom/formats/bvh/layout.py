@@ -1,4 +1,4 @@
-"""Layout of a BVH file: tree, columns and skeleton derived from its hierarchy, and a cache.
+"""Layout of a BVH file: the tree, columns and skeleton from its hierarchy, and a cache.
 
 The takes of a performer have identical hierarchies. The most recent layouts are cached with their
 skeleton and roles, and motions of one performer share them.
@@ -31,7 +31,7 @@ _BLOCK = re.compile(
 
 
 def plain_nodes(text: str, first_line: int) -> list[BvhNode] | None:
-    r"""Nodes of a regular hierarchy, or None.
+    r"""Return the nodes of a hierarchy in regular form, or None for any other form.
 
     Parameters
     ----------
@@ -102,13 +102,13 @@ _KEPT = 64  # layouts; about 50 kB each
 
 @lru_cache(maxsize=_KEPT)
 def plain_layout(hierarchy: str) -> Layout | None:
-    """Layout of a regular hierarchy, or None."""
+    """Return the layout of a hierarchy in regular form, or None for any other form."""
     nodes = plain_nodes(hierarchy, 1)
     return None if nodes is None else Layout(nodes)
 
 
 class Layout:
-    """The tree of one figure and the columns of its table; immutable.
+    """Tree of a figure and the columns of its table; immutable.
 
     Attributes
     ----------
@@ -165,7 +165,7 @@ class Layout:
 
     @cached_property
     def names(self) -> tuple[list[str], list[str], list[tuple[str, int]]]:
-        """Unique names of joints and end sites, and repairs with their lines."""
+        """Return unique names of joints and end sites, and repairs with their lines."""
         nodes = [self.nodes[index] for index in self.joints]
         joint_names = unique_names(node.name for node in nodes)
         repairs = [
@@ -204,7 +204,7 @@ class Layout:
 
 
 def channel_names(nodes: Sequence[BvhNode]) -> list[str]:
-    """Description of each column, for messages: ``"Zrotation of LeftArm"``."""
+    """Describe each column for messages, as in ``"Zrotation of LeftArm"``."""
     return [f"{channel} of {node.name}" for node in nodes for channel in node.channels]
 
 

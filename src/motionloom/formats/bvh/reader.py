@@ -1,4 +1,4 @@
-"""Reader of BVH files.
+"""Reader for BVH files.
 
 Deviations from the specification that have only one reading are repaired and recorded; all others
 raise an error with file and line. Position channels replace OFFSET on every joint, as in Blender.
@@ -70,7 +70,7 @@ class Figure:
         return out
 
     def _positions(self, joint: int) -> NDArray[np.float64]:
-        """Position of a joint in its parent's frame, shape (T, 3)."""
+        """Return the position of a joint in its parent's frame, shape (T, 3)."""
         place = np.tile(self.offsets[joint], (len(self.table), 1))
         for axis, letter in enumerate("XYZ"):
             column = self.layout.columns[joint].get(f"{letter}position")
@@ -149,7 +149,7 @@ class Figure:
 
 
 def _rotations_plain(table, columns, axes, out):
-    """`_rotations` without Numba: processes all frames of the joints with the same axes at once."""
+    """Compute `_rotations` without Numba, grouping joints with the same axes."""
     sines, cosines = np.empty(table.shape, np.float32), np.empty(table.shape, np.float32)
     _half_angles_plain(table, sines, cosines)
     used = np.where(columns >= 0, axes, -1)
@@ -189,7 +189,7 @@ def _half_angles_plain(degrees, sines, cosines):
 
 @kernel(numpy=_rotations_plain, nanoseconds=30, error_model="numpy")
 def _rotations(table, columns, axes, out):
-    """Products of up to three axis rotations: degrees (T, C) to quaternions (T, J, 4).
+    """Multiply up to three axis rotations: degrees (T, C) to quaternions (T, J, 4).
 
     columns (J, 3): the channels of each joint from left to right, -1 after the last; axes (J, 3):
     0, 1, 2 for x, y, z. Channels that are not finite yield NaN.
@@ -219,7 +219,7 @@ def _rotations(table, columns, axes, out):
 
 @kernel(error_model="numpy")
 def _half_angles(degrees, sines, cosines):
-    """Sines and cosines of half the angles, accurate to 1e-7; vectorized, unlike the C library's.
+    """Return sines and cosines of half angles, accurate to 1e-7; vectorized, unlike libm.
 
     The nearest quarter turn is subtracted in double precision, so that large angles are as
     accurate as small ones. The remainder, at most an eighth of a turn, is evaluated with the

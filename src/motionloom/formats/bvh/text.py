@@ -31,7 +31,7 @@ _MARKS = (
 
 @dataclass(frozen=True)
 class BvhText:
-    """The parts of a BVH file before parsing.
+    """Parts of a BVH file before parsing.
 
     Attributes
     ----------
@@ -120,7 +120,7 @@ def _motion_keyword(data: bytes) -> re.Match[bytes] | None:
 
 
 def _plain_text(data: bytes, path: str | Path, repairs: Repairs) -> bytes:
-    r"""UTF-8 (or one-byte) text without byte order mark; lines end in ``\n`` or ``\r\n``."""
+    r"""Return UTF-8 (or one-byte) text without a byte order mark or bare ``\r`` line ends."""
     if not data or data.isspace():
         raise MotionFormatError("the file is empty", path=path, line=1)
     for mark, encoding in _MARKS:
@@ -200,7 +200,7 @@ def read_rows(
     *,
     partial: bool = False,
 ) -> NDArray[np.float64]:
-    """Channel values, shape (T, C).
+    """Return the channel values, shape (T, C).
 
     Parameters
     ----------
@@ -268,7 +268,7 @@ def read_rows(
 
 
 def _numbers(text: BvhText, columns: list[str], path, repairs: Repairs) -> NumberRows:
-    """Parse all numbers of the rows; commas are accepted, anything else raises an error."""
+    """Parse all numbers in the rows; commas are accepted, and anything else raises an error."""
     body, start = text.body, text.rows_start
     rows = number_rows(body, start)
     if rows.stopped_at >= 0:
@@ -335,7 +335,7 @@ def _declared_frames(text: BvhText, path, repairs: Repairs) -> int | None:
 
 
 def _reflowed(rows, lengths, width, declared, odd, line_of, path, repairs, partial):
-    """Values of a table whose lines differ from its rows, if only one split is possible."""
+    """Return the values of a table whose lines do not match its rows, if only one split fits."""
     total = len(rows.values)
     last = len(lengths) - 1
     whole = total // width

@@ -1,4 +1,4 @@
-"""Writers of BVH files: a whole motion at once, or block by block with little memory.
+"""Writers for BVH files: a whole motion at once, or block by block with little memory.
 
 They use the dialect that all readers accept: the root has OFFSET zero and six channels, positions
 first; every other joint has three rotations in one order; every leaf has an End Site.
@@ -72,7 +72,7 @@ def bvh_file(path: str | Path) -> Iterator[TextIO]:
 
 
 def head(skeleton, moving, order, meters, frames: int, seconds: str) -> Iterator[str]:
-    """The lines before the rows; `moving` (J,) marks joints with position channels."""
+    """Return the lines before the rows; `moving` (J,) marks joints with position channels."""
     yield "HIERARCHY\n"
     yield from _hierarchy(skeleton, moving, order, meters)
     yield f"MOTION\nFrames: {frames}\nFrame Time: {seconds}\n"
@@ -83,7 +83,7 @@ def _source_unit(motion: Motion) -> float:
 
 
 def frame_time(fps: float, exact: float | None = None) -> str:
-    """Seconds per frame; the exact value of the source if the rate is unchanged."""
+    """Return the seconds per frame, exactly as in the source if the rate is unchanged."""
     if exact is None or abs(exact * fps - 1.0) > 3e-4:
         exact = 1.0 / fps
     whole, _, decimals = f"{exact:.12f}".partition(".")
@@ -102,7 +102,7 @@ def _with_rest_frame(motion: Motion) -> Motion:
 
 
 def _moving_joints(motion: Motion) -> NDArray[np.bool_]:
-    """Joints whose offset varies or differs from the skeleton; shape (J,)."""
+    """Return a mask of joints whose offset varies or differs from the skeleton, shape (J,)."""
     if motion.translations is None:
         return np.zeros(len(motion.skeleton), bool)
     away = np.abs(motion.translations - motion.skeleton.offsets).max(axis=(0, 2))
@@ -111,7 +111,7 @@ def _moving_joints(motion: Motion) -> NDArray[np.bool_]:
 
 
 def depth_first(skeleton: Skeleton) -> list[int]:
-    """Joints in depth-first order."""
+    """Return the joints in depth-first order."""
     children = _children(skeleton)
     visit, stack = [], [0]
     while stack:
@@ -130,13 +130,13 @@ def _children(skeleton: Skeleton) -> list[list[int]]:
 
 
 def rows(table: NDArray[np.float64]):
-    """Return the lines of a table of channel values."""
+    """Format a table of channel values as lines of text."""
     template = " ".join(["%.6f"] * table.shape[1]) + "\n"
     return (template % tuple(row) for row in table.tolist())
 
 
 def _channel_table(motion, visit, moving, order, meters) -> NDArray[np.float64]:
-    """Degrees and file units, one row per frame, in the order of the hierarchy."""
+    """Return channel values in degrees and file units, one row per frame, in hierarchy order."""
     angles = np.degrees(np.unwrap(rot.to_euler(motion.rotations.astype(np.float64), order), axis=0))
     columns = [motion.root.astype(np.float64) / meters]
     for joint in visit:
@@ -187,7 +187,7 @@ def _hierarchy(skeleton: Skeleton, moving, order: str, meters: float) -> Iterato
 
 
 class BvhStream:
-    """An open BVH file; see `bvh_stream`."""
+    """An open BVH file that is written block by block; see `bvh_stream`."""
 
     def __init__(self, file: TextIO, skeleton: Skeleton) -> None:
         self._file, self._visit = file, depth_first(skeleton)

@@ -59,7 +59,7 @@ class DataLayout:
         return (4 * self.points + self.analog) * (4 if self.is_float else 2)
 
     def space(self, data: bytes) -> int:
-        """Return the number of complete frames for which the file has room."""
+        """Return the number of complete frames that fit in the file."""
         return (len(data) - self.start) // self.frame_bytes
 
     def words(self, data: bytes, processor: str, first: int, count: int) -> NDArray:
@@ -76,7 +76,7 @@ class DataLayout:
 
 
 def data_layout(data: bytes, head: C3dHeader, path: Path, repairs: Repairs) -> DataLayout:
-    """Choose the layout that fits the file best among those stated by header and parameters.
+    """Choose the best-fitting layout among those stated by the header and the parameters.
 
     Raises
     ------
@@ -102,12 +102,12 @@ def data_layout(data: bytes, head: C3dHeader, path: Path, repairs: Repairs) -> D
 
 
 def is_rough(data: bytes, head: C3dHeader, layout: DataLayout) -> bool:
-    """Return whether points jump from frame to frame, as if the data were something else."""
+    """Return whether points jump between frames, as if the data were something else."""
     return _roughness(data, head, layout) > _ROUGH
 
 
 def _stated(head: C3dHeader) -> list[DataLayout]:
-    """All combinations of the statements in header and parameters, the header's first."""
+    """Return all combinations of values stated in header and parameters, the header's first."""
     used = head.unsigned("POINT", "USED")[:1]
     points = [count for count in _distinct([head.points, *used]) if count > 0]
     analog = _distinct([head.analog, *_analog(head)])
@@ -122,7 +122,7 @@ def _stated(head: C3dHeader) -> list[DataLayout]:
 
 
 def _analog(head: C3dHeader) -> list[int]:
-    """Analog values per frame according to the parameters: channels times samples per frame."""
+    """Return the analog values per frame from the parameters: channels times samples per frame."""
     channels = sum(head.unsigned("ANALOG", "USED")[:1])
     if not channels:
         return []
@@ -166,7 +166,7 @@ def _fits(data: bytes, head: C3dHeader, layout: DataLayout) -> bool:
 
 
 def _roughness(data: bytes, head: C3dHeader, layout: DataLayout) -> float:
-    """Median step of a point from frame to frame, relative to the extent of the points.
+    """Return the median step of a point between frames, relative to the extent of the points.
 
     It is 0 if there are too few frames to judge, and infinite if most values are not numbers.
     """
@@ -191,7 +191,7 @@ def _roughness(data: bytes, head: C3dHeader, layout: DataLayout) -> float:
 
 
 def _report(head: C3dHeader, chosen: DataLayout, repairs: Repairs) -> None:
-    """Report statements of the header that differ from the chosen layout."""
+    """Report header values that differ from the chosen layout."""
     if chosen.points != head.points:
         repairs.add(
             f"the header states {head.points} points; {chosen.points} were read (POINT:USED)"
@@ -262,7 +262,7 @@ class C3dHeader:
     parameters: dict[tuple[str, str], list[str] | NDArray] = field(repr=False)
 
     def number(self, group: str, name: str) -> float | None:
-        """Return the first value of a numeric parameter; None if there is none."""
+        """Return the first value of a numeric parameter, or None if it is missing."""
         value = self.parameters.get((group, name))
         if isinstance(value, np.ndarray) and value.size:
             return float(value.flat[0])
@@ -276,13 +276,13 @@ class C3dHeader:
         return [int(v) & FULL for v in value.flat]
 
     def strings(self, group: str, name: str) -> list[str]:
-        """Return a string parameter as a list; empty if there is none."""
+        """Return a string parameter as a list, or an empty list if it is missing."""
         value = self.parameters.get((group, name))
         return value if isinstance(value, list) else []
 
 
 def read_header(data: bytes, path: Path, repairs: Repairs) -> C3dHeader:
-    """Parse header and parameters of a C3D file."""
+    """Parse the header and parameters of a C3D file."""
     if len(data) < 2 * BLOCK or data[1] != _MAGIC:
         _refuse("not a C3D file: the second byte must be 0x50", path)
     start = (data[0] - 1) * BLOCK
@@ -316,7 +316,7 @@ def read_header(data: bytes, path: Path, repairs: Repairs) -> C3dHeader:
 
 
 def floats(data: bytes, processor: str) -> NDArray[np.float32]:
-    """Single-precision numbers in the byte order of a processor."""
+    """Decode single-precision numbers in the byte order of a processor."""
     if processor != "dec":
         return np.frombuffer(data, ">f4" if processor == "mips" else "<f4")
     # DEC numbers have swapped halves and an exponent that is larger by two.
@@ -326,7 +326,7 @@ def floats(data: bytes, processor: str) -> NDArray[np.float32]:
 
 
 def _parameters(section: bytes, processor: str, repairs: Repairs):
-    """Parameters by (group, name); a parameter may precede its group."""
+    """Return parameters by (group, name); a parameter may precede its group."""
     groups: dict[int, str] = {}
     parameters: list[tuple[int, str, list[str] | NDArray]] = []
     order = "big" if processor == "mips" else "little"

@@ -1,4 +1,4 @@
-"""Reader of C3D files, the format of optical motion capture.
+"""Reader for C3D files, the format of optical motion capture.
 
 It is implemented in NumPy and does not use the C++ library ezc3d. On 150 slightly damaged files,
 that library crashed the process twice and allocated gigabytes for two more. The tests compare both
@@ -115,7 +115,7 @@ def read(
 def _points(
     data: bytes, head: C3dHeader, layout: DataLayout, path: Path, repairs: Repairs, partial: bool
 ) -> NDArray[np.float64]:
-    """Coordinates as stored (T, P, 3); integers are in units of the scale; NaN in gaps."""
+    """Return coordinates as stored (T, P, 3), with integers in scale units and NaN in gaps."""
     count = _frame_count(data, head, layout, path, repairs, partial)
     words = layout.words(data, head.processor, 0, count)
     with np.errstate(invalid="ignore"):  # any bit pattern is possible
@@ -129,7 +129,7 @@ def _points(
 def _scale(
     head: C3dHeader, raw: NDArray[np.float64], unit: float | None, path: Path, repairs: Repairs
 ) -> float:
-    """Scale of integer coordinates; if header and POINT:SCALE differ, the one that fits a body.
+    """Return the scale of integer coordinates, choosing the plausible one if two are stated.
 
     Motion Analysis wrote files in which POINT:SCALE makes walkers 0.6 m tall.
     """
@@ -150,7 +150,7 @@ def _scale(
 
 
 def _frame_count(data: bytes, head, layout, path, repairs, partial: bool) -> int:
-    """Number of frames. 16 bits count up to 65,535; longer takes use other fields, or none."""
+    """Return the number of frames; takes longer than 65,535 frames need more than one field."""
     space, size = layout.space(data), layout.frame_bytes
     count = head.last_frame - head.first_frame + 1
     counted = sum(head.unsigned("POINT", "FRAMES")[:1])
@@ -199,13 +199,13 @@ def _frame_count(data: bytes, head, layout, path, repairs, partial: bool) -> int
 
 
 def _long_field(head: C3dHeader, name: str) -> int:
-    """Frame number from two 16-bit words, low word first; 0 if there is none."""
+    """Return the frame number from two 16-bit words, low word first, or 0 if it is missing."""
     words = head.unsigned("TRIAL", name)
     return words[0] + 0x10000 * words[1] if len(words) == 2 else 0
 
 
 def _labels(head: C3dHeader, points: int, repairs: Repairs) -> list[str]:
-    """One unique label per point; LABELS2, LABELS3, ... continue LABELS after 255."""
+    """Return one unique label per point; LABELS2, LABELS3, ... continue LABELS after 255."""
     listed = head.strings("POINT", "LABELS")
     number = 2
     while ("POINT", f"LABELS{number}") in head.parameters:
@@ -258,7 +258,7 @@ def _unit(head: C3dHeader, raw, unit, up: str) -> Unit:
 
 
 def _unit_word(head: C3dHeader) -> float | None:
-    """Meters per unit according to POINT:UNITS; None if it is not known."""
+    """Return the meters per unit according to POINT:UNITS, or None if the unit is unknown."""
     return _UNIT_WORDS.get("".join(head.strings("POINT", "UNITS")[:1]).strip().lower())
 
 

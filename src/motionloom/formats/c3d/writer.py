@@ -1,4 +1,4 @@
-"""Writer of C3D files: floating point, Intel byte order."""
+"""Writer for C3D files: floating point, Intel byte order."""
 
 from __future__ import annotations
 
@@ -78,7 +78,7 @@ def _meters(unit: str | float | None, usual: float) -> float:
 
 
 def _head(labels, frames: int, first: int, fps: float, unit: str, up: str) -> bytes:
-    """Header block and parameter blocks; the data follow."""
+    """Return the header block and parameter blocks, which precede the data."""
     last = first + frames - 1
     draft = _parameters(labels, frames, first, last, fps, unit, up, 0)
     blocks = -(-len(draft) // BLOCK)
@@ -139,7 +139,7 @@ def _parameters(labels, frames, first, last, fps, unit, up, start: int) -> bytes
 
 
 def _parameter(name: str, kind: int, dims: list[int], data: bytes) -> tuple[str, bytes]:
-    """Encode the name, type, dimensions, data and an empty description of a parameter."""
+    """Encode a parameter: its name, type, dimensions, data and an empty description."""
     return name, struct.pack("<bB", kind, len(dims)) + bytes(dims) + data + b"\0"
 
 
@@ -151,6 +151,6 @@ def _texts(name: str, texts) -> tuple[str, bytes]:
 
 
 def _item(name: str, number: int, value: bytes, *, is_last: bool) -> bytes:
-    """Encode one item with the distance to the next item; 0 for the last one."""
+    """Encode an item with the offset to the next item, or 0 for the last one."""
     step = 0 if is_last else 2 + len(value)
     return struct.pack("<bb", len(name), number) + name.encode() + struct.pack("<H", step) + value

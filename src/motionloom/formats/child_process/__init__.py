@@ -1,4 +1,4 @@
-"""Reading of files in a separate process.
+"""Reading files in a separate process.
 
 C and C++ libraries read USD and FBX, and a damaged file can crash the process. A script that
 imports nothing from motionloom reads the file, writes plain arrays to another file, and prints one
@@ -30,7 +30,7 @@ _SECONDS = 600.0  # time limit for reading any file, unless the environment sets
 def child_result(
     script: str, path: Path, request: dict[str, Any], *, library: str
 ) -> tuple[dict[str, Any], dict[str, NDArray]]:
-    """Read a file with a script in a separate process; return facts about it and its arrays.
+    """Run a reader script in a separate process; return its metadata and arrays.
 
     Parameters
     ----------
@@ -81,7 +81,7 @@ def child_result(
 
 
 def _time_limit() -> float:
-    """Time limit for reading a file, in seconds."""
+    """Return the time limit for reading a file, in seconds."""
     text = os.environ.get("MOTIONLOOM_READ_SECONDS") or str(_SECONDS)
     try:
         seconds = float(text)

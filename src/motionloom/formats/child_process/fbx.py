@@ -34,14 +34,14 @@ def _items(values) -> list:
 
 
 class UnreadableFbx(Exception):
-    """Reason why a file cannot be read."""
+    """Error that states why an FBX file cannot be read."""
 
 
 REFUSED = UnreadableFbx
 
 
 def read(request: dict) -> dict:
-    """Read a file; keys of the request: path, skeleton, animation, fps, meshes, output."""
+    """Read a file; the request has the keys path, skeleton, animation, fps, meshes and output."""
     import ufbx
 
     scene = _kept(
@@ -113,7 +113,7 @@ def _up(scene) -> str:
 
 
 def _stack(stacks: list, wanted):
-    """Find an animation stack by name or number; by default the first with a duration."""
+    """Find an animation stack by name or index; the default is the first with a duration."""
     if not stacks:
         if wanted is not None:
             raise UnreadableFbx(f"no animation {wanted!r}: the file has none")
@@ -137,7 +137,7 @@ def _has_keys(stack):
 
 
 def _animated(stack, place: dict[int, int]) -> set[int]:
-    """Nodes whose transforms are animated."""
+    """Return the nodes whose transforms are animated."""
     nodes = set()
     for layer in _items(stack.layers):
         for prop in _items(layer.anim_props):
@@ -148,14 +148,14 @@ def _animated(stack, place: dict[int, int]) -> set[int]:
 
 
 def _longest_keys(scene) -> np.ndarray:
-    """Key times of the curve with the most keys."""
+    """Return the key times of the curve with the most keys."""
     curves = [_kept(curve.keyframes) for curve in _items(scene.anim_curves)]
     longest = max(curves, key=len, default=())
     return np.array([longest[number].time for number in range(len(longest))])
 
 
 def _bones(scene, nodes, place) -> set[int]:
-    """Nodes that are limbs, or move a skin."""
+    """Return the nodes that are limbs or that deform a skin."""
     bones = {number for number, node in enumerate(nodes) if _kept(node.bone) is not None}
     for cluster in _items(scene.skin_clusters):
         bone = _kept(cluster.bone_node)
@@ -165,7 +165,7 @@ def _bones(scene, nodes, place) -> set[int]:
 
 
 def _groups(bones: list[int], parents: list[int], in_file: list[int]) -> list[list[int]]:
-    """Trees of bones with the nodes between them, parents first, in file order if possible."""
+    """Group bones into trees with the nodes between them, parents first, ideally in file order."""
     wanted = set(bones)
     groups: dict[int, set[int]] = {}
     for bone in bones:
@@ -185,7 +185,7 @@ def _groups(bones: list[int], parents: list[int], in_file: list[int]) -> list[li
 
 
 def _chosen(groups: list[list[int]], nodes, wanted) -> tuple[list[int], list[str]]:
-    """Joints of one skeleton, chosen by its root or namespace; by default the largest."""
+    """Return the joints of the skeleton with the given root or namespace, or of the largest."""
     names = [nodes[group[0]].name for group in groups]
     if wanted is not None:
         spaces = [name.rpartition(":")[0] for name in names]
@@ -202,7 +202,7 @@ def _chosen(groups: list[list[int]], nodes, wanted) -> tuple[list[int], list[str
 
 
 def _times(stack, keys: np.ndarray, declared: float, fps: float | None, nodes: int):
-    """Times of the frames in seconds, and the rate."""
+    """Return the frame times in seconds, and the frame rate."""
     if not len(keys) or stack is None:
         return np.zeros(1), fps or (declared if _SLOWEST <= declared <= _FASTEST else 30.0)
     rate = fps or _key_rate(keys) or declared
@@ -218,7 +218,7 @@ def _times(stack, keys: np.ndarray, declared: float, fps: float | None, nodes: i
 
 
 def _key_rate(times: np.ndarray) -> float | None:
-    """Rate of evenly spaced keys."""
+    """Return the frame rate implied by evenly spaced keys."""
     if len(times) < 3:
         return None
     gaps = np.diff(times)
@@ -230,7 +230,7 @@ def _key_rate(times: np.ndarray) -> float | None:
 
 
 def _with_ancestors(joints: list[int], parents: list[int]) -> list[int]:
-    """The given joints and all nodes above them, parents first."""
+    """Return the given joints and all nodes above them, parents first."""
     chain = set()
     for node in joints:
         while node >= 0 and node not in chain:
@@ -240,7 +240,7 @@ def _with_ancestors(joints: list[int], parents: list[int]) -> list[int]:
 
 
 def _joint_above(node: int, joints: list[int], parents: list[int]) -> int:
-    """Index of the joint above a joint; -1 for the root."""
+    """Return the index of the nearest joint above a joint, or -1 for the root."""
     place = {joint: number for number, joint in enumerate(joints)}
     node = parents[node]
     while node >= 0 and node not in place:
@@ -253,7 +253,7 @@ def _marked(node, mark: str = END_SITE) -> bool:
 
 
 def _evaluated(ufbx, stack, nodes, chain, joints, parents, times):
-    """World positions (T, J, 3) and world matrices (T, J, 3, 3) of the joints.
+    """Return the world positions (T, J, 3) and world matrices (T, J, 3, 3) of the joints.
 
     Whole matrices are multiplied, because scales may differ between axes and between nodes.
     """
@@ -285,7 +285,7 @@ def _evaluated(ufbx, stack, nodes, chain, joints, parents, times):
 
 
 def _transform(at) -> np.ndarray:
-    """Translation, rotation and scale as a matrix, shape (3, 4)."""
+    """Combine translation, rotation and scale into a matrix, shape (3, 4)."""
     w, x, y, z = at.rotation.w, at.rotation.x, at.rotation.y, at.rotation.z
     a, b, c = at.scale.x, at.scale.y, at.scale.z
     return np.array(
@@ -301,7 +301,7 @@ def _transform(at) -> np.ndarray:
 
 
 def _rest(nodes, joints: list[int], ours: bool) -> np.ndarray:
-    """World matrices (J, 3, 3) at rest, from the bind pose if all joints have one."""
+    """Return world matrices (J, 3, 3) at rest, from the bind pose if all joints have one."""
     static = np.array([_matrix(nodes[node].node_to_world)[:3, :3] for node in joints])
     bind = np.empty_like(static)
     for number, index in enumerate(joints):
@@ -315,7 +315,7 @@ def _rest(nodes, joints: list[int], ours: bool) -> np.ndarray:
 
 
 def _meshes(scene, nodes, place, joints, parents, arrays) -> list[dict]:
-    """Skinned meshes, one per material; their arrays are added to `arrays`."""
+    """Return the skinned meshes, one per material, and add their arrays to `arrays`."""
     meshes: list[dict] = []
     point = {joint: number for number, joint in enumerate(joints)}
     for mesh in _items(scene.meshes):
@@ -363,7 +363,7 @@ def _meshes(scene, nodes, place, joints, parents, arrays) -> list[dict]:
 
 
 def _corners(mesh):
-    """Rows for the corners of triangles, and the materials (F,) of the triangles.
+    """Return the rows for triangle corners, and the materials (F,) of the triangles.
 
     A row (3 F, 6) contains the index of a vertex, its normal and its texture coordinates.
     """
@@ -389,7 +389,7 @@ def _corners(mesh):
 
 
 def _top_weights(clusters, vertices: int):
-    """The four strongest clusters (V, 4) of each vertex, and their weights (V, 4)."""
+    """Return the four strongest clusters (V, 4) of each vertex, and their weights (V, 4)."""
     rows = [np.array(list(cluster.vertices), np.intp) for cluster in clusters]
     shares = [np.array(list(cluster.weights)) for cluster in clusters]
     of = np.repeat(np.arange(len(clusters)), [len(row) for row in rows])
@@ -404,7 +404,7 @@ def _top_weights(clusters, vertices: int):
 
 
 def _point_of(node: int, point: dict[int, int], parents: list[int]) -> int:
-    """Joint that represents a node: the node itself, the nearest joint above it, or the root."""
+    """Return the joint for a node: the node itself, the nearest joint above it, or the root."""
     while node >= 0 and node not in point:
         node = parents[node]
     return point.get(node, 0)
@@ -415,7 +415,7 @@ def _vectors(values) -> np.ndarray:
 
 
 def _look(material, number: int, arrays: dict) -> dict:
-    """Return name and color of a material, and add its embedded image to `arrays`."""
+    """Return the name and color of a material, and add its embedded image to `arrays`."""
     if material is None:
         return {"material": "", "color": [0.8, 0.8, 0.8]}
     shade = _kept(_kept(material.fbx).diffuse_color)

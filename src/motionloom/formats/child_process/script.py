@@ -1,4 +1,4 @@
-"""Script of a separate process that reads one file with another script; see `child_process`.
+"""Script of a separate process that reads a file with another script; see `child_process`.
 
 Neither script imports motionloom. The other script has a function ``read``, which takes a request
 and returns facts, and a name ``REFUSED`` for the exception that says why a file cannot be read.

@@ -13,14 +13,14 @@ _GROWTH = 64  # or, for files with many samples, limit per sample
 
 
 class UnreadableUsd(Exception):
-    """Reason why a file cannot be read."""
+    """Error that states why a USD file cannot be read."""
 
 
 REFUSED = UnreadableUsd
 
 
 def read(request: dict) -> dict:
-    """Read a file and save its arrays; keys of the request: path, skeleton, fps, output."""
+    """Read a file and save its arrays; the request has the keys path, skeleton, fps and output."""
     from pxr import Usd, UsdGeom, UsdSkel
 
     stage = Usd.Stage.Open(request["path"])
@@ -103,7 +103,7 @@ def _skeleton(stage, wanted: str | None):
 
 
 def sample_times(samples: list[float], codes: float, fps: float | None, joints: int):
-    """Time codes of the frames, and the frame rate."""
+    """Return the time codes of the frames, and the frame rate."""
     if not (np.isfinite(codes) and 1e-3 <= codes <= 1e6):
         raise UnreadableUsd(f"timeCodesPerSecond is {codes:g}")
     if len(samples) < 2:

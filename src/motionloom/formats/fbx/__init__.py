@@ -1,4 +1,4 @@
-"""FBX files, read through ufbx (the extra ``fbx``) and written without it."""
+"""FBX files, read with ufbx (the extra ``fbx``) and written without it."""
 
 from motionloom.formats.fbx import reader, writer
 from motionloom.formats.fbx.reader import read

@@ -54,7 +54,7 @@ _ARRAYS = {"f4": b"f", "f8": b"d", "i4": b"i", "i8": b"l"}
 
 
 class Objects:
-    """Objects and connections of a file under construction."""
+    """Objects and connections of an FBX file under construction."""
 
     def __init__(self) -> None:
         self.records: list[Record] = []
@@ -133,7 +133,7 @@ def properties(record: Record, rows: Sequence[tuple[Any, ...]]) -> None:
 
 
 def global_settings(*, up: str, meters: float, fps: float, stop: int) -> Record:
-    """Axes, unit, rate and time span of the file."""
+    """Return the record with the axes, unit, rate and time span of the file."""
     settings = Record("GlobalSettings")
     settings.add("Version", Int32(1000))
     rows: list[tuple[Any, ...]] = []
@@ -174,7 +174,7 @@ def curve(objects: Objects, times: NDArray[np.int64], values: NDArray[np.float64
 
 @dataclass
 class Record:
-    """One record: a name, properties and child records.
+    """An FBX record: a name, properties and child records.
 
     Properties are ``bool``, ``int`` (64 bits), ``Int32``, ``float`` (64 bits), ``str``, ``bytes``
     and arrays of float32, float64, int32 or int64.
@@ -192,7 +192,7 @@ class Record:
 
 
 class Int32(int):
-    """An integer stored in 32 bits."""
+    """Integer stored in 32 bits."""
 
 
 def file_bytes(records: Iterable[Record]) -> bytes:

@@ -1,4 +1,4 @@
-"""Reader of FBX files, binary or ASCII, versions 3000 to 7700, through ufbx.
+"""Reader for FBX files, binary or ASCII, versions 3000 to 7700, based on ufbx.
 
 Needs the extra ``fbx`` (ufbx). Files are read in a separate process; see
 `motionloom.formats.child_process.fbx`.
@@ -80,7 +80,7 @@ def read(
 
 
 def meshes(source: str | Path, skeleton: Skeleton) -> list[SkinnedMesh]:
-    """Return the skinned meshes of a character, bound to a skeleton that was read from its file.
+    """Return a character's skinned meshes, bound to a skeleton that was read from its file.
 
     Joints of a skin that the skeleton lacks are replaced by the nearest joint above them.
     """
@@ -118,7 +118,7 @@ def meshes(source: str | Path, skeleton: Skeleton) -> list[SkinnedMesh]:
 
 
 def _points(facts, names: list[str], numbers: dict[str, int], joints: NDArray, exact: NDArray):
-    """Points of a skeleton for joints of the file or their ancestors, and whether exact."""
+    """Map file joints, or their ancestors, to skeleton points, with a flag for exact matches."""
     points, same = [], []
     for joint, is_it in zip(joints.tolist(), exact.tolist(), strict=True):
         while joint >= 0 and names[joint] not in numbers:
@@ -196,7 +196,7 @@ def _motion(
 
 
 def _rotations(matrices: NDArray, refuse) -> NDArray[np.float64]:
-    """Rotations (..., 4) of matrices (..., 3, 3) that may scale and shear."""
+    """Return the rotations (..., 4) in matrices (..., 3, 3) that may scale and shear."""
     full = matrices.astype(np.float64)
     if not np.all(np.isfinite(full)) or np.any(np.linalg.det(full) <= 0.0):
         refuse("a joint is mirrored, flattened or not finite")

@@ -1,4 +1,4 @@
-"""Writer of FBX files, binary 7400: skeletons, skinned figures, and one or more takes.
+"""Writer for FBX files, binary 7400: skeletons, skinned figures, and one or more takes.
 
 Every joint is a limb node whose local transform is that of the rest pose; rotations are Euler
 angles in the order XYZ, in degrees, with a linear key in every frame. The figure has a separate
@@ -105,7 +105,7 @@ def write_meshes(
     up: str = "y",
     mesh: bool | str = "body",
 ) -> None:
-    """Write a motion with meshes that are bound to its skeleton; `mesh` is ignored."""
+    """Write a motion with meshes bound to its skeleton; `mesh` is ignored."""
     draft = _Draft(meters=unit_from(unit), up=up)
     joints = draft.add_character("", motion, meshes, Material())
     draft.add_take(motion.name or "motion", [(joints, motion)])
@@ -114,7 +114,7 @@ def write_meshes(
 
 
 class _Draft:
-    """A file under construction; lengths and axes follow its unit and up axis."""
+    """An FBX file under construction; lengths and axes follow its unit and up axis."""
 
     def __init__(self, *, meters: float, up: str) -> None:
         self.objects = Objects()
@@ -129,7 +129,7 @@ class _Draft:
     def add_character(
         self, prefix: str, motion: Motion, meshes: Sequence[SkinnedMesh], material: Material
     ) -> list[int]:
-        """Add joints, end sites and meshes; return the numbers of the joints."""
+        """Add joints, end sites and meshes; return the object numbers of the joints."""
         skeleton = self.in_file(motion).skeleton
         offsets = skeleton.point_offsets.copy()
         offsets[0] = rest_pose(skeleton).positions[0]
@@ -296,7 +296,7 @@ class _Draft:
             node.add("Matrix", _flat(matrix))
 
     def add_take(self, name: str, parts: Sequence[tuple[list[int], Motion]]) -> None:
-        """Add one animation stack with one layer."""
+        """Add an animation stack with one layer."""
         stop = max(round((len(take) - 1) / take.fps * TICKS) for _, take in parts)
         stack, record = self.objects.add("AnimationStack", name, "AnimStack", "")
         span = [
@@ -345,7 +345,7 @@ class _Draft:
 
 
 def euler_curves(rotations: NDArray) -> Array:
-    """Continuous Euler angles XYZ in degrees, shape (T, J, 3), of rotations (T, J, 4).
+    """Convert rotations (T, J, 4) to continuous XYZ Euler angles in degrees, shape (T, J, 3).
 
     Two triples describe the same rotation; the one closer to the previous frame is used.
     """
@@ -365,7 +365,7 @@ def euler_curves(rotations: NDArray) -> Array:
 
 
 def _tips(skeleton: Skeleton, meters: float) -> list[tuple[int, Array]]:
-    """Joints without length, and a tip for each in its local axes and the unit of the file."""
+    """Return the zero-length joints, and a tip for each in its local axes and the file's unit."""
     tips = []
     offsets, parents = skeleton.point_offsets, skeleton.point_parents
     lengths = np.linalg.norm(offsets, axis=1) * meters
@@ -378,7 +378,7 @@ def _tips(skeleton: Skeleton, meters: float) -> list[tuple[int, Array]]:
 
 
 def _euler_degrees(rotations: Array) -> Array:
-    """Angles (..., 3) about x, y, z; FBX rotates about x first: the matrix is Rz Ry Rx."""
+    """Return angles (..., 3) about x, y, z; FBX rotates about x first: the matrix is Rz Ry Rx."""
     return np.degrees(rot.to_euler(rotations, "ZYX"))[..., ::-1]
 
 
@@ -392,5 +392,5 @@ def _layer_element(record: Record, kind: str, mapping: str, reference: str) -> R
 
 
 def _flat(matrix: Array) -> Array:
-    """The 16 numbers of a matrix for column vectors, column by column."""
+    """Flatten a matrix for column vectors to 16 numbers, column by column."""
     return np.ascontiguousarray(matrix.T).reshape(-1)

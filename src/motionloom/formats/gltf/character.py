@@ -1,4 +1,4 @@
-"""A user's character in a glTF file: reads its meshes, and writes its file with a new animation.
+"""Characters in glTF files: reading their meshes, and writing the file with a new animation.
 
 Writing back to glTF preserves the whole file (meshes, materials, textures, morph targets,
 extensions) and replaces its animations. For other formats the meshes are read: positions, normals,
@@ -35,7 +35,7 @@ _TRIANGLES = 4
 
 
 def write(motion: Motion, source: str | Path, path: str | Path) -> None:
-    """Write the file of a character with a motion on its skeleton as its only animation."""
+    """Write a character's file with a motion on its skeleton as the only animation."""
     file = GltfFile(Path(source))
     nodes = _nodes_by_name(file)
     missing = [name for name in motion.skeleton.names if name not in nodes]
@@ -72,7 +72,7 @@ def write(motion: Motion, source: str | Path, path: str | Path) -> None:
 
 
 def meshes(source: str | Path, skeleton: Skeleton) -> list[SkinnedMesh]:
-    """Return the skinned meshes of a character, bound to a skeleton that was read from its file.
+    """Return a character's skinned meshes, bound to a skeleton that was read from its file.
 
     Joints of a skin that the skeleton lacks are replaced by the nearest joint above them.
     """
@@ -102,7 +102,7 @@ def _is_primitive(given: object) -> bool:
 
 
 def _nodes_by_name(file: GltfFile) -> dict[str, int]:
-    """Nodes of the joints by the names that the reader gives them."""
+    """Return the joint nodes by the names the reader gives them."""
     skins, animations = file.items("skins"), file.items("animations")
     if not skins:
         file.refuse("a character needs a skinned mesh, but the file has no skin")
@@ -114,7 +114,7 @@ def _nodes_by_name(file: GltfFile) -> dict[str, int]:
 
 
 def _rest_world(file: GltfFile) -> Array:
-    """World matrices (N, 4, 4) of all nodes at rest."""
+    """Return the world matrices (N, 4, 4) of all nodes at rest."""
     parents, repairs = node_parents(file), Repairs(file.path)
     depths = node_depths(file, parents)
     world = np.tile(np.eye(4), (len(parents), 1, 1))
@@ -128,7 +128,7 @@ def _rest_world(file: GltfFile) -> Array:
 
 
 def _as_components(node: dict[str, Any]) -> None:
-    """Replace the matrix of a node with components, because only these can be animated."""
+    """Replace the matrix of a node with components, since only components can be animated."""
     if "matrix" in node:
         columns = np.array(node.pop("matrix"), np.float64).reshape(4, 4)
         scales = np.linalg.norm(columns[:3, :3], axis=1)
@@ -203,7 +203,7 @@ class _Animation:
 
 
 def _binds(file: GltfFile, skin: dict[str, Any], members: list[int]) -> Array:
-    """Inverse bind matrices (N, 4, 4) for column vectors."""
+    """Return the inverse bind matrices (N, 4, 4) for column vectors."""
     if "inverseBindMatrices" not in skin:
         return np.tile(np.eye(4), (len(members), 1, 1))
     columns = file.accessor(skin["inverseBindMatrices"], "MAT4")
@@ -213,7 +213,7 @@ def _binds(file: GltfFile, skin: dict[str, Any], members: list[int]) -> Array:
 
 
 class _Skins:
-    """Joints of skins as points of a skeleton."""
+    """Mapping from the joints of skins to the points of a skeleton."""
 
     def __init__(self, file: GltfFile, skeleton: Skeleton) -> None:
         self.file, self.skeleton = file, skeleton
@@ -223,7 +223,7 @@ class _Skins:
         self.world, self.parents = _rest_world(file), node_parents(file)
 
     def point(self, node: int) -> int:
-        """Return the point for a node: the node itself, the nearest one above it, or the root."""
+        """Return the point for a node: its own, that of the nearest node above it, or the root."""
         while node >= 0 and node not in self.points:
             node = self.parents[node]
         return self.points.get(node, 0)
@@ -231,7 +231,7 @@ class _Skins:
     def mesh(
         self, skin: dict[str, Any], primitive: dict[str, Any], name: str
     ) -> SkinnedMesh | None:
-        """Convert a primitive to a mesh; None if it has no weights or no triangles."""
+        """Convert a primitive to a mesh, or return None if it has no weights or no triangles."""
         file, attributes = self.file, primitive.get("attributes", {})
         needed = ("POSITION", "JOINTS_0", "WEIGHTS_0")
         if not all(key in attributes for key in needed):
@@ -273,7 +273,7 @@ class _Skins:
 
 
 def _material(file: GltfFile, primitive: dict[str, Any]) -> Material:
-    """Base color and its image."""
+    """Return the base color of a material and its image."""
     if "material" not in primitive:
         return Material()
     item = file.item("materials", primitive["material"])
@@ -289,7 +289,7 @@ def _material(file: GltfFile, primitive: dict[str, Any]) -> Material:
 
 
 def _image(file: GltfFile, image: dict[str, Any]) -> bytes | None:
-    """Return the bytes of an image file; None for formats that other programs do not read."""
+    """Return the bytes of an image file, or None for formats that other programs cannot read."""
     if "bufferView" in image:
         data = file.view_bytes(image["bufferView"])
     elif str(image.get("uri", "")).startswith("data:"):

@@ -69,7 +69,7 @@ class GltfFile:
         raise MotionFormatError(problem, path=self.path)
 
     def items(self, kind: str) -> list[dict[str, Any]]:
-        """Return all nodes, skins, animations, ...; empty if there are none."""
+        """Return all nodes, skins, animations, ..., or an empty list if there are none."""
         if kind in self._items:
             return self._items[kind]
         items = self.document.get(kind, [])
@@ -81,7 +81,7 @@ class GltfFile:
         return items
 
     def item(self, kind: str, index: object) -> dict[str, Any]:
-        """Return the object of this kind (nodes, skins, ...) with this index."""
+        """Return the item of the given kind (nodes, skins, ...) at an index."""
         items = self.items(kind)
         return items[self.index(kind, index, len(items))]
 
@@ -102,7 +102,7 @@ class GltfFile:
         return array
 
     def accessor(self, index: object, kind: str) -> NDArray[np.float64]:
-        """Values of an accessor, shape (count, width); normalized integers are scaled."""
+        """Return the values of an accessor, shape (count, width), scaling normalized integers."""
         accessor = self.item("accessors", index)
         if accessor.get("type") != kind:
             self.refuse(f"accessor {index} must be {kind}, found {str(accessor.get('type'))[:20]}")
@@ -218,7 +218,7 @@ class GltfFile:
         return buffer[start : start + length]
 
     def size(self, owner: dict[str, Any], key: str, usual: int | None) -> int:
-        """Return a number of bytes or items from an object of the document; `usual` if missing."""
+        """Return a number of bytes or items from an object in the document; `usual` if missing."""
         value = owner.get(key, usual)
         if isinstance(value, bool) or not isinstance(value, int) or not 0 <= value < 2**40:
             self.refuse(f"{key} must be a size in bytes or items, found {str(value)[:20]}")

@@ -20,7 +20,7 @@ _MOST_ABOVE = 1_000
 
 @dataclass(frozen=True)
 class JointTree:
-    """Nodes of a skeleton.
+    """Nodes of a glTF file that form a skeleton.
 
     Attributes
     ----------
@@ -51,7 +51,7 @@ class NodeTransform:
 
 
 def joint_tree(file: GltfFile, members: list[int], moved: set[int]) -> JointTree:
-    """The tree that contains all `members`; nodes between them also become joints.
+    """Return the tree that contains all `members`; nodes between them also become joints.
 
     Parameters
     ----------
@@ -108,7 +108,7 @@ def joint_tree(file: GltfFile, members: list[int], moved: set[int]) -> JointTree
 
 
 def node_transform(file: GltfFile, index: int, repairs: Repairs) -> NodeTransform:
-    """Local transform of a node, from its components or its matrix."""
+    """Return the local transform of a node, from its components or its matrix."""
     node = file.item("nodes", index)
     if "matrix" in node:
         columns = file.numbers(node["matrix"], 16, "matrix").reshape(4, 4)
@@ -130,14 +130,14 @@ def node_transform(file: GltfFile, index: int, repairs: Repairs) -> NodeTransfor
 def node_scale(
     file: GltfFile, scales: NDArray[np.float64], node: int, repairs: Repairs
 ) -> NDArray[np.float64]:
-    """Uniform scales (T,) of a node for scales per axis (T, 3); mirrored nodes are an error."""
+    """Return uniform scales (T,) from per-axis scales (T, 3); raise an error for mirrored nodes."""
     if np.any(scales <= 1e-9):
         file.refuse(f"node {node} is mirrored or flattened by its scale")
     return uniform_scale(scales, repairs)
 
 
 def skin_members(file: GltfFile, skin: dict[str, Any]) -> list[int]:
-    """The nodes of a skin, without duplicates."""
+    """Return the nodes of a skin, without duplicates."""
     joints = skin.get("joints")
     nodes = file.items("nodes")
     if not isinstance(joints, list) or not joints:
@@ -152,7 +152,7 @@ def _is_end(node: dict[str, Any]) -> bool:
 
 
 def node_parents(file: GltfFile) -> list[int]:
-    """Parent of each node, -1 for none; raises an error if a node has two."""
+    """Return the parent of each node, or -1; raise an error if a node has two."""
     nodes = file.items("nodes")
     parents = [-1] * len(nodes)
     for index, node in enumerate(nodes):
@@ -168,7 +168,7 @@ def node_parents(file: GltfFile) -> list[int]:
 
 
 def node_depths(file: GltfFile, parents: list[int]) -> list[int]:
-    """Depth of each node in its tree; raises an error for cycles."""
+    """Return the depth of each node in its tree; raise an error for cycles."""
     depths = [-1] * len(parents)
     for start in range(len(parents)):
         path = []
@@ -196,7 +196,7 @@ def _topmost(chosen: set[int], parents: list[int], depths: list[int]) -> list[in
 
 
 def _meeting(file: GltfFile, tops: list[int], parents: list[int], depths: list[int]) -> int:
-    """The nearest common ancestor of several roots."""
+    """Return the nearest common ancestor of several roots."""
     if len(tops) > _MOST_ROOTS:
         file.refuse(f"the skeleton has {len(tops)} roots; it must have one")
     meet = tops[0]

@@ -1,4 +1,4 @@
-"""Reader of glTF files, ``.glb`` and ``.gltf``.
+"""Reader for glTF files, ``.glb`` and ``.gltf``.
 
 It reads the nodes of one skin and one animation; meshes, materials and inverse bind matrices are
 ignored. glTF is in meters with y up by definition. Animation curves have keys at arbitrary times
@@ -99,7 +99,7 @@ Curves = dict[tuple[int, str], AnimationCurve]  # by node and property
 
 
 def read_curves(file: GltfFile, animation: dict, wanted: set[int]) -> Curves:
-    """Curves of the nodes in `wanted`, by (node, "translation" | "rotation" | "scale")."""
+    """Read the curves of the `wanted` nodes, by (node, "translation" | "rotation" | "scale")."""
     channels, samplers = animation.get("channels"), animation.get("samplers")
     if not isinstance(channels, list) or not isinstance(samplers, list):
         file.refuse("an animation must have channels and samplers")
@@ -125,7 +125,7 @@ def read_curves(file: GltfFile, animation: dict, wanted: set[int]) -> Curves:
 def steady_times(
     curves: Curves, fps: float | None, stated: float | None
 ) -> tuple[NDArray[np.float64], float]:
-    """Times of all frames from 0 to the last key, and the rate.
+    """Return the times of all frames from 0 to the last key, and the frame rate.
 
     An animation begins at time 0. Before its first key, a curve has the value of that key, as in
     the glTF 2.0 specification, three.js and Blender. Exporters often put the first key at frame 1.
@@ -153,7 +153,7 @@ def steady_times(
 
 
 def frame_count(curves: Curves, fps: float | None) -> float:
-    """Approximate number of frames of `steady_times`."""
+    """Return the approximate number of frames in `steady_times`."""
     if not curves:
         return 1.0
     start, end, finest = _extent(curves)
@@ -163,14 +163,14 @@ def frame_count(curves: Curves, fps: float | None) -> float:
 def _extent(
     curves: Curves,
 ) -> tuple[float, float, NDArray[np.float64]]:
-    """First and last time of the animation, and the times of the curve with the most keys."""
+    """Return the first and last time of the animation, and the times of the densest curve."""
     times = [curve.times for curve in curves.values()]
     start = min(0.0, *(float(t[0]) for t in times))
     return start, max(float(t[-1]) for t in times), max(times, key=len)
 
 
 def _key_rate(times: NDArray[np.float64]) -> float | None:
-    """Rate of evenly spaced keys, or of the median spacing if keys are missing."""
+    """Return the rate of evenly spaced keys, or of the median spacing if keys are missing."""
     if len(times) < 2:
         return None
     spacing = float(np.median(np.diff(times)))
@@ -308,7 +308,7 @@ def _motion(
 
 
 def joint_names(file: GltfFile, tree: JointTree, repairs: Repairs) -> tuple[list[str], list[str]]:
-    """Unique names of the joints and of the end sites."""
+    """Return unique names for the joints and the end sites."""
     nodes = [*tree.joints, *tree.ends]
     given = [str(file.item("nodes", node).get("name") or f"node_{node}") for node in nodes]
     names = unique_names(given)
@@ -321,7 +321,7 @@ def joint_names(file: GltfFile, tree: JointTree, repairs: Repairs) -> tuple[list
 def _chosen(
     file: GltfFile, kind: str, which: str | int | None, warnings: list[str]
 ) -> dict[str, Any] | None:
-    """Find a skin or an animation by name or index; the first by default, None if there is none."""
+    """Find a skin or animation by name or index; by default the first, or None if there is none."""
     items = file.items(kind)
     names = [str(item.get("name", number)) for number, item in enumerate(items)]
     if which is None:
@@ -345,7 +345,7 @@ def _chosen(
 
 
 def _same_joints(skins: list[dict[str, Any]]) -> bool:
-    """Return whether all skins share one skeleton, as with separate meshes for hair and clothes."""
+    """Return whether all skins share a skeleton, as with separate meshes for hair and clothes."""
     first = skins[0].get("joints")
     base = set(map(str, first)) if isinstance(first, list) else set()
     return all(
@@ -355,7 +355,7 @@ def _same_joints(skins: list[dict[str, Any]]) -> bool:
 
 
 def _animated(file: GltfFile, animation: dict[str, Any] | None) -> list[int]:
-    """Animated nodes, for files without a skin."""
+    """Return the animated nodes, for files without a skin."""
     if animation is None:
         file.refuse("the file has neither a skin nor an animation")
     everything = set(range(len(file.items("nodes"))))

@@ -1,4 +1,4 @@
-"""VRM Animation, ``.vrma``: glTF with a map of human bones, for VRM avatars.
+"""VRM Animation files, ``.vrma``: glTF with a map of human bones, for VRM avatars.
 
 The nodes rest in a T-pose that faces +Z, as the specification requires, whatever the rest pose of
 the skeleton: players apply rotations relative to the rest pose.
@@ -40,7 +40,7 @@ def read(
     roles: str | Path | Mapping[str, str] | None = None,
     strict: bool = False,
 ) -> Motion:
-    """Read one motion like glTF; see `motionloom.load` for the options."""
+    """Read one motion from a VRM Animation file; see `motionloom.load` for the options."""
     motion = read_gltf(
         path, animation=animation, fps=fps, unit=unit, up=up, roles=roles, strict=strict
     )
@@ -48,7 +48,7 @@ def read(
 
 
 def write(motion: Motion, path: str | Path, *, compact: bool = False) -> None:
-    """Write one motion; see `motionloom.save`.
+    """Write one motion as VRM Animation; see `motionloom.save`.
 
     Joints with a role become human bones. VRM requires roles for the spine, head, arms and legs.
     """

@@ -1,4 +1,4 @@
-"""Writer of glTF files: skeletons, skins, one animation, and figures (see `motionloom.character`).
+"""Writer for glTF files: skeletons, skins, an animation, and figures (`motionloom.character`).
 
 Characters with the same skeleton share its static data: vertices and skin are in the file once,
 and characters of one color share a mesh.
@@ -46,7 +46,7 @@ def write(
 def gltf_document(
     cast: Sequence[tuple[str, Motion]], *, kind: str = "body", compact: bool = False
 ) -> tuple[dict[str, Any], bytes]:
-    """Build the document and the buffer of a file with named motions.
+    """Build the document and buffer of a file with named motions.
 
     The joints of the first motion are the first nodes.
     """
@@ -61,7 +61,7 @@ def gltf_document(
 
 
 def write_meshes(motion: Motion, path: str | Path, meshes: Sequence[SkinnedMesh]) -> None:
-    """Write a motion with meshes that are bound to its skeleton."""
+    """Write a motion with meshes bound to its skeleton."""
     draft = _Document(compact=False)
     draft.add_meshes(motion, meshes)
     write_document(Path(path), *draft.finished())
@@ -139,7 +139,7 @@ class _Document:
         self._add_curves(motion, first)
 
     def add_meshes(self, motion: Motion, meshes: Sequence[SkinnedMesh]) -> None:
-        """Add one character with its own meshes."""
+        """Add a character with its own meshes."""
         first, holder = self._add_joints(motion, motion.name or "character")
         for mesh in meshes:
             bind = self._inverse_bind(mesh.bind)
@@ -152,7 +152,7 @@ class _Document:
         self._add_curves(motion, first)
 
     def _add_root(self, node: dict[str, Any]) -> int:
-        """Add a node of the scene; return its index."""
+        """Add a root node to the scene; return its index."""
         number = self.add("nodes", node)
         self.document["scenes"][0]["nodes"].append(number)
         return number
@@ -209,7 +209,7 @@ class _Document:
         return self.accessor(columns.astype(np.float32), "MAT4")
 
     def _figure(self, figure: SkinnedMesh, key: str, color: int) -> int:
-        """Index of the mesh of a figure in one color; all colors share its vertices."""
+        """Return the mesh index of a figure in a given color; all colors share its vertices."""
         if (key, color) not in self.figures:
             if key not in self.vertices:
                 self.vertices[key] = self._vertices(figure)
@@ -220,7 +220,7 @@ class _Document:
         return self.figures[key, color]
 
     def _vertices(self, figure: SkinnedMesh) -> dict[str, Any]:
-        """Attributes and indices of a primitive."""
+        """Return the attributes and indices of a primitive."""
         attributes = {
             "POSITION": self.accessor(figure.vertices, "VEC3", bounds=True, target=_VERTICES),
             "NORMAL": self.accessor(figure.normals, "VEC3", target=_VERTICES),
@@ -254,7 +254,7 @@ class _Document:
                 self._curve(first + joint, "translation", times, places, "VEC3")
 
     def _times(self, count: int, fps: float) -> int:
-        """Index of the accessor of the frame times; shared by motions of the same length."""
+        """Return the accessor index of the frame times, shared by motions of equal length."""
         if (count, fps) not in self.times:
             times = (np.arange(count) / fps)[:, None].astype(np.float32)
             self.times[count, fps] = self.accessor(times, "SCALAR", bounds=True)

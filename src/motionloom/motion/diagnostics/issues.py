@@ -48,7 +48,7 @@ _LONGEST_FLIP = 0.2  # seconds; a longer flip hides too much motion to interpola
 
 @dataclass(frozen=True)
 class Issue:
-    """One issue of a motion.
+    """An issue found in a motion.
 
     Attributes
     ----------
@@ -70,7 +70,7 @@ class Issue:
 
 
 def find_issues(motion: Motion, *, measured: Measurements | None = None) -> tuple[Issue, ...]:
-    """Return the issues of a motion, errors first.
+    """Return the issues found in a motion, errors first.
 
     Parameters
     ----------
@@ -139,7 +139,7 @@ def _tpose(measured: Measurements) -> Issue | None:
 
 
 def _rate(measured: Measurements) -> Issue | None:
-    """Check the frame rate: a body in the air falls at 1 g, and at 4 g if played twice as fast.
+    """Check the frame rate: a body in flight falls at 1 g, or at 4 g if played at double speed.
 
     Without a flight phase the evidence is weaker: the ground pushes and does not pull, which
     limits downward and sideways accelerations. Jitter exceeds these limits as well, and the issue
@@ -194,7 +194,7 @@ def _percentile(values: NDArray[np.float64], share: float) -> float:
 
 
 def _sides(measured: Measurements) -> Issue | None:
-    """Check the sides: toes point forward, perpendicular to the line from right hip to left hip."""
+    """Check for swapped sides: toes point forward, perpendicular to the line between the hips."""
     needed = [f"{side}_{part}" for side in ("left", "right") for part in _LEG]
     if not measured.has(*needed) or not len(measured.motion):
         return None
@@ -216,7 +216,7 @@ def _sides(measured: Measurements) -> Issue | None:
 
 
 def _legs_down(rest: Measurements) -> bool:
-    """Return whether a rest pose stands upright. In LAFAN1's, every bone points along X."""
+    """Return whether the rest pose stands upright. In LAFAN1, every bone points along X."""
     for side in ("left", "right"):
         leg = rest.position(f"{side}_hip")[0] - rest.position(f"{side}_ankle")[0]
         if leg[1] < 0.7 * np.linalg.norm(leg):
@@ -357,7 +357,7 @@ _CHECKS: tuple[Callable[[Measurements], Issue | None], ...] = (
 
 
 def repair(motion: Motion) -> tuple[Motion, tuple[str, ...]]:
-    """Repair flips and floor; return the motion and one sentence for each repair.
+    """Repair flips and floor height; return the motion and one sentence per repair.
 
     Examples
     --------
@@ -403,7 +403,7 @@ def _without_flips(measured: Measurements) -> tuple[Motion, int]:
 
 
 def _flips(frames: NDArray[np.intp], longest: int, total: int) -> list[tuple[int, int]]:
-    """Ranges [start, end) between a jump away and the next jump back, if it follows soon.
+    """Return ranges [start, end) from a jump to the jump that soon reverses it.
 
     Both ends of the motion count as jumps: a take may begin or end with a bad frame.
     """
@@ -423,7 +423,7 @@ def _flips(frames: NDArray[np.intp], longest: int, total: int) -> list[tuple[int
 
 
 def _between(values: Array, start: int, end: int, mix: Callable[..., Array]) -> Array:
-    """Interpolate from frame ``start - 1`` to frame `end`; constant if one does not exist."""
+    """Interpolate from frame ``start - 1`` to `end`; hold the other frame if one does not exist."""
     before = values[start - 1] if start > 0 else values[end]
     after = values[end] if end < len(values) else before
     share = (np.arange(start, end) - (start - 1)) / (end - start + 1)

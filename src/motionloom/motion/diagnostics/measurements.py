@@ -54,7 +54,7 @@ class Measurements:
         self.roles = self.motion.skeleton.roles
 
     def has(self, *roles: str) -> bool:
-        """Return whether the skeleton has all these roles."""
+        """Return whether the skeleton has all the given roles."""
         return all(role in self.roles for role in roles)
 
     def position(self, role: str) -> Array:
@@ -72,14 +72,14 @@ class Measurements:
 
     @cached_property
     def contacts(self) -> FootContacts | None:
-        """Foot contacts; None if the skeleton has no feet."""
+        """Foot contacts, or None if the skeleton has no feet."""
         return foot_contacts(self.motion) if self.has(*_FEET) and len(self.motion) else None
 
     # --- the ground ---------------------------------------------------------------------
 
     @cached_property
     def ground_offset(self) -> float | None:
-        """Height of the ground above y = 0 in meters; None if it is close to zero."""
+        """Height of the ground above y = 0 in meters, or None if it is close to zero."""
         if not len(self.motion):
             return None
         low, quarter, high = np.percentile(self.lowest, [5.0, 25.0, 75.0])
@@ -98,7 +98,7 @@ class Measurements:
 
     @cached_property
     def turns(self) -> dict[str, NDArray[np.intp]]:
-        """Frames at which a joint rotates (or the root moves) impossibly fast, by role."""
+        """Frames at which a joint rotates (or the root moves) implausibly fast, by role."""
         motion = self.motion
         turns: dict[str, NDArray[np.intp]] = {}
         if len(motion) < 2:
@@ -121,14 +121,14 @@ class Measurements:
 
     @cached_property
     def turn_frames(self) -> NDArray[np.intp]:
-        """Frames of all `turns`, in order."""
+        """Sorted frames of all `turns`."""
         if not self.turns:
             return np.zeros(0, np.intp)
         return np.unique(np.concatenate(list(self.turns.values())))
 
     @cached_property
     def jump_frames(self) -> NDArray[np.intp]:
-        """Frames among `turn_frames` at which a point of the body jumps visibly.
+        """Frames among `turn_frames` in which a body point visibly jumps.
 
         The step of the point must exceed its steps in the nearest regular frames before and after:
         a point that moves fast for several frames does not jump.

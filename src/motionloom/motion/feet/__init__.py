@@ -1,1 +1,1 @@
-"""Feet: ground contacts, gaits, foot-skate clean-up of a whole motion, streaming foot lock."""
+"""Feet: ground contacts, gaits, foot-skate cleanup of whole motions, and streaming foot lock."""

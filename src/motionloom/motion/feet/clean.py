@@ -1,4 +1,4 @@
-"""Foot-skate clean-up of a whole motion.
+"""Foot-skate cleanup for whole motions.
 
 During every contact the ball of the foot is held at one point. While the heel is also down, the
 foot keeps one orientation, and neither part slides. Inside the contacts, the correction that holds
@@ -74,7 +74,7 @@ _ENVELOPE_SECONDS = 0.12
 def root_shift(
     limbs: Sequence[Limb], ankles: Sequence[Array], root: Array, standing: Mask, fps: float
 ) -> Array:
-    """Displacement of the root for legs with new ankle positions.
+    """Return the root displacement that suits legs with new ankle positions.
 
     A least-squares solution over all frames: the distances from hip to ankle change little,
     weighted by how far the knee would have to bend, and the root moves little and smoothly. While
@@ -124,7 +124,7 @@ def root_shift(
 
 
 def _add_smoothness(band: Array, right: Array, jitter: Array, fps: float) -> None:
-    """Add the squared second differences of the shift minus the `jitter` (T - 2, 3)."""
+    """Add the squared difference between the shift's second differences and `jitter` (T - 2, 3)."""
     weight = _ROOT_SMOOTHNESS * fps**4
     second = (1.0, -2.0, 1.0)
     inner = len(jitter)
@@ -135,7 +135,7 @@ def _add_smoothness(band: Array, right: Array, jitter: Array, fps: float) -> Non
 
 
 def _jitter(root: Array, standing: Mask, fps: float) -> Array:
-    """Fast part (T - 2, 3) of the second differences of the root while a foot stands."""
+    """Return the high-frequency part (T - 2, 3) of the root's second differences during contact."""
     from scipy.ndimage import gaussian_filter1d
 
     bend = np.diff(root, 2, axis=0)
@@ -144,14 +144,14 @@ def _jitter(root: Array, standing: Mask, fps: float) -> Array:
 
 
 def _stiffness(limb: Limb) -> Array:
-    """Squared rotation of the knee per change of distance (T,): straighter legs are stiffer."""
+    """Return the squared knee rotation per change in distance (T,); straighter legs are stiffer."""
     span = np.linalg.norm(limb.end - limb.start, axis=-1)
     straight = np.clip(span / limb.length, 0.0, 1.0)
     return 1.0 / np.maximum(1.0 - straight**2, 2e-3)
 
 
 def _lowering(limb: Limb, ankle: Array, shift: Array) -> Array:
-    """Distance (T,) by which the hip must come down for the leg to reach its ankle."""
+    """Return how far the hip must drop (T,) for the leg to reach its ankle."""
     length = limb.length
     before = np.linalg.norm(limb.end - limb.start, axis=-1)
     longest = np.maximum(MAX_EXTENSION * length, np.minimum(before, length))
@@ -161,7 +161,7 @@ def _lowering(limb: Limb, ankle: Array, shift: Array) -> Array:
 
 
 def _envelope(values: Array, width: int) -> Array:
-    """Smooth curve that is nowhere below `values` (T,): a maximum filter, then smoothing."""
+    """Return a smooth upper envelope of `values` (T,): a maximum filter, then smoothing."""
     if not np.any(values > 0.0):
         return values
     above = running_maximum(values, 2 * width + 1)
@@ -172,7 +172,7 @@ def _envelope(values: Array, width: int) -> Array:
 
 @dataclass(frozen=True)
 class CleanReport:
-    """Statistics of a foot clean-up.
+    """Statistics of a foot-skate cleanup.
 
     Attributes
     ----------
@@ -247,7 +247,7 @@ def clean_feet(
 
 
 def contact_speed(motion: Motion, contacts: FootContacts) -> float | None:
-    """Median horizontal speed in m/s of heels and balls in contact; None without contacts.
+    """Return the median horizontal speed of heels and balls in contact in m/s, or None.
 
     Examples
     --------
@@ -271,7 +271,7 @@ def lock_feet(
     ease: float = 0.25,
     heights: Mapping[str, Array] | None = None,
 ) -> Motion:
-    """Return `motion` with its feet locked in `contacts`; see `clean_feet`.
+    """Return `motion` with its feet locked during `contacts`; see `clean_feet`.
 
     Parameters
     ----------
@@ -327,7 +327,7 @@ def lock_feet(
 
 
 def _angle_changes(before: Motion, after: Motion) -> Array:
-    """Change (T, 6) in radians of hip, knee and ankle rotations of both legs."""
+    """Return the change in hip, knee and ankle rotations of both legs in radians, shape (T, 6)."""
     roles = [f"{side}_{joint}" for side in SIDES for joint in ("hip", "knee", "ankle")]
     joints = before.skeleton.points(roles)
     return rot.angle_between(before.rotations[:, joints], after.rotations[:, joints])

@@ -62,7 +62,7 @@ _BARE_SHARE = 0.3
 
 @dataclass(frozen=True)
 class Plant:
-    """One contact: frames ``[start_frame, end_frame)`` and the point's height there, meters.
+    """A single contact: frames ``[start_frame, end_frame)`` and the point's height in meters.
 
     If `skating` is True, the foot moves and stands still only relative to the drift of the body.
     """
@@ -105,18 +105,18 @@ class FootContacts:
     fps: float
 
     def __getitem__(self, part: str) -> Mask:
-        """Mask of the frames in which `part` (``"left_ball"``, ...) stands, shape (T,)."""
+        """Return a mask of frames with `part` (``"left_ball"``, ...) in contact, shape (T,)."""
         mask = np.zeros(self.frames, dtype=bool)
         for plant in self._plants(part):
             mask[plant.start_frame : plant.end_frame] = True
         return mask
 
     def intervals(self, part: str) -> tuple[tuple[int, int], ...]:
-        """Return the half-open frame ranges in which `part` stands."""
+        """Return the half-open frame ranges in which `part` is in contact."""
         return tuple((plant.start_frame, plant.end_frame) for plant in self._plants(part))
 
     def standing(self, side: str) -> Mask:
-        """Mask of frames in which the ``"left"`` or ``"right"`` heel or ball stands, shape (T,)."""
+        """Return a mask of frames with the heel or ball of one side in contact, shape (T,)."""
         return self[f"{side}_heel"] | self[f"{side}_ball"]
 
     def standing_parts(self) -> Mask:
@@ -239,7 +239,7 @@ def part_path(motion: Motion, part: str) -> Array:
 
 
 def _smooth_places(motion: Motion) -> dict[str, Array]:
-    """Path (T, 3) of each foot part, lightly smoothed."""
+    """Return the lightly smoothed path (T, 3) of each foot part."""
     places = motion.role_positions(list(FOOT_ROLES.values())).astype(np.float64)
     if len(motion) > 1:
         places = gaussian_smooth(places, _SMOOTHING * motion.fps)
@@ -271,7 +271,7 @@ def _still_and_low(
     fps: float,
     limits: _Limits,
 ) -> dict[str, list[tuple[int, int]]]:
-    """Contacts of each part: runs that are slow and low."""
+    """Find the contacts of each part: runs in which it is slow and low."""
     contacts = {}
     for part in FOOT_PARTS:
         side, kind = part.split("_")
@@ -300,7 +300,7 @@ def _skating(
     limits: _Limits,
     skate: float,
 ) -> dict[str, list[tuple[int, int]]]:
-    """Additional contacts of each part, from feet that move with the drift of the body.
+    """Find further contacts of each part from feet that move with the drift of the body.
 
     Only contacts in frames where no foot is slow enough to stand.
     """
@@ -340,7 +340,7 @@ def _skating(
 
 
 def _floors(places: dict[str, Array], speed: dict[str, Array], slow: float) -> dict[str, float]:
-    """Height of the floor under heels and balls."""
+    """Return the floor height under the heels and under the balls."""
     return {
         kind: _floor(
             [(places[f"{side}_{kind}"][:, 1], speed[f"{side}_{kind}"]) for side in SIDES], slow
@@ -350,7 +350,7 @@ def _floors(places: dict[str, Array], speed: dict[str, Array], slow: float) -> d
 
 
 def _floor(feet: list[tuple[Array, Array]], slow: float) -> float:
-    """Lowest level on which a sufficient fraction of the slow frames stands."""
+    """Return the lowest level that supports a sufficient fraction of the slow frames."""
     still = np.sort(np.concatenate([height[speed < slow] for height, speed in feet]))
     if not len(still):  # never slow: only the lowest heights are usable
         heights = np.concatenate([height for height, _ in feet])
@@ -364,14 +364,14 @@ def _floor(feet: list[tuple[Array, Array]], slow: float) -> float:
 
 
 def _still(speed: Array, slow: float, fast: float) -> list[tuple[int, int]]:
-    """Runs slower than `fast` that contain a frame slower than `slow`."""
+    """Return the runs slower than `fast` that contain a frame slower than `slow`."""
     return [(a, b) for a, b in intervals(speed < fast) if np.any(speed[a:b] < slow)]
 
 
 def _low_part(
     height: Array, speed: Array, start: int, end: int, ceiling: float, slow: float
 ) -> list[tuple[int, int]]:
-    """Parts of a still run below `ceiling`, each with a slow frame."""
+    """Return the parts of a still run that are below `ceiling` and contain a slow frame."""
     low = [(start + a, start + b) for a, b in intervals(height[start:end] < ceiling)]
     return [(a, b) for a, b in low if np.any(speed[a:b] < slow)]
 

@@ -1,4 +1,4 @@
-"""Foot lock for whole motions: target paths of one foot with known contacts.
+"""Foot lock for whole motions: target paths for a foot with known contacts.
 
 The ball is held at one point per contact and rolls off over the toes as captured. While the heel
 is also down, the foot does not turn or tilt, and it rocks only slowly. A heel that comes down
@@ -42,7 +42,7 @@ _MAX_PITCH = np.radians(8.0)  # of a foot on its ball, to relax the knee
 
 @dataclass(frozen=True)
 class Foot:
-    """One leg of a motion: joints, positions, and contacts of its foot."""
+    """One leg of a motion: its joints, positions, and foot contacts."""
 
     joints: tuple[int, int, int]
     limb: Limb
@@ -54,14 +54,14 @@ class Foot:
 
 @dataclass(frozen=True)
 class FootPath:
-    """Target position (T, 3) and world rotation (T, 4) of an ankle."""
+    """Target position (T, 3) and world rotation (T, 4) for an ankle."""
 
     ankle: Array
     sole: Array
 
 
 def foot_of(motion: Motion, side: str, contacts: FootContacts) -> Foot:
-    """Return the leg and foot of one side."""
+    """Return the leg and foot on one side."""
     joints, limb = limb_of(motion, (f"{side}_hip", f"{side}_knee", f"{side}_ankle"))
     world = global_rotations(motion.rotations, motion.skeleton.parents).astype(np.float64)
     sole = world[:, joints[2]]
@@ -79,7 +79,7 @@ def foot_of(motion: Motion, side: str, contacts: FootContacts) -> Foot:
 def ball_targets(
     foot: Foot, plants: Sequence[Plant], levels: Array, *, most: float | None = None
 ) -> Array:
-    """Target of the ball (T, 3), at one of `levels` per contact; NaN outside contacts.
+    """Return ball targets (T, 3), one of `levels` per contact, and NaN outside contacts.
 
     `most` limits the rise of the ball above its level when it rolls off, in meters. The rise of a
     skating foot is always limited, since its height is as uncertain as its position.
@@ -95,7 +95,7 @@ def ball_targets(
 
 
 def locked_sole(foot: Foot, reach: float, fps: float) -> Array:
-    """World rotation (T, 4) of the ankle joint of a locked foot.
+    """Return the ankle's world rotation (T, 4) for a locked foot.
 
     It is nearly constant while the whole sole is down. While only the ball is down, it is freed of
     jitter that the ankle would have to follow.
@@ -112,7 +112,7 @@ def locked_sole(foot: Foot, reach: float, fps: float) -> Array:
 
 
 def _calm_sole(foot: Foot, reach: float, fps: float) -> Array:
-    """Captured rotation (T, 4), smoothed while the ball is down."""
+    """Return the captured rotation (T, 4), smoothed while the ball is in contact."""
     turn = np.full((len(foot.sole), 3), np.nan)
     for start, end in intervals(foot.ball):
         here = rot.unroll(foot.sole[start:end])
@@ -122,7 +122,7 @@ def _calm_sole(foot: Foot, reach: float, fps: float) -> Array:
 
 
 def locked_path(foot: Foot, sole: Array, spots: Array, reach: float) -> FootPath:
-    """Ankle path of a foot with rotation `sole` (T, 4) whose ball stands at `spots` (T, 3)."""
+    """Return the ankle path for a foot with rotation `sole` (T, 4) and ball at `spots` (T, 3)."""
     hold = spots - rot.rotate(sole, foot.lever)
     for start, end in intervals(foot.heel):
         down = np.arange(start, end)
@@ -148,7 +148,7 @@ def relax_knee(
     reach: float,
     fps: float,
 ) -> FootPath:
-    """Return `path` with changes of the knee shifted to the foot wherever the foot is free.
+    """Return `path` with knee changes transferred to the foot wherever the foot is free.
 
     While the heel is up, the ankle can rotate about the ball, and in the air the foot is free.
     There the knee bends as captured, except for the change in the nearest frames with the heel
@@ -189,7 +189,7 @@ def relax_knee(
 
 
 def raise_toes(before: Motion, after: Motion, side: str, grounds: tuple[Array, Array]) -> Array:
-    """Local rotations (T, J, 4) of `after`, with toes bent up where they penetrate the ground.
+    """Return the local rotations (T, J, 4) of `after` with toes bent up out of the ground.
 
     `grounds` contains the heights (T,) of the ground under the ball before and after. Toes may be
     as far below it as captured, but no farther.
@@ -214,7 +214,7 @@ def raise_toes(before: Motion, after: Motion, side: str, grounds: tuple[Array, A
 
 
 def ground_under(plants: Sequence[Plant], levels: Array, frames: int) -> Array:
-    """Height (T,) of the ground under a foot: constant in contacts, linear in between."""
+    """Return the ground height (T,) under a foot: constant in contacts, linear in between."""
     if not plants:
         return np.full(frames, -np.inf)
     times = [t for plant in plants for t in (plant.start_frame, plant.end_frame - 1)]
@@ -222,7 +222,7 @@ def ground_under(plants: Sequence[Plant], levels: Array, frames: int) -> Array:
 
 
 def _lift(ankle: Array, sole: Array, foot: Foot, grounds: tuple[Array, Array]) -> Array:
-    """Rise (T,) of the ankle that keeps its ball no deeper below ground than captured."""
+    """Return the ankle lift (T,) that keeps the ball no deeper below ground than captured."""
     before = foot.limb.end[:, 1] + rot.rotate(foot.sole, foot.lever)[:, 1]
     after = ankle[:, 1] + rot.rotate(sole, foot.lever)[:, 1]
     sunk = np.maximum(grounds[1] - after, 0.0) - np.maximum(grounds[0] - before, 0.0)
@@ -231,7 +231,7 @@ def _lift(ankle: Array, sole: Array, foot: Foot, grounds: tuple[Array, Array]) -
 
 
 def _slow_pitch(sole: Array, mean: Array, ahead: Array) -> Array:
-    """Rotation vectors (T, 3) from `mean` about the foot's lateral axis alone, without noise.
+    """Return smoothed rotation vectors (T, 3) from `mean` about the foot's lateral axis only.
 
     A sole that is down may rock slowly from heel to ball, but not turn or tilt sideways.
     """
@@ -247,7 +247,7 @@ def _slow_pitch(sole: Array, mean: Array, ahead: Array) -> Array:
 
 
 def _softened_rise(rise: Array, most: float | None) -> Array:
-    """Height (T,) above its ground at which to hold a ball that was captured `rise` above it.
+    """Return the height (T,) above ground to hold a ball captured at height `rise`.
 
     A small rise is nearly removed and a large one nearly preserved: the ball stands firm and still
     rolls off over the toes. A ball captured below the ground is raised: completely if it is a few
@@ -260,7 +260,7 @@ def _softened_rise(rise: Array, most: float | None) -> Array:
 
 
 def _turn_to_span(lever: Array, axis: Array, hip: Array, span: Array) -> Array:
-    """Angle (T,) by which to rotate `lever` about `axis` so that its tip is `span` away from `hip`.
+    """Return the angle (T,) to rotate `lever` about `axis` so that its tip is `span` from `hip`.
 
     All vectors are (T, 3) and relative to the ball. |hip - lever|^2 is a sine of the angle. The
     smaller of the two solutions is used; if there is none, the nearest angle.
@@ -277,7 +277,7 @@ def _turn_to_span(lever: Array, axis: Array, hip: Array, span: Array) -> Array:
 
 
 def _bones(limb: Limb) -> tuple[Array, Array]:
-    """Lengths (T,) of the two bones."""
+    """Return the lengths (T,) of the two bones."""
     return (
         np.linalg.norm(limb.middle - limb.start, axis=-1),
         np.linalg.norm(limb.end - limb.middle, axis=-1),
@@ -285,12 +285,12 @@ def _bones(limb: Limb) -> tuple[Array, Array]:
 
 
 def _bend(span: Array, bones: tuple[Array, Array]) -> Array:
-    """Angle (T,) between two bones whose ends are at distance `span`; 0 is straight."""
+    """Return the angle (T,) between two bones whose ends are `span` apart; 0 is straight."""
     a, b = bones
     return np.arccos(np.clip((span**2 - a**2 - b**2) / (2.0 * a * b), -1.0, 1.0))
 
 
 def _span(bend: Array, bones: tuple[Array, Array]) -> Array:
-    """Distance (T,) between the ends of two bones bent by `bend`."""
+    """Return the distance (T,) between the ends of two bones bent by `bend`."""
     a, b = bones
     return np.sqrt(a**2 + b**2 + 2.0 * a * b * np.cos(bend))

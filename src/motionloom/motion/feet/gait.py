@@ -1,4 +1,4 @@
-"""Gait measured from the motion: standing, walking, jogging or running in every frame.
+"""Gait detection: standing, walking, jogging or running in each frame.
 
 Labels of takes are coarse: a take called "run" begins and ends with walking steps. The gait is
 determined from the motion of the body, with thresholds from biomechanics that hold for any body
@@ -55,7 +55,7 @@ _WORDS = {
 
 
 def gaits(motion: Motion) -> NDArray[np.str_]:
-    """Gait in each frame: ``stand``, ``walk``, ``jog``, ``run``, or an empty string.
+    """Return the gait in each frame: ``stand``, ``walk``, ``jog``, ``run``, or an empty string.
 
     Parameters
     ----------
@@ -91,7 +91,7 @@ def gaits(motion: Motion) -> NDArray[np.str_]:
 
 
 def gait_segments(motion: Motion) -> list[tuple[str, int, int]]:
-    """Gait, start frame and end frame (exclusive) of each part of a motion that has a gait.
+    """Return the gait, start frame and end frame (exclusive) of each segment that has a gait.
 
     Examples
     --------
@@ -105,7 +105,7 @@ def gait_segments(motion: Motion) -> list[tuple[str, int, int]]:
 
 
 def label_gaits(label: str) -> tuple[str, ...]:
-    """Gaits that a label denotes; empty if it names something else or several gaits.
+    """Return the gaits a label denotes; empty if it names something else or several gaits.
 
     Examples
     --------
@@ -117,7 +117,7 @@ def label_gaits(label: str) -> tuple[str, ...]:
 
 
 def _bounce(motion: Motion, height: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Covariance of hip height and foot distance over a stride around each frame."""
+    """Return the covariance of hip height and foot distance over a stride around each frame."""
     ankles = motion.role_positions(["left_ankle", "right_ankle"]).astype(np.float64)[..., [0, 2]]
     apart = np.linalg.norm(ankles[:, 0] - ankles[:, 1], axis=1)
     width = max(round(_STRIDE * motion.fps), 2)
@@ -126,7 +126,7 @@ def _bounce(motion: Motion, height: NDArray[np.float64]) -> NDArray[np.float64]:
 
 
 def _grounded(motion: Motion) -> NDArray[np.float64]:
-    """Fraction of the stride around each frame with a foot on the ground; 1 without any contact."""
+    """Return the fraction of each stride with a foot on the ground, or 1 without contacts."""
     contacts = motion.contacts()
     feet = np.any([contacts.standing(side) for side in SIDES], axis=0)
     if not feet.any():
@@ -135,7 +135,7 @@ def _grounded(motion: Motion) -> NDArray[np.float64]:
 
 
 def _mean_around(values: NDArray, width: int) -> NDArray[np.float64]:
-    """Mean over `width` frames around each frame; fewer at the ends."""
+    """Return the mean over `width` frames around each frame, or fewer at the ends."""
     sums = np.concatenate([[0.0], np.cumsum(values, dtype=np.float64)])
     frames = np.arange(len(values))
     low, high = np.maximum(frames - width // 2, 0), np.minimum(frames + width // 2 + 1, len(values))
@@ -143,7 +143,7 @@ def _mean_around(values: NDArray, width: int) -> NDArray[np.float64]:
 
 
 def _without_short(codes: NDArray[np.int64], shortest: int) -> NDArray[np.int64]:
-    """Replace each gait that is too short by the one before it, or after it at the start."""
+    """Replace each gait that is too short by the previous one, or by the next one at the start."""
     ends = [*(np.flatnonzero(np.diff(codes)) + 1).tolist(), len(codes)]
     tidy, start, previous = codes.copy(), 0, None
     for end in ends:

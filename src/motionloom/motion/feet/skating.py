@@ -52,7 +52,7 @@ _SMOOTHNESS = 1e-4
 
 
 def ground_drift(motion: Motion, velocities: Array, *, limit: float) -> tuple[Array, Mask]:
-    """Horizontal velocity of the standing foot, and a mask of the frames that have one.
+    """Return the horizontal velocity of the standing foot, and a mask of frames that have one.
 
     Parameters
     ----------
@@ -94,7 +94,7 @@ def ground_drift(motion: Motion, velocities: Array, *, limit: float) -> tuple[Ar
 
 
 def supported_parts(motion: Motion, contacts: FootContacts) -> Mask:
-    """Mask (T, 4) of the standing foot parts, with a foot in every frame outside flight phases.
+    """Return a mask (T, 4) of supporting foot parts, at least one per frame outside flight.
 
     Contacts end where a foot rolls or skates a little more than usual, which leaves a walk without
     a foot on the ground for some frames. In these frames the slowest foot part stands, as long as
@@ -125,7 +125,7 @@ def supported_parts(motion: Motion, contacts: FootContacts) -> Mask:
 
 
 def drift_shift(motion: Motion, contacts: FootContacts) -> Array:
-    """Displacement of the root that removes the drift from the contacts, shape (T, 3).
+    """Return the root displacement that removes the drift from the contacts, shape (T, 3).
 
     A least-squares solution over all frames: each heel and ball in contact stays at one position,
     which is free, and the root stays near its path and moves smoothly. As a result, a body that
@@ -177,7 +177,7 @@ def _in_place(motion: Motion, drift: Array, certain: Mask) -> bool:
 
 
 def _carrying(motion: Motion) -> Mask:
-    """Mask of the frames in which the left and right foot may carry the body, shape (T, 2).
+    """Return a mask of frames in which each foot may carry the body, shape (T, 2).
 
     False where the hips fall freely, and for a foot that is not below its hip.
     """

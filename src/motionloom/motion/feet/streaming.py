@@ -71,7 +71,7 @@ _STATE = (_POINTS + 1, 16)
 
 
 class StreamingFootLock:
-    """Foot lock for one character, or for many with the same skeleton, block by block.
+    """Block-by-block foot lock for one or more characters that share a skeleton.
 
     Parameters
     ----------
@@ -135,11 +135,11 @@ class StreamingFootLock:
         self._state = np.zeros((characters, *_STATE))
 
     def reset(self) -> None:
-        """Reset the state, so that the next frame does not continue the last one."""
+        """Reset the state so that the next frame does not continue from the last one."""
         self._state[:] = 0.0
 
     def copy(self) -> StreamingFootLock:
-        """Return another foot lock in the same state."""
+        """Return a copy of the foot lock in the same state."""
         other = copy(self)
         other._state = self._state.copy()
         return other
@@ -233,7 +233,7 @@ class StreamingFootLock:
 
 
 def _ancestors(skeleton: Skeleton, joints: NDArray[np.int64]) -> NDArray[np.int64]:
-    """The given joints and all their ancestors, starting at the root."""
+    """Return the given joints and all their ancestors, root first."""
     chain: set[int] = set()
     for start in joints:
         joint = int(start)
@@ -252,7 +252,7 @@ def _spring_step(state, c, target, rate, dt):
 
 @kernel
 def _release_rate(state):
-    """Rate of the spring that releases the correction in `state` (16,), in 1/s.
+    """Return the rate, in 1/s, of the spring that releases the correction in `state` (16,).
 
     The acceleration along a correction c of velocity v is ``r**2 c + 2 r v`` for a rate r. The
     rate is reduced where this exceeds `_RELEASE_PULL`, unless the foot would then lag behind by
@@ -330,7 +330,7 @@ def _settle_ball(state, rise, stands, first, dt):
 
 @kernel
 def _bend_knee(state, more, bend, first, dt):
-    """Advance the correction of a knee's bend, column 13, toward `more`; column 14: velocity."""
+    """Advance the knee-bend correction (column 13; velocity in column 14) toward `more`."""
     if first:
         state[13] = more
         return

@@ -1,4 +1,4 @@
-"""Measures of a body: heading, height, leg length, center of mass.
+"""Body measurements: heading, height, leg length, center of mass.
 
 Heights are sums of bone lengths along the leg and trunk and do not depend on the rest pose or on
 the axes of the file. Parts that no bone covers (below the ankle, and above the head joint if no
@@ -148,7 +148,7 @@ def body_height(skeleton: Skeleton) -> float | None:
 
 
 def leg_length(skeleton: Skeleton) -> float:
-    """Length of the legs, hip to ankle along the bones, mean of both sides.
+    """Return the length of the legs from hip to ankle along the bones, averaged over both sides.
 
     Raises
     ------
@@ -169,7 +169,7 @@ def leg_length(skeleton: Skeleton) -> float:
 
 @dataclass(frozen=True)
 class BodyProportions:
-    """Proportions of a skeleton that stands upright, in lengths of its leg.
+    """Proportions of a skeleton that stands upright, in leg lengths.
 
     Attributes
     ----------
@@ -225,7 +225,7 @@ def body_proportions(skeleton: Skeleton) -> BodyProportions | None:
 
 
 def _trunk(skeleton: Skeleton, tree: BodyTree, at: dict[str, int], end: str) -> float:
-    """Length along the bones from the hips to the role `end`, without detours.
+    """Return the length along the bones from the hips to the role `end`, without detours.
 
     Second Life's spine goes up and comes back twice, for bones that older bodies do not have.
     """
@@ -243,7 +243,7 @@ def _trunk(skeleton: Skeleton, tree: BodyTree, at: dict[str, int], end: str) -> 
 
 
 def _hip_drop(skeleton: Skeleton, tree: BodyTree, at: dict[str, int], end: str) -> float:
-    """Distance of the hip joints below the hips, against the direction of the spine."""
+    """Return how far the hip joints are below the hips, measured against the spine direction."""
     hips = at["hips"]
     spine = _offset(skeleton, tree, hips, at.get("spine", at[end]))
     if np.linalg.norm(spine) <= tree.near:
@@ -257,7 +257,7 @@ def _hip_drop(skeleton: Skeleton, tree: BodyTree, at: dict[str, int], end: str) 
 
 
 def _dropped_chest(skeleton: Skeleton, tree: BodyTree, at: dict[str, int], end: str) -> float:
-    """Length of the chest in files that put the neck at the position of the chest.
+    """Return the length of the chest for files that place the neck at the chest.
 
     CMU's conversion drops the thorax bone, which is as long as each of the spine bones below it:
     for subject 1, these bones have 2.065, 2.050 and 2.045 units in the Acclaim original.
@@ -276,7 +276,7 @@ def _dropped_chest(skeleton: Skeleton, tree: BodyTree, at: dict[str, int], end: 
 
 
 def _offset(skeleton: Skeleton, tree: BodyTree, top: int, bottom: int):
-    """Offset from one point down to another, with bones laid end to end in their local frames."""
+    """Return the offset between two points, with bones laid end to end in their local frames."""
     return sum((skeleton.point_offsets[p] for p in tree.between(top, bottom)), np.zeros(3))
 
 

@@ -131,7 +131,7 @@ def _array(name: str, value: ArrayLike, shape: tuple[int, ...], dtype) -> NDArra
 
 
 def _signature():
-    """A single signature lets frozen and writable arrays share the compiled code."""
+    """Return one signature, so that frozen and writable arrays share the compiled code."""
     from numba import float32, int32, types, void
 
     def frozen(kind, axes):
@@ -144,7 +144,7 @@ def _signature():
 
 
 def _positions_plain(q, root, parents, offsets, translations, out):
-    """`_positions` without Numba: all frames of one joint at once."""
+    """Compute `_positions` without Numba, all frames of a joint at once."""
     joints, points = q.shape[1], parents.shape[0]
     two = np.float32(2.0)
     turn = [np.moveaxis(q[:, 0], -1, 0)]
@@ -172,7 +172,7 @@ def _positions_plain(q, root, parents, offsets, translations, out):
 
 
 def _product(a, b):
-    """Components of the quaternion product ``a * b``."""
+    """Return the components of the quaternion product ``a * b``."""
     aw, ax, ay, az = a
     bw, bx, by, bz = b
     return (
@@ -258,7 +258,7 @@ def _positions(q, root, parents, offsets, translations, out):
 
 
 def _global_rotations_plain(q, parents, out):
-    """`_global_rotations` without Numba: all frames of one joint at once."""
+    """Compute `_global_rotations` without Numba, all frames of a joint at once."""
     for j, parent in enumerate(parents):
         out[:, j] = q[:, j]
         if parent >= 0:
@@ -268,7 +268,7 @@ def _global_rotations_plain(q, parents, out):
 
 @kernel(numpy=_global_rotations_plain, nanoseconds=5, error_model="numpy")
 def _global_rotations(q, parents, out):
-    """World rotations `out` (T, J, 4) of local rotations q (T, J, 4), with parents (J,)."""
+    """Write to `out` (T, J, 4) the world rotations of local rotations q (T, J, 4)."""
     for t in range(q.shape[0]):
         for j in range(q.shape[1]):
             if parents[j] < 0:

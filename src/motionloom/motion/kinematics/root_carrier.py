@@ -77,7 +77,7 @@ class Carrier:
         return f"{names} above {hips!r} {how}{out}"
 
     def frames(self, chosen: slice) -> Carrier:
-        """Return the carrier for some frames of the motion."""
+        """Return the carrier for the selected frames of the motion."""
         return self if self.path is None else replace(self, path=self.path[chosen])
 
     def resampled(self, before: NDArray, after: NDArray, share: Array) -> Carrier:
@@ -90,7 +90,7 @@ class Carrier:
         return replace(self, path=mixed.astype(np.float32))
 
     def to_json(self) -> dict[str, Any]:
-        """Return the carrier as plain data, without its path."""
+        """Return the carrier as JSON-compatible data, without its path."""
         return {
             "names": list(self.names),
             "moves": self.moves,
@@ -112,7 +112,7 @@ class Carrier:
 
 @lru_cache(maxsize=256)
 def body_root(skeleton: Skeleton) -> int:
-    """Root joint of the body: the hips and all other roles are at or below it.
+    """Return the root joint of the body: the hips and all other roles are at or below it.
 
     It is 0 if no joint is above the body, if no joint has the role ``hips``, or if limbs are not
     attached below the hips.
@@ -146,7 +146,7 @@ def body_root(skeleton: Skeleton) -> int:
 
 
 def body_skeleton(skeleton: Skeleton) -> Skeleton:
-    """Skeleton at and below `body_root`, as in `hips_as_root` for a carrier without rotation.
+    """Return the skeleton from `body_root` down, as `hips_as_root` does without carrier rotation.
 
     Examples
     --------
@@ -262,7 +262,7 @@ def with_carrier(motion: Motion, carrier: Carrier | None = None) -> Motion:
 
 
 def _world(motion: Motion, chain: Sequence[int]) -> tuple[Array, Array]:
-    """World positions (T, N, 3) and rotations (T, N, 4) of the joints from the root down."""
+    """Return world positions (T, N, 3) and rotations (T, N, 4) of the joints from the root down."""
     places = np.empty((len(motion), len(chain), 3))
     turns = np.empty((len(motion), len(chain), 4))
     for number, joint in enumerate(chain):
@@ -314,7 +314,7 @@ def _tuples(transforms: Array) -> tuple[tuple[float, ...], ...]:
 
 
 def _below(skeleton: Skeleton, root: int, still: Array | None) -> tuple[Skeleton, NDArray[np.intp]]:
-    """Return the skeleton at and below a joint, and its joints.
+    """Return the skeleton from a joint down, and the indices of its joints.
 
     `still` is the rotation ``wxyz`` of a stationary carrier.
     """
@@ -324,7 +324,7 @@ def _below(skeleton: Skeleton, root: int, still: Array | None) -> tuple[Skeleton
 
 
 def _axis_turn(still: Array) -> NDArray[np.int64] | None:
-    """Body axis that a stationary carrier rotates upright, if it is not y: (3,) of -1, 0, 1."""
+    """Return the body axis (3,) that a static carrier turns upright, unless it is y; -1, 0 or 1."""
     up = rot.rotate(rot.inverse(still), np.array([0.0, 1.0, 0.0]))
     axis = np.rint(up).astype(np.int64)
     if up @ axis < _UPRIGHT or axis[1] == 1:
@@ -381,7 +381,7 @@ def _smaller_rest(
 
 
 def _rests_along(skeleton: Skeleton, axis: tuple[int, ...]) -> bool:
-    """Return whether the head of the rest pose lies in direction of this axis from the hips."""
+    """Return whether the head of the rest pose lies along this axis from the hips."""
     if "head" not in skeleton.roles:
         return False
     places = BodyTree(skeleton).rest_positions()
@@ -391,7 +391,7 @@ def _rests_along(skeleton: Skeleton, axis: tuple[int, ...]) -> bool:
 
 
 class _ByKey:
-    """A skeleton hashed and compared by its key."""
+    """Wrapper that hashes and compares a skeleton by its key."""
 
     def __init__(self, skeleton: Skeleton) -> None:
         self.skeleton = skeleton
@@ -405,12 +405,12 @@ class _ByKey:
 
 @lru_cache(maxsize=64)
 def _shared(skeleton: _ByKey) -> _ByKey:
-    """Return the first of equal skeletons, so that all motions of a performer share its roles."""
+    """Return one shared object for equal skeletons, so that motions of a performer share roles."""
     return skeleton
 
 
 def _carrier_in_world(motion: Motion, carrier: Carrier) -> tuple[Array, Array]:
-    """World positions (T, C, 3) and rotations (T, C, 4) of the carrier's joints."""
+    """Return world positions (T, C, 3) and rotations (T, C, 4) of the carrier's joints."""
     frames, count = len(motion), len(carrier.names)
     path = carrier.path
     if carrier.placement is not None:
@@ -430,7 +430,7 @@ def _carrier_in_world(motion: Motion, carrier: Carrier) -> tuple[Array, Array]:
 
 
 def _grown_rest(skeleton: Skeleton, carrier: Carrier, local: Array) -> Array | None:
-    """Rest pose with the carrier: a stationary one keeps its rotation, a moving one has none."""
+    """Return the rest pose with the carrier, which keeps its rotation only if it is static."""
     above = np.tile(rot.IDENTITY, (len(carrier.names), 1))
     if not carrier.moves and len(local):
         above = local[0, :-1].copy()

@@ -155,7 +155,7 @@ def two_bone_pose(
 
 
 def soft_reach(distance: ArrayLike, length: ArrayLike, *, softness: ArrayLike) -> Array:
-    """Distance (T,) spanned by a limb of `length` for a target at `distance`; less than `length`.
+    """Return the distance (T,) a limb of `length` spans for a target at `distance`.
 
     Equal to `distance` up to ``(1 - softness) * length``, then an exponential approach with
     the same slope.
@@ -174,7 +174,7 @@ def soft_reach(distance: ArrayLike, length: ArrayLike, *, softness: ArrayLike) -
 
 
 def swing_direction(rest: ArrayLike, direction: ArrayLike, carried: ArrayLike) -> Array:
-    """`carried` (3,) rotated by the shortest rotation from `rest` (3,) to `direction` (T, 3).
+    """Rotate `carried` (3,) by the shortest rotation from `rest` (3,) to `direction` (T, 3).
 
     A pole follows its limb this way: the knee of a hanging leg points forward, and it points up
     once the leg swings forward.
@@ -188,7 +188,7 @@ def swing_direction(rest: ArrayLike, direction: ArrayLike, carried: ArrayLike) -
 
 
 def _frame_to_frame(bone: Array, hinge: ArrayLike, direction: Array, axis: Array) -> Array:
-    """Rotation of the bone to `direction` and of the perpendicular part of the hinge to `axis`."""
+    """Return the rotation that maps the bone to `direction` and the hinge close to `axis`."""
     from_bone = _unit(bone, direction)
     rest = _basis(from_bone, _perpendicular_to(from_bone, _rows("hinge", hinge)))
     world = _basis(direction, axis)
@@ -200,7 +200,7 @@ def _basis(first: Array, second: Array) -> Array:
 
 
 def _perpendicular_to(along: Array, vector: Array) -> Array:
-    """Unit vectors: the component of `vector` perpendicular to `along`, or any such vector."""
+    """Return unit vectors along the part of `vector` perpendicular to `along`, or any such one."""
     along, vector = np.broadcast_arrays(along, vector)
     part = vector - np.sum(vector * along, axis=-1, keepdims=True) * along
     spare = np.where(np.abs(along[..., :1]) < 0.9, [1.0, 0.0, 0.0], [0.0, 1.0, 0.0])
@@ -294,7 +294,7 @@ def reach_target(limb: Limb, start: Array, target: Array, *, softness: float = 0
 
 
 def bend_direction(limb: Limb) -> Array:
-    """Direction in which the middle joint points, shape (T, 3), defined even for straight limbs.
+    """Return the direction of the middle joint, shape (T, 3), defined even for straight limbs.
 
     A straight limb defines no plane, and captured knees are sometimes bent slightly the wrong way.
     The component along the mean direction of all frames, in the frame of the upper bone, is
@@ -313,7 +313,7 @@ def bend_direction(limb: Limb) -> Array:
 
 
 def limb_of(motion: Motion, roles: tuple[str, str, str]) -> tuple[tuple[int, int, int], Limb]:
-    """Joints and `Limb` of three roles, for example hip, knee and ankle."""
+    """Return the joints and the `Limb` for three roles, such as hip, knee and ankle."""
     points = motion.skeleton.points(roles)
     ends = [role for role, p in zip(roles, points, strict=True) if p >= len(motion.skeleton)]
     if ends:
@@ -328,7 +328,7 @@ def limb_of(motion: Motion, roles: tuple[str, str, str]) -> tuple[tuple[int, int
 
 
 def with_global_rotations(q: Array, skeleton: Skeleton, turned: Mapping[int, Array]) -> Array:
-    """Local rotations (T, J, 4) with the world rotations (T, 4) of some joints replaced.
+    """Return local rotations (T, J, 4) after replacing the world rotations (T, 4) of given joints.
 
     Joints are set from the root outward; all other joints keep their local rotations.
     """
@@ -347,7 +347,7 @@ def with_global_rotations(q: Array, skeleton: Skeleton, turned: Mapping[int, Arr
 
 
 def _chain(skeleton: Skeleton, joint: int) -> list[int]:
-    """Joints from the root to `joint`."""
+    """Return the joints from the root to `joint`."""
     chain = [joint]
     while skeleton.parents[chain[-1]] >= 0:
         chain.append(int(skeleton.parents[chain[-1]]))
@@ -359,7 +359,7 @@ def _rejection(vectors: Array, along: Array) -> Array:
 
 
 def _direction(vectors: Array) -> Array:
-    """Unit vectors; vectors shorter than a nanometer are replaced by straight down."""
+    """Return unit vectors; vectors shorter than a nanometer become straight down."""
     length = np.linalg.norm(vectors, axis=-1, keepdims=True)
     return np.where(length > 1e-9, vectors / np.maximum(length, 1e-9), [0.0, -1.0, 0.0])
 
@@ -385,7 +385,7 @@ def shortest_rotation_into(a, b, out):
 
 @kernel
 def _soft_extension(wanted, natural, length):
-    """Extension, with the soft limit, of a limb captured at `natural` for a target at `wanted`.
+    """Return the softly limited extension of a limb captured at `natural` for a target at `wanted`.
 
     Lengths in meters. A limb that the motion itself extends beyond the limit keeps its extension.
     Otherwise the extension approaches the limit exponentially, starting at 97 % of the limb's
@@ -404,7 +404,7 @@ def _soft_extension(wanted, natural, length):
 
 @kernel
 def _bend_aside(thigh, along, ahead, length):
-    """Unit vector across the limb in which its middle joint points; vectors are (3,)."""
+    """Return the unit vector (3,) across the limb toward its middle joint."""
     aside = thigh - (thigh @ along) * along
     # A straight knee may be bent slightly the wrong way and must not flip: its bend toward the
     # toes stays positive. For a bent knee the toes are ignored, since they may point down behind
@@ -424,7 +424,7 @@ def _bend_aside(thigh, along, ahead, length):
 
 @kernel
 def solve_two_bone(hip, knee, ankle, goal, ahead, upper, lower):
-    """World rotations of thigh and shank, into `upper` and `lower`, that bring the ankle to `goal`.
+    """Write the thigh and shank rotations that bring the ankle to `goal` to `upper` and `lower`.
 
     Vectors are (3,), rotations (4,). Returns the resulting position of the ankle. Knees bend
     toward the unit vector `ahead`; pass zeros for an elbow, which may bend in any direction.
@@ -453,7 +453,7 @@ def solve_two_bone(hip, knee, ankle, goal, ahead, upper, lower):
 
 @kernel
 def bend_for_goal(hip, knee, ankle, goal):
-    """Change of the knee's bend that brings the ankle to `goal`, and the resulting bend; radians.
+    """Return the knee-bend change that brings the ankle to `goal`, and the new bend, in radians.
 
     Both bends are taken as positive: a goal at the same distance as the ankle changes nothing,
     even if the knee is bent slightly the wrong way.
@@ -469,13 +469,13 @@ def bend_for_goal(hip, knee, ankle, goal):
 
 @kernel
 def _bend(a, b, far):
-    """Angle between two bones whose ends are at distance `far`; 0 is straight."""
+    """Return the angle between two bones whose ends are `far` apart; 0 is straight."""
     return math.acos(min(1.0, max(-1.0, (far * far - a * a - b * b) / (2.0 * a * b))))
 
 
 @kernel
 def bend_two_bone(hip, knee, ankle, goal, ahead, more, upper, lower):
-    """World rotations of thigh and shank that bend the knee by `more` radians and aim at `goal`.
+    """Compute thigh and shank rotations that bend the knee by `more` radians and aim at `goal`.
 
     Returns the resulting position of the ankle, on the line from the hip to the goal. With `more`
     from `bend_for_goal`, this is the goal itself. A caller that changes `more` slowly keeps the
@@ -503,7 +503,7 @@ def bend_two_bone(hip, knee, ankle, goal, ahead, more, upper, lower):
 
 @kernel
 def set_global_rotation(q, t, joint, turn, parents, change, parent_change, around, world):
-    """Set the local rotation after turning a joint by `change` (4,), its parent by `parent_change`.
+    """Set a joint's local rotation after world rotations `change` and `parent_change`, each (4,).
 
     q (T, J, 4) is changed in frame t, and turn (J, 4) contains the world rotations before the
     change. around and world (4,) are scratch arrays, so that nothing is allocated per joint.
@@ -520,7 +520,7 @@ def set_global_rotation(q, t, joint, turn, parents, change, parent_change, aroun
 
 @kernel
 def _inverse_product(a, b, out):
-    """``out = inverse(a) * b`` for unit quaternions (4,); `out` may be one of them."""
+    """Compute ``out = inverse(a) * b`` for unit quaternions (4,); `out` may be `a` or `b`."""
     w = a[0] * b[0] + a[1] * b[1] + a[2] * b[2] + a[3] * b[3]
     x = a[0] * b[1] - a[1] * b[0] - a[2] * b[3] + a[3] * b[2]
     y = a[0] * b[2] + a[1] * b[3] - a[2] * b[0] - a[3] * b[1]

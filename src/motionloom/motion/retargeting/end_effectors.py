@@ -1,4 +1,4 @@
-"""Hands that touch something keep touching it on a body of another size.
+"""Hand placement: hands that touch something keep touching it on a body of another size.
 
 The importance of a hand's position, from 0 to 1, follows from its distance to the things it may
 touch: the floor, the other hand, the head, the trunk, the knees. An important hand keeps its
@@ -109,7 +109,7 @@ def _goal(
     floor: float | None,
     given: Array | None,
 ) -> Array:
-    """Target position of a hand, (T, 3)."""
+    """Return the target position of a hand, (T, 3)."""
     own, here = _place(source, hand), _place(moved, hand)
     if given is not None:
         return here + given[:, None] * (scale * own - here)
@@ -127,7 +127,7 @@ def _goal(
 
 
 def _in_reach(arm: Limb, target: Array) -> Array:
-    """`target` (T, 3), moved toward the shoulder where it is out of reach."""
+    """Return `target` (T, 3), moved toward the shoulder where it is out of reach."""
     before = np.linalg.norm(arm.end - arm.start, axis=-1)
     line = target - arm.start
     wanted = np.maximum(np.linalg.norm(line, axis=-1), 1e-9)
@@ -136,7 +136,7 @@ def _in_reach(arm: Limb, target: Array) -> Array:
 
 
 def _things(source, moved, hand, scale, floor, own, here):
-    """Positions (T, 3) of the things a hand may touch, on the source and on the other body."""
+    """Return positions (T, 3) of objects a hand may touch, on the source and on the target body."""
     if floor is not None:
         below, below_moved = own.copy(), here.copy()
         below[:, 1], below_moved[:, 1] = floor, scale * floor
@@ -166,7 +166,7 @@ def _has_arm(motion: Motion, hand: str) -> bool:
 
 
 def _place(motion: Motion, hand: str) -> Array:
-    """Position of the knuckles, or of the wrist if the skeleton has none."""
+    """Return the position of the knuckles, or of the wrist if the skeleton has no knuckles."""
     role = hand if hand in motion.skeleton.roles else hand.replace("hand", "wrist")
     return motion.role_positions([role])[:, 0].astype(np.float64)
 

@@ -118,14 +118,14 @@ def _refuse_hopeless(
 
 
 def _places(motion: Motion) -> dict[str, Array]:
-    """World positions (T, 3) by role."""
+    """Return world positions (T, 3) by role."""
     roles = list(motion.skeleton.roles)
     places = motion.role_positions(roles).astype(np.float64)
     return {role: places[:, k] for k, role in enumerate(roles)}
 
 
 def _width(places: Mapping[str, Array], part: str) -> float | None:
-    """Distance between the left and right joint of a part, median over frames."""
+    """Return the median distance between the left and right joints of a part."""
     ends = [places.get(f"{side}_{part}") for side in SIDES]
     if ends[0] is None or ends[1] is None:
         return None
@@ -133,7 +133,7 @@ def _width(places: Mapping[str, Array], part: str) -> float | None:
 
 
 def _limb_angles(there: Mapping[str, Array], here: Mapping[str, Array]) -> tuple[str, float, float]:
-    """The bone that differs most, with the median and 95th percentile of its angle in degrees."""
+    """Return the bone that differs most, and its median and 95th percentile angle in degrees."""
     worst = ("", 0.0, 0.0)
     trunk_there, trunk_here = _trunk(there), _trunk(here)
     if trunk_there is None or trunk_here is None:
@@ -159,7 +159,7 @@ def _limb_angles(there: Mapping[str, Array], here: Mapping[str, Array]) -> tuple
 
 
 def _trunk(places: Mapping[str, Array]) -> Array | None:
-    """Axes (T, 3, 3) of the trunk: left, up and forward; None without hips and neck."""
+    """Return the trunk axes (T, 3, 3): left, up and forward; None without hips and neck."""
     if not {"hips", "neck", "left_hip", "right_hip"} <= places.keys():
         return None
     up = _unit(places["neck"] - places["hips"])
@@ -178,7 +178,7 @@ def _height(
     contacts: FootContacts | None,
     scale: float,
 ) -> float | None:
-    """Height of the head in lengths of legs and trunk, divided by that of the source."""
+    """Return the head height in leg-plus-trunk lengths, relative to that of the source."""
     if contacts is None or not all("head" in places for places in (there, here)):
         return None
     tall = [
@@ -198,7 +198,7 @@ def _foot_height(
     contacts: FootContacts | None,
     grounds: Mapping[str, Array] | None,
 ) -> float | None:
-    """Maximum distance between a ball in contact and its ground."""
+    """Return the maximum distance between a ball in contact and its ground."""
     if contacts is None or grounds is None:
         return None
     off = [

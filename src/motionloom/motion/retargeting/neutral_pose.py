@@ -84,7 +84,7 @@ class NeutralPose:
     assumed: frozenset[str] = frozenset()
 
     def shoulder_width(self, skeleton: Skeleton) -> float | None:
-        """Distance between the shoulders in this pose; None if the skeleton has no chest."""
+        """Distance between the shoulders in this pose, or None if the skeleton has no chest."""
         rest = RestDirections(skeleton)
         ends = []
         for side in SIDES:
@@ -116,7 +116,7 @@ def global_rest_rotations(skeleton: Skeleton) -> Array:
 
 
 def neutral_pose(skeleton: Skeleton) -> NeutralPose:
-    """Neutral pose of a skeleton from its roles, offsets and rest pose.
+    """Compute the neutral pose of a skeleton from its roles, offsets and rest pose.
 
     Examples
     --------
@@ -139,7 +139,7 @@ def neutral_pose(skeleton: Skeleton) -> NeutralPose:
 
 
 def bone_direction(role: str) -> Array | None:
-    """Direction (3,) in the neutral pose of the bone that begins at a limb joint.
+    """Return the direction (3,), in the neutral pose, of the bone that starts at a limb joint.
 
     Examples
     --------
@@ -167,7 +167,7 @@ def onto(turn: Array, there: Array | None, here: Array | None) -> Array:
 
 
 def assumed_foot(rest: RestDirections, side: str, shank: Array) -> dict[str, Array]:
-    """Rotations of the roles of a flat foot without a usable rest pose, from that of the shank."""
+    """Return the rotations of a flat foot without a usable rest pose, derived from the shank."""
     ankle, ball = f"{side}_ankle", f"{side}_foot"
     sole = onto(shank, rest.of(ankle), rest.sloping(side))
     toes = onto(sole, rest.of(ball) if rest.of(ball) is not None else rest.of(ankle), AHEAD)
@@ -175,7 +175,7 @@ def assumed_foot(rest: RestDirections, side: str, shank: Array) -> dict[str, Arr
 
 
 def facing_turn(up: Array, left: Array) -> Array:
-    """Rotation (4,) that takes the direction `up` to +Y and the perpendicular part of `left` to +X.
+    """Return the rotation (4,) that takes `up` to +Y and the perpendicular part of `left` to +X.
 
     Examples
     --------
@@ -188,12 +188,12 @@ def facing_turn(up: Array, left: Array) -> Array:
 
 
 def angle(a: Array, b: Array) -> float:
-    """Angle in radians between two unit vectors."""
+    """Return the angle between two unit vectors in radians."""
     return float(np.arccos(np.clip(a @ b, -1.0, 1.0)))
 
 
 class RestDirections:
-    """Directions between roles of a skeleton at rest."""
+    """Directions between a skeleton's roles at rest."""
 
     def __init__(self, skeleton: Skeleton) -> None:
         tree = BodyTree(skeleton)
@@ -210,18 +210,18 @@ class RestDirections:
         self.leg = float(np.mean(legs)) if legs else 0.0
 
     def line(self, first: str, second: str) -> Array | None:
-        """Vector from one role to another; None if the skeleton lacks one of them."""
+        """Return the vector from one role to another, or None if the skeleton lacks either."""
         if first not in self.place or second not in self.place:
             return None
         return self.place[second] - self.place[first]
 
     def direction(self, first: str, second: str) -> Array | None:
-        """Unit vector from one role to another; None if there is none."""
+        """Return the unit vector from one role to another, or None if it is undefined."""
         line = self.line(first, second)
         return None if line is None else _unit(line)
 
     def of(self, role: str) -> Array | None:
-        """Direction of the bone that begins at a joint, or of the trunk; None if undefined."""
+        """Return the direction of the bone that starts at a joint, or of the trunk, or None."""
         if role in TRUNK:
             return self.pelvis()[1] if role == "hips" else self.chest_up()
         side, _, part = role.partition("_")
@@ -231,14 +231,14 @@ class RestDirections:
         return None
 
     def sloping(self, side: str) -> Array:
-        """Direction from ankle to ball of a flat foot whose slope is assumed."""
+        """Return the ankle-to-ball direction of a flat foot with an assumed slope."""
         foot = self.line(f"{side}_ankle", f"{side}_foot")
         length = 0.0 if foot is None else float(np.linalg.norm(foot))
         fall = np.arcsin(min(_INSTEP * self.leg / max(length, 1e-9), np.sin(_STEEPEST_FOOT)))
         return np.cos(fall) * AHEAD - np.sin(fall) * UP
 
     def pelvis(self) -> tuple[Array | None, Array | None]:
-        """Directions to the left, and up, of the pelvis at rest."""
+        """Return the left and up directions of the pelvis at rest."""
         left = self.direction("right_hip", "left_hip")
         if left is None:
             left = self.direction("right_shoulder", "left_shoulder")
@@ -246,12 +246,12 @@ class RestDirections:
         return left, up if self.straight else self._bone("hips")
 
     def chest_up(self) -> Array | None:
-        """Direction up of the chest at rest."""
+        """Return the up direction of the chest at rest."""
         return self._spine("hips") if self.straight else self._bone("chest")
 
     @cached_property
     def straight(self) -> bool:
-        """Whether the trunk at rest is straight and perpendicular to the line between the hips.
+        """Return whether the trunk at rest is straight and perpendicular to the hip line.
 
         It is not straight if the pelvis has the axes of the world and all other axes follow their
         bones (Rokoko): the zero pose then lays the spine to the side.
@@ -264,7 +264,7 @@ class RestDirections:
         return left is None or abs(angle(left, whole) - np.pi / 2) < _SHAPE
 
     def _spine(self, first: str) -> Array | None:
-        """Direction from a role of the trunk to the neck, or to the highest role that exists."""
+        """Return the direction from a trunk role to the neck or the highest role that exists."""
         for top in ("neck", "head", "chest", "spine"):
             line = self.direction(first, top)
             if line is not None:
@@ -272,7 +272,7 @@ class RestDirections:
         return None
 
     def _bone(self, first: str) -> Array | None:
-        """Direction from a role of the trunk to the next one above."""
+        """Return the direction from a trunk role to the next one above it."""
         for top in TRUNK[TRUNK.index(first) + 1 :]:
             line = self.direction(first, top)
             if line is not None:
@@ -281,7 +281,7 @@ class RestDirections:
 
 
 def _trunk_turn(rest: RestDirections) -> Array:
-    """Rotation of the pelvis: about the vertical if it rests upright, otherwise unrestricted."""
+    """Return the pelvis rotation, limited to the vertical axis if the pelvis rests upright."""
     left, up = rest.pelvis()
     if left is None or up is None:
         return rot.IDENTITY.copy()
@@ -294,7 +294,7 @@ def _trunk_turn(rest: RestDirections) -> Array:
 
 
 def _upper_trunk_turn(rest: RestDirections, pelvis: Array) -> tuple[Array, bool]:
-    """Rotation of the trunk above the pelvis, and whether it has the same axes as the pelvis."""
+    """Return the rotation of the trunk above the pelvis, and whether it shares the pelvis axes."""
     up = rest.chest_up()
     if up is None or rest.line("right_shoulder", "left_shoulder") is None:
         return pelvis, rest.straight
@@ -345,7 +345,7 @@ def _add_legs(rest: RestDirections, pelvis: Array, turns: dict[str, Array]) -> s
 def _add_chain(
     rest: RestDirections, side: str, chain: tuple[str, ...], turn: Array, turns: dict[str, Array]
 ) -> None:
-    """Add the rotations of a limb, bone by bone, starting from that of its parent."""
+    """Add the rotations of a limb, bone by bone, starting from its parent's rotation."""
     for first, second in zip(chain, chain[1:], strict=False):
         bone = (f"{side}_{first}", f"{side}_{second}")
         turn = onto(turn, rest.direction(*bone), bone_direction(bone[0]))
@@ -354,7 +354,7 @@ def _add_chain(
 
 
 def _collar_direction(rest: RestDirections, trunk: Array, side: str, sign: float) -> Array:
-    """Direction of a collar without a usable rest pose: to the side, at shoulder height."""
+    """Return the direction of a collar without a usable rest pose: sideways, at shoulder height."""
     lateral = rot.rotate(rot.yaw(sign * _COLLAR_BACK), sign * LEFT)
     below = rest.line(f"{side}_collar", "neck")
     collar = rest.line(f"{side}_collar", f"{side}_shoulder")
@@ -386,7 +386,7 @@ def _limbs_known(
     limit: float,
     away: bool = True,
 ) -> bool:
-    """Return whether both limbs at rest are in a posture that a body can take.
+    """Return whether both limbs at rest are in an anatomically possible posture.
 
     Their first bones must be mirror images and at least (`away`) or at most `limit` radians from
     the direction `pole`, and their middle joints must not be folded.
@@ -407,7 +407,7 @@ def _limbs_known(
 
 
 def _flat_foot(rest: RestDirections, side: str, trunk: Array) -> Array | None:
-    """Rotation of a foot that rests level, about the vertical only; None for any other foot."""
+    """Return the rotation of a foot that rests level, about the vertical only; otherwise None."""
     bone = rest.direction(f"{side}_ankle", f"{side}_foot")
     if bone is None:
         return trunk
@@ -426,5 +426,5 @@ def _unit(line: Array) -> Array | None:
 
 
 def relative_turns(source: Mapping[str, Array], target: Mapping[str, Array]) -> dict[str, Array]:
-    """World rotation per role from the target's rest pose to the posture of the source's."""
+    """Return each role's world rotation from the target's rest pose to the source's posture."""
     return {role: rot.multiply(rot.inverse(source[role]), turn) for role, turn in target.items()}

@@ -51,7 +51,7 @@ _ALIKE = np.radians(20.0)  # bones whose directions in their joint's axes differ
 def observed_pose(
     motion: Motion, pose: NeutralPose, contacts: FootContacts | None = None
 ) -> NeutralPose:
-    """Fill in the unknown roles of `pose` from a motion, as far as the motion shows them.
+    """Fill in the unknown roles of `pose` from a motion, as far as it reveals them.
 
     Parameters
     ----------
@@ -151,12 +151,12 @@ class _Seen:
         self.unknown = pose.unknown if len(whole) else frozenset()
 
     def take(self, role: str, turn: Array) -> None:
-        """Set the neutral rotation of a role that the motion shows."""
+        """Set the neutral rotation of a role from the motion."""
         self.turns[role] = turn
         self.shown.add(role)
 
     def take_chest(self) -> None:
-        """Take the left of the chest from the shoulder line, if it differs from the assumed one."""
+        """Set the chest's left axis from the shoulder line if it differs from the assumed one."""
         shoulders = [f"{side}_shoulder" for side in SIDES]
         up = self.bones.chest_up()
         if "left_collar" not in self.unknown or "chest" not in self.world or up is None:
@@ -173,7 +173,7 @@ class _Seen:
             self.take(role, turn)
 
     def take_mean(self, role: str, base: str) -> None:
-        """Take the mean rotation relative to another role, if it is far from the assumed one."""
+        """Set the mean rotation relative to another role if it is far from the assumed one."""
         mean = self.mean_turn(role, base)
         if mean is None:
             return
@@ -183,7 +183,7 @@ class _Seen:
         self.take(role, nearest if near else mean)
 
     def take_collar(self, side: str, sign: float) -> None:
-        """Take the mean of a collar relative to the chest, if it leads to the side."""
+        """Set a collar to its mean rotation relative to the chest if it points sideways."""
         role = f"{side}_collar"
         bone, mean = self.bones.of(role), self.mean_turn(role, "chest")
         if mean is not None and bone is not None:
@@ -191,7 +191,7 @@ class _Seen:
                 self.take(role, mean)
 
     def take_hinge(self, side: str, chain: tuple[str, ...], normal: Array) -> None:
-        """Take the twist of the two bones of a limb whose middle joint bends about `normal`."""
+        """Set the twist of both bones of a limb whose middle joint bends about `normal`."""
         roles = [f"{side}_{part}" for part in chain]
         if roles[0] not in self.unknown or not all(role in self.world for role in roles[:2]):
             return
@@ -213,7 +213,7 @@ class _Seen:
             self.turns[f"{side}_{chain[2]}"] = self.turns[roles[1]]
 
     def take_foot(self, side: str, contacts: FootContacts | None) -> None:
-        """Take the mean of a foot that stands flat, relative to its direction."""
+        """Set the rotation of a foot to its mean while standing flat, relative to its direction."""
         ankle, ball = f"{side}_ankle", f"{side}_foot"
         if ankle not in self.unknown or ankle not in self.world or ball not in self.place:
             return
@@ -231,7 +231,7 @@ class _Seen:
                 self.take(role, rot.multiply(mean, rot.inverse(self.rest[role])))
 
     def mean_turn(self, role: str, base: str) -> Array | None:
-        """Rotation of a role whose mean relative to `base` is neutral; None if already known."""
+        """Return the rotation of a role whose mean relative to `base` is neutral; None if known."""
         if role not in self.unknown or role not in self.world or base not in self.world:
             return None
         mean = mean_rotation(rot.multiply(rot.inverse(self.world[base]), self.world[role]))
@@ -240,7 +240,7 @@ class _Seen:
 
 
 def mean_rotation(rotations: Array) -> Array:
-    """Mean (4,) of rotations (T, 4): the dominant eigenvector of their outer products."""
+    """Return the mean (4,) of rotations (T, 4): the main eigenvector of their outer products."""
     return np.linalg.eigh(rotations.T @ rotations)[1][:, -1]
 
 
@@ -249,7 +249,7 @@ def _directions(lines: Array) -> Array:
 
 
 def _frame(along: Array | None, normal: Array) -> Array:
-    """Rotation matrix with columns along a bone, along its hinge, and perpendicular to both."""
+    """Return a rotation matrix with columns along a bone, along its hinge, and across both."""
     along = LEFT if along is None else along / np.linalg.norm(along)
     normal = normal - (normal @ along) * along
     normal = normal / np.linalg.norm(normal)

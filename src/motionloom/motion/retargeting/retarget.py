@@ -171,7 +171,7 @@ def conformed(motion: Motion, skeleton: Skeleton | None, fps: float) -> Motion:
 
 
 def on_skeleton(motion: Motion, skeleton: Skeleton) -> Motion:
-    """Return `motion` with exactly this skeleton, retargeted unless it is the same body.
+    """Return `motion` on exactly this skeleton, retargeted unless it is the same body.
 
     Bones that differ only by rounding (`Skeleton.is_same_body`) are replaced.
 
@@ -191,7 +191,7 @@ def on_skeleton(motion: Motion, skeleton: Skeleton) -> Motion:
 
 
 def require_roles(whose: str, skeleton: Skeleton, roles: list[str]) -> None:
-    """Raise RoleError, or InvalidInput for legs of zero length, if `skeleton` is not usable."""
+    """Raise RoleError or, for zero-length legs, InvalidInput if `skeleton` is not usable."""
     try:
         skeleton.role_assignment.require(roles)
     except RoleError as error:
@@ -201,7 +201,7 @@ def require_roles(whose: str, skeleton: Skeleton, roles: list[str]) -> None:
 
 
 def _raise_heels(motion: Motion, turned: Motion, scale: float, contacts: FootContacts) -> Motion:
-    """Adjust `turned` so that heels rise as high as legs of the new length lift them.
+    """Adjust `turned` so that heels rise as high as the new leg length requires.
 
     The same pitch would lift the ankle of a longer foot higher, and the knee would have to
     compensate. A longer foot therefore pitches less while its ball stands. Toes keep their
@@ -236,7 +236,7 @@ def _on_scaled_path(
     contacts: FootContacts | None,
     levels: Mapping[str, Array],
 ) -> Motion:
-    """Move `turned` so that its hip joints follow the scaled path of the source's.
+    """Move `turned` so that its hip joints follow the scaled path of the source's hip joints.
 
     Heights are measured from the ankle of a flat foot, because feet do not scale like legs.
     """
@@ -252,7 +252,7 @@ def _on_scaled_path(
 
 
 def instep_height(motion: Motion, contacts: FootContacts) -> float:
-    """Height in meters of the ankle above the ball of a flat foot."""
+    """Return the height of the ankle above the ball of a flat foot, in meters."""
     rises = []
     for side in SIDES:
         flat = contacts[f"{side}_heel"] & contacts[f"{side}_ball"]
@@ -263,7 +263,7 @@ def instep_height(motion: Motion, contacts: FootContacts) -> float:
 
 
 def _levels(contacts: FootContacts) -> dict[str, Array]:
-    """Height of the level ground under each contact of each ball.
+    """Return the height of the level ground under each contact of each ball.
 
     Captured floors tilt slightly; contacts that differ by no more than such a tilt are on one
     level. Stairs and uneven ground keep their heights.
@@ -283,7 +283,7 @@ def _levels(contacts: FootContacts) -> dict[str, Array]:
 
 
 def _tilt(contacts: FootContacts, levels: Mapping[str, Array]) -> Array:
-    """Height (T,) of the captured ground above the level ground."""
+    """Return the height (T,) of the captured ground above the level ground."""
     rows = [
         (0.5 * (plant.start_frame + plant.end_frame - 1), plant.height - level)
         for part, part_levels in levels.items()

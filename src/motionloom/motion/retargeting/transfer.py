@@ -1,4 +1,4 @@
-"""Transfer of rotations: rotates the body parts of one skeleton like those of another.
+"""Transfer of rotations from the body parts of one skeleton to those of another.
 
 Relative to the neutral pose (`motionloom.motion.retargeting.neutral_pose`), body parts rotate in
 the world as in the source. The bones of arms and legs have exactly the same directions as in the
@@ -96,7 +96,7 @@ def transfer_rotations(
 
 
 def _local_rotations(skeleton: Skeleton, world_turn: Mapping[int, Array], neutral: Array) -> Array:
-    """Local rotations (T, J, 4) from world rotations since rest; other joints are `neutral`."""
+    """Return local rotations (T, J, 4) from world rotations since rest; others are `neutral`."""
     rest = global_rest_rotations(skeleton)
     frames = len(next(iter(world_turn.values())))
     local = np.empty((frames, len(skeleton), 4))
@@ -118,7 +118,7 @@ def neutral_poses(
     example: Motion | None = None,
     contacts: FootContacts | None = None,
 ) -> tuple[NeutralPose, NeutralPose]:
-    """Neutral poses of the motion's skeleton and of another.
+    """Return the neutral poses of the motion's skeleton and of another skeleton.
 
     `example` is a motion on `skeleton`, and `contacts` are those of `motion`; both are used if a
     rest pose is not usable.
@@ -141,7 +141,7 @@ def neutral_poses(
 def _neutral_local_rotations(
     skeleton: Skeleton, turns: Mapping[str, Array], example: Motion | None
 ) -> Array:
-    """Local rotations (J, 4) of the neutral pose.
+    """Return the local rotations (J, 4) of the neutral pose.
 
     Joints without a role keep their rest pose. If they carry joints with a role, they take their
     mean rotation from `example`, a motion on the skeleton, if there is one.
@@ -170,7 +170,7 @@ def _swing_collars(
     turn_of_role: dict[str, Array],
     world_turn: dict[int, Array],
 ) -> None:
-    """Swing collars that are long relative to the shoulder width less than the source's.
+    """Reduce the swing of collars that are longer, relative to shoulder width, than the source's.
 
     This raises shoulders and draws them together by the same fraction of their width.
     """
@@ -191,7 +191,7 @@ def _swing_collars(
 
 
 def _collar_share(skeleton: Skeleton, turns: Mapping[str, Array]) -> float | None:
-    """Length of the collars divided by the width of the shoulders in the neutral pose."""
+    """Return the collar length divided by the shoulder width in the neutral pose."""
     rest = RestDirections(skeleton)
     width, length = 0.0, 0.0
     for side, sign in (("left", 1.0), ("right", -1.0)):
@@ -235,7 +235,7 @@ def _lean_trunk(motion: Motion, turned: Motion, world_turn: dict[int, Array]) ->
 
 
 def _trunk_line(motion: Motion) -> Array | None:
-    """Line (T, 3) from the pelvis, between hips and hip joints, to the neck."""
+    """Return the line (T, 3) from the pelvis, between hips and hip joints, to the neck."""
     if "neck" not in motion.skeleton.roles:
         return None
     place = motion.role_positions(["neck", "hips", "left_hip", "right_hip"]).astype(np.float64)
@@ -244,7 +244,7 @@ def _trunk_line(motion: Motion) -> Array | None:
 
 
 def _point_limbs(motion: Motion, skeleton: Skeleton, world_turn: dict[int, Array]) -> None:
-    """Rotate the bones of arms and legs into the directions that they have in the motion.
+    """Rotate the bones of arms and legs into the directions they have in the motion.
 
     They already have these directions, unless joints between two roles move in the source.
     """
@@ -296,7 +296,7 @@ def _copy_by_name(
 
 
 def _carriers(skeleton: Skeleton) -> set[int]:
-    """Joints without a role above a joint with a role."""
+    """Return the joints without a role above a joint with a role."""
     tree = BodyTree(skeleton)
     points = [skeleton.point_names.index(name) for name in skeleton.roles.values()]
     above = {joint for point in points for joint in tree.path_up(point)}
@@ -314,7 +314,7 @@ def _same_shape(a: Skeleton, other: Skeleton) -> bool:
 def _spread_over_trunk(
     skeleton: Skeleton, turn_of_role: Mapping[str, Array], world_turn: dict[int, Array]
 ) -> None:
-    """Interpolate the joints of the trunk between two known ones, by bone length."""
+    """Interpolate trunk joints between two known joints, by bone length."""
     roles = [role for role in TRUNK if role in turn_of_role]
     for low, high in zip(roles, roles[1:], strict=False):
         bottom, top = skeleton.points([low, high])
@@ -334,7 +334,7 @@ def _spread_over_trunk(
 
 
 def _carry_to_root(skeleton: Skeleton, world_turn: dict[int, Array]) -> None:
-    """Rotate the joints above the hips with them."""
+    """Rotate the joints above the hips along with the hips."""
     hips = int(skeleton.point("hips"))
     joint = hips
     while skeleton.parents[joint] >= 0:
@@ -343,5 +343,5 @@ def _carry_to_root(skeleton: Skeleton, world_turn: dict[int, Array]) -> None:
 
 
 def has_feet(skeleton: Skeleton) -> bool:
-    """Return whether a skeleton has ankles and balls of the feet on both sides."""
+    """Return whether a skeleton has an ankle and a ball of the foot on each side."""
     return all(f"{side}_{part}" in skeleton.roles for side in SIDES for part in ("ankle", "foot"))

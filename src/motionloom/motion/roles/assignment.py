@@ -99,7 +99,7 @@ _ENOUGH = 12
 
 
 def scheme_of(names: Sequence[str]) -> str:
-    """Name of the naming scheme, or ``"names"`` if it is unknown.
+    """Return the name of the naming scheme, or ``"names"`` if it is unknown.
 
     Examples
     --------
@@ -152,7 +152,7 @@ class RoleAssignment:
 
     @property
     def missing(self) -> tuple[str, ...]:
-        """Roles without a point."""
+        """Roles that no point has."""
         return tuple(role for role in ROLES if role not in self.roles)
 
     @property
@@ -223,7 +223,7 @@ def _agree(named: RolePoints, shape: RolePoints) -> bool:
 
 
 def _discounted(points: RolePoints, labels: Sequence[Label]) -> RolePoints:
-    """Halve the confidence if the body is not a person: no pair of limbs, or a tail."""
+    """Halve the confidence for a nonhuman body: one that lacks a pair of limbs or has a tail."""
     legs = all(f"{side}_{part}" in points for side in _SIDES for part in ("hip", "knee"))
     arms = all(f"{side}_{part}" in points for side in _SIDES for part in ("shoulder", "elbow"))
     if (legs or arms) and not any(label.tail for label in labels):
@@ -232,7 +232,7 @@ def _discounted(points: RolePoints, labels: Sequence[Label]) -> RolePoints:
 
 
 def unknown_role(role: str) -> str:
-    """Error message for a role that does not exist."""
+    """Return the error message for a role that does not exist."""
     near = difflib.get_close_matches(role, ROLES, n=3)
     hint = f"; did you mean {' or '.join(near)}?" if near else f"; roles are {', '.join(ROLES)}"
     return f"there is no role {role!r}{hint}"
@@ -288,7 +288,7 @@ def load_role_map(path: str | Path) -> dict[str, str | None]:
 
 
 def save_role_map(roles: RoleAssignment | Mapping[str, str | None], path: str | Path) -> Path:
-    """Write roles to a ``.json`` or ``.toml`` file, atomically; returns the path.
+    """Write roles to a ``.json`` or ``.toml`` file atomically and return the path.
 
     Parameters
     ----------

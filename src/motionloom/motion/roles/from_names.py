@@ -26,7 +26,7 @@ _KNUCKLES = ("middle", "index", "finger", "hand", "ring", "pinky", "pinkie", "li
 
 
 def named_roles(tree: BodyTree, labels: Sequence[Label]) -> RolePoints:
-    """Roles from the labels of the joints, role to (point, confidence)."""
+    """Return roles derived from joint labels, as a mapping from role to (point, confidence)."""
     roles: RolePoints = {}
     for side in ("left", "right"):
         limbs = _leg(tree, labels, side) | _arm(tree, labels, side)
@@ -39,7 +39,7 @@ def named_roles(tree: BodyTree, labels: Sequence[Label]) -> RolePoints:
 
 
 class _Chain:
-    """The joints of one limb from the trunk outward, with the body part that each one names."""
+    """Joints of one limb from the trunk outward, with the body part each one names."""
 
     def __init__(self, tree, labels, side, parts) -> None:
         wanted = [
@@ -66,7 +66,7 @@ class _Chain:
         return place
 
     def first(self, parts: Collection[str], after: int = -1) -> int | None:
-        """Index in the chain of the first joint that names one of `parts`."""
+        """Return the index in the chain of the first joint that names one of `parts`."""
         for place in range(after + 1, len(self.parts)):
             if self.parts[place] in parts:
                 return place
@@ -144,7 +144,7 @@ def _arm(tree: BodyTree, labels: Sequence[Label], side: str) -> RolePoints:
 
 
 def _end_site(tree: BodyTree, joint: int) -> int | None:
-    """The end site of a joint without other children, if it is at a different position."""
+    """Return the end site of a joint without other children, if it is at a different position."""
     below = tree.children[joint]
     if len(below) == 1 and tree.is_end_site(below[0]) and tree.apart(joint, below[0]):
         return below[0]
@@ -154,7 +154,7 @@ def _end_site(tree: BodyTree, joint: int) -> int | None:
 def _knuckles(
     tree: BodyTree, labels: Sequence[Label], wrist: int, side: str
 ) -> tuple[int, float] | None:
-    """The point for the knuckles: the middle finger, or the tip of the hand."""
+    """Return the point for the knuckles: the middle finger, or the tip of the hand."""
     by_part: dict[str, list[int]] = {}
     under = tree.below(wrist)
     for point in under:
@@ -186,7 +186,7 @@ def _knuckles(
 
 
 def _middle_finger(labels: Sequence[Label], joints: list[int]) -> list[int]:
-    """Joints of the middle one of numbered fingers (``Finger0`` or ``finger1`` is the thumb)."""
+    """Return the joints of the middle numbered finger (``Finger0`` or ``finger1`` is the thumb)."""
     groups = sorted({labels[joint].numbers[0][0] for joint in joints if labels[joint].numbers})
     if not groups:
         return joints
@@ -195,7 +195,7 @@ def _middle_finger(labels: Sequence[Label], joints: list[int]) -> list[int]:
 
 
 def _tip(tree: BodyTree, labels: Sequence[Label], point: int) -> int:
-    """End of the chain below `point`: a joint named as a tip, an end site or a leaf."""
+    """Return the end of the chain below `point`: a joint named as a tip, an end site or a leaf."""
     while True:
         children = [
             child
@@ -246,7 +246,7 @@ def _trunk(tree: BodyTree, labels: Sequence[Label], roles: RolePoints) -> None:
 
 
 def _meeting(tree: BodyTree, assigned: RolePoints, parts: Sequence[str]) -> int | None:
-    """Common ancestor of the left and right limb, which begin with the first part that exists."""
+    """Return the common ancestor of the left and right limbs, from the first part that exists."""
     starts = []
     for side in ("left", "right"):
         roles = [f"{side}_{part}" for part in parts if f"{side}_{part}" in assigned]

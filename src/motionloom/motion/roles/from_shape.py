@@ -28,7 +28,7 @@ _LIMB_RATIO = 2.0  # upper and lower half of a limb: neither twice as long as th
 
 @dataclass(frozen=True)
 class _TreeBranch:
-    """The main line of a branch: points at distinct positions, from the trunk outwards."""
+    """Main line of a branch: points at distinct positions, from the trunk outward."""
 
     points: list[int]
     bones: list[float]  # length of the bone that ends at each point
@@ -36,7 +36,7 @@ class _TreeBranch:
 
 
 def shape_roles(tree: BodyTree, labels: Sequence[Label]) -> RolePoints:
-    """Roles of an upright tree with two legs and two arms; empty for any other."""
+    """Return the roles of an upright tree with two legs and two arms; empty for any other tree."""
     places = tree.rest_positions()
     if not tree.near > 0.0:
         return {}
@@ -93,7 +93,7 @@ def _body(tree, labels, places, farthest, hips, legs, chest, arms) -> RolePoints
 
 
 def _farthest(tree: BodyTree) -> list[int]:
-    """For every point, the tip below it that is farthest along the bones."""
+    """Return, for each point, the tip below it that is farthest along the bones."""
     tips = list(range(len(tree.parents)))
     for point in sorted(range(len(tips)), key=lambda p: -len(tree.path_up(p))):
         parent = tree.parents[point]
@@ -115,7 +115,7 @@ def _branch(tree: BodyTree, farthest: list[int], parent: int, child: int) -> _Tr
 
 
 def _twins(tree, farthest, joint, *, least_bones) -> tuple[_TreeBranch, _TreeBranch] | None:
-    """The longest pair of similar branches of a joint; None if three are similar."""
+    """Return a joint's longest pair of similar branches, or None if three are similar."""
     branches = [_branch(tree, farthest, joint, child) for child in tree.children[joint]]
     branches = [branch for branch in branches if len(branch.bones) > least_bones]
     branches.sort(key=lambda branch: -branch.length)
@@ -135,7 +135,7 @@ def _alike(a: _TreeBranch, b: _TreeBranch) -> bool:
 
 
 def _limb(branch: _TreeBranch) -> tuple[int, int, int] | None:
-    """Indices in the branch of (hip, knee, ankle) or (shoulder, elbow, wrist).
+    """Return the branch indices of (hip, knee, ankle) or (shoulder, elbow, wrist).
 
     Thigh and shin, or upper arm and forearm, are the longest two neighboring bones.
     """
@@ -153,7 +153,7 @@ def _limb(branch: _TreeBranch) -> tuple[int, int, int] | None:
 
 
 def _left_direction(places, up, legs, ankles):
-    """Direction to the character's left, and its confidence."""
+    """Return the direction to the character's left, and its confidence."""
     feet = [places[leg.points[-1]] - places[ankle] for leg, ankle in zip(legs, ankles, strict=True)]
     forward = np.mean(feet, axis=0)
     forward = forward - (forward @ up) * up
@@ -174,7 +174,7 @@ _ORDERS: dict[tuple[str | None, str | None], tuple[int, int]] = {
 
 
 def _labeled_sides(labels, tree, legs, arms) -> tuple[int, int] | None:
-    """Sides from the names, if legs and arms agree."""
+    """Return the sides from the names, if legs and arms agree."""
     orders = []
     for pair in (legs, arms):
         sides = []
@@ -211,7 +211,7 @@ def _arm_roles(arm: _TreeBranch, part: tuple[int, int, int]) -> dict[str, int]:
 
 
 def _head_roles(tree, places, farthest, chest, arms, up, sure, roles) -> None:
-    """Neck and head: the branch of the chest that continues the trunk."""
+    """Return the neck and head from the branch of the chest that continues the trunk."""
     taken = {point for arm in arms for point in arm.points}
     best: list[int] = []
     height = 0.0

@@ -102,7 +102,7 @@ class Label:
 
 
 def labels_of(names: Sequence[str]) -> list[Label]:
-    """Label of every name, after dropping a prefix that nearly all names share.
+    """Return the label of each name after dropping a prefix that nearly all names share.
 
     Examples
     --------
@@ -139,7 +139,7 @@ def _labels(names: Sequence[str]) -> list[Label]:
 
 @lru_cache(maxsize=16384)
 def split_words(name: str) -> tuple[str, ...]:
-    """Lowercase words of a name without namespaces, split at case, digits and separators.
+    """Split a name without its namespace into lowercase words at case, digits and separators.
 
     Examples
     --------
@@ -151,7 +151,7 @@ def split_words(name: str) -> tuple[str, ...]:
 
 
 def side_and_rest(name: str) -> tuple[str | None, str]:
-    """Side of a name (None on the midline), and the words of the name without it.
+    """Return the side of a name (None on the midline), and its remaining words.
 
     Corresponding left and right joints have the same rest and opposite sides.
 
@@ -171,7 +171,7 @@ def side_and_rest(name: str) -> tuple[str | None, str]:
 
 
 def _common_words(words: list[tuple[str, ...]]) -> tuple[str, ...]:
-    """Words with which at least two thirds of the names begin and that do not name a part."""
+    """Return the leading words, other than parts, that at least two thirds of the names share."""
     common: list[str] = []
     for place in range(4):
         heads = [w[place] for w in words if len(w) > place and w[:place] == tuple(common)]
@@ -254,7 +254,7 @@ def _part(stem: str, side: str | None, words: list[str]) -> str | None:
 
 
 def _glued_side(stem: str) -> tuple[str | None, str]:
-    """Side of ``leftupleg``, ``lfemur``, ``kneeright``; (None, stem) if there is none."""
+    """Return the side of ``leftupleg``, ``lfemur``, ``kneeright``, or (None, stem) if none."""
     for word, side in (
         ("left", "left"),
         ("right", "right"),

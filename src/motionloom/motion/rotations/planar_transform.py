@@ -35,7 +35,7 @@ Complex = NDArray[np.complex128]
 
 @dataclass(frozen=True, eq=False, init=False, repr=False)
 class PlanarTransform:
-    """One transform or an array of them; all methods broadcast.
+    """A planar transform or an array of them; all methods broadcast.
 
     Parameters
     ----------
@@ -68,12 +68,12 @@ class PlanarTransform:
 
     @classmethod
     def identity(cls, *shape: int) -> PlanarTransform:
-        """Identity transforms, in an array of `shape`."""
+        """Return an array of identity transforms of the given `shape`."""
         return cls.from_array(np.zeros((*shape, 3)))
 
     @classmethod
     def from_array(cls, values: ArrayLike) -> PlanarTransform:
-        """Transforms from an array (..., 3) of ``x, z, yaw``, as used in kernels and files."""
+        """Create transforms from an array (..., 3) of ``x, z, yaw``, the form used in kernels."""
         values = np.asarray(values, np.float64)
         if values.shape[-1:] != (3,):
             raise InvalidInput(f"values must have shape (..., 3), x, z, yaw; got {values.shape}")
@@ -81,7 +81,7 @@ class PlanarTransform:
 
     @classmethod
     def from_complex(cls, floor: ArrayLike, yaw: ArrayLike) -> PlanarTransform:
-        """Transforms from translations ``z + ix`` and rotations, both (...)."""
+        """Create transforms from translations ``z + ix`` and rotations, both (...)."""
         floor = np.asarray(floor)
         return cls(floor.imag, floor.real, np.asarray(yaw, np.float64))
 
@@ -96,7 +96,7 @@ class PlanarTransform:
     def aligning(
         cls, onto: ArrayLike, clouds: ArrayLike, weights: ArrayLike | None = None
     ) -> PlanarTransform:
-        """Transforms that bring each of `clouds` closest to its counterpart in `onto`.
+        """Return the transforms that bring each of `clouds` closest to its counterpart in `onto`.
 
         Parameters
         ----------
@@ -139,7 +139,7 @@ class PlanarTransform:
 
     @classmethod
     def to_origin(cls, motion: Motion) -> PlanarTransform:
-        """Transform that moves the first frame of a motion over the origin, facing +Z.
+        """Return the transform that moves a motion's first frame over the origin, facing +Z.
 
         Examples
         --------
@@ -157,12 +157,12 @@ class PlanarTransform:
 
     @classmethod
     def between(cls, a: PlanarTransform, b: PlanarTransform) -> PlanarTransform:
-        """`b` as seen from `a`: ``a @ between(a, b)`` is `b`."""
+        """Return `b` relative to `a`, so that ``a @ between(a, b)`` equals `b`."""
         return a.inverse() @ b
 
     @classmethod
     def from_twist(cls, twists: ArrayLike) -> PlanarTransform:
-        """Transforms that steady motions (..., 3) produce in one unit of time; see `twist`."""
+        """Return the transforms that twists (..., 3) produce in one unit of time; see `twist`."""
         steady = cls.from_array(twists)
         return cls.from_complex(steady.floor * _arc(steady.yaw), steady.yaw)
 
@@ -170,7 +170,7 @@ class PlanarTransform:
 
     @property
     def shape(self) -> tuple[int, ...]:
-        """Shape of the array of transforms; ``()`` for a single one."""
+        """Shape of the array of transforms, or ``()`` for a single transform."""
         return self.x.shape
 
     @property
@@ -188,7 +188,7 @@ class PlanarTransform:
         return np.stack([self.x, self.z, self.yaw], axis=-1)
 
     def twist(self) -> Array:
-        """Return the steady motion (..., 3) that produces this transform in one unit of time.
+        """Return the constant velocity (..., 3) that produces this transform in one unit of time.
 
         Twists can be averaged: the mean of walking straight and walking a curve is walking a wider
         curve.
@@ -266,6 +266,6 @@ def floor_complex(points: ArrayLike) -> Complex:
 
 
 def _arc(yaw: Array) -> Complex:
-    """End of an arc of unit length that turns by `yaw`: (exp(i yaw) - 1) / (i yaw)."""
+    """Return the end of a unit-length arc that turns by `yaw`: (exp(i yaw) - 1) / (i yaw)."""
     half = 0.5 * yaw
     return np.sinc(half / np.pi) * np.exp(1j * half)

@@ -101,7 +101,7 @@ def cross(a: ArrayLike, b: ArrayLike) -> Array:
 
 
 def normalize(q: ArrayLike) -> Array:
-    """Scale to unit length; zero quaternions become the identity. Shape (..., 4)."""
+    """Scale quaternions (..., 4) to unit length; zero quaternions become the identity."""
     q = np.asarray(q, dtype=np.float64)
     length = np.linalg.norm(q, axis=-1, keepdims=True)
     return np.where(length > 0.0, q / np.where(length > 0.0, length, 1.0), IDENTITY)
@@ -307,7 +307,7 @@ def angle_between(a: ArrayLike, b: ArrayLike) -> Array:
 
 
 def slerp(a: ArrayLike, b: ArrayLike, t: ArrayLike) -> Array:
-    """Point at fraction `t` (...,) of the shortest great arc from `a` to `b` (..., 4).
+    """Interpolate at fraction `t` (...,) along the shortest great arc from `a` to `b` (..., 4).
 
     Examples
     --------
@@ -357,7 +357,7 @@ def yaw_angle(q: ArrayLike) -> Array:
 
 @kernel
 def multiply_into(a, b, out):
-    """``out = a * b``, each (4,): first `b`, then `a`. `out` must not be one of them."""
+    """Compute ``out = a * b``, each (4,): first `b`, then `a`. `out` must not be `a` or `b`."""
     out[0] = a[0] * b[0] - a[1] * b[1] - a[2] * b[2] - a[3] * b[3]
     out[1] = a[0] * b[1] + a[1] * b[0] + a[2] * b[3] - a[3] * b[2]
     out[2] = a[0] * b[2] - a[1] * b[3] + a[2] * b[0] + a[3] * b[1]
@@ -405,7 +405,7 @@ def exp_into(v, out):
 
 @kernel
 def right_jacobian_into(v, out):
-    """Right Jacobian ``out`` (3, 3): ``exp(v + d) = exp(v) * exp(out @ d)`` for a small `d`."""
+    """Write to ``out`` (3, 3) the right Jacobian: ``exp(v + d) = exp(v) * exp(out @ d)``."""
     # I - a [v] + b [v]^2 with the cross-product matrix [v]; a and b at 0 are their limits.
     x, y, z = v[0], v[1], v[2]
     square = x * x + y * y + z * z
@@ -425,7 +425,7 @@ def right_jacobian_into(v, out):
 
 @kernel
 def rotate_floor(c, s, x, z):
-    """Floor position (x, z) after a rotation by `yaw`, given its cosine `c` and sine `s`.
+    """Return the floor position (x, z) rotated by `yaw`, given its cosine `c` and sine `s`.
 
     The counterpart of `PlanarTransform` for kernels, which use arrays of ``x, z, yaw``.
     """

@@ -81,7 +81,7 @@ class EmdSignatures:
         time_weight: float = 1.0,
         perpendicular: bool = False,
     ) -> EmdSignatures:
-        """Signatures of rotation curves.
+        """Compute the signatures of rotation curves.
 
         Parameters
         ----------
@@ -108,7 +108,7 @@ class EmdSignatures:
         return len(self.quantiles)
 
     def take(self, clips: NDArray[np.int64]) -> EmdSignatures:
-        """Return the signatures of these clips, given by index."""
+        """Return the signatures of the clips at the given indices."""
         joints = self.quantiles.shape[1]
         numbers = (np.asarray(clips)[:, None] * joints + np.arange(joints)).ravel()
         counts = np.diff(self.starts)[numbers]
@@ -121,7 +121,7 @@ class EmdSignatures:
 def limited_distance(
     points_a, mass_a, starts_a, a, points_b, mass_b, starts_b, b, weights, bounds, limit, turn
 ):
-    """Return the distance between two clips, or inf as soon as it is certain to exceed `limit`.
+    """Return the distance between two clips, or inf as soon as it must exceed `limit`.
 
     `bounds` (J,) are lower bounds of the weighted joint distances; joints are visited in order of
     decreasing bound. Angles are compared up to multiples of `turn`.
@@ -144,7 +144,7 @@ def limited_distance(
 
 @kernel
 def turned_distance(points_a, mass_a, points_b, mass_b, turn):
-    """Return the distance between two signatures at the best whole turns of the three angles.
+    """Return the distance between two signatures, minimized over full turns of the three angles.
 
     The masses of each signature add up to 1. `turn` is 360 degrees, or infinite to disable turns.
     """
@@ -171,7 +171,7 @@ def turned_distance(points_a, mass_a, points_b, mass_b, turn):
 
 @kernel
 def joint_bounds(quantiles, clip, weights, turn):
-    """Return lower bounds of the weighted joint distances between a clip (J, 4, P) and all clips.
+    """Return lower bounds on weighted joint distances between a clip (J, 4, P) and all clips.
 
     Angles are compared up to multiples of `turn`.
     """
@@ -194,7 +194,7 @@ def joint_bounds(quantiles, clip, weights, turn):
 
 @kernel
 def _turned_apart(a, b, apart, turn):
-    """Mean difference of the quantiles of one angle at the best whole turn."""
+    """Return the mean quantile difference of an angle, minimized over full turns."""
     nearest = np.rint(np.mean(a - b) / turn)
     for step in range(-1, 2):
         apart = min(apart, np.mean(np.abs(a - b - turn * (nearest + step))))
@@ -203,7 +203,7 @@ def _turned_apart(a, b, apart, turn):
 
 @kernel
 def _signatures(curves, threshold, time_weight, perpendicular):
-    """Points (N, 4), masses (N,) and numbers of points (C * J,) of curves (C, T, J, 3).
+    """Return points (N, 4), masses (N,) and point counts (C * J,) of curves (C, T, J, 3).
 
     The mass of a point is the fraction of frames that are nearer to it than to its neighbors. Half
     a frame is added before the first and after the last point, so the masses add up to 1.
@@ -235,7 +235,7 @@ def _signatures(curves, threshold, time_weight, perpendicular):
 
 @kernel
 def _quantiles(points, mass, starts):
-    """Means of the coordinates over `PARTS` equal parts of the mass, sorted, (S, 4, PARTS).
+    """Return sorted coordinate means over `PARTS` equal parts of the mass, (S, 4, PARTS).
 
     The parts are filled with points in the order of a coordinate; a point that does not fit is
     split. The last part takes the remainder caused by rounding.
@@ -270,7 +270,7 @@ def emd_matrix_rows(
     *,
     whole_turns: bool = True,
 ) -> NDArray[np.float64]:
-    """Return the distances of clips `first` to `last` to earlier clips, NaN beyond the diagonal."""
+    """Return distances from clips `first` to `last` to earlier clips, NaN beyond the diagonal."""
     return _matrix_rows(
         signatures.points, signatures.mass, signatures.starts, weights, len(signatures),
         first, last, _turn(whole_turns),
@@ -286,7 +286,7 @@ def emd_nearest(
     whole_turns: bool = True,
     prune: bool = True,
 ) -> Nearest:
-    """Return the `k` clips nearest to the only clip of `query`.
+    """Return the `k` clips nearest to the single clip in `query`.
 
     Parameters
     ----------
@@ -323,7 +323,7 @@ def _turn(whole_turns: bool) -> float:
 
 @kernel
 def _matrix_rows(points, mass, starts, weights, count, first, last, turn):
-    """Distances of clips `first` to `last` to the clips before them, (last - first, count)."""
+    """Compute distances from clips `first` to `last` to earlier clips, (last - first, count)."""
     out = np.full((last - first, count), np.nan)
     nothing = np.zeros(len(weights))
     for a in range(first, last):
@@ -339,7 +339,7 @@ def _matrix_rows(points, mass, starts, weights, count, first, last, turn):
 def _nearest(
     points_a, mass_a, starts_a, points, mass, starts, weights, bounds, totals, order, k, turn
 ):
-    """Return the `k` nearest clips, their distances, and how many distances were started.
+    """Return the `k` nearest clips, their distances, and the number of distances started.
 
     The query (`_a`) and the clips are given as points (N, 4), masses (N,) and starts (C * J + 1,).
     `bounds` has shape (C, J), their sums `totals` (C,). `order` (C,) sorts the clips by increasing

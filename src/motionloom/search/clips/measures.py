@@ -70,7 +70,7 @@ JointWeights = str | tuple[tuple[str, float], ...]
 
 
 def clip_distances(measure: ClipMeasure, clips: ClipVectors) -> NDArray[np.float64]:
-    """Return the distances between all pairs of clips; NaN for clips with gaps."""
+    """Return the distances between all pairs of clips, NaN for clips with gaps."""
     rows = measure.matrix_rows(clips, 0, len(clips))
     return mirrored(rows) if measure.symmetric else rows
 
@@ -137,7 +137,7 @@ class DtwMeasure:
         return Nearest(near.clips, scale * near.distances, near.computed)
 
     def _spreads(self, clips: ClipVectors) -> NDArray[np.float64]:
-        """Return the spreads of the joints of each clip, computed once."""
+        """Return the joint spreads of each clip, computed once."""
         if "spreads" not in clips.made:
             clips.made["spreads"] = joint_spreads(clips.stack[:, :, : 3 * len(clips.joints)])
         return clips.made["spreads"]
@@ -150,7 +150,7 @@ class DtwMeasure:
 
 
 class CurveMeasure:
-    """Base of the measures of rotation curves; `path` serves measures that do not align frames."""
+    """Base of rotation-curve measures; `path` is for measures that do not align frames."""
 
     joints: ClassVar[tuple[str, ...]] = CURVE_JOINTS
     joint_weights: JointWeights
@@ -163,7 +163,7 @@ class CurveMeasure:
         return even_rows(_curve_rows(motion), self.frames)
 
     def weights(self, joints: tuple[str, ...]) -> NDArray[np.float64]:
-        """Return the weights of the joints, which add up to 1."""
+        """Return the joint weights, which add up to 1."""
         given = self.joint_weights
         each = joint_weights(given if isinstance(given, str) else dict(given))
         weights = np.array([each[joint] for joint in joints])
@@ -241,7 +241,7 @@ class AngleDtwMeasure(CurveMeasure):
 
 @dataclass(frozen=True, eq=False)
 class _WeightedCurves:
-    """Rotation curves of clips, with each column multiplied by the root of its joint weight.
+    """Rotation curves of clips, with each column scaled by the square root of its joint weight.
 
     Attributes
     ----------
@@ -273,7 +273,7 @@ class _WeightedCurves:
         return clips.made[key]
 
     def turns(self, means: NDArray) -> NDArray[np.float64]:
-        """Return the weighted offsets of the clips for a query with these means, shape (C, D)."""
+        """Return the clips' weighted offsets for a query with the given means, shape (C, D)."""
         return self.whole_turns * whole_turns(means, self.means) * self.roots
 
     def nearest(
@@ -285,7 +285,7 @@ class _WeightedCurves:
         k: int,
         scale: float,
     ) -> Nearest:
-        """Return the clips nearest to a query (T, D) given in degrees.
+        """Return the clips nearest to a query (T, D) in degrees.
 
         `search` is called with the weighted and turned query, once for each group of clips that
         need the same whole turns. Almost all clips need none.
@@ -327,7 +327,7 @@ class EmdMeasure(CurveMeasure):
 
     @property
     def signature_key(self) -> dict[str, Any]:
-        """Options that signatures depend on in addition to the feature vectors."""
+        """Options that affect signatures, in addition to the feature vectors."""
         return {
             "threshold": self.threshold,
             "time_weight": self.time_weight,
@@ -489,18 +489,18 @@ class FrameDistanceMeasure:
 
 
 def pose_dtw() -> DtwMeasure:
-    """Banded DTW of poses alone."""
+    """Create a measure for banded DTW of poses alone."""
     return DtwMeasure("dtw-e15", "banded DTW of poses alone", "poses", GIST_ROWS)
 
 
 def pose_and_travel_dtw(*, spread: bool = True) -> DtwMeasure:
-    """Banded DTW of poses, travel and length, and by default the spread of the joints."""
+    """Create a measure for banded DTW of poses, travel, length and, by default, joint spread."""
     about = "DTW of poses, travel and length; spread of joints"
     return DtwMeasure("dtw-clip", about, "summary", GIST_ROWS, spread=spread)
 
 
 def clip_measure(name: str) -> ClipMeasure:
-    """Return the measure of a search method, given its name, with default options.
+    """Return the measure with default options for the named search method.
 
     Examples
     --------

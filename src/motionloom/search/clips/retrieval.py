@@ -41,7 +41,7 @@ _SIGNATURES = ("points", "mass", "starts", "quantiles")
 
 @dataclass(frozen=True, eq=False)
 class ClipTable:
-    """Feature vectors of all clips of a library that a measure can compare.
+    """Feature vectors of all clips in a library that a measure can compare.
 
     Attributes
     ----------
@@ -90,7 +90,7 @@ class ClipTable:
         return rows, joints
 
     def restricted(self, joints: tuple[str, ...]) -> ClipVectors:
-        """Return the clips restricted to some of the joints."""
+        """Return the clips restricted to the given joints."""
         if joints == self.clips.joints:
             return self.clips
         full, some = (self.measure.columns(j, self.width) for j in (self.clips.joints, joints))
@@ -100,7 +100,7 @@ class ClipTable:
         )
 
     def some(self, chosen: NDArray[np.int64]) -> ClipTable:
-        """Return a table of these clips, given by index."""
+        """Return a table of the clips at the given indices."""
         starts = self.clips.starts
         rows = [self.clips.rows[starts[c] : starts[c + 1]] for c in chosen]
         ends = offsets_of([len(part) for part in rows])
@@ -122,7 +122,7 @@ class ClipTable:
 def clip_table(
     library: Store, measure: ClipMeasure, *, progress: Progress | None = None
 ) -> ClipTable:
-    """Return the table of all clips, computed if it is not stored; see `ClipTable`.
+    """Return the table of all clips, computing it if it is not stored; see `ClipTable`.
 
     Raises
     ------
@@ -239,7 +239,7 @@ def _stored_statistics(
 def _joints(
     library: Store, measure: ClipMeasure
 ) -> tuple[dict[str, tuple[str, ...]], dict[str, str]]:
-    """Return the joints of each comparable motion, and why the others cannot be compared."""
+    """Return the joints of each comparable motion, and why other motions cannot be compared."""
     by_skeleton: dict[str, tuple[str, ...] | str] = {}
     joints: dict[str, tuple[str, ...]] = {}
     left_out: dict[str, str] = {}
@@ -274,7 +274,7 @@ def gaps_in(table: ClipTable) -> Iterable[str]:
 
 @dataclass(frozen=True, eq=False)
 class WholeClips:
-    """The clips that the candidates of a whole-clip search refer to."""
+    """Clips to which the candidates of a whole-clip search refer."""
 
     table: ClipTable
 
@@ -300,7 +300,7 @@ class WholeClips:
 def clip_search(
     library: Store, query: Query, settings: SearchSettings
 ) -> tuple[list[Candidate], WholeClips]:
-    """Return the `k` clips nearest to a query, or `settings.max` of them."""
+    """Return the `k` clips nearest to a query, or the `settings.max` nearest."""
     method = settings.method
     assert isinstance(method, ClipMethod)
     measure = method.measure()

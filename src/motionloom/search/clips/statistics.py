@@ -1,4 +1,4 @@
-"""Clip distance by statistics that do not depend on style, speed or number of repetitions.
+"""Clip distance based on statistics that are independent of style, speed and repetitions.
 
 A clip is converted to rows at 30 frames per second: wrists, ankles and head in the body frame,
 scaled to one body size (`motionloom.features.body_frame`), the velocity of the hips (left, up,
@@ -79,7 +79,7 @@ def statistic_rows(motion: Motion) -> NDArray[np.float64]:
 
 
 def clip_statistics(rows: NDArray) -> NDArray[np.float64]:
-    """Return all statistics of one clip's rows (T, D), concatenated.
+    """Return all statistics of a clip's rows (T, D), concatenated.
 
     Examples
     --------
@@ -101,12 +101,12 @@ def clip_statistics(rows: NDArray) -> NDArray[np.float64]:
 
 
 def statistic_sizes(width: int) -> tuple[int, ...]:
-    """Return the number of values in each statistic, for rows with `width` columns."""
+    """Return the number of values in each statistic for rows with `width` columns."""
     return (width + 1) * (width + 2) // 2, (len(OCTAVES) - 1) * width, COSINES * width, 1, 1
 
 
 def _covariance(rows: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Lower triangle of the logarithm of the second moments, off-diagonal values times root two."""
+    """Return the lower triangle of the log second moments, off-diagonals times root two."""
     width = rows.shape[1]
     extended = np.column_stack([rows, np.ones(len(rows))])
     moments = extended.T @ extended / len(rows)
@@ -118,7 +118,7 @@ def _covariance(rows: NDArray[np.float64]) -> NDArray[np.float64]:
 
 
 def _spectrum(rows: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Logarithm of the root mean square of each column within each octave."""
+    """Return the logarithm of each column's root mean square within each octave."""
     count = len(rows)
     window = np.hanning(count + 2)[1:-1, None]
     window /= np.sqrt(np.mean(window**2))
@@ -132,7 +132,7 @@ def _spectrum(rows: NDArray[np.float64]) -> NDArray[np.float64]:
 
 
 def _trend(rows: NDArray[np.float64]) -> NDArray[np.float64]:
-    """First cosine coefficients of each column over the clip, relative to the overall extent."""
+    """Return the first cosine coefficients of each column, relative to the overall extent."""
     even = even_rows(rows, _ALIGNED)
     even -= even.mean(axis=0)
     even /= np.sqrt(np.mean(even**2)) + QUIET_METERS
@@ -144,7 +144,7 @@ def _trend(rows: NDArray[np.float64]) -> NDArray[np.float64]:
 def statistic_distances(
     own: NDArray, others: NDArray, width: int, weights: tuple[float, ...]
 ) -> NDArray[np.float64]:
-    """Return the distances (C,) from one clip's statistics (S,) to those of C clips (C, S)."""
+    """Return the distances (C,) from a clip's statistics (S,) to those of C clips (C, S)."""
     out = np.zeros(len(others))
     at = 0
     for size, weight in zip(statistic_sizes(width), weights, strict=True):
@@ -157,7 +157,7 @@ def statistic_distances(
 
 @dataclass(frozen=True)
 class StatisticsMeasure:
-    """Weighted sum of the differences of five statistics; see the module docstring."""
+    """Weighted sum of differences in five statistics; see the module docstring."""
 
     name: str = "statistics"
     about: str = "covariance, spectrum and trend of poses and travel; length and turn"

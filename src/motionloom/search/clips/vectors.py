@@ -1,4 +1,4 @@
-"""Feature vectors of whole clips, and the protocol of the measures that compare them.
+"""Feature vectors of whole clips, and the protocol for measures that compare them.
 
 Features are poses and travel, resampled from start to end:
 
@@ -51,7 +51,7 @@ _CLIPS_AT_ONCE = 4096
 
 @dataclass(frozen=True, eq=False)
 class ClipVectors:
-    """Feature vectors of many clips, with columns for the joints that all clips have.
+    """Feature vectors of many clips, with columns for the joints that all clips share.
 
     Attributes
     ----------
@@ -85,7 +85,7 @@ class ClipVectors:
 
 
 def mirrored(rows: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Complete a symmetric matrix that is given up to the diagonal.
+    """Complete a symmetric matrix that is filled up to the diagonal.
 
     Examples
     --------
@@ -97,7 +97,7 @@ def mirrored(rows: NDArray[np.float64]) -> NDArray[np.float64]:
 
 
 class ClipMeasure(Protocol):
-    """Protocol of a clip measure."""
+    """Protocol for a clip measure."""
 
     @property
     def name(self) -> str:
@@ -109,34 +109,34 @@ class ClipMeasure(Protocol):
 
     @property
     def about(self) -> str:
-        """Short description."""
+        """Short description of the measure."""
 
     @property
     def joints(self) -> tuple[str, ...]:
-        """Joints that it can compare."""
+        """Joints that the measure can compare."""
 
     @property
     def key(self) -> Mapping[str, Any]:
-        """Options that `clip_rows` depends on, in addition to motion and name, as plain values."""
+        """Options that affect `clip_rows`, in addition to motion and name, as plain values."""
 
     def joints_of(self, skeleton: Skeleton) -> tuple[str, ...]:
-        """Return those of `joints` that a skeleton has.
+        """Return the `joints` that a skeleton has.
 
         Raises `RoleError` if the skeleton cannot be compared.
         """
 
     def length(self, frames: int, fps: float) -> int:
-        """Return the number of feature vectors of a clip."""
+        """Return the number of feature vectors for a clip."""
 
     def clip_rows(self, motion: Motion) -> NDArray[np.float64]:
         """Return the feature vectors of a clip, (length, width), with NaN for missing joints."""
 
     def columns(self, joints: tuple[str, ...], width: int) -> NDArray[np.int64]:
-        """Return which of the `width` columns belong to some joints."""
+        """Return which of the `width` columns belong to the given joints."""
 
     @property
     def symmetric(self) -> bool:
-        """True if distances are symmetric."""
+        """Whether distances are symmetric."""
 
     def matrix_rows(self, clips: ClipVectors, first: int, last: int) -> NDArray[np.float64]:
         """Return the distances from clips `first` to `last` (rows) to all clips (columns).
@@ -171,13 +171,13 @@ def enough_joints(available: tuple[str, ...], wanted: tuple[str, ...]) -> tuple[
 
 
 def pose_joints(skeleton: Skeleton, required: tuple[str, ...]) -> tuple[str, ...]:
-    """Return those of `POSE_ROLES` that a skeleton has; `RoleError` if it lacks a required one."""
+    """Return the `POSE_ROLES` a skeleton has; raise `RoleError` if it lacks a required one."""
     skeleton.role_assignment.require(required)
     return enough_joints(tuple(role for role in POSE_ROLES if role in skeleton.roles), POSE_ROLES)
 
 
 def joint_columns(joints: tuple[str, ...], some: tuple[str, ...]) -> NDArray[np.int64]:
-    """Return the columns of some of the joints, three per joint.
+    """Return the columns of the given joints, three per joint.
 
     Examples
     --------
@@ -221,7 +221,7 @@ def travel_rows(motion: Motion, *, scale_free: bool = False) -> NDArray[np.float
 
 
 def clip_summary(motion: Motion, count: int) -> NDArray[np.float64]:
-    """Return poses, travel and length of a clip resampled to `count` frames, shape (count, 19).
+    """Return the poses, travel and length of a clip resampled to `count` frames, (count, 19).
 
     All performers are scaled to the same size. All values are in meters: velocities are multiplied
     by `TRAVEL_SECONDS`, and a duration longer by a factor e counts `LENGTH_METERS`.
@@ -246,7 +246,7 @@ def clip_summary(motion: Motion, count: int) -> NDArray[np.float64]:
 
 
 def joint_spreads(poses: NDArray) -> NDArray[np.float64]:
-    """Return the logarithm of the standard deviation of each coordinate over each clip.
+    """Return the logarithm of each coordinate's standard deviation over each clip.
 
     Parameters
     ----------

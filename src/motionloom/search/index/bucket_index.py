@@ -152,7 +152,7 @@ class BucketIndex:
         epsilon: float = 0.0,
         allowed: NDArray[np.bool_] | None = None,
     ) -> Answer:
-        """Return the `k` nearest vectors within `radius` of every query; see `neighbors`.
+        """Return the `k` nearest vectors within `radius` of each query; see `neighbors`.
 
         Returns
         -------
@@ -176,13 +176,13 @@ class BucketIndex:
         )
 
     def finder(self, rows: NDArray[np.float32]) -> Finder:
-        """Return a function that searches one query at a time; shared work is done only once."""
+        """Return a function that searches one query at a time, doing shared work only once."""
         return Finder(self, rows)
 
     def counts(
         self, queries: NDArray[np.float32], rows: NDArray[np.float32], *, radius: float
     ) -> NDArray[np.int64]:
-        """Return the exact number of vectors within `radius` of every query (Q,)."""
+        """Return the exact number of vectors within `radius` of each query (Q,)."""
         return _counts(*self._tables(queries, rows), float(radius))
 
     def _tables(self, queries: NDArray[np.float32], rows: NDArray[np.float32]) -> tuple:
@@ -221,7 +221,7 @@ class BucketIndex:
 
 
 class Finder:
-    """Nearest vectors for one query at a time, as needed by a player in every frame.
+    """Nearest-vector search for one query at a time, as needed by a player in every frame.
 
     Parameters
     ----------
@@ -272,7 +272,7 @@ class Finder:
 
 
 def _read_only(array: NDArray) -> NDArray:
-    """Return a read-only view, so arrays in memory and in files share one compiled kernel."""
+    """Return a read-only view, so that arrays in memory and in files share a compiled kernel."""
     view = np.asarray(array).view()
     view.flags.writeable = False
     return view
@@ -283,7 +283,7 @@ def _nearest(
     queries, rotated, rows, blocks, codes, numbers, errors, children,
     k, radius, factor, allowed, all_allowed,
 ):  # fmt: skip
-    """Return the `k` nearest rows of each query: offsets (Q + 1,), row numbers and distances.
+    """Return the `k` nearest rows for each query: offsets (Q + 1,), row numbers and distances.
 
     Parameters
     ----------
@@ -369,7 +369,7 @@ def _nearest(
 
 @kernel
 def _counts(queries, rotated, rows, blocks, codes, numbers, errors, children, radius):
-    """Number of vectors within `radius` of each query (Q,); arguments as in `_nearest`.
+    """Count the vectors within `radius` of each query (Q,); arguments as in `_nearest`.
 
     The radius does not shrink, so nodes need no order, and a stack replaces the heap. Vectors whose
     code lies within the radius by more than its error are counted without being read; only
@@ -413,7 +413,7 @@ def _counts(queries, rotated, rows, blocks, codes, numbers, errors, children, ra
 
 @kernel
 def _reach(blocks, n_axes):
-    """Largest coordinate of the library."""
+    """Return the largest absolute coordinate in the library."""
     reach = 1e-30
     for d in range(n_axes if len(blocks) else 0):
         reach = max(reach, abs(blocks[0, d]), abs(blocks[0, d] + 255 * blocks[0, n_axes + d]))
@@ -422,7 +422,7 @@ def _reach(blocks, n_axes):
 
 @kernel
 def _slack(point, reach):
-    """Bound on the rounding of vectors, query and steps (10 units per axis), and of the sum."""
+    """Return a bound on the rounding of vectors, query and steps, and of the sum."""
     n_axes = len(point)
     farthest = reach
     for d in range(n_axes):
@@ -497,7 +497,7 @@ def _candidates(
 
 @kernel(fastmath={"contract"})
 def _box_squares(point, blocks, codes, block, squares):
-    """Squared distances from a point to the 32 boxes of a node."""
+    """Compute squared distances from a point to the 32 boxes of a node."""
     n_axes = len(point)
     zero = np.float32(0.0)
     for d in range(0, n_axes, CHUNK):
@@ -519,7 +519,7 @@ def _box_squares(point, blocks, codes, block, squares):
 
 @kernel(fastmath={"contract"})
 def _bucket_squares(point, blocks, codes, block, squares, limit):
-    """Compute squared distances of 64 vectors; return False as soon as all exceed the limit."""
+    """Compute squared distances to 64 vectors; return False as soon as all exceed the limit."""
     n_axes = len(point)
     for d in range(0, n_axes, CHUNK):
         low = blocks[block, d : d + CHUNK]
@@ -543,7 +543,7 @@ def _bucket_squares(point, blocks, codes, block, squares, limit):
 
 @kernel
 def _push(heap, size, entry):
-    """Add an entry to a heap with the smallest on top."""
+    """Add an entry to a min-heap."""
     i = size
     while i > 0:
         parent = (i - 1) >> 1
@@ -571,7 +571,7 @@ def _pop(heap, size):
 
 @kernel
 def _sift(heap, i, entry):
-    """Replace entry `i` of a heap with the largest on top by a smaller one."""
+    """Replace entry `i` of a max-heap by a smaller one."""
     size, child = len(heap), 2 * i + 1
     while child < size:
         if child + 1 < size and heap[child + 1] > heap[child]:
@@ -643,7 +643,7 @@ def _by_distance(distances, members, count):
 
 @kernel
 def _longer(values, length):
-    """A copy of an array with room for `length` values."""
+    """Return a copy of an array with room for `length` values."""
     out = np.empty(length, values.dtype)
     out[: len(values)] = values
     return out

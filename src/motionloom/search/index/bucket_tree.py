@@ -1,4 +1,4 @@
-"""Construction of a bucket index: order of the vectors, tree of boxes, 8-bit codes."""
+"""Construction of a bucket index: vector order, tree of boxes, 8-bit codes."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ _AT_ONCE = 1024  # buckets encoded at a time
 
 
 def padded(n_axes: int) -> int:
-    """Return the number of axes, including the padding that is always zero."""
+    """Return the number of axes including padding, which is always zero."""
     return -(-n_axes // CHUNK) * CHUNK
 
 
 def child_offsets(n_buckets: int) -> NDArray[np.int64]:
-    """Return offsets: if block i is a node, its children are ``offsets[i]`` to ``offsets[i + 1]``.
+    """Return offsets such that node i has the children ``offsets[i]`` to ``offsets[i + 1]``.
 
     Blocks are numbered level by level from the root; the last offset is the number of blocks.
 
@@ -57,7 +57,7 @@ def rotated_rows(
     center: NDArray[np.float64],
     axes: NDArray[np.float64],
 ) -> NDArray[np.float32]:
-    """Return the rows `numbers` in their principal axes, padded."""
+    """Return rows `numbers` in their principal axes, padded."""
     out = np.zeros((len(numbers), padded(rows.shape[1])), np.float32)
     for first in range(0, len(numbers), 65_536):
         part = numbers[first : first + 65_536]
@@ -69,7 +69,7 @@ def rotated_rows(
 def encoded(
     rotated: NDArray[np.float32], order: NDArray[np.int64]
 ) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
-    """Return the blocks, and the errors of the buckets.
+    """Return the encoded blocks, and the errors of the buckets.
 
     See `motionloom.search.index.bucket_index.BucketIndex`.
     """
@@ -117,7 +117,7 @@ def _frame(blocks, low, high):
 
 
 def _in_steps(vectors, blocks):
-    """Return coordinates (B, n, P) in steps from the lower end of the box of their block."""
+    """Convert coordinates (B, n, P) to steps from the lower corner of each block's box."""
     n_axes = vectors.shape[2]
     low, step = blocks[:, None, :n_axes], blocks[:, None, n_axes : 2 * n_axes]
     steps = np.divide(vectors - low, step, out=np.zeros_like(vectors), where=step > 0.0)
@@ -126,7 +126,7 @@ def _in_steps(vectors, blocks):
 
 @kernel
 def bucket_order(rows, width, children):
-    """Return an order in which the vectors of each bucket and of each node lie close together."""
+    """Return an order that places the vectors of each bucket and node close together."""
     order = np.arange(len(rows))
     keys = np.empty(len(rows), np.float32)
     firsts, lasts = np.empty(128, np.int64), np.empty(128, np.int64)
@@ -154,7 +154,7 @@ def bucket_order(rows, width, children):
 
 @kernel
 def _widest_axis(rows, order, first, last):
-    """Return the axis of largest variance of vectors `first` to `last`.
+    """Return the axis along which vectors `first` to `last` have the largest variance.
 
     Large ranges are sampled.
     """

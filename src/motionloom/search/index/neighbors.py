@@ -1,4 +1,4 @@
-"""Nearest frames of a library: the k nearest, or all within a radius."""
+"""Nearest frames in a library: the k nearest, or all within a radius."""
 
 from __future__ import annotations
 
@@ -31,15 +31,15 @@ _VERSION = 2  # version 1 had float32 buckets without a tree
 
 
 class FrameIndex(Protocol):
-    """Protocol of an index; see `motionloom.search.index.bucket_index.BucketIndex`."""
+    """Protocol for an index; see `motionloom.search.index.bucket_index.BucketIndex`."""
 
     def nearest(self, queries, rows, *, k: int, radius=np.inf, epsilon=0.0, allowed=None) -> Answer:
-        """Return offsets, indices and distances of the `k` nearest vectors within `radius`."""
+        """Return the offsets, indices and distances of the `k` nearest vectors within `radius`."""
 
 
 @dataclass(frozen=True, eq=False)
 class Neighbors:
-    """Neighbors of Q frames; frame q has the entries ``offsets[q]:offsets[q + 1]``.
+    """Neighbors of Q frames; those of frame q are the entries ``offsets[q]:offsets[q + 1]``.
 
     Attributes
     ----------
@@ -66,7 +66,7 @@ class Neighbors:
         return len(self.offsets) - 1
 
     def of(self, frame: int) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
-        """Return the indices and distances of the neighbors of one frame."""
+        """Return the indices and distances of a frame's neighbors."""
         part = slice(self.offsets[frame], self.offsets[frame + 1])
         return self.rows[part], self.distances[part]
 
@@ -154,7 +154,7 @@ def library_neighbors(
 def nearest_frames(
     library: Store, query: str | Path | Motion | Query, settings: NeighborSettings
 ) -> list[list[Match]]:
-    """Return the nearest frames of every query frame, as matches of one frame.
+    """Return the nearest frames to each query frame, as single-frame matches.
 
     Examples
     --------
@@ -200,7 +200,7 @@ def open_index(
     *,
     shards: int | None = None,
 ) -> FrameIndex:
-    """Open the index of a library's features; build it if it does not exist.
+    """Open the index of a library's features, building it if it does not exist.
 
     Parameters
     ----------
@@ -252,7 +252,7 @@ def open_index(
 
 
 class KDTree:
-    """Index of N feature vectors using SciPy's k-d tree; same results as `BucketIndex`."""
+    """Index of N feature vectors based on SciPy's k-d tree, with the results of `BucketIndex`."""
 
     def __init__(self, rows: NDArray[np.float32]) -> None:
         from scipy.spatial import cKDTree  # imported only if this index is used

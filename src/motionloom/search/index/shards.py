@@ -1,4 +1,4 @@
-"""Sharded index: parts small enough for the memory of one worker, all of them queried.
+"""Sharded index: parts that fit in the memory of one worker, all of which are queried.
 
 The feature vectors of a library are split into ranges, and each range has its own bucket index (see
 `motionloom.search.index.bucket_index`). A query goes to every shard. Each shard returns its k
@@ -65,7 +65,7 @@ class Shards:
         workers: int | None = None,
         store: FileStore | None = None,
     ) -> None:
-        """Build an index of the rows (N, D) of a table, with shards in parallel.
+        """Build an index of the rows (N, D) of a table, with shards built in parallel.
 
         Parameters
         ----------
@@ -100,7 +100,7 @@ class Shards:
 
     @classmethod
     def open(cls, folder: Folder, table: Folder, *, workers: int | None = None) -> Shards:
-        """Open an index written by `build`; shards are read when they are queried."""
+        """Open an index written by `build`; shards are read when queried."""
         starts = open_array(folder / _STARTS, memory_map=False)
         starts = check_offsets(starts, row_total(table), "shards")
         for number in range(len(starts) - 1):
@@ -113,7 +113,7 @@ class Shards:
         return cls(folder.absolute(), starts, table, workers)
 
     def nearest(self, queries, rows, *, k: int, radius=np.inf, epsilon=0.0, allowed=None) -> Answer:
-        """Like `BucketIndex.nearest`; `rows` are read from their file next to the shards."""
+        """Search like `BucketIndex.nearest`; `rows` are read from their file next to the shards."""
         queries = np.ascontiguousarray(queries, dtype=np.float32)
         tasks = []
         for number, (first, last) in enumerate(zip(self.starts, self.starts[1:], strict=False)):
@@ -137,7 +137,7 @@ class Shards:
 
 
 def merged(answers: Sequence[Answer], queries: int, k: int) -> Answer:
-    """Merge the results of all shards into the k nearest rows of every query.
+    """Merge the results of all shards into the k nearest rows for each query.
 
     Parameters
     ----------

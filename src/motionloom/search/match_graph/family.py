@@ -1,4 +1,4 @@
-"""Query expansion: matches become queries until no new matches turn up.
+"""Query expansion: matches become queries until there are no new matches.
 
 The result is a match graph (Kovar & Gleicher 2004, section 3.3). Every match of the query becomes a
 node. A later match is compared with the node that it overlaps most. If they share more than 80 % of
@@ -77,7 +77,7 @@ def fitted(path: NDArray[np.int64], a: tuple[int, int], b: tuple[int, int]) -> N
 
 @kernel
 def _fitted_to_nodes(path, first_a, end_a, first_b, end_b):
-    """Kernel of `fitted`: pairs (L, 2) inside both ranges, with straight lines to the corners."""
+    """Compute `fitted`: pairs (L, 2) inside both ranges, with straight lines to the corners."""
     low, high = 0, len(path)
     while low < high and (path[low, 0] < first_a or path[low, 1] < first_b):
         low += 1
@@ -101,7 +101,7 @@ def _fitted_to_nodes(path, first_a, end_a, first_b, end_b):
 
 
 def composed(paths: Iterable[NDArray[np.int64]], length: int) -> NDArray[np.float64]:
-    """Return the frames that correspond to each of `length` frames through a chain of alignments.
+    """Return the frames to which each of `length` frames maps through a chain of alignments.
 
     Parameters
     ----------
@@ -237,7 +237,7 @@ def grow_family(
 def most_overlapping(
     nodes: Sequence[Node], near: Iterable[int], match: Match
 ) -> tuple[int, float, float]:
-    """Return the node that overlaps a match most, and the shares of the shorter and the longer."""
+    """Return the node that overlaps a match most, and the shared part of the shorter and longer."""
     best, most, of_longer = -1, 0.0, 0.0
     first, last = match.start_frame, match.end_frame
     for b in near:
@@ -307,7 +307,7 @@ class _Frames:
 
 
 class ClearCorrespondence:
-    """Test of whether a match corresponds clearly to a member of a family.
+    """Test for whether a match clearly corresponds to a member of a family.
 
     Parameters
     ----------
@@ -331,7 +331,7 @@ class ClearCorrespondence:
         self._frames = lru_cache(_MOST_SEGMENTS)(self._prepared)
 
     def __call__(self, node: Node, match: Match) -> bool:
-        """Return whether it does; True if the skeletons lack the joints needed to decide."""
+        """Return whether the match corresponds clearly; True if required joints are missing."""
         try:
             is_query = node.tier == 0
             a = self._frames(node.motion, node.start_frame, node.end_frame, is_query)

@@ -1,4 +1,4 @@
-"""Growth of a query's family: its members are searched until no new ones turn up."""
+"""Growth of a query's family: its members are searched until there are no new ones."""
 
 from __future__ import annotations
 
@@ -71,12 +71,12 @@ def library_family(
 def family_sweep(
     library: Store, query: str | Path | Motion | Query, settings: FamilySettings
 ) -> LimitSweep:
-    """Return the sizes of a query's families for all join distances, up to `max` members."""
+    """Return the sizes of a query's families at all join distances, up to `max` members."""
     return _Growth(library, as_query(library, query), settings, None).sweep(complete=True)
 
 
 def _member_seconds(query: Query, settings: FamilySettings) -> tuple[float, float]:
-    """Return the minimum and maximum duration of a member; whole clips may have any duration."""
+    """Return the minimum and maximum duration of a member, unlimited for whole clips."""
     if isinstance(settings.method, ClipMethod):
         return 0.0, math.inf
     low, high = settings.expansion.member_lengths
@@ -84,7 +84,7 @@ def _member_seconds(query: Query, settings: FamilySettings) -> tuple[float, floa
 
 
 class _Growth:
-    """Searches from the members of a family, with the verdicts on them."""
+    """Searches from the members of a family, with the verdicts on these members."""
 
     def __init__(
         self,
@@ -107,7 +107,7 @@ class _Growth:
         self._found: dict[str, tuple[float, Sequence[Match]]] = {}
 
     def find(self, limit: float) -> Callable[[Node], Sequence[Match]]:
-        """Return a function that searches the query or a member, up to a distance."""
+        """Return a function that searches for the query or a member, up to a distance."""
         method = self.settings.method
         if isinstance(method, Dtw):
             method = method.for_families()
@@ -139,7 +139,7 @@ class _Growth:
         return judged_matches
 
     def sweep(self, *, complete: bool = False) -> LimitSweep:
-        """Return the sizes of the families for all join distances."""
+        """Return the sizes of the families at all join distances."""
         in_meters = self.settings.method.unit() == "m"
         is_clip = isinstance(self.settings.method, ClipMethod)
         largest = LARGEST_JOIN if in_meters and not is_clip else math.inf
@@ -178,7 +178,7 @@ class _Growth:
 def _expansion(
     library: Store, query: Query, settings: SearchSettings
 ) -> Callable[[Node], Sequence[Match]]:
-    """Return a function that searches the query or a member of its family."""
+    """Return a function that searches for the query or a member of its family."""
     from motionloom.search.retrieval import search
 
     def find(node: Node) -> Matches:

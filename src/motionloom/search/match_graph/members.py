@@ -48,13 +48,13 @@ class Node:
 
     @property
     def text(self) -> str:
-        """``NAME:START-END``."""
+        """Segment as a string, ``NAME:START-END``."""
         return f"{self.motion}:{self.start_frame}-{self.end_frame}"
 
 
 @dataclass(frozen=True, eq=False)
 class Edge:
-    """Two similar nodes.
+    """Edge between two similar nodes.
 
     Attributes
     ----------
@@ -91,7 +91,7 @@ class Edge:
 
 @dataclass(frozen=True, eq=False)
 class Family:
-    """A match graph. Node 0 is the query.
+    """A match graph in which node 0 is the query.
 
     Attributes
     ----------
@@ -149,7 +149,7 @@ class Family:
 
     @property
     def unclear(self) -> tuple[Edge, ...]:
-        """Edges whose frames do not correspond clearly; see `Edge.clear`."""
+        """Edges whose frames do not clearly correspond; see `Edge.clear`."""
         return tuple(edge for edge in self.edges if not edge.clear)
 
     @property
@@ -163,7 +163,7 @@ class Family:
         return tuple(sorted(edges, key=lambda edge: (-edge.cuts_off, -edge.cost)))
 
     def without(self, numbers: Iterable[int]) -> Family:
-        """Return the family without some nodes and everything reached only through them.
+        """Return the family without the given nodes and all nodes reached only through them.
 
         Raises
         ------
@@ -193,7 +193,7 @@ class Family:
         return self.only(np.flatnonzero(np.isfinite(gaps)).tolist())
 
     def only(self, numbers: Iterable[int]) -> Family:
-        """Return the family restricted to some nodes; the query is always included.
+        """Return the family restricted to the given nodes, always including the query.
 
         Edges between them are preserved. Nodes whose path to the query is interrupted are joined to
         it directly, by the alignment along their former path.
@@ -289,7 +289,7 @@ class Family:
         return path
 
     def to_json(self) -> dict[str, Any]:
-        """Return the graph as plain data."""
+        """Return the graph as JSON-compatible data."""
         swept = {} if self.sweep is None else {"sweep": self.sweep.to_json()}
         return {
             "query": self.query,

@@ -35,7 +35,7 @@ _USUAL, _UNUSUAL = 0.12, 0.5
 
 @dataclass(frozen=True, eq=False)
 class LimitSweep:
-    """Sizes of a query's families for all join distances.
+    """Sizes of a query's families at all join distances.
 
     Attributes
     ----------
@@ -81,7 +81,7 @@ class LimitSweep:
         fallback: float = 0.0,
         unit: str = "m",
     ) -> LimitSweep:
-        """Return the sweep of members that enter at these limits.
+        """Return the sweep for members that enter at the given limits.
 
         `fallback` is proposed if there are no members.
         """
@@ -98,11 +98,11 @@ class LimitSweep:
         )
 
     def sizes(self, limits: Iterable[float]) -> NDArray[np.int64]:
-        """Return the number of members besides the query at each join distance."""
+        """Return the number of members, excluding the query, at each join distance."""
         return np.searchsorted(self.limits, np.asarray(list(limits)), side="right")
 
     def to_json(self) -> dict[str, Any]:
-        """Return the proposal, its plateau and the sizes as plain data."""
+        """Return the proposal, its plateau and the sizes as JSON-compatible data."""
         limits, last = np.unique(self.limits.round(6), return_index=True)
         sizes = np.append(last[1:], len(self.limits))
         return {
@@ -117,7 +117,7 @@ class LimitSweep:
 def best_plateau(
     limits: Sequence[float], largest: float, *, in_meters: bool = True, fallback: float = 0.0
 ) -> tuple[float, float]:
-    """Return the best plateau: a range of join distances over which the size stays the same.
+    """Return the best plateau: a range of join distances over which the size is constant.
 
     Only plateaus with at least one member are considered; `largest` ends the last one. Without
     members, both ends are `fallback`.
@@ -137,7 +137,7 @@ def best_plateau(
 
 
 def _preference(low: Any, high: Any, in_meters: bool) -> Any:
-    """Return the scores of plateaus between these join distances."""
+    """Return the scores of plateaus between the given join distances."""
     wide = np.log(high / low)
     if not in_meters:
         return wide

@@ -1,4 +1,4 @@
-"""Building of match webs: at 10 Hz first, then refined; or directly at the full rate.
+"""Building match webs: first at 10 Hz, then refined, or directly at the full rate.
 
 The distance matrix between one motion and many others is in memory at the full rate only while
 their web is built. A pair of motions whose matrix is too large is processed in parts that overlap
@@ -69,7 +69,7 @@ _held: OrderedDict[tuple, Frames] = OrderedDict()  # frames used by the last tas
 
 
 def web_frames(motion: Motion, distance: FrameDistance, limits: WebLimits) -> Frames:
-    """Return the frames of a motion at the rate of a web, as input for `motion_web`."""
+    """Return the frames of a motion at the rate of a web, as input to `motion_web`."""
     frames = prepared_frames(motion, distance)
     return window_trends(frames) if limits.is_near else frames
 
@@ -84,7 +84,7 @@ def motion_web(
     direct: bool = False,
     most_cells: int = MOST_CELLS,
 ) -> Web:
-    """Build the web of one motion (rows) and others (columns, concatenated).
+    """Build the web of a motion (rows) and other motions (columns, concatenated).
 
     Parameters
     ----------
@@ -160,7 +160,7 @@ def _in_parts(
 
 
 def _chunks(lengths: Sequence[int], rows: int, most_cells: int) -> list[tuple[int, int]]:
-    """Yield ranges of motions whose matrices with `rows` rows fit into `most_cells`."""
+    """Yield ranges of motions whose matrices with `rows` rows fit in `most_cells`."""
     chunks, first, frames = [], 0, 0
     for k, length in enumerate(lengths):
         if k > first and (frames + length) * rows > most_cells:
@@ -207,7 +207,7 @@ def _near_web(
     stride: int,
     finer: Sequence[int],
 ) -> Web:
-    """Build the web of near cells, using only motions that have any."""
+    """Build the web of near cells from the motions that have such cells."""
     matrix = every = TrendMatrix(a, others)
     starts = matrix.sampled_starts(stride)
     near = near_cells(matrix.lower_bounds(stride), starts, limits)
@@ -276,7 +276,7 @@ def _refined(
 
 
 def release_frames() -> None:
-    """Release the frames cached by the last tasks when a build in this process ends."""
+    """Release the frames cached by the most recent tasks when a build in this process ends."""
     _held.clear()
 
 
@@ -289,12 +289,12 @@ def web_key(entry: Entry) -> str:
 
 
 def copy_key(key: str) -> str:
-    """Return the key that stands for a second motion with the same frames; see `web_keys`."""
+    """Return the key for a second motion with the same frames; see `web_keys`."""
     return _COPY + key
 
 
 def web_keys(entries: Iterable[Entry]) -> dict[str, str]:
-    """Return the keys of the motions that webs are built for, by name.
+    """Return the keys of motions for which webs are built, by name.
 
     The first of several motions with the same frames represents all of them. The second is included
     for the web between two such motions, which differs from the web of a motion with itself.

@@ -80,7 +80,7 @@ def minima_chains(
 
 @kernel
 def _chains(matrix, minima, starts, max_slope, least_length, shared_cells, second_pass):
-    """Kernel of `minima_chains`: cells (C, 2) and offsets (chains + 1,).
+    """Compute cells (C, 2) and offsets (chains + 1,) for `minima_chains`.
 
     Motions are the outer loop, so chains are ordered by motion. The first pass starts at minima
     without a preceding minimum; the second at any minimum that is not near a chain (`near`).
@@ -130,7 +130,7 @@ def _chains(matrix, minima, starts, max_slope, least_length, shared_cells, secon
 
 @kernel
 def _marked(minima, first, last):
-    """Return the rows and columns of the minima in some columns, shape (count, 2)."""
+    """Return the rows and columns of the minima in the given columns, shape (count, 2)."""
     places, count = np.empty((1024, 2), np.int64), 0
     for i in range(len(minima)):
         line = minima[i, first:last]
@@ -151,7 +151,7 @@ def _marked(minima, first, last):
 
 @kernel
 def _note_short(taken, path, length):
-    """Mark the cells from which the rest of a path that is too short would be followed again.
+    """Mark cells from which the rest of a rejected short path would be followed again.
 
     After a diagonal step, a path continues as if it had started there.
     """
@@ -163,7 +163,7 @@ def _note_short(taken, path, length):
 
 @kernel
 def _grow(matrix, minima, used, i, j, last, max_slope, path):
-    """Follow minima from (i, j) into `path` until a used cell; return the path length."""
+    """Follow minima from (i, j) into `path` up to a used cell; return the path length."""
     n_rows = matrix.shape[0]
     length, right, down = (
         0,
@@ -221,7 +221,7 @@ def bridges_between(
     reach: float,
     near: NearCells | None = None,
 ) -> Bridges:
-    """Return the path with the smallest mean between each pair of chains, where one exists.
+    """Return the path with the smallest mean between each pair of chains, if one exists.
 
     Parameters
     ----------
@@ -254,7 +254,7 @@ def bridges_between(
 
 
 class _Rest(NamedTuple):
-    """Bounds on how far the rest of a match can lower its mean; see `NearCells`."""
+    """Bounds on how much the rest of a match can lower its mean; see `NearCells`."""
 
     limit: float  # -1: no limit
     before: NDArray[np.float32]  # (M, N)
@@ -271,7 +271,7 @@ class _Rows(NamedTuple):
 
 @kernel
 def _enter(at, other, cells):
-    """Write the chain cells (C, 2) to `at` (M, N), linked by `other` (C,) where they coincide."""
+    """Write the chain cells (C, 2) to `at` (M, N); `other` (C,) links coinciding cells."""
     for x in range(len(cells)):
         other[x] = at[cells[x, 0], cells[x, 1]]
         at[cells[x, 0], cells[x, 1]] = x
@@ -279,7 +279,7 @@ def _enter(at, other, cells):
 
 @kernel
 def _bridges(costs, starts, cells, offsets, chain_of, at, other, slopes, side, rest):
-    """Bridges from every chain to every other: leaves, arrives, cells between, offsets.
+    """Return bridges between all pairs of chains: leaves, arrives, cells between, offsets.
 
     `costs` (M, N) is infinite outside the valid region. For each chain, the best path to every
     other chain is updated cell by cell. `touched` lists the chains that are reached, so arrays over

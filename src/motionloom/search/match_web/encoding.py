@@ -42,7 +42,7 @@ _FIELDS = ("lengths", "heads", "leaves", "arrives", "steps", "values")
 
 @dataclass(frozen=True)
 class WebHeader:
-    """Header of a web file: how to read the webs, and where each block is.
+    """Header of a web file: how to decode the webs, and the location of each block.
 
     Attributes
     ----------
@@ -70,7 +70,7 @@ class WebHeader:
 
 
 def encoded(web: Web, about: dict, *, ends: Sequence[int] = ()) -> bytes:
-    """Encode a web, and data stored with it, as bytes.
+    """Encode a web, and associated data, as bytes.
 
     Parameters
     ----------
@@ -143,7 +143,7 @@ def encoded(web: Web, about: dict, *, ends: Sequence[int] = ()) -> bytes:
 
 
 def described(path: Path) -> dict:
-    """Read the header of an encoded web from its file; see `web_header`."""
+    """Read the header of an encoded web file; see `web_header`."""
     check_regular(path)
     with open(path, "rb") as data:
         front = data.read(_FRONT)
@@ -155,7 +155,7 @@ def described(path: Path) -> dict:
 
 
 def description(data: bytes) -> dict:
-    """Read the header of bytes from `encoded`, and where the data starts; see `web_header`."""
+    """Read the header of bytes from `encoded`, and the start of the data; see `web_header`."""
     try:
         version, size = struct.unpack_from("<II", data, len(_MARK))
         if data[: len(_MARK)] != _MARK or version != _VERSION:
@@ -169,7 +169,7 @@ def description(data: bytes) -> dict:
 
 
 def web_header(header: dict) -> WebHeader:
-    """Check a header read by `described` or `description`, and convert it.
+    """Check and convert a header read by `described` or `description`.
 
     Raises
     ------
@@ -212,7 +212,7 @@ def decoded(data: bytes) -> Web:
 
 
 def decoded_block(header: WebHeader, number: int, data: bytes) -> Web:
-    """Decode the web of one block; columns are counted from its first column.
+    """Decode the web of one block, with columns counted from its first column.
 
     Raises
     ------
@@ -272,7 +272,7 @@ def _folded(numbers: NDArray[np.int64] | None) -> NDArray[np.uint8]:
 
 
 def _width(*tables: NDArray[np.uint8]) -> int:
-    """Return the number of bytes that suffices for all numbers of tables of eight-byte rows."""
+    """Return the number of bytes needed for all numbers in tables of eight-byte rows."""
     largest = max(int(table.reshape(-1, 8).view("<u8").max(initial=0)) for table in tables)
     return max(1, (largest.bit_length() + 7) // 8)
 
@@ -294,7 +294,7 @@ def _from_planes(data: bytes, at: int, count: int, width: int) -> NDArray[np.int
 
 @kernel
 def _steps(cells, offsets, chain_count, leaves, arrives):
-    """Return the steps (0 diagonal, 1 right, 2 down) within chains, then along entire bridges."""
+    """Return the steps (0 diagonal, 1 right, 2 down) within chains, then along whole bridges."""
     out = np.empty(len(cells) + len(leaves), np.int64)
     at = 0
     for p in range(len(offsets) - 1):
@@ -339,7 +339,7 @@ def _cells(steps, offsets, chain_count, heads, leaves):
 
 @kernel
 def _differences(levels, offsets):
-    """Return the first value of each path, followed by differences from cell to cell."""
+    """Return the first value of each path, followed by differences between cells."""
     out = np.empty_like(levels)
     for p in range(len(offsets) - 1):
         before = 0

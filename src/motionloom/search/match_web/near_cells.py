@@ -1,4 +1,4 @@
-"""Near cells of a match web: cells that a match up to some mean distance may visit.
+"""Near cells of a match web: cells that a match up to a given mean distance may visit.
 
 In a large library, most cells of the distance matrices compare motions that have nothing in common.
 A match is a path with a mean distance of at most R, so the sum of R minus the distance over its
@@ -78,7 +78,7 @@ class NearCells:
 def near_cells(
     bounds: NDArray[np.float32], starts: NDArray[np.int64], limits: WebLimits
 ) -> NearCells | None:
-    """Return the cells on a path with a mean up to that of near matches; None if there are none.
+    """Return cells on paths with a mean up to that of near matches, or None if there are none.
 
     Parameters
     ----------
@@ -110,7 +110,7 @@ def near_cells(
 
 
 def _along_diagonals(cells: NDArray[np.bool_], reach: int) -> NDArray[np.bool_]:
-    """Extend cells by up to `reach` frames of both motions before and after them."""
+    """Extend cells by up to `reach` frames of both motions in both directions."""
     ahead, behind, done = cells.copy(), cells.copy(), 0
     while done < reach:
         step = min(done + 1, reach - done)
@@ -132,7 +132,7 @@ def with_neighbors(near: NDArray[np.bool_]) -> NDArray[np.uint8]:
 
 @kernel(error_model="numpy")
 def _motions_below(bounds, starts, limit):
-    """Return the indices of the motions with a bound up to the limit."""
+    """Return the indices of motions whose bound does not exceed the limit."""
     is_below = np.zeros(len(starts) - 1, np.bool_)
     for k in range(len(starts) - 1):
         first, count = starts[k], starts[k + 1] - starts[k]
@@ -254,14 +254,14 @@ class WindowTrends:
         return len(self.floor)
 
     def part(self, first: int, last: int) -> WindowTrends:
-        """Return frames `first` to `last`; their windows include surrounding frames."""
+        """Return frames `first` to `last`, with windows that include surrounding frames."""
         span = slice(first, last)
         frames = self.frames.part(first, last)
         return WindowTrends(self.floor[span], self.heights[span], self.norms[span], frames)
 
 
 def window_trends(frames: PreparedFrames) -> WindowTrends:
-    """Return the window trends of a motion prepared for a point-cloud distance.
+    """Return the window trends of a motion that is prepared for a point-cloud distance.
 
     Raises
     ------
@@ -290,7 +290,7 @@ def window_trends(frames: PreparedFrames) -> WindowTrends:
 
 
 def _polynomials(weights: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return orthonormal polynomials of degree 0, 1, 2, ... at the weighted poses of a window.
+    """Return orthonormal polynomials of degree 0, 1, 2, ... at a window's weighted poses.
 
     The shape is (coefficients, samples). Values are zero where a window has too few poses.
     """
@@ -304,7 +304,7 @@ def _polynomials(weights: NDArray[np.float64]) -> NDArray[np.float64]:
 
 
 class TrendMatrix(DistanceMatrix):
-    """Distances between the windows of one motion (rows) and of several (columns).
+    """Distances between windows of one motion (rows) and of several motions (columns).
 
     Parameters
     ----------
@@ -319,7 +319,7 @@ class TrendMatrix(DistanceMatrix):
         self._trends, self._others = a, tuple(b)
 
     def lower_bounds(self, stride: int) -> NDArray[np.float32]:
-        """Compute lower bounds of all distances at a reduced rate, from means and trends.
+        """Compute lower bounds on all distances at a reduced rate, from means and trends.
 
         Parameters
         ----------

@@ -90,7 +90,7 @@ def useful_paths(web: Web, limit: float, *, least: float = 0.0, squares: bool = 
 
 
 def passing(web: Web, first: int, last: int) -> Web:
-    """Return the chains and bridges of a web that pass some of the rows ``[first, last)``.
+    """Return the chains and bridges of a web that pass through any of the rows ``[first, last)``.
 
     Chains at either end of such bridges are also included.
     """
@@ -107,7 +107,7 @@ def passing(web: Web, first: int, last: int) -> Web:
 
 
 def _part(web: Web, kept, bridges, chain_of) -> Web:
-    """Return a web with some contiguous chain cells, and some bridges between them."""
+    """Return a web with contiguous chain cells and selected bridges between them."""
     lengths = np.bincount(chain_of[kept], minlength=web.chain_count)
     spans = np.diff(web.offsets[web.chain_count :])
     cells = np.concatenate([kept, np.repeat(bridges, spans)])
@@ -213,7 +213,7 @@ def _useful(
 
 @kernel
 def _long(first, last, leaves, arrives, least):
-    """Return a mask of chains whose networks cover at least `least` frames of both motions."""
+    """Return a mask of chains whose networks span at least `least` frames of both motions."""
     count = len(first)
     root = np.arange(count)
     for b in range(len(leaves)):
@@ -288,7 +288,7 @@ class WebIndex:
     squares: bool = False
 
     def starting(self, direction: int, frame: int) -> NDArray[np.int64]:
-        """Return the paths with a cell in a row (`direction` 0) or column (1), shape (S,)."""
+        """Return the paths with a cell in a given row (`direction` 0) or column (1), shape (S,)."""
         bounds, paths = self.passing[direction]
         block = frame >> _BLOCK
         if block >= len(bounds) - 1:
@@ -311,7 +311,7 @@ def web_index(
     max_slope: int = MAX_SLOPE,
     squares: bool = False,
 ) -> WebIndex:
-    """Build one index of many webs.
+    """Build a single index of many webs.
 
     Parameters
     ----------
@@ -378,7 +378,7 @@ def web_index(
 
 @kernel
 def _blocks(side, offsets, last_block):
-    """Return the paths that pass each block of frames, as bounds and paths."""
+    """Return the paths that pass through each block of frames, as bounds and paths."""
     bounds = np.zeros(last_block + 2, np.int64)
     for p in range(len(offsets) - 1):
         if offsets[p] == offsets[p + 1]:

@@ -124,7 +124,7 @@ def refined(
 
 
 class _Finer(NamedTuple):
-    """The finer level of a web, M by N, and its relation to the coarser one.
+    """Finer level of a web, M by N, and its relation to the coarser level.
 
     Attributes
     ----------
@@ -224,7 +224,7 @@ def _refined_chains(cells, offsets, finer, extended):
 def _refined_bridges(
     cells, offsets, chain_count, leaves, arrives, chain_cells, chain_offsets, number, finer
 ):  # fmt: skip
-    """Return the refined bridges: cells in between, offsets, and where they leave and arrive.
+    """Return the refined bridges: cells in between, offsets, and their ends on chains.
 
     `cells` (C, 2), `offsets` (P + 1,), `leaves` and `arrives` (B,) belong to the coarser web, whose
     first `chain_count` paths are chains; `chain_cells`, `chain_offsets` and `number` are the

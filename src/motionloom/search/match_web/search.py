@@ -40,7 +40,7 @@ MOST_CELLS = 16_000_000  # maximum number of path cells in the cached indices; 5
 
 
 class LibraryWeb:
-    """The webs of a library, opened motion by motion; created by `library_web`."""
+    """Webs of a library, opened motion by motion; created by `library_web`."""
 
     def __init__(self, store: WebStore, options: WebOptions) -> None:
         self.store = store
@@ -51,7 +51,7 @@ class LibraryWeb:
         self._indices: OrderedDict[tuple[str, int, int], WebIndex] = OrderedDict()
 
     def index(self, name: str, start: int, end: int) -> WebIndex:
-        """Return the paths that pass frames ``[start, end)`` of a motion, which form its rows."""
+        """Return the paths that pass through frames ``[start, end)`` of a motion, as rows."""
         first = start // _FRAMES_TOGETHER * _FRAMES_TOGETHER
         last = -(-end // _FRAMES_TOGETHER) * _FRAMES_TOGETHER
         key = (name, first, last)
@@ -71,7 +71,7 @@ class LibraryWeb:
         return self._indices[key]
 
     def lacking(self, name: str) -> list[str]:
-        """Return the motions that have no web with a motion."""
+        """Return the motions that have no web with the given motion."""
         partners = self.table.partners(name)
         return [entry.name for entry in self.entries if entry.name not in partners]
 
@@ -80,7 +80,7 @@ _opened: WeakKeyDictionary[Store, dict[str, tuple[tuple, LibraryWeb]]] = WeakKey
 
 
 def library_web(library: Store, options: WebOptions | None = None) -> LibraryWeb:
-    """Return the webs of a library that have been built with some options.
+    """Return the webs of a library that were built with the given options.
 
     Raises
     ------
@@ -109,7 +109,7 @@ def library_web(library: Store, options: WebOptions | None = None) -> LibraryWeb
 
 
 def _as_typed(options: WebOptions) -> str:
-    """Return non-default options as command-line arguments."""
+    """Format non-default options as command-line arguments."""
     words = []
     for each in fields(WebOptions):
         value = getattr(options, each.name)
@@ -130,7 +130,7 @@ def web_search(
 def web_expansion(
     library: Store, query: Query, settings: SearchSettings
 ) -> Callable[[Node], Sequence[Match]]:
-    """Return a function for `grow_family` that searches the query or a member of its family."""
+    """Return a function for `grow_family` that searches for the query or a family member."""
     searcher = _WebSearch(library, query, settings)
     labels = cache(library.labels)
 
@@ -157,7 +157,7 @@ class _IndexedSegment:
 
 
 class _WebSearch:
-    """Searches for one query and its matches with the same settings."""
+    """Search for one query and its matches with the same settings."""
 
     def __init__(self, library: Store, query: Query, settings: SearchSettings) -> None:
         method = settings.method
@@ -174,7 +174,7 @@ class _WebSearch:
         self.lengths = (ratios[0] * length, ratios[1] * length)
 
     def candidates(self, segment: _IndexedSegment) -> list[Candidate]:
-        """Return the candidates of a segment; the segment itself is first if in the library."""
+        """Return the candidates for a segment, with the segment itself first if in the library."""
         own, length = segment.own, segment.end - segment.start
         limits = replace(
             Limits.of(self.settings, None),

@@ -1,4 +1,4 @@
-"""Search in a match web: match sequences from the first frame of the query to its last.
+"""Search in a match web: match sequences from the first to the last frame of the query.
 
 A *match sequence* starts where a path of the web passes the query's first frame, follows that path,
 may branch off over bridges to other paths, and ends at the last cell in the query's last frame. Its
@@ -99,7 +99,7 @@ def web_matches(
 
 
 class _Network(NamedTuple):
-    """The arrays of a `WebIndex`, read in one direction: C cells, P paths, B bridges."""
+    """Arrays of a `WebIndex`, read in one direction: C cells, P paths, B bridges."""
 
     rows: NDArray[np.int32]  # (C,) frames on the query side
     columns: NDArray[np.int32]  # (C,) frames on the other side
@@ -121,7 +121,7 @@ class _Network(NamedTuple):
 def _cells_of(
     index: WebIndex, labels, first: int, last: int, label: int, bridge: int
 ) -> NDArray[np.int64]:
-    """Return the indices of the cells of a sequence in order, traced back from its end."""
+    """Return the cell indices of a sequence in order, traced back from its end."""
     entry, before, taken = labels
     parts = []
     if bridge >= 0:
@@ -310,7 +310,7 @@ def _step(rows, columns, first, second):
 
 @kernel
 def _longer(run, step):
-    """Return a run extended by one more step."""
+    """Return a run extended by one step."""
     if step == 0:
         return 0
     return run + step if run * step > 0 else step
@@ -318,7 +318,7 @@ def _longer(run, step):
 
 @kernel
 def _run_at(rows, columns, first, last, entering):
-    """Return the run at cell `last` of a path entered at cell `first` with a run."""
+    """Return the run at cell `last` of a path that was entered at cell `first` with a run."""
     run, x = 0, last
     while x > first:
         step = _step(rows, columns, x - 1, x)
@@ -340,7 +340,7 @@ def _run_over(rows, columns, leave, first, last, arrive, run):
 
 @kernel
 def _last_within(rows, columns, x, last, run, most_steps):
-    """Return the last cell of a chain that a run at cell x can reach without becoming too long."""
+    """Return the last cell of a chain that a run at cell x can reach within the length limit."""
     steps = abs(run)
     for y in range(x + 1, last):
         if run * _step(rows, columns, y - 1, y) <= 0:
@@ -353,7 +353,7 @@ def _last_within(rows, columns, x, last, run, most_steps):
 
 @kernel
 def _cells_within(rows, columns, leave, first, last, arrive, run, most_steps):
-    """Return how many cells of a bridge, including its arrival, a run can reach."""
+    """Return the number of cells of a bridge, including its arrival, that a run can reach."""
     steps, here = abs(run), leave
     for x in range(first, last + 1):
         there = x if x < last else arrive
@@ -367,7 +367,7 @@ def _cells_within(rows, columns, leave, first, last, arrive, run, most_steps):
 
 @kernel
 def _first_at(rows, low, high, row):
-    """Return the first of the cells low..high of a path whose row is at least `row`, or `high`."""
+    """Return the first cell in low..high of a path whose row is at least `row`, or `high`."""
     while low < high:
         middle = (low + high) // 2
         if rows[middle] < row:
@@ -396,7 +396,7 @@ def _bridge_end(rows, offsets, path, arrival, b):
 
 @kernel
 def _along(sums, offsets, path, first, last, arrival):
-    """Return the distance and number of a bridge's cells from `first` to `last` or its arrival."""
+    """Return the total distance and number of a bridge's cells from `first` to `last`."""
     if last != arrival:
         return sums[last + 1] - sums[first], last + 1 - first
     own = offsets[path + 1] - first
@@ -406,7 +406,7 @@ def _along(sums, offsets, path, first, last, arrival):
 
 @kernel
 def _room(means, ends, count):
-    """Return both arrays, doubled in length if they are full."""
+    """Return both arrays, doubled in length if full."""
     if count < len(means):
         return means, ends
     return _doubled(means), _doubled(ends)
@@ -420,7 +420,7 @@ def _doubled(numbers):
 
 @kernel
 def _kept(first, last, order, taken, max_overlap, limit):
-    """Return the matches, in order, that overlap little with the matches accepted before."""
+    """Return the matches, in order, that barely overlap previously accepted matches."""
     low = np.empty(len(order) + len(taken), np.int64)
     high = np.empty(len(order) + len(taken), np.int64)
     count = len(taken)

@@ -89,7 +89,7 @@ class WebReport:
 
 @dataclass(frozen=True)
 class LeftToBuild:
-    """Remaining work of a build: pairs, cells of their matrices, estimated core seconds."""
+    """Remaining work in a build: pairs, matrix cells, and estimated core seconds."""
 
     pairs: int
     cells: float
@@ -98,7 +98,7 @@ class LeftToBuild:
 
 @dataclass(frozen=True, eq=False)
 class _Pack:
-    """One web file: row motion and column motions of its blocks (key numbers), and their places."""
+    """A web file: its row motion, column motions (key numbers), and block locations."""
 
     name: str
     row: int
@@ -108,7 +108,7 @@ class _Pack:
 
 @dataclass(frozen=True)
 class _Owners:
-    """Motions with the same frames: the number of frames, and the start of each on the timeline.
+    """Motions with the same frames: their frame count, and the start of each on the timeline.
 
     `is_copy` is True if they appear in the columns as a motion other than the one in the rows.
     """
@@ -119,7 +119,7 @@ class _Owners:
 
 
 class WebTable:
-    """Web files of a library at one moment, with their blocks by motion; see `WebStore.table`.
+    """Web files of a library at one moment, with blocks by motion; see `WebStore.table`.
 
     Growing a family searches the webs of one member after the other. Listing the folder and the
     keys of all motions for each of them took longer than the searches.
@@ -137,7 +137,7 @@ class WebTable:
         self._orders = tuple(np.argsort(side, kind="stable") for side in self._sides)
 
     def blocks(self, number: int) -> Iterator[tuple[_Pack, int, int]]:
-        """Yield the blocks of a motion: their file, their number in it, and the other motion."""
+        """Yield the blocks of a motion: the file, the block number, and the other motion."""
         places = [order[slice(*np.searchsorted(side, (number, number + 1), sorter=order))]
                   for side, order in zip(self._sides, self._orders, strict=True)]  # fmt: skip
         for place in np.unique(np.concatenate(places)).tolist():
@@ -146,7 +146,7 @@ class WebTable:
             yield self.packs[pack], place - int(self._first[pack]), column if row == number else row
 
     def partners(self, name: str) -> set[str]:
-        """Names of the motions that a motion has a web with."""
+        """Return the names of the motions that share a web with a motion."""
         own = self.numbers[name]
         partners: set[str] = set()
         for _, _, other in self.blocks(own):
@@ -159,7 +159,7 @@ class WebTable:
 
 
 class WebStore:
-    """The webs of a library.
+    """Webs of a library.
 
     Parameters
     ----------
@@ -201,7 +201,7 @@ class WebStore:
         ] = {}  # numbers of motion keys, in the order in which they are encountered
 
     def _key(self) -> str:
-        """Digest of everything webs depend on besides the motions; the order matters."""
+        """Digest of everything webs depend on except the motions; the order matters."""
         limits = self.limits
         how = {
             "version": _VERSION,
@@ -227,7 +227,7 @@ class WebStore:
 
     @classmethod
     def of(cls, library: Store, options: WebOptions) -> WebStore:
-        """Return the webs with some options; see `motionloom.search.settings.WebOptions`."""
+        """Return the webs with the given options; see `motionloom.search.settings.WebOptions`."""
         every = cls(library, options.distance, WebLimits.of(options))
         if options.cells == "all" or (options.cells == "auto" and options.rules == "paper"):
             return every
@@ -309,7 +309,7 @@ class WebStore:
     def planned(
         self, **chosen: str | Iterable[str] | None
     ) -> tuple[Callable[[Task], list[WrittenFile]], list[Task]]:
-        """Return the work of a build as a function, and the tasks to call it with."""
+        """Return the work of a build as a function, and the tasks to pass to it."""
         return self._planned(self._chosen(**chosen)[0])
 
     def _planned(self, entries: Sequence[Entry]):
@@ -383,7 +383,7 @@ class WebStore:
         return kept, left_out
 
     def _left_out(self, entries: Iterable[Entry]) -> dict[str, str]:
-        """Return motions that cannot have a web, each with the reason."""
+        """Return the motions that cannot have a web, each with the reason."""
         lacks: dict[str, str | None] = {}
         reasons: dict[str, str | None] = {}
         for entry in entries:
@@ -404,7 +404,7 @@ class WebStore:
     # --- existing webs ------------------------------------------------------------------
 
     def web(self, a: str, b: str) -> Web:
-        """Return the web of two motions: rows are frames of `a`, columns frames of `b`.
+        """Return the web between two motions, with frames of `a` as rows and of `b` as columns.
 
         Raises
         ------
@@ -429,17 +429,17 @@ class WebStore:
         )
 
     def table(self, timeline: Timeline | None = None) -> WebTable:
-        """Return the current web files and the motions that they belong to."""
+        """Return the current web files and the motions to which they belong."""
         return WebTable(self._index(), self._owners(timeline))
 
     def buildable(self, names: Iterable[str]) -> list[str]:
-        """Return motions that can have webs: with all required joints and at least two frames."""
+        """Return motions that can have webs: all required joints and at least two frames."""
         entries = [self.library.entry(name) for name in names]
         left_out = self._left_out(entries)
         return [entry.name for entry in entries if entry.name not in left_out]
 
     def pieces(self, timeline: Timeline | None = None) -> Iterator[tuple[int, int, Web]]:
-        """Yield all webs, and where their rows and columns start on the timeline of the library.
+        """Yield all webs, and the start of their rows and columns on the library's timeline.
 
         Each pair of motions appears once. The web of a motion with itself contains only later
         columns: the other half is the same, read by columns.
@@ -470,7 +470,7 @@ class WebStore:
     def pieces_of(
         self, name: str, rows: tuple[int, int], table: WebTable
     ) -> Iterator[tuple[int, int, Web]]:
-        """Yield the webs of one motion with all others, restricted to some of its frames.
+        """Yield the webs between a motion and all others, restricted to a range of its frames.
 
         Parameters
         ----------
@@ -514,7 +514,7 @@ class WebStore:
 
     @staticmethod
     def _is_pair(row: int, column: int, a: str, b: str) -> bool:
-        """Return whether a pair of keys denotes the web of these two motions."""
+        """Return whether a pair of keys identifies the web of these two motions."""
         return (a == b) == (row == column)
 
     def _owners(self, timeline: Timeline | None = None) -> dict[int, _Owners]:
@@ -574,7 +574,7 @@ class WebStore:
             ) from None
 
     def _block(self, pack: _Pack, block: int) -> Web:
-        """Return the web of the columns of one motion."""
+        """Return the web for the columns of one motion."""
         first, last = pack.header.places[block : block + 2].tolist()
         if first == last:
             return decoded_block(pack.header, block, b"")
@@ -588,13 +588,13 @@ class WebStore:
         )
 
     def covered(self) -> set[tuple[str, str]]:
-        """Pairs of motion keys whose webs are built."""
+        """Pairs of motion keys for which webs are built."""
         packs = self._index()
         keys = list(self._numbers)
         return {(keys[pack.row], keys[k]) for pack in packs for k in pack.columns.tolist()}
 
     def _covered(self, keys: dict[str, str]) -> NDArray[np.bool_]:
-        """Return which pairs of motions are built, shape (N, N)."""
+        """Return a mask of the pairs of motions that are built, shape (N, N)."""
         place = {self._number(key): n for n, key in enumerate(keys.values())}
         out = np.zeros((len(keys), len(keys)), np.bool_)
         for pack in self._index():
@@ -618,5 +618,5 @@ class WebStore:
 
 
 def _both_halves(web: Web) -> Web:
-    """Return both halves of the web of a motion with itself; only later columns are stored."""
+    """Return both halves of a motion's web with itself; only later columns are stored."""
     return joined([(web, 0), (web.transposed(), 0)], web.shape, web.rate)

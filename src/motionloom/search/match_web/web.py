@@ -33,7 +33,7 @@ REACH_SECONDS = 2.0  # bridges are shorter than this, sum of both motions; same 
 
 @dataclass(frozen=True)
 class WebLimits:
-    """Rules of the chains and bridges of a web.
+    """Rules for the chains and bridges of a web.
 
     Parameters
     ----------
@@ -75,7 +75,7 @@ class WebLimits:
 
     @property
     def is_near(self) -> bool:
-        """True if only near cells count."""
+        """Whether only near cells count."""
         return self.near < math.inf
 
     @classmethod
@@ -106,7 +106,7 @@ class WebLimits:
 
 @dataclass(frozen=True, eq=False)
 class Web:
-    """Chains and bridges of one motion (rows) and one or several others (columns).
+    """Chains and bridges between one motion (rows) and one or more others (columns).
 
     Attributes
     ----------
@@ -181,7 +181,7 @@ class Web:
         return replace(self, cells=self.cells + np.array([rows, 0], np.int32))
 
     def between(self, first: int, last: int) -> Web:
-        """Return the part of the web in columns `first` to `last`, of one or several motions.
+        """Return the part of the web in columns `first` to `last`, of one or more motions.
 
         Chains must be ordered by motion, as in the result of `build_web`.
         """

@@ -1,4 +1,4 @@
-"""Search methods, one settings class each, which defines how the method searches.
+"""Search methods: each is a settings class that defines how the method searches.
 
 Modules in this folder import nothing slow, because the command line builds its options from them.
 """

@@ -34,7 +34,7 @@ class ClipMethod(Method):
         return clip_search(library, query, settings)
 
     def measure(self) -> ClipMeasure:
-        """Return the distance measure with the options of this method."""
+        """Return the distance measure with this method's options."""
         raise NotImplementedError
 
     def unit(self) -> str:
@@ -204,7 +204,7 @@ class UniformScaling(ClipMethod):
 
     @preset
     def tz07(cls: Any) -> UniformScaling:
-        """Tam et al. 2007, section 4: an initial segment is never shorter than the query."""
+        """Settings of Tam et al. (2007), section 4: segments are never shorter than the query."""
         return cls(stretch_only=True)
 
 
@@ -251,7 +251,7 @@ class JointRelativeDtw(ClipMethod):
 
 
 def clip_methods() -> dict[str, type[ClipMethod]]:
-    """Methods that compare whole clips, by name."""
+    """Return the methods that compare whole clips, by name."""
     return {name: kind for name, kind in METHODS.items() if issubclass(kind, ClipMethod)}
 
 

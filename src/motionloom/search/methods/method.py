@@ -34,7 +34,7 @@ class Method(Settings):
     def candidates(
         self, library: Store, query: Query, settings: SearchSettings
     ) -> tuple[list[Candidate], Timeline | WholeClips]:
-        """Return the candidates of the query, nearest first, and the timeline of their frames."""
+        """Return the candidates for the query, nearest first, and the timeline of their frames."""
         raise NotImplementedError
 
     def unit(self) -> str:

@@ -1,4 +1,4 @@
-"""Methods that find segments of motions, and the options that they share.
+"""Methods that find segments of motions, and their shared options.
 
 This module imports nothing slow, because the command line builds its options from these classes.
 """
@@ -144,7 +144,7 @@ class WebOptions(Settings):
 
     @preset
     def kg04(cls: Any) -> WebOptions:
-        """Kovar & Gleicher 2004, sections 3.1 and 3.2."""
+        """Settings of Kovar & Gleicher (2004), sections 3.1 and 3.2."""
         return cls(squares=True, rules="paper")
 
 
@@ -155,7 +155,7 @@ _STEPS = Setting("Alignment steps: slope (half to twice the speed of the query) 
 @register_method
 @dataclass(frozen=True, kw_only=True)
 class Dtw(SegmentOptions, FeatureOptions, Method):
-    """Subsequence DTW over the whole library: exact."""
+    """Exact subsequence DTW over the whole library."""
 
     NAME: ClassVar = "dtw"
 
@@ -189,14 +189,14 @@ class Dtw(SegmentOptions, FeatureOptions, Method):
         return _unit_of(self.features)
 
     def for_families(self) -> Dtw:
-        """Rank by the poses of moving joints, because similar movements alone may not blend."""
+        """Return settings that rank by the poses of moving joints, since families are blended."""
         return replace(self, rank=self.rank or "distance", weights=self.weights or "moving")
 
 
 @register_method
 @dataclass(frozen=True, kw_only=True)
 class LazyGraph(SegmentOptions, NeighborOptions, FeatureOptions, Method):
-    """Lazy neighborhood graph (Krüger et al. 2010): alignments of nearest neighbors only."""
+    """Lazy neighborhood graph (Krüger et al. 2010): aligns nearest neighbors only."""
 
     NAME: ClassVar = "lazy"
 
@@ -228,14 +228,14 @@ class LazyGraph(SegmentOptions, NeighborOptions, FeatureOptions, Method):
 
     @preset
     def kt10(cls: Any) -> LazyGraph:
-        """Krüger et al. 2010. The paper specifies neither k nor radius; both are our choice."""
+        """Settings of Krüger et al. (2010); k and radius are not from the paper."""
         return cls(features="e15", normalize="paper", steps="classic", bridge=0, rank="sum")
 
 
 @register_method
 @dataclass(frozen=True, kw_only=True)
 class MatchWeb(SegmentOptions, WebOptions, Method):
-    """Match web (Kovar & Gleicher 2004), built beforehand: the fastest.
+    """Match web (Kovar & Gleicher 2004): the fastest method, built in advance.
 
     The web options must be those that the web was built with.
     """

@@ -1,4 +1,4 @@
-"""Subsequence DTW over a whole library: exact (``method="dtw"``).
+"""Exact subsequence DTW over a whole library (``method="dtw"``).
 
 Small libraries are searched in one pass. In large libraries, lower bounds first rule out almost
 everything; the results are the same (`motionloom.search.subsequence.lower_bounds`).
@@ -58,7 +58,7 @@ _STILL = 0.1  # a joint that hardly moves counts a tenth of the joint that moves
 def dtw_search(
     library: Store, query: Query, settings: SearchSettings
 ) -> tuple[list[Candidate], Timeline]:
-    """Subsequence DTW by a feature set, or by any frame distance."""
+    """Search by subsequence DTW with a feature set or any frame distance."""
     method = settings.method
     assert isinstance(method, Dtw)
     if not is_feature_set(method.features):
@@ -111,7 +111,7 @@ def is_feature_set(features: Any) -> bool:
 
 
 def moving_weights(query: NDArray[np.float32], *, point_size: int = 3) -> NDArray[np.float32]:
-    """Return feature weights: each point counts by how far it moves in the query.
+    """Return feature weights that weight each point by how far it moves in the query.
 
     Points that do not move say little about the query: a punch is a punch in any stance. The mean
     square of the weights is 1, so distances stay in meters.
@@ -153,7 +153,7 @@ def dtw_matches(
     bounds: RunBoxes | BoxedTable | None = None,
     traced: bool = True,
 ) -> list[Candidate]:
-    """Return all segments of a library that the query can be aligned with, nearest first.
+    """Return all library segments with which the query can be aligned, nearest first.
 
     Parameters
     ----------
@@ -225,7 +225,7 @@ def _bounded_matches(
     traced: bool,
     options: dict[str, Any],
 ) -> list[Candidate] | None:
-    """Return the matches using lower bounds, or None if a full pass is needed."""
+    """Return matches found with lower bounds, or None if a full pass is needed."""
     limit = limits.max_distance * len(query) * 1.001 + 1e-2
     wanted = limits.max_matches
     if wanted is None and not np.isfinite(limit):
@@ -251,7 +251,7 @@ def _bounded_matches(
 
 
 def run_bounds(library: Store, features: LibraryFeatures) -> RunBoxes | BoxedTable:
-    """Return the run boxes of a library's features; build them if they do not exist.
+    """Return the run boxes of a library's features, building them if necessary.
 
     On a cluster, return a `BoxedTable` that workers can open.
     """
@@ -280,7 +280,7 @@ def dtw_matches_by_distance(
     steps: str = "slope",
     limits: Limits = ANY,
 ) -> list[Candidate]:
-    """Like `dtw_matches`, but with any frame distance and motion by motion.
+    """Return `dtw_matches` for any frame distance, motion by motion.
 
     `query` contains the prepared frames of the query. Candidates refer to the frames of all
     motions, concatenated.
@@ -365,7 +365,7 @@ class BoxedTable:
         limit: float,
         wanted: int,
     ) -> SparseCosts:
-        """Like `BoundedPass.costs`, with each part of the motions processed by another worker."""
+        """Compute `BoundedPass.costs` with one worker per part of the motions."""
         parts = motion_parts(self.starts, parallel.available_workers())
         work = partial(
             _part_costs,
@@ -387,7 +387,7 @@ class BoxedTable:
 
 
 def motion_parts(starts: NDArray[np.int64], count: int) -> list[tuple[int, int]]:
-    """Return ranges of motions with about the same number of frames.
+    """Return ranges of motions with roughly equal numbers of frames.
 
     Examples
     --------
@@ -405,7 +405,7 @@ def motion_parts(starts: NDArray[np.int64], count: int) -> list[tuple[int, int]]
 
 
 def merged(parts: list[SparseCosts]) -> SparseCosts:
-    """Merge the costs of all parts up to the smallest of their thresholds."""
+    """Merge the costs of all parts up to their smallest threshold."""
     threshold = min(part.threshold for part in parts)
     costs = np.concatenate([part.costs for part in parts])
     costs[costs > threshold] = np.inf
@@ -425,7 +425,7 @@ def _part_costs(part: tuple[int, int], table: BoxedTable, query, weights, allowe
 
 @lru_cache(maxsize=4)
 def _opened(table: Folder, boxes: Folder, starts: bytes):
-    """Return rows and boxes, mapped once per process."""
+    """Return the rows and boxes, mapped once per process."""
     bounds = np.frombuffer(starts, np.int64)
     rows = row_range(table, 0, int(bounds[-1]))
     return rows, RunBoxes.open(boxes, bounds, rows.shape[1])

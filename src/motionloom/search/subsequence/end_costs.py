@@ -81,7 +81,7 @@ def end_costs(
 def prepared_query(
     query: NDArray[np.float32], weights: NDArray[np.float32]
 ) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
-    """Convert the query for the kernels: factors for the rows of a tile, and its center (D,)."""
+    """Convert the query for the kernels: factors for tile rows, and the query's center (D,)."""
     query = np.ascontiguousarray(query, dtype=np.float32)
     n_features = query.shape[1]
     center = query.mean(axis=0, dtype=np.float64).astype(np.float32)
@@ -109,7 +109,7 @@ def _load_tile(rows, first, last, center, weights, tile):
 
 @kernel(fastmath={"contract"})
 def _distances(factors, tile, width, row):
-    """Write the distances between one query row and the tile to `row`."""
+    """Write the distances between a query row and the tile to `row`."""
     last = len(factors) - 1
     squares, own = tile[last], factors[last]
     for j in range(width):
@@ -135,7 +135,7 @@ def _add_products(f, t, width, row):
 
 @kernel
 def slope_costs(factors, center, weights, rows, starts, limit, enough):
-    """Kernel of `end_costs` with slope-limited steps: costs (N,) of float32.
+    """Compute `end_costs` with slope-limited steps: float32 costs (N,).
 
     Parameters
     ----------
@@ -222,7 +222,7 @@ def slope_costs(factors, center, weights, rows, starts, limit, enough):
 # Costs are never NaN, and a minimum that ignores NaN is a vector instruction.
 @kernel(fastmath={"nnan", "nsz"})
 def _any_below(costs, width, limit):
-    """Return whether one of the first `width` costs is within the limit."""
+    """Return whether any of the first `width` costs is within the limit."""
     least = np.float32(np.inf)
     for j in range(width):
         least = costs[j] if costs[j] < least else least
@@ -257,7 +257,7 @@ def _is_start(starts, b, row):
 
 @kernel
 def _classic_costs(factors, center, weights, rows, starts):
-    """Kernel of `end_costs` with classic steps; arguments as in `slope_costs`.
+    """Compute `end_costs` with classic steps; arguments as in `slope_costs`.
 
     A cell depends on the cell above it in the same column, so columns are the inner loop, and the
     distances of a tile are transposed first. Only one column of costs is stored.

@@ -1,4 +1,4 @@
-"""Lazy neighborhood graph: alignments that consist of nearest neighbors (``method="lazy"``).
+"""Lazy neighborhood graph: alignments made of nearest neighbors (``method="lazy"``).
 
 Krüger et al. (2010), section 4.1. Each neighbor of each query frame is a node; an edge leads from a
 node to a node that continues it in time. The shortest paths from the neighbors of the query's first
@@ -100,7 +100,7 @@ def lazy_matches(
     per_cell: bool = True,
     limits: Limits = ANY,
 ) -> list[Candidate]:
-    """Return candidates built from the neighbors of every query frame, nearest first.
+    """Return candidates built from the neighbors of each query frame, nearest first.
 
     Parameters
     ----------
@@ -169,7 +169,7 @@ def _by_row(offsets, rows, distances):
 
 @kernel
 def _farthest(offsets, distances):
-    """Return the distance of the farthest neighbor of each query frame, (M,)."""
+    """Return the distance from each query frame to its farthest neighbor, (M,)."""
     out = np.zeros(len(offsets) - 1)
     for i in range(len(out)):
         for n in range(offsets[i], offsets[i + 1]):
@@ -187,7 +187,7 @@ def _sought(rows, pointer, stop, row):
 
 @kernel
 def _sweep(offsets, rows, distances, firsts, farthest, slope, bridge):
-    """Compute the cost of the shortest path to every node, its number of cells, and predecessors.
+    """Compute the shortest-path cost to each node, the number of cells, and predecessors.
 
     The second column of `came` marks a slope-limited step that repeats a row: the cell in between
     is a node of the previous frame.
@@ -259,7 +259,7 @@ def _sweep(offsets, rows, distances, firsts, farthest, slope, bridge):
 
 
 def _ends(offsets, rows, costs, cells, lasts, farthest, bridge):
-    """Return nodes at which an alignment ends; add skipped frames to `costs` and `cells`."""
+    """Return the nodes where alignments end; add skipped frames to `costs` and `cells`."""
     length = len(offsets) - 1
     ends = []
     for short in range(min(bridge, length - 1) + 1):
@@ -299,7 +299,7 @@ def _minima(rows, motions, costs, reach):
 
 @kernel
 def _path(offsets, rows, came, end, length):
-    """Trace back pairs of query frame and row; bridges are straight lines."""
+    """Trace back pairs of query frame and row, with straight lines for bridges."""
     path = np.empty((2 * length + len(rows), 2), np.int64)
     at = len(path)
     node = end

@@ -62,7 +62,7 @@ _COLUMNS = 480  # blocks processed together: spans are short, and short loops ar
 
 @dataclass(frozen=True, eq=False)
 class SparseCosts:
-    """Costs of ends up to a threshold, in spans of the timeline; elsewhere costs are larger.
+    """Costs of ends up to a threshold, in timeline spans; costs elsewhere are larger.
 
     Attributes
     ----------
@@ -79,7 +79,7 @@ class SparseCosts:
 
     @property
     def offsets(self) -> NDArray[np.int64]:
-        """Span s has costs ``offsets[s]`` to ``offsets[s + 1]``."""
+        """Offsets of the spans: span s has costs ``offsets[s]`` to ``offsets[s + 1]``."""
         return offsets_of(self.spans[:, 2] - self.spans[:, 1])
 
     @property
@@ -144,7 +144,7 @@ class BoundedPass:
         self._ends: list[tuple[float, int, int]] = []  # cost, motion and frame of probes
 
     def threshold(self, wanted: int) -> float:
-        """Return a cost that about `wanted` sufficiently separate alignments do not exceed."""
+        """Return a cost that about `wanted` well-separated alignments do not exceed."""
         kept: dict[int, list[int]] = {}
         count = 0
         for cost, motion, end in sorted(self._ends):
@@ -157,7 +157,7 @@ class BoundedPass:
         return float("inf")
 
     def costs(self, limit: float = np.inf, *, wanted: int = 0) -> SparseCosts:
-        """Return the costs of all ends up to `limit`, or up to less if `wanted` ends are enough.
+        """Return the costs of all ends up to `limit`, or fewer if `wanted` ends suffice.
 
         Parameters
         ----------
@@ -177,7 +177,7 @@ class BoundedPass:
         return SparseCosts(spans, self._aligned(spans, threshold), threshold)
 
     def _aligned(self, spans: NDArray[np.int64], threshold: float) -> NDArray[np.float32]:
-        """Return the costs of all ends in some spans, concatenated."""
+        """Return the costs of all ends in the given spans, concatenated."""
         query = (self._factors, self._center, self.weights, self.rows)
         parts = [np.empty(0, np.float32)]
         for some in _batches(spans):
@@ -188,7 +188,7 @@ class BoundedPass:
     def _surviving(
         self, level: int, spans: NDArray[np.int64], threshold: float, part: float = 1.0
     ) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
-        """Return the spans in which alignments up to the threshold may lie.
+        """Return the spans that may contain alignments up to the threshold.
 
         Also return the smallest bound of each span, with motion and end frame, shape (S, 3).
         """
@@ -211,7 +211,7 @@ class BoundedPass:
         return np.concatenate(spared), np.concatenate(best)
 
     def _best_places(self, best: NDArray[np.float64], count: int) -> NDArray[np.int64]:
-        """Return spans around the ends of the smallest bounds, in order."""
+        """Return spans around the ends with the smallest bounds, in order."""
         chosen = best[np.argsort(best[:, 0], kind="stable")[:count]]
         chosen = chosen[np.isfinite(chosen[:, 0])].astype(np.int64)
         motion, frame = chosen[:, 1], chosen[:, 2]
@@ -221,7 +221,7 @@ class BoundedPass:
         return _joined(spans[np.argsort(first, kind="stable")], 1)
 
     def _probe(self, wanted: int) -> None:
-        """Align the query where it seems to fit best.
+        """Align the query where it appears to fit best.
 
         Bounds are zero in many places. Smaller boxes around the same centers indicate better where
         good alignments are: first those of the coarsest level, then, for the best places, those of
@@ -246,7 +246,7 @@ class BoundedPass:
 
 
 def _batches(spans: NDArray[np.int64]) -> list[NDArray[np.int64]]:
-    """Split spans into batches of a few million rows, so only the pages of one are in memory."""
+    """Split spans into batches of a few million rows, so only one batch is in memory."""
     if not len(spans):
         return []
     number = (spans[:, 1] - spans[0, 1]) // _BATCH_ROWS
@@ -263,7 +263,7 @@ def _pieces(spans: NDArray[np.int64]) -> NDArray[np.int64]:
 
 
 def _rounding(query: NDArray[np.float32], weights: NDArray[np.float32]) -> float:
-    """Bound on how far a cost of the kernel can fall below the sum of exact distances.
+    """Return a bound on how far a kernel cost can fall below the sum of exact distances.
 
     With ``|x - q| = d`` and ``|q| <= Q`` relative to the center, the added squares are at most
     ``(2 Q + d)^2``, and the error of the sum is a fraction e of that: about twenty roundings. The
@@ -315,7 +315,7 @@ def _span_costs(factors, center, weights, rows, spans, limit):
 
 
 class _Groups(NamedTuple):
-    """A query in G groups of successive frames, of D features."""
+    """A query in G groups of successive frames with D features."""
 
     means: NDArray[np.float32]  # (G, D) weighted
     sizes: NDArray[np.float32]  # (G,) frames of each group
@@ -333,7 +333,7 @@ class _Boxes(NamedTuple):
 
 @kernel
 def _surviving_spans(groups, boxes, rows, from_rows, starts, spans, stride, part, limit):
-    """Return runs of blocks that may contain an alignment up to `limit`, and smallest bounds.
+    """Return runs of blocks that may contain an alignment up to `limit`, and their bounds.
 
     Parameters
     ----------
@@ -457,7 +457,7 @@ def _surviving_spans(groups, boxes, rows, from_rows, starts, spans, stride, part
 
 @kernel
 def _span_blocks(spans, starts, stride):
-    """Return the first block of each span, counted within its motion, and its number of blocks."""
+    """Return the first block of each span, counted within its motion, and its block count."""
     begins, counts = np.empty(len(spans), np.int64), np.empty(len(spans), np.int64)
     for s in range(len(spans)):
         first, last = spans[s, 1] - starts[spans[s, 0]], spans[s, 2] - starts[spans[s, 0]]
@@ -524,7 +524,7 @@ def _box_distances(mean, size, lower, upper, n, out):
 
 @kernel
 def _begin(stays, costs, now, n):
-    """Initialize the paths of one group."""
+    """Initialize the paths of a group."""
     stays[:, :n] = np.float32(np.inf)
     stays[0, :n] = costs[:n]
     now[:n] = costs[:n]

@@ -1,4 +1,4 @@
-"""Second pass of a search: re-ranking by movement, or refinement of boundaries.
+"""Second pass of a search: reranking by movement, or refinement of boundaries.
 
 The first pass over a library compares poses frame by frame; nothing else is fast enough. The
 surroundings of its few candidates are then examined more closely, including joint speeds.
@@ -51,7 +51,7 @@ MORE = 3  # candidates per match
 
 
 def wider(limits: Limits) -> Limits:
-    """Return limits for the candidates of `rerank`: any distance, and more of them.
+    """Return relaxed limits for `rerank` candidates: any distance, and more candidates.
 
     More candidates are needed because their order changes.
     """
@@ -118,7 +118,7 @@ def rerank(
 def speeds(
     rows: NDArray[np.float32], low: int, high: int, first: int, last: int, rate: float
 ) -> NDArray[np.float64]:
-    """Return the change per second of frames `low` to `high` of a motion (`first` to `last`)."""
+    """Return the change per second in frames `low` to `high` of a motion (`first` to `last`)."""
     before, after = max(first, low - 1), min(last, high + 1)
     around = np.asarray(rows[before:after], dtype=np.float64)
     if len(around) < 2:
@@ -129,14 +129,14 @@ def speeds(
 def differences(
     query: NDArray, vectors: NDArray, weights: NDArray | None = None
 ) -> NDArray[np.float64]:
-    """Return the distances (M, N) of feature vectors in float64; infinite for missing frames."""
+    """Return float64 distances (M, N) between feature vectors; infinite for missing frames."""
     factors = np.ones(query.shape[1]) if weights is None else weights.astype(np.float64)
     return _differences(query.astype(np.float64) * factors, np.asarray(vectors), factors)
 
 
 @kernel
 def _differences(query, rows, weights):
-    """Compute distances (M, N) of weighted queries (M, D) to weighted rows (N, D).
+    """Compute distances (M, N) between weighted queries (M, D) and weighted rows (N, D).
 
     Missing values (NaN) are infinitely far away.
     """
@@ -158,7 +158,7 @@ def _differences(query, rows, weights):
 
 
 def _motion_at(starts: NDArray[np.int64], frame: int) -> tuple[int, int]:
-    """Return the half-open range of frames of the motion that a frame belongs to."""
+    """Return the half-open frame range of the motion that contains a frame."""
     m = int(row_of(starts, frame))
     return int(starts[m]), int(starts[m + 1])
 
@@ -210,7 +210,7 @@ class _Surroundings:
 
 
 class _QueryProfile:
-    """The query with its speeds, its size and its frames of rest."""
+    """Query with its speeds, size and frames of rest."""
 
     def __init__(self, query, speed, weights, rate, scale, seconds, steps) -> None:
         self.factors = np.ones(query.shape[1]) if weights is None else weights.astype(np.float64)
@@ -255,7 +255,7 @@ class _QueryProfile:
         return self._settled(path, candidate.distance, vectors, first, last)
 
     def ranked(self, candidate: Candidate, vectors, first: int, last: int) -> Candidate:
-        """Return a candidate by poses and speeds, with its movement distance."""
+        """Return a candidate realigned by poses and speeds, with its movement distance."""
         near = self.rows(vectors, candidate.start, candidate.end, first, last)
         distance = self._movement_distance(
             near[candidate.path[:, 1] - candidate.start], candidate.path[:, 0]
@@ -281,7 +281,7 @@ class _QueryProfile:
         return float(np.mean(np.sqrt(np.einsum("nd,nd->n", apart, apart))) * factor)
 
     def _from_rest_to_rest(self, path, rows, first: int, last: int):
-        """Move the ends of a path to where the motion leaves rest and returns to it."""
+        """Move the ends of a path to where the motion leaves rest and returns to rest."""
         lead, tail = self.lead or 0, self.tail or 0
         frames, columns = path[:, 0], path[:, 1]
         inner = (frames >= lead) & (frames < self.length - tail)
@@ -329,7 +329,7 @@ class _QueryProfile:
 
 
 def _first_movement(resting: NDArray[np.bool_], at: int, at_the_end: bool) -> int | None:
-    """Return where the movement at `at` starts, or the next movement if `at` is at rest.
+    """Return the start of the movement at `at`, or of the next one if `at` is at rest.
 
     None if it starts outside the window; the end of a motion counts as rest.
     """

@@ -1,4 +1,4 @@
-"""Run boxes: bounding boxes of short runs of frames, used as lower bounds of DTW costs.
+"""Run boxes: bounding boxes of short runs of frames, used for lower bounds on DTW costs.
 
 Level l has a box for every ``stride = 8 * 2**l`` frames of a motion. The box of block b bounds
 frames ``b * stride`` to ``b * stride + 2 * stride - 2``. Wherever in the block a run of ``stride //
@@ -105,7 +105,7 @@ class RunBoxes:
 
     @classmethod
     def open(cls, folder: Folder, starts: NDArray[np.int64], n_features: int) -> RunBoxes:
-        """Open boxes written by `build` for these motions; codes are memory-mapped.
+        """Open boxes written by `build` for these motions, with memory-mapped codes.
 
         Raises
         ------
@@ -143,7 +143,7 @@ def first_blocks(starts: NDArray[np.int64], stride: int) -> NDArray[np.int64]:
 
 
 def _ranges(rows: NDArray[np.float32]) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
-    """Return the lower ends of the ranges of all features, and the steps of the codes."""
+    """Return the lower ends of all feature ranges, and the code steps."""
     low = np.full(rows.shape[1], np.inf)
     high = np.full(rows.shape[1], -np.inf)
     for first in range(0, len(rows), _AT_ONCE):

@@ -1,4 +1,4 @@
-"""Artifacts: everything that is derived from the motions of a library and stored with it.
+"""Artifacts: data derived from the motions of a library and stored with it.
 
 ======================  ==============================  =========================================
 artifact                kind                            identified by
@@ -76,7 +76,7 @@ Thing = TypeVar("Thing")
 
 @dataclass(frozen=True, eq=False)
 class Artifact:
-    """Content of a named artifact: a description (JSON) and arrays by name."""
+    """Content of a named artifact: a JSON description, and arrays by name."""
 
     about: dict[str, Any]
     arrays: dict[str, NDArray[Any]]
@@ -84,7 +84,7 @@ class Artifact:
 
 @dataclass(frozen=True)
 class ArtifactInfo:
-    """Information about one artifact of a library, without its content."""
+    """Information about an artifact of a library, without its content."""
 
     kind: str
     key: str  # the name, or a digest of the options
@@ -93,7 +93,7 @@ class ArtifactInfo:
 
 
 class Artifacts:
-    """The artifacts of a library: ``library.artifacts``.
+    """Artifacts of a library, available as ``library.artifacts``.
 
     Examples
     --------
@@ -125,7 +125,7 @@ class Artifacts:
         about: Mapping[str, Any],
         arrays: Mapping[str, NDArray[Any]] | None = None,
     ) -> None:
-        """Save an artifact under a name; an existing artifact of that name is replaced.
+        """Save an artifact under a name, replacing any existing artifact with that name.
 
         Parameters
         ----------
@@ -155,7 +155,7 @@ class Artifacts:
             self.folders.commit(f"{kind}.{name}", version, build, trash=trash)
 
     def load(self, kind: str, name: str) -> Artifact:
-        """Load the artifact of that name.
+        """Load the artifact with the given name.
 
         Raises
         ------
@@ -174,13 +174,13 @@ class Artifacts:
         return self._read_named(kind, name, _described)
 
     def names(self, kind: str) -> tuple[str, ...]:
-        """Return the names of the artifacts of a kind, sorted."""
+        """Return the names of the artifacts of a given kind, sorted."""
         stems = (folder.rpartition(".")[0] for folder in self.folders.names())
         names = {stem.removeprefix(f"{kind}.") for stem in stems if stem.startswith(f"{kind}.")}
         return tuple(sorted(names))
 
     def _read_named(self, kind: str, name: str, read: Callable[[Folder], Thing]) -> Thing:
-        """Return the result of `read` for an artifact."""
+        """Read an artifact with `read` and return the result."""
         failed = ""
         for _ in range(_ATTEMPTS):
             current = versions(self.folders.names(), f"{kind}.{name}")
@@ -217,7 +217,7 @@ class Artifacts:
         build: Build,
         read: Callable[[Any], Thing],
     ) -> Thing:
-        """Return an artifact of all motions; build it if there is no current version.
+        """Return an artifact derived from all motions, building it if there is no current version.
 
         Parameters
         ----------
@@ -286,7 +286,7 @@ class Artifacts:
         return not current or self._is_stale(current[-1])
 
     def delete(self, kind: str, key: Key) -> None:
-        """Delete an artifact; do nothing if it does not exist."""
+        """Delete an artifact if it exists."""
         with self._store.writing():
             stem = _stem(kind, key)
             current = versions(self.folders.names(), stem)

@@ -28,7 +28,7 @@ _LONGEST = 1 << 24  # bytes of a description
 
 @dataclass(frozen=True)
 class WrittenFile:
-    """A file written by a worker: its name, its place in the store, and its description."""
+    """A file written by a worker: its name, its location in the store, and its description."""
 
     name: str
     piece: Piece | None = None
@@ -37,13 +37,13 @@ class WrittenFile:
 
 @dataclass(frozen=True)
 class LocalCollection:
-    """Files in a folder; the methods are described in `RemoteCollection`."""
+    """Files in a folder; `RemoteCollection` documents the methods."""
 
     path: Path  # absolute, since workers of a cluster run in other folders
     describe: Callable[[Path], dict]  # reads the description of a file from the file itself
 
     def write(self, name: str, content: bytes, about: dict) -> WrittenFile:
-        """Write a file; called by workers."""
+        """Write a file. Called by workers."""
         with atomic_write(self.path / name) as scratch, open(scratch, "wb") as out:
             out.write(content)
             out.flush()
@@ -60,7 +60,7 @@ class LocalCollection:
         return sorted(path.name for path in self.path.glob("*.*") if path.name[0] != ".")
 
     def about(self, names: Iterable[str]) -> dict[str, dict]:
-        """Return the descriptions of files."""
+        """Return the descriptions of the given files."""
         return {name: self.describe(self.path / name) for name in names}
 
     def read(
@@ -78,7 +78,7 @@ class LocalCollection:
         """Do nothing: all files are on this machine."""
 
     def remove(self, names: Iterable[str]) -> None:
-        """Remove files."""
+        """Remove the given files."""
         for name in names:
             (self.path / name).unlink(missing_ok=True)
 
@@ -111,12 +111,12 @@ class RemoteCollection:
         return {"files": self.files, "folder": self.folder, "catalogue": None}
 
     def write(self, name: str, content: bytes, about: dict) -> WrittenFile:
-        """Write a file to the object store; called by workers."""
+        """Write a file to the object store. Called by workers."""
         piece = self.files.put(content, f"{FOLDER}/{self.folder}/{name}")
         return WrittenFile(name, piece, zlib.compress(json.dumps(about).encode()))
 
     def commit(self, written: Iterable[WrittenFile]) -> None:
-        """Record files in the catalogue, in one transaction; called by the client."""
+        """Record files in the catalogue in one transaction. Called by the client."""
         every = [file for file in written if file.piece is not None]
         self._known.put_artifact_files(
             self.folder,
@@ -130,7 +130,7 @@ class RemoteCollection:
         return [name for (name,) in self._known.rows(query, (self.folder,))]
 
     def about(self, names: Iterable[str]) -> dict[str, dict]:
-        """Return the descriptions of files."""
+        """Return the descriptions of the given files."""
         described = self._known.artifact_descriptions(self.folder)
         return {name: parse_json(unpacked_bytes(described[name], _LONGEST)) for name in names}
 
@@ -158,7 +158,7 @@ class RemoteCollection:
         self.files.fetch(pieces[0].name for pieces in files.values())
 
     def remove(self, names: Iterable[str]) -> None:
-        """Remove files."""
+        """Remove the given files."""
         files = self._known.artifact_files(self.folder)
         gone = {name: files[name] for name in names}
         self._known.put_artifact_files(self.folder, {}, remove=gone)

@@ -1,4 +1,4 @@
-"""Artifact folders: written under a temporary name, committed as a whole, never changed afterward.
+"""Artifact folders: written under a temporary name, committed as a whole, and then immutable.
 
 A folder is called ``STEM.VERSION``. Committing a version removes the earlier versions of that stem.
 In the folder of a library, a commit is one rename. In an object store, it is one transaction of the
@@ -58,7 +58,7 @@ class LocalFolders:
     root: Path
 
     def names(self) -> list[str]:
-        """Return the names of all folders, the latest last."""
+        """Return the names of all folders, latest last."""
         folders = []
         if self.root.is_symlink():
             below(self.root.parent, self.root.name)  # raises
@@ -75,7 +75,7 @@ class LocalFolders:
         return path if path.is_dir() else None
 
     def size(self, name: str) -> int:
-        """Return the total size of its files, in bytes."""
+        """Return the total size of a folder's files, in bytes."""
         return sum(path.stat().st_size for path in (self.root / name).rglob("*") if path.is_file())
 
     def commit(self, stem: str, version: str, build: Build, *, trash: bool = False) -> None:
@@ -143,12 +143,12 @@ class RemoteFolders:
         return RemoteFolder(self.files, name, files) if files else None
 
     def size(self, name: str) -> int:
-        """Return the total size of its files, in bytes."""
+        """Return the total size of a folder's files, in bytes."""
         files = self.catalogue.artifact_files(name)
         return sum(piece.length for pieces in files.values() for piece in pieces)
 
     def commit(self, stem: str, version: str, build: Build, *, trash: bool = False) -> None:
-        """Like `LocalFolders.commit`, but earlier versions are always deleted."""
+        """Commit a version like `LocalFolders.commit`, but always delete earlier versions."""
         name, place = f"{stem}.{version}", f"{FOLDER}/{stem}"
         earlier = {
             other: self.catalogue.artifact_files(other)
@@ -184,7 +184,7 @@ class RemoteFolders:
 
 
 def versions(names: Iterable[str], stem: str) -> list[str]:
-    """Return the folders of one stem.
+    """Return all folders with a given stem.
 
     Examples
     --------
@@ -195,7 +195,7 @@ def versions(names: Iterable[str], stem: str) -> list[str]:
 
 
 def write_checks(folder: Path) -> None:
-    """Write ``checks.json``: size in bytes, CRC-32 and page checksum of every file.
+    """Write ``checks.json``: size in bytes, CRC-32 and page checksum of each file.
 
     Files in an object store have null instead.
     """
@@ -211,7 +211,7 @@ def write_checks(folder: Path) -> None:
 
 
 def read_checks(folder: Folder) -> dict[str, tuple[int, ...] | None] | None:
-    """Read ``checks.json``: two or three numbers per file; None if it does not exist.
+    """Read ``checks.json``: two or three numbers per file, or None if it does not exist.
 
     Raises `LibraryError` if it is damaged.
     """
@@ -271,7 +271,7 @@ def check_folder(folder: Folder, *, whole: bool = False) -> None:
 
 
 def _found(path: Path, expected: tuple[int, ...], whole: bool) -> tuple[int, ...]:
-    """Return the values to compare with `expected`, as far as they are verified."""
+    """Return the actual values to compare with `expected`, as far as they are verified."""
     if not whole and expected[0] > CHECKED_WHEN_READ:
         return path.stat().st_size, *expected[1:]
     if len(expected) < 3:
@@ -283,7 +283,7 @@ def _found(path: Path, expected: tuple[int, ...], whole: bool) -> tuple[int, ...
 
 
 def _stamp(folder: Path, checks: Mapping[str, tuple[int, ...] | None]) -> Path | None:
-    """Return the cache file that records the verification of these files in their current state.
+    """Return the cache file that records that these files were verified in their current state.
 
     Its name is a digest of their checksums, sizes, inodes and times. The result is None for small
     folders, which every process verifies; for missing files; and for new files, which could still

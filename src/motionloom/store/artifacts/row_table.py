@@ -1,4 +1,4 @@
-"""Row tables: artifacts with some rows of numbers for every motion, in one file.
+"""Row tables: artifacts with rows of numbers for every motion, in one file.
 
 ``rows.npy`` contains the rows of all motions, concatenated and sorted by name, and is
 memory-mapped. ``index.json`` lists which rows belong to which motion.
@@ -47,7 +47,7 @@ Result = TypeVar("Result")
 
 @dataclass(frozen=True, eq=False)
 class RowTable:
-    """The rows of all motions: N rows of D numbers, for M motions."""
+    """Rows of all motions: N rows of D numbers, for M motions."""
 
     rows: NDArray[np.float32]  # (N, D), memory-mapped, read-only
     starts: NDArray[np.int64]  # (M + 1,): motion m has rows starts[m] to starts[m + 1]
@@ -58,14 +58,14 @@ class RowTable:
 
 
 def row_total(folder: Folder) -> int:
-    """Return the number of rows of a table."""
+    """Return the number of rows in a table."""
     if isinstance(folder, RemoteFolder):
         return read_index(folder)["starts"][-1]
     return len(_opened_rows(folder))
 
 
 def row_range(folder: Folder, first: int, last: int) -> NDArray[np.float32]:
-    """Return rows `first` to `last` of a table, memory-mapped; only these are fetched."""
+    """Return rows `first` to `last` of a table, memory-mapped; only these rows are fetched."""
     if not isinstance(folder, RemoteFolder):
         rows = _opened_rows(folder)
         if not 0 <= first <= last <= len(rows):
@@ -112,7 +112,7 @@ def read_index(folder: Folder) -> dict[str, Any]:
 
 
 def _check_index(index: dict[str, Any]) -> None:
-    """Raise `ValueError` unless all values of an index have the right type and length."""
+    """Raise `ValueError` unless all values in an index have the right type and length."""
     count, width = len(index["names"]), index["width"]
     if type(width) is not int or not 0 <= width < 1 << 24:
         raise ValueError(f"width {width!r}")
@@ -197,7 +197,7 @@ def build_rows(
 
 @dataclass(frozen=True, eq=False)
 class _Job:
-    """A table to write: its motions, the places of their rows, and how to compute them."""
+    """A table to write: its motions, the positions of their rows, and how to compute them."""
 
     library: Store
     work: Callable[[Motion], NDArray]
@@ -226,11 +226,11 @@ class _Job:
         return out.getvalue()
 
     def place(self, m: int) -> tuple[int, int]:
-        """Return the first row and the number of rows of a motion, given its index."""
+        """Return the first row and the number of rows of the motion at an index."""
         return int(self.starts[m]), int(self.starts[m + 1] - self.starts[m])
 
     def reusable(self, previous: Folder | None) -> dict[int, int]:
-        """Return the motions whose rows are in the previous version: index to first row."""
+        """Return the motions with rows in the previous version: a map from index to first row."""
         if previous is None:
             return {}
         try:
@@ -256,7 +256,7 @@ class _Job:
 
 
 def _in_folder(folder: Path, previous: Folder | None, job: _Job) -> None:
-    """Write the rows to one file; each worker writes to its place in the file."""
+    """Write the rows to one file, with each worker writing to its own range."""
     path, offset = folder / ROWS, len(job.header)
     with open(path, "wb") as out:
         out.write(job.header)
@@ -295,7 +295,7 @@ def _fill(
     width: int,
     place: dict[str, tuple[int, int]],
 ) -> None:
-    """Compute the rows of a motion and write them to their place in the file."""
+    """Compute the rows of a motion and write them to their range in the file."""
     start, count = place[motion.name]
     rows = _checked(work(motion), motion.name, count, width)
     # Not through a memory map, which kills the process without a message if the disk is full.
@@ -343,7 +343,7 @@ def _put_rows(
     width: int,
     counts: dict[str, int],
 ) -> dict[str, tuple[Piece, ...]]:
-    """Compute the rows of motions and write them as one object; return their pieces."""
+    """Compute the rows of motions and write them as one object; return its pieces."""
     results = [
         (motion, _checked(rows, motion, counts[motion], width))
         for motion, rows in batch_work(names, library, work)

@@ -1,1 +1,1 @@
-"""Ingest: reading files into a library."""
+"""Ingestion: reading files into a library."""

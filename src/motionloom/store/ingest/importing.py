@@ -114,7 +114,7 @@ def import_files(
     present: Collection[str],
     progress: Progress | None,
 ) -> ImportReport:
-    """Import `paths`; the caller holds the writer lock. See `Store.add`.
+    """Import `paths` while the caller holds the writer lock. See `Store.add`.
 
     `present` are the existing frame files.
     """
@@ -199,13 +199,13 @@ def import_motion(
 
 
 def check_name(name: str) -> None:
-    """Raise `InvalidInput` if a motion cannot have this name."""
+    """Raise `InvalidInput` if a name is not valid for a motion."""
     if not name or not name.isprintable():
         raise InvalidInput(f"name must be a printable string; got {name!r}")
 
 
 def rename_motion(library: Store, entry: Entry, name: str) -> None:
-    """Store a motion under another name; its frame file also contains the name."""
+    """Store a motion under another name, which is also written to its frame file."""
     try:
         stored, skeleton = new_entry(
             library[entry.name], name, library.files,
@@ -224,7 +224,7 @@ def rename_motion(library: Store, entry: Entry, name: str) -> None:
 
 
 def sweep(library: Store) -> set[str]:
-    """Return the frame files of motions; move leftovers of a killed import to the trash.
+    """Return the frame files in use, and move leftovers of a killed import to the trash.
 
     Frame files without a motion are touched only if the catalogue says that an import was
     interrupted and lists motions. A catalogue that was lost, emptied or exchanged does neither.
@@ -287,7 +287,7 @@ def interruptible(library: Store) -> Iterator[None]:
 
 
 def remove_files(files: FileStore, names: Sequence[str], *, trash: bool = True) -> None:
-    """Move frame files to the trash, or delete them; files that cannot be moved stay."""
+    """Move frame files to the trash, or delete them; files that cannot be moved are kept."""
     places = [f"{FOLDER}/{name}" for name in names]
     if isinstance(files, ObjectStore):
         files.remove(places, trash=trash)
@@ -401,7 +401,7 @@ def _tasks(
 
 
 def _load_readers(sources: Sequence[SourceFile]) -> None:
-    """Import the readers before workers are forked, so that each inherits them."""
+    """Import the readers before workers are forked, so that each worker inherits them."""
     for suffix in {Path(source.path).suffix.lower() for source in sources}:
         importlib.import_module(FORMATS[suffix].module)
 

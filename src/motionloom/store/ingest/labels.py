@@ -28,7 +28,7 @@ KEY_COLUMNS = ("file", "name", "motion", "clip", "path", "filename", "take")
 
 @dataclass(frozen=True)
 class Labeling:
-    """Labels of the sources of an import, and table rows that match no file."""
+    """Labels for the sources of an import, and table rows that match no file."""
 
     by_path: dict[str, tuple[str, ...]]  # source path to labels, sorted
     unmatched: tuple[str, ...] = ()  # rows of a table, keys of a mapping
@@ -40,7 +40,7 @@ def labeling(
     *,
     columns: str | Sequence[str] | None = None,
 ) -> Labeling:
-    """Assign labels to `sources` by one or several rules; `columns` are columns of a CSV file.
+    """Assign labels to `sources` by one or more rules; `columns` are columns of a CSV file.
 
     Examples
     --------
@@ -131,7 +131,7 @@ def _pattern(expression: str) -> _Rule:
 
 
 def _table_rows(path: Path, columns) -> list[tuple[str, tuple[str, ...]]]:
-    """Return the file and labels of every row of a CSV file."""
+    """Return the file and labels of each row in a CSV file."""
     text = _decoded(path)
     header = text.lstrip().splitlines()[0] if text.strip() else ""
     delimiter = max(",;\t", key=header.count)

@@ -23,7 +23,7 @@ _COMPANIONS = {".amc": ".asf", ".gltf": ".bin"}
 
 @dataclass(frozen=True)
 class SourceFile:
-    """One file to import."""
+    """A file to import."""
 
     path: str  # absolute, without symbolic links to folders: identifies the file
     shown: str  # as the user would write it
@@ -43,7 +43,7 @@ class SourceFile:
 def find_sources(
     paths: Iterable[str | Path],
 ) -> tuple[list[SourceFile], list[tuple[str, str]]]:
-    """Find all motion files among `paths` and in the folders among them, each once.
+    """Find all motion files among `paths`, including those in folders, without duplicates.
 
     Folders are searched recursively; hidden files and folders are ignored, and links to folders are
     followed once. Returns the sources, sorted by path, and pairs (folder, reason) for folders that
@@ -80,7 +80,7 @@ def find_sources(
 
 
 def left_out(paths: Iterable[str | Path]) -> dict[str, int]:
-    """Count motion capture files in the folders among `paths` that cannot be imported.
+    """Count motion capture files in the folders of `paths` that cannot be imported.
 
     Returns counts by suffix, such as ``{".c3d": 12}``.
     """
@@ -147,7 +147,7 @@ def assign_names(
 
 
 def companions(path: str | Path) -> list[Path]:
-    """Return files next to `path` that its reader also reads, sorted: skeletons, buffers.
+    """Return the files next to `path` that its reader also reads, such as skeletons, sorted.
 
     These are files whose stem is a prefix of the stem of `path` (``01.asf`` for ``01_01.amc``), or
     the only such file in the folder.
@@ -163,7 +163,7 @@ def companions(path: str | Path) -> list[Path]:
 
 
 def is_companion(path: str | PurePath) -> bool:
-    """Return whether a file contains no motion but is read with another, such as ``01.asf``."""
+    """Return whether a file has no motion but is read with another, such as ``01.asf``."""
     return PurePath(path).suffix.lower() in _COMPANIONS.values()
 
 

@@ -1,4 +1,4 @@
-"""Ingest task: import of one file, run by a worker.
+"""Import task: imports one file, run by a worker.
 
 The task hashes the file, stops if the library already has it, and otherwise reads, resamples and
 writes the frames. Problems with the file are returned, not raised. The catalogue is written by the
@@ -36,7 +36,7 @@ from motionloom.store.remote.object_store import FileStore, ObjectStoreError
 
 @dataclass(frozen=True)
 class ImportTask:
-    """A file, the name of its motion, and the entry of the library with that name."""
+    """A file, the name of its motion, and the library's entry with that name."""
 
     source: SourceFile
     name: str
@@ -69,7 +69,7 @@ def ingest(
     options: str,
     force: bool,
 ) -> Outcome:
-    """Run the task; only the file and `options` (JSON) determine the result."""
+    """Run the task; the result depends only on the file and `options` (JSON)."""
     source, existing, file = task.source, task.existing, task.file
     try:
         before = _state(file)
@@ -101,7 +101,7 @@ def ingest(
 def new_entry(
     motion: Motion, name: str, files: FileStore, *, source: str, source_hash: str, options: str
 ) -> tuple[Entry, str]:
-    """Write the frames of a motion; return its entry, and its skeleton as JSON."""
+    """Write the frames of a motion; return its entry and its skeleton as JSON."""
     description = FrameDescription.of(
         motion, name, source=source, source_hash=source_hash, options=options
     )
@@ -144,7 +144,7 @@ def failure_reason(error: Exception | None) -> str:
 
 
 def content_hash(path: str) -> str:
-    """Return a digest of the bytes of a file and of its companion files."""
+    """Return a digest of the bytes of a file and its companion files."""
     digest = hashlib.blake2b(digest_size=16)
     for part in (Path(path), *companions(path)):
         check_regular(part)

@@ -1,4 +1,4 @@
-"""Local cache of objects, limited in size and shared by all processes of a machine.
+"""Local cache of objects, limited in size and shared by all processes on a machine.
 
 Objects never change, so a cached copy is never out of date. When the cache exceeds its size limit,
 the least recently used files are removed. A removed file that is memory-mapped stays readable on
@@ -44,7 +44,7 @@ class Cache:
         self._added: float | None = None  # bytes since the size was measured
 
     def file(self, key: str, fill: Callable[[Path], object]) -> Path:
-        """Return the file of a key; `fill` writes it if it is not cached."""
+        """Return the file for a key; `fill` writes it if it is not cached."""
         path = self._path(key)
         try:
             os.utime(path)  # mark as used
@@ -59,7 +59,7 @@ class Cache:
         self._make(self._path(key), lambda scratch: path.replace(scratch))
 
     def remove(self, key: str) -> None:
-        """Remove the file of a key."""
+        """Remove the file for a key."""
         self._path(key).unlink(missing_ok=True)
 
     def scratch(self) -> Path:
@@ -116,7 +116,7 @@ class Cache:
 
 
 def local_cache() -> Cache:
-    """Return the cache of this machine; see the module docstring."""
+    """Return the cache on this machine; see the module docstring."""
     return _cache(
         os.environ.get("MOTIONLOOM_CACHE"), os.environ.get("MOTIONLOOM_CACHE_GB"), os.getcwd()
     )

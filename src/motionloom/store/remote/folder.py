@@ -23,7 +23,7 @@ Files = dict[str, tuple[Piece, ...]]
 
 @dataclass(frozen=True)
 class RemoteFolder:
-    """Files by name, with the pieces they consist of; names in subfolders contain a ``/``."""
+    """Files by name, with the pieces they consist of; names in subfolders contain ``/``."""
 
     store: ObjectStore
     name: str
@@ -51,7 +51,7 @@ class RemoteFolder:
         return True
 
     def byte_range(self, name: str, first: int, last: int) -> Path:
-        """Return a local copy of bytes `first` to `last` of a file; only these are fetched."""
+        """Return a local copy of bytes `first` to `last` of a file, fetching only these."""
         return self.store.assembled(between(self.files[name], first, last), ".raw")
 
     def size(self, name: str) -> int:
@@ -68,7 +68,7 @@ Folder = Path | RemoteFolder
 
 
 def between(pieces: Sequence[Piece], first: int, last: int) -> tuple[Piece, ...]:
-    """Return the pieces with bytes `first` to `last` of a file that consists of `pieces`.
+    """Return the pieces that hold bytes `first` to `last` of a file made of `pieces`.
 
     Examples
     --------
@@ -97,13 +97,13 @@ def joined(pieces: Iterable[Piece]) -> tuple[Piece, ...]:
 
 
 def point_to(path: Path, pieces: Sequence[Piece]) -> None:
-    """Write a pointer to pieces in the object store, in place of a file."""
+    """Write a pointer to pieces in the object store in place of a file."""
     path.parent.mkdir(parents=True, exist_ok=True)
     path.with_name(path.name + POINTER).write_text(json.dumps(pieces), encoding="utf-8")
 
 
 def uploaded(scratch: Path, store: ObjectStore, folder: str) -> Files:
-    """Upload all files below `scratch` to a folder of the object store, except pointers."""
+    """Upload all files below `scratch`, except pointers, to a folder in the object store."""
     files: Files = {}
     for path in sorted(path for path in scratch.rglob("*") if path.is_file()):
         name = path.relative_to(scratch).as_posix()
@@ -125,5 +125,5 @@ def as_pieces(values: Iterable[Sequence]) -> tuple[Piece, ...]:
 
 
 def objects_of(folders: Iterable[Mapping[str, Sequence[Piece]]]) -> set[str]:
-    """Return the names of all objects that the files consist of."""
+    """Return the names of all objects that contain the files."""
     return {piece.name for files in folders for pieces in files.values() for piece in pieces}

@@ -1,4 +1,4 @@
-"""Storage of a library's files: in its own folder, or in an object store.
+"""Storage for a library's files: in its own folder, or in an object store.
 
 An object store is any storage with an fsspec address: ``s3://bucket/prefix``, ``gs://...``,
 ``file:///mnt/share/...``, ``memory://`` in tests.
@@ -48,7 +48,7 @@ PROTOCOLS = (
 
 
 class ObjectStoreError(LibraryError):
-    """An object store cannot be reached, read or written."""
+    """Raised when an object store cannot be reached, read or written."""
 
 
 class Piece(NamedTuple):
@@ -78,14 +78,14 @@ class FolderStore:
         return str(self.root)
 
     def local(self, name: str) -> Path:
-        """Return the path of a file; raise `LibraryError` if the name leads out of the folder."""
+        """Return the path of a file; raise `LibraryError` if it is outside the folder."""
         return below(self.root, name)
 
     def fetch(self, names: Iterable[str]) -> None:
         """Do nothing: all files are on this machine."""
 
     def workers(self, workers: int | None) -> int | None:
-        """Return the number of processes that can use the store: any number."""
+        """Return the number of processes that can use the store, which is not limited."""
         return workers
 
 
@@ -144,14 +144,14 @@ class ObjectStore:
     # --- writing ------------------------------------------------------------------------
 
     def put(self, content: bytes | Path, name: str) -> Piece:
-        """Write a new object named `name` plus a random mark."""
+        """Write a new object named `name` plus a random suffix."""
         path = PurePosixPath(name)
         own = str(path.with_name(f"{path.stem}-{secrets.token_hex(6)}{path.suffix}"))
         size = self._write(content, own)
         return Piece(own, 0, size, _block_sums(content))
 
     def remove(self, names: Iterable[str], *, trash: bool = False) -> None:
-        """Remove objects or move them to the trash; objects that cannot be removed stay."""
+        """Remove objects or move them to the trash; objects that cannot be removed are kept."""
         files, root = self._files()
         stamp = datetime.now(UTC).strftime("%Y-%m-%dT%H-%M-%SZ")
         for name in names:
@@ -168,7 +168,7 @@ class ObjectStore:
             self.drop_local(name)
 
     def restore(self, names: Iterable[str]) -> set[str]:
-        """Move the latest object of each name back from the trash; return the restored names."""
+        """Move the latest object with each name back from the trash; return the restored names."""
         files, root = self._files()
         wanted = {name.split("/", 2)[2]: name for name in self.names("trash")}  # sorted by time
         restored = {name for name in names if name in wanted}
@@ -178,7 +178,7 @@ class ObjectStore:
         return restored
 
     def claim(self, identity: str) -> None:
-        """Mark the object store as belonging to one library; raise if it belongs to another."""
+        """Mark the object store as belonging to a library; raise if it belongs to another."""
         self.check_free()
         self._write(json.dumps({"library": identity}).encode(), MARKER)
 
@@ -193,7 +193,7 @@ class ObjectStore:
             )
 
     def workers(self, workers: int | None) -> int | None:
-        """Return the number of processes that can use the store: one for a store in memory."""
+        """Return the number of processes that can use the store: one if it is in memory."""
         return 1 if self.address.startswith("memory:") else workers
 
     # --- the file system ----------------------------------------------------------------
@@ -277,7 +277,7 @@ FileStore = FolderStore | ObjectStore
 
 
 def trusted_store(library: Path, address: str, identity: str) -> ObjectStore:
-    """Return the object store that a library names, if the user trusts it.
+    """Return the object store named by a library, if the user trusts it.
 
     Raises
     ------
@@ -349,7 +349,7 @@ def _file_system(address: str) -> tuple[Any, str]:
 
 
 def _portions(pieces: Iterable[Piece]) -> Iterator[Piece]:
-    """Split pieces into smaller ones, so that many fit into memory."""
+    """Split pieces into smaller ones, so that many fit in memory."""
     for piece in pieces:
         at, end = piece.start, piece.start + piece.length
         while at < end:
@@ -359,7 +359,7 @@ def _portions(pieces: Iterable[Piece]) -> Iterator[Piece]:
 
 
 def _block_sums(content: bytes | Path) -> tuple[int, ...]:
-    """Return the CRC-32 of every block of an object."""
+    """Return the CRC-32 of each block of an object."""
     whole = io.BytesIO(content) if isinstance(content, bytes) else open(content, "rb")
     with whole:
         return tuple(zlib.crc32(block) for block in iter(lambda: whole.read(_BLOCK), b""))

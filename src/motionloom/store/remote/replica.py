@@ -26,7 +26,7 @@ _MAX_AGE_SECONDS = 7 * 86400  # lifetime of a replica: work submitted with it ha
 
 
 def replica_for_workers(catalogue: Catalogue, files: ObjectStore) -> str:
-    """Return the name of a replica of the current catalogue; write it if there is none."""
+    """Return the name of a replica of the current catalogue, writing it if necessary."""
     key = _content_key(catalogue)
     there = files.names(FOLDER)
     for name in there:
@@ -79,6 +79,6 @@ def _content_key(catalogue: Catalogue) -> str:
 
 
 def _written_at(name: str) -> int:
-    """Return the time when a replica was written, from its name; 0 for other objects."""
+    """Return the time a replica was written, from its name, or 0 for other objects."""
     text = Path(name).name.split(".")[0]
     return int(text) if text.isdigit() else 0

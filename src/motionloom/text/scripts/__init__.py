@@ -1,1 +1,1 @@
-"""Acting: a script in words is turned into a motion by finding and joining segments."""
+"""Acting: turning a written script into a motion by finding and joining segments."""

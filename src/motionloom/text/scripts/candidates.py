@@ -61,7 +61,7 @@ _AHEAD = 0.15  # weight of velocities relative to positions, in seconds
 
 @dataclass(frozen=True)
 class PhraseCandidate:
-    """An event in a motion, with the frames before and after it that may be played.
+    """An event in a motion, with playable frames before and after it.
 
     Attributes
     ----------
@@ -101,7 +101,7 @@ class PhraseCandidate:
         return f"{self.motion}:{self.lead_in}-{self.lead_out}{' mirrored' * self.mirrored}"
 
     def frames(self, library: Store, start: int, end: int) -> Motion:
-        """Return frames ``[start, end)`` of its motion, mirrored if necessary."""
+        """Return frames ``[start, end)`` of the motion, mirrored if necessary."""
         part = library[self.motion][start:end]
         return part.mirror() if self.mirrored else part
 
@@ -117,7 +117,7 @@ class PhraseCandidate:
 
 
 def candidates(index: TextIndex, library: Store, phrase: Phrase) -> list[PhraseCandidate]:
-    """Return segments that show a phrase, best first; empty if there are none.
+    """Return segments that show a phrase, best first, or an empty list.
 
     A phrase that names a segment, ``take:30-90``, has only this candidate. Simultaneous actions
     must be within the segment.
@@ -160,7 +160,7 @@ def candidates(index: TextIndex, library: Store, phrase: Phrase) -> list[PhraseC
 
 @dataclass(frozen=True)
 class PhraseOptions:
-    """A phrase of a script, the segments that show it, best first, and similar phrases.
+    """A phrase of a script, segments that show it, best first, and similar phrases.
 
     `near` lists descriptions of similar events if no segment shows the phrase.
     """
@@ -187,7 +187,7 @@ def _match(
     weights: Mapping[str, float],
     verbs: Sequence[str],
 ) -> float:
-    """Return how much of a phrase an event shows: 1 for the entire phrase and nothing else."""
+    """Return how much of a phrase an event shows; 1 means the whole phrase and nothing else."""
     text = words(event.text, index.synonyms)
     said = set(text)
     named = {*words(event.name.replace("_", " "), index.synonyms), *text[:1]}
@@ -203,7 +203,7 @@ def _match(
 
 
 def _other_side(event: IndexedEvent, action: str) -> bool:
-    """Return whether a phrase requests left, right or both, and an event is on the wrong side."""
+    """Return whether a phrase specifies a side, or both, and an event is on the wrong side."""
     asked = {word.lower() for word in _SIDED.findall(action)}
     said = {word.lower() for word in _SIDED.findall(event.text)}
     if not asked and re.search(r"\bboth\b", action, re.IGNORECASE):
@@ -224,12 +224,12 @@ def _mirror_image(event: IndexedEvent) -> IndexedEvent:
 
 
 def by_arms_alone(name: str) -> bool:
-    """Return whether events of a predicate use only the arms, so legs can come from elsewhere."""
+    """Return whether a predicate's events use only the arms, so legs can come from elsewhere."""
     return any(each.name == name and each.arms for each in predicates())
 
 
 def nearest_phrases(index: TextIndex, phrase: Phrase) -> list[str]:
-    """Return descriptions of events that are similar to a phrase, for a message."""
+    """Return descriptions of events similar to a phrase, for use in a message."""
     asked = [w for w in index.words(phrase.action) if index.known(w)]
     seen: dict[str, None] = {}
     for _, event, _, _ in _events_with(index, asked[:3]) if asked else ():
@@ -240,7 +240,7 @@ def nearest_phrases(index: TextIndex, phrase: Phrase) -> list[str]:
 
 
 def repeats(phrase: Phrase, options: Sequence[PhraseCandidate], library: Store) -> int:
-    """Return how many segments a phrase needs for repetitions, a long duration or distance."""
+    """Return the number of segments a phrase needs for its repetitions, duration or distance."""
     if phrase.seconds is None and phrase.meters is None:
         return phrase.times
     lengths = [(each.end - each.start) / library.entry(each.motion).fps for each in options]
@@ -254,7 +254,7 @@ def repeats(phrase: Phrase, options: Sequence[PhraseCandidate], library: Store) 
 def long_enough(
     options: Sequence[PhraseCandidate], phrase: Phrase, library: Store
 ) -> Sequence[PhraseCandidate]:
-    """Return the candidates that are as long as the phrase requires, or all if there are none."""
+    """Return the candidates that are long enough for the phrase, or all if there are none."""
     if phrase.seconds is None:
         return options
     least = _ENOUGH * phrase.seconds
@@ -264,7 +264,7 @@ def long_enough(
 
 
 def part_of(phrase: Phrase, count: int) -> Phrase:
-    """Return one of `count` equal parts of a phrase with a duration or a distance."""
+    """Return one of `count` equal parts of a phrase that has a duration or a distance."""
     return replace(
         phrase,
         seconds=None if phrase.seconds is None else phrase.seconds / count,
@@ -287,7 +287,7 @@ def _turn(text: str, phrase: Phrase) -> float | None:
 
 
 def _segment(library: Store, text: str) -> PhraseCandidate | None:
-    """Return the segment that a phrase names, if any."""
+    """Return the segment named by a phrase, if any."""
     after = _AFTER.search(text)
     assert after is not None
     name, written = split_segment(text[: after.start()])
@@ -301,7 +301,7 @@ def _segment(library: Store, text: str) -> PhraseCandidate | None:
 
 
 def _timed(phrase: Phrase, event: IndexedEvent, fps: float, library: Store, name: str) -> Phrase:
-    """Convert the distance of a phrase, if any, to a duration using the speed of the event."""
+    """Convert a phrase's distance, if any, to a duration using the speed of the event."""
     if phrase.meters is None:
         return phrase
     speed = _travel(library[name], event.start_frame, event.end_frame) / max(len(event) / fps, 0.1)
@@ -309,7 +309,7 @@ def _timed(phrase: Phrase, event: IndexedEvent, fps: float, library: Store, name
 
 
 def _travel(motion: Motion, start: int, end: int) -> float:
-    """Return the length of the path of the hips along the floor, in meters."""
+    """Return the length of the hip path along the floor, in meters."""
     path = motion.root[start:end:3, [0, 2]].astype(np.float64)
     return float(np.sum(np.linalg.norm(np.diff(path, axis=0), axis=1)))
 
@@ -317,7 +317,7 @@ def _travel(motion: Motion, start: int, end: int) -> float:
 def _events_with(
     index: TextIndex, verbs: Sequence[str]
 ) -> Iterable[tuple[int, IndexedEvent, int, int]]:
-    """Yield events that match any of the words: motion, event, simultaneous actions and states."""
+    """Yield events that match any of the words, with simultaneous actions and states."""
     clause = " OR ".join("' ' || words || ' ' LIKE ?" for _ in verbs)
     lasting = ", ".join(f"'{each.name}'" for each in predicates() if each.state)
     count = (
@@ -361,7 +361,7 @@ def _candidate(
 
 
 def _with(index: TextIndex, m: int, event: IndexedEvent, along: str) -> IndexedEvent:
-    """Return the part of an event during which another happens; no frames if there is none."""
+    """Return the part of an event during which another occurs, or an empty range."""
     asked = index.words(along)
     verbs = {word for word in asked if word not in MODIFIERS} or set(asked)
     best = (event.start_frame, event.start_frame)
@@ -387,7 +387,7 @@ def _count(event: IndexedEvent) -> int:
 
 
 def _varied(options: Sequence[PhraseCandidate]) -> list[PhraseCandidate]:
-    """Return the first candidates, but only a few per motion."""
+    """Return the first candidates, limited to a few per motion."""
     kept: list[PhraseCandidate] = []
     of: dict[str, int] = {}
     for each in options:
@@ -400,7 +400,7 @@ def _varied(options: Sequence[PhraseCandidate]) -> list[PhraseCandidate]:
 
 
 def pose_rows(motion: Motion, start: int, end: int, roles: Sequence[str] = _POSE) -> Array:
-    """Return poses and velocities of frames ``[start, end)``, without size, place and heading."""
+    """Return poses and velocities in frames ``[start, end)``, without size, place or heading."""
     lead = 1
     a, b = max(start - lead, 0), min(end + lead, len(motion))
     part = motion[a:b]

@@ -46,7 +46,7 @@ class Layered:
 
 
 def unclean(motion: Motion, start: int, end: int) -> str:
-    """Return why arms cannot be split off frames ``[start, end)``; empty if they can."""
+    """Return why the arms cannot be separated in frames ``[start, end)``, or an empty string."""
     part = motion[max(start, 0) : min(end, len(motion))]
     limbs = [f"{side}_{part}" for side in SIDES for part in ("shoulder", "wrist", "ankle")]
     needed = ["hips", "neck" if "neck" in motion.skeleton.roles else "head", *limbs]
@@ -66,7 +66,7 @@ def unclean(motion: Motion, start: int, end: int) -> str:
 
 
 def active_arms(motion: Motion) -> tuple[str, ...]:
-    """Return the sides of the arms that move or are raised in a motion."""
+    """Return the sides on which an arm moves or is raised in a motion."""
     activity = {}
     hips = motion.role_positions(["hips"])[:, 0]
     height = body_height(motion.skeleton) or leg_length(motion.skeleton) / 0.505
@@ -86,7 +86,7 @@ def active_arms(motion: Motion) -> tuple[str, ...]:
 def with_arms(
     legs: Motion, arms: Motion, at: int, until: int, *, side: str = "", times: int = 1
 ) -> Layered:
-    """Combine legs with the arms of another motion.
+    """Combine the legs of a motion with the arms of another.
 
     Parameters
     ----------
@@ -142,7 +142,7 @@ def _entrance(
 
 
 def _tangents(rotations: NDArray, fps: float) -> Array:
-    """Angular velocities, (T, J, 3), in radians per `_AHEAD` seconds."""
+    """Return angular velocities (T, J, 3) in radians per `_AHEAD` seconds."""
     steps = rot.log(rot.multiply(rotations[1:], rot.inverse(rotations[:-1]))) * fps * _AHEAD
     return (
         np.concatenate([steps, steps[-1:]]) if len(steps) else np.zeros((*rotations.shape[:2], 3))
@@ -150,13 +150,13 @@ def _tangents(rotations: NDArray, fps: float) -> Array:
 
 
 def _apart(a: NDArray, a_speed: Array, i: int, b: NDArray, b_speed: Array, k: int) -> float:
-    """Return the distance between two arm poses, including velocities, in radians."""
+    """Return the distance between two arm poses in radians, including velocities."""
     turn = 2.0 * np.arccos(np.clip(np.abs(np.sum(a[i] * b[k], axis=-1)), 0.0, 1.0))
     return float(np.sum(turn) + np.sum(np.linalg.norm(a_speed[i] - b_speed[k], axis=-1)))
 
 
 def _arm_joints(skeleton: Skeleton, sides: Sequence[str]) -> NDArray[np.intp]:
-    """Return the joints of these arms, starting at the collars."""
+    """Return the joints of the given arms, starting at the collars."""
     roles = skeleton.roles
     tops = [
         skeleton.joint(roles[next(r for r in (f"{s}_collar", f"{s}_shoulder") if r in roles)])
@@ -169,5 +169,5 @@ def _arm_joints(skeleton: Skeleton, sides: Sequence[str]) -> NDArray[np.intp]:
 
 
 def _nearest_signs(rows: NDArray[np.float32], pose: NDArray[np.float32]) -> NDArray[np.float32]:
-    """Flip the signs of quaternions (n, J, 4) to be nearest to a pose (J, 4)."""
+    """Flip the signs of quaternions (n, J, 4) to be nearest to those of a pose (J, 4)."""
     return np.where(np.sum(rows * pose, axis=-1, keepdims=True) < 0.0, -rows, rows)

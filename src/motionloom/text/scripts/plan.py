@@ -1,4 +1,4 @@
-"""Plan of a script: one segment for each phrase, chosen jointly.
+"""Plan for a script: one segment per phrase, chosen jointly.
 
 The segments are chosen by dynamic programming. The cost combines how well each segment shows its
 phrase, and how similar poses and velocities are at the best transition from one segment to the
@@ -87,7 +87,7 @@ class PlannedPhrase:
 
 @dataclass(frozen=True)
 class Chosen:
-    """A phrase, the candidate chosen for it, and the arms combined with it."""
+    """A phrase, its chosen candidate, and the arms combined with it."""
 
     phrase: Phrase
     candidate: PhraseCandidate
@@ -96,13 +96,13 @@ class Chosen:
 
     @property
     def bridge(self) -> bool:
-        """True if this is a bridge, which is not part of the script."""
+        """Whether this is a bridge, which is not part of the script."""
         return self.phrase.text == BRIDGE
 
 
 @dataclass
 class Verdicts:
-    """Candidates and seams that turned out badly in an attempt, so they are chosen last."""
+    """Candidates and seams that failed in an earlier attempt and are chosen last."""
 
     of: dict[PhraseCandidate, float] = field(default_factory=dict)
     between: dict[tuple[PhraseCandidate, PhraseCandidate], float] = field(default_factory=dict)
@@ -119,7 +119,7 @@ class Wanted:
 
 
 def wanted(index: TextIndex, library: Store, script: str) -> Wanted:
-    """Return the candidates of every phrase of a script.
+    """Return the candidates for each phrase of a script.
 
     Raises
     ------
@@ -206,7 +206,7 @@ def planned(line: Sequence[Chosen], seams: Seams) -> tuple[PlannedPhrase, ...]:
 
 
 class Seams:
-    """Best pairs of frames for the transition between two candidates, and their costs."""
+    """Best frame pairs for the transition between two candidates, and their costs."""
 
     def __init__(self, library: Store) -> None:
         self.library = library
@@ -214,7 +214,7 @@ class Seams:
         self.rows: dict[tuple[str, int, int, bool], Array] = {}
 
     def cost(self, a: PhraseCandidate, b: PhraseCandidate) -> float:
-        """Return the cost of the best pair."""
+        """Return the cost of the best frame pair."""
         return self.best(a, b)[0]
 
     def best(self, a: PhraseCandidate, b: PhraseCandidate) -> tuple[float, int, int]:
@@ -261,7 +261,7 @@ def _unmatched(index: TextIndex, phrase: Phrase) -> InvalidInput:
 def _repeated(
     index: TextIndex, library: Store, phrase: Phrase, options: Sequence[PhraseCandidate]
 ) -> list[Sequence[PhraseCandidate]]:
-    """Return the candidates for each segment that a phrase needs."""
+    """Return the candidates for each segment a phrase needs."""
     counted = [each for each in options if each.count == phrase.times]
     single = [each for each in options if each.count == 1]
     # Repetitions in one take, unless other events occur in between.
@@ -280,7 +280,7 @@ def _repeated(
 
 
 def _two_segments(phrase: Phrase, library: Store) -> bool:
-    """Return whether a phrase names arms and legs: ``take:30-90 while other:10-120``."""
+    """Return whether a phrase names both arms and legs: ``take:30-90 while other:10-120``."""
     names = [each.partition(":")[0] for each in (phrase.action, phrase.along)]
     return all(":" in each for each in (phrase.action, phrase.along)) and all(
         name in library for name in names
@@ -290,7 +290,7 @@ def _two_segments(phrase: Phrase, library: Store) -> bool:
 def _layers(
     index: TextIndex, library: Store, phrase: Phrase, options: Sequence[PhraseCandidate]
 ) -> tuple[list[PhraseCandidate], list[PhraseCandidate]]:
-    """Return arms that show a phrase, and legs for the simultaneous action; empty if unclean.
+    """Return arms that show a phrase with legs for the simultaneous action; empty if unclean.
 
     Raises
     ------

@@ -1,4 +1,4 @@
-"""Acting a script: its plan is turned into one motion, which is checked before it is returned.
+"""Acting a script: turning its plan into one motion, which is checked before it is returned.
 
 Segments are joined by the transitions of motion graphs (`motionloom.blending.transitions`), and
 feet are locked. The result is then captioned. If a phrase is not visible in it, or if a seam is
@@ -48,14 +48,14 @@ _WORSE = 0.4  # cost of a segment that turned out badly
 
 @dataclass(frozen=True, eq=False)
 class ActedScript:
-    """A motion created from a script, and the plan that it follows."""
+    """A motion created from a script, and the plan it follows."""
 
     motion: Motion
     plan: tuple[PlannedPhrase, ...]
 
 
 def act_script(index: TextIndex, library: Store, script: str) -> ActedScript:
-    """Return the motion of a script, the best of a few attempts; see `motionloom.Library.act`."""
+    """Return the motion for a script, the best of a few attempts; see `motionloom.Library.act`."""
     asked = wanted(index, library, script)
     seams, verdicts = Seams(library), Verdicts()
     best: tuple[tuple[float, ...], ActedScript] | None = None
@@ -72,7 +72,7 @@ def act_script(index: TextIndex, library: Store, script: str) -> ActedScript:
 
 
 def act_plan(library: Store, plan: Sequence[PlannedPhrase], line: Sequence[Chosen]) -> ActedScript:
-    """Return the motion of a plan."""
+    """Create the motion for a plan."""
     seam = {each.motion: round(SEAM * library.entry(each.motion).fps) for each in plan}
     parts, offsets = [], []
     for n, each in enumerate(plan):
@@ -140,7 +140,7 @@ def _captions(motion: Motion) -> list[Event] | None:
 def _shown(
     motion: Motion, choice: Chosen, start: float, end: float, events: Sequence[Event]
 ) -> bool | None:
-    """Return whether the events of a phrase occur in its time span; None without a caption.
+    """Return whether a phrase's events occur in its time span, or None without a caption.
 
     Lasting events are captioned within this time span alone: a walk continues through a turn, and a
     walk forward followed by a walk backward is a single walk.
@@ -172,7 +172,7 @@ def _shown(
 
 
 def _faults(acted: ActedScript, line: Sequence[Chosen], verdicts: Verdicts) -> tuple[float, ...]:
-    """Return the faults of an attempt, the worst first, and record their causes in the verdicts."""
+    """Return the faults of an attempt, worst first, and record their causes in the verdicts."""
 
     def blame(choice: Chosen) -> None:
         for each in (choice.candidate, choice.arms):
@@ -203,7 +203,7 @@ def _faults(acted: ActedScript, line: Sequence[Chosen], verdicts: Verdicts) -> t
 
 
 def _unasked(acted: ActedScript, line: Sequence[Chosen]) -> list[int]:
-    """Return phrases whose time span shows an action of another phrase, or too many repetitions."""
+    """Return phrases whose time span shows another phrase's action or too many repetitions."""
     left: list[tuple[str, str, int]] = []
     for n, choice in enumerate(line):
         for each in (choice.candidate, choice.arms):
@@ -236,7 +236,7 @@ def _joined(
     rates: Sequence[float],
     half: int,
 ) -> tuple[Motion, list[tuple[int, int]]]:
-    """Join parts with transitions; return the motion, and the frames of each part in it."""
+    """Join parts with transitions; return the motion and the frames of each part in it."""
     skeleton, fps = ready[0].skeleton, ready[0].fps
     rotations: list[NDArray] = []
     roots: list[NDArray] = []

@@ -1,4 +1,4 @@
-"""Scripts: phrases that are acted one after the other.
+"""Scripts: phrases that are acted out one after the other.
 
 "walk forward 3 s, sit down, wave twice with the right hand, stand up" has four phrases. A phrase
 may have a duration (``3 s``, ``for 2 seconds``) or a distance (``4 m``), a number of repetitions
@@ -33,7 +33,7 @@ _MOST_TIMES, _SECONDS_LIMITS, _METERS_LIMITS = 20, (0.2, 120.0), (0.3, 100.0)
 
 @dataclass(frozen=True)
 class Phrase:
-    """One phrase of a script.
+    """A phrase in a script.
 
     Attributes
     ----------

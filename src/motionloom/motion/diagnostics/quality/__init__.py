@@ -1,4 +1,4 @@
-"""Quality of a motion: the measures, and the report that every synthesis returns and prints."""
+"""Quality of a motion: measures, and the report that every synthesis returns and prints."""
 
 from motionloom.motion.diagnostics.quality.gate import (
     QualityMeter,

@@ -59,7 +59,7 @@ _JUDGED = 3  # steps that a block leaves to the next one: the last two and the o
 
 @dataclass(frozen=True, eq=False)
 class SourceStatistics:
-    """Normal values in the sources of a motion.
+    """Typical values measured in the source takes of a motion.
 
     Attributes
     ----------
@@ -91,7 +91,7 @@ class SourceStatistics:
 
     @classmethod
     def of(cls, sources: Iterable[Motion], *, whole_takes: bool = True) -> SourceStatistics:
-        """Return the statistics of motions that share one skeleton and rate.
+        """Return the statistics of motions that share a skeleton and a frame rate.
 
         With `whole_takes`, the motions are complete takes. The frame numbers of the provenance
         then refer to them, and the steps of the result can be compared with theirs. This does not
@@ -132,7 +132,7 @@ def quality_report(
     sources: Iterable[Motion] | None = None,
     usual: SourceStatistics | None = None,
 ) -> QualityReport:
-    """Measure the quality of a motion; measures that need missing joints are None.
+    """Measure the quality of a motion; measures that require missing joints are None.
 
     Parameters
     ----------
@@ -159,7 +159,7 @@ def quality_report(
 
 
 class QualityMeter:
-    """Quality of a motion, measured in one piece or, for hours of motion, block by block.
+    """Quality of a motion, measured all at once or, for hours of motion, block by block.
 
     Parameters
     ----------
@@ -187,7 +187,7 @@ class QualityMeter:
     def add(
         self, motion: Motion, contacts: FootContacts | None = None, *, start: int = 0, seen: int = 0
     ) -> None:
-        """Measure a block whose first frame is frame `start` of the whole motion.
+        """Measure a block that starts at frame `start` of the whole motion.
 
         The first `seen` frames were already part of the previous block and only provide
         continuity.
@@ -210,7 +210,7 @@ class QualityMeter:
     def _note(
         self, motion: Motion, start: int, measure: str, value: float, frame: int, detail: str = ""
     ) -> None:
-        """Keep a value if it is the largest so far for its measure."""
+        """Record a value if it is the largest so far for its measure."""
         if measure in self._peaks and value <= self._peaks[measure].value:
             return
         take = "" if motion.provenance is None else motion.provenance.take_at(frame)
@@ -273,7 +273,7 @@ class QualityMeter:
         self._note(motion, start, "limbs", float(depth[frame, pair]), int(frame), parts)
 
     def report(self) -> QualityReport:
-        """Return the report on all blocks added so far."""
+        """Return a report on all blocks added so far."""
         slide = self._slide / self._contacts if self._contacts else None
         depth = self._depth / self._frames if self._contacts else None
         repeated = self._repeats / self._steps if self._steps >= _LEAST_STEPS else None
@@ -297,7 +297,7 @@ class QualityMeter:
         ).with_parts()
 
     def _limits(self) -> dict[str, float]:
-        """Return the largest value of each measure that does not cause a warning."""
+        """Return the largest value of each measure that does not trigger a warning."""
         usual = self._usual
         mean_seconds = self._contact_seconds / max(self._contacts, 1)
         skating = max(MAX_SLIDE, MAX_SLIDE_SPEED * mean_seconds)
@@ -328,7 +328,7 @@ def worst_seam(motion: Motion, usual: float) -> Seam | None:
 
 
 def _contacts(motion: Motion, contacts: FootContacts | None) -> FootContacts | None:
-    """Return the contacts of a motion, or None if the skeleton has no feet."""
+    """Return the foot contacts of a motion, or None if the skeleton has no feet."""
     try:
         return contacts_of(motion, contacts)
     except RoleError:
@@ -336,7 +336,7 @@ def _contacts(motion: Motion, contacts: FootContacts | None) -> FootContacts | N
 
 
 def _imbalance(motion: Motion, contacts: FootContacts) -> Array | None:
-    """`imbalance`; None if the body never stands still or too few of its joints are known."""
+    """Return `imbalance`, or None if the body never stands still or too few joints are known."""
     try:
         off = imbalance(motion, contacts)
     except RoleError:
@@ -345,7 +345,7 @@ def _imbalance(motion: Motion, contacts: FootContacts) -> Array | None:
 
 
 def _jumping_part(motion: Motion, jumps: Array) -> str:
-    """Name of the joint with the largest of the jumps (J,); the whole body if it is the hips."""
+    """Return the name of the joint with the largest jump (J,), or the whole body for the hips."""
     names = motion.skeleton.names
     hips = motion.skeleton.roles.get("hips")
     if hips in names and jumps[names.index(hips)] > 0.0:
@@ -356,7 +356,7 @@ def _jumping_part(motion: Motion, jumps: Array) -> str:
 def _repeats_in_take(
     provenance: Provenance, frame: int, fps: float, usual: SourceStatistics
 ) -> bool:
-    """Return whether the take repeats a foot at the step of `frame`, or is unknown."""
+    """Return whether the take itself repeats a foot at this step, or is unknown."""
     for source in provenance.sources:
         if source.start <= frame < source.end:
             own = usual.repeated_steps.get(source.motion)

@@ -54,7 +54,7 @@ class FootSlide:
 
 
 def foot_slide(motion: Motion, contacts: FootContacts | None = None) -> FootSlide:
-    """Horizontal travel of heels and balls during contact.
+    """Measure the horizontal travel of heels and balls during contact.
 
     Parameters
     ----------
@@ -96,7 +96,7 @@ class ContactSlide:
 
 
 def contact_slides(motion: Motion, contacts: FootContacts | None = None) -> list[ContactSlide]:
-    """Horizontal travel in each contact of heels and balls, summed from frame to frame."""
+    """Return the horizontal travel during each contact of a heel or ball, summed over frames."""
     contacts = contacts_of(motion, contacts)
     slides = []
     for part in FOOT_PARTS:
@@ -212,7 +212,7 @@ def joint_jumps(motion: Motion) -> NDArray[np.float64]:
 
 
 def contacts_of(motion: Motion, contacts: FootContacts | None) -> FootContacts:
-    """Return the given contacts after a check, or the contacts of the motion."""
+    """Validate and return the given contacts, or detect the contacts of the motion."""
     if contacts is None:
         return foot_contacts(motion)
     if contacts.frames != len(motion):

@@ -1,4 +1,4 @@
-"""Parts of a quality report: worst frames, seams, fit to a path, takes used, fit to music."""
+"""Parts of a quality report: worst frames, seams, path fit, takes used, and music fit."""
 
 from __future__ import annotations
 
@@ -73,7 +73,7 @@ class RetargetFit:
         return ", ".join([*widths, f"limbs within {self.limb_angle_deg:.1f} degrees"])
 
     def short_figures(self) -> Iterator[tuple[str, bool]]:
-        """Yield each figure as short text, and whether it exceeds its limit."""
+        """Yield each figure as short text with a flag for whether it exceeds its limit."""
         for name, width in (("shoulders", self.shoulder_width), ("hips", self.hip_width)):
             if width is not None:
                 yield f"{name} {100 * width:.0f} %", abs(width - 1.0) > MAX_WIDTH_CHANGE
@@ -83,7 +83,7 @@ class RetargetFit:
 
 @dataclass(frozen=True)
 class WorstFrame:
-    """The worst frame of one measure.
+    """Worst frame of a measure.
 
     Attributes
     ----------
@@ -115,12 +115,12 @@ class WorstFrame:
 
     @property
     def severity(self) -> float:
-        """The value divided by its limit."""
+        """Value divided by its limit."""
         return self.value / self.limit
 
     @property
     def passed(self) -> bool:
-        """True if the value exceeds the limit."""
+        """Whether the value exceeds the limit."""
         return self.value > self.limit
 
 
@@ -189,7 +189,7 @@ class PathFit:
     def of(
         cls, track: ArrayLike, *, path: ArrayLike | None = None, goal: ArrayLike | None = None
     ) -> PathFit:
-        """Fit of a track on the floor (T, 2) to a path (n, 2), a goal (2,), or both; x, z."""
+        """Compare a floor track (T, 2) with a path (n, 2), a goal (2,), or both, in x and z."""
         way = np.asarray(track, np.float64)
         length = float(np.linalg.norm(np.diff(way, axis=0), axis=1).sum())
         off, long = None, None
@@ -218,16 +218,16 @@ class PathFit:
 
     @property
     def path_missed(self) -> bool:
-        """True if the motion misses the path by more than the limits."""
+        """Whether the motion misses the path by more than the limits."""
         return (self.mean_m or 0.0) > MAX_PATH_MEAN or (self.worst_m or 0.0) > MAX_PATH_WORST
 
     @property
     def detour(self) -> float:
-        """Length walked divided by the length of the path; 0 without a path."""
+        """Distance walked divided by the path length, or 0 if there is no path."""
         return self.length_m / self.path_length_m if self.path_length_m else 0.0
 
     def short_figures(self) -> Iterator[tuple[str, bool]]:
-        """Yield each figure as short text, and whether it exceeds its limit."""
+        """Yield each figure as short text with a flag for whether it exceeds its limit."""
         if self.worst_m is not None:
             yield f"path {self.worst_m:.2f} m off at worst", self.path_missed
         if self.detour > MAX_DETOUR:
@@ -238,7 +238,7 @@ class PathFit:
 
 @dataclass(frozen=True)
 class TakesUsed:
-    """The takes a motion is made from, and the takes that were available but not used.
+    """Takes used in a motion, and the takes that were available but not used.
 
     Attributes
     ----------
@@ -261,7 +261,7 @@ class TakesUsed:
     def of(
         cls, sources: Iterable[Source], fps: float, unused: Mapping[str, str] | None = None
     ) -> TakesUsed:
-        """Seconds of each take in a motion, and the entries of `unused` that it does not use."""
+        """Return the seconds of each take in a motion, and the `unused` takes it does not use."""
         seconds: dict[str, float] = {}
         for source in sources:
             time = (source.end - source.start) * max(source.weight, 0.0) / fps
@@ -272,7 +272,7 @@ class TakesUsed:
 
     @classmethod
     def joined(cls, parts: Sequence[TakesUsed]) -> TakesUsed | None:
-        """Combine the takes of several motions: sum the seconds; unused takes are used by none."""
+        """Combine the takes of several motions: add up seconds, keep takes that none uses."""
         if not parts:
             return None
         seconds: dict[str, float] = {}
@@ -291,7 +291,7 @@ class TakesUsed:
 
 @dataclass(frozen=True)
 class BeatFit:
-    """Agreement of a dance with the beats of its music.
+    """Agreement between a dance and the beats of its music.
 
     Attributes
     ----------
@@ -326,12 +326,12 @@ class BeatFit:
 
     @property
     def landings_missed(self) -> bool:
-        """True if too few landings are on a beat and there are enough landings to judge."""
+        """Whether too few landings are on a beat, given enough landings to judge."""
         on, total = self.landings_on_beat, self.landings_total or 0
         return on is not None and total >= FEWEST_LANDINGS and on < MIN_BEATS * total
 
     def short_figures(self) -> Iterator[tuple[str, bool]]:
-        """Yield each figure as short text, and whether it exceeds its limit."""
+        """Yield each figure as short text with a flag for whether it exceeds its limit."""
         if self.landings_on_beat is not None and self.landings_total:
             share = self.landings_on_beat / self.landings_total
             text = f"{100 * share:.0f} % of landings on a beat"
@@ -343,7 +343,7 @@ class BeatFit:
 
 
 def grouped_reasons(reasons: Mapping[str, str]) -> dict[str, list[str]]:
-    """Group names by reason; reasons that differ only in their figures are merged into a range.
+    """Group names by reason, merging reasons that differ only in their figures into ranges.
 
     Examples
     --------
@@ -364,7 +364,7 @@ def grouped_reasons(reasons: Mapping[str, str]) -> dict[str, list[str]]:
 
 
 def reasons_text(reasons: Mapping[str, str]) -> str:
-    """Return a list of reasons with their counts, and with names if there are only one or two.
+    """Format the reasons with their counts, naming the takes if there are only one or two.
 
     Examples
     --------
@@ -385,7 +385,7 @@ def _range(figures: Sequence[str]) -> str:
 def _distances_to_line(
     points: NDArray[np.float64], line: NDArray[np.float64]
 ) -> NDArray[np.float64]:
-    """Return the distance of each point (T, 2) from a polyline through points (n, 2)."""
+    """Return the distance from each point (T, 2) to a polyline with vertices (n, 2)."""
     nearest = np.full(len(points), np.inf)
     for a, b in zip(line[:-1], line[1:], strict=True):
         along = b - a

@@ -77,7 +77,7 @@ _STEP = 0.06  # of the leg length: minimum travel of a foot in a step, 5 cm for 
 
 @dataclass(frozen=True)
 class Capsules:
-    """Capsules of a skeleton's body parts, and the pairs that are compared.
+    """Capsules for a skeleton's body parts, and the pairs to compare.
 
     Attributes
     ----------
@@ -104,7 +104,7 @@ class Capsules:
 
     @classmethod
     def of(cls, skeleton: Skeleton) -> Capsules:
-        """Return the capsules of the parts whose roles the skeleton has."""
+        """Return capsules for the parts whose roles the skeleton has."""
         roles = skeleton.roles
         height = _height(skeleton)
         parts = []
@@ -124,7 +124,7 @@ class Capsules:
         return cls(names, tuple(ends for _, ends, _ in parts), tuple(r for *_, r in parts), pairs)
 
     def pair_name(self, pair: int) -> str:
-        """Return the names of the two parts of a pair."""
+        """Return the names of the two parts in a pair."""
         a, b = self.pairs[pair]
         return f"{self.names[a]} and {self.names[b]}"
 
@@ -165,7 +165,7 @@ def limb_overlaps(motion: Motion) -> Array:
 
 
 def segment_distances(a: Array, b: Array, c: Array, d: Array) -> Array:
-    """Return the distances (...) between line segments a-b and c-d, arrays of shape (..., 3)."""
+    """Return the distances (...) between line segments a-b and c-d, given as (..., 3) arrays."""
     u, v, w = b - a, d - c, a - c
     uu, uv, vv = _dot(u, u), _dot(u, v), _dot(v, v)
     uw, vw = _dot(u, w), _dot(v, w)
@@ -187,7 +187,7 @@ def _dot(a: Array, b: Array) -> Array:
 
 
 def _height(skeleton: Skeleton) -> float:
-    """Height of the body; from the legs if it has no head; 1.7 m if both are missing."""
+    """Return the body height, estimated from the legs if there is no head; 1.7 m by default."""
     height = body_height(skeleton)
     if height is not None:
         return height
@@ -196,7 +196,7 @@ def _height(skeleton: Skeleton) -> float:
 
 
 def imbalance(motion: Motion, contacts: FootContacts) -> Array:
-    """Return the distance of the center of mass outside the support in meters, shape (T,).
+    """Return how far the center of mass is outside the support, in meters, shape (T,).
 
     The support is the convex hull of ankles, balls and toes of the feet in contact, with a margin
     for the width of the feet. NaN in frames where the body does not stand upright and still.
@@ -251,7 +251,7 @@ def _stands_still(motion: Motion, ground: NDArray[np.float32]) -> NDArray[np.boo
 
 
 def steps(motion: Motion, contacts: FootContacts) -> list[tuple[int, str]]:
-    """Return frame and side of each step: a foot is lifted and lands somewhere else.
+    """Return the frame and side of each step, where a foot lifts off and lands elsewhere.
 
     Examples
     --------
@@ -276,7 +276,7 @@ def steps(motion: Motion, contacts: FootContacts) -> list[tuple[int, str]]:
 
 
 def repeated_steps(motion: Motion, contacts: FootContacts) -> NDArray[np.int64]:
-    """Return the frames of the steps made by the same foot as the step before."""
+    """Return the frames of steps made with the same foot as the previous step."""
     made = steps(motion, contacts)
     return np.array(
         [frame for (_, last), (frame, side) in zip(made[:-1], made[1:], strict=True)

@@ -145,13 +145,13 @@ class QualityReport:
         return replace(changed, warnings=tuple(dict.fromkeys(every)))
 
     def _notes(self) -> list[str]:
-        """Warnings of the command that made the motion, in addition to those about limits."""
+        """Return the warnings from the command that made the motion, except those about limits."""
         limits = limits_passed(self)
         return [text for text in self.warnings if text not in limits]
 
     @classmethod
     def worst_of(cls, reports: Sequence[QualityReport]) -> QualityReport:
-        """Return the worst value of each figure over one or more reports, with the takes of all.
+        """Return the worst value of each figure across reports, with the takes of all of them.
 
         Examples
         --------
@@ -181,7 +181,7 @@ class QualityReport:
 
     @classmethod
     def mean_of(cls, reports: Sequence[QualityReport]) -> QualityReport:
-        """Return the mean of each figure over one or more reports."""
+        """Return the mean of each figure across reports."""
         return cls._summed_up(reports, lambda figures: float(np.mean(figures)))
 
     @classmethod
@@ -204,7 +204,7 @@ class QualityReport:
         return self.line()
 
     def line(self) -> str:
-        """The report as one short line of text: exceeded limits first, then the main figures.
+        """The report as one line of text: exceeded limits first, then the main figures.
 
         Examples
         --------
@@ -223,7 +223,7 @@ class QualityReport:
         return "; ".join(parts)
 
     def details(self) -> list[str]:
-        """Return all figures without the warnings, one line per part."""
+        """Return all figures as text without warnings, one line per part."""
         parts = [", ".join(self._figures())]
         if self.speeds_m_s is not None:
             parts.append("available speeds {:.1f} to {:.1f} m/s".format(*self.speeds_m_s))
@@ -278,7 +278,7 @@ class QualityReport:
         return figures
 
     def to_json(self) -> dict[str, Any]:
-        """Return the report as plain data."""
+        """Return the report as JSON-compatible data."""
         return asdict(self)
 
 
@@ -292,7 +292,7 @@ def worst_frames(frames: Iterable[WorstFrame]) -> tuple[WorstFrame, ...]:
 
 
 def limits_passed(report: QualityReport) -> list[str]:
-    """Return one sentence for each figure of a report that exceeds its limit."""
+    """Return one sentence for each figure in a report that exceeds its limit."""
     sentences = [_sentence(frame) for frame in report.worst if frame.passed]
     if report.path is not None:
         sentences += _path_limits(report.path)
