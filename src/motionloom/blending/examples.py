@@ -157,7 +157,7 @@ def example(
 
 
 def _contacts(seen: Motion, lead: int, count: int) -> FootContacts:
-    """Contacts of frames ``[lead, lead + count)``."""
+    """Return the contacts of frames ``[lead, lead + count)``."""
     try:
         contacts = seen.contacts()
     except RoleError:

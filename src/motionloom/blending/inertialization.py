@@ -120,12 +120,12 @@ class Inertializer:
 
 
 def turning(rotations: Array) -> Array:
-    """Rotation vectors (n - 1, J, 3) from frame to frame."""
+    """Return the rotation vectors (n - 1, J, 3) between consecutive frames."""
     return rot.log(rot.multiply(rotations[1:], rot.inverse(rotations[:-1])))
 
 
 def led_on(before: Array, last: Array) -> Array:
-    """Extrapolate the step after two steps: their change continues at half its size."""
+    """Extrapolate the next step from two steps, continuing half of the change between them."""
     return last + 0.5 * (last - before)
 
 
