@@ -46,7 +46,7 @@ _FULL = 100  # the space is full after this many consecutive blends too close to
 
 @dataclass(frozen=True, eq=False)
 class Neighborhood:
-    """Samples nearest to a target, K of them.
+    """The K samples nearest to a target.
 
     Attributes
     ----------
@@ -424,7 +424,7 @@ class CardinalBasis:
 
 
 def _bumps(gaps: Array) -> Array:
-    """Cubic B-spline of distances in units of the radius: 1 at the center, 0 beyond the radius."""
+    """Evaluate a cubic B-spline at distances in radii: 1 at the center, 0 beyond the radius."""
     x = 2.0 * np.abs(gaps)
     near = 1.0 - 1.5 * x**2 + 0.75 * x**3
     far = 0.25 * np.maximum(2.0 - x, 0.0) ** 3
