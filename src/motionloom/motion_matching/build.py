@@ -238,7 +238,7 @@ class _Parts:
 
 
 def _accelerations(motion: Motion) -> NDArray[np.float64]:
-    """Accelerations (T, J) of all joints; zero in the first and last frame."""
+    """Return the accelerations (T, J) of all joints; zero in the first and last frame."""
     out = np.zeros((len(motion), len(motion.skeleton)))
     if len(motion) > 2:
         out[1:-1] = joint_accelerations(motion)

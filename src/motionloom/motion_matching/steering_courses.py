@@ -190,7 +190,7 @@ def _turns(database: MatchingDatabase, speed: float) -> CourseResult:
 def response_times(
     motion: Motion, controls: tuple[tuple[float, float], ...]
 ) -> tuple[float | None, float | None]:
-    """Return the mean times from a change of direction to half of it and to within 20 degrees.
+    """Return the mean times to complete half of a turn and to come within 20 degrees of it.
 
     Parameters
     ----------
