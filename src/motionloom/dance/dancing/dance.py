@@ -206,7 +206,7 @@ def dance(
 
 
 def _lands(made: Dance, few: float = 1.0) -> float:
-    """Return the share of landings on beats, or `few` if there are too few landings."""
+    """Return the share of landings that are on beats, or `few` if there are too few landings."""
     landed = made.landings()
     return landed.share if landed.total >= FEWEST_LANDINGS else few
 

@@ -90,7 +90,7 @@ class DanceSteering:
     # --- goals ---------------------------------------------------------------------------
 
     def goal(self, here: complex, heading: float, frame: int, seconds: float) -> complex | None:
-        """Return the desired world displacement within `seconds`, or None without a goal."""
+        """Return the desired world displacement within `seconds`, or None if there is no goal."""
         target, direction, speed = (self._controls[k] for k in ("target", "direction", "speed"))
         if target is not None:
             x, z = np.asarray(target, np.float64).ravel()
@@ -111,7 +111,7 @@ class DanceSteering:
         return complex(self._anchor + velocity * seconds - here)
 
     def _backlog(self, behind: complex, way: complex) -> complex:
-        """Return how far the dancer is behind, limited because the takes may be too slow or fast.
+        """Return how far the dancer lags behind, limited to a distance it can make up.
 
         A dancer who is ahead by more than half of the next displacement does not turn around.
         """

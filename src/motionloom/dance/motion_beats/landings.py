@@ -83,7 +83,7 @@ class LandingFit:
 
     @property
     def text(self) -> str:
-        """Summary in one line."""
+        """One-line summary of the comparison."""
         if not self.total:
             return "no foot lands"
         return (
@@ -187,7 +187,7 @@ def group_fit(
 
 
 def foot_landings(motion: Motion) -> Array:
-    """Sorted landings of both feet, in seconds; empty for a skeleton without feet.
+    """Return the sorted landings of both feet, in seconds; empty without feet.
 
     Examples
     --------
@@ -199,7 +199,7 @@ def foot_landings(motion: Motion) -> Array:
 
 
 def side_landings(motion: Motion) -> tuple[Array, Array]:
-    """Landings of the left and of the right foot, in seconds."""
+    """Return the landings of the left and of the right foot, in seconds."""
     try:
         contacts = motion.contacts()
     except RoleError:
@@ -209,7 +209,7 @@ def side_landings(motion: Motion) -> tuple[Array, Array]:
 
 
 def landing_events(landed: ArrayLike) -> Array:
-    """Sorted mean times of groups of landings less than a tenth of a second apart.
+    """Return the mean times of groups of landings less than a tenth of a second apart.
 
     Examples
     --------
@@ -281,7 +281,7 @@ def _shifted(times: Array, events: Array, seconds: float) -> Array:
 
 
 def _extended(events: Array, times: Array) -> Array:
-    """Convert events to positions in beats; beyond both ends, the rate there continues."""
+    """Convert events to positions in beats, extrapolating at a constant rate beyond the ends."""
     gaps = np.diff(times)
     wide = np.concatenate([[times[0] - gaps[0]], times, [times[-1] + gaps[-1]]])
     return np.interp(events, wide, np.arange(-1.0, len(times) + 1.0))

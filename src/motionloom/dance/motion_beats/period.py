@@ -66,7 +66,7 @@ class Period:
 
 
 def superposed(candidates: Candidates, *, rate: float = RATE) -> Array:
-    """Weighted sum of the piecewise cosines of all signals, equation (4), sampled at `rate`."""
+    """Sample the weighted sum of the piecewise cosines of all signals, equation (4), at `rate`."""
     moments = np.arange(int(candidates.seconds * rate) + 1) / rate
     total = np.zeros(len(moments))
     order = np.argsort(candidates.signals, kind="stable")

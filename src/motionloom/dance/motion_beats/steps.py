@@ -115,7 +115,7 @@ def step_cycle(feet: Feet, seconds: float) -> StepCycle | None:
 
 
 def landing_powers(feet: Feet, cycles: Array, seconds: float) -> Array:
-    """Mean power (6, C) of landings at the harmonics of cycles (C,), over windows and characters.
+    """Return the mean power (6, C) of landings at the harmonics of cycles (C,).
 
     The mean of each power is 2 for random landings.
     """
@@ -299,7 +299,7 @@ def led_by_landings(
 
 
 def _intervals(feet: Feet) -> Array:
-    """Times between any two landings of the same foot, up to `_LONGEST_INTERVAL`."""
+    """Return the times between any two landings of the same foot, up to `_LONGEST_INTERVAL`."""
     parts = [np.zeros(0)]
     for sides in feet:
         for side in sides:
@@ -309,7 +309,7 @@ def _intervals(feet: Feet) -> Array:
 
 
 def _successive(feet: Feet) -> Array:
-    """Times between successive landings of the same foot."""
+    """Return the times between successive landings of the same foot."""
     gaps = np.concatenate(
         [np.zeros(0), *(np.diff(np.sort(side)) for sides in feet for side in sides)]
     )
