@@ -229,7 +229,7 @@ def couple_steps(
 
 
 def couple_radius(choreography: Choreography) -> float:
-    """Radius in meters of the disc that a couple occupies around its center."""
+    """Return the radius in meters of the disc that a couple occupies around its center."""
     apart = np.concatenate(
         [_distances(movement.bodies[0], movement.bodies[-1]) for movement in choreography.movements]
     )
@@ -303,12 +303,12 @@ def _on_steps(analyzed: list[tuple[Couple, Beats]]) -> list[tuple[Couple, Beats]
 
 
 def _met(steps: Array, frames: Array, near: float = _NEAR) -> int:
-    """Number of beats in frames with a landing within `near` frames."""
+    """Count the beats in `frames` that have a landing within `near` frames."""
     return int(sum(np.abs(steps - beat).min(initial=np.inf) <= near for beat in frames))
 
 
 def _landings(couple: Couple) -> Array:
-    """Frames at which a heel or ball of a partner lands."""
+    """Return the frames at which a heel or ball of either partner lands."""
     contacts = [motion.contacts() for motion in couple]
     return np.concatenate([landings(body[part]) for body in contacts for part in FOOT_PARTS])
 
@@ -351,7 +351,7 @@ def _equal_length(motion: Motion, other: Motion, most: float) -> bool:
 
 
 def _held(first: Motion, other: Motion) -> float:
-    """Fraction of the time during which hands are together; 0 if the two are not a couple."""
+    """Return the fraction of the time during which hands touch; 0 if they are not a couple."""
     if abs(first.fps - other.fps) > 1e-6 * first.fps:
         other = other.resample(first.fps)
     away = _distances(first, other)
@@ -372,7 +372,7 @@ def _held(first: Motion, other: Motion) -> float:
 
 
 def _distances(motion: Motion, other: Motion) -> Array:
-    """Distance of the hips on the floor per frame, in meters."""
+    """Return the floor distance between the hips of two bodies in each frame, in meters."""
     size = min(len(motion), len(other))
     away = hips_path(motion)[:size].astype(np.float64) - hips_path(other)[:size]
     return np.hypot(away[:, 0], away[:, 2])

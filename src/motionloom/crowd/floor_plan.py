@@ -118,7 +118,7 @@ class Street:
 
     @property
     def length(self) -> float:
-        """Length in meters."""
+        """Length of the street in meters."""
         return float(self.way[-1])
 
     def positions(self, way: ArrayLike, offset: ArrayLike) -> Array:
@@ -135,7 +135,7 @@ class Street:
         return np.stack([x + s * beyond + c * left, z + c * beyond - s * left, yaw], axis=-1)
 
     def speed_range(self, offsets: Array) -> tuple[float, float]:
-        """Minimum and maximum speed of files at these offsets, relative to the middle."""
+        """Return the relative speeds of the slowest and fastest files at these offsets."""
         each = 1.0 - self.bends[:, None] * np.asarray(offsets)[None]
         return float(each.min()), float(each.max())
 

@@ -124,7 +124,7 @@ class CrowdMovements(Settings):
         super().__post_init__()
 
     def check(self) -> None:
-        """Check the names."""
+        """Check the library path and the lists of takes and labels."""
         if self.library == "":
             raise InvalidInput("library must be the path of a library; got ''")
         for name in ("takes", "label"):
