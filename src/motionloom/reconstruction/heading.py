@@ -90,7 +90,7 @@ def body_rows(points: Array, hips: NDArray, facing: NDArray) -> Array:
 
 
 def _turning_parts(places: Array, has_hips: bool):
-    """Center (T,) and quantities that rotate with the body (T, C)."""
+    """Return the center (T,) and quantities (T, C) that rotate with the body."""
     floor = floor_complex(places)
     height = places[..., 1] - places[..., 1].mean(axis=1, keepdims=True)
     center = floor[:, 0] if has_hips else floor.mean(axis=1)
@@ -119,7 +119,7 @@ _TURN_SPREAD = np.radians(80.0)  # change of heading per second, as a random wal
 
 
 def heading_costs(prior: Prior, points: Array, hips: Facing, guess: Facing) -> Array:
-    """Negative log-likelihood of each candidate heading.
+    """Return the negative log-likelihood of each candidate heading.
 
     Parameters
     ----------

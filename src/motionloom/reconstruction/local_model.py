@@ -112,7 +112,7 @@ def local_model(
 
 @kernel
 def _moments(poses, weights):
-    """Weighted mean rotations (A, 4) of poses (N, A, 4), and their covariance (3 A, 3 A)."""
+    """Return the weighted mean rotations (A, 4) and covariance (3 A, 3 A) of poses (N, A, 4)."""
     n_poses, n_joints = poses.shape[:2]
     mean = np.zeros((n_joints, 4))
     for j in range(n_joints):
@@ -170,5 +170,5 @@ def expected_error(distances: Array, model: LocalModel, turns: Array) -> float:
 
 
 def confidence(errors: Array, present: Array) -> Array:
-    """Confidence (T,), 0 to 1, from expected errors and the fraction of markers present."""
+    """Return the confidence (T,), 0 to 1, from expected errors and the share of markers present."""
     return present / (1.0 + (errors / _HALF) ** 2)
