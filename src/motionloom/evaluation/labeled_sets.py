@@ -68,7 +68,7 @@ class LabeledSet:
     apart: bool = False
 
     def answers(self, query: int) -> NDArray[np.bool_]:
-        """Mask of the clips that may be results of a query, shape (C,)."""
+        """Return the mask (C,) of the clips that may be results of a query."""
         allowed = np.arange(len(self.clips)) != query
         if self.apart:
             allowed &= np.array(self.performers) != self.performers[query]
@@ -268,7 +268,7 @@ class DataFolder:
 
 
 def runs(cells: NDArray[np.int64], least: int = 12) -> list[tuple[int, int]]:
-    """Runs ``[first, last)`` of the same nonzero label, at least `least` cells long.
+    """Return runs ``[first, last)`` of the same nonzero label, at least `least` cells long.
 
     Examples
     --------

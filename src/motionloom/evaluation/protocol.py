@@ -147,7 +147,7 @@ class Protocol:
         return tuple(next(iter(self.scores.values())))
 
     def mean(self, method: str) -> float:
-        """Mean score of a method over all held-out sets."""
+        """Return the mean score of a method over all held-out sets."""
         return float(np.mean([of_set[method].score for of_set in self.scores.values()]))
 
     def may_be_default(self, method: str) -> bool:
@@ -239,7 +239,7 @@ def shown(option: Settings) -> str:
 
 
 def chosen_elsewhere(sets: Sequence[SetScores], method: str, left_out: str) -> str:
-    """Setting of a method with the highest mean over the sets that are not held out.
+    """Return the setting of a method with the highest mean over the sets not held out.
 
     With only one set, the default setting. Of equally good settings, the default or the first.
     """
@@ -261,7 +261,7 @@ def _best(names: list[str], means: list[dict[str, float]]) -> str:
 def _without(
     sets: Sequence[SetScores], method: str, here: SetScores, by: Callable[[SetScores], tuple]
 ) -> float:
-    """Mean over queries, each with the setting that is best without queries that share its `by`."""
+    """Return the mean over queries, each with a setting tuned without queries that share `by`."""
     own = np.array(by(here))
     scores = np.empty(len(own))
     for value in set(own.tolist()):
@@ -278,7 +278,7 @@ def _without(
 
 
 def bootstrap(values: NDArray[np.float64], seed: int = 0) -> tuple[float, float]:
-    """95 % bootstrap interval of the mean of values.
+    """Return the 95 % bootstrap interval of the mean of `values`.
 
     Examples
     --------
