@@ -148,7 +148,7 @@ class BrowserWindow:
         return number
 
     def poses(self, player: Player, block: FrameBlock) -> dict[str, np.ndarray]:
-        """Positions and orientations of a player's frames, retargeted to its character, if any."""
+        """Return positions and orientations of a player's frames, on its character if any."""
         worn = self._worn.get(player)
         if worn is None:
             return pose_arrays(player.skeleton, block.rotations, block.root)
@@ -363,7 +363,7 @@ class RecordingClock(TempoClock):
     positions = np.empty(0)
 
     def beats_at(self, first_frame: int, count: int, fps: float):
-        """Positions of frames in beats; see `TempoClock`."""
+        """Return and record the positions of frames in beats; see `TempoClock`."""
         self.positions = super().beats_at(first_frame, count, fps)
         return self.positions
 
@@ -483,7 +483,7 @@ REQUESTS: dict[str, Callable[[BrowserWindow, Message], tuple[Any, Arrays]]] = {
 
 
 def live_schemas(ref_template: str) -> dict[str, Any]:
-    """JSON schemas by name: ``LiveHeads``, with the response header of each kind, and its parts."""
+    """Return JSON schemas by name: ``LiveHeads``, the response header of each kind, and parts."""
     heads = {kind: get_type_hints(request)["return"] for kind, request in REQUESTS.items()}
     fields: dict[str, Any] = {kind: (answer.__args__[0], ...) for kind, answer in heads.items()}
     schema = TypeAdapter(create_model("LiveHeads", **fields)).json_schema(ref_template=ref_template)
@@ -492,7 +492,7 @@ def live_schemas(ref_template: str) -> dict[str, Any]:
 
 
 def _own(window: BrowserWindow, message: Message) -> OwnCharacter | None:
-    """Character that a message refers to, or None."""
+    """Return the character that a message refers to, or None."""
     key = message.get("character")
     if key is not None and not isinstance(key, str):
         raise InvalidInput(f"character must be the id of a character; got {str(key)[:80]}")
@@ -500,7 +500,7 @@ def _own(window: BrowserWindow, message: Message) -> OwnCharacter | None:
 
 
 def _worn(own: OwnCharacter, player: Player, **controls: Any) -> StreamRetargeter:
-    """Retargeter for a player, calibrated with frames of another player of the same motions."""
+    """Return a retargeter to a character, calibrated with the first frames of `player`."""
     if controls:
         player.steer(**controls)
     example = player.read(round(_EXAMPLE_SECONDS * player.fps))

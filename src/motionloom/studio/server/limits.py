@@ -115,7 +115,7 @@ class Limiter:
         self.received = 0  # bytes of requests being received, waiting or computing
 
     def queue(self, scope: Scope) -> asyncio.Semaphore | None:
-        """Queue in which a request waits for its turn; requests with a body count as computing."""
+        """Return the queue of a request, if any; requests with a body count as computing."""
         path = scope.get("path", "")
         if scope["type"] != "http" or not path.startswith("/api/") or path.startswith(_LIGHT):
             return None

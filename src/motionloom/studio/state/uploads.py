@@ -93,7 +93,7 @@ class Uploads:
             pass
 
     def _own_folder(self) -> Path:
-        """Folder of this server, created on first use; folders of dead servers are then deleted."""
+        """Return this server's folder; on first use, create it and delete abandoned folders."""
         if self._folder is None:
             _make_folder(self._root, exist_ok=True)
             for other in self._root.iterdir():

@@ -78,7 +78,7 @@ CrowdRequest = Annotated[BallroomRequest | MarchRequest, Field(discriminator="ki
 
 
 def crowd_lines(request: CrowdRequest, library: Path) -> CodeLines:
-    """The crowd as a command line and, for built-in takes, as Python code."""
+    """Format the crowd as a command line and, for built-in takes, as Python code."""
     settings = request.settings
     words = ["motionloom", request.kind, *([] if request.label is None else [str(library)])]
     words += flags(settings)

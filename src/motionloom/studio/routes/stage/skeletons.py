@@ -59,7 +59,7 @@ class SkeletonModel(BaseModel):
         return made.with_roles(self.roles) if self.roles else made
 
     def body(self) -> Skeleton:
-        """Skeleton at and below the hips, to which motions are retargeted."""
+        """Return the skeleton at and below the hips, to which motions are retargeted."""
         return body_skeleton(self.skeleton())
 
 
