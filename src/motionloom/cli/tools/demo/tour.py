@@ -129,7 +129,7 @@ class Tour:
 
     @cached_property
     def lib(self) -> Library:
-        """The library, created if missing."""
+        """Library of the tour, created if missing."""
         from motionloom.library import Library
 
         return Library.create(self.place, exist_ok=True)
