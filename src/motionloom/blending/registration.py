@@ -329,7 +329,7 @@ def _registered(examples, parents, order, times, speeds, transforms, kept) -> Re
 def _edge_warp(matrix: Array, a: Example, b: Example, fps: float) -> tuple[Timewarp, bool]:
     """Return the timewarp between two examples, and whether it is unambiguous.
 
-    `matrix` holds the distances of all their frames. If no time alignment lies in the valid
+    `matrix` holds the distances between all their frames. If no time alignment lies in the valid
     region, the one with the lowest cost is used.
     """
     leads = a.lead, b.lead

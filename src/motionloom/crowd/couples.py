@@ -39,7 +39,7 @@ Couple = tuple[Motion, Motion]
 
 _TOGETHER = (0.25, 1.2)  # meters between partners: 10th percentile above, median below
 _FACING = 0.4  # minimum median cosine between heading and direction to the partner
-_HANDS = 0.3  # meters: maximum distance of wrists whose hands are together
+_HANDS = 0.3  # meters: maximum distance between wrists whose hands are together
 _HELD = 0.25  # minimum fraction of the time during which hands are together
 _HOLD = 1.6  # meters: partners farther apart have let go
 _UNEVEN = 0.25  # maximum deviation of the beats of a movement from its period, as a fraction
@@ -50,7 +50,7 @@ _STEPPED = 0.85  # minimum share of beats with a landing if couples step on ever
 _ENOUGH = 24  # with fewer movements, those with more beats without a landing are also used
 _FOLLOWERS = 6  # successors of each movement, in addition to the next one in its take
 _GUESSED = 200  # maximum number of takes to search for couples; with more, some match by chance
-_BODY = 0.25  # meters that a body needs around its root
+_BODY = 0.25  # meters of space that a body needs around its root
 
 
 def found_couples(motions: Sequence[Motion]) -> list[Couple]:
@@ -317,7 +317,7 @@ def _graph(movements: Sequence[Movement], cuts: Sequence[Cut]) -> TransitionGrap
     """Return a graph of one node per movement, with edges to the most similar starts."""
     count = len(movements)
     gaps = transition_differences(movements)
-    np.fill_diagonal(gaps, np.inf)  # the same figure twice in a row looks mechanical
+    np.fill_diagonal(gaps, np.inf)  # repeating a figure immediately looks mechanical
     typical = float(np.median(np.sort(gaps, axis=1)[:, 0]))
     likely = np.zeros((count, count))
     for k, row in enumerate(gaps):

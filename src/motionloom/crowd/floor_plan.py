@@ -12,7 +12,7 @@ from motionloom.errors import InvalidInput
 
 Array = NDArray[np.float64]
 
-_SPACE = 1.06  # distance of couples at the start, as a multiple of their diameter
+_SPACE = 1.06  # distance between couples at the start, as a multiple of their diameter
 _STEP = 0.05  # distance between samples of a street, in meters
 _LONGEST = 10_000.0  # meters
 _TIGHTEST = 0.2  # minimum speed of a file relative to the middle; below, its curve almost folds

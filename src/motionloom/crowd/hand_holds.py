@@ -26,7 +26,7 @@ from motionloom.motion.rotations.quaternions import multiply_into, rotate_into
 Array = NDArray[np.float64]
 
 _STEADY = 0.03  # meters: maximum deviation of a holding hand relative to the held joint
-_NEAR = 0.35  # meters: maximum distance of a hand from the held joint
+_NEAR = 0.35  # meters: maximum distance between a hand and the held joint
 
 
 @dataclass(frozen=True, eq=False)

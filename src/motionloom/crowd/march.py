@@ -29,7 +29,7 @@ from motionloom.parallel import Progress
 Array = NDArray[np.float64]
 
 _STREET_SCALES = (1.0, 1.5, 2.0, 3.0, 4.0)
-_SPARE = 0.15  # m/s: outer files may be faster than the takes by this
+_SPARE = 0.15  # m/s: outer files may be faster than the takes by this amount
 
 
 @dataclass(frozen=True, eq=False)

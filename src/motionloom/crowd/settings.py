@@ -4,7 +4,7 @@ Settings are checked when they are created, before any work: a room that is too 
 couples, a street that folds on itself, or missing music raise an error here. They may come from a
 crowd description, a TOML or JSON file written by hand (`load_crowd_settings`).
 
-The command line imports this module at every start, so it imports nothing heavy.
+The command line imports this module at every start, so it avoids slow imports.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
     Array = NDArray[np.float64]
 
-OPEN = "open"  # no walls, instead of the size of a room
+OPEN = "open"  # value of `room` for a floor without walls
 SWAY = 0.15  # maximum shift of the center of a couple by locked feet, in meters
 BODY_WIDTH = 0.5  # meters, shoulder to shoulder
 SPEED, CADENCE = 0.9, 96.0  # speed of a march in m/s at this tempo in beats per minute

@@ -305,7 +305,7 @@ def contact_time(x, z, vx, vz, apart):
     if gap <= 0.0:
         return 0.0
     inside = closing * closing - speed * gap
-    if inside < 0.0:  # they pass without contact
+    if inside < 0.0:  # the two discs pass without contact
         return np.inf
     # The smaller root of the quadratic, in a form without cancellation.
     return gap / (-closing + np.sqrt(inside))

@@ -1,4 +1,4 @@
-"""Settings of evaluations. This module imports nothing slow."""
+"""Settings of evaluations. This module avoids slow imports."""
 
 from __future__ import annotations
 

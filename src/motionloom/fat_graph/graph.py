@@ -172,7 +172,7 @@ class FatGraph:
         while high - low > 1e-3:
             middle = 0.5 * (low + high)
             gains = np.zeros(len(self.poses))
-            for _ in range(len(self.poses) + 1):  # still growing after these: a cycle
+            for _ in range(len(self.poses) + 1):  # growth beyond this indicates a cycle
                 before = gains.copy()
                 for source, target, speed, seconds in ends:
                     gain = before[source] + (speed - middle) * seconds

@@ -76,7 +76,7 @@ def nodes_of(leave: Ints, enter: Ints) -> Nodes:
 def endless(leave: Ints, enter: Ints) -> NDArray[np.bool_]:
     """Return the mask (n,) of the transitions in the largest strongly connected component.
 
-    The largest component has the most transitions. Without a cycle, the mask is all False.
+    The largest component has the most transitions. If there is no cycle, the mask is all False.
 
     Examples
     --------

@@ -43,7 +43,7 @@ from motionloom.settings import takes
 if TYPE_CHECKING:
     from motionloom.motion_graph.walks.graph_player import GraphPlayer
 
-_REMEMBERED = 512  # transitions whose frames are cached
+_REMEMBERED = 512  # number of transitions whose frames are cached
 _FRAME = re.compile(r"[0-9]{1,15}")
 
 MotionFrame = tuple[str, int]

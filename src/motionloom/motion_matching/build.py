@@ -39,7 +39,7 @@ from motionloom.motion_matching.settings import MatchingSettings
 from motionloom.parallel import Progress
 from motionloom.search.index.bucket_index import BucketIndex
 
-_LEAST_SECONDS = 0.7  # shorter takes are useless
+_LEAST_SECONDS = 0.7  # shorter takes are skipped
 _STANDS = 0.2  # m/s of the root: slower generated frames without a gait count as standing
 _LOCOMOTION = 0.5  # m/s: if all takes are slower, none moves
 

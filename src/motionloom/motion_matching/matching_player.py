@@ -157,7 +157,7 @@ class MatchingPlayer(Player):
         self._played = self.jumps = 0
         self._holds = False
         self._share = 1.0
-        self._way: list[complex] = []  # positions of the last seconds, for the same controls
+        self._way: list[complex] = []  # positions during the last seconds with the same controls
         self._shown: NDArray[np.float64] | None = None  # joints of the last two frames
         self._cost = self._going_on = 0.0
         self._since_search = self._since_jump = 10_000

@@ -9,7 +9,7 @@
 ``turn``            walk, then turn 90 degrees to the left and to the right, by velocity
 ==================  ====================================================================
 
-The first five follow a path; the error is the distance of the hips from it. The last has no path.
+The first five follow a path; the error is the distance from the hips to it. The last has no path.
 Two times are measured: until the character travels more in the new direction than in the old one
 (45 of the 90 degrees), and until it is within 20 degrees of the new direction.
 """

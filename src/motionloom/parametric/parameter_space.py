@@ -158,7 +158,7 @@ def shares_of(gaps: Array) -> Array:
         return np.eye(1, len(gaps))[0]
     shares = 1.0 / gaps - 1.0 / gaps[-1]
     total = shares.sum()
-    if total <= 1e-12 / gaps[0]:  # all at the same distance
+    if total <= 1e-12 / gaps[0]:  # all samples are at the same distance
         return np.full(len(gaps), 1.0 / len(gaps))
     return shares / total
 

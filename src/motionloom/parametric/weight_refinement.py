@@ -78,7 +78,7 @@ def refined_weights(
     measure : callable
         Function that maps weights (N,) to the parameters (d,) of the blend.
     tolerance : float
-        Stop within this distance of the target.
+        Stop at this distance from the target.
     steps : int
         Maximum number of blends, starting from the interpolated weights. If they do not reach the
         target, the same number is allowed starting from the nearest sample, because the map may

@@ -7,7 +7,7 @@ directions, as in probabilistic principal component analysis, so that unusual po
 but not impossible.
 
 *Expected error and confidence of a frame.* Two figures show how far the library is from a pose:
-the distance of the markers from those of the nearest poses of the library, and the deviation of
+the distance from the markers to those of the nearest poses of the library, and the deviation of
 the solved pose from the mean of its neighbors, which is large if markers force a pose that the
 library does not have. The error of the joints without markers grows with a power of each. A
 skeleton fitted to the markers adds an error.

@@ -27,7 +27,7 @@ Array = NDArray[np.float64]
 METERS = (2, 3, 4, 5, 6, 7, 8)
 _LONGEST_SCORED = 4
 _EXACT = 0.9  # self-similarity of a repeating motion: walks and marches have 0.97, dances 0.6
-_CLEAR = 0.2  # a long bar must repeat better than shorter ones by this; groove: 0.14 for 8 beats
+_CLEAR = 0.2  # minimum advantage of a long bar over shorter ones; groove: 0.14 for 8 beats
 _MIRRORED = 0.4  # self-similarity with the mirror image half a bar later: waltz 0.7
 
 

@@ -1,6 +1,6 @@
 """Transition candidates: pairs of frames at which two motions are similar.
 
-The error function of two motions is the distance between every frame of one and every frame of the
+The error function of two motions is the distance from every frame of one to every frame of the
 other. It is computed in bands of rows, so that two takes of an hour need no more memory than two
 takes of a minute. Two methods find candidates in it:
 

@@ -20,8 +20,8 @@ from motionloom.ragged import offsets_of
 if TYPE_CHECKING:
     from motionloom.motion_graph.graph import MotionGraph
 
-_WIDTH = 96  # branches that are followed at each stage
-_STARTS = 200  # start frames that are tried
+_WIDTH = 96  # number of branches that are followed at each stage
+_STARTS = 200  # number of start frames that are tried
 _HORIZON = 4.0  # seconds that a motion is followed before it must be left
 _SMOOTHING = 0.2  # seconds: the sway of a walking body does not count as progress
 _STAGE = 0.25  # length of a stage along a path, in meters

@@ -357,7 +357,7 @@ class GraphPlayer(Player):
         return which[rest == rest.min()]
 
 
-_BLOCK = 3_000  # frames that are played, measured and written at once
+_BLOCK = 3_000  # number of frames that are played, measured and written at once
 _CONTINUITY = 2.0  # seconds of the previous block that are measured together with a block
 _SOURCES = 20_000  # maximum number of sources in a report
 

@@ -47,7 +47,7 @@ def sampled_path(path: Any) -> Floor:
     if not np.isfinite(points).all():
         raise InvalidInput("path must be finite")
     floor = points[:, 1] + 1j * points[:, 0]
-    with np.errstate(over="ignore", invalid="ignore"):  # such a path is too long
+    with np.errstate(over="ignore", invalid="ignore"):  # rejected below: the path is too long
         length = float(np.abs(np.diff(floor)).sum())
     if length < 2 * STEP:
         raise InvalidInput(f"path must be longer than {2 * STEP} m; got {length:.3f} m")

@@ -21,7 +21,7 @@ _MOVING = 0.3  # m/s
 _SPEEDS = (1.0, 99.0)  # percentiles of the speeds that count as minimum and maximum
 _LONG, _SHARE = 10.0, 0.6  # a warning needs a walk this long (s) and this share of one take
 _CORNER = 0.1  # meters: smaller cuts of a corner are not reported
-_STEP_SECONDS = 0.55  # duration of a walking step
+_STEP_SECONDS = 0.55  # seconds per walking step
 
 
 def walk_parts(
@@ -79,7 +79,7 @@ def _too_far(graph: MotionGraph, fit: PathFit | None, goals: WalkSettings | None
 def moving_speeds(motions: Sequence[Motion]) -> tuple[float, float]:
     """Return the minimum and maximum speed of motions that move, in m/s; zero if none moves.
 
-    Speeds are averaged over a second.
+    Speeds are averaged over one second.
     """
     measured = []
     for motion in motions:
