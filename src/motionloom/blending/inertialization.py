@@ -109,7 +109,7 @@ class Inertializer:
         return turned, moved
 
     def _remember(self, rotations: NDArray[np.float32], root: NDArray[np.float32]) -> None:
-        """Keep the last three frames."""
+        """Keep the last three frames, which the next seam needs."""
         if self._last is None:
             first = np.repeat(rotations[:1], 3, axis=0), np.repeat(root[:1], 3, axis=0)
             self._last = (first[0].astype(np.float64), first[1].astype(np.float64))

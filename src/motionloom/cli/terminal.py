@@ -134,7 +134,7 @@ class PlainOutput:
         return len(text)
 
     def writelines(self, lines: Iterable[str]) -> None:
-        """Write several strings."""
+        """Write several strings with control characters escaped."""
         for line in lines:
             self.write(line)
 

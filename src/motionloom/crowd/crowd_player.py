@@ -289,7 +289,7 @@ class CrowdMotion:
 
     @property
     def scene(self) -> Scene:
-        """Scene with all characters."""
+        """Scene that contains all characters."""
         return Scene([motion for agent in self.motions for motion in agent])
 
     def beats_on_time(self) -> tuple[int, int]:

@@ -66,7 +66,7 @@ class DanceFloor:
 
     @property
     def scene(self) -> Scene:
-        """Scene with all characters."""
+        """Scene that contains all characters."""
         return Scene(self.motions)
 
     @property

@@ -162,7 +162,7 @@ class CrowdSettings(Settings):
     movements: CrowdMovements = setting(CrowdMovements(), "Source of the movements.")
 
     def check(self) -> None:
-        """Check music and takes."""
+        """Check the music and the takes."""
         if self.music is not None:
             self._check_music()
         if self.movements.label and self.movements.library is None:
@@ -246,7 +246,7 @@ class Ballfloor(Settings):
     )  # fmt: skip
 
     def check(self) -> None:
-        """Check room and columns."""
+        """Check the room and its columns."""
         if self.room is not None:
             width, depth = _row("room", self.room, "width and depth in meters", 2)
             if min(width, depth) <= 0.0 or max(width, depth) > 1000.0:
@@ -379,7 +379,7 @@ class MarchSettings(CrowdSettings):
         )
 
     def check(self) -> None:
-        """Check street and formation."""
+        """Check the street and the formation."""
         super().check()
         _rows("points", self.points, "x and z", 2)
         self.street.check_files(self.formation.offsets)
@@ -407,7 +407,7 @@ class MarchSettings(CrowdSettings):
 
     @cached_property
     def street(self) -> Street:
-        """Middle line of the street."""
+        """Middle line of the street through its control points."""
         from motionloom.crowd.floor_plan import Street
 
         return Street.through(self.points)

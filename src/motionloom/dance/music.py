@@ -293,7 +293,7 @@ def audible(music: Music, path: str | Path, seconds: float | None = None) -> Pat
 
 
 def _add(samples: NDArray[np.float64], start: float, pitch: float, length: float, loud: float):
-    """Add a decaying tone."""
+    """Add a decaying tone to `samples`, in place."""
     first = round(start * RATE)
     t = np.arange(round(4.0 * length * RATE)) / RATE
     tone = loud * np.sin(2.0 * np.pi * pitch * t) * np.exp(-t / length)

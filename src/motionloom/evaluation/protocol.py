@@ -241,7 +241,7 @@ def shown(option: Settings) -> str:
 def chosen_elsewhere(sets: Sequence[SetScores], method: str, left_out: str) -> str:
     """Return the setting of a method with the highest mean over the sets not held out.
 
-    With only one set, the default setting. Of equally good settings, the default or the first.
+    Returns the default setting if there is only one set, and prefers it or the first in a tie.
     """
     source = next(each.source for each in sets if each.name == left_out)
     others = [each for each in sets if each.source != source]

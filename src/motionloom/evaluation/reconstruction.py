@@ -1,7 +1,7 @@
 """Accuracy of reconstructions from a few markers.
 
 The error of a frame is the mean distance between true and reconstructed joints in world space,
-without any alignment. Coincident joints count once (CMU skeletons have 31 joints at 21 positions);
+without alignment. Coincident joints count once (CMU skeletons have 31 joints at 21 positions);
 end sites do not count. For a motion, the mean and the maximum error of its frames are reported in
 centimeters, as in Krüger et al. (2010), table 3.
 

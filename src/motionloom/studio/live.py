@@ -1,7 +1,7 @@
 """Websocket for interactive requests, answered while the mouse moves.
 
 The page sends ``{"id", "kind", ...}`` as JSON text and receives one packed message
-(`motionloom.studio.messages.pack`) with the same ``id`` in its head, and possibly ``error``. It
+(`motionloom.studio.messages.pack`) with the same ``id`` in its header, and possibly ``error``. It
 sends the next request of a kind only after the previous response, so that requests do not queue up.
 When a window changes the library, all windows receive a message with ``changed`` in its head.
 """
@@ -167,7 +167,7 @@ class BrowserWindow:
             self._worn.pop(player, None)
 
     def close(self) -> None:
-        """Close all players."""
+        """Close all players of the window."""
         self._players.clear()
         self._worn.clear()
 
@@ -371,7 +371,7 @@ class RecordingClock(TempoClock):
 def start_dance(window: BrowserWindow, message: Message) -> tuple[DancePlayerHead, Arrays]:
     """Start an endless dance. Request: ``choreography, tempo_bpm, seed, character``.
 
-    The head has ``player``. Only a single dancer can be shown on a character.
+    The header has ``player``. Only a single dancer can be shown on a character.
     """
     choreography = choreography_of(window.state, str(message.get("choreography")))
     clock = RecordingClock(_number(message, "tempo_bpm", 60.0 / choreography.period))
@@ -454,7 +454,7 @@ def start_match(window: BrowserWindow, message: Message) -> tuple[MatchPlayerHea
 def read_match(window: BrowserWindow, message: Message) -> tuple[MatchFramesHead, Arrays]:
     """Steer a character and return its next frames. Request: ``player, count, controls``.
 
-    The head describes the last frame: ``take``, ``frame``, ``mirrored``, ``cost``,
+    The header describes the last frame: ``take``, ``frame``, ``mirrored``, ``cost``,
     ``going_on``, ``place``, ``velocity``, ``desired``, ``trajectory``, ``tag``, ``jumps``; and
     ``milliseconds`` of computation.
     """

@@ -1,6 +1,6 @@
 """Messages with the arrays of motions, for the page and for the notebook widget.
 
-A message is a short JSON head followed by the raw bytes::
+A message is a short JSON header followed by the raw bytes::
 
     uint32 length of the head | head, JSON, padded with spaces | array | array | ...
 
@@ -65,7 +65,7 @@ def pack(meta: Mapping[str, Any], **arrays: ArrayLike) -> bytes:
 
 
 def unpack(message: bytes) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
-    """Unpack a message of `pack` into header and arrays; the page does the same in TypeScript."""
+    """Unpack a message from `pack` into header and arrays, as the page does in TypeScript."""
     start = 4 + int.from_bytes(message[:4], "little")
     head = json.loads(message[4:start])
     arrays = {}

@@ -73,7 +73,7 @@ class Dance:
 
     @property
     def scene(self) -> Scene:
-        """Scene with all characters."""
+        """Scene that contains all characters."""
         return Scene(self.motions)
 
     def found_beats(self) -> Array:

@@ -60,7 +60,7 @@ class BoneTracks:
 
     @classmethod
     def joined(cls, parts: Sequence[BoneTracks]) -> BoneTracks:
-        """Concatenate tracks."""
+        """Concatenate the tracks of several parts."""
         names = ("positions", "rotations", "velocities", "angular_velocities")
         return cls(*(np.concatenate([getattr(part, name) for part in parts]) for name in names))
 

@@ -104,7 +104,7 @@ def create_app(
 
 
 def missing_page() -> str:
-    """Explain how to get the page if it was not built; empty if it was."""
+    """Return how to get the page if it was not built, or an empty string if it was."""
     return "" if (PAGE / "index.html").is_file() else _NO_PAGE
 
 

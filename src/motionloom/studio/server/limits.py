@@ -47,7 +47,7 @@ class WorkLimiter:
         self.app, self.limiter = app, limiter
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Pass on a request when its turn comes."""
+        """Forward a request when its turn comes."""
         limiter, body = self.limiter, _Body()
         queue = limiter.queue(scope)
         if queue is None:

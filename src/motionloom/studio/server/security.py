@@ -58,7 +58,7 @@ class AccessControl:
         self.token = token
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Pass on allowed requests and reject all others."""
+        """Forward allowed requests and reject all others."""
         if scope["type"] not in ("http", "websocket"):
             await self.app(scope, receive, send)
             return

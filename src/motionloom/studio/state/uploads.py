@@ -203,7 +203,7 @@ class UploadedFile:
             self._batch.uncount(self._path, self._counted)
 
     def write(self, part: bytes) -> None:
-        """Append the next bytes."""
+        """Append bytes to the file."""
         self._size += len(part)
         if self._size > LARGEST_FILE:
             raise InvalidInput(

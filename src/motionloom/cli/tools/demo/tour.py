@@ -55,7 +55,7 @@ class IndexPage:
     steps: list[_Step] = field(default_factory=list)
 
     def begin(self, title: str) -> None:
-        """Start the next step."""
+        """Start the section of the next step."""
         self.steps.append(_Step(title.rstrip(": .")))
 
     def command(self, words: str) -> None:
@@ -63,11 +63,11 @@ class IndexPage:
         self._last.parts.append(f"<pre>$ motionloom {escape(words)}</pre>")
 
     def say(self, text: str) -> None:
-        """Add a result."""
+        """Add a line with a result to the page."""
         self._last.parts.append(f"<p>{escape(text)}</p>")
 
     def picture(self, path: Path, words: str) -> None:
-        """Add a picture."""
+        """Add a picture to the page."""
         name = escape(path.name)
         self._last.parts.append(f'<a href="{name}"><img src="{name}" alt="{escape(words)}"></a>')
 

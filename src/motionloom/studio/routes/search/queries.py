@@ -72,7 +72,7 @@ class FamilyRequest(RequestModel):
 
     @property
     def id(self) -> str:
-        """The request as a URL-safe string, from which the family can be recomputed."""
+        """URL-safe encoding of the request, from which the family can be recomputed."""
         given = self.model_dump(exclude_defaults=True, mode="json")
         text = json.dumps(given, sort_keys=True, separators=(",", ":"))
         return base64.urlsafe_b64encode(text.encode()).decode().rstrip("=")

@@ -71,7 +71,7 @@ class OwnCharacter:
         return f"{BODY}{self.info.id}"
 
     def size_on(self, skeleton: Skeleton) -> float:
-        """Scale at which the legs are as long as those of a performer."""
+        """Return the scale at which the legs match the length of a performer's legs."""
         return leg_length(skeleton) / leg_length(self.motion.skeleton)
 
     def head(self, performer: Skeleton) -> Bones:

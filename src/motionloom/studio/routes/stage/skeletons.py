@@ -80,7 +80,7 @@ class PosesSubject(BaseModel):
     name: Name = "poses"
 
     def motions(self, state: AppState) -> Sequence[Motion]:
-        """Return the motion."""
+        """Return the motion on the armature."""
         skeleton = self.skeleton.skeleton()
         root = _decoded("root", self.root, (3,))
         rotations = _decoded("rotations", self.rotations, (len(skeleton), 4))

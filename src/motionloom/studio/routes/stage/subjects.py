@@ -66,7 +66,7 @@ class WalkSubject(WalkRequest):
     kind: Literal["walk"]
 
     def motions(self, state: AppState) -> Sequence[Motion]:
-        """Return the walk."""
+        """Return the motion of the walk."""
         return [walk_of(state, self)]
 
 

@@ -63,7 +63,7 @@ class ScriptPhrase(TypedDict):
 class PlannedSegment(TypedDict):
     """A segment of an acted script, `start` to `end` in seconds of the result.
 
-    `number` is that of its phrase, -1 for a bridge.
+    `number` is that of its phrase, or -1 for a bridge.
     """
 
     __pydantic_config__ = ConfigDict(extra="allow")  # type: ignore[misc]  # of `PlannedPhrase`
