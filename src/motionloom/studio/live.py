@@ -3,7 +3,7 @@
 The page sends ``{"id", "kind", ...}`` as JSON text and receives one packed message
 (`motionloom.studio.messages.pack`) with the same ``id`` in its header, and possibly ``error``. It
 sends the next request of a kind only after the previous response, so that requests do not queue up.
-When a window changes the library, all windows receive a message with ``changed`` in its head.
+When a window changes the library, all windows receive a message with ``changed`` in its header.
 """
 
 from __future__ import annotations
@@ -302,7 +302,7 @@ def start_walk(window: BrowserWindow, message: Message) -> tuple[PlayerHead, Arr
     """Start an endless walk. Request: ``graph`` (its settings), ``seed``, ``start``, ``character``.
 
     ``start`` is NAME:FRAME or null. ``character`` is the id of the character that shows the walk,
-    or null. The head has ``player``, for ``player/read`` with the controls ``transition`` and
+    or null. The header has ``player``, for ``player/read`` with the controls ``transition`` and
     ``automatic``, and the skeleton: ``fps``, joints, parents, roles.
     """
     own, start = _own(window, message), message.get("start")
@@ -322,10 +322,10 @@ def start_walk(window: BrowserWindow, message: Message) -> tuple[PlayerHead, Arr
 def reach(window: BrowserWindow, message: Message) -> tuple[ReachHead, Arrays]:
     """Synthesize a parametric motion for a target. Request: ``name, target, character``.
 
-    The head has ``reached`` (d,), ``off`` (distance to the target), ``outside`` (true if the target
-    is out of reach and the nearest motion is sent instead), ``keys`` (frame at which each parameter
-    is measured, or null) and ``milliseconds`` of computation. The arrays are ``positions`` (T, P,
-    3), ``orientations`` (T, J, 4), ``contacts`` (T, 4) and ``weights`` (N,).
+    The header has ``reached`` (d,), ``off`` (distance to the target), ``outside`` (true if the
+    target is out of reach and the nearest motion is sent instead), ``keys`` (frame at which each
+    parameter is measured, or null) and ``milliseconds`` of computation. The arrays are
+    ``positions`` (T, P, 3), ``orientations`` (T, J, 4), ``contacts`` (T, 4) and ``weights`` (N,).
     """
     began = time.perf_counter()
     name, target = message.get("name"), message.get("target")
@@ -433,7 +433,7 @@ class RecordedPlayer(Player):
 def start_match(window: BrowserWindow, message: Message) -> tuple[MatchPlayerHead, Arrays]:
     """Start a motion matching character. Request: ``settings, character``.
 
-    The settings are the same as for ``POST /api/matching``. The head has ``player``, for
+    The settings are the same as for ``POST /api/matching``. The header has ``player``, for
     ``match/read``, ``recording`` (a subject id), ``fps`` and the skeleton.
     """
     database = matching_of(

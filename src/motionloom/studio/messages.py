@@ -2,11 +2,11 @@
 
 A message is a short JSON header followed by the raw bytes::
 
-    uint32 length of the head | head, JSON, padded with spaces | array | array | ...
+    uint32 header length | header, JSON, padded with spaces | array | array | ...
 
-The head is ``{"meta": {...}, "arrays": {name: {"type", "shape", "at"}}}``. ``at`` is a byte offset
-from the end of the head and a multiple of eight, so that the page can create typed arrays on the
-buffer without copying. All numbers are little-endian.
+The header is ``{"meta": {...}, "arrays": {name: {"type", "shape", "at"}}}``. ``at`` is a byte
+offset from the end of the header and a multiple of eight, so that the page can create typed arrays
+on the buffer without copying. All numbers are little-endian.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Responses with arrays, motions and files, and the types of their headers.
 
-Heads and results of jobs are typed dictionaries: plain JSON, checked by mypy, and described in the
-OpenAPI document, from which the TypeScript types of the page are generated.
+Headers and results of jobs are typed dictionaries: plain JSON, checked by mypy, and described in
+the OpenAPI document, from which the TypeScript types of the page are generated.
 """
 
 from __future__ import annotations

@@ -158,8 +158,8 @@ class SeamTable:
     def after(self, movements: Sequence[int], weights: Array) -> Mask:
         """Return the mask (N,) of movements that may follow a blend; all True if there are none.
 
-        A movement may follow a blend if it may follow every movement with some weight. If there is
-        none, only the main movement counts.
+        A movement may follow a blend if it may follow every movement with a nonzero weight. If
+        there is none, only the main movement counts.
         """
         weights = np.asarray(weights)
         blended = np.asarray(movements)[weights > _BLENDED]

@@ -4,7 +4,7 @@
 others wait, and a request whose client has left is dropped. Requests that only read are therefore
 answered even under load.
 
-`TimedConnection` closes connections that do not send a complete request head within some seconds,
+`TimedConnection` closes connections that do not send complete request headers within a few seconds,
 and the oldest of them if there are too many.
 """
 
