@@ -103,12 +103,12 @@ class Registration:
 
     @property
     def skeleton(self) -> Skeleton:
-        """Skeleton of all examples."""
+        """Skeleton that all examples share."""
         return self.clips.skeleton
 
     @property
     def fps(self) -> float:
-        """Frame rate of all examples."""
+        """Frame rate that all examples share."""
         return self.clips.fps
 
     @property

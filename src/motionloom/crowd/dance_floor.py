@@ -429,7 +429,7 @@ def _largest_first(around: Sequence[Cells]) -> NDArray[np.int64]:
 def _laid_out(
     side: tuple[int, int], prints: Sequence[Cells], around: Sequence[Cells]
 ) -> list[NDArray[np.int64]]:
-    """Place footprints while they fit, the largest first; returns their first cells."""
+    """Place footprints while they fit, the largest first, and return their first cells."""
     grid = np.zeros(side, bool)
     corners = []
     for number in _largest_first(around):

@@ -133,7 +133,7 @@ class CrowdMovements(Settings):
                 raise InvalidInput(f"{name} must be a list of names; got {given!r}")
 
     def __bool__(self) -> bool:
-        """True if the movements come from takes of the user, not from the built-in ones."""
+        """Return whether the movements come from the user's takes, not the built-in ones."""
         return bool(self.library or self.takes)
 
 
@@ -193,7 +193,7 @@ class CrowdSettings(Settings):
 
     @property
     def has_takes(self) -> bool:
-        """True if the movements come from takes of the user rather than the built-in ones."""
+        """True if the movements come from the user's takes rather than the built-in ones."""
         return bool(self.movements)
 
     def loaded_music(self, meter: int, default_seconds: float = 30.0) -> Music:
@@ -314,7 +314,7 @@ class BallroomSettings(CrowdSettings):
         )
 
     def starts(self) -> Array:
-        """Start positions of the couples, (A, 2)."""
+        """Return the start positions (A, 2) of the couples."""
         import numpy as np
 
         rng = np.random.default_rng([self.seed, 1])

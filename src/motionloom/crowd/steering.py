@@ -116,7 +116,7 @@ _HARDLY = 0.15  # m/s: a slower movement has no direction
 
 @kernel
 def _eased_step(yaws, rates, drifts, i, step, goal, dx, dz, dt):
-    """Turn and shift the step of agent i; returns x and z.
+    """Turn and shift the step of agent i, and return its x and z.
 
     The turn rate is eased toward `goal`, the drift toward the missing velocity (dx, dz), up to
     `_DRIFT`. Changes the state in place: yaws and rates (A,), drifts (A, 2); `step` has shape (2,).

@@ -236,7 +236,7 @@ def stride_cuts(walk: Motion, *, mirrored: bool = False, lead: str | None = None
 
 
 def beat_cuts(walk: Motion, *, mirrored: bool = False) -> list[Cut]:
-    """Cut movements of two motion beats each, as in the paper, on any foot.
+    """Cut movements of two motion beats each, starting on either foot, as in the paper.
 
     Examples
     --------

@@ -97,7 +97,7 @@ class TempoClock:
         self._next_frame = 0
 
     def set_tempo(self, bpm: float) -> None:
-        """Change the tempo smoothly from now on."""
+        """Change the tempo smoothly, starting with the next frame."""
         self._wanted = _checked_tempo(bpm)
 
     def beats_at(self, first_frame: int, count: int, fps: float) -> Array:

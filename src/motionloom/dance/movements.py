@@ -76,7 +76,7 @@ class Movement:
 
     @property
     def motion(self) -> Motion:
-        """Motion of the leader."""
+        """Motion of the leader, the first character."""
         return self.bodies[0]
 
     @property
@@ -117,7 +117,7 @@ def cut_movements(
     beat_frames: int | None = None,
     mirrored: bool = False,
 ) -> list[Movement]:
-    """Cut a take into movements, in order.
+    """Cut a take into movements, in order of time.
 
     Parameters
     ----------

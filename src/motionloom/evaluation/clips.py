@@ -177,7 +177,7 @@ class MethodScore:
 
     @property
     def seconds_per_pair(self) -> float:
-        """Processor time of one distance."""
+        """Processor time per distance, in seconds."""
         return self.seconds / max(1, self.pairs)
 
     def to_json(self) -> dict[str, Any]:
@@ -236,7 +236,7 @@ class Evaluation:
         return {label: self.labels.count(label) for label in dict.fromkeys(self.labels)}
 
     def to_json(self) -> dict[str, Any]:
-        """Return everything as plain data, without the distances."""
+        """Return all scores as plain data, without the distances."""
         return {
             "methods": {name: score.to_json() for name, score in self.methods.items()},
             "best": self.best,

@@ -155,7 +155,7 @@ class Protocol:
         return all(of_set[method].behind[2] >= -TOLERANCE for of_set in self.scores.values())
 
     def to_json(self) -> dict[str, Any]:
-        """Return everything as plain data."""
+        """Return all results as plain data."""
         return {
             "default": self.default,
             "may_be_default": {name: self.may_be_default(name) for name in self.methods},

@@ -300,7 +300,7 @@ class Protocols:
     queries: Protocol | None
 
     def to_json(self) -> dict[str, Any]:
-        """Return everything as plain data."""
+        """Return all results as plain data."""
         return {
             "clips": None if self.clips is None else self.clips.to_json(),
             "queries": None if self.queries is None else self.queries.to_json(),

@@ -180,7 +180,7 @@ def prepared_segments(
 
 
 def _segments(library: Store, seconds: float) -> list[Segment]:
-    """Cut all motions into equal parts of about `seconds`, ordered by name."""
+    """Cut all motions into equal segments of about `seconds`, ordered by name."""
     segments = []
     for entry in library.entries():
         if entry.seconds < SHORTEST_SECONDS:

@@ -64,7 +64,7 @@ def score(
     *,
     tolerance: float = _TOLERANCE,
 ) -> Score:
-    """Score ranked ranges against the true ones. All ranges are in seconds.
+    """Score ranked ranges against the true occurrences. All ranges are in seconds.
 
     Examples
     --------

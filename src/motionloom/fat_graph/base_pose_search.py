@@ -70,7 +70,7 @@ def base_poses(
     most: int = 8,
     least: int = 4,
 ) -> BasePoses:
-    """Find base poses.
+    """Find the base poses of motions.
 
     Parameters
     ----------

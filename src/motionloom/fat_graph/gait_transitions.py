@@ -80,7 +80,7 @@ class Strides:
 
     @property
     def pace(self) -> float:
-        """Strides per frame."""
+        """Mean number of strides per frame."""
         return float((self.phase[-1] - self.phase[0]) / (len(self.phase) - 1))
 
 

@@ -125,7 +125,7 @@ class FatGraph:
 
     @property
     def skeleton(self) -> Skeleton:
-        """Skeleton of all motions."""
+        """Skeleton that all motions share."""
         return self.motions[0].skeleton
 
     @property

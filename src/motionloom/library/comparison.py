@@ -67,7 +67,7 @@ class Comparison:
 
     @property
     def alpha(self) -> float:
-        """Margin of the valid region."""
+        """Margin of the valid region around the minima."""
         return self._store.limits.alpha
 
     def matrix(self, rows: slice = slice(None)) -> NDArray[np.float64]:

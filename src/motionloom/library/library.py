@@ -274,7 +274,7 @@ class Library(FindVerbs, MotionVerbs, DanceVerbs):
         labels: Iterable[str] | None = None,
         replace: bool = False,
     ) -> None:
-        """Add a motion from memory.
+        """Add a motion that is in memory.
 
         Parameters
         ----------

@@ -206,7 +206,7 @@ def coverage(database: MatchingDatabase, *, seed: int = 0) -> Coverage:
 
 
 def _turn_rates(database: MatchingDatabase) -> Array:
-    """Turn rate of the root motion (N,), in rad/s."""
+    """Return the turn rate (N,) of the root motion, in rad/s."""
     rates = np.zeros(len(database))
     for part in database.ranges:
         rows = slice(part.start, part.stop)

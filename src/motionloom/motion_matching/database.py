@@ -176,7 +176,7 @@ class MatchingDatabase:
 
     @cached_property
     def searchable(self) -> NDArray[np.bool_]:
-        """Mask (N,) of the frames that may be jumped to."""
+        """Mask (N,) of the frames that are allowed as jump targets."""
         return searchable_frames(self.ranges, self.rough, self.fps)
 
     @cached_property
@@ -239,7 +239,7 @@ class MatchingDatabase:
         return (*there, *(label for label in self.labels if label not in there))
 
     def allowed(self, tags: Sequence[str] = ()) -> NDArray[np.bool_]:
-        """Return the mask (N,) of frames that may be jumped to.
+        """Return the mask (N,) of frames that are allowed as jump targets.
 
         With tags, these are frames with any of the tags and standing frames; without, frames of
         any gait.

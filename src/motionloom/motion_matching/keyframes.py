@@ -268,7 +268,7 @@ def _play(
     first: int,
     last: int,
 ) -> None:
-    """Write the frames between two keys."""
+    """Fill the frames between two keys with a segment of the database."""
     count = last - first
     times = start + np.arange(count + 1) * (length / count)
     low = np.minimum(np.floor(times).astype(np.int64), start + length - 1)

@@ -190,7 +190,7 @@ class MatchingPlayer(Player):
         self._apply(given, sampled)
 
     def _apply(self, given: dict[str, Any], sampled: NDArray[np.complex128] | None) -> None:
-        """Apply checked controls."""
+        """Apply controls that have already been checked."""
         if "gait" in given:
             self._allowed = given["gait"]
         if "velocity" in given:
@@ -457,7 +457,7 @@ class MatchingPlayer(Player):
     # --- the root ---------------------------------------------------------------------------
 
     def _root_steps(self) -> NDArray[np.complex128]:
-        """Shift and turn (N, 2) from the previous frame to each frame, in its coordinates."""
+        """Return the shift and turn (N, 2) to each frame, in the previous frame's axes."""
         places = self.database.places
         floor, facing = places[:, 1] + 1j * places[:, 0], places[:, 2]
         steps = np.zeros((len(places), 2), np.complex128)
@@ -493,7 +493,7 @@ class MatchingPlayer(Player):
             self._place += off if abs(off) <= most else off / abs(off) * most
 
     def _step_aside(self, before: int, after: int) -> complex:
-        """Shift of the root at a jump that keeps standing feet in place."""
+        """Return the shift of the root at a jump that keeps standing feet in place."""
         features, contacts = self.database.features, self.database.contacts
         stand = (contacts[before] & contacts[after]).reshape(2, 2).any(axis=1)
         if not stand.any():

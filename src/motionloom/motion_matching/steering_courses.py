@@ -117,7 +117,7 @@ def course_path(name: str) -> Array | None:
 def run_course(
     database: MatchingDatabase, name: str, *, speed: float | None = None
 ) -> CourseResult:
-    """Run a course with a database.
+    """Run a steering course with a matching database.
 
     Parameters
     ----------

@@ -161,7 +161,7 @@ class BrowserWindow:
         return self._players[number]
 
     def remove(self, number: Any) -> None:
-        """Close a player."""
+        """Close the player with a number from `add`."""
         player = self._players.pop(number, None) if isinstance(number, int) else None
         if player is not None:
             self._worn.pop(player, None)

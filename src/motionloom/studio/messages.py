@@ -87,7 +87,7 @@ def _array_type(dtype: np.dtype) -> str:
 
 
 def motion_message(motion: Motion, **meta: Any) -> bytes:
-    """Pack a whole motion.
+    """Pack a whole motion into a message.
 
     The arrays are ``positions`` (T, P, 3), ``orientations`` (T, J, 4), which are world rotations
     ``wxyz`` of the joints, and ``contacts`` (T, 4) in the order of `FOOT_PARTS`.

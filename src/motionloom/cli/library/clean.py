@@ -105,7 +105,7 @@ def _suffix(source: str, place: Path) -> str:
 
 
 def _cleaned(motion: Motion, target: Path, settings: CleanSettings) -> Cleaned:
-    """Clean one motion and write it."""
+    """Clean one motion and write it to `target`."""
     import numpy as np
 
     from motionloom.motion.feet.clean import clean_feet

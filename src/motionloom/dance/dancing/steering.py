@@ -60,7 +60,7 @@ class DanceSteering:
         self._wanted_rate, self._wanted_drift = 0.0, 0j
 
     def set(self, **controls: Any) -> None:
-        """Change controls.
+        """Change one or more controls.
 
         Raises
         ------
@@ -154,7 +154,7 @@ class DanceSteering:
     # --- bending -------------------------------------------------------------------------
 
     def plan(self, path: Array, frame: int, seconds: float) -> None:
-        """Plan turn and shift for the rest of a movement.
+        """Plan how to turn and shift the rest of a movement.
 
         Parameters
         ----------

@@ -60,7 +60,7 @@ class PlayedTransition:
     error: float
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the fields as plain data."""
+        """Return the fields as a dict of plain data."""
         return asdict(self)
 
 

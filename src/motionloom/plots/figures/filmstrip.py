@@ -66,7 +66,7 @@ def film_strip(
     mark: int | None = None,
     body: bool = False,
 ) -> Figure:
-    """Draw a motion as a strip of figures.
+    """Draw a motion as a film strip of figures.
 
     Parameters
     ----------

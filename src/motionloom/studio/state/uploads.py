@@ -80,7 +80,7 @@ class Uploads:
         return batch
 
     def close(self) -> None:
-        """Delete all files that were not imported."""
+        """Delete all uploaded files that were not imported."""
         with self._lock:
             self._batches.clear()
             self._locks.close()  # close first, because some systems cannot delete an open file
@@ -175,7 +175,7 @@ class UploadBatch:
         }
 
     def remove(self) -> None:
-        """Delete the files."""
+        """Delete the files of the batch."""
         shutil.rmtree(self.folder.parent, ignore_errors=True)
 
     def _shown(self, text: str) -> str:

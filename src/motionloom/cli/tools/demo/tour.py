@@ -59,7 +59,7 @@ class IndexPage:
         self.steps.append(_Step(title.rstrip(": .")))
 
     def command(self, words: str) -> None:
-        """Add the command of a step."""
+        """Add the command of a step to the page."""
         self._last.parts.append(f"<pre>$ motionloom {escape(words)}</pre>")
 
     def say(self, text: str) -> None:
@@ -84,7 +84,7 @@ class IndexPage:
         self._last.players.append(f"<figure>{caption}{player_html(shown)}</figure>")
 
     def write(self, path: Path) -> Path:
-        """Write the page."""
+        """Write the page to a file."""
         articles = "".join(_article(number, step) for number, step in enumerate(self.steps, 1))
         text = (
             '<!doctype html><html lang="en"><meta charset="utf-8"><title>motionloom: a tour</title>'
