@@ -147,28 +147,28 @@ class Blend:
     def poses(
         self, weights: ArrayLike, points: ArrayLike
     ) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
-        """Rotations (F, J, 4) and root (F, 3) at points (F,) of the curve, without foot lock."""
+        """Return rotations (F, J, 4) and roots (F, 3) at curve points (F,), without foot lock."""
         at = np.asarray(points, np.float64)
         if not np.isfinite(at).all():
             raise InvalidInput(f"points must be frames of the query, all finite; got {points!r}")
         return self._mixed(self._track(weights), at)
 
     def frames(self, weights: ArrayLike) -> int:
-        """Number of frames of a blend: the weighted mean of its examples' lengths, rounded."""
+        """Return the length of a blend in frames: the rounded weighted mean of its examples."""
         return self._frames(self._track(weights))
 
     def points(self, weights: ArrayLike) -> NDArray[np.float64]:
-        """Point of the registration curve (a frame of the query) for every frame of a blend."""
+        """Return the point of the registration curve for each frame of a blend."""
         track = self._track(weights)
         return self._points(track, 0, self._frames(track))
 
     def frame_at(self, point: float, weights: ArrayLike) -> float:
-        """Frame of the blend, not rounded, that belongs to frame `point` of the query."""
+        """Return the fractional frame of the blend that corresponds to query frame `point`."""
         track = self._track(weights)
         return float(np.interp(track.moments(np.array([point]))[0], *self._clock(track)))
 
     def contacts(self, weights: ArrayLike) -> FootContacts:
-        """Foot contacts of a blend."""
+        """Return the foot contacts of a blend."""
         track = self._track(weights)
         return self._contacts(track, self._frames(track))
 
@@ -181,7 +181,7 @@ class Blend:
         return max(round(track.time[-1]), 1) + 1
 
     def _clock(self, track: Track) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        """Times on the track and the frames they fall on: both ends, and the keys between them."""
+        """Return the times of both ends and of the keys between them, and their blend frames."""
         last = self._frames(track) - 1
         moments, frames = [0.0], [0.0]
         for moment in track.moments(self._keys):
@@ -234,7 +234,7 @@ class Blend:
 
 
 def _grounds(contacts: FootContacts) -> NDArray[np.float64]:
-    """Floor height (T, 2) under each ball of the foot: constant in contacts, linear in between."""
+    """Return the floor height (T, 2) under each ball of the foot, linear between contacts."""
     heights = np.full((contacts.frames, 2), np.nan)
     for k, side in enumerate(SIDES):
         plants = contacts.plants.get(f"{side}_ball", ())
@@ -322,12 +322,12 @@ class BlendPlayer(Player):
         self._frame = 0
 
     def quality(self, motion: Motion) -> QualityReport:
-        """Quality of recorded frames, compared with the examples."""
+        """Return the quality of recorded frames, compared with the examples."""
         return self.registration.quality(motion)
 
     @property
     def weights(self) -> Array:
-        """Current blend weights, shape (N,), which move toward the weights set last."""
+        """Current blend weights, shape (N,), which approach the most recently set weights."""
         return self._weights.copy()
 
     def _read(self, count: int) -> FrameBlock:
@@ -376,7 +376,7 @@ class BlendPlayer(Player):
         return made
 
     def _follow(self) -> None:
-        """Advance the weights by one frame, like critically damped springs to their targets."""
+        """Move the weights one frame closer to their targets, like critically damped springs."""
         away, self._change = critically_damped_spring(
             self._weights - self._wanted, self._change, self._rate, 1.0
         )

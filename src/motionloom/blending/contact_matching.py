@@ -47,7 +47,7 @@ class _Span(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class MatchedContacts:
-    """Matched plants and lifts: M of them, in N examples.
+    """M matched plants and lifts of N examples.
 
     Attributes
     ----------
@@ -144,7 +144,7 @@ PlantPositions = Sequence[dict[str, NDArray[np.float64]]]
 
 
 def plant_positions(motion: Motion, contacts: FootContacts) -> dict[str, NDArray[np.float64]]:
-    """Floor positions ``x, z`` of the plants, one array (P, 2) per foot part."""
+    """Return the floor positions ``x, z`` of the plants, one array (P, 2) per foot part."""
     positions = {}
     for part, plants in contacts.plants.items():
         path = part_path(motion, part)[:, [0, 2]] if plants else np.empty((0, 2))
@@ -213,7 +213,7 @@ def matched_contacts(
 def unmatched_feet(
     contacts: Sequence[FootContacts], positions: PlantPositions, times: NDArray[np.float64]
 ) -> dict[int, tuple[str, float]]:
-    """Examples whose foot contacts cannot be matched with those of the first example.
+    """Return the examples whose foot contacts cannot be matched with those of the first example.
 
     Parameters
     ----------
@@ -256,7 +256,7 @@ def unmatched_feet(
 
 
 def _steps(contacts, positions, times, side) -> list[tuple[int, int]]:
-    """Intervals between two plants of the ball of a foot that are a step apart."""
+    """Return the intervals between plants of the ball of a foot that are a step apart."""
     part = f"{side}_ball"
     plants = contacts.plants.get(part, ())
     steps = []
@@ -269,7 +269,7 @@ def _steps(contacts, positions, times, side) -> list[tuple[int, int]]:
 
 
 def _standing(contacts, times, side) -> list[NDArray[np.bool_]]:
-    """For each example: True at those of the K times at which the foot is in contact."""
+    """Return a mask (K,) for each example: True at the times when the foot is in contact."""
     masks = []
     for n, contact in enumerate(contacts):
         rows = np.clip(np.rint(times[:, n]).astype(int), 0, contact.frames - 1)
@@ -308,7 +308,7 @@ def _sort_in(groups: list[dict[int, _Span]], n: int, span: _Span) -> _Span | Non
 def _lifted(
     plants: list[tuple[int, int, float]], gone: int, back: int
 ) -> list[tuple[int, int, float]]:
-    """Plants without the frames from `gone` until `back`."""
+    """Return the plants with the frames from `gone` to `back` removed."""
     halves = [
         half
         for start, end, height in plants
@@ -318,7 +318,7 @@ def _lifted(
 
 
 def _apart(plants: list[tuple[int, int, float]]) -> tuple[Plant, ...]:
-    """Plants of one foot part in order of time, with overlaps cut in the middle."""
+    """Return the plants of one foot part in time order, splitting overlaps in the middle."""
     kept: list[tuple[int, int, float]] = []
     for start, end, height in plants:
         if kept and start < kept[-1][1]:

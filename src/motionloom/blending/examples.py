@@ -20,7 +20,7 @@ from motionloom.motion.kinematics.root_carrier import body_skeleton, hips_as_roo
 from motionloom.motion.retargeting.retarget import on_skeleton
 from motionloom.search.match_graph.members import Family
 
-_MARGIN = 0.5  # seconds kept around a segment, to detect contacts and minima at its ends
+_MARGIN = 0.5  # seconds kept before and after a segment, to detect contacts and minima at its ends
 
 
 @dataclass(frozen=True, eq=False)
@@ -157,7 +157,7 @@ def example(
 
 
 def _contacts(seen: Motion, lead: int, count: int) -> FootContacts:
-    """Contacts of frames ``[lead, lead + count)``."""
+    """Return the contacts of frames ``[lead, lead + count)``."""
     try:
         contacts = seen.contacts()
     except RoleError:

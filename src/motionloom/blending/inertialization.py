@@ -109,7 +109,7 @@ class Inertializer:
         return turned, moved
 
     def _remember(self, rotations: NDArray[np.float32], root: NDArray[np.float32]) -> None:
-        """Keep the last three frames."""
+        """Keep the last three frames, which the next seam needs."""
         if self._last is None:
             first = np.repeat(rotations[:1], 3, axis=0), np.repeat(root[:1], 3, axis=0)
             self._last = (first[0].astype(np.float64), first[1].astype(np.float64))
@@ -120,12 +120,12 @@ class Inertializer:
 
 
 def turning(rotations: Array) -> Array:
-    """Rotation vectors (n - 1, J, 3) from frame to frame."""
+    """Return the rotation vectors (n - 1, J, 3) between consecutive frames."""
     return rot.log(rot.multiply(rotations[1:], rot.inverse(rotations[:-1])))
 
 
 def led_on(before: Array, last: Array) -> Array:
-    """Extrapolate the step after two steps: their change continues at half its size."""
+    """Extrapolate the next step from two steps, continuing half of the change between them."""
     return last + 0.5 * (last - before)
 
 

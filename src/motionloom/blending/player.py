@@ -41,7 +41,7 @@ class Pose(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class FrameBlock:
-    """Consecutive frames of a player, n of them.
+    """Block of n consecutive frames from a player.
 
     Attributes
     ----------
@@ -76,7 +76,7 @@ class FrameBlock:
 
     @classmethod
     def empty(cls, joints: int, start: int = 0) -> FrameBlock:
-        """A block without frames."""
+        """Return a block without frames."""
         poses = np.empty((0, joints, 4), np.float32), np.empty((0, 3), np.float32)
         return cls(*poses, np.empty((0, 4), bool), start)
 
@@ -101,7 +101,7 @@ class FrameBlock:
         return self.cut(max(end - frames, self.start), end)
 
     def cut(self, start: int, end: int) -> FrameBlock:
-        """Return the frames within `[start, end)`, counted like the block's `start`."""
+        """Return the frames in `[start, end)`, numbered like the block's `start`."""
         first = max(start, self.start)
         last = max(min(end, self.start + len(self)), first)
         rows = slice(first - self.start, last - self.start)
@@ -155,11 +155,11 @@ class Steered:
             self._steer(**controls)
 
     def _steer(self, **controls: Any) -> None:
-        """Apply one or more controls whose names are valid: all of them, or raise."""
+        """Apply controls with valid names; if one is invalid, raise without changing any."""
 
 
 class Player(Steered, ABC):
-    """Base class of everything that generates frames one after the other.
+    """Base class of objects that generate frames one after another.
 
     A subclass defines `skeleton`, `fps`, `_read`, the names of its `controls`, and, if it has any,
     `_steer`.
@@ -186,7 +186,7 @@ class Player(Steered, ABC):
 
     @abstractmethod
     def _read(self, count: int) -> FrameBlock:
-        """`read` with a checked count, which may be zero."""
+        """Implement `read`; `count` has been checked and may be zero."""
 
     def frames(self) -> Iterator[Pose]:
         """Yield poses one by one; `steer` may be called between them."""
@@ -224,7 +224,7 @@ class Player(Steered, ABC):
         return played.to_motion(self.skeleton, self.fps, name).with_quality(self.quality)
 
     def quality(self, motion: Motion) -> QualityReport:
-        """Quality of recorded frames; a player that knows its sources compares with them."""
+        """Return the quality of recorded frames, compared with the sources if they are known."""
         return quality_report(motion)
 
 
@@ -260,7 +260,7 @@ class ScenePlayer(Steered, ABC):
 
     @abstractmethod
     def _read(self, count: int) -> tuple[FrameBlock, ...]:
-        """`read` with a checked count, which may be zero."""
+        """Implement `read`; `count` has been checked and may be zero."""
 
     def record(self, *, seconds: float | None = None, frames: int | None = None) -> Scene:
         """Return the next frames as a scene; give either `seconds` or `frames`."""
@@ -274,7 +274,7 @@ class ScenePlayer(Steered, ABC):
         return Scene(motions, self.names)
 
     def quality(self, character: int, motion: Motion) -> QualityReport:
-        """Quality of the recorded frames of the character with index `character`."""
+        """Return the quality of the recorded frames of the character with index `character`."""
         return quality_report(motion)
 
 

@@ -34,7 +34,7 @@ from motionloom.ragged import offsets_of
 
 @dataclass(frozen=True, eq=False)
 class ClipPoses:
-    """Motions that share a skeleton and a frame rate, laid out for averaging.
+    """Motions that share a skeleton and a frame rate, stored in arrays for averaging.
 
     Attributes
     ----------
@@ -302,7 +302,7 @@ def _cubic(time, start, end, rows, taps):
 
 @kernel(error_model="numpy")
 def slerp_poses(a, b, shares):
-    """Rotations (T, J, 4) at `shares` (T,) of the great arcs from `a` to `b`, both (T, J, 4)."""
+    """Interpolate rotations (T, J, 4) from `a` to `b` at `shares` (T,) of the great arcs."""
     out = np.empty(a.shape, np.float32)
     for t in range(a.shape[0]):
         share = shares[t]

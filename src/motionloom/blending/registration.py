@@ -61,7 +61,7 @@ _SUM = 1e-6  # tolerance of the sum of weights
 
 @dataclass(frozen=True, eq=False)
 class Registration:
-    """Examples and their corresponding frames, N examples in all.
+    """Corresponding frames of N examples.
 
     Attributes
     ----------
@@ -103,12 +103,12 @@ class Registration:
 
     @property
     def skeleton(self) -> Skeleton:
-        """Skeleton of all examples."""
+        """Skeleton that all examples share."""
         return self.clips.skeleton
 
     @property
     def fps(self) -> float:
-        """Frame rate of all examples."""
+        """Frame rate that all examples share."""
         return self.clips.fps
 
     @property
@@ -123,7 +123,7 @@ class Registration:
         return SourceStatistics.of(motions, whole_takes=False)
 
     def quality(self, motion: Motion) -> QualityReport:
-        """Quality of a blend, compared with the examples."""
+        """Return the quality of a blend, compared with the examples."""
         offered = dict.fromkeys((example.source for example in self.examples), "weight zero")
         takes = TakesUsed.of(motion.sources, motion.fps, offered)
         return quality_report(motion, usual=self.statistics).with_parts(takes=takes)
@@ -302,7 +302,7 @@ def register(
 
 
 def _registered(examples, parents, order, times, speeds, transforms, kept) -> Registration:
-    """Registration of the examples `kept`, renumbered."""
+    """Return the registration of the examples `kept`, renumbered."""
     number = {n: k for k, n in enumerate(kept)}
     start = examples[0].motion.root[:, [0, 2]].astype(np.float64)
     place = PlanarTransform(start[:, 0], start[:, 1], 0.0)
@@ -327,9 +327,9 @@ def _registered(examples, parents, order, times, speeds, transforms, kept) -> Re
 
 
 def _edge_warp(matrix: Array, a: Example, b: Example, fps: float) -> tuple[Timewarp, bool]:
-    """Return the timewarp of two examples, and whether it is clear.
+    """Return the timewarp between two examples, and whether it is unambiguous.
 
-    `matrix` holds the distances of all their frames. If no time alignment lies in the valid
+    `matrix` holds the distances between all their frames. If no time alignment lies in the valid
     region, the one with the lowest cost is used.
     """
     leads = a.lead, b.lead
@@ -346,7 +346,7 @@ def _edge_warp(matrix: Array, a: Example, b: Example, fps: float) -> tuple[Timew
 
 
 def _times(examples, parents, order, warps) -> tuple[Array, Array]:
-    """Return the corresponding frames (K, N) along the tree, and their speeds."""
+    """Return the corresponding frames (K, N), chained along the tree, and their speeds."""
     points = np.arange(len(examples[0]), dtype=np.float64)
     times, speeds = np.empty((2, len(points), len(examples)))
     chained: dict[int, Timewarp] = {}
@@ -362,7 +362,7 @@ def _times(examples, parents, order, warps) -> tuple[Array, Array]:
 
 
 def _transforms(examples, parents, order, times) -> dict[int, PlanarTransform]:
-    """Return the K planar transforms to the query for every example, along the tree."""
+    """Return the K planar transforms from each example to the query, chained along the tree."""
     transforms = {0: PlanarTransform.identity(len(times))}
     for n in order:
         parent = parents[n]

@@ -86,7 +86,7 @@ class RegistrationCurve:
         return RegistrationCurve(*(np.ascontiguousarray(part[:, numbers]) for part in parts))
 
     def at(self, active: NDArray[np.int64], point: float) -> tuple[Array, Array]:
-        """Frames (n,) and transforms (n, 3) of `active` examples (n,) at a point of the curve."""
+        """Return frames (n,) and transforms (n, 3) of `active` examples at a curve point."""
         count = len(active)
         times, transforms, place = np.empty((1, count)), np.empty((1, count, 3)), np.empty((1, 3))
         knots = np.ascontiguousarray(self.transforms[:, 0])
@@ -97,7 +97,7 @@ class RegistrationCurve:
         return times[0], transforms[0]
 
     def track(self, active: NDArray[np.int64], weights: Array) -> Track:
-        """Time and transform of the blend of `active` examples (n,) with `weights` (n,)."""
+        """Return the track of the blend of `active` examples (n,) with `weights` (n,)."""
         knots = len(self.times)
         time, speed, place = np.empty(knots), np.empty(knots), np.empty((knots, 3))
         curve = (self.times, self.speeds, self.transforms, self.twists)
@@ -117,15 +117,15 @@ class Track:
     place: Array
 
     def points(self, moments: Array) -> Array:
-        """Points `u` (F,) of the curve at which the blend is at frames `moments` (F,)."""
+        """Return the curve points `u` (F,) that correspond to blend frames `moments` (F,)."""
         return _points(self.time, self.speed, np.ascontiguousarray(moments, np.float64))
 
     def moments(self, points: Array) -> Array:
-        """Frames (F,) of the blend at points `u` (F,) of the curve."""
+        """Return the blend frames (F,) that correspond to curve points `u` (F,)."""
         return _moments(self.time, self.speed, np.ascontiguousarray(points, np.float64))
 
     def states(self, points: Array) -> tuple[Array, Array, Array]:
-        """Frames (F, n) and transforms (F, n, 3) of the examples, transform (F, 3) of the blend."""
+        """Return example frames (F, n) and transforms (F, n, 3), and blend transforms (F, 3)."""
         points = np.ascontiguousarray(points, np.float64)
         frames, count = len(points), len(self.active)
         times, transforms = np.empty((frames, count)), np.empty((frames, count, 3))
@@ -177,7 +177,7 @@ def _blended(times, speeds, transforms, twists, active, weights, time, speed, pl
 
 @kernel
 def _cubic(a, b, da, db, f):
-    """A cubic over one unit, from value `a` and slope `da` to `b` and `db`."""
+    """Evaluate at `f` the unit cubic from value `a` and slope `da` to `b` and `db`."""
     g = 1.0 - f
     return g * g * ((1.0 + 2.0 * f) * a + f * da) + f * f * ((1.0 + 2.0 * g) * b - g * db)
 
@@ -218,7 +218,7 @@ def _points(time, speed, moments):
 
 @kernel(error_model="numpy")
 def _moments(time, speed, points):
-    """Values (F,) at `points` (F,) of the cubics with values `time` and slopes `speed`, (K,)."""
+    """Evaluate the cubics with values `time` (K,) and slopes `speed` (K,) at `points` (F,)."""
     out = np.empty(len(points))
     for n in range(len(points)):
         u = min(max(points[n], 0.0), len(time) - 1.0)
@@ -301,7 +301,7 @@ def at_times(values: Array, times: Array) -> Array:
 
 
 def _weights(onto: Example, other: Example, times_onto: Array, times_other: Array) -> Array:
-    """Weight of each point at each time, (K, J + E)."""
+    """Return the weight of each point at each time, (K, J + E)."""
     skeleton = onto.motion.skeleton
     names = skeleton.point_names
     base = np.ones(len(names))

@@ -1,4 +1,4 @@
-"""Settings of blends."""
+"""Settings for blending."""
 
 from __future__ import annotations
 

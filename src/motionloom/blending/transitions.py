@@ -206,5 +206,5 @@ def _standing(window: Window, frames: int) -> NDArray[np.bool_]:
 
 
 def _foot_joints(skeleton: Skeleton) -> list[int]:
-    """Points of the foot parts, in order."""
+    """Return the points of the foot parts, in order."""
     return [int(point) for point in skeleton.points(list(FOOT_ROLES.values()))]

@@ -121,7 +121,7 @@ class Commands(click.Group):
     """The command group. Each command is imported when it is called."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
-        """Names of all commands, by job."""
+        """Return the names of all commands, grouped by job."""
         return list(COMMANDS)
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:

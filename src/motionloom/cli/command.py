@@ -134,7 +134,7 @@ class Part:
     only_typed: bool
 
     def options(self) -> Iterator[Flat]:
-        """All options, in the order of the fields."""
+        """Yield all options, in the order of the fields."""
         for each in fields(self.cls):
             _, about = described(self.cls)[each.name]
             if each.name in self.fields.without or not about.command:
@@ -150,7 +150,7 @@ class Part:
                     yield Flat(f.name, type(group), getattr(group, f.name), group=heading)
 
     def values(self, words: dict[str, Any], preset: str | None) -> Any:
-        """Settings from the typed options, or the typed options alone."""
+        """Return settings built from the typed options, or only the typed options."""
         own = {flat.name: words[flat.name] for flat in self.options() if flat.name in words}
         takes_preset = self.fields.preset and preset in presets_of(self.cls)
         start = self.cls.from_preset(preset) if preset and takes_preset else self.cls()
@@ -160,7 +160,7 @@ class Part:
         return self.cls.of(typed, start=start)
 
     def _class_of(self, name: str, start: Settings, words: dict[str, Any]) -> type[Settings]:
-        """Class that defines an option; the class of the selected method has priority."""
+        """Return the class that defines an option, first checking the selected method."""
         candidates = [flat for flat in self.options() if flat.name == name]
         for each in fields(self.cls):
             methods = described(self.cls)[each.name][1].methods
@@ -246,7 +246,7 @@ _FIELD = "field__"
 
 
 def option_name(name: str, about: Setting) -> str:
-    """Name of the option of a field, such as ``--max-distance``."""
+    """Return the option name of a field, such as ``--max-distance``."""
     return about.option or f"--{name.replace('_', '-')}"
 
 
@@ -258,7 +258,7 @@ def settings_of(cls: type[Settings], typed: Mapping[str, Any]) -> Any:
 
 
 def _typed(option: str, words: list[str]) -> str | None:
-    """Value of an option on a possibly incomplete command line, or None."""
+    """Return the value of an option on a possibly incomplete command line, or None."""
     for word, following in zip(words, [*words[1:], ""], strict=True):
         if word == option:
             return following
@@ -268,7 +268,7 @@ def _typed(option: str, words: list[str]) -> str | None:
 
 
 def _part(kind: Any, details: list[Any]) -> Part | None:
-    """Settings that a parameter receives, or None if it receives something else."""
+    """Return the settings that a parameter receives, or None if it does not receive settings."""
     chosen = next((each for each in details if isinstance(each, Fields)), Fields())
     inner = [each for each in details if isinstance(each, type) and issubclass(each, Settings)]
     if inner:
@@ -279,7 +279,7 @@ def _part(kind: Any, details: list[Any]) -> Part | None:
 
 
 def _rows(part: Part) -> Iterator[Row]:
-    """Help rows for the options of a settings class."""
+    """Yield help rows for the options of a settings class."""
     for flat in part.options():
         kind, about = described(flat.cls)[flat.name]
         if not about.command or flat.name in part.fields.without:
@@ -299,7 +299,7 @@ def _rows(part: Part) -> Iterator[Row]:
 
 
 def _field_option(name: str, kind: Any, about: Setting) -> click.Option:
-    """Option of a field. Its value stays a string, which `parsed_value` parses."""
+    """Build the option of a field. Its value stays a string, which `parsed_value` parses."""
     shown, members = option_name(name, about), _members(kind)
     if bool in members and str not in members:
         return click.Option([f"{shown}/{_opposite(shown)}", f"{_FIELD}{name}"], default=None)
@@ -310,7 +310,7 @@ def _field_option(name: str, kind: Any, about: Setting) -> click.Option:
 
 
 def _metavar(members: tuple[Any, ...]) -> str:
-    """Placeholder for a value of these types."""
+    """Return the placeholder for a value of these types."""
     if any(get_origin(each) is tuple for each in members):
         return "LEAST,MOST"
     if int in members:
@@ -319,7 +319,7 @@ def _metavar(members: tuple[Any, ...]) -> str:
 
 
 def _members(kind: Any) -> tuple[Any, ...]:
-    """Types of a union, or the type itself."""
+    """Return the types of a union, or the type itself as a tuple."""
     return get_args(kind) if get_origin(kind) in (Union, UnionType) else (kind,)
 
 
@@ -334,7 +334,7 @@ def _preset_row(names: tuple[str, ...]) -> Row:
 
 
 def _own_row(parameter: inspect.Parameter, kind: Any, about: Argument | Option) -> Row:
-    """Argument or option of a parameter that is not a setting."""
+    """Build the argument or option of a parameter that is not a setting."""
     default = parameter.default
     required = default is inspect.Parameter.empty
     plain = next(each for each in _members(kind) if each is not type(None))

@@ -64,7 +64,7 @@ def command_help(
 
 
 def _more(options: Iterable[Row]) -> list[tuple[str, str]]:
-    """Lines that explain how to see the other options."""
+    """Return rows that explain how to show the other options."""
     methods: dict[str, dict[str, None]] = {}
     shown = {name for row in options if row.short for name in row.parameter.opts}
     for row in options:
@@ -79,18 +79,18 @@ def _more(options: Iterable[Row]) -> list[tuple[str, str]]:
 
 
 def _paragraphs(text: str, complete: bool) -> list[str]:
-    """Paragraphs of a docstring; the short help shows the first two."""
+    """Return the paragraphs of a docstring; the short help shows the first two."""
     paragraphs = [" ".join(part.split()) for part in re.split(r"\n\s*\n", text)]
     return paragraphs if complete else paragraphs[:2]
 
 
 def _word(argument: click.Parameter) -> str:
-    """Argument in the usage line."""
+    """Return the argument as shown in the usage line."""
     return str(argument.metavar) if argument.required else f"[{argument.metavar}]"
 
 
 def _names(row: Row) -> str:
-    """Names of an option and its placeholder."""
+    """Return the names of an option and its placeholder."""
     option = row.parameter
     names = ", ".join(sorted(option.opts, key=len))
     if getattr(option, "is_flag", False):
@@ -99,7 +99,7 @@ def _names(row: Row) -> str:
 
 
 def _sentence(row: Row, complete: bool) -> str:
-    """Help text of an option and its default; shortened in the short help."""
+    """Return the help text of an option and its default, shortened in the short help."""
     sentence, _, given = row.help.partition(" [")
     if not complete:
         sentence = re.split(r"(?<=\.) (?=[A-Z])", sentence)[0]
@@ -110,7 +110,7 @@ def _sentence(row: Row, complete: bool) -> str:
 
 
 def _cut(sentence: str) -> str:
-    """First clause of a long sentence, if it makes sense alone."""
+    """Return the first clause of a long sentence if it makes sense alone."""
     for separators in (":;", ":;,"):
         ends = [separator.start() for separator in re.finditer(f"[{separators}] ", sentence)]
         worth = [end for end in ends if _LEAST <= end <= _LONG]
@@ -120,7 +120,7 @@ def _cut(sentence: str) -> str:
 
 
 def _shown(value: Any) -> str:
-    """Default as the help shows it; empty for None, False and empty values."""
+    """Format a default for the help; empty for None, False and empty values."""
     if value is None or value is False or value == ():
         return ""
     if value is True:
@@ -133,7 +133,7 @@ def _shown(value: Any) -> str:
 
 
 def _columns(rows: list[tuple[str, str]]) -> str:
-    """Rows of a name and a sentence; a long name gets a separate line."""
+    """Format rows of a name and a sentence; a long name gets a separate line."""
     width = 2 + max((len(name) for name, _ in rows if len(name) <= _COLUMN - 4), default=0) + 2
     lines = []
     for name, text in rows:

@@ -33,7 +33,7 @@ PICTURES = (".png", ".svg", ".pdf")
 
 
 def open_library(path: Path) -> Library:
-    """Open the library at a path. The import is inside so that command help stays fast."""
+    """Open the library at a path. The import is local so that command help stays fast."""
     from motionloom.library import Library
 
     return Library(path)

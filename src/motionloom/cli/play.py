@@ -261,7 +261,7 @@ def _write_filled(filled: Motion, output: Path, json: bool) -> None:
 
 
 def _gap(text: str, frames: int) -> tuple[int, int]:
-    """First and last frame of ``FIRST-LAST``."""
+    """Parse ``FIRST-LAST`` into the first and last frame."""
     first, dash, last = text.partition("-")
     if not (dash and first.isdigit() and last.isdigit() and int(first) <= int(last) < frames):
         raise InvalidInput(f"--gap must be FIRST-LAST, frames 0 to {frames - 1}; got {text}")

@@ -77,7 +77,7 @@ def print_columns(rows: Sequence[Sequence[str]], right: Collection[int] = ()) ->
 
 
 def _width(text: str) -> int:
-    """Width of a string on a terminal; color codes have no width."""
+    """Return the width of a string on a terminal; color codes have no width."""
     return len(re.sub(r"\x1b\[\d+m", "", text))
 
 
@@ -87,7 +87,7 @@ def remark(text: str) -> None:
 
 
 def did_you_mean(word: str, words: Iterable[str]) -> str:
-    """End of a message about an unknown word: similar words, if there are any.
+    """Return the end of a message about an unknown word: similar words, if there are any.
 
     Examples
     --------
@@ -134,7 +134,7 @@ class PlainOutput:
         return len(text)
 
     def writelines(self, lines: Iterable[str]) -> None:
-        """Write several strings."""
+        """Write several strings with control characters escaped."""
         for line in lines:
             self.write(line)
 

@@ -38,7 +38,7 @@ class Ballroom(CrowdMotion):
     settings: BallroomSettings
 
     def clearance(self) -> float:
-        """Minimum gap between discs, walls and columns in meters; never negative."""
+        """Return the minimum gap between discs, walls and columns, in meters; never negative."""
         settings, at = self.settings, self.centers
         gaps = [np.inf]
         if settings.floor.room is not None:
@@ -86,7 +86,7 @@ def fitted_ballroom(settings: BallroomSettings, choreography: Choreography) -> B
 
 
 class BallroomPlayer(BlockPlayer):
-    """Player of a ballroom, all couples together.
+    """Player of all couples in a ballroom.
 
     The controls are ``speed`` around the room in m/s, and ``facing`` of the leaders in degrees
     from the direction of travel. If ``facing`` is None, the movements decide.

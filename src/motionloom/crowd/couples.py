@@ -39,7 +39,7 @@ Couple = tuple[Motion, Motion]
 
 _TOGETHER = (0.25, 1.2)  # meters between partners: 10th percentile above, median below
 _FACING = 0.4  # minimum median cosine between heading and direction to the partner
-_HANDS = 0.3  # meters: maximum distance of wrists whose hands are together
+_HANDS = 0.3  # meters: maximum distance between wrists whose hands are together
 _HELD = 0.25  # minimum fraction of the time during which hands are together
 _HOLD = 1.6  # meters: partners farther apart have let go
 _UNEVEN = 0.25  # maximum deviation of the beats of a movement from its period, as a fraction
@@ -50,7 +50,7 @@ _STEPPED = 0.85  # minimum share of beats with a landing if couples step on ever
 _ENOUGH = 24  # with fewer movements, those with more beats without a landing are also used
 _FOLLOWERS = 6  # successors of each movement, in addition to the next one in its take
 _GUESSED = 200  # maximum number of takes to search for couples; with more, some match by chance
-_BODY = 0.25  # meters that a body needs around its root
+_BODY = 0.25  # meters of space that a body needs around its root
 
 
 def found_couples(motions: Sequence[Motion]) -> list[Couple]:
@@ -229,7 +229,7 @@ def couple_steps(
 
 
 def couple_radius(choreography: Choreography) -> float:
-    """Radius in meters of the disc that a couple occupies around its center."""
+    """Return the radius in meters of the disc that a couple occupies around its center."""
     apart = np.concatenate(
         [_distances(movement.bodies[0], movement.bodies[-1]) for movement in choreography.movements]
     )
@@ -303,12 +303,12 @@ def _on_steps(analyzed: list[tuple[Couple, Beats]]) -> list[tuple[Couple, Beats]
 
 
 def _met(steps: Array, frames: Array, near: float = _NEAR) -> int:
-    """Number of beats in frames with a landing within `near` frames."""
+    """Count the beats in `frames` that have a landing within `near` frames."""
     return int(sum(np.abs(steps - beat).min(initial=np.inf) <= near for beat in frames))
 
 
 def _landings(couple: Couple) -> Array:
-    """Frames at which a heel or ball of a partner lands."""
+    """Return the frames at which a heel or ball of either partner lands."""
     contacts = [motion.contacts() for motion in couple]
     return np.concatenate([landings(body[part]) for body in contacts for part in FOOT_PARTS])
 
@@ -317,7 +317,7 @@ def _graph(movements: Sequence[Movement], cuts: Sequence[Cut]) -> TransitionGrap
     """Return a graph of one node per movement, with edges to the most similar starts."""
     count = len(movements)
     gaps = transition_differences(movements)
-    np.fill_diagonal(gaps, np.inf)  # the same figure twice in a row looks mechanical
+    np.fill_diagonal(gaps, np.inf)  # repeating a figure immediately looks mechanical
     typical = float(np.median(np.sort(gaps, axis=1)[:, 0]))
     likely = np.zeros((count, count))
     for k, row in enumerate(gaps):
@@ -351,7 +351,7 @@ def _equal_length(motion: Motion, other: Motion, most: float) -> bool:
 
 
 def _held(first: Motion, other: Motion) -> float:
-    """Fraction of the time during which hands are together; 0 if the two are not a couple."""
+    """Return the fraction of the time during which hands touch; 0 if they are not a couple."""
     if abs(first.fps - other.fps) > 1e-6 * first.fps:
         other = other.resample(first.fps)
     away = _distances(first, other)
@@ -372,7 +372,7 @@ def _held(first: Motion, other: Motion) -> float:
 
 
 def _distances(motion: Motion, other: Motion) -> Array:
-    """Distance of the hips on the floor per frame, in meters."""
+    """Return the floor distance between the hips of two bodies in each frame, in meters."""
     size = min(len(motion), len(other))
     away = hips_path(motion)[:size].astype(np.float64) - hips_path(other)[:size]
     return np.hypot(away[:, 0], away[:, 2])

@@ -77,7 +77,7 @@ class Block:
 
 
 class CrowdPlayer:
-    """Player of A agents with one choreography.
+    """Player of A agents that dance one choreography.
 
     Parameters
     ----------
@@ -145,7 +145,7 @@ class CrowdPlayer:
         return rows
 
     def _fades(self, chosen: NDArray[np.int64], weights: list[Array]) -> Array | None:
-        """Rates of decay of the seams of all agents."""
+        """Return the decay rates of the seams of all agents."""
         if self.seams is None or self._last is None:
             return None
         members = self.choreography.graph.members
@@ -228,7 +228,7 @@ class CrowdPlayer:
 
 
 def _grounds(node: DanceNode, body: int) -> Array:
-    """Heights (n, 2) of the balls of the feet in contact, per movement; NaN without contact."""
+    """Return the contact heights (n, 2) of the balls of the feet; NaN without a contact."""
     out = np.full((len(node), 2), np.nan)
     for n, movement in enumerate(node.movements):
         heights = movement.bodies[body].role_positions(["left_foot", "right_foot"])[..., 1]
@@ -289,7 +289,7 @@ class CrowdMotion:
 
     @property
     def scene(self) -> Scene:
-        """Scene with all characters."""
+        """Scene that contains all characters."""
         return Scene([motion for agent in self.motions for motion in agent])
 
     def beats_on_time(self) -> tuple[int, int]:
@@ -453,7 +453,7 @@ class BlockPlayer(ScenePlayer):
         return out
 
     def quality(self, character: int, motion: Motion) -> QualityReport:
-        """Quality of a character, compared with the movements of the same body."""
+        """Return the quality of a character, compared with the movements of the same body."""
         return self.choreography.quality(motion, body=character % self._bodies)
 
     def perform(self, progress: Progress | None = None) -> CrowdMotion:

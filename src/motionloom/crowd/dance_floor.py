@@ -66,7 +66,7 @@ class DanceFloor:
 
     @property
     def scene(self) -> Scene:
-        """Scene with all characters."""
+        """Scene that contains all characters."""
         return Scene(self.motions)
 
     @property
@@ -77,7 +77,7 @@ class DanceFloor:
         return float(wide), float(deep)
 
     def quality(self) -> QualityReport:
-        """Largest value of each measure over all characters."""
+        """Return the worst value of each measure over all characters."""
         reports = (motion.quality for motion in self.motions)
         return QualityReport.worst_of([report for report in reports if report is not None])
 
@@ -117,7 +117,7 @@ def dance_floor(
 
 
 class DanceFloorPlayer(ScenePlayer):
-    """Player of a dance floor, all characters together.
+    """Player of all characters on a dance floor.
 
     Positions depend on the footprints of the whole dances, so the player has a fixed length: it
     ends after `settings.seconds` and has no controls.
@@ -178,7 +178,7 @@ class DanceFloorPlayer(ScenePlayer):
         return tuple(block.cut(start, self._played) for block in self._blocks)
 
     def quality(self, character: int, motion: Motion) -> QualityReport:
-        """Quality of a character, compared with the takes."""
+        """Return the quality of a character, compared with the takes."""
         return self._quality(motion)
 
 
@@ -269,13 +269,13 @@ def _walked(graph, seconds: float, seed) -> Motion:
 
 
 def _footprint_size(motion: Motion) -> int:
-    """Number of grid cells in the footprint of a motion."""
+    """Return the number of grid cells in the footprint of a motion."""
     cells: NDArray[np.bool_] = footprint(floor_points(motion))[0]
     return int(cells.sum())
 
 
 def floor_points(motion: Motion) -> Array:
-    """Floor positions x, z (T, P, 2) of the joints and end sites of a body."""
+    """Return the floor positions x, z (T, P, 2) of the joints and end sites of a body."""
     return hips_as_root(motion).positions(end_sites=True)[..., [0, 2]].astype(np.float64)
 
 
@@ -429,7 +429,7 @@ def _largest_first(around: Sequence[Cells]) -> NDArray[np.int64]:
 def _laid_out(
     side: tuple[int, int], prints: Sequence[Cells], around: Sequence[Cells]
 ) -> list[NDArray[np.int64]]:
-    """Place footprints while they fit, the largest first; returns their first cells."""
+    """Place footprints while they fit, the largest first, and return their first cells."""
     grid = np.zeros(side, bool)
     corners = []
     for number in _largest_first(around):

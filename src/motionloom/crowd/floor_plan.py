@@ -12,7 +12,7 @@ from motionloom.errors import InvalidInput
 
 Array = NDArray[np.float64]
 
-_SPACE = 1.06  # distance of couples at the start, as a multiple of their diameter
+_SPACE = 1.06  # distance between couples at the start, as a multiple of their diameter
 _STEP = 0.05  # distance between samples of a street, in meters
 _LONGEST = 10_000.0  # meters
 _TIGHTEST = 0.2  # minimum speed of a file relative to the middle; below, its curve almost folds
@@ -118,7 +118,7 @@ class Street:
 
     @property
     def length(self) -> float:
-        """Length in meters."""
+        """Length of the street in meters."""
         return float(self.way[-1])
 
     def positions(self, way: ArrayLike, offset: ArrayLike) -> Array:
@@ -135,7 +135,7 @@ class Street:
         return np.stack([x + s * beyond + c * left, z + c * beyond - s * left, yaw], axis=-1)
 
     def speed_range(self, offsets: Array) -> tuple[float, float]:
-        """Minimum and maximum speed of files at these offsets, relative to the middle."""
+        """Return the relative speeds of the slowest and fastest files at these offsets."""
         each = 1.0 - self.bends[:, None] * np.asarray(offsets)[None]
         return float(each.min()), float(each.max())
 

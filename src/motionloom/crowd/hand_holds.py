@@ -26,7 +26,7 @@ from motionloom.motion.rotations.quaternions import multiply_into, rotate_into
 Array = NDArray[np.float64]
 
 _STEADY = 0.03  # meters: maximum deviation of a holding hand relative to the held joint
-_NEAR = 0.35  # meters: maximum distance of a hand from the held joint
+_NEAR = 0.35  # meters: maximum distance between a hand and the held joint
 
 
 @dataclass(frozen=True, eq=False)
@@ -98,7 +98,7 @@ class Holds:
             )  # fmt: skip
 
     def _chain(self, body: int, parents: NDArray[np.int64]) -> NDArray[np.int64]:
-        """Joints of a body that take part in a hold, and their ancestors."""
+        """Return the joints of a body that take part in a hold, and their ancestors."""
         own = self.arms[:, 0] == body
         chain: set[int] = set()
         for joint in [*self.arms[own, 3], *self.arms[~own, 4]]:
@@ -148,7 +148,7 @@ def _hold(
 
 
 def _tip(skeleton: Skeleton, side: str, wrist: int) -> Array:
-    """Offset of the hand from the wrist; zero for a skeleton without hands."""
+    """Return the offset from the wrist to the hand; zero for a skeleton without hands."""
     try:
         hand = int(skeleton.points([f"{side}_hand"])[0])
     except RoleError:
@@ -159,7 +159,7 @@ def _tip(skeleton: Skeleton, side: str, wrist: int) -> Array:
 
 
 def _at(motion: Motion, joint: int, offset: Array) -> Array:
-    """World path (T, 3) of a point fixed to a joint."""
+    """Return the world path (T, 3) of a point attached to a joint."""
     world = global_rotations(motion.rotations, motion.skeleton.parents)[:, joint]
     place = motion.positions()[:, joint].astype(np.float64)
     return np.asarray(place + rot.rotate(world.astype(np.float64), offset), np.float64)
@@ -204,7 +204,7 @@ def _keep(
 
 @kernel
 def _pose(q, root, t, parents, offsets, chain, turn, place, local, bone):
-    """Global rotations (J, 4) and positions (J, 3) of the joints of a chain at frame t.
+    """Compute global rotations (J, 4) and positions (J, 3) of a chain's joints at frame t.
 
     `local` (4,) and `bone` (3,) are scratch memory: rotations are float32, products float64.
     """

@@ -184,7 +184,7 @@ def learned_steps(
 
 
 def usual_of_cuts(cuts: Sequence[Cut]) -> tuple[float, ...]:
-    """`usual_acceleration` of the takes of cuts, per body."""
+    """Return `usual_acceleration` of the takes from which cuts were made, per body."""
     takes = {tuple(map(id, cut.motions)): cut.motions for cut in cuts}.values()
     return tuple(usual_acceleration(body) for body in zip(*takes, strict=True))
 
@@ -282,7 +282,7 @@ def _usual(leads: Sequence[str]) -> str:
 
 
 def _seams(cuts: Sequence[Cut], groups: Groups) -> list[list[tuple[tuple[Motion, ...], Array]]]:
-    """Starts of the movements of each group, and ends of the movements before them in a take."""
+    """Return the start of each group's movements and the end of the movements before them."""
     seams: list[list[tuple[tuple[Motion, ...], Array]]] = [[] for _ in range(len(groups))]
     for n, cut in enumerate(cuts):
         seams[groups.labels[n]].append((cut.motions, cut.beats[:2]))
@@ -325,12 +325,12 @@ def best_transition_phase(
 
 
 def _spread(values: Array) -> Array:
-    """Standard deviation (L,) of values (N, L, P, 3) over N."""
+    """Return the standard deviation (L,) of values (N, L, P, 3) over N."""
     return np.asarray(np.sqrt(values.var(axis=0).sum(axis=-1).mean(axis=-1)))
 
 
 def _state(motions: tuple[Motion, ...], frames: Array) -> tuple[Array, Array, Array]:
-    """Positions, velocities and accelerations of joints (L, P, 3) relative to the leader."""
+    """Return joint positions, velocities and accelerations (L, P, 3) relative to the leader."""
     leader, fps = motions[0], motions[0].fps
     here = np.clip(np.rint(frames).astype(np.intp), 1, len(leader) - 2)
     turn = rot.yaw(-leader.headings()[here])[:, None]

@@ -29,7 +29,7 @@ from motionloom.parallel import Progress
 Array = NDArray[np.float64]
 
 _STREET_SCALES = (1.0, 1.5, 2.0, 3.0, 4.0)
-_SPARE = 0.15  # m/s: outer files may be faster than the takes by this
+_SPARE = 0.15  # m/s: outer files may be faster than the takes by this amount
 
 
 @dataclass(frozen=True, eq=False)
@@ -39,13 +39,13 @@ class March(CrowdMotion):
     settings: MarchSettings
 
     def misplacement(self) -> Array:
-        """Distance (A, T) of each soldier from its place in the formation, in meters."""
+        """Return the distance (A, T) from each soldier to its place in the formation, in m."""
         times = np.arange(self.centers.shape[1]) / self.motions[0][0].fps
         ideal = formation(self.settings, times)
         return np.hypot(*(self.centers - ideal[..., :2]).transpose(2, 0, 1))
 
     def left_feet_in_step(self) -> float:
-        """Fraction of left landings within one frame of the landings of the majority."""
+        """Return the fraction of left landings within one frame of the majority's landings."""
         stands = np.stack([agent[0].contacts()["left_heel"] for agent in self.motions])
         every = [landings(stand) for stand in stands]
         beats = landings(stands.mean(axis=0) > 0.5)
@@ -133,7 +133,7 @@ def fitted_march(
 
 
 class MarchPlayer(BlockPlayer):
-    """Player of a march, all soldiers together. It follows the street and has no controls.
+    """Player of all soldiers in a march. It follows the street and has no controls.
 
     Parameters
     ----------

@@ -4,7 +4,7 @@ Settings are checked when they are created, before any work: a room that is too 
 couples, a street that folds on itself, or missing music raise an error here. They may come from a
 crowd description, a TOML or JSON file written by hand (`load_crowd_settings`).
 
-The command line imports this module at every start, so it imports nothing heavy.
+The command line imports this module at every start, so it avoids slow imports.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
     Array = NDArray[np.float64]
 
-OPEN = "open"  # no walls, instead of the size of a room
+OPEN = "open"  # value of `room` for a floor without walls
 SWAY = 0.15  # maximum shift of the center of a couple by locked feet, in meters
 BODY_WIDTH = 0.5  # meters, shoulder to shoulder
 SPEED, CADENCE = 0.9, 96.0  # speed of a march in m/s at this tempo in beats per minute
@@ -124,7 +124,7 @@ class CrowdMovements(Settings):
         super().__post_init__()
 
     def check(self) -> None:
-        """Check the names."""
+        """Check the library path and the lists of takes and labels."""
         if self.library == "":
             raise InvalidInput("library must be the path of a library; got ''")
         for name in ("takes", "label"):
@@ -133,7 +133,7 @@ class CrowdMovements(Settings):
                 raise InvalidInput(f"{name} must be a list of names; got {given!r}")
 
     def __bool__(self) -> bool:
-        """True if the movements come from takes of the user, not from the built-in ones."""
+        """Return whether the movements come from the user's takes, not the built-in ones."""
         return bool(self.library or self.takes)
 
 
@@ -162,7 +162,7 @@ class CrowdSettings(Settings):
     movements: CrowdMovements = setting(CrowdMovements(), "Source of the movements.")
 
     def check(self) -> None:
-        """Check music and takes."""
+        """Check the music and the takes."""
         if self.music is not None:
             self._check_music()
         if self.movements.label and self.movements.library is None:
@@ -193,7 +193,7 @@ class CrowdSettings(Settings):
 
     @property
     def has_takes(self) -> bool:
-        """True if the movements come from takes of the user rather than the built-in ones."""
+        """True if the movements come from the user's takes rather than the built-in ones."""
         return bool(self.movements)
 
     def loaded_music(self, meter: int, default_seconds: float = 30.0) -> Music:
@@ -246,7 +246,7 @@ class Ballfloor(Settings):
     )  # fmt: skip
 
     def check(self) -> None:
-        """Check room and columns."""
+        """Check the room and its columns."""
         if self.room is not None:
             width, depth = _row("room", self.room, "width and depth in meters", 2)
             if min(width, depth) <= 0.0 or max(width, depth) > 1000.0:
@@ -314,7 +314,7 @@ class BallroomSettings(CrowdSettings):
         )
 
     def starts(self) -> Array:
-        """Start positions of the couples, (A, 2)."""
+        """Return the start positions (A, 2) of the couples."""
         import numpy as np
 
         rng = np.random.default_rng([self.seed, 1])
@@ -379,7 +379,7 @@ class MarchSettings(CrowdSettings):
         )
 
     def check(self) -> None:
-        """Check street and formation."""
+        """Check the street and the formation."""
         super().check()
         _rows("points", self.points, "x and z", 2)
         self.street.check_files(self.formation.offsets)
@@ -407,7 +407,7 @@ class MarchSettings(CrowdSettings):
 
     @cached_property
     def street(self) -> Street:
-        """Middle line of the street."""
+        """Middle line of the street through its control points."""
         from motionloom.crowd.floor_plan import Street
 
         return Street.through(self.points)

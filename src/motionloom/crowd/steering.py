@@ -35,7 +35,7 @@ _LANE = 0.62  # radius of the lane, as a fraction of the distance from the cente
 
 @kernel
 def flow(place, half, speed, out):
-    """Velocity of the flow at a position (2,): around the room, and back to the lane.
+    """Compute the flow velocity at a position (2,): around the room and back to the lane.
 
     `half` (2,) is half the size of the room; without walls it is infinite. Fills `out` (2,).
     """
@@ -97,7 +97,7 @@ def wanted_velocities(places, wanted, radii, half, columns, speed, dt):
 
 @kernel
 def _push(x, z, vx, vz, apart):
-    """Repulsion from the origin of an object at (x, z) that moves at (vx, vz)."""
+    """Compute the repulsion from the origin of an object at (x, z) with velocity (vx, vz)."""
     gap = np.hypot(x, z) - apart
     push = _PUSH * np.exp(-max(gap, 0.0) / _FADE)
     due = contact_time(x, z, vx, vz, apart)
@@ -116,7 +116,7 @@ _HARDLY = 0.15  # m/s: a slower movement has no direction
 
 @kernel
 def _eased_step(yaws, rates, drifts, i, step, goal, dx, dz, dt):
-    """Turn and shift the step of agent i; returns x and z.
+    """Turn and shift the step of agent i, and return its x and z.
 
     The turn rate is eased toward `goal`, the drift toward the missing velocity (dx, dz), up to
     `_DRIFT`. Changes the state in place: yaws and rates (A,), drifts (A, 2); `step` has shape (2,).
@@ -258,7 +258,7 @@ def moved_discs(
 
 @kernel
 def near_pairs(places, reach):
-    """Pairs (P, 2) of places (A, 2), the lower index first, within a distance of `reach`."""
+    """Return pairs (P, 2) of places (A, 2) at most `reach` apart, the lower index first."""
     # A grid of cells as wide as `reach`: partners are in the same cell or in the eight cells
     # around it. Cells are sorted by key instead of stored as lists. Rows of keys are three longer
     # than the grid, so that a neighbor beyond the end of a row is not mistaken for one in the next
@@ -296,7 +296,7 @@ def near_pairs(places, reach):
 
 @kernel
 def contact_time(x, z, vx, vz, apart):
-    """Time until a point at (x, z) with velocity (vx, vz) is `apart` from the origin, or inf."""
+    """Return the time until a point at (x, z) moving at (vx, vz) is `apart` from the origin."""
     closing = x * vx + z * vz
     if closing >= -_STILL:
         return np.inf
@@ -305,7 +305,7 @@ def contact_time(x, z, vx, vz, apart):
     if gap <= 0.0:
         return 0.0
     inside = closing * closing - speed * gap
-    if inside < 0.0:  # they pass without contact
+    if inside < 0.0:  # the two discs pass without contact
         return np.inf
     # The smaller root of the quadratic, in a form without cancellation.
     return gap / (-closing + np.sqrt(inside))
@@ -313,7 +313,7 @@ def contact_time(x, z, vx, vz, apart):
 
 @kernel
 def _wall_time(place, velocity, room):
-    """Time until a center reaches +-room on one axis."""
+    """Return the time until a center reaches +-room on this axis."""
     if velocity == 0.0:
         return np.inf
     left = room - place if velocity > 0.0 else room + place

@@ -192,7 +192,7 @@ def starting_left(graph: TransitionGraph) -> TransitionGraph:
 
 
 def pace(choreography: Choreography, bpm: float) -> tuple[float, float]:
-    """Slowest and fastest speed of all nodes at a tempo, in m/s."""
+    """Return the slowest and fastest speeds of all nodes at a tempo, in m/s."""
     seconds = choreography.meter * 60.0 / bpm
     speeds = [np.hypot(*node.travel[:, :2].T) / seconds for node in choreography.dance_nodes]
     return (
@@ -202,7 +202,7 @@ def pace(choreography: Choreography, bpm: float) -> tuple[float, float]:
 
 
 def stride_cuts(walk: Motion, *, mirrored: bool = False, lead: str | None = None) -> list[Cut]:
-    """Cut even strides forward, at every second footfall from the first of each run.
+    """Cut even forward strides, at every second footfall of each run.
 
     Parameters
     ----------
@@ -236,7 +236,7 @@ def stride_cuts(walk: Motion, *, mirrored: bool = False, lead: str | None = None
 
 
 def beat_cuts(walk: Motion, *, mirrored: bool = False) -> list[Cut]:
-    """Cut movements of two motion beats each, as in the paper, on any foot.
+    """Cut movements of two motion beats each, starting on either foot, as in the paper.
 
     Examples
     --------
@@ -262,14 +262,14 @@ def _is_stride(walk: Motion, at: Array) -> bool:
 
 
 def _travel(walk: Motion, start: int, stop: int) -> Array:
-    """Travel of a stride relative to its start: x, z, turn."""
+    """Return the travel (x, z, turn) of a stride relative to its start."""
     hips, headings = hips_path(walk).astype(np.float64), walk.headings()
     first, last = (PlanarTransform(hips[k, 0], hips[k, 2], headings[k]) for k in (start, stop))
     return PlanarTransform.between(first, last).to_array()
 
 
 def _chosen(movements: Sequence[Movement], group: list[int], most: int) -> list[int]:
-    """Select strides of a group that start and end like the others and differ most in travel."""
+    """Select strides of a group with typical starts and ends that differ most in travel."""
     gaps = transition_differences([movements[k] for k in group])
     medians = 0.5 * (np.median(gaps, axis=0) + np.median(gaps, axis=1))
     alike = np.array(group)[medians <= _ODD * medians.min()]

@@ -25,14 +25,14 @@ class BeatClock(Protocol):
     """Protocol of clocks that give the positions of consecutive frames in beats."""
 
     def beats_at(self, first_frame: int, count: int, fps: float) -> Array:
-        """Increasing positions (count,) of frames ``[first_frame, first_frame + count)``."""
+        """Return increasing positions (count,) of the `count` frames from `first_frame`."""
 
     def period_at(self, seconds: float) -> float:
-        """Seconds per beat at a given time."""
+        """Return the number of seconds per beat at the given time."""
 
 
 class MusicClock:
-    """Clock of a piece of music.
+    """Beat clock that follows a piece of music.
 
     Time is smooth between beats (a `motionloom.alignment.Timewarp`), even where the tempo changes.
     Before the first and after the last beat, the tempo is constant.
@@ -63,7 +63,7 @@ class MusicClock:
         self._warp = Timewarp(times, np.concatenate([[places[0] - 1], places, [places[-1] + 1]]))
 
     def beats_at(self, first_frame: int, count: int, fps: float) -> Array:
-        """Position of frames ``[first_frame, first_frame + count)`` in beats, shape (count,)."""
+        """Return the positions (count,) in beats of the `count` frames from `first_frame`."""
         return self.beats_at_times((first_frame + np.arange(count)) / fps)
 
     def beats_at_times(self, seconds: Array) -> Array:
@@ -71,13 +71,13 @@ class MusicClock:
         return np.asarray(self._warp(seconds))
 
     def period_at(self, seconds: float) -> float:
-        """Seconds per beat, averaged over the second that starts at a time."""
+        """Return the number of seconds per beat, averaged over the second after `seconds`."""
         first, last = self.beats_at_times(np.array([seconds, seconds + 1.0]))
         return float(1.0 / max(last - first, 1e-9))
 
 
 class TempoClock:
-    """Clock with a tempo that can change.
+    """Beat clock with an adjustable tempo.
 
     Parameters
     ----------
@@ -97,11 +97,11 @@ class TempoClock:
         self._next_frame = 0
 
     def set_tempo(self, bpm: float) -> None:
-        """Change the tempo smoothly from now on."""
+        """Change the tempo smoothly, starting with the next frame."""
         self._wanted = _checked_tempo(bpm)
 
     def beats_at(self, first_frame: int, count: int, fps: float) -> Array:
-        """Position of frames ``[first_frame, first_frame + count)`` in beats, shape (count,)."""
+        """Return the positions (count,) in beats of the `count` frames from `first_frame`."""
         if first_frame != self._next_frame:
             raise InvalidInput(
                 f"frames of a tempo clock must be consecutive; expected {self._next_frame}, "
@@ -116,7 +116,7 @@ class TempoClock:
         return positions[:-1]
 
     def period_at(self, seconds: float) -> float:
-        """Seconds per beat at the tempo set last."""
+        """Return the number of seconds per beat at the current tempo."""
         return 60.0 / self._wanted
 
 

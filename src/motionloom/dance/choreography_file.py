@@ -96,7 +96,7 @@ def choreography_from(data: Mapping[str, Any], motion_of: MotionOf, path: Path) 
 
 
 def _comparison(data: Mapping[str, Any], movements: Sequence[Movement]) -> MovementComparison:
-    """How the movements were compared; in files of version 0.1, all joints have the weight 1."""
+    """Return how the movements were compared; in version 0.1, all joints have weight 1."""
     joints = movements[0].motion.skeleton.names
     try:
         weights = data.get("weights") or {}
@@ -109,7 +109,7 @@ def _comparison(data: Mapping[str, Any], movements: Sequence[Movement]) -> Movem
 
 
 def _max_seam(data: Mapping[str, Any]) -> float | None:
-    """Limit of the seams; files of version 0.1 have none."""
+    """Return the limit of the seams, or None for files of version 0.1."""
     given = data.get("max_seam")
     if given is not None and not (isinstance(given, int | float) and given > 0.0):
         raise MotionFormatError(f"max_seam must be positive; got {given!r}")
@@ -117,7 +117,7 @@ def _max_seam(data: Mapping[str, Any]) -> float | None:
 
 
 def _runs(data: Mapping[str, Any], count: int) -> tuple[int, ...]:
-    """Lengths of the runs of movements; files of version 0.1 have none."""
+    """Return the lengths of the runs of movements; empty for files of version 0.1."""
     try:
         runs = tuple(int(length) for length in data.get("runs", ()))
     except (TypeError, ValueError):

@@ -79,7 +79,7 @@ def read_midi(path: str | Path, *, meter: int | None = None, source: Source = "s
 
 
 def _loudness(score: _Score, clock: _Clock, beats: Array) -> Array:
-    """Loudness of each beat from the velocities of the notes that start in it."""
+    """Return the loudness of each beat from the velocities of the notes that start in it."""
     notes = np.array(score.notes)
     # A note on a beat may start a rounding error before it.
     times = clock.seconds(notes[:, 0]) + 1e-6
@@ -142,7 +142,7 @@ def _timed(track) -> Iterator[tuple[int, Any]]:
 
 
 class _Clock:
-    """Conversion of ticks to seconds, with changes of tempo."""
+    """Converter from ticks to seconds that follows tempo changes."""
 
     def __init__(self, score: _Score) -> None:
         ticks, tempos = [0], [_TEMPO]
@@ -157,13 +157,13 @@ class _Clock:
         self.start = np.concatenate([[0.0], np.cumsum(np.diff(self.ticks) * self.rate[:-1])])
 
     def seconds(self, ticks: NDArray) -> Array:
-        """Times of ticks in seconds."""
+        """Convert ticks to seconds."""
         part = np.searchsorted(self.ticks, ticks, side="right") - 1
         return self.start[part] + (ticks - self.ticks[part]) * self.rate[part]
 
 
 def _written_beats(score: _Score, path: Path) -> tuple[Array, NDArray[np.int64], int]:
-    """Ticks of all beats, indices of the downbeats, and the first meter."""
+    """Return the ticks of all beats, the indices of the downbeats, and the first meter."""
     meters = score.meters or [_Change(0, (4, 4))]
     if meters[0].tick > 0:
         meters = [_Change(0, (4, 4)), *meters]
@@ -219,7 +219,7 @@ def _note_beats(score: _Score, clock: _Clock, seconds: float, path: Path) -> Arr
 
 
 def _by_channel(notes: Candidates) -> Candidates:
-    """Merge notes to one signal per channel; the notes of a chord become one onset."""
+    """Merge notes into one signal per channel; the notes of a chord become one onset."""
     channels = notes.signals // 128
     keep = np.ones(len(notes), dtype=bool)
     for channel in np.unique(channels):

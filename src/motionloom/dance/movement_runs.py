@@ -35,7 +35,7 @@ _LANDED = 0.85  # minimum share of the landings of a movement that are on its be
 def usual_accelerations(
     movements: Sequence[Movement], takes: Iterable[tuple[Sequence[Motion], Any, Any]]
 ) -> tuple[float, ...]:
-    """`usual_acceleration` of the takes, each (motions, ...), that movements were cut from."""
+    """Return `usual_acceleration` of the takes from which movements were cut, per character."""
     used = {movement.source for movement in movements}
     together = [
         motions for motions, *_ in takes if tuple(motion.name for motion in motions) in used

@@ -76,12 +76,12 @@ class Movement:
 
     @property
     def motion(self) -> Motion:
-        """Motion of the leader."""
+        """Motion of the leader, the first character."""
         return self.bodies[0]
 
     @property
     def meter(self) -> int:
-        """Length in beats."""
+        """Length of the movement in beats."""
         return len(self.beats) - 1 - (self.transition_phase > 0.0)
 
     @property
@@ -117,7 +117,7 @@ def cut_movements(
     beat_frames: int | None = None,
     mirrored: bool = False,
 ) -> list[Movement]:
-    """Cut a take into movements, in order.
+    """Cut a take into movements, in order of time.
 
     Parameters
     ----------
@@ -278,7 +278,7 @@ def end_postures(
 
 
 def differences(a: Postures, b: Postures, *, velocity_weight: float) -> Array:
-    """Differences (N, M) between all movements of `a` and `b`, equation (15)."""
+    """Return the differences (N, M) between all movements of `a` and `b`, equation (15)."""
     total = np.zeros((len(a.roots), len(b.roots)))
     bodies = a.roots.shape[2] // 3
     scale = np.sqrt(np.concatenate([np.ones(bodies), a.weights]))[:, None]
@@ -380,7 +380,7 @@ class MovementComparison:
 
 
 def movement_differences(movements: Sequence[Movement], how: MovementComparison) -> Array:
-    """Differences (N, N) between all movements, equation (15)."""
+    """Return the differences (N, N) between all movements, equation (15)."""
     states = postures(movements, weights=how.weights)
     return differences(states, states, velocity_weight=how.velocity_weight)
 
@@ -388,14 +388,14 @@ def movement_differences(movements: Sequence[Movement], how: MovementComparison)
 def transition_differences(
     movements: Sequence[Movement], how: MovementComparison | None = None
 ) -> Array:
-    """Differences (N, N) of the last posture of movement i from the first of movement j."""
+    """Return differences (N, N) between the last posture of i and the first posture of j."""
     how = how or MovementComparison.of(movements)
     last, first = (end_postures(movements, last=end, weights=how.weights) for end in (True, False))
     return differences(last, first, velocity_weight=how.velocity_weight)
 
 
 def _states(bodies: tuple[Motion, ...], frames: NDArray[np.intp]) -> tuple[Array, Array, Array]:
-    """Roots (B, 3 C), rotations (B, J, 4) and velocities (B, C + J, 3) at some frames."""
+    """Return roots (B, 3 C), rotations (B, J, 4) and velocities (B, C + J, 3) at `frames`."""
     roots = np.concatenate([body.root[frames] for body in bodies], axis=1)
     rotations = np.concatenate([body.rotations[frames] for body in bodies], axis=1)
     moving = [
@@ -439,7 +439,7 @@ def _check_alike(movements: Sequence[Movement]) -> None:
 
 
 def _squared(a: Array, b: Array) -> Array:
-    """Squared distances between rows, (N, D) and (M, D) -> (N, M)."""
+    """Return the squared distances (N, M) between the rows of (N, D) and (M, D)."""
     from scipy.spatial.distance import cdist
 
     return cdist(a, b, "sqeuclidean")

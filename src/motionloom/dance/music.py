@@ -92,7 +92,7 @@ class Music:
 
 
 def beat_loudness(beats: Array, times: Array, powers: Array) -> Array:
-    """Root of the total power of sounds from each beat to the next, relative to the maximum.
+    """Return the root of the total sound power of each beat, relative to the maximum.
 
     Examples
     --------
@@ -108,7 +108,7 @@ def beat_loudness(beats: Array, times: Array, powers: Array) -> Array:
 
 
 def beats_met(wanted: Array, detected: Array, fps: float) -> int:
-    """Number of `wanted` times (K,) with a `detected` time (N,) within one frame.
+    """Count the `wanted` times (K,) that have a `detected` time (N,) within one frame.
 
     Examples
     --------
@@ -242,7 +242,7 @@ def _check_size(path: Path) -> None:
 
 
 def _loudness(sound: NDArray, rate: float, beats: NDArray) -> NDArray:
-    """Root mean square of the sound from each beat to the next, relative to the largest."""
+    """Return the root mean square of the sound of each beat, relative to the largest."""
     edges = np.append(np.round(beats * rate).astype(int), len(sound))
     parts = [sound[a:b] for a, b in zip(edges[:-1], edges[1:], strict=True)]
     loud = np.array([np.sqrt(np.mean(part**2)) if len(part) else 0.0 for part in parts])
@@ -293,7 +293,7 @@ def audible(music: Music, path: str | Path, seconds: float | None = None) -> Pat
 
 
 def _add(samples: NDArray[np.float64], start: float, pitch: float, length: float, loud: float):
-    """Add a decaying tone."""
+    """Add a decaying tone to `samples`, in place."""
     first = round(start * RATE)
     t = np.arange(round(4.0 * length * RATE)) / RATE
     tone = loud * np.sin(2.0 * np.pi * pitch * t) * np.exp(-t / length)

@@ -1,6 +1,6 @@
 """Settings of motion beats, choreographies and dances.
 
-The command line imports this module at every start, so it imports nothing heavy.
+The command line imports this module at every start, so it avoids slow imports.
 """
 
 from __future__ import annotations

@@ -142,12 +142,12 @@ def score_captions(
 
 
 def chosen_sets(settings: CaptionScoreSettings) -> tuple[str, ...]:
-    """Names of the sets; by default all of them."""
+    """Return the names of the selected sets; all sets by default."""
     return tuple(EXPECTED) if settings.sets is None else settings.sets
 
 
 def scored(clips: LabeledSet, *, workers: int | None = None) -> list[CaptionScore]:
-    """Scores of the classes of one set."""
+    """Return the score of each class of one set."""
     captions = caption_table(clips.library, workers=workers)
     place = {name: m for m, name in enumerate(captions.names)}
     said = {
@@ -299,7 +299,7 @@ def _performer(name: str, pattern: str) -> str:
 
 
 def _folds(asked, original, who, folds: int, seed: int) -> list[set[str]]:
-    """Performers of each fold; performers who share a take are in the same fold."""
+    """Assign performers to folds; performers who share a take are in the same fold."""
     group = {who[take]: who[take] for take, _ in asked}
 
     def top(name: str) -> str:
@@ -329,7 +329,7 @@ def _folds(asked, original, who, folds: int, seed: int) -> list[set[str]]:
 
 
 def _texts(library, asked, original, who, chosen, ranked, synonyms) -> list[tuple[str, list[str]]]:
-    """Descriptions of takes of other performers, without duplicates of ranked takes."""
+    """Return descriptions of other performers' takes, without duplicates of ranked takes."""
     labels = library.catalogue.labels()
     texts = [
         (name, words(label, synonyms))

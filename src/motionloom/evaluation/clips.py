@@ -45,7 +45,7 @@ def clip_matrix(
     *,
     workers: int | None = None,
 ) -> tuple[NDArray[np.float64], float]:
-    """Compute distances between some clips of a table, and measure the processor time.
+    """Compute distances between the `chosen` clips of a table, and measure the processor time.
 
     Parameters
     ----------
@@ -87,7 +87,7 @@ def clip_matrix(
 
 @dataclass(eq=False)
 class _ClipRows:
-    """Task that computes some rows of the distance matrix and opens the clips once."""
+    """Task that computes rows of the distance matrix and opens the clips only once."""
 
     library: Store
     measure: ClipMeasure
@@ -103,7 +103,7 @@ class _ClipRows:
             return rows, time.process_time() - begun
 
     def estimated_seconds(self) -> float:
-        """Processor time of the whole matrix, estimated from its last row, the longest."""
+        """Estimate the processor time of the whole matrix from its last and longest row."""
         count = len(self.chosen)
         _, seconds = self((count - 1, count))
         symmetric = self._opened().measure.symmetric
@@ -120,7 +120,7 @@ class _ClipRows:
 
 
 def _portions(count: int, shares: int, *, symmetric: bool) -> list[Portion]:
-    """Rows in about `shares` portions with equal numbers of pairs.
+    """Divide the rows into about `shares` portions with equal numbers of pairs.
 
     Examples
     --------
@@ -177,7 +177,7 @@ class MethodScore:
 
     @property
     def seconds_per_pair(self) -> float:
-        """Processor time of one distance."""
+        """Processor time per distance, in seconds."""
         return self.seconds / max(1, self.pairs)
 
     def to_json(self) -> dict[str, Any]:
@@ -236,7 +236,7 @@ class Evaluation:
         return {label: self.labels.count(label) for label in dict.fromkeys(self.labels)}
 
     def to_json(self) -> dict[str, Any]:
-        """Return everything as plain data, without the distances."""
+        """Return all scores as plain data, without the distances."""
         return {
             "methods": {name: score.to_json() for name, score in self.methods.items()},
             "best": self.best,
@@ -305,7 +305,7 @@ def evaluate_clips(
 
 
 def precision_at_recalls(distances: ArrayLike, relevant: ArrayLike) -> NDArray[np.float64]:
-    """Interpolated precision at eleven recall levels of items ranked by distance, shape (11,).
+    """Return the interpolated precision (11,) at eleven recall levels of items ranked by distance.
 
     Examples
     --------
@@ -367,7 +367,7 @@ def _score(
 def motion_labels(
     library: Store, labels: str | Path | Mapping[str, str] | None, column: str | None
 ) -> tuple[dict[str, str], tuple[str, ...]]:
-    """Label of each motion, from the library or a CSV file, and rows that match no motion."""
+    """Return the label of each motion, and the rows of the CSV file that match no motion."""
     if labels is None:
         by_motion = {name: library.labels(name) for name in library.names}
         return {name: ", ".join(some) for name, some in by_motion.items() if some}, ()
@@ -385,7 +385,7 @@ def motion_labels(
 
 
 def _left_out(by_name: dict[str, str], tables: dict[str, ClipTable]) -> dict[str, str]:
-    """Clips that some method cannot compare; they are excluded for all methods."""
+    """Return the clips that at least one method cannot compare; all methods exclude them."""
     out: dict[str, str] = {}
     for method, table in tables.items():
         for name, reason in table.left_out.items():

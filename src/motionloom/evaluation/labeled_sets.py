@@ -68,7 +68,7 @@ class LabeledSet:
     apart: bool = False
 
     def answers(self, query: int) -> NDArray[np.bool_]:
-        """Mask of the clips that may be results of a query, shape (C,)."""
+        """Return the mask (C,) of the clips that may be results of a query."""
         allowed = np.arange(len(self.clips)) != query
         if self.apart:
             allowed &= np.array(self.performers) != self.performers[query]
@@ -225,7 +225,7 @@ class DataFolder:
         self.kept = Path(kept)
 
     def folder(self, name: str) -> Path:
-        """Folder of the data, or of the unpacked archive ``NAME.tar.xz``."""
+        """Return the folder of the data, or of the unpacked archive ``NAME.tar.xz``."""
         for place in (self.kept / name, *([self.path / name] if self.path else [])):
             if place.is_dir():
                 return place
@@ -248,11 +248,11 @@ class DataFolder:
             return list(csv.DictReader(lines))
 
     def takes(self) -> dict[str, Path]:
-        """Files of the CMU takes at 30 Hz, by name."""
+        """Return the files of the CMU takes at 30 Hz, by name."""
         return {path.stem: path for path in self.folder("cmu30").rglob("*.bvh")}
 
     def exercises(self) -> dict[str, NDArray[np.int64]]:
-        """Labels of every 0.1 s of the exercise takes, by take."""
+        """Return the label of every 0.1 s of each exercise take, by take."""
         files = sorted(self.folder("exercises").glob("*.txt"))
         return {
             path.stem: np.array(path.read_text(encoding="utf-8").split(), int) for path in files
@@ -268,7 +268,7 @@ class DataFolder:
 
 
 def runs(cells: NDArray[np.int64], least: int = 12) -> list[tuple[int, int]]:
-    """Runs ``[first, last)`` of the same nonzero label, at least `least` cells long.
+    """Return runs ``[first, last)`` of the same nonzero label, at least `least` cells long.
 
     Examples
     --------

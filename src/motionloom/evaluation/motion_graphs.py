@@ -121,7 +121,7 @@ def score_motion_graph(
 def _slide(
     motions: Sequence[Motion], supports: Sequence[FootSupport], transitions: Transitions
 ) -> float:
-    """Mean floor speed, in m/s, of feet that are in contact in both motions."""
+    """Return the mean floor speed, in m/s, of feet that are in contact in both motions."""
     travel, steps = 0.0, 0
     blend = transitions.blend
     for source, target in zip(transitions.source, transitions.target, strict=True):
@@ -140,7 +140,7 @@ def _slide(
 
 
 def _skipped(supports: Sequence[FootSupport], transitions: Transitions) -> float:
-    """Share of transitions after which the same foot strikes twice in a row."""
+    """Return the share of transitions after which the same foot strikes twice in a row."""
     same, counted = 0, 0
     for (a, i), (b, j) in zip(transitions.source, transitions.target, strict=True):
         last, following = int(supports[a].last[i]), int(supports[b].next[j])
@@ -151,7 +151,7 @@ def _skipped(supports: Sequence[FootSupport], transitions: Transitions) -> float
 
 
 def _coverage(motions: Sequence[Motion], report: TransitionReport) -> float:
-    """Share of frames from which playback can continue indefinitely."""
+    """Return the share of frames from which playback can continue indefinitely."""
     try:
         graph = connected(motions, report, "", {})
     except InvalidInput:  # no cycle

@@ -147,7 +147,7 @@ class Protocol:
         return tuple(next(iter(self.scores.values())))
 
     def mean(self, method: str) -> float:
-        """Mean score of a method over all held-out sets."""
+        """Return the mean score of a method over all held-out sets."""
         return float(np.mean([of_set[method].score for of_set in self.scores.values()]))
 
     def may_be_default(self, method: str) -> bool:
@@ -155,7 +155,7 @@ class Protocol:
         return all(of_set[method].behind[2] >= -TOLERANCE for of_set in self.scores.values())
 
     def to_json(self) -> dict[str, Any]:
-        """Return everything as plain data."""
+        """Return all results as plain data."""
         return {
             "default": self.default,
             "may_be_default": {name: self.may_be_default(name) for name in self.methods},
@@ -239,9 +239,9 @@ def shown(option: Settings) -> str:
 
 
 def chosen_elsewhere(sets: Sequence[SetScores], method: str, left_out: str) -> str:
-    """Setting of a method with the highest mean over the sets that are not held out.
+    """Return the setting of a method with the highest mean over the sets not held out.
 
-    With only one set, the default setting. Of equally good settings, the default or the first.
+    Returns the default setting if there is only one set, and prefers it or the first in a tie.
     """
     source = next(each.source for each in sets if each.name == left_out)
     others = [each for each in sets if each.source != source]
@@ -261,7 +261,7 @@ def _best(names: list[str], means: list[dict[str, float]]) -> str:
 def _without(
     sets: Sequence[SetScores], method: str, here: SetScores, by: Callable[[SetScores], tuple]
 ) -> float:
-    """Mean over queries, each with the setting that is best without queries that share its `by`."""
+    """Return the mean over queries, each with a setting tuned without queries that share `by`."""
     own = np.array(by(here))
     scores = np.empty(len(own))
     for value in set(own.tolist()):
@@ -278,7 +278,7 @@ def _without(
 
 
 def bootstrap(values: NDArray[np.float64], seed: int = 0) -> tuple[float, float]:
-    """95 % bootstrap interval of the mean of values.
+    """Return the 95 % bootstrap interval of the mean of `values`.
 
     Examples
     --------

@@ -300,7 +300,7 @@ class Protocols:
     queries: Protocol | None
 
     def to_json(self) -> dict[str, Any]:
-        """Return everything as plain data."""
+        """Return all results as plain data."""
         return {
             "clips": None if self.clips is None else self.clips.to_json(),
             "queries": None if self.queries is None else self.queries.to_json(),
@@ -388,7 +388,7 @@ def _known(methods: tuple[Any, ...] | None) -> list[str]:
 
 
 def table(protocol: Protocol) -> str:
-    """Markdown table of every method on every held-out set, with intervals and settings."""
+    """Return a Markdown table of all methods on all held-out sets, with intervals and settings."""
     sets = list(protocol.scores)
     lines = [
         f"| | {' | '.join(sets)} | mean | may be the default |",
@@ -411,7 +411,7 @@ def table(protocol: Protocol) -> str:
 
 
 def _details(protocol: Protocol) -> list[str]:
-    """Details of the default method: tuned settings, and scores with other choices."""
+    """Return lines about the default method: tuned settings, and scores with other choices."""
     method = protocol.default
     lines = [
         f"`{method}` in detail. *Seen* scores are from data that was used to tune the setting.",

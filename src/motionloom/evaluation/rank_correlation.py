@@ -129,7 +129,7 @@ def rank_correlations(
 
 
 def step_count(settings: StudySettings) -> int:
-    """Number of steps that `rank_correlations` reports to `progress`."""
+    """Return the number of steps that `rank_correlations` reports to `progress`."""
     return 2 * len(_names(settings)) + 1
 
 
@@ -180,7 +180,7 @@ def prepared_segments(
 
 
 def _segments(library: Store, seconds: float) -> list[Segment]:
-    """Cut all motions into equal parts of about `seconds`, ordered by name."""
+    """Cut all motions into equal segments of about `seconds`, ordered by name."""
     segments = []
     for entry in library.entries():
         if entry.seconds < SHORTEST_SECONDS:
@@ -211,7 +211,7 @@ def segment_features(
 def pose_correlations(
     measures: Sequence[FrameDistance], tables: Sequence[NDArray], queries: NDArray, neighbors: int
 ) -> Array:
-    """Rank correlations (K, K) of frames, with each query frame compared to all other frames."""
+    """Return rank correlations (K, K) from comparisons of query frames with all other frames."""
     total = np.zeros((len(measures), len(measures)))
     for start in range(0, len(queries), _BLOCK):
         block = queries[start : start + _BLOCK]
@@ -229,13 +229,13 @@ def _without_self(matrix: Array, frames: NDArray) -> Array:
 
 
 def _correlations(distances: Sequence[Array], few: int) -> Array:
-    """Correlations of square distance matrices over the `few` nearest."""
+    """Return the correlations between square distance matrices over the `few` nearest items."""
     everyone = np.arange(len(distances[0]))
     return mean_correlations([_without_self(d.copy(), everyone) for d in distances], few)
 
 
 def mean_correlations(matrices: Sequence[Array], neighbors: int) -> Array:
-    """Mean Spearman correlation over the rows of matrices (M, N), for the nearest of each row.
+    """Return mean Spearman correlations over the rows of matrices, for each row's nearest items.
 
     Entry (a, b) correlates distances by a with distances by b, for the nearest by a.
     """
@@ -249,7 +249,7 @@ def mean_correlations(matrices: Sequence[Array], neighbors: int) -> Array:
 
 
 def _centered_ranks(values: Array) -> Array:
-    """Ranks along the rows (M, K), normalized so that dot products are Spearman correlations."""
+    """Rank each row (M, K), normalized so that dot products are Spearman correlations."""
     from scipy.stats import rankdata
 
     ranks = rankdata(values, axis=1)
@@ -261,7 +261,7 @@ def _centered_ranks(values: Array) -> Array:
 
 
 def warped_distances(measure: FrameDistance, table: NDArray, lengths: NDArray) -> Array:
-    """Costs of the best warping paths between all clips, which are concatenated in `table`."""
+    """Return the costs of the best warping paths between all clips concatenated in `table`."""
     offsets = offsets_of(lengths)
     count = len(lengths)
     out = np.zeros((count, count))

@@ -1,7 +1,7 @@
 """Accuracy of reconstructions from a few markers.
 
 The error of a frame is the mean distance between true and reconstructed joints in world space,
-without any alignment. Coincident joints count once (CMU skeletons have 31 joints at 21 positions);
+without alignment. Coincident joints count once (CMU skeletons have 31 joints at 21 positions);
 end sites do not count. For a motion, the mean and the maximum error of its frames are reported in
 centimeters, as in Krüger et al. (2010), table 3.
 
@@ -218,7 +218,7 @@ def _prepare(library: Store, names: Sequence[str], test: ReconstructionTest) -> 
 def joint_errors(
     truth: Motion, reconstructed: Motion
 ) -> tuple[NDArray[np.float64], tuple[str, ...]]:
-    """Distances in centimeters (T, P) between the joints of two motions in world space.
+    """Return the distances in centimeters (T, P) between the joints of two motions in world space.
 
     Returns
     -------
@@ -240,7 +240,7 @@ def joint_errors(
 
 
 def distinct_joints(skeleton: Skeleton) -> list[int]:
-    """Joints that do not coincide with another in every pose."""
+    """Return the joints that do not coincide with another in every pose."""
     place: dict[int, int] = {}
     for joint, parent in enumerate(skeleton.parents):
         moved = parent < 0 or np.linalg.norm(skeleton.offsets[joint]) > _SAME_PLACE
@@ -249,12 +249,12 @@ def distinct_joints(skeleton: Skeleton) -> list[int]:
 
 
 def subject_of(name: str) -> str:
-    """Subject in the name of a motion: everything up to the first underscore."""
+    """Return the subject in the name of a motion: all characters before the first underscore."""
     return name.rpartition("/")[2].partition("_")[0]
 
 
 def repeats(library: Store, motion: Motion) -> tuple[str, ...]:
-    """Motions of the library with the same frames as `motion`, including itself."""
+    """Return the motions of the library with the same frames as `motion`, including itself."""
     from motionloom.search.index.neighbors import neighbors, open_index
 
     features = library_features(library, "e15", scale_free=True)
@@ -286,7 +286,7 @@ def varied_motions(
 
 
 def same_performer(library: Store, name: str) -> frozenset[str]:
-    """Subjects under which the performer of a motion is filed.
+    """Return the subjects under which the performer of a motion is filed.
 
     If the same take exists under two subjects, they are the same person. CMU has a dozen such pairs
     (63 and 64, 77 and 139), each with takes that the other lacks.
@@ -330,7 +330,7 @@ def _with_gaps(
 
 
 def summary(errors: Sequence[ReconstructionError]) -> dict[str, float]:
-    """Mean error over all motions and maximum error over all frames, in cm."""
+    """Return the mean error over all motions and maximum error over all frames, in cm."""
     return {
         "mean_cm": float(np.mean([error.mean_cm for error in errors])),
         "max_cm": float(max(error.max_cm for error in errors)),

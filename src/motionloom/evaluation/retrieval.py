@@ -64,7 +64,7 @@ def score(
     *,
     tolerance: float = _TOLERANCE,
 ) -> Score:
-    """Score ranked ranges against the true ones. All ranges are in seconds.
+    """Score ranked ranges against the true occurrences. All ranges are in seconds.
 
     Examples
     --------
@@ -147,6 +147,6 @@ def read_tasks(path: str | Path) -> list[Task]:
 
 
 def _overlap(a: Range, b: Range) -> float:
-    """Intersection over union of two ranges."""
+    """Return the intersection over union of two ranges."""
     shared = min(a[1], b[1]) - max(a[0], b[0])
     return max(0.0, shared) / (max(a[1], b[1]) - min(a[0], b[0]))

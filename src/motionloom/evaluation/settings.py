@@ -1,4 +1,4 @@
-"""Settings of evaluations; imports nothing heavy."""
+"""Settings of evaluations. This module avoids slow imports."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ class EvaluateSettings(Settings):
         return super().of(options, start=start)
 
     def clip_methods(self) -> dict[str, ClipMethod]:
-        """Methods by display name.
+        """Return the methods by display name.
 
         Raises
         ------
@@ -72,7 +72,7 @@ class EvaluateSettings(Settings):
 
 
 def _by_name(chosen: Iterable[Any], presets: Mapping[str, ClipMethod]) -> dict[str, ClipMethod]:
-    """Methods by display name; they are given as objects or as strings."""
+    """Return methods by display name; `chosen` contains objects or strings."""
     return {
         each if isinstance(each, str) else _shown(each): (
             each if isinstance(each, ClipMethod) else _method(each, presets)
@@ -105,7 +105,7 @@ def _names() -> tuple[str, ...]:
 
 
 def _shown(method: ClipMethod) -> str:
-    """Name of a method with the options that differ from the defaults.
+    """Return the name of a method with the options that differ from the defaults.
 
     Examples
     --------

@@ -34,7 +34,7 @@ Ints = NDArray[np.int64]
 
 @dataclass(frozen=True, eq=False)
 class BasePoses:
-    """Base poses, B of them, and the frames at which motions pass them.
+    """B base poses, and the frames at which motions pass through them.
 
     Attributes
     ----------
@@ -70,7 +70,7 @@ def base_poses(
     most: int = 8,
     least: int = 4,
 ) -> BasePoses:
-    """Find base poses.
+    """Find the base poses of motions.
 
     Parameters
     ----------
@@ -127,7 +127,7 @@ def base_poses(
 
 
 def _all_passes(members: list[tuple[Ints, NDArray[np.float64]]], bounds: Ints, apart: int) -> Ints:
-    """Row and base pose of every pass; if two passes are too close, the one nearer to its pose."""
+    """Return the row and base pose of every pass; of two close passes, keep the nearer one."""
     every = []
     for number, (near, away) in enumerate(members):
         visits, gaps = _visits(near, away, bounds, apart)

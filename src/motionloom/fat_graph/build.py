@@ -117,7 +117,7 @@ def _with_fast_poses(
     scale: float,
     apart: int,
 ) -> BasePoses:
-    """Find base poses of all motions, and of jogs and runs if those pass too few of them.
+    """Find base poses of all motions, and extra ones for jogs and runs that pass too few.
 
     If most motions are walks, the most frequent poses are walking poses. Poses of fast motions
     change more from frame to frame, so their neighbors may be farther away.
@@ -278,7 +278,7 @@ def _fat_edge(
     examples: int,
     seed: int,
 ) -> tuple[FatEdge, int] | None:
-    """Return the edge of a group of clips and how many did not match; None if too few remain."""
+    """Return the edge of a group of clips and the number of unmatched clips, or None."""
     if len(group) < 2:
         return None
     values = np.array([_turn_and_speed(motions[m][a : b + 1]) for m, a, b in group])
@@ -319,7 +319,7 @@ def _spread_out(values: Array, count: int) -> list[int]:
 
 
 def _components(count: int, edges: Sequence[FatEdge]) -> list[list[int]]:
-    """Strongly connected components with an edge inside, the one with the most clips first."""
+    """Return strongly connected components with an edge inside, by descending clip count."""
     from scipy.sparse import csr_array
     from scipy.sparse.csgraph import connected_components
 
@@ -337,7 +337,7 @@ def _components(count: int, edges: Sequence[FatEdge]) -> list[list[int]]:
 
 
 def _connected(count: int, edges: Sequence[FatEdge]) -> tuple[list[int], list[FatEdge]]:
-    """Base poses and edges of the largest strongly connected component."""
+    """Return the base poses and edges of the largest strongly connected component."""
     parts = _components(count, edges)
     if not parts:
         return [], []
@@ -346,7 +346,7 @@ def _connected(count: int, edges: Sequence[FatEdge]) -> tuple[list[int], list[Fa
 
 
 def _offsets(motions: Sequence[Motion], bases: BasePoses, rows: Ragged) -> Array:
-    """Mean angle (B,) between heading and direction of travel in each base pose."""
+    """Return the mean angle (B,) between heading and direction of travel in each base pose."""
     sums = np.zeros(len(bases), np.complex128)
     headings = [motion.headings() for motion in motions]
     half = max(round(0.5 * motions[0].fps), 1)

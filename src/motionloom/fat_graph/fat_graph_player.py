@@ -97,7 +97,7 @@ class FatPlayer(Player):
         self._enter(start)
 
     def quality(self, motion: Motion) -> QualityReport:
-        """Quality of recorded frames, compared with the motions and the requested speeds."""
+        """Return the quality of recorded frames, given the motions and the requested speeds."""
         return self.graph.quality(motion, self._asked)
 
     def _read(self, count: int) -> FrameBlock:
@@ -219,7 +219,7 @@ class FatPlayer(Player):
         self._blend.steer(weights=self._weights(wanted))
 
     def _weights(self, wanted: float) -> Array:
-        """Blend weights for a turn of the path and the requested speed."""
+        """Return the blend weights for a turn of the path and the requested speed."""
         edge, offsets = self._edge, self.graph.offsets
         hips = wanted + float(offsets[edge.source] - offsets[edge.target])
         turn = float(np.clip(hips, *edge.turns))
@@ -241,14 +241,14 @@ class FatPlayer(Player):
         return min(edges, key=cost)
 
     def _cost(self, edge: FatEdge) -> float:
-        """Deviation from the requested speed times duration; more examples cost less."""
+        """Return the cost of an edge: speed deviation times duration, less with more examples."""
         speed = self._controls["speed"]
         off = 0.0 if speed is None else abs(speed - float(np.clip(speed, *edge.speeds)))
         change = _CHANGE_OF_GAIT if edge.bridge else 0.0
         return (off + 0.1 / np.sqrt(edge.members)) * edge.seconds + change
 
     def _costs_to_go(self) -> Array:
-        """Cost (B,) of continuing from each base pose, computed by value iteration."""
+        """Return the cost (B,) of continuing from each base pose, computed by value iteration."""
         costs = np.zeros(len(self.graph.poses))
         own = [(edge.source, edge.target, self._cost(edge)) for edge in self.graph.edges]
         for _ in range(100):
@@ -262,7 +262,7 @@ class FatPlayer(Player):
 
 
 def _cut(part: FrameBlock, first: int, last: int) -> FrameBlock:
-    """Frames ``[first, last)`` of a block."""
+    """Return the frames ``[first, last)`` of a block."""
     low, high = part.start + first, part.start + last
     cuts = (source.cut(low, high) for source in part.sources)
     return FrameBlock(

@@ -80,7 +80,7 @@ class Strides:
 
     @property
     def pace(self) -> float:
-        """Strides per frame."""
+        """Mean number of strides per frame."""
         return float((self.phase[-1] - self.phase[0]) / (len(self.phase) - 1))
 
 
@@ -138,7 +138,7 @@ def _frames(strides: float, *paces: float) -> int:
 
 
 def _progress(count: int, first: float, last: float) -> Array:
-    """Values from 0 to 1 in `count` frames, at a pace that changes smoothly."""
+    """Return `count` values from 0 to 1 whose rate changes smoothly from `first` to `last`."""
     share = np.asarray(smooth_step((np.arange(count - 1) + 0.5) / (count - 1)), np.float64)
     steps = (1.0 - share) * first + share * last
     return np.concatenate([[0.0], np.cumsum(steps)]) / steps.sum()

@@ -69,19 +69,19 @@ class FatEdge:
 
     @cached_property
     def turns(self) -> tuple[float, float]:
-        """Minimum and maximum turn in reach, in radians."""
+        """Minimum and maximum turn that the edge can reach, in radians."""
         turns = self.parametric.accessible[:, 0]
         return float(turns.min()), float(turns.max())
 
     @cached_property
     def speeds(self) -> tuple[float, float]:
-        """Minimum and maximum speed in reach, in m/s."""
+        """Minimum and maximum speed that the edge can reach, in m/s."""
         speeds = self.parametric.accessible[:, 1]
         return float(speeds.min()), float(speeds.max())
 
     @property
     def seconds(self) -> float:
-        """Mean duration."""
+        """Mean duration of the edge, in seconds."""
         registration = self.parametric.registration
         return float(np.mean(registration.clips.lengths - 1)) / registration.fps
 
@@ -125,7 +125,7 @@ class FatGraph:
 
     @property
     def skeleton(self) -> Skeleton:
-        """Skeleton of all motions."""
+        """Skeleton that all motions share."""
         return self.motions[0].skeleton
 
     @property
@@ -166,13 +166,13 @@ class FatGraph:
         return tuple(sorted(ranges))
 
     def _round_speed(self, edges: Sequence[FatEdge], end: int, sign: float) -> float:
-        """Largest mean of `sign` times one end of the speeds over a cycle, found by bisection."""
+        """Return the largest mean over a cycle of `sign` times one end of the speed ranges."""
         ends = [(e.source, e.target, sign * e.speeds[end], e.seconds) for e in edges]
         low, high = min(speed for *_, speed, _ in ends), max(speed for *_, speed, _ in ends)
         while high - low > 1e-3:
             middle = 0.5 * (low + high)
             gains = np.zeros(len(self.poses))
-            for _ in range(len(self.poses) + 1):  # still growing after these: a cycle
+            for _ in range(len(self.poses) + 1):  # growth beyond this indicates a cycle
                 before = gains.copy()
                 for source, target, speed, seconds in ends:
                     gain = before[source] + (speed - middle) * seconds

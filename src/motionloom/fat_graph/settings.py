@@ -1,4 +1,4 @@
-"""Settings of fat graphs."""
+"""Settings for fat graphs."""
 
 from __future__ import annotations
 

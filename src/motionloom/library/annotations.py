@@ -55,19 +55,19 @@ class LabelCollection(Mapping[str, tuple[str, ...]]):
         return len(self._store)
 
     def labeled(self) -> dict[str, tuple[str, ...]]:
-        """Labels of all labeled motions, read in one query."""
+        """Return the labels of all labeled motions, read in one query."""
         return self._store.catalogue.labels()
 
     def counts(self) -> dict[str, int]:
-        """Number of motions with each label."""
+        """Return the number of motions with each label."""
         return self._store.label_counts()
 
     def motions(self, label: str) -> tuple[str, ...]:
-        """Names of the motions with this label."""
+        """Return the names of the motions with this label."""
         return self._store.with_label(label)
 
     def segments(self, name: str) -> list[tuple[Segment, str]]:
-        """Labeled segments of a motion, in order of time."""
+        """Return the labeled segments of a motion, in order of time."""
         return self._store.segment_labels(name)
 
     def add(self, place: str, *labels: str) -> None:
@@ -174,7 +174,7 @@ class LabelCollection(Mapping[str, tuple[str, ...]]):
         return len(rows)
 
     def _frames(self, name: str, row: LabelRow) -> tuple[int, int]:
-        """Frames ``[start, end)`` of a motion that a label covers."""
+        """Return the frames ``[start, end)`` of a motion that a label covers."""
         entry = self._store.entry(name)
         rate = 1.0 if row.in_frames else entry.fps
         start = round((row.start or 0.0) * rate)
@@ -234,7 +234,7 @@ class BeatCollection:
             return False
 
     def manual(self) -> dict[str, GivenBeats]:
-        """Beats, tempos and partners saved with `set`, by take."""
+        """Return the beats, tempos and partners saved with `set`, by take."""
         from motionloom.dance.motion_beats.manual_beats import given_beats
 
         return given_beats(self._store)
@@ -379,7 +379,7 @@ class CaptionCollection:
         self._store = store
 
     def __getitem__(self, name: str) -> list[Event]:
-        """Events with start, end and a phrase, in order of time.
+        """Return the events of a motion, each with start, end and phrase, in order of time.
 
         Raises
         ------

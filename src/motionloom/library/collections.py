@@ -78,7 +78,7 @@ class ParametricCollection(Mapping[str, "ParametricMotion"]):
         return open_parametric(self._store, name, by=by)
 
     def about(self) -> list[dict[str, Any]]:
-        """Rows with ``name``, parameters ``by`` and number of ``examples``; no motion is read."""
+        """Return rows with ``name``, parameters ``by`` and ``examples``; no motion is read."""
         from motionloom.parametric.artifact import KIND
 
         rows = []
@@ -96,7 +96,7 @@ class ParametricCollection(Mapping[str, "ParametricMotion"]):
 
     @staticmethod
     def kinds() -> tuple[ParameterKind, ...]:
-        """Available kinds of parameters for parametric motions."""
+        """Return the available kinds of parameters for parametric motions."""
         from motionloom.parametric.parameter_text import parameter_kinds
 
         return parameter_kinds()
@@ -115,7 +115,7 @@ class GraphCollection:
         workers: int | None = None,
         progress: Progress | None = None,
     ) -> EditedGraph:
-        """Motion graph for `settings`, with all candidate transitions and their states.
+        """Return the motion graph for `settings`, with all candidate transitions and their states.
 
         Examples
         --------
@@ -135,7 +135,7 @@ class GraphCollection:
         return is_built(self._store, settings)
 
     def motions(self, settings: GraphSettings) -> tuple[str, ...]:
-        """Names of the motions that `settings` select."""
+        """Return the names of the motions that `settings` select."""
         from motionloom.motion_graph.artifact import graph_names
 
         return tuple(graph_names(self._store, settings))
@@ -349,7 +349,7 @@ class WebCollection:
         return self.of(a, b)
 
     def of(self, a: str, b: str, options: WebOptions | None = None) -> Web:
-        """Match web of two motions: rows are frames of `a`, columns are frames of `b`.
+        """Return the match web between two motions; rows are frames of `a`, columns of `b`.
 
         Parameters
         ----------

@@ -67,21 +67,21 @@ class Comparison:
 
     @property
     def alpha(self) -> float:
-        """Margin of the valid region."""
+        """Margin of the valid region around the minima."""
         return self._store.limits.alpha
 
     def matrix(self, rows: slice = slice(None)) -> NDArray[np.float64]:
-        """Distances between the given rows and all columns, shape (M, N)."""
+        """Return the distances between the given rows and all columns, shape (M, N)."""
         return self._matrix.block(rows)
 
     def minima(self) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
-        """One-dimensional minima and the valid region around them, both of shape (M, N)."""
+        """Return masks (M, N) of the one-dimensional minima and of the valid region around them."""
         matrix = self.matrix()
         minima = matrix_minima(matrix, edges=self._store.limits.edge_minima)
         return minima > 0, valid_region(matrix, alpha=self.alpha, minima=minima)
 
     def web(self, *, max_cells: int | None = None) -> Web:
-        """Match web of the two whole takes, saved or built now.
+        """Return the match web of the two whole takes, building it if it is not saved.
 
         Parameters
         ----------
@@ -109,7 +109,7 @@ class Comparison:
             )
 
     def sequences(self, web: Web, *, max_distance: float) -> list[Candidate]:
-        """Match sequences of the rows among the columns, found in `web`.
+        """Find match sequences of the rows among the columns in `web`.
 
         Rows are counted from the start of the row segment, columns from the start of the take.
         """
@@ -132,7 +132,7 @@ class Comparison:
         return [match for match in matches if low <= match.start and match.end <= high]
 
     def dtw_matches(self, *, max: int = 20) -> list[Match]:
-        """Matches of the rows among the columns by dynamic time warping, nearest first."""
+        """Match the rows among the columns by dynamic time warping, nearest first."""
         dtw = Dtw(features=self.distance.name, rank="distance", speed_seconds=0.0, weights="equal")
         settings = SearchSettings(method=dtw, only=str(self.b.name), max=max)
         return [

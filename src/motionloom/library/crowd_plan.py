@@ -72,7 +72,7 @@ class CrowdPlan:
             self._look_up()
 
     def takes(self) -> list[Any]:
-        """Takes to learn from (couples for a ballroom); empty for the built-in takes."""
+        """Return the takes to learn from (couples for a ballroom); empty for built-in takes."""
         if not self.settings.has_takes:
             return []
         return self._couples() if self.kind == "ballroom" else self._walks()
@@ -82,7 +82,7 @@ class CrowdPlan:
         takes: Sequence[Any] | None = None,
         progress: Callable[[int], None] | None = None,
     ) -> Choreography:
-        """Choreography learned from the takes, or the built-in waltz or march."""
+        """Return the choreography learned from the takes, or the built-in waltz or march."""
         settings, movements = self.settings, self.settings.movements
         graph: dict[str, Any] = {
             "graph": movements.graph,
@@ -113,7 +113,7 @@ class CrowdPlan:
         return marching_steps(takes, fps=settings.fps, progress=progress, **graph)
 
     def fitted(self, choreography: Choreography) -> Any:
-        """Settings with a tempo, radius, speed and street that suit the choreography."""
+        """Return the settings with a tempo, radius, speed and street that suit the takes."""
         settings = self.settings
         if self.settings.has_takes and not (self._described or self.given.keys() & _MUSIC):
             tempo = min(max(float(round(60.0 / choreography.period)), 40.0), 240.0)
@@ -204,7 +204,7 @@ _MUSIC = {"music", "tempo_bpm"}
 
 
 def _merged(kind: str, given: Mapping[str, Any], path: Path | None) -> dict[str, Any]:
-    """Settings of a crowd description, overridden by the given settings."""
+    """Return the settings of a crowd description, overridden by the given settings."""
     values = {} if path is None else file_values(path)
     if values.pop("kind", kind) != kind:
         raise InvalidInput(f"{path}: does not describe a {kind}")
@@ -218,7 +218,7 @@ def _merged(kind: str, given: Mapping[str, Any], path: Path | None) -> dict[str,
 
 
 def _defaults(kind: str, given: Mapping[str, Any]) -> dict[str, Any]:
-    """Default settings of a ballroom or march."""
+    """Return the default settings of a ballroom or march."""
     if kind == "ballroom":
         defaults: dict[str, Any] = {"tempo_bpm": DEFAULT_TEMPO}
     else:
@@ -236,7 +236,7 @@ def _speed_is_free(given: Mapping[str, Any]) -> bool:
 
 
 def expanded(text: str, names: Sequence[str]) -> list[str]:
-    """Names that match a pattern; ``60_*+61_*`` pairs names with the same wildcard text.
+    """Return names that match a pattern; ``60_*+61_*`` pairs names with equal wildcard text.
 
     Examples
     --------

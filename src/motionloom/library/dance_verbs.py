@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 class DanceVerbs:
-    """Methods for choreographies and crowds."""
+    """Methods of a library for choreographies and crowds."""
 
     store: Store
 

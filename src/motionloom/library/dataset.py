@@ -218,7 +218,7 @@ class _Parts:
 
 
 def _frame_columns(arrow: Any, name: str, motion: Any) -> Any:
-    """Columns with one row per frame; lists are flat, with J * 4 and J * 3 numbers."""
+    """Return columns with one row per frame; lists are flat, with J * 4 and J * 3 numbers."""
 
     def lists(values: np.ndarray) -> Any:
         flat = np.ascontiguousarray(values, np.float32).reshape(len(values), -1)
@@ -298,7 +298,7 @@ def _skeleton_schema(arrow: Any) -> Any:
 def _card(
     title: str, motions: list[dict[str, Any]], frames: int, labels: list[dict[str, Any]], rigs: int
 ) -> str:
-    """Data card: metadata for dataset hubs, then a description of the tables."""
+    """Return the data card: metadata for dataset hubs, then a description of the tables."""
     configs = "".join(
         f"- config_name: {table}\n  data_files: {table}/*.parquet\n"
         + ("  default: true\n" if table == "frames" else "")

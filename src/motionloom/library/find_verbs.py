@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 
 class FindVerbs:
-    """Methods that search."""
+    """Methods of a library that search."""
 
     store: Store
 

@@ -32,7 +32,7 @@ def segment_query(library: Library, text: str) -> Query:
 
 
 def family_sweep(library: Library, query: str | Query, settings: FamilySettings) -> LimitSweep:
-    """Family size for every join distance, and the proposed join distance.
+    """Return the family size for every join distance, and the proposed join distance.
 
     Examples
     --------
@@ -71,7 +71,7 @@ def prepare_search(
 def phrase_options(
     library: Library, script: str, *, workers: int | None = None, progress: Progress | None = None
 ) -> list[PhraseOptions]:
-    """Candidate segments for each phrase of a script.
+    """Return the candidate segments for each phrase of a script.
 
     Returns
     -------

@@ -152,7 +152,7 @@ class Library(FindVerbs, MotionVerbs, DanceVerbs):
         return self.store.names
 
     def entries(self) -> list[Entry]:
-        """Name, frames, rate and source of every motion."""
+        """Return the name, number of frames, rate and source of every motion."""
         return self.store.entries()
 
     def __getitem__(self, name: str) -> Motion:
@@ -274,7 +274,7 @@ class Library(FindVerbs, MotionVerbs, DanceVerbs):
         labels: Iterable[str] | None = None,
         replace: bool = False,
     ) -> None:
-        """Add a motion from memory.
+        """Add a motion that is in memory.
 
         Parameters
         ----------
@@ -412,7 +412,7 @@ class Library(FindVerbs, MotionVerbs, DanceVerbs):
         return self.store.redo()
 
     def history(self) -> list[Change]:
-        """Changes that can be undone or redone, latest first."""
+        """Return the changes that can be undone or redone, latest first."""
         return self.store.history()
 
     def verify(self, *, repair: bool = False) -> VerifyReport:

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 
 class MotionVerbs:
-    """Methods that synthesize a motion from many."""
+    """Methods that synthesize a motion from many motions."""
 
     store: Store
 

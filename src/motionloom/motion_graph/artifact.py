@@ -142,7 +142,7 @@ def library_graph(
 
 
 def _labeled_segments(library: Store, name: str, fps: float) -> tuple[tuple[int, int, str], ...]:
-    """Labeled segments of a motion, counted in frames of the graph."""
+    """Return the labeled segments of a motion, counted in frames of the graph."""
     scale = fps / library.entry(name).fps
     return tuple(
         (round(part.start_frame * scale), round(part.end_frame * scale), label)
@@ -171,7 +171,7 @@ def graph_names(library: Store, settings: GraphSettings) -> list[str]:
 
 
 def _key(names: Sequence[str], distance: FrameDistance, settings: GraphSettings) -> dict[str, Any]:
-    """Everything that a graph depends on except the motions themselves."""
+    """Return the cache key of a graph: all inputs except the motions themselves."""
     more: dict[str, Any] = {}
     if settings.rules.window is not None:
         more["window"] = settings.rules.window

@@ -150,7 +150,7 @@ def _reason(motion: int, transitions: Transitions, report: TransitionReport) -> 
 
 
 def _idle_frames(motions: Sequence[Motion], transitions: Transitions) -> int:
-    """Frames before the first arrival and after the last departure of each motion."""
+    """Count the frames before the first arrival and after the last departure of each motion."""
     idle = 0
     for number, motion in enumerate(motions):
         first = transitions.target[transitions.target[:, 0] == number, 1].min(initial=len(motion))

@@ -76,7 +76,7 @@ def nodes_of(leave: Ints, enter: Ints) -> Nodes:
 def endless(leave: Ints, enter: Ints) -> NDArray[np.bool_]:
     """Return the mask (n,) of the transitions in the largest strongly connected component.
 
-    The largest component has the most transitions. Without a cycle, the mask is all False.
+    The largest component has the most transitions. If there is no cycle, the mask is all False.
 
     Examples
     --------
@@ -89,7 +89,7 @@ def endless(leave: Ints, enter: Ints) -> NDArray[np.bool_]:
 
 
 def components(leave: Ints, enter: Ints) -> Ints:
-    """Number (n,) of the strongly connected component of each transition; 0 is the largest.
+    """Return the strongly connected component (n,) of each transition; 0 is the largest.
 
     Transitions from one component to another get -1. Ties are broken in the order of discovery.
 
@@ -169,7 +169,7 @@ def _last_departures(count: int, made: Transitions, mask: NDArray[np.bool_]) -> 
 
 
 def _rows(candidates, lengths, foot_supports, blend: int, before: Ints, after: Ints) -> list[tuple]:
-    """Candidates from one part to another (error, mean, pair, frames), most similar first."""
+    """Return candidates (error, mean, pair, frames) between two parts, most similar first."""
     rows = []
     for (a, b), pair in candidates.items():
         for (p, q), frames in (((a, b), pair.frames), ((b, a), pair.frames[:, ::-1])):

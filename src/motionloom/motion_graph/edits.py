@@ -187,7 +187,7 @@ def library_edits(library: Store) -> Edits:
 def edit(library: Store, action: str, transition: TransitionKey | str) -> Edits:
     """Add an edit to a library; see `Edits.after`.
 
-    Concurrent edits wait for each other, and none is lost.
+    Concurrent edits are applied one after another, so none is lost.
     """
     key = TransitionKey.of(transition) if isinstance(transition, str) else transition
     with library.change(f"{action} transition {key}"):

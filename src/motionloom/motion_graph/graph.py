@@ -43,7 +43,7 @@ from motionloom.settings import takes
 if TYPE_CHECKING:
     from motionloom.motion_graph.walks.graph_player import GraphPlayer
 
-_REMEMBERED = 512  # transitions whose frames are cached
+_REMEMBERED = 512  # number of transitions whose frames are cached
 _FRAME = re.compile(r"[0-9]{1,15}")
 
 MotionFrame = tuple[str, int]
@@ -85,7 +85,7 @@ class Removed:
     reasons: Mapping[str, str] = field(default_factory=dict)
 
     def as_dict(self) -> dict[str, Any]:
-        """Return the fields as plain data."""
+        """Return the fields as a dict of plain data."""
         return {
             "transitions": self.transitions,
             "motions": list(self.motions),
@@ -149,7 +149,7 @@ class MotionGraph:
 
     @property
     def skeleton(self) -> Skeleton:
-        """Skeleton of all motions."""
+        """Skeleton that all motions share."""
         return self.motions[0].skeleton
 
     @property

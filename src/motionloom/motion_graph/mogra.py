@@ -1,4 +1,4 @@
-"""Transition files: ``.mogra``, a plain-text format shared with other motion graph programs.
+"""Transition files (``.mogra``), a plain-text format shared with other motion graph programs.
 
 ::
 

@@ -70,7 +70,7 @@ def is_built(library: Store, settings: MatchingSettings) -> bool:
 
 
 def _key(library: Store, names: list[str], settings: MatchingSettings) -> dict[str, Any]:
-    """Everything that a database depends on except the motions themselves."""
+    """Return the cache key of a database: all inputs except the motions themselves."""
     chosen = set(names)
     segmented = [name for name in library.names_with_segments() if name in chosen]
     return {

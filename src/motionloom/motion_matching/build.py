@@ -39,7 +39,7 @@ from motionloom.motion_matching.settings import MatchingSettings
 from motionloom.parallel import Progress
 from motionloom.search.index.bucket_index import BucketIndex
 
-_LEAST_SECONDS = 0.7  # shorter takes are useless
+_LEAST_SECONDS = 0.7  # shorter takes are skipped
 _STANDS = 0.2  # m/s of the root: slower generated frames without a gait count as standing
 _LOCOMOTION = 0.5  # m/s: if all takes are slower, none moves
 
@@ -238,7 +238,7 @@ class _Parts:
 
 
 def _accelerations(motion: Motion) -> NDArray[np.float64]:
-    """Accelerations (T, J) of all joints; zero in the first and last frame."""
+    """Return the accelerations (T, J) of all joints; zero in the first and last frame."""
     out = np.zeros((len(motion), len(motion.skeleton)))
     if len(motion) > 2:
         out[1:-1] = joint_accelerations(motion)

@@ -89,7 +89,7 @@ class Coverage:
 
     @property
     def share(self) -> float:
-        """Share of the speeds and turns in `reach` that is covered."""
+        """Covered share of the speeds and turns in `reach`."""
         return float(np.mean(self.gaps[self.reach] < _COVERED))
 
     def wanted(self, count: int = 3) -> list[tuple[float, float, float]]:
@@ -106,7 +106,7 @@ class Coverage:
         return wanted
 
     def sentences(self) -> list[str]:
-        """Return the report as a few lines of text."""
+        """Return the report as a list of sentences."""
         slow, fast = self.database.speed_range
         lines = [
             f"speeds {slow:.1f} to {fast:.1f} m/s; {self.share:.0%} of the speeds and turns that "
@@ -206,7 +206,7 @@ def coverage(database: MatchingDatabase, *, seed: int = 0) -> Coverage:
 
 
 def _turn_rates(database: MatchingDatabase) -> Array:
-    """Turn rate of the root motion (N,), in rad/s."""
+    """Return the turn rate (N,) of the root motion, in rad/s."""
     rates = np.zeros(len(database))
     for part in database.ranges:
         rows = slice(part.start, part.stop)
@@ -215,7 +215,7 @@ def _turn_rates(database: MatchingDatabase) -> Array:
 
 
 def _seconds(speeds: Array, turns: Array, fps: float) -> Array:
-    """Number of seconds near each speed and turn."""
+    """Return the number of seconds spent near each speed and turn."""
     near_speed = np.argmin(np.abs(speeds[:, None] - SPEEDS), axis=1)
     near_turn = np.argmin(np.abs(turns[:, None] - TURNS), axis=1)
     counts = np.zeros((len(SPEEDS), len(TURNS)))
@@ -224,7 +224,7 @@ def _seconds(speeds: Array, turns: Array, fps: float) -> Array:
 
 
 def _gaps(database: MatchingDatabase) -> tuple[Array, list[int]]:
-    """Distance of each requested trajectory from the nearest one, and the frames that have it."""
+    """Return the distance from each requested trajectory to the nearest one, and its frames."""
     rows = np.asarray(database.features)[:, TRAJECTORY]
     allowed = np.flatnonzero(database.allowed())
     times, gaps, nearest = np.array(HORIZONS), np.zeros((len(SPEEDS), len(TURNS))), []

@@ -64,7 +64,7 @@ class Range:
 
 @dataclass(frozen=True, eq=False)
 class MatchingDatabase:
-    """Frames that a motion matching player chooses from, N of them.
+    """The N frames that a motion matching player chooses from.
 
     Built by `motionloom.motion_matching.matching_database`.
 
@@ -176,7 +176,7 @@ class MatchingDatabase:
 
     @cached_property
     def searchable(self) -> NDArray[np.bool_]:
-        """Mask (N,) of the frames that may be jumped to."""
+        """Mask (N,) of the frames that are allowed as jump targets."""
         return searchable_frames(self.ranges, self.rough, self.fps)
 
     @cached_property
@@ -207,7 +207,7 @@ class MatchingDatabase:
 
     @cached_property
     def standing_frame(self) -> int:
-        """Frame that stands most still; frame 0 if none stands."""
+        """Frame in which the body is most still; frame 0 if no frame stands."""
         standing = np.flatnonzero((self.gaits == 1) & self.searchable)
         if not len(standing):
             return 0
@@ -239,7 +239,7 @@ class MatchingDatabase:
         return (*there, *(label for label in self.labels if label not in there))
 
     def allowed(self, tags: Sequence[str] = ()) -> NDArray[np.bool_]:
-        """Return the mask (N,) of frames that may be jumped to.
+        """Return the mask (N,) of frames that are allowed as jump targets.
 
         With tags, these are frames with any of the tags and standing frames; without, frames of
         any gait.
@@ -280,7 +280,7 @@ class MatchingDatabase:
         radius: float = np.inf,
         allowed: NDArray[np.bool_] | None = None,
     ) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
-        """`nearest` for normalized features (1, 27)."""
+        """Find the nearest frames to normalized features (1, 27); see `nearest`."""
         return self._find(point[0], k, radius, allowed)
 
     def player(self, **controls: Any) -> MatchingPlayer:

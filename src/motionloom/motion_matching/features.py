@@ -70,7 +70,7 @@ class Normalization:
 
     @classmethod
     def of(cls, features: NDArray, settings: MatchingSettings) -> Normalization:
-        """Return the normalization for some weights and, with ``spread``, for features (N, 27)."""
+        """Return the normalization for weights and, with ``spread``, for features (N, 27)."""
         offset, scale = features.mean(axis=0, dtype=np.float64), np.ones(COUNT)
         for part, number in GROUPS.values():
             weight = settings.weights.values[number]
@@ -124,7 +124,7 @@ def check_roles(motion: Motion) -> None:
 def trajectory(
     root: RootMotion, fps: float
 ) -> tuple[NDArray[np.complex128], NDArray[np.complex128]]:
-    """Positions and directions (T, 3) at the horizons, relative to each frame, as ``z + ix``."""
+    """Return positions and directions (T, 3) at the horizons, relative to each frame."""
     last = len(root) - 1
     back = max(last - max(round(0.25 * fps), 1), 0)
     steps = max(last - back, 1)
@@ -149,7 +149,7 @@ def xz(floor: NDArray[np.complex128]) -> Array:
 
 
 def _arc_length(frames: Array, turn: float) -> NDArray[np.complex128]:
-    """Displacement after `frames` at speed 1 and a constant turn per frame, starting along 1."""
+    """Return the displacement after `frames` at speed 1 and a constant turn per frame."""
     if abs(turn) < 1e-9:
         return frames.astype(np.complex128)
     return (np.exp(1j * turn * frames) - 1.0) / (1j * turn)

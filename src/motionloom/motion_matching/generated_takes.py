@@ -85,7 +85,7 @@ def gait_changes(walks: Sequence[Motion], runs: Sequence[Motion]) -> list[Motion
 
 
 def _spread(takes: Sequence[Motion]) -> list[Motion]:
-    """Return some takes, chosen evenly by speed."""
+    """Return a subset of the takes, spaced evenly by speed."""
     speeds = [
         float(np.linalg.norm(take.root[-1, [0, 2]] - take.root[0, [0, 2]])) / take.duration
         for take in takes
@@ -101,7 +101,7 @@ def needs_standing(gaits: NDArray[np.int8], fps: float) -> bool:
 
 
 def standing_motions(frames: Motion, takes: Sequence[Motion], floor: float) -> list[Motion]:
-    """Generate motions that stand, start and stop; only the first if no take walks long enough.
+    """Generate standing, starting and stopping motions; only standing without a long walk.
 
     Parameters
     ----------
@@ -194,7 +194,7 @@ def _middle_stance(takes: Sequence[Motion]) -> tuple[Motion, int] | None:
 
 
 def _start(still: Motion, walk: Motion, frame: int) -> Motion:
-    """Return standing followed by the walk from a frame on, with increasing speed."""
+    """Return a start: the standing pose, then the walk from a frame on at increasing speed."""
     ramp = max(round(_RAMP_SECONDS * walk.fps), 2)
     rest = max(round(_REST_SECONDS * walk.fps), 1)
     share = np.arange(ramp) / ramp
@@ -206,7 +206,7 @@ def _start(still: Motion, walk: Motion, frame: int) -> Motion:
 
 
 def _stop(still: Motion, walk: Motion, frame: int) -> Motion:
-    """Return the walk up to a frame with decreasing speed, followed by standing."""
+    """Return a stop: the walk up to a frame at decreasing speed, then the standing pose."""
     ramp = max(round(_RAMP_SECONDS * walk.fps), 2)
     rest = max(round(_REST_SECONDS * walk.fps), 1)
     share = 1.0 - np.arange(1, ramp + 1) / ramp
@@ -218,7 +218,7 @@ def _stop(still: Motion, walk: Motion, frame: int) -> Motion:
 
 
 def _mixed(still: Motion, walk: Motion, times: Array, weight: Array, name: str) -> Motion:
-    """Mix frames of the walk at some times with the standing pose, without sliding feet."""
+    """Mix the walk at the given times with the standing pose, without sliding feet."""
     low = np.minimum(np.floor(times).astype(np.int64), len(walk) - 2)
     share = (times - low)[:, None]
     poses = walk.rotations.astype(np.float64)
@@ -244,7 +244,7 @@ def _mixed(still: Motion, walk: Motion, times: Array, weight: Array, name: str) 
 
 
 def _contacts(made: Motion, walk: Motion, times: Array, weight: Array, swings: str) -> FootContacts:
-    """Contacts of a start or a stop: those of the walk, and both feet while standing."""
+    """Return the contacts of a start or stop: the walk's, and both feet while standing."""
     own = walk.contacts()
     flags = own.standing_parts()[np.round(times).astype(np.int64)]
     ramp = (weight > 0.0) & (weight < 1.0)
@@ -263,7 +263,7 @@ def _contacts(made: Motion, walk: Motion, times: Array, weight: Array, swings: s
 
 
 def _swing_side(walk: Motion, frame: int) -> str:
-    """Side of the swing foot in a frame of a walk: the faster foot."""
+    """Return the side of the swing foot, the faster foot, in a frame of a walk."""
     around = slice(max(frame - 1, 0), frame + 2)
     feet = walk.role_positions(["left_ankle", "right_ankle"])[around][:, :, [0, 2]]
     left, right = np.linalg.norm(feet[-1].astype(np.float64) - feet[0], axis=1)
@@ -286,7 +286,7 @@ def _lifted(motion: Motion, side: str, rise: Array) -> Motion:
 
 
 def _mean_rotations(rotations: Array) -> Array:
-    """Mean quaternions (J, 4) of (T, J, 4): the largest eigenvector of the sum of q q^T."""
+    """Return mean quaternions (J, 4): the largest eigenvector of each sum of q q^T."""
     sums = np.einsum("tja,tjb->jab", rotations, rotations)
     mean = np.linalg.eigh(sums)[1][:, :, -1]
     return mean * np.where(mean[:, :1] < 0.0, -1.0, 1.0)

@@ -67,7 +67,7 @@ class _Seen:
         return cls(floor_complex(points), points[..., 1], hips, motion.headings())
 
     def rows(self, frames: NDArray[np.int64], others: NDArray[np.int64]) -> Array:
-        """Joints (n, 3 R) of `others` relative to `frames`."""
+        """Return the joints (n, 3 R) of `others` relative to `frames`."""
         turned = (self.floor[others] - self.place[frames, None]) * np.exp(
             -1j * self.facing[frames, None]
         )
@@ -248,7 +248,7 @@ def _pair_rows(
     fps: float,
     pace: float,
 ) -> Array:
-    """Features that are compared: joints of both ends relative to the first, and velocities."""
+    """Return features of both ends: joints relative to the first end, and velocities."""
     ends = seen.rows(frames, frames), seen.rows(frames, frames + length)
     parts = list(ends)
     if before:
@@ -268,7 +268,7 @@ def _play(
     first: int,
     last: int,
 ) -> None:
-    """Write the frames between two keys."""
+    """Fill the frames between two keys with a segment of the database."""
     count = last - first
     times = start + np.arange(count + 1) * (length / count)
     low = np.minimum(np.floor(times).astype(np.int64), start + length - 1)

@@ -157,7 +157,7 @@ class MatchingPlayer(Player):
         self._played = self.jumps = 0
         self._holds = False
         self._share = 1.0
-        self._way: list[complex] = []  # positions of the last seconds, for the same controls
+        self._way: list[complex] = []  # positions during the last seconds with the same controls
         self._shown: NDArray[np.float64] | None = None  # joints of the last two frames
         self._cost = self._going_on = 0.0
         self._since_search = self._since_jump = 10_000
@@ -190,7 +190,7 @@ class MatchingPlayer(Player):
         self._apply(given, sampled)
 
     def _apply(self, given: dict[str, Any], sampled: NDArray[np.complex128] | None) -> None:
-        """Apply checked controls."""
+        """Apply controls that have already been checked."""
         if "gait" in given:
             self._allowed = given["gait"]
         if "velocity" in given:
@@ -240,7 +240,7 @@ class MatchingPlayer(Player):
 
     @property
     def along(self) -> float:
-        """Distance covered along the path, in meters; 0 without a path."""
+        """Distance covered along the path, in meters; 0 if there is no path."""
         return 0.0 if self._follower is None else self._follower.along
 
     # --- frames ---------------------------------------------------------------------------
@@ -301,7 +301,7 @@ class MatchingPlayer(Player):
         return jumped
 
     def _stay_seconds(self) -> float:
-        """Time without a search after a jump, in seconds.
+        """Return the time after a jump during which no search runs, in seconds.
 
         If no take matches the desired motion, jumping can be best in every frame and still make no
         progress: a few frames forward, then a jump back, indefinitely. Such a character stays in a
@@ -310,7 +310,7 @@ class MatchingPlayer(Player):
         return _STUCK_SECONDS if self._share < _GETS_ON else _STAY_SECONDS
 
     def _watch(self) -> None:
-        """Update the share of the desired distance that was covered recently; 1 at first."""
+        """Update the recently covered share of the desired distance, which starts at 1."""
         here = self._place if self._follower is None else complex(self._follower.along)
         self._way.append(here)
         count = round(_WATCHED_SECONDS * self.fps)
@@ -327,11 +327,11 @@ class MatchingPlayer(Player):
             self._share = min(gone / wanted, 1.0)
 
     def _eagerness(self) -> float:
-        """Factor of the desired trajectory, larger for a character that lags behind."""
+        """Return the scale of the desired trajectory, larger if the character lags behind."""
         return min(_MOST_EAGER, 1.0 / max(self._share, 1e-3)) if self._share < _LAGS else 1.0
 
     def _may_hold(self) -> bool:
-        """Return whether to freeze the pose: it should stand, but the take is about to move."""
+        """Return whether to freeze the pose, so that a standing character does not move."""
         database, frame = self.database, self._frame
         features = database.features[frame]
         if database.gaits[frame] != 1 or np.abs(features[6:15]).max() > _STILL:
@@ -344,7 +344,7 @@ class MatchingPlayer(Player):
         return ends or bool(np.abs(features[15:17]).max() > _REST_LEAVES)
 
     def _was_rough(self) -> bool:
-        """Return whether the take jerked just now, which a seam would be blamed for."""
+        """Return whether the take itself was just rough, as this could be mistaken for the seam."""
         first = max(self._frame - round(_ROUGH_SECONDS * self.fps), 0)
         return bool(self.database.rough[first : self._frame + 1].any())
 
@@ -358,7 +358,7 @@ class MatchingPlayer(Player):
             self._follower.follow(self._place)
 
     def _ahead(self) -> tuple[NDArray[np.complex128], NDArray[np.float64]]:
-        """Desired positions relative to the root, in world axes, and facings at the horizons."""
+        """Return the desired positions, relative to the root, and facings at the horizons."""
         if self._follower is None:
             facing = desired_facing(self._desired, self._facing, self._simulation.facing)
             places, facings = self._simulation.ahead(self._desired, facing)
@@ -370,7 +370,7 @@ class MatchingPlayer(Player):
         return places - self._place, directions
 
     def _query(self) -> NDArray[np.float32]:
-        """Normalized features (1, 27): the current pose and the desired trajectory."""
+        """Return normalized features (1, 27) of the current pose and the desired trajectory."""
         places, facings = self._ahead()
         straight = cmath.exp(-1j * self._heading)
         wanted = np.empty(27)
@@ -419,7 +419,7 @@ class MatchingPlayer(Player):
         return True
 
     def _leads(self, frames: NDArray[np.int64]) -> NDArray[np.float64]:
-        """Distance that each frame travels in the desired direction within a second, in meters."""
+        """Return each frame's travel in the desired direction within a second, in meters."""
         places, _ = self._ahead()
         wanted = complex(places[-1]) * cmath.exp(-1j * self._heading)
         x, z = self.database.features[frames, 19:21].T
@@ -443,7 +443,7 @@ class MatchingPlayer(Player):
         return min(rough)[1] if forced else None
 
     def _rehearsed(self, frame: int) -> float:
-        """Acceleration after a jump to a frame, relative to the takes; the path is not bent."""
+        """Return the acceleration after a jump to a frame, relative to the takes."""
         if self._shown is None:
             return 0.0
         step, turn = self._steps[frame]
@@ -457,7 +457,7 @@ class MatchingPlayer(Player):
     # --- the root ---------------------------------------------------------------------------
 
     def _root_steps(self) -> NDArray[np.complex128]:
-        """Shift and turn (N, 2) from the previous frame to each frame, in its coordinates."""
+        """Return the shift and turn (N, 2) to each frame, in the previous frame's axes."""
         places = self.database.places
         floor, facing = places[:, 1] + 1j * places[:, 0], places[:, 2]
         steps = np.zeros((len(places), 2), np.complex128)
@@ -493,7 +493,7 @@ class MatchingPlayer(Player):
             self._place += off if abs(off) <= most else off / abs(off) * most
 
     def _step_aside(self, before: int, after: int) -> complex:
-        """Shift of the root at a jump that keeps standing feet in place."""
+        """Return the shift of the root at a jump that keeps standing feet in place."""
         features, contacts = self.database.features, self.database.contacts
         stand = (contacts[before] & contacts[after]).reshape(2, 2).any(axis=1)
         if not stand.any():
@@ -606,7 +606,7 @@ class MatchingPlayer(Player):
         )
 
     def quality(self, motion: Motion) -> QualityReport:
-        """Quality of recorded frames, compared with the takes and the path."""
+        """Return the quality of recorded frames, compared with the takes and the path."""
         report = quality_report(motion, usual=self.database.statistics)
         way = hips_path(motion)
         track = np.column_stack([way.imag, way.real])

@@ -1,4 +1,4 @@
-"""Roughness of a jump to another frame, estimated for many frames and rehearsed for a few.
+"""Roughness of jumps to other frames: estimated for many frames, rehearsed for a few.
 
 Both are ratios of the largest acceleration of a joint to the 99.9th percentile of the takes, as in
 `motionloom.motion.diagnostics.quality`. The estimate assumes that offsets of pose and velocity
@@ -91,7 +91,7 @@ def rehearsed_seam(
 
 
 def _slide(played: Motion, contacts: NDArray[np.bool_]) -> float:
-    """Longest slide of a foot part over the floor while it stands, in meters."""
+    """Return the longest slide of a foot part over the floor while it stands, in meters."""
     parts = played.role_positions(list(FOOT_ROLES.values())).astype(np.float64)[:, :, [0, 2]]
     steps = np.linalg.norm(np.diff(parts, axis=0), axis=-1)
     return float((steps * (contacts[1:] & contacts[:-1])).sum(axis=0).max())

@@ -131,7 +131,7 @@ class PathFollower:
 
     @property
     def done(self) -> bool:
-        """True if the end is reached."""
+        """True if the end of the path is reached."""
         return self.along >= self.length - _ARRIVED
 
     def follow(self, here: complex) -> None:

@@ -9,7 +9,7 @@
 ``turn``            walk, then turn 90 degrees to the left and to the right, by velocity
 ==================  ====================================================================
 
-The first five follow a path; the error is the distance of the hips from it. The last has no path.
+The first five follow a path; the error is the distance from the hips to it. The last has no path.
 Two times are measured: until the character travels more in the new direction than in the old one
 (45 of the 90 degrees), and until it is within 20 degrees of the new direction.
 """
@@ -117,7 +117,7 @@ def course_path(name: str) -> Array | None:
 def run_course(
     database: MatchingDatabase, name: str, *, speed: float | None = None
 ) -> CourseResult:
-    """Run a course with a database.
+    """Run a steering course with a matching database.
 
     Parameters
     ----------
@@ -190,7 +190,7 @@ def _turns(database: MatchingDatabase, speed: float) -> CourseResult:
 def response_times(
     motion: Motion, controls: tuple[tuple[float, float], ...]
 ) -> tuple[float | None, float | None]:
-    """Return the mean times from a change of direction to half of it and to within 20 degrees.
+    """Return the mean times to complete half of a turn and to come within 20 degrees of it.
 
     Parameters
     ----------

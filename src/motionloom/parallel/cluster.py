@@ -42,7 +42,7 @@ _QUIET = {  # reduces Dask's self-monitoring, which competes with the workers fo
 }
 _COUNT_SECONDS = 2.0  # seconds between counts of the workers
 WORKERS_SECONDS = 300.0  # seconds for the first worker to connect: a loaded machine starts slowly
-_PATIENCE_SECONDS = 300.0  # seconds without any worker
+_PATIENCE_SECONDS = 300.0  # seconds without a worker
 _CLOSE_SECONDS = 30.0  # to disconnect
 
 

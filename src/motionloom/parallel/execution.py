@@ -285,7 +285,7 @@ def _submit(
     running: dict[Future[Result], Item],
     where: Executor,
 ) -> list[Item]:
-    """Submit items until enough are running; return the item that a broken pool refused."""
+    """Submit items until enough are running; return any item that a broken pool refused."""
     limit = 2 * getattr(where, "workers", os.cpu_count() or 1)
     for item in islice(upcoming, max(0, limit - len(running))):
         try:
@@ -322,7 +322,7 @@ def _outcome(item: Item, future: Future[Result], where: Executor) -> TaskResult[
 def _second_try(
     work: Callable[[Item], Result], item: Item, where: Executor
 ) -> TaskResult[Item, Result]:
-    """Run one item alone in a new pool: if that also breaks, the item is the cause."""
+    """Run one item alone in a new pool; if this pool also breaks, the item is the cause."""
     if isinstance(where, ProcessPool):
         where.kill()
     try:

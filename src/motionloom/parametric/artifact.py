@@ -1,4 +1,4 @@
-"""Parametric motions stored as artifacts of a library and loaded without any computation."""
+"""Parametric motions stored as artifacts of a library and loaded without recomputation."""
 
 from __future__ import annotations
 
@@ -189,17 +189,17 @@ def _checked_parameter(row: dict[str, Any]) -> dict[str, Any]:
 
 
 def parametric_names(library: Store) -> tuple[str, ...]:
-    """Names of the parametric motions of a library, sorted."""
+    """Return the names of the parametric motions of a library, sorted."""
     return library.artifacts.names(KIND)
 
 
 def function_key(reference: str) -> str:
-    """Key under which a function is trusted (see `motionloom.configuration`)."""
+    """Return the key under which a function is trusted (see `motionloom.configuration`)."""
     return f"function {reference}"
 
 
 def named_functions(library: Store) -> list[str]:
-    """References to the functions that the parametric motions of a library would call."""
+    """Return references to the functions that the library's parametric motions call."""
     references = set()
     for name in library.artifacts.names(KIND):
         for row in library.artifacts.about(KIND, name).get("parameters", ()):

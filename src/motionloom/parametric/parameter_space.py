@@ -46,7 +46,7 @@ _FULL = 100  # the space is full after this many consecutive blends too close to
 
 @dataclass(frozen=True, eq=False)
 class Neighborhood:
-    """Samples nearest to a target, K of them.
+    """The K samples nearest to a target.
 
     Attributes
     ----------
@@ -158,7 +158,7 @@ def shares_of(gaps: Array) -> Array:
         return np.eye(1, len(gaps))[0]
     shares = 1.0 / gaps - 1.0 / gaps[-1]
     total = shares.sum()
-    if total <= 1e-12 / gaps[0]:  # all at the same distance
+    if total <= 1e-12 / gaps[0]:  # all samples are at the same distance
         return np.full(len(gaps), 1.0 / len(gaps))
     return shares / total
 
@@ -424,7 +424,7 @@ class CardinalBasis:
 
 
 def _bumps(gaps: Array) -> Array:
-    """Cubic B-spline of distances in units of the radius: 1 at the center, 0 beyond the radius."""
+    """Evaluate a cubic B-spline at distances in radii: 1 at the center, 0 beyond the radius."""
     x = 2.0 * np.abs(gaps)
     near = 1.0 - 1.5 * x**2 + 0.75 * x**3
     far = 0.25 * np.maximum(2.0 - x, 0.0) ** 3

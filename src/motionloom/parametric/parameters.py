@@ -309,7 +309,7 @@ def scores(values: Mapping[str, Any] | Scores | str | Path, *columns: str) -> Pa
 
 
 def own(function: Callable[[Motion], ArrayLike] | str, example: Motion) -> Parameter:
-    """Parameter from a function of a motion, which is called once on `example` to find its size.
+    """Create a parameter from a function of a motion; one call on `example` finds its size.
 
     Parameters
     ----------
@@ -336,7 +336,7 @@ def own(function: Callable[[Motion], ArrayLike] | str, example: Motion) -> Param
 
 
 def _measured_at(of: Signal, frame: int | str, *, text: str | None = None) -> Parameter:
-    """Parameter of a signal at a frame of the query, or at an extreme of each motion."""
+    """Create a parameter: a signal at a frame of the query, or its extreme in each motion."""
     where = f"{text or of.text}@{frame}"
     if not isinstance(frame, str):
         return Parameter(
@@ -356,7 +356,7 @@ def _measured_at(of: Signal, frame: int | str, *, text: str | None = None) -> Pa
 
 
 def _measured_over(name: str, of: str, start: int | None, end: int | None) -> Parameter:
-    """Parameter of the minimum, maximum or mean of a signal over frames of the query."""
+    """Create a parameter: the minimum, maximum or mean of a signal over query frames."""
     named = _NAMED.match(of.strip())
     whole = named is not None and named["name"] == "center_of_mass"
     if named is None or named["name"] not in SIGNALS or whole != (named["joint"] is None):

@@ -102,7 +102,7 @@ class _MeasuredBlends:
         }
 
     def made(self, weights: ArrayLike, name: str) -> tuple[Motion, tuple[Moment, ...]]:
-        """Return the blend with weights (N,), and where in it each parameter is measured."""
+        """Return the blend with weights (N,), and the moment of each parameter's measurement."""
         motion = self.blend(weights, name=name).starting_at_origin()
         motion = motion.with_quality(self.blend.registration.quality)
         return motion, tuple(self._moment(points, weights) for points in self._points)
@@ -120,7 +120,7 @@ class _MeasuredBlends:
         )
 
     def measure(self, weights: ArrayLike) -> Array:
-        """Parameters (d,) of the blend with weights (N,)."""
+        """Return the parameters (d,) of the blend with weights (N,)."""
         if len(self._scores) == len(self.parameters):  # no blend is needed
             return np.concatenate([np.asarray(weights) @ self._scores[p] for p in self.parameters])
         return self.measured(weights, *self.made(weights, "blend"))
@@ -204,7 +204,7 @@ class ParametricMotion:
         name: str | None = None,
         **options: Any,
     ) -> SynthesisResult:
-        """Return the motion for a target, and its distance from the target.
+        """Return the motion for a target, and the distance between its parameters and the target.
 
         Parameters
         ----------
@@ -407,7 +407,7 @@ def _curve_points(registration: Registration, parameter: Parameter) -> tuple[flo
 
 
 def _frames(parameter: Parameter) -> tuple[int, ...]:
-    """Return the frame of the query, or the first and last frame of the interval."""
+    """Return the query frame of a parameter, or the first and last frame of its interval."""
     if parameter.interval is not None:
         return parameter.interval[0], parameter.interval[1] - 1
     return () if parameter.frame is None else (parameter.frame,)

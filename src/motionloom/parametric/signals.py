@@ -43,7 +43,7 @@ class Signal:
 
 
 def joint_path(motion: Motion, joint: str) -> Array:
-    """World path (T, 3) of a role, or of a joint or end site by name."""
+    """Return the world path (T, 3) of a role, or of a joint or end site by name."""
     skeleton = motion.skeleton
     if joint in skeleton.roles:
         point = skeleton.point(joint)
@@ -55,12 +55,12 @@ def joint_path(motion: Motion, joint: str) -> Array:
 
 
 def joint_speeds(motion: Motion, joint: str) -> Array:
-    """Speed of a joint in m/s, shape (T,), by central differences."""
+    """Return the speed of a joint in m/s, shape (T,), by central differences."""
     return np.linalg.norm(_derivative(joint_path(motion, joint), motion.fps), axis=1)
 
 
 def angular_speeds(motion: Motion, joint: str) -> Array:
-    """Angular speed (T,) of a joint relative to its parent, in rad/s.
+    """Return the angular speed (T,) of a joint relative to its parent, in rad/s.
 
     Examples
     --------
@@ -80,7 +80,7 @@ def angular_speeds(motion: Motion, joint: str) -> Array:
 
 
 def path_curvatures(motion: Motion, joint: str) -> Array:
-    """Curvature (T,) of the path of a joint, in 1/m.
+    """Return the curvature (T,) of the path of a joint, in 1/m.
 
     Computed as ``|v x a| / |v|^3``, with a speed of at least 5 cm/s.
     """
@@ -91,7 +91,7 @@ def path_curvatures(motion: Motion, joint: str) -> Array:
 
 
 def floor_steps(motion: Motion) -> Array:
-    """Steps (T - 1, 2) of the hips on the floor, in meters; of the root if there are no hips.
+    """Return the steps (T - 1, 2) of the hips, or else the root, on the floor, in meters.
 
     The root joint of some rigs is not the hips and may stand still.
     """
@@ -99,7 +99,7 @@ def floor_steps(motion: Motion) -> Array:
 
 
 def floor_curvature(motion: Motion) -> float:
-    """Curvature of the body's path on the floor, in 1/m; positive to the left.
+    """Return the curvature of the body's path on the floor, in 1/m; positive to the left.
 
     This is the least-squares slope of the direction of travel against the distance traveled, which
     is hardly affected by the sway of the hips within a step. It is zero if the hips move less than
@@ -151,7 +151,7 @@ EXTREMES: dict[str, Callable[[Motion, str], int]] = {
 
 
 def signal(name: str, joint: str | None = None) -> Signal:
-    """Return a signal by name; all but those of the whole body need a joint.
+    """Return a signal by name; signals other than those of the whole body need a joint.
 
     Examples
     --------
@@ -165,12 +165,12 @@ def signal(name: str, joint: str | None = None) -> Signal:
 
 
 def _from_hips(motion: Motion, joint: str) -> Array:
-    """Distance of a joint from the hips, shape (T,)."""
+    """Return the distance (T,) between a joint and the hips."""
     return np.linalg.norm(joint_path(motion, joint) - hips_path(motion), axis=1)
 
 
 def _derivative(rows: Array, fps: float) -> Array:
-    """Derivatives of (T, m) by central differences, one-sided at the ends."""
+    """Differentiate `rows` (T, m) by central differences, one-sided at the ends."""
     if len(rows) < 2:
         return np.zeros_like(rows)
     return np.gradient(rows, 1.0 / fps, axis=0)

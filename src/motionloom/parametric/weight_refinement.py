@@ -68,7 +68,7 @@ def refined_weights(
     tolerance: float = TOLERANCE,
     steps: int = STEPS,
 ) -> RefinedWeights:
-    """Find weights that reach a target, in the convex hull of those of the samples around it.
+    """Find weights that reach a target, in the convex hull of the weights of nearby samples.
 
     Parameters
     ----------
@@ -78,7 +78,7 @@ def refined_weights(
     measure : callable
         Function that maps weights (N,) to the parameters (d,) of the blend.
     tolerance : float
-        Stop within this distance of the target.
+        Stop at this distance from the target.
     steps : int
         Maximum number of blends, starting from the interpolated weights. If they do not reach the
         target, the same number is allowed starting from the nearest sample, because the map may
@@ -150,7 +150,7 @@ def _step(slopes: Array, gap: Array, shares: Array) -> Array:
 
 
 def _update(slopes: Array, step: Array, change: Array) -> None:
-    """Broyden's update: the smallest change of the derivatives that explains the last step."""
+    """Apply Broyden's update, the smallest change of the slopes that explains the last step."""
     size = float(step @ step)
     if size > 1e-16:
         slopes += np.outer(change - slopes @ step, step) / size

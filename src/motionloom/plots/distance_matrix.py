@@ -86,7 +86,7 @@ def write_error_function(
 
 
 def _tinted(cells: NDArray[np.float32], threshold: float) -> NDArray[np.float32]:
-    """Colors (M, N, 3): gray from 0 (smallest distance) to 1, yellow below the threshold."""
+    """Return colors (M, N, 3): gray from 0 (nearest) to 1, and yellow below the threshold."""
     low, high = float(np.nanmin(cells)), float(np.nanmax(cells))
     gray = np.nan_to_num((cells - low) / max(high - low, 1e-12), nan=1.0)
     image = np.repeat(gray[..., None], 3, axis=2)
@@ -140,7 +140,7 @@ def match_web_figure(
     matches: Sequence[Candidate] = (),
     alpha: float = ALPHA,
 ) -> Figure:
-    """Figure of the distance matrix and the match web of two motions.
+    """Draw a figure of the distance matrix and the match web between two motions.
 
     Left: one-dimensional minima and the valid region around them. Right: chains, bridges and,
     for a query, its match sequences. Time runs to the right for columns and upward for rows, as
@@ -213,7 +213,7 @@ def write_match_web(
 
 
 def _extent(shape: tuple[int, int], rate: float) -> tuple[float, float, float, float]:
-    """Extent in seconds; cells are centered on the times of their frames."""
+    """Return the extent in seconds; cells are centered on the times of their frames."""
     return (-0.5 / rate, (shape[1] - 0.5) / rate, -0.5 / rate, (shape[0] - 0.5) / rate)
 
 

@@ -75,7 +75,7 @@ def graph_layout(distances: ArrayLike, box: tuple[float, float]) -> NDArray[np.f
 
 
 def _scaled(target: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Classical multidimensional scaling to the plane."""
+    """Project distances to the plane by classical multidimensional scaling."""
     squares = target**2
     squares -= squares.mean(axis=0)
     squares -= squares.mean(axis=1, keepdims=True)
@@ -111,7 +111,7 @@ def _wide(places: NDArray[np.float64]) -> NDArray[np.float64]:
 
 
 def _apart(places: NDArray[np.float64], box: tuple[float, float]) -> NDArray[np.float64]:
-    """Push overlapping boxes apart, each pair along the axis of smaller overlap."""
+    """Push overlapping boxes apart, each pair along the axis with the smaller overlap."""
     places = places.copy()
     room = np.asarray(box)
     for _ in range(_PUSHES):
@@ -141,7 +141,7 @@ _PLATE = {"boxstyle": "round,pad=0.12", "fc": ink.PAPER, "ec": "none", "alpha": 
 
 
 def match_graph_figure(family: Family, clips: Sequence[Motion]) -> Figure:
-    """Figure of a family as a graph of stick figures.
+    """Draw a family as a graph of stick figures.
 
     Parameters
     ----------
@@ -201,7 +201,7 @@ def write_match_graph(family: Family, clips: Sequence[Motion], path: str | Path)
 
 
 def family_distances(family: Family) -> NDArray[np.float64]:
-    """Distances between all nodes along the graph, shape (N, N)."""
+    """Return the distances between all nodes along the graph, shape (N, N)."""
     from scipy.sparse.csgraph import shortest_path
 
     count = len(family.nodes)
@@ -212,7 +212,7 @@ def family_distances(family: Family) -> NDArray[np.float64]:
 
 
 def _moments(family: Family, clips: Sequence[Motion]) -> list[int]:
-    """Corresponding frames of the clips, chosen where poses differ most from the first and last."""
+    """Return corresponding frames at which poses differ most from the first and last poses."""
     times = np.arange(len(clips[0]))
     frames = [times]
     by_segment = {
@@ -231,7 +231,7 @@ def _moments(family: Family, clips: Sequence[Motion]) -> list[int]:
 
 
 def _extremity(clip: Motion) -> NDArray[np.float64]:
-    """Squared difference of each pose from the mean of the first and last, shape (T,)."""
+    """Return the squared difference (T,) between each pose and the mean of the end poses."""
     figure = stick_figure(clip)
     poses = figure.positions(clip).astype(np.float64)
     poses -= poses[:, figure.anchor, None]
@@ -239,7 +239,7 @@ def _extremity(clip: Motion) -> NDArray[np.float64]:
 
 
 def _camera(clip: Motion, moment: int) -> float:
-    """Direction of the camera relative to the facing direction of the query, radians."""
+    """Return the camera direction relative to the facing direction of the query, in radians."""
     figure = stick_figure(clip)
     path = figure.positions(clip)[:, figure.anchor]
     return camera_for(clip, figure, path, view="three-quarter").direction - _facing(clip, moment)
@@ -344,7 +344,7 @@ _CURVE, _CHOICE = "#3a6ea5", "#c8553d"
 
 
 def sweep_figure(sweep: LimitSweep, *, used: float | None = None) -> Figure:
-    """Figure of the family size for all join distances, and the chosen plateau.
+    """Draw the family size for all join distances, and the chosen plateau.
 
     Parameters
     ----------

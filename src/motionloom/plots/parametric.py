@@ -194,7 +194,7 @@ def write_parameter_space(
 
 
 def _views(axes: tuple[str, ...]) -> list[tuple[int, int, str]]:
-    """Pairs of parameters to plot against each other (-1: none), and names of the views."""
+    """Return pairs of parameters to plot (-1: none), and the names of the views."""
     places = [
         (axes.index(across), axes.index(up), name)
         for across, up, name in _VIEWS

@@ -27,7 +27,7 @@ _PER_SECOND = 0.55  # inches
 
 
 def beats_figure(motion: Motion | Sequence[Motion], beats: Beats, *, title: str = "") -> Figure:
-    """Figure of beat candidates by joint, their density, the beats, and the periodogram.
+    """Draw beat candidates by joint, their density, the beats, and the periodogram.
 
     Parameters
     ----------
@@ -128,7 +128,7 @@ _NODE, _START, _EDGE = "#3a6ea5", "#c8553d", "#39434f"
 
 
 def transition_graph_figure(graph: TransitionGraph, *, title: str = "") -> Figure:
-    """Figure of nodes with their number of movements; possible first nodes are red."""
+    """Draw a graph's nodes with their movement counts; possible first nodes are red."""
     from matplotlib.figure import Figure
 
     sheet = Figure(figsize=(7.6, 7.6), layout="constrained", facecolor="white")
@@ -168,7 +168,7 @@ def write_transition_graph(
 
 
 def _ring_order(transitions: np.ndarray) -> list[int]:
-    """Greedy order: each node is followed by its likeliest remaining neighbor."""
+    """Order nodes greedily: each node is followed by its likeliest remaining neighbor."""
     left = set(range(len(transitions)))
     here = 0
     order = []

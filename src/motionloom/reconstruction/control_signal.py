@@ -107,7 +107,7 @@ class ControlSignal:
 def control_signal(
     markers: Markers | Motion, roles: Mapping[str, str] | str | None = None
 ) -> ControlSignal:
-    """Assign markers to roles.
+    """Assign the markers to roles.
 
     Parameters
     ----------

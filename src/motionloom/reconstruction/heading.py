@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 Array = NDArray[np.float64]
 Facing = NDArray[np.complex128]
 
-_SAMPLES = 20_000  # poses to fit; more poses only change the third digit of the weights
+_SAMPLES = 20_000  # number of poses to fit; more poses only change the third digit of the weights
 _NEAR = 0.05  # meters; shorter distances have no clear direction
 _RIDGE = 1e-3
 
@@ -90,7 +90,7 @@ def body_rows(points: Array, hips: NDArray, facing: NDArray) -> Array:
 
 
 def _turning_parts(places: Array, has_hips: bool):
-    """Center (T,) and quantities that rotate with the body (T, C)."""
+    """Return the center (T,) and quantities (T, C) that rotate with the body."""
     floor = floor_complex(places)
     height = places[..., 1] - places[..., 1].mean(axis=1, keepdims=True)
     center = floor[:, 0] if has_hips else floor.mean(axis=1)
@@ -111,7 +111,7 @@ def _weights(columns: NDArray[np.complex128], wanted: NDArray) -> NDArray[np.com
 # Chosen on 20 takes of CMU. Halving or doubling any of them changes the mean error of 6.5 degrees
 # by less than 0.2 degrees.
 _CANDIDATES = np.exp(2j * np.pi * np.arange(36) / 36)
-_NEAREST = 16  # poses whose mean distance rates a heading
+_NEAREST = 16  # number of poses whose mean distance rates a heading
 _DIMENSIONS = 8.0  # local dimension of poses: their density is this power of the distance
 _GUESS_SPREAD = np.radians(20.0)  # standard deviation of the heading of `MarkerFrame` ...
 _GUESS_MOST = 3.0  # ... whose cost is bounded, because it is far off in some frames
@@ -119,7 +119,7 @@ _TURN_SPREAD = np.radians(80.0)  # change of heading per second, as a random wal
 
 
 def heading_costs(prior: Prior, points: Array, hips: Facing, guess: Facing) -> Array:
-    """Negative log-likelihood of each candidate heading.
+    """Return the negative log-likelihood of each candidate heading.
 
     Parameters
     ----------

@@ -7,7 +7,7 @@ directions, as in probabilistic principal component analysis, so that unusual po
 but not impossible.
 
 *Expected error and confidence of a frame.* Two figures show how far the library is from a pose:
-the distance of the markers from those of the nearest poses of the library, and the deviation of
+the distance from the markers to those of the nearest poses of the library, and the deviation of
 the solved pose from the mean of its neighbors, which is large if markers force a pose that the
 library does not have. The error of the joints without markers grows with a power of each. A
 skeleton fitted to the markers adds an error.
@@ -112,7 +112,7 @@ def local_model(
 
 @kernel
 def _moments(poses, weights):
-    """Weighted mean rotations (A, 4) of poses (N, A, 4), and their covariance (3 A, 3 A)."""
+    """Return the weighted mean rotations (A, 4) and covariance (3 A, 3 A) of poses (N, A, 4)."""
     n_poses, n_joints = poses.shape[:2]
     mean = np.zeros((n_joints, 4))
     for j in range(n_joints):
@@ -170,5 +170,5 @@ def expected_error(distances: Array, model: LocalModel, turns: Array) -> float:
 
 
 def confidence(errors: Array, present: Array) -> Array:
-    """Confidence (T,), 0 to 1, from expected errors and the fraction of markers present."""
+    """Return the confidence (T,), 0 to 1, from expected errors and the share of markers present."""
     return present / (1.0 + (errors / _HALF) ** 2)

@@ -292,7 +292,7 @@ def _solve(
 def _energy(
     x, goal, gap, noise, n_rows, directions, along, across, heading_spread, root_spread
 ):  # fmt: skip
-    """Sum of control, prior and smoothness at `x` (3 A + 4,) for `n_rows` observations."""
+    """Return the sum of the control, prior and smoothness energies at `x` (3 A + 4,)."""
     size = directions.shape[0]
     off = x[:size] - goal[:size]
     inside = np.dot(directions.T, off)

@@ -174,7 +174,7 @@ class Prior:
         return self._marker.nearest(rows * self._scale, count, radius)
 
     def row_distance(self, a: Array, b: Array) -> float:
-        """Distance between two rows of markers (3 P,) in meters, as in `near_markers`."""
+        """Return the distance between marker rows (3 P,) in meters, as in `near_markers`."""
         scale = self._marker.features.feature_set.scale * self._scale
         return float(scale * np.linalg.norm(a - b))
 

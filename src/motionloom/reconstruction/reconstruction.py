@@ -187,7 +187,7 @@ def _performer(library: Store, signal: ControlSignal, skeleton: Any) -> FittedSk
 
 
 def searched_roles(signal: ControlSignal) -> tuple[str, ...]:
-    """Return the roles to search by: those present most of the time, or all if too few."""
+    """Return the roles to search by: the ones usually present, or all if these are too few."""
     steady = signal.steady
     return steady if len([role for role in steady if role != "hips"]) >= 2 else signal.roles
 
@@ -220,7 +220,7 @@ _EXTENT_SPREAD = 0.07  # standard deviation of proportions from extents (logarit
 
 @dataclass(frozen=True)
 class FittedSkeleton:
-    """Skeleton of a performer, and the expected joint error that it causes, in meters."""
+    """Skeleton fitted to a performer, and the resulting expected joint error in meters."""
 
     skeleton: Skeleton
     error: float = 0.0
@@ -319,7 +319,7 @@ def check_skeleton(skeleton: Skeleton, signal: ControlSignal) -> None:
 
 
 def _standing_distances(signal: ControlSignal) -> tuple[float, float] | None:
-    """Distance of the hips from the ankle of a straight leg, and from an upright head."""
+    """Return the distances from the hips to the ankle of a straight leg and to an upright head."""
     at = {role: signal.points[:, m] for m, role in enumerate(signal.roles)}
     ankles = [at[role] for role in _ANKLES if role in at]
     if "hips" not in at or "head" not in at or not ankles:
@@ -336,7 +336,7 @@ def _standing_distances(signal: ControlSignal) -> tuple[float, float] | None:
 
 
 def _standing_fit(skeleton: Skeleton, to_ankle: float, to_head: float) -> _Fit | None:
-    """Find the most likely body, of the rig of the skeleton or any other, in its shape."""
+    """Fit a skeleton to standing distances, assuming either the same rig or another one."""
     own = body_proportions(skeleton)
     if own is None:
         return None
@@ -393,7 +393,7 @@ def _extent_fit(
 
 
 def _extents(points: Array) -> Array:
-    """Largest distance between each pair of points over time, without outliers."""
+    """Return the largest distance over time between each pair of points, without outliers."""
     pairs = combinations(range(points.shape[1]), 2)
     gaps = [np.linalg.norm(points[:, a] - points[:, b], axis=-1) for a, b in pairs]
     with np.errstate(all="ignore"):

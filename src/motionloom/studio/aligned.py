@@ -28,7 +28,7 @@ def frames_of(take: Motion, frames: Sequence[int], name: str) -> Motion:
 
 
 def to_origin(pose: Motion) -> PlanarTransform:
-    """Transform that moves a pose to the origin, facing +Z."""
+    """Return the transform that moves a pose to the origin, facing +Z."""
     points = pose.positions(end_sites=True)
     hips = pose.skeleton.points(["hips"])[0] if "hips" in pose.skeleton.roles else 0
     position, heading = points[0, hips], np.angle(facing(pose, points)[0])
@@ -37,7 +37,7 @@ def to_origin(pose: Motion) -> PlanarTransform:
 
 
 def alignment(reference: Motion, pose: Motion) -> PlanarTransform:
-    """Transform that aligns a pose with the reference, using the roles of both skeletons."""
+    """Return the transform that aligns a pose with the reference, by the roles of both."""
     roles = [role for role in reference.skeleton.roles if role in pose.skeleton.roles]
     if roles:
         a, b = (each.role_positions(roles)[0] for each in (reference, pose))

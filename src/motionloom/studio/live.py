@@ -1,9 +1,9 @@
 """Websocket for interactive requests, answered while the mouse moves.
 
 The page sends ``{"id", "kind", ...}`` as JSON text and receives one packed message
-(`motionloom.studio.messages.pack`) with the same ``id`` in its head, and possibly ``error``. It
+(`motionloom.studio.messages.pack`) with the same ``id`` in its header, and possibly ``error``. It
 sends the next request of a kind only after the previous response, so that requests do not queue up.
-When a window changes the library, all windows receive a message with ``changed`` in its head.
+When a window changes the library, all windows receive a message with ``changed`` in its header.
 """
 
 from __future__ import annotations
@@ -148,7 +148,7 @@ class BrowserWindow:
         return number
 
     def poses(self, player: Player, block: FrameBlock) -> dict[str, np.ndarray]:
-        """Positions and orientations of a player's frames, retargeted to its character, if any."""
+        """Return positions and orientations of a player's frames, on its character if any."""
         worn = self._worn.get(player)
         if worn is None:
             return pose_arrays(player.skeleton, block.rotations, block.root)
@@ -161,13 +161,13 @@ class BrowserWindow:
         return self._players[number]
 
     def remove(self, number: Any) -> None:
-        """Close a player."""
+        """Close the player with a number from `add`."""
         player = self._players.pop(number, None) if isinstance(number, int) else None
         if player is not None:
             self._worn.pop(player, None)
 
     def close(self) -> None:
-        """Close all players."""
+        """Close all players of the window."""
         self._players.clear()
         self._worn.clear()
 
@@ -302,7 +302,7 @@ def start_walk(window: BrowserWindow, message: Message) -> tuple[PlayerHead, Arr
     """Start an endless walk. Request: ``graph`` (its settings), ``seed``, ``start``, ``character``.
 
     ``start`` is NAME:FRAME or null. ``character`` is the id of the character that shows the walk,
-    or null. The head has ``player``, for ``player/read`` with the controls ``transition`` and
+    or null. The header has ``player``, for ``player/read`` with the controls ``transition`` and
     ``automatic``, and the skeleton: ``fps``, joints, parents, roles.
     """
     own, start = _own(window, message), message.get("start")
@@ -322,10 +322,10 @@ def start_walk(window: BrowserWindow, message: Message) -> tuple[PlayerHead, Arr
 def reach(window: BrowserWindow, message: Message) -> tuple[ReachHead, Arrays]:
     """Synthesize a parametric motion for a target. Request: ``name, target, character``.
 
-    The head has ``reached`` (d,), ``off`` (distance to the target), ``outside`` (true if the target
-    is out of reach and the nearest motion is sent instead), ``keys`` (frame at which each parameter
-    is measured, or null) and ``milliseconds`` of computation. The arrays are ``positions`` (T, P,
-    3), ``orientations`` (T, J, 4), ``contacts`` (T, 4) and ``weights`` (N,).
+    The header has ``reached`` (d,), ``off`` (distance to the target), ``outside`` (true if the
+    target is out of reach and the nearest motion is sent instead), ``keys`` (frame at which each
+    parameter is measured, or null) and ``milliseconds`` of computation. The arrays are
+    ``positions`` (T, P, 3), ``orientations`` (T, J, 4), ``contacts`` (T, 4) and ``weights`` (N,).
     """
     began = time.perf_counter()
     name, target = message.get("name"), message.get("target")
@@ -363,7 +363,7 @@ class RecordingClock(TempoClock):
     positions = np.empty(0)
 
     def beats_at(self, first_frame: int, count: int, fps: float):
-        """Positions of frames in beats; see `TempoClock`."""
+        """Return and record the positions of frames in beats; see `TempoClock`."""
         self.positions = super().beats_at(first_frame, count, fps)
         return self.positions
 
@@ -371,7 +371,7 @@ class RecordingClock(TempoClock):
 def start_dance(window: BrowserWindow, message: Message) -> tuple[DancePlayerHead, Arrays]:
     """Start an endless dance. Request: ``choreography, tempo_bpm, seed, character``.
 
-    The head has ``player``. Only a single dancer can be shown on a character.
+    The header has ``player``. Only a single dancer can be shown on a character.
     """
     choreography = choreography_of(window.state, str(message.get("choreography")))
     clock = RecordingClock(_number(message, "tempo_bpm", 60.0 / choreography.period))
@@ -433,7 +433,7 @@ class RecordedPlayer(Player):
 def start_match(window: BrowserWindow, message: Message) -> tuple[MatchPlayerHead, Arrays]:
     """Start a motion matching character. Request: ``settings, character``.
 
-    The settings are the same as for ``POST /api/matching``. The head has ``player``, for
+    The settings are the same as for ``POST /api/matching``. The header has ``player``, for
     ``match/read``, ``recording`` (a subject id), ``fps`` and the skeleton.
     """
     database = matching_of(
@@ -454,7 +454,7 @@ def start_match(window: BrowserWindow, message: Message) -> tuple[MatchPlayerHea
 def read_match(window: BrowserWindow, message: Message) -> tuple[MatchFramesHead, Arrays]:
     """Steer a character and return its next frames. Request: ``player, count, controls``.
 
-    The head describes the last frame: ``take``, ``frame``, ``mirrored``, ``cost``,
+    The header describes the last frame: ``take``, ``frame``, ``mirrored``, ``cost``,
     ``going_on``, ``place``, ``velocity``, ``desired``, ``trajectory``, ``tag``, ``jumps``; and
     ``milliseconds`` of computation.
     """
@@ -483,7 +483,7 @@ REQUESTS: dict[str, Callable[[BrowserWindow, Message], tuple[Any, Arrays]]] = {
 
 
 def live_schemas(ref_template: str) -> dict[str, Any]:
-    """JSON schemas by name: ``LiveHeads``, with the response header of each kind, and its parts."""
+    """Return JSON schemas by name: ``LiveHeads``, the response header of each kind, and parts."""
     heads = {kind: get_type_hints(request)["return"] for kind, request in REQUESTS.items()}
     fields: dict[str, Any] = {kind: (answer.__args__[0], ...) for kind, answer in heads.items()}
     schema = TypeAdapter(create_model("LiveHeads", **fields)).json_schema(ref_template=ref_template)
@@ -492,7 +492,7 @@ def live_schemas(ref_template: str) -> dict[str, Any]:
 
 
 def _own(window: BrowserWindow, message: Message) -> OwnCharacter | None:
-    """Character that a message refers to, or None."""
+    """Return the character that a message refers to, or None."""
     key = message.get("character")
     if key is not None and not isinstance(key, str):
         raise InvalidInput(f"character must be the id of a character; got {str(key)[:80]}")
@@ -500,7 +500,7 @@ def _own(window: BrowserWindow, message: Message) -> OwnCharacter | None:
 
 
 def _worn(own: OwnCharacter, player: Player, **controls: Any) -> StreamRetargeter:
-    """Retargeter for a player, calibrated with frames of another player of the same motions."""
+    """Return a retargeter to a character, calibrated with the first frames of `player`."""
     if controls:
         player.steer(**controls)
     example = player.read(round(_EXAMPLE_SECONDS * player.fps))

@@ -1,12 +1,12 @@
 """Messages with the arrays of motions, for the page and for the notebook widget.
 
-A message is a short JSON head followed by the raw bytes::
+A message is a short JSON header followed by the raw bytes::
 
-    uint32 length of the head | head, JSON, padded with spaces | array | array | ...
+    uint32 header length | header, JSON, padded with spaces | array | array | ...
 
-The head is ``{"meta": {...}, "arrays": {name: {"type", "shape", "at"}}}``. ``at`` is a byte offset
-from the end of the head and a multiple of eight, so that the page can create typed arrays on the
-buffer without copying. All numbers are little-endian.
+The header is ``{"meta": {...}, "arrays": {name: {"type", "shape", "at"}}}``. ``at`` is a byte
+offset from the end of the header and a multiple of eight, so that the page can create typed arrays
+on the buffer without copying. All numbers are little-endian.
 """
 
 from __future__ import annotations
@@ -65,7 +65,7 @@ def pack(meta: Mapping[str, Any], **arrays: ArrayLike) -> bytes:
 
 
 def unpack(message: bytes) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
-    """Unpack a message of `pack` into header and arrays; the page does the same in TypeScript."""
+    """Unpack a message from `pack` into header and arrays, as the page does in TypeScript."""
     start = 4 + int.from_bytes(message[:4], "little")
     head = json.loads(message[4:start])
     arrays = {}
@@ -87,7 +87,7 @@ def _array_type(dtype: np.dtype) -> str:
 
 
 def motion_message(motion: Motion, **meta: Any) -> bytes:
-    """Pack a whole motion.
+    """Pack a whole motion into a message.
 
     The arrays are ``positions`` (T, P, 3), ``orientations`` (T, J, 4), which are world rotations
     ``wxyz`` of the joints, and ``contacts`` (T, 4) in the order of `FOOT_PARTS`.
@@ -108,7 +108,7 @@ def motion_message(motion: Motion, **meta: Any) -> bytes:
 
 
 def scene_arrays(motions: Sequence[Motion]) -> tuple[list[NamedBones], dict[str, np.ndarray]]:
-    """Return heads and arrays of several characters.
+    """Return the headers and arrays of several characters.
 
     ``positions_K`` (T, P, 3), ``orientations_K`` (T, J, 4) and ``contacts_K`` (T, 4) belong to
     character K.
@@ -125,7 +125,7 @@ def scene_arrays(motions: Sequence[Motion]) -> tuple[list[NamedBones], dict[str,
 
 
 def skeleton_head(skeleton: Skeleton, example: Motion | None = None) -> Bones:
-    """Message header of a skeleton: names and parents of joints, then end sites, and roles.
+    """Return the message header of a skeleton: names, parents and roles of joints and end sites.
 
     ``body`` is the key of the skeleton's body, or None; `example` is a motion on the skeleton.
     """
@@ -137,7 +137,7 @@ def skeleton_head(skeleton: Skeleton, example: Motion | None = None) -> Bones:
 
 
 def point_positions(skeleton: Skeleton, rotations: ArrayLike, root: ArrayLike) -> np.ndarray:
-    """World positions of joints and end sites, shape (T, P, 3), in the order of the header."""
+    """Return the world positions (T, P, 3) of joints and end sites, in header order."""
     return joint_positions(
         rotations,
         root,
@@ -151,7 +151,7 @@ def point_positions(skeleton: Skeleton, rotations: ArrayLike, root: ArrayLike) -
 def pose_arrays(
     skeleton: Skeleton, rotations: ArrayLike, root: ArrayLike, suffix: str = ""
 ) -> dict[str, np.ndarray]:
-    """``positions`` (T, P, 3) and ``orientations`` (T, J, 4) of poses, for a message."""
+    """Return the ``positions`` (T, P, 3) and ``orientations`` (T, J, 4) of poses for a message."""
     return {
         f"positions{suffix}": point_positions(skeleton, rotations, root),
         f"orientations{suffix}": global_rotations(rotations, skeleton.parents),
@@ -159,7 +159,7 @@ def pose_arrays(
 
 
 def foot_contacts(motion: Motion) -> np.ndarray:
-    """Contacts of the foot parts, shape (T, 4); all False for a skeleton without feet."""
+    """Return the contacts (T, 4) of the foot parts; all False for a skeleton without feet."""
     try:
         return motion.contacts().standing_parts()
     except MotionloomError:
@@ -179,7 +179,7 @@ class Bodies:
         self._lock = threading.Lock()
 
     def key(self, skeleton: Skeleton, example: Motion | None = None) -> str | None:
-        """Key of a skeleton's body for `arrays`, or None if the skeleton has too few roles.
+        """Return the key of a skeleton's body for `arrays`, or None if roles are missing.
 
         `example` is a motion that shows how the bones are twisted, if the rest pose does not.
         """
@@ -194,7 +194,7 @@ class Bodies:
         return skeleton.key
 
     def arrays(self, key: str, detail: str) -> dict[str, Any]:
-        """Mesh of a body: vertices, normals, triangles, joints, weights, inverse bind matrices.
+        """Return the mesh of a body: geometry, joints, weights and inverse bind matrices.
 
         Raises
         ------

@@ -40,7 +40,7 @@ class Subject(Protocol):
         """Initial target of a parametric motion; empty for other subjects."""
 
     def region(self) -> bytes:
-        """Packed accessible targets and examples of a parametric motion; otherwise empty."""
+        """Return the packed accessible targets and examples of a parametric motion, or ``b""``."""
 
     def shown(self, choice: int, target: Sequence[float]) -> tuple[Motion, bytes]:
         """Return the motion on the stage, and the message that shows it."""

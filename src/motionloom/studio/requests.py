@@ -139,7 +139,7 @@ def _check_size(name: str, value: Any, depth: int) -> None:
 
 
 def with_named_settings(document: dict[str, Any]) -> dict[str, Any]:
-    """OpenAPI document in which each settings class is a named component."""
+    """Return the OpenAPI document with each settings class as a named component."""
     used_names: set[str] = set()
 
     def replaced(part: Any) -> Any:
@@ -159,7 +159,7 @@ def with_named_settings(document: dict[str, Any]) -> dict[str, Any]:
 
 
 def _served_schema(schema: dict[str, Any]) -> dict[str, Any]:
-    """Schema of a settings class with the limits of requests."""
+    """Return the schema of a settings class, with the limits on requests."""
     schema["properties"] = {
         name: _served_field(name, field)
         for name, field in schema["properties"].items()
@@ -197,7 +197,7 @@ class CodeLines(BaseModel):
 def code_lines(
     library: Path, command: Sequence[str], result: str, call: str, settings: Settings
 ) -> CodeLines:
-    """A request as a command line and as Python code.
+    """Format a request as a command line and as Python code.
 
     Parameters
     ----------
@@ -230,7 +230,7 @@ def code_lines(
 
 
 def flags(settings: Settings, start: Settings | None = None) -> list[str]:
-    """Options for the settings that differ from `start`, or from the defaults."""
+    """Return options for the settings that differ from `start`, or from the defaults."""
     words: list[str] = []
     usual: dict[str, Any] = {each.name: each.default for each in fields(settings)}
     for name, value in settings.changed(start).items():
@@ -259,7 +259,7 @@ def _typed(value: Any) -> str:
 
 
 def python_arguments(settings: Settings) -> str:
-    """Keyword arguments for the settings that differ from their defaults."""
+    """Return keyword arguments for the settings that differ from their defaults."""
     return ", ".join(f"{name}={_source(value)}" for name, value in settings.changed().items())
 
 
@@ -275,5 +275,5 @@ def _source(value: Any) -> str:
 
 
 def settings_key(settings: Settings) -> str:
-    """Cache key of settings: equal settings have equal keys."""
+    """Return the cache key of settings; equal settings have equal keys."""
     return json.dumps(settings.to_json(), sort_keys=True)

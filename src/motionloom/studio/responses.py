@@ -1,7 +1,7 @@
-"""Responses with arrays, motions and files, and the types of their heads.
+"""Responses with arrays, motions and files, and the types of their headers.
 
-Heads and results of jobs are typed dictionaries: plain JSON, checked by mypy, and described in the
-OpenAPI document, from which the TypeScript types of the page are generated.
+Headers and results of jobs are typed dictionaries: plain JSON, checked by mypy, and described in
+the OpenAPI document, from which the TypeScript types of the page are generated.
 """
 
 from __future__ import annotations
@@ -137,7 +137,7 @@ def array_response(meta: Mapping[str, Any], **arrays: ArrayLike) -> Response:
 
 
 def quality_head(report: QualityReport | None) -> Quality | None:
-    """Quality of a synthesized motion: summary, warnings, and all measurements."""
+    """Return the quality of a synthesized motion: summary, warnings, and all measurements."""
     if report is None:
         return None
     head: Any = {"line": report.line(), **report.to_json()}

@@ -223,7 +223,7 @@ def _size(text: str, what: str, more: str = "") -> tuple[float, float]:
 def _plan(
     kind: str, given: dict[str, Any], library: str | None, description: Path | None
 ) -> CrowdPlan:
-    """Plan of a crowd. The description may be the only argument, without a library before it."""
+    """Return the plan of a crowd; its description may be given without a library."""
     if library is not None and Path(library).suffix.lower() in (".toml", ".json"):
         if description is not None:
             raise InvalidInput(

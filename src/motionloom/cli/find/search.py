@@ -161,7 +161,7 @@ def _tell_limit(family: Family) -> None:
 
 
 def _tell_cut_edges(family: Family) -> None:
-    """Print the edges that connect the most members: check these first."""
+    """Print the edges that connect the most members, which the user should check first."""
     most = [edge for edge in family.cut_edges if edge.cuts_off > 1][:3]
     for edge in most:
         a, b = family.nodes[edge.a].text, family.nodes[edge.b].text

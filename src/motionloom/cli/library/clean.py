@@ -97,7 +97,7 @@ def _clean_all(
 
 
 def _suffix(source: str, place: Path) -> str:
-    """Suffix of the source if motionloom can write that format, otherwise ``.bvh``."""
+    """Return the suffix of the source if motionloom can write that format, otherwise ``.bvh``."""
     from motionloom.formats import FORMATS
 
     suffix = ".bvh" if is_library(place) else Path(source).suffix
@@ -105,7 +105,7 @@ def _suffix(source: str, place: Path) -> str:
 
 
 def _cleaned(motion: Motion, target: Path, settings: CleanSettings) -> Cleaned:
-    """Clean one motion and write it."""
+    """Clean one motion and write it to `target`."""
     import numpy as np
 
     from motionloom.motion.feet.clean import clean_feet
@@ -137,7 +137,7 @@ def _centimeters(meters: float | None) -> float | None:
 
 
 def _mean(values: list[float | None]) -> float | None:
-    """Mean of the values that are not None, or None if there are none."""
+    """Return the mean of the values that are not None, or None if there are none."""
     numbers = [value for value in values if value is not None]
     return sum(numbers) / len(numbers) if numbers else None
 

@@ -110,7 +110,7 @@ def _print_reports(reports: dict[str, QualityReport], *, details: bool) -> None:
 def _jobs(
     sources: list[str], out: Path, suffix: str | None
 ) -> tuple[list[tuple[str, Path]], list[dict[str, str]]]:
-    """Pairs of source and target, which keep the folder structure, and unreadable folders."""
+    """Return pairs of source and target that keep the folder structure, and unreadable folders."""
     from motionloom.formats import FORMATS
     from motionloom.formats.registry import instead_of
 
@@ -143,7 +143,7 @@ def _jobs(
 
 
 def _stem(source: str) -> str:
-    """Output name for a file, a motion of a library, or a segment of either."""
+    """Return the output name for a file, a motion of a library, or a segment of either."""
     if Path(source).exists():
         return Path(source).stem
     from motionloom.motion.segment import split_segment

@@ -175,7 +175,7 @@ def _fact_table(report: dict[str, Any]):
 
 
 def _joint_map(report: dict[str, Any]):
-    """Roles and their joints, left next to right, with the confidence."""
+    """Build a table of roles and their joints, left next to right, with the confidence."""
     from rich.markup import escape
     from rich.table import Table
 

@@ -49,7 +49,7 @@ def info(
 
 
 def library_facts(library: Library) -> dict[str, Any]:
-    """Contents of ``info LIB --json``."""
+    """Return the output of ``info LIB --json``."""
     entries = library.entries()
     return {
         "library": str(library.path),
@@ -174,7 +174,7 @@ def _print_motion(motion: Motion, facts: dict[str, Any]) -> None:
 
 
 def _joint_tree(motion: Motion) -> list[str]:
-    """Lines of the joint tree, with roles."""
+    """Return the joint tree as lines of text, with roles."""
     skeleton = motion.skeleton
     role_of = {name: role for role, name in skeleton.roles.items()}
     names = [*skeleton.names, *skeleton.end_names]

@@ -85,7 +85,7 @@ def on_clusters(command: Callable[..., None]) -> Callable[..., None]:
 
 
 def cluster_from(settings: Path) -> str | None:
-    """Value of ``cluster`` in section ``[engine]`` of a settings file, or None."""
+    """Return the value of ``cluster`` in section ``[engine]`` of a settings file, or None."""
     address = section("engine", settings).get("cluster")
     if not isinstance(address, str | None):
         raise InvalidInput(

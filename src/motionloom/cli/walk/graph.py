@@ -130,13 +130,13 @@ def graph(
 
 
 def _print_numbers(names: Sequence[str]) -> None:
-    """Print which motion each number in a .mogra file stands for."""
+    """Print the motion that each number in a .mogra file refers to."""
     for number, name in enumerate(names):
         remark(f"{number}: {name}")
 
 
 def used_settings(lib: Library, given: Mapping[str, Any]) -> GraphSettings:
-    """Settings from the typed options, or those of the graph built last if there are none."""
+    """Return settings from the typed options or, without options, of the last graph built."""
     if not given:
         return lib.graphs.settings or GraphSettings()
     settings = settings_of(GraphSettings, given)
@@ -153,7 +153,7 @@ def built_graph(lib: Library, settings: GraphSettings) -> MotionGraph:
 
 
 def _pair_count(motions: int) -> int:
-    """Number of pairs to compare, including each motion with itself."""
+    """Return the number of pairs to compare, including each motion with itself."""
     return motions * (motions + 1) // 2
 
 

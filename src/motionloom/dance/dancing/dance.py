@@ -39,7 +39,7 @@ Array = NDArray[np.float64]
 
 _STEER_FRAMES = 5  # number of frames between updates of the target
 _LARGEST_CORRECTION = 0.2  # beats
-_ENOUGH = 0.95  # with this share of landings on beats, no other path is tried
+_ENOUGH = 0.95  # if this share of landings is on beats, no other path is tried
 _ROUNDS = 10  # attempts to avoid transitions that turned out rough or off the beat
 _DRAWS = 4  # paths through the graph that are tried if landings miss the beats
 _AGREE = 0.8  # minimum share of landings on beats and F-measure of motion beats to agree
@@ -73,7 +73,7 @@ class Dance:
 
     @property
     def scene(self) -> Scene:
-        """Scene with all characters."""
+        """Scene that contains all characters."""
         return Scene(self.motions)
 
     def found_beats(self) -> Array:
@@ -206,7 +206,7 @@ def dance(
 
 
 def _lands(made: Dance, few: float = 1.0) -> float:
-    """Return the share of landings on beats, or `few` if there are too few landings."""
+    """Return the share of landings that are on beats, or `few` if there are too few landings."""
     landed = made.landings()
     return landed.share if landed.total >= FEWEST_LANDINGS else few
 

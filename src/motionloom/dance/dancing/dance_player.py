@@ -144,7 +144,7 @@ class DancePlayer(Player):
         self._weights = self._places = np.empty(0)
 
     def quality(self, motion: Motion) -> QualityReport:
-        """Quality of recorded frames, compared with the movements."""
+        """Return the quality of recorded frames, compared with the movements."""
         return self.choreography.quality(motion)
 
     def _read(self, count: int) -> FrameBlock:
@@ -299,7 +299,7 @@ class DancePlayer(Player):
         return None
 
     def _able(self, before: int | None) -> NDArray[np.bool_]:
-        """Return the mask (N,) of movements that may be next; all if the graph allows none."""
+        """Return the mask (N,) of movements that may be next; all True if the graph allows none."""
         every = np.ones(len(self.choreography.movements), bool)
         if self._seams is None:
             return every
@@ -308,7 +308,7 @@ class DancePlayer(Player):
         return self._seams.after(self.choreography.graph.members[self._node or 0], self._weights)
 
     def _fade(self, before: int | None) -> float | None:
-        """Rate of decay of the seam to the movement just chosen."""
+        """Return the decay rate of the seam before the movement just chosen."""
         after = self._main_movement()
         if self._seams is None or before is None or after is None:
             return None
@@ -329,7 +329,7 @@ class DancePlayer(Player):
         return _standard(np.log(np.maximum(self.choreography.energies, 1e-9)))
 
     def _suited(self, energies: Array) -> Array:
-        """Factors on the likelihoods of movements with these energies at the current loudness."""
+        """Return likelihood factors for movements of these energies at the current loudness."""
         if not self._dynamics:
             return np.ones(len(energies))
         first = int(np.clip(round(self._start_beat), 0, len(self._loudness) - 1))
@@ -337,7 +337,7 @@ class DancePlayer(Player):
         return np.asarray(np.exp(self._dynamics * loud * energies))
 
     def _likelihoods(self, able: NDArray[np.bool_]) -> Array:
-        """Likelihood of each node to be next; nodes without `able` movements are excluded."""
+        """Return the likelihood that each node is next; zero without `able` movements."""
         graph = self.choreography.graph
         fits = np.array([able[list(group)].any() for group in graph.members])
         likelihoods = (graph.start if self._node is None else graph.transitions[self._node]) * fits

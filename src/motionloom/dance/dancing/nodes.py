@@ -254,7 +254,7 @@ def _weigh(travel, targets, weights):
                     dot += away[i, c] * away[j, c]
                 products[i, j] = dot + _WHOLE**2
                 if i == j:
-                    # `dot` is now the squared distance of movement i from the target.
+                    # `dot` is now the squared distance between movement i and the target.
                     pull[i] = _WHOLE**2 - 0.5 * FAR_COST * dot
         _solve(products, pull, weights[a])
         whole = weights[a].sum()

@@ -73,7 +73,7 @@ class Phrases:
         return likely / likely.sum() if likely.any() else likely
 
     def cost(self, sequences: Sequence[Sequence[int]]) -> float:
-        """Mean information per movement in bits, given the previous ones; 0 if all are certain.
+        """Return the mean information per movement in bits, given the previous movements.
 
         A movement that the graph does not allow has a likelihood of one in a thousand.
         """

@@ -24,8 +24,8 @@ Array = NDArray[np.float64]
 TURN_RATE = np.deg2rad(35.0)  # per second: fastest turn of the dance
 DRIFT = 0.3  # m/s: fastest shift of the dance
 _EASE = 6.0  # 1/s: rate at which turn rate and shift change
-_NEAR = 0.3  # meters: within this distance of a target, the dance is not bent
-_TRIED = 9  # directions that are tried for a blend, between the largest bends to both sides
+_NEAR = 0.3  # meters: a dance this close to its target is not bent
+_TRIED = 9  # number of directions tried for a blend, between the largest bends to both sides
 _EFFORT = 0.05  # cost of a bend by one radian, as a fraction of the goal
 _RATES = 41  # number of turn rates that are tried
 _MOST = 1e6  # largest value of a control, in m, m/s or rad
@@ -60,7 +60,7 @@ class DanceSteering:
         self._wanted_rate, self._wanted_drift = 0.0, 0j
 
     def set(self, **controls: Any) -> None:
-        """Change controls.
+        """Change one or more controls.
 
         Raises
         ------
@@ -90,7 +90,7 @@ class DanceSteering:
     # --- goals ---------------------------------------------------------------------------
 
     def goal(self, here: complex, heading: float, frame: int, seconds: float) -> complex | None:
-        """Return the desired world displacement within `seconds`, or None without a goal."""
+        """Return the desired world displacement within `seconds`, or None if there is no goal."""
         target, direction, speed = (self._controls[k] for k in ("target", "direction", "speed"))
         if target is not None:
             x, z = np.asarray(target, np.float64).ravel()
@@ -111,7 +111,7 @@ class DanceSteering:
         return complex(self._anchor + velocity * seconds - here)
 
     def _backlog(self, behind: complex, way: complex) -> complex:
-        """Return how far the dancer is behind, limited because the takes may be too slow or fast.
+        """Return how far the dancer lags behind, limited to a distance it can make up.
 
         A dancer who is ahead by more than half of the next displacement does not turn around.
         """
@@ -154,7 +154,7 @@ class DanceSteering:
     # --- bending -------------------------------------------------------------------------
 
     def plan(self, path: Array, frame: int, seconds: float) -> None:
-        """Plan turn and shift for the rest of a movement.
+        """Plan how to turn and shift the rest of a movement.
 
         Parameters
         ----------

@@ -326,7 +326,7 @@ def _beats_of(
 def _level_of_steps(
     candidates: Candidates, signal: Array, possible: list[Period], *, shortest: float
 ) -> list[Period]:
-    """Put half of the best period first if feet land more often than on every beat."""
+    """Put half of the best period first if feet land more than once per beat."""
     landed = [len(landing_events(np.concatenate(feet))) for feet in candidates.feet]
     period = possible[0].seconds
     crowded = float(np.mean(landed or [0])) > _CROWDED * candidates.seconds / period
@@ -336,7 +336,7 @@ def _level_of_steps(
 
 
 def huber_beats(candidates: Candidates, reference: Array, *, own_weight: float = OWN) -> Array:
-    """Motion beats (K,) from candidates around reference beats, equations (9) to (11).
+    """Estimate motion beats (K,) from candidates near reference beats, equations (9) to (11).
 
     A motion beat is the weighted Huber estimate of location of the candidates nearest to a
     reference beat, or the reference beat if there are none. Unlike in the paper, the reference
@@ -364,14 +364,14 @@ def huber_beats(candidates: Candidates, reference: Array, *, own_weight: float =
 
 
 def steps_alternate(times: Array, landings: Array) -> bool:
-    """Return whether feet land only on every other beat, which are then the true beats."""
+    """Return whether feet land only on every other beat; these are then the true beats."""
     nearest = np.searchsorted(0.5 * (times[1:] + times[:-1]), landings)
     odd, count = int(np.sum(nearest % 2)), len(nearest)
     return count >= _STEPS and min(odd, count - odd) <= _STRAY * count
 
 
 def _huber(times: Array, weights: Array, guess: float, bend: float) -> float:
-    """Weighted Huber estimate of location, by iterative reweighting; the loss is convex."""
+    """Compute the weighted Huber estimate of location by iterative reweighting."""
     for _ in range(100):
         off = np.abs(times - guess)
         pull = weights * np.minimum(1.0, bend / np.maximum(off, 1e-12))
@@ -397,7 +397,7 @@ def _together(motion: Motion | Sequence[Motion]) -> list[Motion]:
 
 
 def _likeness(motions: list[Motion]) -> Array:
-    """Self-similarity of joint angles (30 %) and their velocities (70 %)."""
+    """Return the self-similarity of joint angles (30 %) and their velocities (70 %)."""
     angles = np.concatenate([smooth_angles(motion) for motion in motions], axis=1)
     fps = motions[0].fps
     speeds = np.gradient(angles, axis=0) * fps

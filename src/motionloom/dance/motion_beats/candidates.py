@@ -157,7 +157,7 @@ def candidate_beats(
 
 
 def stillness(motions: Sequence[Motion]) -> Array:
-    """Stillness (T,): near 1 where bodies are slower than their local average, 0 where faster.
+    """Return the stillness (T,): near 1 if bodies are slower than their local average, otherwise 0.
 
     It suppresses extrema of single joints, such as a knee in mid-step, while the body moves.
     """
@@ -170,14 +170,14 @@ def stillness(motions: Sequence[Motion]) -> Array:
 
 
 def smooth_angles(motion: Motion, seconds: float | None = None) -> Array:
-    """Rotation components, accumulated from the first frame and smoothed, shape (T, 3 J)."""
+    """Return smoothed rotation components (T, 3 J), accumulated from the first frame."""
     angles = _angles(motion)
     width = _smoothing(angles) if seconds is None else seconds
     return gaussian_smooth(angles, width * motion.fps) if width > 0.0 else angles
 
 
 def angular_velocities(motion: Motion) -> Array:
-    """Equation (1) for all joints (T - 1, 3 J), in rad/s; row i is between frames i and i + 1."""
+    """Return equation (1) for all joints, (T - 1, 3 J), in rad/s; row i follows frame i."""
     q = motion.rotations.astype(np.float64)
     turned = rot.log(rot.multiply(rot.inverse(q[:-1]), q[1:])) * motion.fps
     return np.nan_to_num(turned.reshape(len(turned), -1))
@@ -193,7 +193,7 @@ def _smoothing(angles: Array) -> float:
 
 
 def _roughness(angles: Array) -> Array:
-    """Standard deviation (3 J,) of white noise in each component, in radians.
+    """Return the standard deviation (3 J,) of white noise in each component, in radians.
 
     Estimated from second differences, which contain almost nothing of voluntary movement.
     """
@@ -203,7 +203,7 @@ def _roughness(angles: Array) -> Array:
 
 
 def _noise(motion: Motion) -> Array:
-    """Standard deviation (3 J,) of the remaining noise in each smoothed component, in radians."""
+    """Return the standard deviation (3 J,) of the noise in each smoothed component, in rad."""
     angles = _angles(motion)
     width = max(_smoothing(angles) * motion.fps, 0.5)
     left = _roughness(angles - smooth_angles(motion))
@@ -211,7 +211,7 @@ def _noise(motion: Motion) -> Array:
 
 
 def _reaches(skeleton: Skeleton) -> Array:
-    """Length (J,) of the longest chain below each joint, in meters."""
+    """Return the length (J,) of the longest chain below each joint, in meters."""
     parents, offsets = skeleton.point_parents, skeleton.point_offsets
     reach = np.zeros(len(parents))
     for point in range(len(parents) - 1, 0, -1):
@@ -253,7 +253,7 @@ def _factors(motion: Motion, weights: Mapping[str, float] | None) -> Array:
 
 
 def _turns(angle: Array, least: float) -> tuple[Array, Array]:
-    """Positions (fractional frames, by parabolic interpolation) and sizes of the extrema."""
+    """Return the fractional frames of the extrema, by parabolic interpolation, and their sizes."""
     from scipy.signal import find_peaks
 
     places, sizes = [], []
@@ -267,7 +267,7 @@ def _turns(angle: Array, least: float) -> tuple[Array, Array]:
 
 
 def _inflections(angle: Array, turns: Array, sizes: Array) -> tuple[Array, Array]:
-    """Sign changes of the second difference, with the sizes of the nearest extrema."""
+    """Return sign changes of the second difference, with the sizes of the nearest extrema."""
     bend = np.diff(angle, 2)
     cross = np.flatnonzero(np.signbit(bend[1:]) != np.signbit(bend[:-1]))
     a, b = bend[cross], bend[cross + 1]

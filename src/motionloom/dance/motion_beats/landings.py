@@ -28,8 +28,8 @@ Array = NDArray[np.float64]
 NEAR = 0.1
 # Landings of two feet or of two dancers within this time are one event.
 _SAME = 0.1  # seconds
-# Maximum distance in beats of a landing from the beat that is moved to it, and the range of the
-# local speed. Beats are not moved to landings beyond these limits. With these, 80 to 99 % of the
+# Maximum distance in beats from a landing to the beat that is moved to it, and the range of the
+# local speed. Beats are not moved to landings beyond these limits. This way, 80 to 99 % of the
 # landings of CMU's dances (05, 49, 60, 61, 93, 94, 120, 131) are on beats. With 0.45 and half
 # the cost of a miss, it is 66 to 93 %, and 19 of 20 speeds are the same.
 _REACH = 0.75
@@ -38,7 +38,7 @@ _MISSED = 1.0  # cost of a landing that is not on a beat
 _STIFF = 1.0  # cost of the squared logarithm of the local speed, per beat
 # Minimum number of landings and minimum coherence for a common phase.
 _FEWEST, _COMMON = 6, 0.5
-_ENOUGH = 0.9  # with this share of landings on beats, nothing is moved
+_ENOUGH = 0.9  # if this share of landings is on beats, nothing is moved
 _SKIP = 8  # interpolate at most this many beats without a landing; then speeds start over
 
 
@@ -83,7 +83,7 @@ class LandingFit:
 
     @property
     def text(self) -> str:
-        """Summary in one line."""
+        """One-line summary of the comparison."""
         if not self.total:
             return "no foot lands"
         return (
@@ -187,7 +187,7 @@ def group_fit(
 
 
 def foot_landings(motion: Motion) -> Array:
-    """Sorted landings of both feet, in seconds; empty for a skeleton without feet.
+    """Return the sorted landings of both feet, in seconds; empty without feet.
 
     Examples
     --------
@@ -199,7 +199,7 @@ def foot_landings(motion: Motion) -> Array:
 
 
 def side_landings(motion: Motion) -> tuple[Array, Array]:
-    """Landings of the left and of the right foot, in seconds."""
+    """Return the landings of the left and of the right foot, in seconds."""
     try:
         contacts = motion.contacts()
     except RoleError:
@@ -209,7 +209,7 @@ def side_landings(motion: Motion) -> tuple[Array, Array]:
 
 
 def landing_events(landed: ArrayLike) -> Array:
-    """Sorted mean times of groups of landings less than a tenth of a second apart.
+    """Return the mean times of groups of landings less than a tenth of a second apart.
 
     Examples
     --------
@@ -281,7 +281,7 @@ def _shifted(times: Array, events: Array, seconds: float) -> Array:
 
 
 def _extended(events: Array, times: Array) -> Array:
-    """Convert events to positions in beats; beyond both ends, the rate there continues."""
+    """Convert events to positions in beats, extrapolating at a constant rate beyond the ends."""
     gaps = np.diff(times)
     wide = np.concatenate([[times[0] - gaps[0]], times, [times[-1] + gaps[-1]]])
     return np.interp(events, wide, np.arange(-1.0, len(times) + 1.0))

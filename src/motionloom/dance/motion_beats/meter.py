@@ -27,7 +27,7 @@ Array = NDArray[np.float64]
 METERS = (2, 3, 4, 5, 6, 7, 8)
 _LONGEST_SCORED = 4
 _EXACT = 0.9  # self-similarity of a repeating motion: walks and marches have 0.97, dances 0.6
-_CLEAR = 0.2  # a long bar must repeat better than shorter ones by this; groove: 0.14 for 8 beats
+_CLEAR = 0.2  # minimum advantage of a long bar over shorter ones; groove: 0.14 for 8 beats
 _MIRRORED = 0.4  # self-similarity with the mirror image half a bar later: waltz 0.7
 
 
@@ -133,7 +133,7 @@ class _Evidence:
         return self.alike.get(meter, 0.0) >= shorter + _CLEAR and self._whole(meter)
 
     def _whole(self, meter: int) -> bool:
-        """Return whether a bar is a single bar, not two bars with the second mirrored."""
+        """Return whether a bar is a single bar rather than two bars, the second one mirrored."""
         half, rest = divmod(meter, 2)
         return rest > 0 or half == 1 or self.mirrored.get(half, 0.0) < _MIRRORED
 
@@ -147,7 +147,7 @@ def downbeat(beats: Beats, meter: int) -> int:
 
 
 def beat_accents(beats: Beats) -> Array:
-    """Accent (K,) of each beat: the total weight of the candidates nearest to it."""
+    """Return the accent (K,) of each beat: the total weight of the candidates nearest to it."""
     total = np.zeros(len(beats))
     if len(beats) < 2:
         return total
@@ -159,7 +159,7 @@ def beat_accents(beats: Beats) -> Array:
 def _beat_likeness(
     motions: Sequence[Motion], others: Sequence[Motion], beats: Beats, longest: int
 ) -> dict[int, float]:
-    """Correlation of motions with themselves 1, 2, ... beats later, in beat time."""
+    """Return the correlation of motions with `others` 1, 2, ... beats later, in beat time."""
     steps = 8
     count = (len(beats) - 1) * steps + 1
     if count <= steps:
@@ -186,7 +186,7 @@ def _mirrored(motions: Sequence[Motion]) -> list[Motion]:
 
 
 def _speeds(motions: Sequence[Motion], frames: Array) -> Array:
-    """Angular velocities at fractional frames, centered."""
+    """Return centered angular velocities at fractional frames."""
     angles = np.concatenate([smooth_angles(motion) for motion in motions], axis=1)
     low = np.clip(frames.astype(int), 0, len(angles) - 2)
     speeds = np.gradient(angles, axis=0)
@@ -195,7 +195,7 @@ def _speeds(motions: Sequence[Motion], frames: Array) -> Array:
 
 
 def _inequality(accents: Array, meter: int) -> float:
-    """Coefficient of variation of the mean accents of the beats of a bar."""
+    """Return the coefficient of variation of the mean accents of the beats of a bar."""
     means = [float(np.mean(accents[offset::meter])) for offset in range(meter)]
     whole = float(np.mean(accents))
     return float(np.std(means)) / whole if whole > 0.0 else 0.0

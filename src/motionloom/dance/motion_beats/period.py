@@ -30,8 +30,8 @@ RATE = 60.0  # samples per second of the superposed signal: beats are far slower
 # is wide enough to leave the choice of the level mostly to the motion.
 COMFORTABLE, OCTAVES = 0.55, 0.9
 _REPEATS = (1, 2, 3, 4, 6, 8)  # beats after which movements repeat
-_NEAR = 0.08  # maximum distance (natural log) of a spectral peak from the repeating period
-_ALIKE = 0.06  # self-similarity below this is chance
+_NEAR = 0.08  # maximum distance (natural log) from a spectral peak to the repeating period
+_ALIKE = 0.06  # lower self-similarities occur by chance
 # Typical error of a period from self-similarity; the error of a spectral peak falls with the
 # number of beats. If two measurements differ by more than `_AGREE` (natural log), the tempo is not
 # steady.
@@ -66,7 +66,7 @@ class Period:
 
 
 def superposed(candidates: Candidates, *, rate: float = RATE) -> Array:
-    """Weighted sum of the piecewise cosines of all signals, equation (4), sampled at `rate`."""
+    """Sample the weighted sum of the piecewise cosines of all signals, equation (4), at `rate`."""
     moments = np.arange(int(candidates.seconds * rate) + 1) / rate
     total = np.zeros(len(moments))
     order = np.argsort(candidates.signals, kind="stable")

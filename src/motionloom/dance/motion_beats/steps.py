@@ -53,7 +53,7 @@ _QUICK_SLOW = 1.0
 # Minimum self-similarity of a gait after one stride, and relative to that after three strides.
 # Gaits have 0.27 to 0.6, salsas at most 0.06.
 _GAIT_LEAST, _GAIT = 0.2, 0.5
-_SAME = 0.04  # maximum distance (natural log) of two measurements of one period
+_SAME = 0.04  # maximum distance (natural log) between two measurements of one period
 _LAG_ERROR = 0.012  # typical relative error of a period from self-similarity
 _LEAST_ERROR = 0.01  # share of the cycle: first and last steps rarely keep the tempo of the rest
 
@@ -115,7 +115,7 @@ def step_cycle(feet: Feet, seconds: float) -> StepCycle | None:
 
 
 def landing_powers(feet: Feet, cycles: Array, seconds: float) -> Array:
-    """Mean power (6, C) of landings at the harmonics of cycles (C,), over windows and characters.
+    """Return the mean power (6, C) of landings at the harmonics of cycles (C,).
 
     The mean of each power is 2 for random landings.
     """
@@ -233,7 +233,7 @@ def _measured(feet: Feet, about: float, seconds: float) -> StepCycle | None:
     others = np.array(_OTHERS) + 1.0
     explained = float(np.sum(2.0 - 2.0 * np.exp(-spread * others**2)))
     scatter = cycle * np.sqrt(spread) / (2.0 * np.pi)
-    error = np.sqrt(12.0 / count) * scatter / min(seconds, _WINDOW)  # of a slope through landings
+    error = np.sqrt(12.0 / count) * scatter / min(seconds, _WINDOW)  # error of a fitted slope
     return StepCycle(cycle, float(error), even, float(power[_OTHERS].sum()) - explained)
 
 
@@ -299,7 +299,7 @@ def led_by_landings(
 
 
 def _intervals(feet: Feet) -> Array:
-    """Times between any two landings of the same foot, up to `_LONGEST_INTERVAL`."""
+    """Return the times between any two landings of the same foot, up to `_LONGEST_INTERVAL`."""
     parts = [np.zeros(0)]
     for sides in feet:
         for side in sides:
@@ -309,7 +309,7 @@ def _intervals(feet: Feet) -> Array:
 
 
 def _successive(feet: Feet) -> Array:
-    """Times between successive landings of the same foot."""
+    """Return the times between successive landings of the same foot."""
     gaps = np.concatenate(
         [np.zeros(0), *(np.diff(np.sort(side)) for sides in feet for side in sides)]
     )

@@ -27,7 +27,7 @@ _STIFF_GAP = 30.0  # cost of the squared log ratio of a gap to its period
 
 
 def density(candidates: Candidates, *, rate: float = RATE) -> Array:
-    """Density (M,) of the weights of the candidates over time."""
+    """Return the density (M,) of the weights of the candidates over time."""
     from scipy.ndimage import gaussian_filter1d
 
     count = int(candidates.seconds * rate) + 1
@@ -41,7 +41,7 @@ def density(candidates: Candidates, *, rate: float = RATE) -> Array:
 
 
 def grid_phase(signal: Array, period: float, *, rate: float = RATE) -> float:
-    """Phase in [0, period), in seconds, of the cosine that fits the signal best."""
+    """Return the phase in [0, period), in seconds, of the cosine that fits the signal best."""
     moments = np.arange(len(signal)) / rate
     turn = np.sum(signal * np.exp(-2j * np.pi * moments / period))
     return float((-np.angle(turn) / (2.0 * np.pi) * period) % period)
@@ -55,7 +55,7 @@ def steady_beats(phase: float, period: float, first: float, last: float) -> Arra
 
 
 def local_periods(signal: Array, period: float, *, rate: float = RATE) -> Array:
-    """Return the period (M,) at every sample in seconds: a smooth path around `period`."""
+    """Return the period (M,) at every sample, in seconds, as a smooth path near `period`."""
     window = int(_WINDOW * rate)
     if len(signal) < 1.5 * window:
         return np.full(len(signal), period)
@@ -149,7 +149,7 @@ def tracked_beats(
 
 
 def _peak(height: Array, place: int) -> float:
-    """Sub-sample offset of a maximum, in [-0.5, 0.5]; 0 if the sample is not a maximum."""
+    """Return the sub-sample offset of a maximum, in [-0.5, 0.5]; 0 if there is no maximum."""
     if not 0 < place < len(height) - 1:
         return 0.0
     before, here, after = height[place - 1 : place + 2]

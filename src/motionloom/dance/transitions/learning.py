@@ -160,7 +160,7 @@ def baum_welch(
 
 
 def _expected(likely: Array, start: Array, step: Array) -> tuple[Array, Array]:
-    """Expected states (L, K) and transitions (K, K) of a sequence, by forward-backward."""
+    """Compute expected states (L, K) and transitions (K, K) by the forward-backward algorithm."""
     length, groups = likely.shape
     forward, backward = np.zeros((length, groups)), np.ones((length, groups))
     scale = np.ones(length)
@@ -299,7 +299,7 @@ def memberships(differences: ArrayLike, groups: Groups, *, radius: float | None 
 
 
 def usual_radius(apart: Array) -> float:
-    """Return the median distance of nearest neighbors, as the root of differences (N, N)."""
+    """Return the median distance to the nearest neighbor, as the root of differences (N, N)."""
     nearest = np.sort(apart, axis=1)[:, min(1, len(apart) - 1)]
     return max(float(np.sqrt(np.median(nearest))), 1e-9)
 
@@ -374,7 +374,7 @@ def _checked(differences: ArrayLike) -> Array:
 def grouped_movements(
     movements: Sequence[Movement], settings: ChoreographySettings
 ) -> tuple[Array, Groups]:
-    """Return the differences (N, N) of movements, equation (15), and their groups, section 4.1."""
+    """Return differences (N, N) between movements, equation (15), and groups, section 4.1."""
     how = MovementComparison.of(
         movements, settings.grouping.joint_weights, settings.grouping.velocity_weight
     )

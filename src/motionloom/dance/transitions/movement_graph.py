@@ -152,7 +152,7 @@ class TransitionGraph:
         return replace(self, transitions=steps)
 
     def renamed(self, names: Mapping[str, str]) -> TransitionGraph:
-        """Return the graph with new names for some of its nodes."""
+        """Return the graph with nodes renamed by the mapping `names`."""
         for name in names:
             self.node(name)
         return replace(self, names=tuple(names.get(name, name) for name in self.names))
@@ -165,7 +165,7 @@ class TransitionGraph:
         return TransitionGraph(chosen, members, identity[0], np.roll(identity, 1, axis=1))
 
     def without_nodes(self, names: Iterable[str]) -> TransitionGraph:
-        """Remove some nodes and their edges."""
+        """Remove the given nodes and their edges."""
         gone = {self.node(name) for name in names}
         keep = [k for k in range(len(self)) if k not in gone]
         if not keep:

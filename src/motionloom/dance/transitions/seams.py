@@ -132,7 +132,7 @@ class SeamTable:
     def _played(
         cls, ends: Sequence[_Ends], fitting: Mask, usual: Sequence[float], max_seam: float
     ) -> SeamTable:
-        """Return the smooth ones of the `fitting` transitions (N, N), with the shortest fade."""
+        """Return the `fitting` transitions (N, N) that are smooth, each with its shortest fade."""
         ratio, allowed = np.full(fitting.shape, np.inf), np.zeros(fitting.shape, bool)
         fades = np.full(fitting.shape, FADES[0])
         for fade in FADES:
@@ -156,10 +156,10 @@ class SeamTable:
         return cls(ratio, allowed, fades)
 
     def after(self, movements: Sequence[int], weights: Array) -> Mask:
-        """Return the mask (N,) of movements that may follow a blend; all if none may.
+        """Return the mask (N,) of movements that may follow a blend; all True if there are none.
 
-        A movement may follow a blend if it may follow every movement with some weight. If there is
-        none, only the main movement counts.
+        A movement may follow a blend if it may follow every movement with a nonzero weight. If
+        there is none, only the main movement counts.
         """
         weights = np.asarray(weights)
         blended = np.asarray(movements)[weights > _BLENDED]
@@ -169,7 +169,7 @@ class SeamTable:
         return smooth if smooth.any() else np.ones(len(smooth), bool)
 
     def without(self, pairs: Iterable[tuple[int, int]]) -> SeamTable:
-        """Remove the transitions between some pairs of movements."""
+        """Remove the transitions between the given pairs of movements."""
         allowed = self.allowed.copy()
         for pair in pairs:
             allowed[pair] = False
@@ -238,7 +238,7 @@ def smooth_graph(graph: TransitionGraph, table: SeamTable) -> TransitionGraph:
 
 
 def _consecutive(movements: Sequence[Movement]) -> Mask:
-    """Mask (N, N) of pairs in which the second movement follows the first in its take."""
+    """Return the mask (N, N) of pairs of movements that are consecutive in a take."""
     take = {key: n for n, key in enumerate({(m.source, m.mirrored) for m in movements})}
     number = np.array([take[m.source, m.mirrored] for m in movements])
     first = np.array([m.beats[0] for m in movements])
@@ -301,7 +301,7 @@ class _Ends:
         return cls(parents, skeleton.offsets.astype(np.float64), limbs, fps, *columns)
 
     def fitting(self, tolerance: float) -> Mask:
-        """Mask (N, N) of pairs whose feet and centers of mass fit, with a factor on the limits."""
+        """Return the mask (N, N) of pairs whose feet and centers of mass fit the scaled limits."""
         # Contacts are uncertain at the ends of a cut, so a contact on one side is enough.
         stands = self.stands[:, None, 0] | self.stands[None, :, 1]
         away = np.linalg.norm(self.feet[:, None, 0] - self.feet[None, :, 1], axis=-1)
@@ -312,7 +312,7 @@ class _Ends:
         return stays & level & (np.linalg.norm(change[..., 1, :], axis=-1) < tolerance * _PUSH)
 
     def played(self, pairs: NDArray[np.int64], fade: float) -> tuple[Array, Array, Mask]:
-        """Return the largest acceleration and step of pairs (P, 2), and whether limbs are fine."""
+        """Return the largest acceleration and step of pairs (P, 2), and whether limbs are valid."""
         out = np.empty((len(pairs), 2 + len(self.limbs)))
         _play(
             np.ascontiguousarray(pairs), self.tails, self.heads, self.head_roots, self.ahead,
@@ -349,7 +349,7 @@ def _prepared(tail: Motion, head: Motion) -> tuple:
 
 
 def _limbs(body: Motion) -> NDArray[np.int64]:
-    """First and last joint of legs and arms, (L, 2)."""
+    """Return the first and last joints (L, 2) of the legs and arms."""
     roles = body.skeleton.roles
     limbs = [
         [body.skeleton.joint(roles[f"{side}_{part}"]) for part in limb]
@@ -363,7 +363,7 @@ def _limbs(body: Motion) -> NDArray[np.int64]:
 def _own(
     body: Motion, speed: float, limbs: NDArray[np.int64]
 ) -> tuple[np.float64, np.float64, Array]:
-    """Largest acceleration and step of a joint in a movement, and its shortest limbs."""
+    """Return the largest joint acceleration and step in a movement, and its shortest limbs."""
     places = body.positions().astype(np.float64)
     steps, pushes = (
         np.linalg.norm(np.diff(places, n=n, axis=0), axis=-1).max(initial=0.0) for n in (1, 2)
@@ -377,7 +377,7 @@ def _own(
 
 
 def _support(body: Motion, ends: Sequence[Motion]) -> tuple[Mask, Array, Array]:
-    """Support at the end and at the start of a movement.
+    """Return the foot support at the end and at the start of a movement.
 
     Returns standing feet (2, 2), positions and velocities of the feet (2, 2, 2, 3) and of the
     center of mass (2, 2, 3).
@@ -403,7 +403,7 @@ def _support(body: Motion, ends: Sequence[Motion]) -> tuple[Mask, Array, Array]:
 
 
 def _state(path: Array, fps: float, *, end: bool) -> Array:
-    """Position and velocity (2, ...) at the seam after a path (T, ...), or before it."""
+    """Return position and velocity (2, ...) at the end or start of a path (T, ...)."""
     step = path[-1] - path[-2] if end else path[1] - path[0]
     return np.stack([path[-1] + step if end else path[0], step * fps])
 
@@ -413,7 +413,7 @@ def _play(
     pairs, tails, heads, head_roots, ahead, ahead_root, steps, parents, offsets, limbs, fade, dt,
     out,
 ):  # fmt: skip
-    """Largest acceleration (m/s^2) and step, and shortest limbs (m), of each pair.
+    """Compute the largest acceleration (m/s^2) and step and the shortest limbs (m) of pairs.
 
     `pairs` (P, 2) are pairs of movements; the arrays of the N movements are those of `_Ends`. The
     skeleton has `parents` (J,), parents first, and `offsets` (J, 3); `limbs` (L, 2) are first and

@@ -1,6 +1,6 @@
 """Transition candidates: pairs of frames at which two motions are similar.
 
-The error function of two motions is the distance between every frame of one and every frame of the
+The error function of two motions is the distance from every frame of one to every frame of the
 other. It is computed in bands of rows, so that two takes of an hour need no more memory than two
 takes of a minute. Two methods find candidates in it:
 
@@ -52,7 +52,7 @@ def error_bands(
     multiple: int = 1,
     margin: int = 0,
 ) -> Iterator[Band]:
-    """Yield the distances between all frames of two motions, band by band.
+    """Yield the distances between all frames of two motions in bands.
 
     Parameters
     ----------
@@ -87,7 +87,7 @@ def error_bands(
 def error_function(
     distance: FrameDistance, a: NDArray[Any], b: NDArray[Any] | None = None
 ) -> NDArray[np.float32]:
-    """Return the whole error function (M, N) in single precision; for short motions."""
+    """Return the whole error function (M, N) of short motions, in single precision."""
     columns = a if b is None else b
     out = np.empty((len(a), len(columns)), dtype=np.float32)
     for band in error_bands(distance, a, b):
@@ -108,7 +108,7 @@ Array = NDArray[np.float64]
 
 @dataclass(frozen=True, eq=False)
 class TransitionCandidates:
-    """Candidates for transitions between two motions, n of them.
+    """Table of n candidates for transitions between two motions.
 
     Attributes
     ----------
@@ -170,7 +170,7 @@ def transition_candidates(
     blend: int = 12,
     apart: int = 15,
 ) -> TransitionCandidates:
-    """Find all candidates of two motions, before a threshold is applied.
+    """Find all candidates between two motions, before a threshold is applied.
 
     Parameters
     ----------
@@ -248,7 +248,7 @@ def _forbid(cells, row, column, rows, columns, blend, apart) -> None:
 
 
 def _sector_minima(cells: Array, sector: int) -> tuple[Ints, Array]:
-    """Frames and error of the smallest cell of each sector that has a finite one."""
+    """Return the frames and error of the smallest cell in each sector with a finite cell."""
     high, wide = (-(-side // sector) for side in cells.shape)
     padded = np.full((high * sector, wide * sector), np.inf, dtype=cells.dtype)
     padded[: cells.shape[0], : cells.shape[1]] = cells
@@ -263,7 +263,7 @@ def _sector_minima(cells: Array, sector: int) -> tuple[Ints, Array]:
 
 
 def _local_minima(cells: Array, inner: slice) -> tuple[Ints, Array]:
-    """Frames and error of the local minima in the inner rows."""
+    """Return the frames and error of the local minima in the inner rows."""
     from scipy.ndimage import minimum_filter
 
     least = np.isfinite(cells) & (cells <= minimum_filter(cells, size=3, mode="nearest"))
@@ -281,7 +281,7 @@ def inside(frames: Ints, source: int, target: int, blend: int) -> NDArray[np.boo
 def mean_errors(
     distance: FrameDistance, a: NDArray[Any], b: NDArray[Any], frames: Ints, blend: int
 ) -> Array:
-    """Mean distance (n,) over the `blend` frames around each of `frames` (n, 2)."""
+    """Return the mean distance (n,) over the `blend` frames around each of `frames` (n, 2)."""
     if not len(frames):
         return np.zeros(0)
     steps = np.arange(-(blend // 2), blend - blend // 2)

@@ -333,14 +333,14 @@ def _threshold(good: dict[tuple[int, int], TransitionCandidates], wanted: int, o
 
 
 def _cut_off(count: int, made: dict[tuple[int, int], Transitions]) -> set[int]:
-    """Motions outside the largest strongly connected component."""
+    """Return the motions outside the largest strongly connected component."""
     whole = Transitions.joined(list(made.values()))
     kept = endless(whole.leave, whole.enter)
     return set(range(count)) - {int(motion) for motion in whole.source[kept, 0]}
 
 
 class _Maker:
-    """Computes the transition at each candidate once and counts those that are too abrupt."""
+    """Maker of transitions that computes each candidate once and counts abrupt transitions."""
 
     def __init__(
         self, motions, foot_supports, blend: int, smooth: float | None, window: str = "centered"
@@ -394,7 +394,7 @@ class _Maker:
         return planned.select(good)
 
     def _usual(self, source: int, target: int) -> float:
-        """Acceleration that a transition between two motions is compared with, in m/s^2.
+        """Return the reference acceleration for a transition between two motions, in m/s^2.
 
         This is the smaller of the acceleration of the whole set and that of the livelier of the
         two motions: a walk among runs must not jerk as runs do.
@@ -409,13 +409,13 @@ class _Maker:
 
 
 def _usual(motions: Sequence[Motion]) -> float:
-    """Usual acceleration of the motions of at least three frames."""
+    """Return the usual acceleration of the motions that have at least three frames."""
     moving = [motion for motion in motions if len(motion) > 2]
     return usual_acceleration(moving) if moving else 0.0
 
 
 def _abruptness(motions, planned: Transitions, k: int, made: Transition) -> float:
-    """Largest joint acceleration over a transition and the adjacent frames, in m/s^2."""
+    """Return the largest joint acceleration over a transition and the adjacent frames, in m/s^2."""
     (a, leave), (b, enter) = planned.leave[k], planned.enter[k]
     before, after = motions[a], motions[b]
     margin = max(round(0.25 * before.fps) - planned.blend // 2 + 2, 2)

@@ -20,8 +20,8 @@ from motionloom.ragged import offsets_of
 if TYPE_CHECKING:
     from motionloom.motion_graph.graph import MotionGraph
 
-_WIDTH = 96  # branches that are followed at each stage
-_STARTS = 200  # start frames that are tried
+_WIDTH = 96  # number of branches that are followed at each stage
+_STARTS = 200  # number of start frames that are tried
 _HORIZON = 4.0  # seconds that a motion is followed before it must be left
 _SMOOTHING = 0.2  # seconds: the sway of a walking body does not count as progress
 _STAGE = 0.25  # length of a stage along a path, in meters
@@ -47,7 +47,7 @@ _REPEAT = 0.003
 
 @dataclass(frozen=True, eq=False)
 class _Ground:
-    """Floor paths ``z + ix`` and headings of all motions, concatenated."""
+    """Concatenated floor paths ``z + ix`` and headings of all motions."""
 
     floor: NDArray[np.complex128]
     headings: NDArray[np.float64]
@@ -92,7 +92,7 @@ def best_route(
     start: tuple[int, int] | None,
     progress: Progress | None = None,
 ) -> Route:
-    """Return the route with the lowest cost among those that the beam keeps.
+    """Return the lowest-cost route that the beam search finds.
 
     Parameters
     ----------
@@ -169,7 +169,7 @@ def _beginnings(graph, ground: _Ground, goal: Goal, rng, start) -> list[_Branch]
 
 
 def _followed(graph: MotionGraph, ground: _Ground, goal: Goal, branch: _Branch):
-    """Return the cost and frame at which a branch ends, if it does, and the branches after it."""
+    """Return the cost and end frame of a branch, if it ends, and the branches that follow it."""
     half = graph.transitions.blend // 2
     frames, which = graph.departures(branch.motion, branch.free)
     trace = _traced(graph, ground, goal, branch)
@@ -317,7 +317,7 @@ def _trace(
 
 @kernel
 def _turning(turning, gone, aim, dt, most):
-    """Angle in radians by which a walker that moves by `gone` turns toward `aim` in this frame.
+    """Return the angle, in radians, by which a walker moving by `gone` turns toward `aim`.
 
     Both are complex. `turning` is the turn of the last frame; the change from it is limited.
     """
@@ -332,7 +332,7 @@ def _turning(turning, gone, aim, dt, most):
 
 
 def _transforms(ground: _Ground, branch: _Branch, trace: _Trace, steps: NDArray[np.int64]):
-    """Transforms (n,) of the motion of a branch after `steps` frames (n,)."""
+    """Return the transforms (n,) of a branch's motion after `steps` (n,) frames."""
     row = int(ground.offsets[branch.motion]) + branch.frame
     yaw = branch.transform.yaw + trace.turned[steps]
     shift = trace.places[steps] - np.exp(1j * yaw) * ground.floor[row + steps]
@@ -340,7 +340,7 @@ def _transforms(ground: _Ground, branch: _Branch, trace: _Trace, steps: NDArray[
 
 
 def _label_costs(goal: Goal, segments: NDArray[np.int64], rows: slice) -> NDArray[np.float64]:
-    """Cost of each frame without the requested label; zero after the last label."""
+    """Return the cost of each frame: zero with the requested label or after the last label."""
     costs = np.zeros(len(segments))
     wanted = np.flatnonzero(segments < len(goal.label_ends))
     costs[wanted] = _LABEL * goal.label_mismatch[segments[wanted], rows.start + wanted]
@@ -348,7 +348,7 @@ def _label_costs(goal: Goal, segments: NDArray[np.int64], rows: slice) -> NDArra
 
 
 def _unavoidable(goal: Goal, transition: int, time: int) -> float:
-    """Minimum cost of frames without the requested label that follow a transition.
+    """Return the minimum cost of the unlabeled frames that must follow a transition.
 
     A branch far from the next label must depart in time, although it has no such cost yet.
     """

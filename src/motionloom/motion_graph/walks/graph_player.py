@@ -60,7 +60,7 @@ class PlayedTransition:
     error: float
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the fields as plain data."""
+        """Return the fields as a dict of plain data."""
         return asdict(self)
 
 
@@ -120,7 +120,7 @@ class GraphPlayer(Player):
         self._next = self._choice()
 
     def quality(self, motion: Motion) -> QualityReport:
-        """Quality of recorded frames, compared with the motions and the goals."""
+        """Return the quality of recorded frames, compared with the motions and the goals."""
         return self.graph.quality(motion, self.goals, self._notes)
 
     @property
@@ -198,7 +198,7 @@ class GraphPlayer(Player):
     # --- playing, part by part ------------------------------------------------------
 
     def _next_part(self, count: int) -> FrameBlock:
-        """Return frames of a motion up to its departure, or of a transition; none at the end."""
+        """Return frames of a motion up to its departure, or of a transition; empty at the end."""
         if self._blended is None and self._frame >= self._end and self._next is not None:
             self._blended = 0
         return self._play(count) if self._blended is None else self._blend(count)
@@ -269,7 +269,7 @@ class GraphPlayer(Player):
         self._next = self._choice()
 
     def _halves(self, number: int, part: slice, seam: int) -> tuple[Source, ...]:
-        """Provenance of part of a transition: the first motion up to the seam, then the second."""
+        """Return the sources of part of a transition: one motion up to the seam, then the other."""
         graph, here = self.graph, self._played - part.start
         transitions, sources = graph.transitions, []
         for (motion, frame), low, high in (
@@ -327,7 +327,7 @@ class GraphPlayer(Player):
         return int(self._rng.choice(which, p=weights / weights.sum()))
 
     def _repetition(self, which: NDArray[np.int64]) -> NDArray[np.float64]:
-        """Divisor of the weight of transitions to motions that were played for a while.
+        """Return the divisor that makes transitions to recently played motions less likely.
 
         Takes are most similar to themselves, so most transitions lead back to the same take. All
         transitions to a motion that was played for a long time together count as one.
@@ -357,7 +357,7 @@ class GraphPlayer(Player):
         return which[rest == rest.min()]
 
 
-_BLOCK = 3_000  # frames that are played, measured and written at once
+_BLOCK = 3_000  # number of frames that are played, measured and written at once
 _CONTINUITY = 2.0  # seconds of the previous block that are measured together with a block
 _SOURCES = 20_000  # maximum number of sources in a report
 

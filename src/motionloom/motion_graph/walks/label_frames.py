@@ -61,14 +61,14 @@ def label_frames(graph: MotionGraph, label: str) -> tuple[Mask, ...]:
 
 
 def graph_labels(graph: MotionGraph) -> list[str]:
-    """All labels of the motions of a graph and of their segments, sorted."""
+    """Return the sorted labels of the motions of a graph and of their segments."""
     labels = {label for name in graph.names for label in graph.labels.get(name, ())}
     labels |= {label for name in graph.names for _, _, label in graph.segments.get(name, ())}
     return sorted(labels)
 
 
 def _cut_off(graph: MotionGraph, label: str) -> list[str]:
-    """Motions with a label that are not part of the graph."""
+    """Return the motions with a label that are not part of the graph."""
     return [
         name
         for name in graph.removed.motions

@@ -1,4 +1,4 @@
-"""Paths on the floor: sampling, rounding of corners, and the distance of a walker from them.
+"""Paths on the floor: sampling, rounding of corners, and the distance from a walker to them.
 
 Takes that only walk straight ahead cannot turn a sharp corner. The corner is then rounded: the
 path bends with the smallest radius that can be walked. Otherwise the walker would make a lap to
@@ -27,7 +27,7 @@ _ROUNDS = 20_000  # maximum iterations that round corners; a radius of 3 m takes
 
 
 def hips_path(motion: Motion) -> Floor:
-    """Floor positions (T,) of the hips, or of the root if the skeleton has no role hips."""
+    """Return the floor positions (T,) of the hips, or of the root if there are no hips."""
     return floor_complex(body.hips_path(motion))
 
 
@@ -47,7 +47,7 @@ def sampled_path(path: Any) -> Floor:
     if not np.isfinite(points).all():
         raise InvalidInput("path must be finite")
     floor = points[:, 1] + 1j * points[:, 0]
-    with np.errstate(over="ignore", invalid="ignore"):  # such a path is too long
+    with np.errstate(over="ignore", invalid="ignore"):  # rejected below: the path is too long
         length = float(np.abs(np.diff(floor)).sum())
     if length < 2 * STEP:
         raise InvalidInput(f"path must be longer than {2 * STEP} m; got {length:.3f} m")
@@ -97,7 +97,7 @@ def rounded(path: Floor, radius: float) -> Floor:
 
 
 def distances(points: Floor, path: Floor) -> NDArray[np.float64]:
-    """Distance (T,) of points (T,) from the nearest point of a path, in meters.
+    """Return the distance (T,) from each point (T,) to the nearest point of a path, in meters.
 
     Examples
     --------

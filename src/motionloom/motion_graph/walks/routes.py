@@ -122,7 +122,7 @@ def position_goal(goal: Any, seconds: float | None, graph: MotionGraph) -> Goal:
 
 
 def usual_speed(graph: MotionGraph) -> float:
-    """Median speed of the motions of a graph while they move, in m/s."""
+    """Return the median speed of the motions of a graph while they move, in m/s."""
     steps = np.concatenate([np.diff(motion.root[:, [0, 2]], axis=0) for motion in graph.motions])
     speeds = np.linalg.norm(steps, axis=1) * graph.fps
     moving = speeds[speeds > _MOVING]
@@ -130,7 +130,7 @@ def usual_speed(graph: MotionGraph) -> float:
 
 
 def _lengthened(guide: Floor, there: complex, length: float) -> Floor:
-    """Lengthen a guide with bends to both sides to the distance walked in the given time."""
+    """Lengthen a guide with bends to both sides, to match the distance walked in the given time."""
     if abs(there) < 1e-6 or length > _LONGEST * abs(there):
         return guide
     u = np.linspace(0.0, np.pi, len(guide))  # flat at both ends, where the guide stays unchanged
@@ -197,7 +197,7 @@ def label_notes(goal: Goal, rows: NDArray[np.int64], fps: float) -> list[str]:
 
 
 def frames_to(graph: MotionGraph, label: str) -> NDArray[np.float64]:
-    """Number of frames (n,) from the start of each transition to the next frame with `label`.
+    """Count the frames (n,) from the start of each transition to the next frame with `label`.
 
     Raises
     ------
@@ -212,13 +212,13 @@ def frames_to(graph: MotionGraph, label: str) -> NDArray[np.float64]:
 
 
 def _until(mask: NDArray[np.bool_], frame: int) -> float:
-    """Number of frames from `frame` to the next True in the mask; infinite if there is none."""
+    """Count the frames from `frame` to the next True in the mask; infinite if there is none."""
     there = np.flatnonzero(mask[frame:])
     return float(there[0]) if len(there) else np.inf
 
 
 def frames_to_place(graph: MotionGraph, motion: int, frame: int) -> NDArray[np.float64]:
-    """Number of frames (n,) from the start of each transition to a frame of a motion."""
+    """Count the frames (n,) from the start of each transition to a frame of a motion."""
     transitions = graph.transitions
     ahead = frame - transitions.enter[:, 1]
     direct = np.where((transitions.target[:, 0] == motion) & (ahead >= 0), ahead, np.inf)
@@ -226,7 +226,7 @@ def frames_to_place(graph: MotionGraph, motion: int, frame: int) -> NDArray[np.f
 
 
 def _remaining_frames(graph: MotionGraph, direct: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Lengths in frames of the shortest paths from each arrival.
+    """Return the length, in frames, of the shortest path from each arrival.
 
     `direct` (n,) are the lengths of the paths without another transition.
     """
@@ -348,7 +348,7 @@ def _to_position(
 
 
 def _facing(graph: MotionGraph, route: Route) -> float:
-    """Heading of the body in the last frame of a route."""
+    """Return the heading of the body in the last frame of a route."""
     motion, transform = route.start[0], route.transform
     for number in route.transitions:
         motion = int(graph.transitions.target[number, 0])
@@ -426,7 +426,7 @@ def _to_frame(
     start: MotionFrame | str | None,
     end: MotionFrame | str,
 ) -> Route:
-    """Find a route that is random while there is time, then takes the shortest path to the end."""
+    """Find a route that is random at first and then takes the shortest path to the end."""
     motion, frame = graph.locate(end)
     remaining = frames_to_place(graph, motion, frame)
     if not np.isfinite(remaining).any():

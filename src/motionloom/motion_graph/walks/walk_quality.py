@@ -21,7 +21,7 @@ _MOVING = 0.3  # m/s
 _SPEEDS = (1.0, 99.0)  # percentiles of the speeds that count as minimum and maximum
 _LONG, _SHARE = 10.0, 0.6  # a warning needs a walk this long (s) and this share of one take
 _CORNER = 0.1  # meters: smaller cuts of a corner are not reported
-_STEP_SECONDS = 0.55  # duration of a walking step
+_STEP_SECONDS = 0.55  # seconds per walking step
 
 
 def walk_parts(
@@ -57,7 +57,7 @@ def walk_parts(
 
 
 def path_fit(track: NDArray[np.float32], goals: WalkSettings | None) -> PathFit | None:
-    """Fit of the hips (T, 2) to the path or goal of a walk; None without either."""
+    """Compare the hips (T, 2) with the path or goal of a walk; None without a path or goal."""
     if goals is None or (goals.path is None and goals.goal is None):
         return None
     return PathFit.of(track, path=goals.floor_path(), goal=goals.goal_values())
@@ -77,9 +77,9 @@ def _too_far(graph: MotionGraph, fit: PathFit | None, goals: WalkSettings | None
 
 
 def moving_speeds(motions: Sequence[Motion]) -> tuple[float, float]:
-    """Minimum and maximum speed of motions that move, in m/s; zero if none moves.
+    """Return the minimum and maximum speed of motions that move, in m/s; zero if none moves.
 
-    Speeds are averaged over a second.
+    Speeds are averaged over one second.
     """
     measured = []
     for motion in motions:

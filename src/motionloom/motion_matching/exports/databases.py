@@ -60,13 +60,13 @@ class BoneTracks:
 
     @classmethod
     def joined(cls, parts: Sequence[BoneTracks]) -> BoneTracks:
-        """Concatenate tracks."""
+        """Concatenate the tracks of several parts."""
         names = ("positions", "rotations", "velocities", "angular_velocities")
         return cls(*(np.concatenate([getattr(part, name) for part in parts]) for name in names))
 
 
 def simulation_bone(database: MatchingDatabase, part: Range) -> tuple[Array, Array]:
-    """Positions (T, 3) on the floor and rotations (T, 4) of the simulation bone of a range."""
+    """Return floor positions (T, 3) and rotations (T, 4) of a range's simulation bone."""
     x, z, facing = np.asarray(database.places[part.start : part.stop]).T
     return np.column_stack([x, np.zeros(len(x)), z]), rot.yaw(facing)
 
@@ -112,7 +112,7 @@ def bone_tracks(
 
 
 def _world(motion: Motion) -> tuple[Array, Array]:
-    """World positions and rotations of all points; end sites turn with their joints."""
+    """Return the world positions and rotations of all points; end sites turn with their joints."""
     places = motion.positions(end_sites=True).astype(np.float64)
     turns = motion.global_rotations().astype(np.float64)
     ends = turns[:, motion.skeleton.end_parents]
@@ -124,7 +124,7 @@ def _velocities(values: Array, fps: float) -> Array:
 
 
 def _angular_velocities(rotations: Array, fps: float) -> Array:
-    """Rotation per second in the frame of the parent, by central differences."""
+    """Return the angular velocity in the frame of the parent, by central differences."""
     if len(rotations) < 2:
         return np.zeros((*rotations.shape[:2], 3))
     steps = rot.log(rot.multiply(rotations[1:], rot.inverse(rotations[:-1]))) * fps
@@ -299,7 +299,7 @@ def _features(database: MatchingDatabase) -> bytes:
 
 
 def _ranges(mask: NDArray[np.bool_]) -> list[tuple[int, int]]:
-    """First and last frames (excluded) of the runs where a mask is True."""
+    """Return ``[start, end)`` of each run where a mask is True."""
     edges = np.flatnonzero(np.diff(np.concatenate([[False], mask, [False]]).astype(np.int8)))
     return [(int(a), int(b)) for a, b in edges.reshape(-1, 2)]
 

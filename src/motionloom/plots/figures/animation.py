@@ -38,7 +38,7 @@ _MARGIN = 0.1  # margin around the figure, as a fraction of its size
 
 @dataclass(frozen=True)
 class Film:
-    """Images of one motion, one per frame."""
+    """Film of one motion, with one image per frame."""
 
     motion: Motion  # at the frame rate of the film
     figure: StickFigure
@@ -54,14 +54,14 @@ class Film:
     body: BodyFigure | None = None  # drawn instead of the stick figure
 
     def pictures(self, progress: Progress | None = None) -> Iterator[Image]:
-        """Images of all frames, in order; `progress` is called before each."""
+        """Yield the images of all frames, in order; `progress` is called before each image."""
         for frame in range(len(self.motion)):
             if progress is not None:
                 progress(1)
             yield self.picture(frame)
 
     def picture(self, frame: int) -> Image:
-        """Image of one frame, supersampled for smooth edges."""
+        """Draw one frame as an image, supersampled for smooth edges."""
         from PIL import Image, ImageDraw
 
         figure, camera, center = self.figure, self.camera, self.centers[frame]
@@ -108,7 +108,7 @@ class Film:
 def film_for(
     motion: Motion, width: int, fps: float, seconds: float | None, view: str, body: bool = False
 ) -> Film:
-    """Film of a motion, `width` pixels wide, at `fps`, at most `seconds` long."""
+    """Create a film of a motion, `width` pixels wide, at `fps`, at most `seconds` long."""
     figure = stick_figure(motion)
     caption = motion.name or "motion"
     if seconds is not None and motion.duration > seconds:
@@ -143,7 +143,7 @@ def film_for(
 
 
 def _followed(path: NDArray, figure: StickFigure, fps: float) -> NDArray[np.float64]:
-    """Camera targets (T, 3): the smoothed path, or its middle if the path is short."""
+    """Return camera targets (T, 3): the smoothed path, or its middle if it is short."""
     path = np.nan_to_num(path, posinf=0.0, neginf=0.0)
     floor = path * [1.0, 0.0, 1.0] + [0.0, figure.ground, 0.0]
     if np.ptp(floor, axis=0).max() < 0.6 * figure.size:
@@ -152,7 +152,7 @@ def _followed(path: NDArray, figure: StickFigure, fps: float) -> NDArray[np.floa
 
 
 def _extent(motion: Motion, figure: StickFigure, camera: Camera, centers: NDArray):
-    """Lower left and upper right corner (2,) of the figure relative to the centers."""
+    """Return the lower left and upper right corners (2,) of the figure around its centers."""
     low, high = np.zeros(2), np.zeros(2)
     for start in range(0, len(motion), 4096):
         block = slice(start, start + 4096)
@@ -186,7 +186,7 @@ def _paint_triangles(draw, corners, colors) -> None:
 
 
 def palette() -> Image:
-    """One palette for all frames: the stroke colors, with haze and blended edges."""
+    """Return one palette for all frames: the stroke colors, with haze and blended edges."""
     from PIL import Image
 
     solid = [ink.rgb(c) for c in (ink.PAPER, ink.FLOOR, ink.GRID, ink.SHADOW)]
@@ -206,7 +206,7 @@ def palette() -> Image:
 
 
 def _fitted(text: str, font, room: float) -> str:
-    """`text`, shortened in the middle until it fits `room` pixels."""
+    """Return `text`, shortened in the middle until it fits into `room` pixels."""
     text = "".join(c if c.isprintable() else " " for c in text)
     if font.getlength(text) <= room:
         return text
@@ -368,7 +368,7 @@ def write_frames_mp4(
 
 
 def ffmpeg() -> str:
-    """Path of the program ffmpeg, from the PATH or from the package imageio-ffmpeg.
+    """Return the path of the program ffmpeg, from the PATH or from the package imageio-ffmpeg.
 
     Raises
     ------

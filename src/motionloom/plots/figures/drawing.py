@@ -91,14 +91,14 @@ class Camera:
 
 
 def floor_direction(angle: float) -> NDArray[np.float64]:
-    """Unit vector (3,) on the floor at `angle` radians about +Y from +Z."""
+    """Return the unit vector (3,) on the floor at `angle` radians about +Y from +Z."""
     return np.array([np.sin(angle), 0.0, np.cos(angle)])
 
 
 def camera_for(
     motion: Motion, figure: StickFigure, path: NDArray[np.floating], *, view: str
 ) -> Camera:
-    """Camera relative to the direction of travel, or to the facing direction if there is none.
+    """Return a camera relative to the direction of travel, or else to the facing direction.
 
     Parameters
     ----------
@@ -128,7 +128,7 @@ def camera_for(
 
 
 def _sweep(camera: Camera, poses: NDArray[np.float64]) -> float:
-    """Horizontal standard deviation, in the image, of the point that moves most."""
+    """Return the horizontal standard deviation, in the image, of the point that moves most."""
     poses = poses[np.isfinite(poses).all(axis=(1, 2))]
     if not len(poses):
         return 0.0
@@ -156,11 +156,11 @@ class Strokes:
         return len(self.widths)
 
     def shifted(self, by: ArrayLike) -> Strokes:
-        """The same strokes, translated by `by` (2,)."""
+        """Return the strokes, translated by `by` (2,)."""
         return Strokes(self.ends + np.asarray(by, np.float64), self.widths, self.colors)
 
     def __add__(self, other: Strokes) -> Strokes:
-        """These strokes, with `other` painted over them."""
+        """Return these strokes with `other` painted over them."""
         return Strokes(
             np.concatenate([self.ends, other.ends]),
             np.concatenate([self.widths, other.widths]),
@@ -172,7 +172,7 @@ NOTHING = Strokes(np.zeros((0, 2, 2)), np.zeros(0), np.zeros((0, 3)))
 
 
 def figure_strokes(figure: StickFigure, pose: ArrayLike, camera: Camera) -> Strokes:
-    """Bones of a pose (P, 3), far ones first, each with an outline in the background color.
+    """Return strokes for the bones of a pose (P, 3), farthest first, each with an outline.
 
     The outline separates a limb from parts behind it. Bones with a missing end are omitted.
     """
@@ -202,7 +202,7 @@ def figure_strokes(figure: StickFigure, pose: ArrayLike, camera: Camera) -> Stro
 
 
 def shadow_strokes(figure: StickFigure, pose: ArrayLike, camera: Camera) -> Strokes:
-    """Shadow of the pose on the floor, with light from straight above."""
+    """Return strokes for the shadow of a pose on the floor, lit from straight above."""
     flat = np.array(pose, dtype=np.float64)
     flat[:, 1] = figure.ground
     seen = camera.project(flat)[:, :2]
@@ -214,7 +214,7 @@ def shadow_strokes(figure: StickFigure, pose: ArrayLike, camera: Camera) -> Stro
 def path_strokes(
     figure: StickFigure, path: NDArray[np.floating], camera: Camera, *, now: int | None = None
 ) -> Strokes:
-    """Path (T, 3) projected to the floor, fading toward its start.
+    """Return strokes for a path (T, 3) projected to the floor, fading toward its start.
 
     With `now`, the part after that frame is thin and pale.
     """
@@ -238,7 +238,7 @@ def path_strokes(
 def grid_strokes(
     figure: StickFigure, camera: Camera, center: ArrayLike, radius: float, *, step: float
 ) -> Strokes:
-    """Grid lines every `step` meters on a disc of floor around `center` (3,)."""
+    """Return grid lines every `step` meters on a disc of floor around `center` (3,)."""
     center = np.asarray(center, dtype=np.float64)
     axes = camera.axes
     along = floor_direction(camera.direction)
@@ -259,7 +259,7 @@ def grid_strokes(
 
 
 def disc(figure: StickFigure, camera: Camera, center: ArrayLike, radius: float):
-    """Outline (72, 2) in the image of a floor disc around `center` (3,)."""
+    """Return the outline (72, 2) in the image of a floor disc around `center` (3,)."""
     angle = np.linspace(0.0, 2.0 * np.pi, 72, endpoint=False)
     ring = np.stack([np.sin(angle), np.zeros(72), np.cos(angle)], axis=1) * radius
     ring += np.asarray(center, dtype=np.float64)
@@ -268,13 +268,13 @@ def disc(figure: StickFigure, camera: Camera, center: ArrayLike, radius: float):
 
 
 def grid_step(size: float) -> float:
-    """A round step in meters (1, 2 or 5 times a power of ten): 0.5 for a person."""
+    """Return a round grid step in meters (1, 2 or 5 times a power of ten): 0.5 for a person."""
     power = 10.0 ** np.floor(np.log10(0.45 * size))
     return float(max(f * power for f in (1.0, 2.0, 5.0) if f * power <= 0.45 * size))
 
 
 def rgb(color: str) -> NDArray[np.float64]:
-    """``#rrggbb`` as three numbers in 0..1."""
+    """Convert ``#rrggbb`` to three numbers in 0..1."""
     return np.array([int(color[i : i + 2], 16) for i in (1, 3, 5)]) / 255.0
 
 
@@ -293,7 +293,7 @@ def _hazed(sides, nearness, size):
 
 
 def _shortened(ends, by):
-    """Lines shortened by `by` (N,) at both ends; those too short shrink to their middle."""
+    """Shorten lines by `by` (N,) at both ends; lines that are too short become points."""
     line = ends[:, 1] - ends[:, 0]
     length = np.linalg.norm(line, axis=1)
     share = np.minimum(by / np.maximum(length, 1e-12), 0.5)[:, None]
@@ -317,7 +317,7 @@ class Triangles:
     colors: NDArray[np.float64]
 
     def shifted(self, by: ArrayLike) -> Triangles:
-        """The same triangles, translated by `by` (2,)."""
+        """Return the triangles, translated by `by` (2,)."""
         return Triangles(self.corners + np.asarray(by, np.float64), self.colors)
 
 
@@ -360,7 +360,7 @@ def shaded_triangles(corners: NDArray[np.float64], colors: NDArray[np.float64]) 
 
 
 def body_figure(motion: Motion, *, detail: str = "high") -> BodyFigure | None:
-    """Body of a motion's skeleton, or None if the skeleton has too few roles.
+    """Return the body of a motion's skeleton, or None if the skeleton has too few roles.
 
     Examples
     --------

@@ -66,7 +66,7 @@ def film_strip(
     mark: int | None = None,
     body: bool = False,
 ) -> Figure:
-    """Draw a motion as a strip of figures.
+    """Draw a motion as a film strip of figures.
 
     Parameters
     ----------
@@ -179,11 +179,11 @@ class _Strip:
         return np.array(boxes)
 
     def number(self, k: int) -> int:
-        """Frame number of figure `k` in the labels."""
+        """Return the frame number of figure `k` in the labels."""
         return self.first_frame + int(self.shown[k])
 
     def on_floor(self, point) -> NDArray[np.float64]:
-        """`point` (3,) projected to the floor."""
+        """Return `point` (3,), projected to the floor."""
         return np.array([point[0], self.figure.ground, point[2]], dtype=np.float64)
 
 
@@ -208,7 +208,7 @@ def _strip(
 
 
 def _point_path(motion: Motion, point: int) -> NDArray[np.float32]:
-    """Path of one point (T, 3), a block of frames at a time."""
+    """Return the path (T, 3) of one point, computed in blocks of frames."""
     if point == 0:
         return motion.root
     blocks = range(0, len(motion), 4096)
@@ -308,7 +308,7 @@ def _draw_stages(strip: _Strip) -> Figure:
 
 
 def _stage_centers(strip: _Strip) -> NDArray[np.float64]:
-    """Center of each stage on the floor; the same for all if the motion stays in place."""
+    """Return the center of each stage on the floor; equal if the motion stays in place."""
     path = np.where(np.isfinite(strip.path), strip.path, np.nan).astype(np.float64)
     own = np.array([strip.on_floor(p) for p in np.nan_to_num(path[strip.shown])])
     if _path_extent(strip) > 0.35 * strip.figure.size:

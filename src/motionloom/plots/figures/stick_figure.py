@@ -65,12 +65,12 @@ class StickFigure:
     ground: float
 
     def positions(self, motion: Motion) -> NDArray[np.float32]:
-        """World positions of the drawn points in meters, shape (T, P, 3)."""
+        """Return the world positions of the drawn points in meters, shape (T, P, 3)."""
         return motion.positions(end_sites=True)[:, self.points]
 
     @property
     def head_width(self) -> float:
-        """Minimum diameter of the head in meters; 0 without a head."""
+        """Minimum diameter of the head in meters; 0 if there is no head."""
         return 0.085 * self.size if self.head is not None else 0.0
 
 
@@ -148,7 +148,7 @@ def stick_figure(motion: Motion, *, max_points: int | None = None) -> StickFigur
 
 
 def _probe(motion: Motion) -> NDArray[np.float64]:
-    """Poses sampled over the motion, (S, points, 3); missing coordinates are NaN."""
+    """Return poses (S, points, 3) sampled over the motion; missing coordinates are NaN."""
     step = max(len(motion) // _PROBES, 1)
     poses = motion[::step].positions(end_sites=True).astype(np.float64)
     return np.where(np.isfinite(poses), poses, np.nan)
@@ -174,14 +174,14 @@ def _anchor(skeleton: Skeleton) -> tuple[int, NDArray[np.bool_]]:
 
 
 def _size(poses: NDArray[np.float64]) -> float:
-    """Median over frames of the longest edge of the pose's bounding box; 1 for a point."""
+    """Return the median length of the longest edge of the bounding boxes; 1 for a point."""
     extent = _quietly(np.nanmax, poses) - _quietly(np.nanmin, poses)
     longest = _middle(extent.max(axis=1)[:, None])[0]
     return float(longest) if longest > 1e-9 else 1.0
 
 
 def _ground(poses: NDArray[np.float64], size: float) -> float:
-    """Zero if the figure moves on or slightly above y = 0; otherwise its lowest height."""
+    """Return 0 if the figure moves on or slightly above y = 0; otherwise its lowest height."""
     lowest = _quietly(np.nanmin, poses)[:, 1]
     lowest = lowest[np.isfinite(lowest)]
     low = float(np.quantile(lowest, 0.02)) if len(lowest) else 0.0
@@ -189,7 +189,7 @@ def _ground(poses: NDArray[np.float64], size: float) -> float:
 
 
 def _middle(values: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Median over the first axis without NaN; 0 where all are NaN."""
+    """Return the median over the first axis, ignoring NaN; 0 where all values are NaN."""
     return np.nan_to_num(_quietly(np.nanmedian, values, axis=0))
 
 
@@ -202,7 +202,7 @@ def _quietly(function, values, axis=1):
 
 
 def _carried(parents: NDArray[np.intp], length: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Total length of each point's bone and of all below it in the tree."""
+    """Return the total length of each point's bone and all bones below it in the tree."""
     carried = length.copy()
     # End sites come after all joints, joints after their parents.
     for point in range(len(parents) - 1, 0, -1):
@@ -211,7 +211,7 @@ def _carried(parents: NDArray[np.intp], length: NDArray[np.float64]) -> NDArray[
 
 
 def _thinned(drawn, carried, max_points):
-    """`drawn` without the thinnest tips, so that `max_points` - 1 bones remain."""
+    """Return `drawn` without the thinnest tips, so that `max_points` - 1 bones remain."""
     drawn = drawn.copy()
     # A child carries less than its parent, so children are dropped before their parents.
     order = sorted(np.flatnonzero(drawn), key=lambda point: (carried[point], -point))
@@ -221,7 +221,7 @@ def _thinned(drawn, carried, max_points):
 
 
 def _sides(skeleton: Skeleton) -> NDArray[np.int8]:
-    """Side of every point: from its role, its name, or its parent."""
+    """Return the side of every point, from its role, its name, or its parent."""
     names = skeleton.point_names
     by_role = {
         name: LEFT if role.startswith("left_") else RIGHT
@@ -236,7 +236,7 @@ def _sides(skeleton: Skeleton) -> NDArray[np.int8]:
 
 
 def _named_side(name: str, names: Sequence[str]) -> int:
-    """Side according to a joint's name; a single letter counts only if the mirrored name exists."""
+    """Return the side in a joint's name; a single letter needs an existing mirrored name."""
     word = re.search(r"left|right", name, re.IGNORECASE)
     if word:
         return LEFT if word[0].lower() == "left" else RIGHT
@@ -250,7 +250,7 @@ def _named_side(name: str, names: Sequence[str]) -> int:
 
 
 def _head(skeleton: Skeleton, stands_for, place) -> tuple[int, int] | None:
-    """Base and top of the head, if it is drawn; if the top is unknown, the base twice."""
+    """Return the base and top of the drawn head; if the top is unknown, the base twice."""
     ends = [skeleton.roles.get(role) for role in ("head", "head_top")]
     names = skeleton.point_names
     base, top = (

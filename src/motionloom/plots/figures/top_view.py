@@ -181,7 +181,7 @@ class _Canvas:
         self._clock.set_text(f"{frame / self.view.fps:.1f} s")
 
     def pictures(self, rate: float, seconds: float | None) -> Iterator[NDArray[np.uint8]]:
-        """RGB images (H, W, 3) at a rate, at most `seconds` long."""
+        """Yield RGB images (H, W, 3) at `rate` for at most `seconds`."""
         count, fps = self.view.bodies.shape[2], self.view.fps
         if seconds is not None:
             count = min(count, max(round(seconds * fps), 1))

@@ -105,7 +105,7 @@ def contact_sheet(
 
 
 def _page(title: str, budget: Budget) -> tuple[str, str]:
-    """HTML before and after the clips."""
+    """Return the HTML before and after the clips."""
     note = (
         f"Only the first {budget.seconds:g} s of longer clips are shown. Click a clip to turn "
         f"and scrub it."

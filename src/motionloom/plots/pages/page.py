@@ -32,7 +32,7 @@ _WIDE_INCHES, _WIDEST_INCHES = 11.0, 17.0
 def page(
     motion: Motion, figure: StickFigure, extent: tuple[float, float, float, float]
 ) -> tuple[Figure, Axes, float]:
-    """Page for `extent` (left, bottom, right, top) in meters: figure, axes, points per meter."""
+    """Create a page for `extent` in meters; return figure, axes and points per meter."""
     from matplotlib.figure import Figure
 
     left, bottom, right, top = extent
@@ -105,7 +105,7 @@ def paint_triangles(axes: Axes, triangles: Triangles, *, zorder: int) -> None:
 
 
 def floor_lines(ends: NDArray[np.float64], width: float) -> ink.Strokes:
-    """Lines on the floor, `ends` (N, 2, 2), in the color of the grid."""
+    """Return floor lines with `ends` (N, 2, 2) in the color of the grid."""
     colors = np.tile(ink.rgb(ink.GRID), (len(ends), 1))
     return ink.Strokes(ends, np.full(len(ends), width), colors)
 
@@ -138,7 +138,7 @@ _OMITTED: dict[str, dict[str, None]] = {
 
 
 def checked_picture_path(path: str | Path) -> Path:
-    """Path of a figure file; check it before drawing.
+    """Check the path of a figure file before drawing, and return it.
 
     Raises
     ------

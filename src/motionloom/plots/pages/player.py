@@ -205,5 +205,5 @@ def clip_attribute(clip: dict) -> str:
 
 @cache
 def asset_text(name: str) -> str:
-    """Text of a script, style sheet or template in the ``assets`` folder."""
+    """Return the text of a script, style sheet or template in the ``assets`` folder."""
     return files("motionloom.plots.pages").joinpath("assets", name).read_text(encoding="utf-8")

@@ -41,7 +41,7 @@ class StudioApp(FastAPI):
     """Application whose OpenAPI document also describes settings and websocket messages."""
 
     def openapi(self) -> dict[str, Any]:
-        """OpenAPI document; ``LiveHeads`` has the response header of each kind of live request."""
+        """Return the OpenAPI document; ``LiveHeads`` has the headers of live responses."""
         if self.openapi_schema is None:
             document = with_named_settings(super().openapi())
             document["components"]["schemas"] |= live_schemas("#/components/schemas/{model}")
@@ -104,7 +104,7 @@ def create_app(
 
 
 def missing_page() -> str:
-    """Explain how to get the page if it was not built; empty if it was."""
+    """Return how to get the page if it was not built, or an empty string if it was."""
     return "" if (PAGE / "index.html").is_file() else _NO_PAGE
 
 
@@ -115,13 +115,13 @@ async def _lifespan(app: FastAPI) -> AsyncIterator[None]:
 
 
 def _error_response(request: Request, error: Exception) -> JSONResponse:
-    """Response to an invalid request, with the message of the library."""
+    """Return the response to an invalid request, with the message of the library."""
     code = 404 if isinstance(error, LibraryError) else 422
     return JSONResponse({"error": str(error)}, status_code=code)
 
 
 def _invalid_response(request: Request, error: Exception) -> JSONResponse:
-    """Response to an invalid value; ``detail`` has the format of FastAPI."""
+    """Return the response to an invalid value; ``detail`` has the format of FastAPI."""
     problems = list(error.errors()) if isinstance(error, RequestValidationError) else []
     said = "; ".join(_sentence(problem) for problem in problems[:4])
     detail = [{**problem, "ctx": None, "msg": _sentence(problem)} for problem in problems]

@@ -4,7 +4,7 @@
 others wait, and a request whose client has left is dropped. Requests that only read are therefore
 answered even under load.
 
-`TimedConnection` closes connections that do not send a complete request head within some seconds,
+`TimedConnection` closes connections that do not send complete request headers within a few seconds,
 and the oldest of them if there are too many.
 """
 
@@ -47,7 +47,7 @@ class WorkLimiter:
         self.app, self.limiter = app, limiter
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Pass on a request when its turn comes."""
+        """Forward a request when its turn comes."""
         limiter, body = self.limiter, _Body()
         queue = limiter.queue(scope)
         if queue is None:
@@ -115,7 +115,7 @@ class Limiter:
         self.received = 0  # bytes of requests being received, waiting or computing
 
     def queue(self, scope: Scope) -> asyncio.Semaphore | None:
-        """Queue in which a request waits for its turn; requests with a body count as computing."""
+        """Return the queue of a request, if any; requests with a body count as computing."""
         path = scope.get("path", "")
         if scope["type"] != "http" or not path.startswith("/api/") or path.startswith(_LIGHT):
             return None

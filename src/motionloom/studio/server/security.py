@@ -58,7 +58,7 @@ class AccessControl:
         self.token = token
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Pass on allowed requests and reject all others."""
+        """Forward allowed requests and reject all others."""
         if scope["type"] not in ("http", "websocket"):
             await self.app(scope, receive, send)
             return
@@ -116,7 +116,7 @@ class AccessControl:
 
 
 def _place(origin: str) -> str | None:
-    """Host and port of an origin, or None if it is invalid."""
+    """Return the host and port of an origin, or None if it is invalid."""
     try:
         return urlsplit(origin).netloc
     except ValueError:
@@ -124,7 +124,7 @@ def _place(origin: str) -> str | None:
 
 
 def _name(host: str) -> str:
-    """Host without its port: ``[::1]:8000`` -> ``[::1]``."""
+    """Return the host without its port: ``[::1]:8000`` -> ``[::1]``."""
     return host[: host.rfind("]") + 1] if host.startswith("[") else host.split(":")[0].lower()
 
 
@@ -154,7 +154,7 @@ def _query(scope: Scope) -> dict[str, list[str]]:
 
 
 def _cookie_name(headers: Headers) -> str:
-    """Name of the cookie. Ports of a machine share cookies, so each studio needs its own name."""
+    """Return the cookie name; ports of a machine share cookies, so each studio has its own."""
     port = headers.get("host", "").rpartition(":")[2]
     return f"{COOKIE}_{port}" if port.isdigit() else COOKIE
 

@@ -150,7 +150,7 @@ def _checked_token(token: str | bool | None, *, local: bool) -> str | None:
 
 
 def _own_token() -> str:
-    """The user's token on this machine. It is saved, so that open pages survive a restart."""
+    """Return the user's token on this machine, saved so that open pages survive a restart."""
     place = user_settings().with_name("studio-token")
     try:
         status = place.lstat()
@@ -191,7 +191,7 @@ def _listen(host: str, port: int) -> socket.socket:
 
 
 def _shown_name(host: str) -> str:
-    """Host name to open in a browser for a server that listens on `host`."""
+    """Return the host name to open in a browser for a server that listens on `host`."""
     if host in _ANYWHERE:
         return socket.gethostname()
     return f"[{host}]" if ":" in host else host

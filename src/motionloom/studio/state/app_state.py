@@ -80,7 +80,7 @@ class AppState:
 
     @property
     def library(self) -> Library:
-        """The open library."""
+        """Library that is currently open."""
         if self._library is None:
             raise LibraryError("no library is open; choose one on the start page")
         return self._library
@@ -131,7 +131,7 @@ class AppState:
 
     @property
     def computing_keys(self) -> tuple[tuple, ...]:
-        """Keys of the values that are currently computed."""
+        """Keys of the values that are being computed."""
         with self._lock:
             return tuple(self._computing)
 

@@ -58,7 +58,7 @@ class Job(Generic[Result]):
     _ended: threading.Event = field(default_factory=threading.Event, repr=False)
 
     def advance(self, steps: int = 1) -> None:
-        """Report `steps` more as done; raise `JobStopped` if the job was asked to stop."""
+        """Report `steps` more completed steps; raise `JobStopped` if asked to stop."""
         if self._stop.is_set():
             raise JobStopped
         self.done += steps
@@ -91,7 +91,7 @@ class Job(Generic[Result]):
             self._ended.set()
 
     def status(self) -> JobStatus[Result]:
-        """Status of the job for the page."""
+        """Return the status of the job for the page."""
         return JobStatus(**{name: getattr(self, name) for name in JobStatus.model_fields})
 
 
@@ -174,7 +174,7 @@ class Jobs:
         return job
 
     def all(self) -> list[JobStatus]:
-        """Status of every remembered job."""
+        """Return the status of every remembered job."""
         with self._lock:
             return [job.status() for job in self._jobs.values()]
 

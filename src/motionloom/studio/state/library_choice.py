@@ -66,7 +66,7 @@ class LibraryChoice:
         self.folder = folder.absolute()
 
     def known(self) -> list[KnownLibrary]:
-        """Existing libraries: recent ones, latest first, then others in the folder by name."""
+        """Return existing libraries: recent ones, latest first, then others in the folder."""
         recent = [path for path in recent_libraries() if is_library(path)]
         try:
             entries = sorted(islice(self.folder.iterdir(), _MOST_ENTRIES))
@@ -125,7 +125,7 @@ class LibraryChoice:
 
 
 def recent_libraries() -> list[Path]:
-    """Paths of libraries opened in the studio, latest first; some may no longer exist."""
+    """Return paths of libraries opened in the studio, latest first; some may no longer exist."""
     try:
         contents = parse_json(read_regular(user_settings().with_name(FILE), largest=_LARGEST))
     except (OSError, ValueError, MotionFormatError):

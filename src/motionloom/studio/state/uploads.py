@@ -80,7 +80,7 @@ class Uploads:
         return batch
 
     def close(self) -> None:
-        """Delete all files that were not imported."""
+        """Delete all uploaded files that were not imported."""
         with self._lock:
             self._batches.clear()
             self._locks.close()  # close first, because some systems cannot delete an open file
@@ -93,7 +93,7 @@ class Uploads:
             pass
 
     def _own_folder(self) -> Path:
-        """Folder of this server, created on first use; folders of dead servers are then deleted."""
+        """Return this server's folder; on first use, create it and delete abandoned folders."""
         if self._folder is None:
             _make_folder(self._root, exist_ok=True)
             for other in self._root.iterdir():
@@ -175,7 +175,7 @@ class UploadBatch:
         }
 
     def remove(self) -> None:
-        """Delete the files."""
+        """Delete the files of the batch."""
         shutil.rmtree(self.folder.parent, ignore_errors=True)
 
     def _shown(self, text: str) -> str:
@@ -203,7 +203,7 @@ class UploadedFile:
             self._batch.uncount(self._path, self._counted)
 
     def write(self, part: bytes) -> None:
-        """Append the next bytes."""
+        """Append bytes to the file."""
         self._size += len(part)
         if self._size > LARGEST_FILE:
             raise InvalidInput(

@@ -84,7 +84,7 @@ def doctor(tour: Tour) -> dict[str, Any]:
 
 
 def other_body(tour: Tour) -> dict[str, Any]:
-    """Retarget a walk and convert it."""
+    """Retarget a walk to another body and convert it."""
     from motionloom.formats.presets import apply_preset
 
     glb, body = tour.folder / "walk.glb", tour.takes / "walk_p3.bvh"

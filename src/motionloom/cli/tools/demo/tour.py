@@ -55,19 +55,19 @@ class IndexPage:
     steps: list[_Step] = field(default_factory=list)
 
     def begin(self, title: str) -> None:
-        """Start the next step."""
+        """Start the section of the next step."""
         self.steps.append(_Step(title.rstrip(": .")))
 
     def command(self, words: str) -> None:
-        """Add the command of a step."""
+        """Add the command of a step to the page."""
         self._last.parts.append(f"<pre>$ motionloom {escape(words)}</pre>")
 
     def say(self, text: str) -> None:
-        """Add a result."""
+        """Add a line with a result to the page."""
         self._last.parts.append(f"<p>{escape(text)}</p>")
 
     def picture(self, path: Path, words: str) -> None:
-        """Add a picture."""
+        """Add a picture to the page."""
         name = escape(path.name)
         self._last.parts.append(f'<a href="{name}"><img src="{name}" alt="{escape(words)}"></a>')
 
@@ -84,7 +84,7 @@ class IndexPage:
         self._last.players.append(f"<figure>{caption}{player_html(shown)}</figure>")
 
     def write(self, path: Path) -> Path:
-        """Write the page."""
+        """Write the page to a file."""
         articles = "".join(_article(number, step) for number, step in enumerate(self.steps, 1))
         text = (
             '<!doctype html><html lang="en"><meta charset="utf-8"><title>motionloom: a tour</title>'
@@ -129,7 +129,7 @@ class Tour:
 
     @cached_property
     def lib(self) -> Library:
-        """The library, created if missing."""
+        """Library of the tour, created if missing."""
         from motionloom.library import Library
 
         return Library.create(self.place, exist_ok=True)

@@ -55,7 +55,7 @@ class BallroomRequest(RequestModel):
 
     @property
     def characters(self) -> int:
-        """Number of characters."""
+        """Number of characters in the crowd."""
         return 2 * self.settings.couples
 
 
@@ -70,7 +70,7 @@ class MarchRequest(RequestModel):
 
     @property
     def characters(self) -> int:
-        """Number of characters."""
+        """Number of characters in the crowd."""
         return self.settings.formation.ranks * self.settings.formation.files
 
 
@@ -78,7 +78,7 @@ CrowdRequest = Annotated[BallroomRequest | MarchRequest, Field(discriminator="ki
 
 
 def crowd_lines(request: CrowdRequest, library: Path) -> CodeLines:
-    """The crowd as a command line and, for built-in takes, as Python code."""
+    """Format the crowd as a command line and, for built-in takes, as Python code."""
     settings = request.settings
     words = ["motionloom", request.kind, *([] if request.label is None else [str(library)])]
     words += flags(settings)
@@ -99,7 +99,7 @@ def crowd_lines(request: CrowdRequest, library: Path) -> CodeLines:
 
 
 def _key(request: CrowdRequest, library: Library) -> str:
-    """Cache key of a request; includes the state of the library if its takes are used."""
+    """Return the cache key of a request, with the library state if its takes are used."""
     text = request.model_dump_json() + (library.store.digest() if request.label else "")
     return hashlib.sha256(text.encode()).hexdigest()[:16]
 

@@ -135,7 +135,7 @@ class LoadedMusic:
     file: str = ""  # name of the file; None for a generated tune
 
     def info(self, key: str) -> MusicInfo:
-        """Description of the music for the page."""
+        """Return the description of the music for the page."""
         downbeats = [int(k) for k in self.music.downbeats]
         added = {"id": key, "file": self.file, "downbeats": downbeats}
         return MusicInfo(**{**self.music.as_dict(), **added})

@@ -263,7 +263,7 @@ def thumbnail(motion: Motion) -> Thumbnail:
 
 
 def most_active_segment(points: NDArray[np.floating], length: int) -> tuple[int, int]:
-    """Frames [start, end) of the segment of `length` in which points (T, P, 3) move most.
+    """Return the `length` frames [start, end) in which points (T, P, 3) move most.
 
     Examples
     --------
@@ -281,7 +281,7 @@ def most_active_segment(points: NDArray[np.floating], length: int) -> tuple[int,
 
 
 def _figure(skeleton: Skeleton) -> tuple[NDArray[np.int64], tuple[int, ...]]:
-    """Points of the figure and their parents; all joints if roles are missing."""
+    """Return the points of the figure and their parents; all joints if roles are missing."""
     roles = skeleton.roles
     named = [next((role for role in choice if role in roles), "") for choice, _ in _FIGURE]
     if "" in named:
@@ -294,7 +294,7 @@ def _rows_per_meter(skeleton: Skeleton) -> float:
 
 
 def _view(motion: Motion, positions: NDArray[np.float32], frame: int) -> NDArray[np.float64]:
-    """Rotation (3, 3) to view axes (right, up, nearer) for a body turned half toward the viewer."""
+    """Return the rotation (3, 3) to view axes for a body turned half toward the viewer."""
     direction = facing(motion, positions)[frame]
     angle = (np.angle(direction) if np.isfinite(direction) else 0.0) + _YAW
     right = np.array([np.cos(angle), 0.0, -np.sin(angle)])

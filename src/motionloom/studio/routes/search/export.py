@@ -163,7 +163,7 @@ def _provenance(
 
 
 def _title(request: ExportRequest) -> str:
-    """File name derived from the query or the first motion, valid on every system."""
+    """Return a file name derived from the query or the first motion, valid on every system."""
     text = request.origin.query if request.origin else request.clips[0].motion
     return "like_" + file_stem(text.encode("ascii", "replace").decode())
 

@@ -207,7 +207,7 @@ def _polylines(
 
 
 def _step(pair: Comparison) -> int:
-    """Frame step that keeps both sides within `MAX_SIDE`."""
+    """Return the frame step that keeps both sides within `MAX_SIDE`."""
     return max(1, -(-max(pair.shape) // MAX_SIDE))
 
 
@@ -216,7 +216,7 @@ def _shown_shape(pair: Comparison, step: int) -> tuple[int, int]:
 
 
 def _inside(path: NDArray, shape: tuple[int, int]) -> list[NDArray]:
-    """Parts of a path inside a matrix."""
+    """Return the parts of a path that are inside a matrix."""
     kept = np.all((path >= 0) & (path < shape), axis=1)
     if kept.all():
         return [path] if len(path) else []
@@ -224,7 +224,7 @@ def _inside(path: NDArray, shape: tuple[int, int]) -> list[NDArray]:
 
 
 def _color_range(pair: Comparison) -> float:
-    """Distance at the end of the color scale: the 0.9 quantile of a sample of cells."""
+    """Return the distance at the end of the color scale: the 0.9 quantile of sampled cells."""
     rows = np.unique(np.linspace(0, pair.shape[0] - 1, _PROBED_ROWS).astype(int))
     step = 1 + pair.shape[1] // _PROBED_COLUMNS
     sample = np.concatenate([pair.matrix(slice(row, row + 1))[:, ::step] for row in rows])

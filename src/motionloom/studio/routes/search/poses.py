@@ -155,7 +155,7 @@ def poses(request: PosesRequest, state: State, own: Worn) -> Response:
 def _frames(
     state: AppState, own: OwnCharacter | None, name: str, frames: Sequence[int]
 ) -> tuple[Motion, Motion]:
-    """Take, or the part of it to retarget to a character, and its frames."""
+    """Return a take, or the part of it to retarget to a character, and its frames."""
     take = state.library[name]
     motion = frames_of(take, frames, name)
     if own is None:
@@ -172,7 +172,7 @@ def _contacts(take: Motion, frames: Sequence[int]) -> NDArray[np.bool_]:
 
 
 def _figure(state: AppState, take: Motion, skeleton: str) -> StickFigure:
-    """Cached figure of a skeleton; computing it is slower than drawing it."""
+    """Return the cached figure of a skeleton; computing it is slower than drawing it."""
     figures: dict[str, StickFigure] = state.cached(("figures",), dict)
     if skeleton not in figures:
         if len(figures) >= _FIGURES:

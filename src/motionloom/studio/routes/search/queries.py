@@ -42,7 +42,7 @@ class SearchRequest(RequestModel):
         return library.search(segment_query(library, self.query), self.settings)
 
     def lines(self, library: Path) -> CodeLines:
-        """The search as a command line and as Python code."""
+        """Format the search as a command line and as Python code."""
         command = ["search", str(library), self.query]
         return code_lines(library, command, "matches", f"search({self.query!r}", self.settings)
 
@@ -63,7 +63,7 @@ class FamilyRequest(RequestModel):
         return family if self.members is None else family.only(self.members)
 
     def lines(self, library: Path) -> CodeLines:
-        """The whole family as a command line, and its members as Python code."""
+        """Format the whole family as a command line, and its members as Python code."""
         command = ["family", str(library), self.query]
         lines = code_lines(library, command, "family", f"family({self.query!r}", self.settings)
         if self.members is not None:
@@ -72,7 +72,7 @@ class FamilyRequest(RequestModel):
 
     @property
     def id(self) -> str:
-        """The request as a URL-safe string, from which the family can be recomputed."""
+        """URL-safe encoding of the request, from which the family can be recomputed."""
         given = self.model_dump(exclude_defaults=True, mode="json")
         text = json.dumps(given, sort_keys=True, separators=(",", ":"))
         return base64.urlsafe_b64encode(text.encode()).decode().rstrip("=")
@@ -101,7 +101,7 @@ def family_of(state: AppState, id: str) -> Family:
 
 
 def corresponding_frames(matches: Matches, length: int) -> NDArray[np.int32]:
-    """Frames of each match that correspond to the `length` frames of the query."""
+    """Return the frames of each match that correspond to the `length` frames of the query."""
     rows = np.zeros((len(matches), length), np.int32)
     for row, match in zip(rows, matches, strict=True):
         row[:] = np.rint(match.corresponding_frames(length))

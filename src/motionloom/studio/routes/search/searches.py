@@ -207,7 +207,7 @@ def menu(state: State) -> SearchMenu:
 
 
 def _method(name: str) -> SearchMethod:
-    """Menu entry of a search method."""
+    """Return the menu entry of a search method."""
     method = METHODS[name]()
     whole_clips = isinstance(method, ClipMethod)
     return SearchMethod(
@@ -255,7 +255,7 @@ def build_web(request: SearchRequest, state: State) -> JobStatus[BuiltWebs]:
 
 
 def _web_settings(settings: SearchSettings) -> WebSettings:
-    """Settings of the webs that a search needs, from the options of its method."""
+    """Return the settings of the webs that a search needs, from the options of its method."""
     method = settings.method
     if not isinstance(method, MatchWeb):
         raise InvalidInput(f"method {method.NAME} does not use match webs")
@@ -268,7 +268,7 @@ def _web_settings(settings: SearchSettings) -> WebSettings:
 
 
 def _missing_webs(library: Library, settings: SearchSettings) -> MissingWebs | None:
-    """Webs that a search needs and that take too long to build without asking the user."""
+    """Return the missing webs of a search that take too long to build without asking the user."""
     if not isinstance(settings.method, MatchWeb):
         return None
     pairs = library.webs.missing(_web_settings(settings)).pairs

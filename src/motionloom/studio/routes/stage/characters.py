@@ -71,11 +71,11 @@ class OwnCharacter:
         return f"{BODY}{self.info.id}"
 
     def size_on(self, skeleton: Skeleton) -> float:
-        """Scale at which the legs are as long as those of a performer."""
+        """Return the scale at which the legs match the length of a performer's legs."""
         return leg_length(skeleton) / leg_length(self.motion.skeleton)
 
     def head(self, performer: Skeleton) -> Bones:
-        """Message header of the skeleton, with its body and its scale relative to a performer."""
+        """Return the message header of the skeleton, with its body and scale for a performer."""
         bones = skeleton_head(self.motion.skeleton, self.motion)
         return {**bones, "body": self.body, "size": self.size_on(performer)}
 
@@ -122,7 +122,7 @@ def worn(
         str | None, Query(description="Id of the character that shows the motion.")
     ] = None,
 ) -> OwnCharacter | None:
-    """Character that a request refers to, or None."""
+    """Return the character that a request refers to, or None."""
     return character_of(state, character) if character else None
 
 
@@ -130,7 +130,7 @@ Worn = Annotated[OwnCharacter | None, Depends(worn)]
 
 
 def shown_head(skeleton: Skeleton, own: OwnCharacter | None) -> Bones:
-    """Message header of the skeleton that shows a motion: the performer's, or a character's."""
+    """Return the message header of the skeleton that shows a motion: performer or character."""
     return skeleton_head(skeleton) if own is None else own.head(skeleton)
 
 
@@ -190,7 +190,7 @@ def _merged(meshes: Sequence[SkinnedMesh]) -> dict[str, Any]:
 
 
 def _bound(mesh: SkinnedMesh, bind: NDArray) -> tuple[NDArray, NDArray]:
-    """Vertices and normals of a mesh in the common bind pose."""
+    """Return the vertices and normals of a mesh in the common bind pose."""
     if np.allclose(mesh.bind, bind, atol=1e-6):
         return mesh.vertices, mesh.normals
     moves = bind @ np.linalg.inv(mesh.bind)
@@ -206,7 +206,7 @@ def _bound(mesh: SkinnedMesh, bind: NDArray) -> tuple[NDArray, NDArray]:
 
 
 def _colors(mesh: SkinnedMesh) -> NDArray[np.float32]:
-    """Linear colors (V, 3): material color times texture at each vertex."""
+    """Return linear colors (V, 3): material color times texture at each vertex."""
     look = mesh.material
     paint = np.array(_PAINT if look is None else look.color, np.float32)
     color = np.tile(paint, (len(mesh.vertices), 1))
@@ -225,7 +225,7 @@ def _colors(mesh: SkinnedMesh) -> NDArray[np.float32]:
 
 
 def _image(data: bytes) -> NDArray[np.float32] | None:
-    """Pixels (H, W, 3) of a PNG or JPEG file, from 0 to 1, or None if it cannot be read."""
+    """Return the pixels (H, W, 3), from 0 to 1, of a PNG or JPEG file, or None if invalid."""
     from PIL import Image
 
     try:

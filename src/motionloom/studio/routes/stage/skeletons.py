@@ -59,7 +59,7 @@ class SkeletonModel(BaseModel):
         return made.with_roles(self.roles) if self.roles else made
 
     def body(self) -> Skeleton:
-        """Skeleton at and below the hips, to which motions are retargeted."""
+        """Return the skeleton at and below the hips, to which motions are retargeted."""
         return body_skeleton(self.skeleton())
 
 
@@ -80,7 +80,7 @@ class PosesSubject(BaseModel):
     name: Name = "poses"
 
     def motions(self, state: AppState) -> Sequence[Motion]:
-        """Return the motion."""
+        """Return the motion on the armature."""
         skeleton = self.skeleton.skeleton()
         root = _decoded("root", self.root, (3,))
         rotations = _decoded("rotations", self.rotations, (len(skeleton), 4))

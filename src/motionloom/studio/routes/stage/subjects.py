@@ -49,7 +49,7 @@ class SegmentSubject(BaseModel):
     end_frame: int | None = Field(None, ge=1)
 
     def motions(self, state: AppState) -> Sequence[Motion]:
-        """The frames ``[start_frame, end_frame)`` of the take."""
+        """Return the frames ``[start_frame, end_frame)`` of the take."""
         take = state.library[self.motion]
         end = len(take) if self.end_frame is None else self.end_frame
         if not self.start_frame < end <= len(take):
@@ -66,7 +66,7 @@ class WalkSubject(WalkRequest):
     kind: Literal["walk"]
 
     def motions(self, state: AppState) -> Sequence[Motion]:
-        """Return the walk."""
+        """Return the motion of the walk."""
         return [walk_of(state, self)]
 
 

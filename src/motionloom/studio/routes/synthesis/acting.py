@@ -63,7 +63,7 @@ class ScriptPhrase(TypedDict):
 class PlannedSegment(TypedDict):
     """A segment of an acted script, `start` to `end` in seconds of the result.
 
-    `number` is that of its phrase, -1 for a bridge.
+    `number` is that of its phrase, or -1 for a bridge.
     """
 
     __pydantic_config__ = ConfigDict(extra="allow")  # type: ignore[misc]  # of `PlannedPhrase`
@@ -153,7 +153,7 @@ def _phrase(options: PhraseOptions) -> ScriptPhrase:
 
 
 def _plan(plan: Sequence[PlannedPhrase], script: str, library: Library) -> list[PlannedSegment]:
-    """Rows of the plan, each with the index of its phrase; -1 for a bridge."""
+    """Return the rows of the plan, each with the index of its phrase, or -1 for a bridge."""
     texts = [each.phrase for each in phrase_options(library, script, workers=1)]
     rows: list[Any] = []
     number = 0

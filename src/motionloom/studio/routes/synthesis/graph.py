@@ -181,7 +181,7 @@ class ReplayPlayer(Player):
         self._played = 0
 
     def quality(self, motion: Motion) -> QualityReport:
-        """Quality of recorded frames."""
+        """Return the quality of recorded frames."""
         return self._player.quality(motion)
 
     def _read(self, count: int) -> FrameBlock:

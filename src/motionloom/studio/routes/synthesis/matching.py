@@ -56,7 +56,7 @@ class PlayedSubject(BaseModel):
     id: Name
 
     def motions(self, state: AppState) -> list[Motion]:
-        """Return the recorded frames, at most the last five minutes."""
+        """Return the recorded frames, up to the last five minutes."""
         return [played_of(state, self.id).motion()]
 
 

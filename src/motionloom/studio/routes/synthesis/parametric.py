@@ -86,7 +86,7 @@ class SharedParametricMotion:
     lock: threading.Lock = field(default_factory=threading.Lock)
 
     def reach(self, target: list[float]) -> SynthesisResult:
-        """Same as `ParametricMotion.reach`."""
+        """Call `ParametricMotion.reach` while no other window does."""
         with self.lock:
             return self.motion.reach(target)
 
