@@ -26,8 +26,8 @@ _OVERVIEW = """# The papers, reproduced
 
 {picture}
 
-motionloom implements five papers. For each of them we list the statements that can be tested,
-measure the same quantities on open data, and let a rule decide whether the statement holds.
+motionloom implements five papers. For each paper, we list the statements that can be tested
+and measure the same quantities on open data. A rule decides whether each statement holds.
 [The five papers](../explanation/papers.md) explains the ideas and how they fit together.
 
 To reproduce all tables and figures from a clone of the repository, or those of one paper:
@@ -37,7 +37,7 @@ make papers
 python -m reproduction kg04 --json
 ```
 
-Without captured data (`MOTIONLOOM_DATA`), only the statements that the built-in corpus can test
+Without captured data (`MOTIONLOOM_DATA`), only statements that can be tested on the built-in corpus
 are tested.
 
 ## Results
@@ -47,14 +47,14 @@ are tested.
 
 Each row of a paper's table is one statement:
 
-- *The paper says*: the statement in one sentence, and the paper's figures if it gives any.
-- *Measured here*: our figures, the data, and a note where one is needed.
-- *Rule*: a Python expression over the names of the figures; `paper_NAME` is a figure of the paper.
-- *Outcome*: computed from the rule. A statement that was not tested is listed with the reason.
+- *The paper says*: the statement in one sentence, with the paper's values if it gives any.
+- *Measured here*: our values, the data, and a note if necessary.
+- *Rule*: a Python expression over the named values; `paper_NAME` is a value from the paper.
+- *Outcome*: the result of the rule. Statements that were not tested are listed with the reason.
 
-A statement that does not hold stays in the table. A few rules were set or changed after a first
-look at the results; their notes say so. `make papers` writes these pages and their pictures, and
-stores the results in `reproduction/results`.
+Statements that do not hold stay in the table. A few rules were set or changed after we
+had seen the first results; their notes say so. `make papers` writes these pages and their pictures,
+and stores the results in `reproduction/results`.
 """
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import shutil
+import sys
 import tarfile
 from dataclasses import dataclass
 from pathlib import Path
@@ -83,6 +84,23 @@ def lib(tmp_path):
     from motionloom import Library
 
     return Library.create(tmp_path / "takes.loom")
+
+
+@pytest.fixture
+def registries():
+    """Registries of formats, distances, methods and parameters, restored after the test."""
+    from motionloom.features import DISTANCES, FEATURES
+    from motionloom.formats import FORMATS
+    from motionloom.parametric.parameter_text import KINDS
+    from motionloom.search.methods import METHODS
+
+    registries = (FORMATS, DISTANCES, FEATURES, METHODS, KINDS)
+    copies = [(registry, dict(registry)) for registry in registries]
+    yield
+    for registry, before in copies:
+        registry.clear()
+        registry.update(before)
+    sys.modules.pop("motion_json", None)
 
 
 @dataclass(frozen=True)

@@ -261,7 +261,10 @@ def test_a_skeleton_that_is_ambiguous_must_be_given(take, tmp_path):
         (HEAD + block(1) + "foot 1\n", r"amc:8: bone 'foot' needs 0 values.*found 1"),
         (HEAD + block(1).replace("25", "nan"), r"amc:7: expected a number, found 'nan'"),
         (HEAD + block(1).replace("25", "-1.#IND"), r"amc:7: expected a number"),
-        (HEAD + block(1).replace("25", "1e30"), r"amc:4: bone 'shin' has the implausible value 1e\+30"),
+        (
+            HEAD + block(1).replace("25", "1e30"),
+            r"amc:4: bone 'shin' has the implausible value 1e\+30",
+        ),
         (
             HEAD + "root 1 2 3 4 5 6\n" + block(1),
             r"amc:4: a line for a bone comes before the first frame",

@@ -1,7 +1,6 @@
 """The worked examples of CONTRIBUTING.md run as they stand there, and leave nothing behind."""
 
 import re
-import sys
 from pathlib import Path
 
 import pytest
@@ -14,18 +13,6 @@ from motionloom.search.methods import METHODS
 PAGE = Path(__file__).parents[1] / "CONTRIBUTING.md"
 BLOCK = re.compile(r"^```python\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 FILE = re.compile(r"# (\w+\.py)\n")
-
-
-@pytest.fixture
-def registries(monkeypatch):
-    """Registries, restored after the test."""
-    registries = (FORMATS, DISTANCES, FEATURES, METHODS, KINDS)
-    copies = [(registry, dict(registry)) for registry in registries]
-    yield
-    for registry, before in copies:
-        registry.clear()
-        registry.update(before)
-    sys.modules.pop("motion_json", None)
 
 
 def test_the_worked_examples_run(registries, tmp_path, monkeypatch):

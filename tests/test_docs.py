@@ -73,7 +73,7 @@ def _cases():
 
 @pytest.mark.parametrize("page", list(_cases()))
 def test_every_block_on_the_page_runs_in_the_folder_of_the_demo(
-    page, request, tmp_path, monkeypatch
+    page, request, tmp_path, monkeypatch, registries
 ):
     blocks = BLOCK.findall(page.read_text(encoding="utf-8"))
     if not blocks:
