@@ -56,7 +56,7 @@ def test_the_command_draws_and_reports(kicks, tmp_path):
     assert facts["chains"] > 0 and len(facts["matches"]) == 1
     assert (tmp_path / "web.png").read_bytes().startswith(b"\x89PNG")
     result = run("web", kicks.path, *kicks.names, "-o", tmp_path / "web.svg")
-    assert result.exit_code == 0 and "drawn to" in result.output
+    assert result.exit_code == 0 and "saved a picture of" in result.output
 
 
 @pytest.mark.parametrize(

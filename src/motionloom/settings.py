@@ -577,8 +577,8 @@ def _normalized(value: Any, each: Field[Any], kind: Any, about: Setting) -> Any:
             return method_class(each.name, value, about.methods)()
         if type(value) not in about.methods.values():
             raise InvalidInput(
-                f"{each.name} must be one of {', '.join(about.methods)} or the settings of one; "
-                f"got {_shortened(value)}"
+                f"{each.name} must be one of {', '.join(about.methods)} or a settings object of "
+                f"one; got {_shortened(value)}"
             )
         return value
     if isinstance(each.default, Settings):

@@ -198,7 +198,9 @@ def checked_matrix(matrix: ArrayLike) -> NDArray[np.float64]:
     """Convert a nonempty distance matrix to double precision."""
     matrix = np.ascontiguousarray(matrix, dtype=np.float64)
     if matrix.ndim != 2 or 0 in matrix.shape:
-        raise InvalidInput(f"matrix must have rows and columns; got shape {matrix.shape}")
+        raise InvalidInput(
+            f"matrix must have at least one row and one column; got shape {matrix.shape}"
+        )
     return matrix
 
 

@@ -178,7 +178,7 @@ def _motion(motions: Motions, name: str) -> Motion:
     except KeyError:
         raise InvalidInput(
             f"the motions do not contain {name!r}, which is a member of the family. Pass the "
-            "library the family was found in. If it is the query's motion, set query"
+            "library the family was found in. If it is the motion of the query, pass it as query"
         ) from None
 
 

@@ -144,8 +144,8 @@ def _print_info(database: MatchingDatabase, json: bool) -> None:
     print(f"tags: {', '.join(times) or 'none'}")
     if info["made"]:
         remark(
-            "no take contains standing still; standing, starting and stopping are synthesized "
-            "from steps"
+            "no take shows a person standing still; standing, starting and stopping are "
+            "synthesized from steps"
         )
     for name, why in info["skipped"].items():
         remark(f"excluded {name}: {why}")

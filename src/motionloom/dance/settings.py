@@ -98,8 +98,8 @@ class MovementSettings(Settings):
 
     align: Literal["landings", "beats"] = setting(
         "landings",
-        "Part of a take that is aligned with the beats of the music: foot landings near motion "
-        "beats (landings), or motion beats, as in the paper (beats).",
+        "Events of a take that are aligned with the beats of the music: foot landings near motion "
+        "beats (landings), or the motion beats themselves, as in the paper (beats).",
     )
     even: bool = setting(
         True,

@@ -217,7 +217,7 @@ class DistanceMatrix:
         shape = (-(-len(self._a) // stride), int(starts[-1]))
         if where is not None and (where.shape != shape or where.dtype != np.uint8):
             raise InvalidInput(
-                f"where must be uint8 with shape {shape}; got {where.dtype} of {where.shape}"
+                f"where must be uint8 with shape {shape}; got {where.dtype} with {where.shape}"
             )
         a = self._a
         if a.rows is not None:

@@ -220,7 +220,7 @@ class FindVerbs:
         return Comparison(self.store, a, b, options or WebOptions())
 
     def clip(self, query: AnyQuery) -> Motion:
-        """Return the motion of a query: ``NAME``, ``NAME:START-END`` or a file, cut to its frames.
+        """Return the frames that a query names: ``NAME``, ``NAME:START-END`` or a file.
 
         Examples
         --------

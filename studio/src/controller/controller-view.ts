@@ -182,7 +182,7 @@ export class ControllerView extends View {
     const tags = Object.entries(info.tags).map(([tag, seconds]) => `${tag} ${durationText(seconds)}`);
     return html`<p>${counted(info.takes, "take")}, ${counted(info.frames, "frame")} at ${info.fps} fps;
       ${info.speeds[0].toFixed(1)} to ${info.speeds[1].toFixed(1)} m/s. <span class="faint">${tags.join(", ")}.</span>
-      ${info.made ? html`<span class="faint">No take contains standing still, so standing, starting and stopping are synthesized from steps.</span>` : nothing}
+      ${info.made ? html`<span class="faint">No take shows a person standing still, so standing, starting and stopping are synthesized from steps.</span>` : nothing}
       ${skipped.length ? html`<span class="faint">Not used: ${skipped.map(([name, why]) => `${name} (${why})`).join("; ")}</span>` : nothing}</p>`;
   }
 

@@ -31,7 +31,7 @@ class EvaluateReconstructSettings(Settings):
     )
     mode: Literal["offline", "online"] = setting("offline", "Offline or online reconstruction.")
     features: str = setting("e15", "Features for the neighbor search.")
-    noise: float = setting(1.0, "Noise of the markers.", unit="mm")
+    noise: float = setting(1.0, "Marker noise.", unit="mm")
     missing: float = setting(0.0, "Share of marker samples that are missing.")
     lose: str | None = setting(None, "Hide the marker of this role for one second.", metavar="ROLE")
     seed: int = setting(0, "Random seed for noise, gaps and the choice of motions.", least=0)

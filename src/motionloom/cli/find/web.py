@@ -127,4 +127,4 @@ def _draw(
             }
         )
     else:
-        remark(f"{web!r} drawn to {output}")
+        remark(f"saved a picture of {web!r} to {output}")

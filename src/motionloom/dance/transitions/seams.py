@@ -363,7 +363,7 @@ def _limbs(body: Motion) -> NDArray[np.int64]:
 def _own(
     body: Motion, speed: float, limbs: NDArray[np.int64]
 ) -> tuple[np.float64, np.float64, Array]:
-    """Return the largest joint acceleration and step in a movement, and its shortest limbs."""
+    """Return the largest acceleration and displacement per frame, and the least limb lengths."""
     places = body.positions().astype(np.float64)
     steps, pushes = (
         np.linalg.norm(np.diff(places, n=n, axis=0), axis=-1).max(initial=0.0) for n in (1, 2)

@@ -85,9 +85,7 @@ class ClipDtw(ClipMethod):
 
     NAME = "dtw-clip"
 
-    joint_spread: bool = setting(
-        True, "Include the difference in how far the joints spread over a clip, in any order."
-    )
+    joint_spread: bool = setting(True, "Also compare how far each joint ranges over the clip.")
 
     def measure(self) -> ClipMeasure:
         """Return the distance measure."""

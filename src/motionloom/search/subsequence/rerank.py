@@ -164,7 +164,7 @@ def _motion_at(starts: NDArray[np.int64], frame: int) -> tuple[int, int]:
 
 
 class _Surroundings:
-    """Frames of the library near candidates, with their speeds."""
+    """Library frames near the candidates, with their speeds."""
 
     def __init__(self, profile: _QueryProfile, candidates, vectors, starts) -> None:
         self.profile = profile

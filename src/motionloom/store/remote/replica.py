@@ -51,8 +51,8 @@ def check_not_replica(catalogue: Catalogue, path: Path) -> None:
         return
     if _identity(Path(home)) == meta.get("id"):
         raise LibraryError(
-            f"{path}: this is a replica of {home}, and the frames of both are in "
-            f"{meta['store']}: a replica is read-only"
+            f"{path} is a read-only replica of {home}; both keep their frames in "
+            f"{meta['store']}. Make changes in {home}"
         )
     catalogue.set_meta("home", here)  # the library was moved
 

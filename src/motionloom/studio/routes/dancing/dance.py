@@ -48,7 +48,7 @@ _MEDIA = {".wav": "audio/wav", ".mp3": "audio/mpeg", ".ogg": "audio/ogg", ".flac
 
 
 class ChoreographyRequest(RequestModel):
-    """Takes to learn a choreography from, by name and by the label in the settings."""
+    """Takes from which a choreography is learned, in addition to those chosen in the settings."""
 
     takes: Annotated[list[list[Name]], Field(max_length=MOST_VALUES)] = Field(
         [], description="Names; takes in a nested list were danced together."
