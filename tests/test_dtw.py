@@ -180,8 +180,8 @@ def test_no_path_where_the_motion_is_too_short():
 @pytest.mark.parametrize(
     ("call", "message"),
     [
-        (lambda: warp(np.ones((0, 3))), "matrix must have rows and columns"),
-        (lambda: warp(np.ones(3)), "matrix must have rows and columns"),
+        (lambda: warp(np.ones((0, 3))), "matrix must have at least one row and one column"),
+        (lambda: warp(np.ones(3)), "matrix must have at least one row and one column"),
         (lambda: warp(np.ones((2, 3)), steps="wild"), "steps must be one of slope, classic"),
         (lambda: subsequence_alignment(np.ones((2, 3)), end=3), r"a column of the matrix, 0\.\.2"),
     ],
