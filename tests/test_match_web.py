@@ -378,5 +378,5 @@ def test_invalid_options_are_reported(options, message):
 def test_invalid_grids_are_reported():
     with pytest.raises(InvalidInput, match="rate must be positive; got 0"):
         build_web(np.ones((4, 4)), rate=0)
-    with pytest.raises(InvalidInput, match="matrix must have rows and columns"):
+    with pytest.raises(InvalidInput, match="matrix must have at least one row"):
         build_web(np.ones(4), rate=10)

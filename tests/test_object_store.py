@@ -299,7 +299,7 @@ def test_a_copy_can_be_read_and_not_written_and_a_move_changes_nothing(tmp_path,
     copy = ml.Library(tmp_path / "copy.loom")
     assert len(copy["walk"]) == 80
     for write in (lambda: copy.remove("walk"), lambda: WebStore(copy.store).build(workers=1)):
-        with pytest.raises(LibraryError, match="a replica is read-only"):
+        with pytest.raises(LibraryError, match="is a read-only replica"):
             write()
     copy.close()
     shutil.rmtree(copy.path)

@@ -70,5 +70,5 @@ def test_invalid_input_is_reported():
     ):
         window_trends(prepared_frames(walk, frame_distance("e15")))
     trends = window_trends(prepared_frames(walk))
-    with pytest.raises(InvalidInput, match=r"where must be uint8 with shape .*; got bool of"):
+    with pytest.raises(InvalidInput, match=r"where must be uint8 with shape .*; got bool with"):
         TrendMatrix(trends, [trends]).sampled(1, where=np.ones((2, 2), np.bool_))
