@@ -36,7 +36,7 @@ PURPOSES = {
     "graphs": "graphs as NetworkX objects",
     "notebook": "`ml.view`: the studio's 3D stage in a notebook cell",
     "parquet": "tables in Parquet, `export --parquet`",
-    "studio": "`motionloom studio`: the studio in the browser, and the server for the Blender extension",
+    "studio": "`motionloom studio`: the studio, which also serves the Blender extension",
     "usd": "reading and writing USD",
     "test": "`make test`: all of the above, and tools for building the studio's page",
     "lint": "`make lint`: style and types",
