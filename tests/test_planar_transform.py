@@ -103,5 +103,5 @@ def test_reports_invalid_input():
         aligning(np.zeros((3, 3)), np.zeros((3, 3)), [1.0, 1.0])
     with pytest.raises(InvalidInput, match="not all zero"):
         aligning(np.zeros((3, 3)), np.zeros((3, 3)), [0.0, 0.0, 0.0])
-    with pytest.raises(InvalidInput, match=r"shape \(..., 3\), x, z, yaw; got \(4,\)"):
+    with pytest.raises(InvalidInput, match=r"shape \(..., 3\) for x, z and yaw; got \(4,\)"):
         PlanarTransform.from_array(np.zeros(4))

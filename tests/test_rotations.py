@@ -124,7 +124,8 @@ def test_impossible_orders_are_refused(order):
 @pytest.mark.parametrize(("shape", "order"), [((5, 2), "XYZ"), ((3,), "XYW"), ((), "X")])
 def test_angles_must_fit_the_order(shape, order):
     with pytest.raises(
-        InvalidInput, match=f"angles must have one column per axis of order '{order}'"
+        InvalidInput,
+        match=f"angles must have one column for each letter .X, Y or Z. of order '{order}'",
     ):
         rot.from_euler(np.zeros(shape), order)
 

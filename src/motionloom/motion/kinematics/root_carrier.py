@@ -70,7 +70,7 @@ class Carrier:
         names = ", ".join(map(repr, self.names))
         how = "stands still"
         if self.moves:
-            how = "travels along with it" if self.placement is None else "moves with it"
+            how = "follows a separate path" if self.placement is None else "moves with it"
         out = ""
         if self.left_out:
             shown = ", ".join(self.left_out[:5]) + (", ..." if len(self.left_out) > 5 else "")
