@@ -97,7 +97,7 @@ def test_a_motion_can_be_brought_to_the_origin(rng):
 
 def test_reports_invalid_input():
     aligning = PlanarTransform.aligning
-    with pytest.raises(InvalidInput, match="same points"):
+    with pytest.raises(InvalidInput, match="the same shape"):
         aligning(np.zeros((3, 3)), np.zeros((4, 3)))
     with pytest.raises(InvalidInput, match="weights must be 3 numbers"):
         aligning(np.zeros((3, 3)), np.zeros((3, 3)), [1.0, 1.0])

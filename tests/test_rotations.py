@@ -117,7 +117,7 @@ def test_lower_case_orders_are_the_same():
 
 @pytest.mark.parametrize("order", ["XX", "XXY", "XYY", "XYW", "XYZX", ""])
 def test_impossible_orders_are_refused(order):
-    with pytest.raises(InvalidInput, match="order must be three axes of X, Y, Z"):
+    with pytest.raises(InvalidInput, match="order must be three letters X, Y or Z"):
         rot.to_euler(rot.IDENTITY, order)
 
 

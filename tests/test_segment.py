@@ -55,7 +55,7 @@ def test_reports_invalid_input(walk, text, message):
 
 
 def test_seconds_need_a_frame_rate():
-    with pytest.raises(InvalidInput, match="walk:3-4: the frame rate"):
+    with pytest.raises(InvalidInput, match="walk:3-4: times in seconds need a frame rate"):
         _ = Segment("walk", 3, 4).start
 
 

@@ -23,7 +23,7 @@ def gaussian_smooth(values: ArrayLike, width: float) -> NDArray:
     Parameters
     ----------
     values : array_like, shape (T, ...)
-                Real or complex values.
+        Real or complex values.
     width : float
         Standard deviation of the Gaussian in samples; it is truncated at four standard deviations.
 

@@ -117,7 +117,7 @@ def _tree(value: ArrayLike, joints: int) -> NDArray[np.int32]:
     earlier = parents[1:].view(np.uint32) < np.arange(1, joints, dtype=np.uint32)
     if parents[0] != -1 or not earlier.all():
         raise InvalidInput(
-            "parents must be -1 for joint 0 and an earlier joint for every other joint;  "
+            "parents must be -1 for joint 0 and an earlier joint for every other joint; "
             f"got {parents.tolist()}"
         )
     return parents
