@@ -106,7 +106,7 @@ def test_marches_go_as_fast_as_their_tempo(tmp_path):
     facts = answer("march", "--ranks", 1, "--files", 2, "--seconds", 4, "--tempo", 60,
                  "-o", tmp_path / "m.glb")  # fmt: skip
     assert facts["misplacement_m"] < 0.15 and facts["left_feet_in_step"] == 1.0
-    with pytest.raises(InvalidInput, match="files would march .* at this tempo"):
+    with pytest.raises(InvalidInput, match="would have to march .* at this tempo"):
         run("march", "--tempo", 60, "--speed", 1.4, "-o", tmp_path / "m.glb")
 
 
@@ -142,14 +142,17 @@ def test_walks_of_a_library_and_of_files_march(tmp_path, library):
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        (["ballroom", "--label", "walk"], "no couple was found among 2 takes: .*LEADER.FOLLOWER"),
+        (
+            ["ballroom", "--label", "walk"],
+            "no couple was detected among 2 .*LEADER.FOLLOWER",
+        ),
         (
             ["ballroom", "--label", "tango"],
             "no motion is labeled 'tango'; labels in this library: walk, waltz",
         ),
         (
             ["ballroom", "--takes", "walk_0+walk_1"],
-            "were not danced|at least 4 in hold",
+            "must have the same length|at least 4 movements",
         ),
         (["ballroom", "--takes", "a+b+c"], "a couple must be written LEADER.FOLLOWER"),
         (["march", "--takes", "walk_9"], "no motion 'walk_9'"),

@@ -326,7 +326,9 @@ def test_sound_that_decodes_to_gigabytes_is_refused(tmp_path):
     assert path.stat().st_size < 1_000_000
     from motionloom.dance.music import read_audio
 
-    with pytest.raises(MotionFormatError, match="at most 512 MB; this file has 586 .8 channels"):
+    with pytest.raises(
+        MotionFormatError, match="at most 512 MB of sound; this file decodes to 586 MB .8 channels"
+    ):
         read_audio(path)
 
 
