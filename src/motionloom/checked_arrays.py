@@ -43,7 +43,9 @@ def open_array(path: Path, *, memory_map: bool = True) -> NDArray[Any]:
         # Computed with Python integers, because NumPy integers could overflow.
         length = math.prod(shape) * dtype.itemsize
         if begin + length > size:
-            raise ValueError(f"shape {shape} needs {length} bytes of data, but only {size - begin} follow")
+            raise ValueError(
+                f"shape {shape} needs {length} bytes of data, but only {size - begin} follow"
+            )
         if not length:
             return np.empty(shape, dtype, order)
         kept = _mapped.pop(str(path), None)
@@ -192,7 +194,9 @@ def check_offsets(values: Iterable[int] | NDArray[Any], total: int, what: str) -
     try:
         offsets = np.asarray(values)
         if offsets.dtype.kind not in "iu" or offsets.ndim != 1 or not len(offsets):
-            raise ValueError(f"expected a list of whole numbers, found {offsets.dtype} of shape {offsets.shape}")
+            raise ValueError(
+                f"expected a list of whole numbers, found {offsets.dtype} of shape {offsets.shape}"
+            )
         if offsets.dtype.itemsize == 8 and offsets.dtype.kind == "u":
             if offsets.max() > np.iinfo(np.int64).max:
                 raise ValueError("an offset is too large")
@@ -260,7 +264,9 @@ def check_shapes(
                 f"{array.shape}"
             )
         if kind == "float" and not (np.abs(array) < largest_value(array.dtype)).all():
-            raise LibraryError(f"damaged: {name} contains values that are not finite or are too large")
+            raise LibraryError(
+                f"damaged: {name} contains values that are not finite or are too large"
+            )
     return lengths
 
 

@@ -71,7 +71,8 @@ def section(name: str, settings: Path | None = None) -> dict[str, Any]:
         if str(settings.absolute()) not in _reported:
             _reported.add(str(settings.absolute()))
             _log.warning(
-                "%s is ignored because you have not trusted it. Review it, then run motionloom trust %s",
+                "%s is ignored because you have not trusted it. Review it, then run motionloom "
+                "trust %s",
                 settings,
                 settings.parent,
             )
@@ -145,5 +146,7 @@ def _table(path: Path, name: str, content: bytes | None) -> dict[str, Any]:
         raise InvalidInput(f"{path}: cannot be read as TOML: {error}") from None
     section = table.get(name, {})
     if not isinstance(section, dict):
-        raise InvalidInput(f"{path}: {name} must be a table that starts with [{name}]; got {section!r}")
+        raise InvalidInput(
+            f"{path}: {name} must be a table that starts with [{name}]; got {section!r}"
+        )
     return section

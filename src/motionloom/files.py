@@ -55,7 +55,8 @@ def plain_name(name: object) -> str:
     for part in parts:
         if part in ("", ".", "..") or not part.isprintable() or set(part) & set("\\:"):
             raise LibraryError(
-                f"the library is damaged: it refers to the file {str(name)[:200]!r}, but library files "
+                f"the library is damaged: it refers to the file {str(name)[:200]!r}, but library "
+                "files "
                 "must have plain names such as frames/walk.npy"
             )
     return str(name)
@@ -99,7 +100,8 @@ def below(root: Path, name: str) -> Path:
         path = path / part
         if path.is_symlink():
             raise LibraryError(
-                f"{path}: this is a symbolic link, but library files must be in the library folder or "
+                f"{path}: this is a symbolic link, but library files must be in the library "
+                "folder or "
                 "in an object store (see motionloom import --store)"
             )
     return path
@@ -191,7 +193,9 @@ def unpacked_bytes(data: bytes, largest: int = LARGEST) -> bytes:
     except zlib.error as error:
         raise ValueError(f"damaged: {error}") from None
     if len(out) > largest or not unpack.eof:
-        raise ValueError(f"damaged: the compressed data is cut off, or has more than {largest} bytes")
+        raise ValueError(
+            f"damaged: the compressed data is cut off, or has more than {largest} bytes"
+        )
     return out
 
 

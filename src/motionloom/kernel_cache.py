@@ -40,7 +40,8 @@ _BLAS = "scipy.linalg.cython_blas"
 if _BLAS not in sys.modules:
     # Numba's tables of NumPy functions import SciPy's linear algebra only to test whether it is
     # available. That takes a quarter of the time of a search. motionloom requires SciPy, so the
-    # test always succeeds and can be skipped. Kernels that call BLAS import it when they are compiled or loaded.
+    # test always succeeds and can be skipped. Kernels that call BLAS import it when they are
+    # compiled or loaded.
     sys.modules[_BLAS] = ModuleType(_BLAS)
     import_module("numba.np.arraymath")
     del sys.modules[_BLAS]

@@ -6,8 +6,9 @@ kernel may have a NumPy equivalent with the same results (``numpy=``). The equiv
 long as Numba is not loaded and the calls so far add up to little work.
 
 Compiled code is cached in ``NUMBA_CACHE_DIR``, or in the user's cache folder if that is not set.
-The cache key is the content of the kernel and of all kernels it calls (`motionloom.kernel_cache`). With
-``NUMBA_DISABLE_JIT=1``, kernels run as Python functions, for debuggers and coverage measurements.
+The cache key is the content of the kernel and of all kernels it calls (`motionloom.kernel_cache`).
+With ``NUMBA_DISABLE_JIT=1``, kernels run as Python functions, for debuggers and coverage
+measurements.
 
 ``kernel_signatures.txt`` lists the argument types that kernels are called with, so that
 `compile_listed` can compile them before their first call.
@@ -112,7 +113,7 @@ class Kernel:
         return self.with_compiled(lambda compiled: compiled(*args))
 
     def with_compiled(self, use: Callable[[Any], Any]) -> Any:
-        """Call `use` with the compiled function and return the result, retrying if the cache fails."""
+        """Call `use` with the compiled function. Retry without the cache if the cache fails."""
         try:
             return use(self.compiled)
         except _UNUSABLE:  # raised before the compiled function runs
@@ -137,7 +138,7 @@ class Kernel:
 
     @functools.cached_property
     def compiled(self) -> Callable:
-        """Numba's dispatcher for the function. Kernels that the function calls are also dispatchers."""
+        """Numba's dispatcher for the function, in which called kernels are also dispatchers."""
         import numba
 
         config: Any = numba.config
@@ -253,7 +254,7 @@ def cache_folder() -> Path:
 
 
 def listed() -> list[str]:
-    """Return the lines of ``kernel_signatures.txt``. Kernels of the tour come last, in tour order."""
+    """Return the lines of ``kernel_signatures.txt``, which end with the tour, in its order."""
     text = Path(__file__).with_name("kernel_signatures.txt").read_text(encoding="utf-8")
     return [line for line in text.splitlines() if not line.startswith("#")]
 

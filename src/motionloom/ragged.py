@@ -43,7 +43,8 @@ class Ragged:
         values, offsets = np.asarray(self.values), np.asarray(self.offsets)
         if offsets.ndim != 1 or not len(offsets) or offsets[0] != 0 or offsets[-1] != len(values):
             raise InvalidInput(
-                f"offsets must start at 0 and end at {len(values)}, the number of values; got {offsets}"
+                f"offsets must start at 0 and end at {len(values)}, the number of values; got "
+                f"{offsets}"
             )
         object.__setattr__(self, "values", values)
         object.__setattr__(self, "offsets", offsets.astype(np.int64, copy=False))

@@ -127,7 +127,7 @@ class PaperPreset(Generic[S]):
         self.__doc__ = values.__doc__
 
     def __get__(self, _: S | None, cls: type[S]) -> Callable[..., S]:
-        """Return the constructor. It accepts flat options, which replace the values of the paper."""
+        """Return the constructor. It accepts flat options, which replace values of the paper."""
         return lambda **explicit: cls.of(explicit, start=self.values(cls))
 
 
@@ -190,7 +190,8 @@ class Settings:
         >>> MotionChoice.given(None, {"within": "walk"})
         Traceback (most recent call last):
             ...
-        motionloom.errors.InvalidInput: MotionChoice has no within; its fields are label, only, exclude
+        motionloom.errors.InvalidInput: MotionChoice has no within; its fields are label, only,
+        exclude
         """
         if settings is not None and not isinstance(settings, cls):
             raise InvalidInput(
@@ -485,8 +486,8 @@ def json_schema(cls: type[Settings]) -> dict[str, Any]:
     """Return the JSON schema of a settings class, for the HTTP interface and forms.
 
     A field that selects a method becomes ``oneOf`` with one variant per method, identified by its
-    ``name``. ``x-unit`` is the unit of a field, and ``x-expert`` marks fields that a form shows only
-    on request.
+    ``name``. ``x-unit`` is the unit of a field, and ``x-expert`` marks fields that a form shows
+    only on request.
     """
     properties: dict[str, Any] = {}
     for each in fields(cls):
@@ -581,7 +582,8 @@ def _normalized(value: Any, each: Field[Any], kind: Any, about: Setting) -> Any:
             return method_class(each.name, value, about.methods)()
         if type(value) not in about.methods.values():
             raise InvalidInput(
-                f"{each.name} must be one of {', '.join(about.methods)} or the settings object of one "
+                f"{each.name} must be one of {', '.join(about.methods)} or the settings object "
+                "of one "
                 f"of these methods; got {_shortened(value)}"
             )
         return value

@@ -1,8 +1,8 @@
 """Executor over a Dask cluster.
 
-A scheduler has an address such as ``tcp://host:8786``, and workers on any number of machines connect
-to it. All machines must see libraries and files under the same paths. A task contains only a
-function and motion names, because workers read frames and write results themselves. If a worker
+A scheduler has an address such as ``tcp://host:8786``, and workers on any number of machines
+connect to it. All machines must see libraries and files under the same paths. A task contains only
+a function and motion names, because workers read frames and write results themselves. If a worker
 dies, the scheduler gives its tasks to other workers. If the scheduler dies, the command ends and
 can be run again.
 
@@ -149,7 +149,7 @@ class ClusterExecutor(Executor):
         return self._function[1]
 
     def check(self) -> None:
-        """Raise `ClusterError` if the connection is lost or the cluster had no workers for too long."""
+        """Raise `ClusterError` if the connection is lost or workers have been missing too long."""
         self._check_connection()
         self._count_workers()
         if time.monotonic() - self._seen > self._patience:
@@ -159,7 +159,7 @@ class ClusterExecutor(Executor):
             )
 
     def reason(self, error: BaseException) -> Exception | None:
-        """Return a `ClusterError` if the cluster, not the task, caused the exception; otherwise None."""
+        """Return a `ClusterError` if the cluster caused an exception, or None if the task did."""
         return self._lost() if isinstance(error, CancelledError) else None
 
     def died(self, error: BaseException) -> bool:
