@@ -101,7 +101,7 @@ def did_you_mean(word: str, words: Iterable[str]) -> str:
 
 
 def plain_text(text: str) -> str:
-    """Escape control characters, which a terminal would execute; colors are preserved.
+    """Escape control characters, which a terminal would interpret; color codes are preserved.
 
     Names of files and motions may contain such characters.
 

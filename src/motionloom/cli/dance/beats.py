@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from motionloom.library import Beats
     from motionloom.motion import Motion
 
-_OFF_TEMPO = 0.1  # of beats found, from a tempo by hand
+_OFF_TEMPO = 0.1  # relative deviation of the detected tempo from one set by hand
 
 
 def beats(
@@ -139,7 +139,7 @@ def _edit_beats(takes: list[str], move: list[str], add: list[float], remove: lis
 def _print_beats(beats: Beats) -> None:
     sure = "as given" if beats.given else f"confidence {beats.confidence:.2f}"
     if not beats.rhythmic:
-        print(f"no rhythm: {sure}, below {RHYTHMIC:g}")
+        print(f"no rhythm: {sure} is below {RHYTHMIC:g}")
     if not len(beats):
         return
     counted = (
