@@ -212,7 +212,7 @@ PERFORMERS: tuple[Performer, ...] = (
 
 
 def performer(which: int | Performer) -> Performer:
-    """Return the performer with index `which`, or `which` itself if it is a `Performer`."""
+    """Return the performer with index `which`; a `Performer` is returned unchanged."""
     if isinstance(which, Performer):
         return which
     if which not in range(len(PERFORMERS)):

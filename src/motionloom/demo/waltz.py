@@ -240,7 +240,7 @@ class CrowdTake:
     ----------
     motions : tuple of Motion
     beats : ndarray, shape (B,)
-        Seconds; the first is a downbeat.
+        Beat times, in seconds; the first is a downbeat.
     """
 
     motions: tuple[Motion, ...]

@@ -95,7 +95,7 @@ def write_files(
             motion = library[name]
             stem = base = file_stem(name)
             number = 2
-            while stem.lower() in stems:  # two names may map to the same file name
+            while stem.lower() in stems:  # because two names may map to the same file name
                 stem, number = f"{base}_{number}", number + 1
             stems.add(stem.lower())
             motion.save(scratch / f"{stem}.{suffix}")

@@ -151,7 +151,8 @@ def sheet(
         print(f"{output}: {made.clips} clips{cut}, {made.bytes / 1e6:.1f} MB")
         if total > len(source.loads):
             print(
-                f"{total - len(source.loads)} more motions are not shown (limited by --max {max_clips})"
+                f"{total - len(source.loads)} more motions are not shown "
+                f"(limited by --max {max_clips})"
             )
     if source.failed:
         if not json:
