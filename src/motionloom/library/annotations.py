@@ -361,7 +361,7 @@ class BeatCollection:
 
 
 def _keep(manual: dict[str, GivenBeats], name: str, beats: GivenBeats) -> None:
-    """Store what was set for a take, or delete its row if nothing is set."""
+    """Store the settings of a take, or delete its row if there are none."""
     manual.pop(name, None)
     if beats != type(beats)():
         manual[name] = beats
