@@ -121,7 +121,7 @@ def parametrize(
 def synthesize(
     library: Annotated[Path, LIB],
     name: Annotated[str, Argument("Name of the parametric motion.", metavar="NAME")],
-    at: Annotated[str, Option("Target, one number per parameter.", metavar="X,Y,...")],
+    at: Annotated[str, Option("Target: one number per parameter.", metavar="X,Y,...")],
     output: Annotated[
         Path,
         Option("Output file, in any writable format.", "--output -o", metavar="FILE"),

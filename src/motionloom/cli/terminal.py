@@ -160,7 +160,7 @@ def print_quality(report: QualityReport | None, *, details: bool = False) -> Non
 
 
 def draw_worst(motions: Sequence[Motion], file: Path | None) -> None:
-    """Draw the worst second of the motion that exceeds its limit the most."""
+    """Draw the worst second of the motion that exceeds its quality limits the most."""
     if file is None:
         return
     from motionloom.plots.figures.filmstrip import write_worst_second

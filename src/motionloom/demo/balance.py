@@ -41,7 +41,7 @@ class PlannedFoot:
     rotation : ndarray, shape (T, 4)
         World rotation of the ankle joint, ``wxyz``.
     heel : ndarray, shape (T,)
-        Rotation of the raised heel about the ball of the foot, radians.
+        Rotation of the raised heel about the ball of the foot, in radians.
     airborne : ndarray of bool, shape (T,)
         True during a swing.
     swing : ndarray, shape (T,)

@@ -37,11 +37,11 @@ class Performer:
         Style: rise of each step, size of the arm swing and hip roll (1 is average), and forward
         lean of the chest (radians).
     crouch : float
-        Lowering of the pelvis at rest due to bent knees, meters.
+        Lowering of the pelvis at rest due to bent knees, in meters.
     tempo : float
         Relative speed of actions and cadence of steps.
     noise : float
-        Size of involuntary movements of torso and arms, radians.
+        Size of involuntary movements of torso and arms, in radians.
 
     Examples
     --------

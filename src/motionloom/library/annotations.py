@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 
 class LabelCollection(Mapping[str, tuple[str, ...]]):
-    """Labels of the motions in a library: a mapping from motion name to sorted labels.
+    """Mapping from the name of each motion in a library to its sorted labels.
 
     Examples
     --------
@@ -248,7 +248,7 @@ class BeatCollection:
         first_beat: float | None = None,
         times: Sequence[float] | None = None,
     ) -> tuple[str, ...]:
-        """Save the tempo, first beat and partners of takes in the library, for all methods.
+        """Save the tempo, first beat and partners of takes in the library; all methods use them.
 
         Parameters
         ----------

@@ -42,7 +42,7 @@ _TABLES = ("motions", "frames", "labels", "skeletons")
 
 
 def motion_suffix(suffix: str) -> str:
-    """Return a writable suffix without its dot, or raise InvalidInput."""
+    """Return the suffix of a motion format, without its dot, if the format can be written."""
     suffix = suffix.lower().lstrip(".")
     written = [name.lstrip(".") for name, format_ in FORMATS.items() if "motion" in format_.writes]
     if suffix not in written:

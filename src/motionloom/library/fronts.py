@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 def segment_query(library: Library, text: str) -> Query:
-    """Return a segment of the library, ``NAME`` or ``NAME:START-END``, as a query; never a file.
+    """Return a library segment, ``NAME`` or ``NAME:START-END``, as a query; files are rejected.
 
     Examples
     --------

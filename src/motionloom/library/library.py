@@ -56,7 +56,7 @@ class LibraryStore(Store):
     COLLECTIONS: ClassVar[Mapping[str, Callable[[bytes], Any]]] = {"web": _decoded_web}
 
     def rename(self, name: str, new: str) -> None:
-        """Rename a motion, including the beats set by hand."""
+        """Rename a motion, together with its beats that were set by hand."""
         from motionloom.dance.motion_beats.manual_beats import rename_given_beats
 
         with self.change("rename"):

@@ -44,7 +44,7 @@ def doctor(
     ] = None,
     json: Annotated[bool, JSON] = False,
 ) -> None:
-    """Check files: unit, axes, rate, sides, floor, flips.
+    """Check files for problems with units, axes, frame rate, sides, floor and flips.
 
     Prints each issue with its evidence and a remedy.
     """

@@ -44,7 +44,11 @@ def graph(
     file: Annotated[Path | None, Argument("import: the .mogra file.", metavar="FILE")] = None,
     output: Annotated[
         Path | None,
-        Option("picture: .png, .svg, .pdf; export: .mogra, .json.", "-o --output", metavar="FILE"),
+        Option(
+            "Output file. picture: .png, .svg, .pdf; export: .mogra, .json.",
+            "-o --output",
+            metavar="FILE",
+        ),
     ] = None,
     pair: Annotated[
         str | None, Option("picture: the two motions to draw.", metavar="NAME,NAME", expert=True)
@@ -52,7 +56,7 @@ def graph(
     tags: Annotated[
         Path | None,
         Option(
-            "learn: CSV file with rows NAME:FRAME, NAME:FRAME, similar.",
+            "learn: CSV file with rows NAME:FRAME, NAME:FRAME, similar (1 or 0).",
             metavar="FILE",
             expert=True,
         ),

@@ -90,7 +90,8 @@ class Recording:
 class MatchingInfo(TypedDict):
     """Description of a matching database.
 
-    `tags` has the seconds of each gait and label, `speeds` the slowest and fastest speed in m/s.
+    `tags` has the duration of each gait and label in seconds, and `speeds` the slowest and fastest
+    speed in m/s.
     `made` is true if standing poses were synthesized because no take contains any.
     """
 
