@@ -162,7 +162,7 @@ def _tell_limit(family: Family) -> None:
 
 
 def _tell_cut_edges(family: Family) -> None:
-    """Print the edges that alone connect several members, which the user should check first."""
+    """Print the edges that are the only link to several members, which are worth checking."""
     most = [edge for edge in family.cut_edges if edge.cuts_off > 1][:3]
     for edge in most:
         a, b = family.nodes[edge.a].text, family.nodes[edge.b].text
