@@ -98,7 +98,7 @@ def test_music_from_a_file_a_tune_and_a_scene(tmp_path):
     four = write_tune(tmp_path / "four.mid", meter=4, tempo_bpm=100, bars=3)
     done = run("ballroom", "--couples", 1, "--music", four, "--seconds", 3, "-o",
                tmp_path / "b.glb")  # fmt: skip
-    assert "has 4 beats per bar, the movements 3" in done.stderr
+    assert "has 4 beats per bar but the movements have 3" in done.stderr
     assert song.exists()
 
 

@@ -518,7 +518,7 @@ def test_takes_that_are_never_needed_are_pruned(library, monkeypatch):
     monkeypatch.setattr(MatchingDatabase, "coverage", lambda self: spare)
     done = ran("match", str(library.path), "build", "--prune", "--json")
     assert json.loads(done.stdout)["takes"] == 2
-    assert "excluded, never played: walk_left_p0" in done.stderr
+    assert "excluded, because they are never played: walk_left_p0" in done.stderr
 
 
 # --- keyframes to motion -----------------------------------------------------------------------

@@ -253,7 +253,7 @@ def test_file_names_of_long_and_reserved_names():
     from motionloom.studio.state.uploads import checked_name
 
     assert len(Match("é" * 240, 0, 9, 0.0, 1.0, 0.1).file_name(1).encode()) < 200
-    with pytest.raises(InvalidInput, match="name of a device on Windows"):
+    with pytest.raises(InvalidInput, match="reserved for a device on Windows"):
         checked_name("CON.bvh")
 
 
