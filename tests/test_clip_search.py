@@ -388,7 +388,7 @@ def test_every_option_of_a_measure_can_be_set(lib, method, options):
         ("left_ear=1", "no curve is called 'left_ear'; the curves are hips"),
         ("left_hand=much", "the weight of left_hand must be a number; got 'much'"),
         ({"left_hand": -1.0}, "joint_weights must not be negative"),
-        (dict.fromkeys(CURVE_JOINTS, 0.0), "not all zero"),
+        (dict.fromkeys(CURVE_JOINTS, 0.0), "at least one must be positive"),
     ],
 )
 def test_weights_that_cannot_be_used_are_reported(lib, weights, message):
