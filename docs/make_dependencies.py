@@ -27,21 +27,21 @@ ROOT = Path(__file__).parents[1]
 DOCS, PAGE_SOURCES = ROOT / "docs", ROOT / "studio"
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
 
-# Extra -> what it is for.
+# Extra -> its purpose.
 PURPOSES = {
     "audio": "music in sound files (WAV, MP3, FLAC); MIDI needs no extra",
     "cloud": "libraries in an object store (S3, GCS, ...), `import --store`",
-    "cluster": "work on a Dask cluster, `--cluster`",
+    "cluster": "running on a Dask cluster, `--cluster`",
     "fbx": "reading FBX; writing it needs no extra",
-    "graphs": "graphs as objects of NetworkX",
-    "notebook": "`ml.view`: the stage of the studio in a notebook cell",
+    "graphs": "graphs as NetworkX objects",
+    "notebook": "`ml.view`: the studio's 3D stage in a notebook cell",
     "parquet": "tables in Parquet, `export --parquet`",
-    "studio": "`motionloom studio`: the browser, and the Blender extension's server",
+    "studio": "`motionloom studio`: the studio in the browser, and the server for the Blender extension",
     "usd": "reading and writing USD",
-    "test": "`make test`: all of the above, and the page's build",
+    "test": "`make test`: all of the above, and tools for building the studio's page",
     "lint": "`make lint`: style and types",
-    "dev": "work on motionloom: tests, style, types, notebooks",
-    "docs": "the site of the documentation, `make docs`",
+    "dev": "developing motionloom: tests, style, types, notebooks",
+    "docs": "the documentation site, `make docs`",
 }
 WORK_ON_IT = ("test", "lint", "dev", "docs")
 # Licenses that the metadata does not name, taken from the files and repositories of the packages.
@@ -111,7 +111,7 @@ def size_tables() -> str:
     named = sorted((name for name in sizes if sizes[name] >= 5), key=lambda name: -sizes[name])
     rest = sum(sizes.values()) - sum(sizes[name] for name in named)
     lines = [
-        f"Without extras {len(core) + 1} packages are installed, "
+        f"Without extras, {len(core) + 1} packages are installed. They need "
         f"**{sum(sizes.values()) + own:.0f} MB** ({platform.system()} {platform.machine()}, "
         f"Python {sys.version_info[0]}.{sys.version_info[1]}, without bytecode):",
         "",
@@ -121,7 +121,7 @@ def size_tables() -> str:
         f"| {len(core) - len(named)} others | {rest:.0f} |",
         f"| motionloom, with the studio's page | {own:.0f} |",
         "",
-        "| extra | what it is for | adds packages | adds MB |",
+        "| extra | purpose | adds packages | adds MB |",
         "|---|---|---|---|",
     ]
     for extra, purpose in PURPOSES.items():

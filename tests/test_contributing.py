@@ -30,7 +30,7 @@ def test_the_worked_examples_run(registries, tmp_path, monkeypatch):
     assert names["again"].skeleton.names == names["walk"].skeleton.names
     bad = tmp_path / "bad.mjson"
     bad.write_text("{}")
-    with pytest.raises(names["MotionFormatError"], match="no motion as JSON: 'joints'"):
+    with pytest.raises(names["MotionFormatError"], match="not a motion in JSON format: 'joints'"):
         names["ml"].load(bad)
 
 
