@@ -47,7 +47,7 @@ def redundant_examples(data: Data) -> Iterator[Claim]:
                 statement=statement
                 if rule == "interpolated"
                 else (
-                    "The same with our rule: an example is removed if any blend of nearby "
+                    "With our rule, an example is removed if any blend of nearby "
                     "examples reproduces it."
                 ),
                 paper={"examples": 96, "kept": 46},

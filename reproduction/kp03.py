@@ -119,7 +119,10 @@ def figures_2_and_3(data: Data) -> Iterator[Claim]:
         note="Periods of 0.28 to 1.5 s are searched, without prior knowledge.",
         picture="papers-kp03-periods.png",
     )
-    place, statement = "Section 3.2", "The same holds for captured gaits and dances."
+    place, statement = (
+        "Section 3.2",
+        "The periodogram also peaks at the beat for captured gaits and dances.",
+    )
     if data.cmu is None or data.folder is None:
         yield not_tested(place, statement, _NEEDS)
         return
@@ -260,7 +263,8 @@ def section_4(data: Data) -> Iterator[Claim]:
         members = len(given.movements) / theirs["nodes"]
         yield Claim(
             place=f"Section 6.2, {name}",
-            statement="Cutting the takes gives this number of movements, in total and per node.",
+            statement="Cutting the takes gives as many movements as in the paper, in total and "
+                    "per node.",
             paper=theirs,
             ours={
                 "movements": len(given.movements), "per_node": members,
