@@ -156,20 +156,20 @@ def section(constants_of: dict[int, dict[str, Any]], cluster: Cluster | None = N
         int(pairs * NEAR_CELL_SECONDS / 600.0),
         builds=3,
     )
-    basis = f"that is the share of one of {cluster.workers} workers if they hold {FRAMES:,} frames"
+    basis = f"the share of each of {cluster.workers} workers that together hold {FRAMES:,} frames"
     if per != 1:
         basis = (
-            f"one of {cluster.workers} workers would hold {per:g} times as many out of {FRAMES:,}"
+            f"each of {cluster.workers} workers would hold {per:g} times as many, out of {FRAMES:,}"
         )
     lines = [
-        f"Measured: {size:,} frames; {basis}.",
+        f"The measured library has {size:,} frames: {basis}.",
         (
-            f"Simulated ({_RUNS:,} queries, {_BUILDS} builds): durations vary by "
+            f"The simulation ({_RUNS:,} queries, {_BUILDS} builds) assumes that durations vary by "
             f"{100 * cluster.spread:.0f} %, {100 * cluster.straggling:.0f} % of the tasks take "
             f"{cluster.slowdown:g} times as long, a worker fails every {cluster.failure_hours:g} "
             f"hours and is back after {cluster.restart_s:g} s, and assigning a task takes "
-            f"{1e3 * cluster.overhead_s:g} ms. A core-hour is assumed to cost ${DOLLARS:g}. These "
-            "numbers are assumptions; the constants of the work are measured."
+            f"{1e3 * cluster.overhead_s:g} ms. A core-hour is assumed to cost ${DOLLARS:g}. All "
+            "of these are assumptions; only the time per unit of work is measured."
         ),
         "",
         "| task | median | 99th percentile | core-hours | dollars | tasks lost per run |",

@@ -91,7 +91,8 @@ def figure_4(data: Data) -> Iterator[Claim]:
     )
     yield Claim(
         place="Figure 4",
-        statement="For two kicks, about 60 % of the cells are minima, the rest are close to one.",
+        statement="For two kicks, about 60 % of the cells are minima, and the rest are close to "
+                "a minimum.",
         paper={"share": 0.6},
         ours={"share": round(float(shares["kick"][0]), 3),
               "within_a_cell": round(float(shares["kick"][1]), 3)},
@@ -108,7 +109,7 @@ def figure_4(data: Data) -> Iterator[Claim]:
         ours={"ratio": round(float(shares["kick"][2] / shares["walk"][2]), 1)},
         rule="2.5 <= ratio <= 10",
         data=data_text,
-        note='Squared distances, as in the paper. "About 5" is read as 2.5 to 10.',
+        note='Distances are squared, as in the paper. "About 5" is read as 2.5 to 10.',
     )
 
 
@@ -183,9 +184,10 @@ def figure_5(data: Data) -> Iterator[Claim]:
               "other_pairs": round(float(np.mean(different)), 3)},
         rule="kick_pairs > other_pairs",
         data=f"built-in corpus, performer {WHO[1:]}: {len(same)} and {len(different)} pairs",
-        note=("Share of pairs of whole clips that have an alignment from their first frames to "
-            "their last. The table shows which share of a matrix is valid if alpha is 15 % "
-            "of the squared distance (as in the paper) or of its root."),
+        note=("Values are the share of pairs of whole clips that have an alignment from "
+                "their first frames to their last. The table shows the share of a matrix that "
+                "is valid if alpha is 15 % of the squared distance (as in the paper) or of its "
+                "root."),
         table=(
             ("matrix", "of squared distances", "of distances"),
             [(name, *values) for name, values in shares.items()],
@@ -221,9 +223,9 @@ def figure_7(data: Data) -> Iterator[Claim]:
         rule="covered >= 0.9",
         data=f"built-in corpus, performer {WHO[1:]} at 30 Hz: two kicks and a walk",
         note=(
-            "Share of cells that lie within two frames of the refined web. The cells are "
-            "those of chains of at least half a second and below 0.1 m, in a web built at 30 "
-            "Hz."
+            "The value is the share of cells that lie within two frames of the refined "
+            "web. The cells are those of chains of at least half a second and below "
+            "0.1 m, in a web built at 30 Hz."
         ),
         picture=name,
     )
@@ -278,8 +280,8 @@ def figure_10(data: Data) -> Iterator[Claim]:
             node.tier for node in family.nodes), "threshold_m": best.threshold},
         rule="front < side and front < leap < 99 and largest_tier > 1",
         data=f"built-in corpus, performer {WHO[1:]}, query {case.query}",
-        note=("Median distance to the query in the graph, in meters; 99 if there is no match "
-            "of that kind."),
+        note=("Values are median distances to the query in the graph, in meters; 99 means "
+                "that there is no match of that kind."),
         picture=name,
     )  # fmt: skip
 

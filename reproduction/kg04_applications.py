@@ -19,8 +19,9 @@ QUARTER_INCH = 0.00635
 CMU_WALK, CMU_SUBJECTS = "35_01:23-60", ("07", "08", "12", "16", "35")
 SCORES = "Abstract properties such as mood can also be parameters, without sampling."
 RULES = {
-    "interpolated": "Equations 2 and 3 with k = 12; the examples are tried one after another.",
-    "refined": "Refined weights of the 12 nearest examples.",
+    "interpolated": "Weights follow equations 2 and 3 with k = 12, and the examples are tried one "
+    "after another.",
+    "refined": "Blends use refined weights of the 12 nearest examples.",
 }
 
 
@@ -46,7 +47,7 @@ def redundant_examples(data: Data) -> Iterator[Claim]:
                 statement=statement
                 if rule == "interpolated"
                 else (
-                    "The same with our rule: an example is removed if any blend of nearby "
+                    "With our rule, an example is removed if any blend of nearby "
                     "examples reproduces it."
                 ),
                 paper={"examples": 96, "kept": 46},
@@ -119,7 +120,8 @@ def cartwheels(data: Data) -> Iterator[Claim]:
     yield Claim(
         place="Section 4.4",
         statement=(
-            "For 34 s of cartwheels, web, search and samples take less than thirty seconds."
+            "For 34 s of cartwheels, building the web, searching and sampling take "
+            "less than thirty seconds in total."
         ),
         paper={"data_s": 34, "most_s": 30},
         ours={
@@ -129,7 +131,7 @@ def cartwheels(data: Data) -> Iterator[Claim]:
         },
         rule="seconds < paper_most_s and examples >= 2",
         data=f"{CORPUS}, {len(lib)} cartwheels",
-        note="Seconds of one processor core, with compiled kernels.",
+        note="Times are seconds of one processor core, with compiled kernels.",
     )
 
 

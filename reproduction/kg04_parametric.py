@@ -22,7 +22,7 @@ PAPER_EXAMPLES = {"reach": 6, "walk": 96, "kick": 4, "sit": 2, "step up": 4, "pu
                   "cartwheel": 11}  # fmt: skip
 TARGETS = 100
 HALF_INCH = 0.0127
-RADII = "The radii of the families were chosen on this corpus."
+RADII = "The join distances of the families were chosen on this corpus."
 
 
 def table_1(data: Data) -> Iterator[Claim]:
@@ -75,10 +75,10 @@ def table_1(data: Data) -> Iterator[Claim]:
         rule="most_s <= paper_most_s",
         data=CORPUS,
         note=(
-            "Seconds of one processor core for a thousand blends and their parameters, "
-            "whether or not they become samples. Collecting a thousand samples that differ "
-            "by at least half an inch takes longer: 4.2 to 13 s in a first run, and by that "
-            "measure the statement does not hold."
+            "Times are seconds of one processor core for a thousand blends and their "
+            "parameters, whether or not they become samples. Collecting a thousand "
+            "samples that differ by at least half an inch takes longer: 4.2 to 13 s in "
+            "a first run, and by that measure the statement does not hold."
         ),
     )
     shares = [_storage(made.paper) for made in eight]
@@ -122,19 +122,19 @@ def sections_4_2_and_4_3(data: Data) -> Iterator[Claim]:
         rule="more_accurate == motions",
         data=f"{CORPUS}, {TARGETS} random targets per motion",
         note=(
-            "Distance in cm, median / 95th percentile. Targets are random blends of "
-            "neighboring examples; none of them is an example."
+            "Values are distances in cm, as median / 95th percentile. Targets are "
+            "random blends of neighboring examples; none of them is an example."
         ),
         table=table,
     )
     for name, words, note in (
-        ("paper", "", "Interpolation alone, as in the paper."),
+        ("paper", "", "Weights come from interpolation alone, as in the paper."),
         (
             "refined",
             " (refined weights)",
             (
-                "Our extension. The number of samples that a refinement uses (48) was chosen on "
-                "other targets of these motions."
+                "Refined weights are our extension. The number of samples that a "
+                "refinement uses (48) was chosen on other targets of these motions."
             ),
         ),
     ):

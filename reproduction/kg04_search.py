@@ -237,9 +237,9 @@ def section_3_4_accuracy(data: Data) -> Iterator[Claim]:
               "queries": 10},
         rule="separable >= paper_separable",
         data=about,
-        note=("Thresholds in meters. If no threshold separates, the cell gives the number of "
-            "segments found at the largest threshold without a wrong match, and the number "
-            "of wrong matches at the first threshold that finds all segments."),
+        note=("Thresholds are in meters. If no threshold separates, the cell gives the "
+                "number of segments found at the largest threshold without a wrong match, and "
+                "the number of wrong matches at the first threshold that finds all segments."),
         table=(header, rows),
     )  # fmt: skip
     yield Claim(
@@ -259,8 +259,8 @@ def section_3_4_accuracy(data: Data) -> Iterator[Claim]:
         rule="seconds < paper_seconds",
         data=about,
         note=(
-            "Searches of the two rows above whose threshold separates; seconds of one "
-            "processor core."
+            "The searches are those of the two rows above for which a threshold "
+            "separates. Times are seconds of one processor core."
         ),
     )
     walks = outcomes(*where, "walk", "paper", False)
@@ -276,7 +276,7 @@ def section_3_4_accuracy(data: Data) -> Iterator[Claim]:
         ours={"matches": len(best.family.matches), "walks": best.right, "wrong": best.wrong},
         rule="matches >= paper_matches and wrong == 0",
         data=about,
-        note="At the largest threshold without wrong matches.",
+        note="Matches are counted at the largest threshold without wrong matches.",
     )
 
 
@@ -368,8 +368,8 @@ def figure_13(data: Data) -> Iterator[Claim]:
               "precision_direct": round(_average_precision(first_tier, len(true)), 3)},
         rule="precision_graph > precision_direct",
         data=f"built-in corpus, performer {WHO[1:]}, all motions",
-        note=("Average precision of the ranked matches, for the threshold of the row above and "
-            "for a single search without query expansion."),
+        note=("Values are the average precision of the ranked matches, for the threshold of "
+                "the row above and for a single search without query expansion."),
     )  # fmt: skip
 
 
@@ -429,7 +429,7 @@ def section_3_4_time_and_storage(data: Data) -> Iterator[Claim]:
         ours={"minutes": round(seconds / 60.0, 3), "frames": frames},
         rule="minutes < paper_minutes",
         data=about,
-        note="Processor time of one core. The paper used a 1.3 GHz Athlon.",
+        note="Times are processor time of one core. The paper used a 1.3 GHz Athlon.",
     )
     yield Claim(
         place="Section 3.4, storage",
@@ -440,8 +440,8 @@ def section_3_4_time_and_storage(data: Data) -> Iterator[Claim]:
               "web_per_motion": round(raw / motion_bytes, 2), "compression": round(raw / size, 1)},
         rule="compression >= paper_compression and compressed_mb < paper_compressed_mb",
         data=about,
-        note=("Uncompressed: 12 bytes for the position and value of a cell. Motions: rotations "
-            "and root position of each frame as 4-byte numbers."),
+        note=("An uncompressed cell takes 12 bytes for its position and value. Motions "
+                "consist of the rotations and root position of each frame, as 4-byte numbers."),
     )  # fmt: skip
     yield Claim(
         place="Section 3.4, time",
@@ -484,8 +484,8 @@ def section_3_4_time_and_storage(data: Data) -> Iterator[Claim]:
         rule="ms < paper_ms and category_ms < ms",
         data=about,
         note=(
-            f"Mean of {_QUERIES} random queries up to {_SEARCH_M} m, without query expansion, "
-            "in webs that are already open. The categories are reaching and locomotion."
+            f"Times are means of {_QUERIES} random queries up to {_SEARCH_M} m, without query "
+            "expansion, in webs that are already open. The categories are reaching and locomotion."
         ),
     )
 

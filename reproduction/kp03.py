@@ -97,7 +97,7 @@ def figure_1(data: Data) -> Iterator[Claim]:
         ours={"spread_frames": float(spread)},
         rule="spread_frames > 1",
         data="built-in dance of 714 frames",
-        note="Range of the mean phases of the joints.",
+        note="The value is the range of the mean phases of the joints.",
     )
 
 
@@ -116,10 +116,13 @@ def figures_2_and_3(data: Data) -> Iterator[Claim]:
         ours={"within_2_percent": right, "motions": len(studies)},
         rule="within_2_percent == motions",
         data="12 built-in motions with known beats, 4 performers",
-        note="Periods of 0.28 to 1.5 s, without prior knowledge.",
+        note="Periods of 0.28 to 1.5 s are searched, without prior knowledge.",
         picture="papers-kp03-periods.png",
     )
-    place, statement = "Section 3.2", "The same holds for captured gaits and dances."
+    place, statement = (
+        "Section 3.2",
+        "The periodogram also peaks at the beat for captured gaits and dances.",
+    )
     if data.cmu is None or data.folder is None:
         yield not_tested(place, statement, _NEEDS)
         return
@@ -141,9 +144,9 @@ def figures_2_and_3(data: Data) -> Iterator[Claim]:
         rule="paper_way == takes",
         data="5 CMU takes with steps measured from the feet",
         note=(
-            "A period counts if it is within 2 % of the step, or of half or twice the step. "
-            "Joints of the body in the paper, without fingers and toes. The defaults weight "
-            "the candidates and add self-similarity."
+            "A period counts if it is within 2 % of the step, or of half or twice the "
+            "step. The joints are those of the body in the paper, without fingers and "
+            "toes. The defaults weight the candidates and add self-similarity."
         ),
         table=(("take", "step (s)", "method of the paper", "defaults"), rows),
     )
@@ -162,7 +165,7 @@ def figure_4(data: Data) -> Iterator[Claim]:
         ours={"least": min(shares), "mean": float(np.mean(shares)), "by_chance": 0.5},
         rule="least > 0.6",
         data="12 built-in motions, candidates of the paper",
-        note="Share within a quarter of the period.",
+        note="The value is the share of candidates within a quarter of the period.",
     )
 
 
@@ -260,7 +263,8 @@ def section_4(data: Data) -> Iterator[Claim]:
         members = len(given.movements) / theirs["nodes"]
         yield Claim(
             place=f"Section 6.2, {name}",
-            statement="Cutting the takes gives this number of movements, in total and per node.",
+            statement="Cutting the takes gives as many movements as in the paper, in total and "
+                    "per node.",
             paper=theirs,
             ours={
                 "movements": len(given.movements), "per_node": members,
@@ -314,9 +318,10 @@ def _weights(data: Data) -> Iterator[Claim]:
         rule="share_of_others > 0.1",
         data="4 CMU salsas",
         note=(
-            "Shares of the posture difference with equal weights. `share_of_others` is that "
-            "of the joints to which Lee et al. 2002, who introduced the measure, give no "
-            "weight. The joint with the largest share is a thumb."
+            "Values are shares of the posture difference with equal weights. "
+            "`share_of_others` is that of the joints to which Lee et al. 2002, who "
+            "introduced the measure, give no weight. The joint with the largest share "
+            "is a thumb."
         ),
     )
 
@@ -364,9 +369,9 @@ def figure_7(data: Data) -> Iterator[Claim]:
             },
             rule="paper_way >= 0.9 and not_aligned < 0.5",
             data=f"{name}, 40 s with a change of tempo",
-            note=("F-measure with a tolerance of one frame; extra beats are counted. For "
-                "`corrected`, the clock is shifted by the beats detected in the finished "
-                "dance, which the paper does not do."),
+            note=("Values are F-measures with a tolerance of one frame; extra beats are "
+                    "counted. For `corrected`, the clock is shifted by the beats detected in "
+                    "the finished dance, which the paper does not do."),
             table=(("takes", "method", "beats within one frame", "extra beats"), rows)
             if name == "built-in dances" else None,
             picture="papers-kp03-synced.png" if name == "built-in dances" else None,
@@ -398,7 +403,7 @@ def section_5(data: Data) -> Iterator[Claim]:
                     rows.append((tempo, f"{speed:.2f}", f"{got:.2f}", f"{way_off[-1]:.0f}"))
         yield Claim(
             place="Section 5",
-            statement="The dance moves in the given direction at the given speed.",
+            statement="The dance moves in the requested direction at the requested speed.",
             ours={
                 "largest_error_of_speed": max(speed_off), "mean_error": float(np.mean(speed_off)),
                 "largest_degrees": max(way_off),
@@ -469,7 +474,8 @@ def _phrases(data: Data) -> Iterator[Claim]:
             f"30 CMU salsas, {sum(map(len, sequences))} movements in {len(steps.graph)} "
             "nodes, leave-one-sequence-out"
         ),
-        note="Bits needed to predict the next node, given the last one, two or three nodes.",
+        note="Values are the bits needed to predict the next node, given the last one, two "
+        "or three nodes.",
     )
 
 
@@ -507,7 +513,8 @@ def _dynamics(data: Data) -> Iterator[Claim]:
         ours=correlations,
         rule="dynamics_1 > 0.5 and abs(dynamics_0) < 0.3",
         data="built-in dances, a tune of 40 loud and soft bars, 3 seeds",
-        note="Correlation between the loudness of a bar and the energy of the motion during it.",
+        note="Values are correlations between the loudness of a bar and the energy of the "
+        "motion during it.",
     )
 
 

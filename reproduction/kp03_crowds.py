@@ -171,8 +171,8 @@ def figure_9(data: Data) -> Iterator[Claim]:
         rule="nodes_of_one_foot == nodes_in_total",
         data=WALTZ,
         note=(
-            "The number of nodes is given. The rule requires that all bars of a node begin "
-            "with the same foot."
+            "The number of nodes is set to five. The rule requires that all bars of a "
+            "node begin with the same foot."
         ),
         picture="papers-kp03-waltz.png",
     )
@@ -197,8 +197,8 @@ def figure_9(data: Data) -> Iterator[Claim]:
         rule="bars_against_their_node < 0.25",
         data=WALTZ,
         note=(
-            "Share of bars that travel backward in a node that mostly travels forward, or "
-            "vice versa."
+            "The value is the share of bars that travel backward in a node that mostly "
+            "travels forward, or vice versa."
         ),
     )
     yield from _couple_obeys(place)
@@ -351,7 +351,8 @@ def figure_10(data: Data) -> Iterator[Claim]:
         ours={"facing_error_degrees": errors[0.0], "without_facing_degrees": errors[None]},
         rule="facing_error_degrees < 30 and facing_error_degrees < without_facing_degrees",
         data="built-in traveling waltz, seeds 6 and 7, 20 couples, 30 s each",
-        note="Mean angle between the direction that a leader faces and the direction of travel.",
+        note="Values are mean angles between the direction that a leader faces and the "
+        "direction of travel.",
     )
     for between, phase in (("", 0.0), (", between beats", None)):
         for graph in ("learned", "built-in"):

@@ -112,7 +112,7 @@ def error_functions(data: Data) -> Iterator[Claim]:
         ours={"largest_change": float(gap)},
         rule="largest_change < 0.01",
         data="a salsa of 500 frames, rotated by 90 degrees and moved",
-        note="In weighted meters; the threshold of a transition is 15.",
+        note="Values are in weighted meters; the threshold of a transition is 15.",
     )
     same = _full(jrd, rows[0], rows[0], sector=100)
     other = _full(jrd, rows[0], rows[1], sector=100)
@@ -164,10 +164,11 @@ def joint_weights(data: Data) -> Iterator[Claim]:
         rule="auc_paper > auc_equal_weights",
         data="600 similar and 600 dissimilar pairs of poses from 60 CMU takes",
         note=(
-            "Share of comparisons in which a similar pair is nearer than a dissimilar pair, "
-            "for motions that were not used for learning. Pairs are labeled by their point "
-            "cloud distance: similar below 8 cm, dissimilar above 12 cm. The non-negative "
-            "least squares with an intercept is our variant."
+            "Values are the share of comparisons in which a similar pair is nearer "
+            "than a dissimilar pair, for motions that were not used for learning. "
+            "Pairs are labeled by their point cloud distance: similar below 8 cm, "
+            "dissimilar above 12 cm. The non-negative least squares with an intercept "
+            "is our variant."
         ),
     )
 
@@ -217,9 +218,9 @@ def creating_transitions(data: Data) -> Iterator[Claim]:
         rule="acceleration_ratio <= 1",
         data=SALSAS,
         note=(
-            "The transition with median error among those between two salsas. The figure is "
-            "the largest acceleration of a joint, relative to the 99.9th percentile of the "
-            "takes."
+            "The transition shown has the median error among those between two salsas. "
+            "The value is the largest acceleration of a joint, relative to the 99.9th "
+            "percentile of the takes."
         ),
         picture=_transition_strip(data, graph.motions, transitions, chosen),
     )
@@ -255,10 +256,10 @@ def table_5_1(data: Data) -> Iterator[Claim]:
         rule="seconds < paper_seconds",
         data=SALSAS,
         note=(
-            "Processor time of the whole construction with one thread: error functions, "
-            "minima and pruning, and also foot contacts and the blend of every transition, "
-            "which the dissertation does not compute. The machines differ, and the error "
-            "functions alone are not comparable."
+            "The value is the processor time of the whole construction with one "
+            "thread: error functions, minima and pruning, and also foot contacts and "
+            "the blend of every transition, which the dissertation does not compute. "
+            "The machines differ, and the error functions alone are not comparable."
         ),
     )
     for name, what in (("dances", SALSAS), ("walks", STEPS)):
@@ -270,7 +271,7 @@ def table_5_1(data: Data) -> Iterator[Claim]:
             ours={"one": single, "ten": ten, "twenty": twenty},
             rule="ten < 0.9 * one and twenty > 0.9 * ten",
             data=what,
-            note=f"Wall-clock seconds of the error functions alone, on {cores} cores.",
+            note=f"Times are wall-clock seconds of the error functions alone, on {cores} cores.",
             table=(("motions", "threads", "seconds, paper", "seconds here"), table)
             if name == "walks"
             else None,
@@ -293,8 +294,8 @@ def tables_5_2_and_5_3(data: Data) -> Iterator[Claim]:
         rule="third > first and third > second",
         data=STEPS,
         note=(
-            "Number of candidates that each condition removes, over all 21 pairs. The "
-            "figures of the paper are sums over its table."
+            "Values are the number of candidates that each condition removes, over all "
+            "21 pairs. The values of the paper are sums over its table."
         ),
         table=(_HEADER, rows),
     )
@@ -361,8 +362,8 @@ def feet(data: Data) -> Iterator[Claim]:
         rule="max(walks, jogs, salsas) < 0.01",
         data="eight walks and ten jogs of CMU subject 35, three salsas",
         note=(
-            "Share of transitions after which the same foot strikes twice in a row, at 60 "
-            "transitions per minute."
+            "Values are the share of transitions after which the same foot strikes "
+            "twice in a row, at 60 transitions per minute."
         ),
     )
     both = score_motion_graph([*walks[:3], *runs[:3]], jrd, settings=GraphSettings.kr14())
@@ -378,8 +379,8 @@ def feet(data: Data) -> Iterator[Claim]:
         rule="skipped > 0",
         data="three walks and three jogs of CMU subject 35, at 30 Hz",
         note=(
-            "With all settings of the dissertation (preset kr14). No step is skipped if foot "
-            "contacts must agree (`match_feet`, the default here)."
+            "The graph uses all settings of the dissertation (preset kr14). No step is "
+            "skipped if foot contacts must agree (`match_feet`, the default here)."
         ),
     )
 
@@ -417,10 +418,10 @@ def best_distance(data: Data) -> Iterator[Claim]:
         rule="jrd_coverage >= pc11_coverage and jrd_acceleration <= 1.05 * pc11_acceleration and "
         "jrd_skipped <= pc11_skipped + 0.05",
         data="ten sets of CMU takes (walks, runs, dances, swordplay), 60 transitions per minute",
-        note=("With the distance alone: foot contacts need not agree, and nothing is smoothed. "
-            "The learned weights come from performers that are not in any of the sets. The "
-            "last row of the table is the p-value of the differences. The margins of the "
-            "rule were set after the figures were known."),
+        note=("Only the distance is used: foot contacts need not agree, and nothing is "
+                "smoothed. The learned weights come from performers that are not in any of the "
+                "sets. The last row of the table is the p-value of the differences. The "
+                "margins of the rule were set after the figures were known."),
         table=(
             ("distance", "acceleration", "90th percentile", "slide (m/s)", "skipped steps",
              "coverage"),
@@ -517,9 +518,10 @@ def _windows(data: Data, cmu: Library) -> Iterator[Claim]:
         rule="section_4_6 <= 15",
         data=f"{int(inside.sum())} transitions between two salsas",
         note=(
-            "Mean error of the blended frames (threshold 15), and the median over 60 "
-            "transitions of the largest acceleration, relative to the 99.9th percentile of "
-            "the takes. By default, blends here are centered on (i, j)."
+            "Values are the mean error of the blended frames (threshold 15), and the "
+            "median over 60 transitions of the largest acceleration, relative to the "
+            "99.9th percentile of the takes. By default, blends here are centered on "
+            "(i, j)."
         ),
     )
 

@@ -265,7 +265,7 @@ def _claim(
         for key in ("full", "heading")
     )
     listed = ", ".join(f"{name} {value:g}" for name, value in heading.ours.items())
-    heading_note = f"With `heading`: {heading.outcome} ({listed})."
+    heading_note = f"With `heading`, the statement {heading.outcome} ({listed})."
     if heading.ours == full.ours:
         heading_note = ""
     return replace(full, note=" ".join(filter(None, [note, heading_note])))

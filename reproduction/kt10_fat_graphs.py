@@ -119,8 +119,8 @@ def section_5_3_time(data: Data) -> Iterator[Claim]:
         rule="limited_exponent <= 1.3",
         data=f"CMU takes described as walks, in random order; `e15`, radius {RADIUS} m",
         note=(
-            "Exponents of n. With a fixed radius, every frame has more neighbors in a larger "
-            "database, and each of them must be visited."
+            "Values are exponents of n. With a fixed radius, every frame has more "
+            "neighbors in a larger database, and each of them must be visited."
         ),
         table=(
             ["frames", "mean number of neighbors", "listing 256 nearest, s", "counting all, s"],
@@ -167,9 +167,9 @@ def section_5_3_motion(data: Data) -> Iterator[Claim]:
         rule="e15_slide <= 1.25 * cloud_slide and e15_seams <= 1.25 * cloud_seams "
         "and e15_heading <= 1.5 * cloud_heading and e15_speed <= 1.5 * cloud_speed",
         data=", ".join(sets),
-        note=("`cloud`: windows of 11 poses of 18 joints, rotated by heading. `e15x3` is the "
-            'default here. We read "as good" as at most 25 % more slide and '
-            "acceleration, and at most 50 % more deviation."),
+        note=("`cloud` compares windows of 11 poses of 18 joints, rotated by heading. "
+                "`e15x3` is the default here. We read \"as good\" as at most 25 % more slide "
+                "and acceleration, and at most 50 % more deviation."),
         table=(
             ["motions", "compared with", "base poses", "heading error, degrees", "speed error, m/s",
              "foot slide, cm", "acceleration at seams"],

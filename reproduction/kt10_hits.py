@@ -68,10 +68,10 @@ def figure_3(data: Data) -> Iterator[Claim]:
         rule="min(e15, e30, e15x3, e30x3) >= 0.5",
         data=place,
         note=(
-            "The smaller of two overlaps (intersection over union): those of a match with "
-            "each of the two best segments of DTW on `pc1`. An overlap of at least one half "
-            "counts as the same segment. Takes, k and rule were changed after a first "
-            "attempt."
+            "Values are the smaller of two overlaps (intersection over union), those "
+            "of a match with each of the two best segments of DTW on `pc1`. An overlap "
+            "of at least one half counts as the same segment. Takes, k and rule were "
+            "changed after a first attempt."
         ),
         picture="papers-kt10-grids.png",
     )
@@ -82,8 +82,8 @@ def figure_3(data: Data) -> Iterator[Claim]:
         rule="e15 >= 2 * e15x3 and e30 >= 2 * e30x3",
         data=place,
         note=(
-            "Share of near cells whose poses move in opposite directions. Three other "
-            "measures were tried before this one."
+            "Values are the share of near cells whose poses move in opposite "
+            "directions. Three other measures were tried before this one."
         ),
     )
 
@@ -175,7 +175,7 @@ def table_2(data: Data) -> Iterator[Claim]:
     )
     yield Claim(
         place="Table 2",
-        statement="`pca16` finds about the same; `pca8` finds fewer.",
+        statement="`pca16` finds about as many matches as `e15`; `pca8` finds fewer.",
         paper={"e15": 20, "pca8": 13, "pca16": 19},
         ours={s: counts[s] for s in ("e15", "pca8", "pca16")},
         rule="abs(pca16 - e15) <= 0.2 * e15 and pca8 < pca16 and pca8 < e15",
@@ -280,8 +280,8 @@ def section_5_1(data: Data) -> Iterator[Claim]:
             "direction are correct"
         ),
         note=(
-            "At most 100 matches within 0.08 m, which is our choice. We accept one wrong "
-            "match in ten."
+            "Each search returns at most 100 matches within 0.08 m; both limits are "
+            "our choice. We accept one wrong match in ten."
         ),
         table=(["rounds", "right", "wrong"], rows),
     )

@@ -228,7 +228,8 @@ def section_4_1_ranks(data: Data) -> Iterator[Claim]:
         rule="graph_exponent <= 0.5 and dtw_exponent >= 0.8",
         data="CMU, 117,000 to 938,413 frames; 8 segments of 1 s, k = 256",
         note=(
-            "Exponents of n, fitted to processor times; logarithmic growth gives a small exponent."
+            "Values are exponents of n, fitted to processor times; logarithmic growth "
+            "gives a small exponent."
         ),
         table=(
             ["frames", "graph, ms", "DTW, ms"],
@@ -289,9 +290,9 @@ def section_4_2(data: Data) -> Iterator[Claim]:
         rule="least_kept == paper_kept",
         data=place,
         note=(
-            "Share of the alignments of the exact search that are found with the same start "
-            "and end. Times are relative to the exact search. k is our choice; the first "
-            "attempt used 256."
+            "Values are the share of the alignments of the exact search that are found "
+            "with the same start and end. Times are relative to the exact search. k is "
+            "our choice; the first attempt used 256."
         ),
         table=table,
     )
@@ -341,7 +342,7 @@ def section_4_2(data: Data) -> Iterator[Claim]:
         ours={"ratio": round(graph_ms["pca16", 3] / graph_ms["pca16", 1], 2)},
         rule="2 <= ratio <= 4",
         data=place + ", `pca16`",
-        note="Time for 3 s divided by time for 1 s.",
+        note="The value is the time for 3 s divided by the time for 1 s.",
     )
     shares = {n: search_ms[n, 0.0] / (search_ms[n, 0.0] + both[n]) for n in sets}
     yield Claim(

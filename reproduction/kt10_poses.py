@@ -161,8 +161,8 @@ def section_3_2(data: Data) -> Iterator[Claim]:
         rule="full_clips >= heading_clips and full_bandai >= heading_bandai "
         "and full_exercises >= heading_exercises",
         data="115 CMU clips, 280 Bandai clips, 3 labeled CMU takes",
-        note=("Mean average precision of clips, and share of correct labels of exercises; "
-            "`e15`, without fitting."),
+        note=("Values are the mean average precision of clips and the share of correct "
+                "labels of exercises, with `e15` and without fitting."),
         table=(["data", "heading", "paper"], rows),
     )  # fmt: skip
     heading, paper = (data.cmu.features("e15", normalize=each) for each in ("heading", "paper"))
@@ -328,7 +328,7 @@ def table_1(data: Data) -> Iterator[Claim]:
         },
         rule="pca8 < pca16 < pca25 and e15 < e30 < e39 < e15x3 < e15x5 < e30x3",
         data=size,
-        note=f"Fastest first: {', '.join(order)}.",
+        note=f"The order, fastest first, is {', '.join(order)}.",
     )  # fmt: skip
     yield Claim(
         place="Section 3.3",

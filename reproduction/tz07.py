@@ -76,7 +76,7 @@ def features(data: Data) -> Iterator[Claim]:
         ours={"least": int(chosen[1]), "mean": float(chosen[2]), "most": int(chosen[3])},
         rule="least >= paper_least and most <= paper_most",
         data=CLIPS,
-        note="Threshold 10, as in the paper.",
+        note="The threshold is 10, as in the paper.",
     )
     best = max(row[4] for row in rows)
     yield Claim(
@@ -119,7 +119,7 @@ def figure_4(data: Data) -> Iterator[Claim]:
         ours=own_first,
         rule="emd == 1 and dtw == 1 and scaling == 1",
         data=CLIPS,
-        note="Share of clips.",
+        note="Values are shares of clips.",
         picture=_matrices(data, scores),
     )
     yield Claim(
@@ -129,9 +129,9 @@ def figure_4(data: Data) -> Iterator[Claim]:
         rule=" and ".join(f"{name}_inside < {name}_outside" for name in METHODS),
         data=CLIPS,
         note=(
-            "Mean distance between two clips of the same group and of different groups, "
-            "scaled so that 0 is the smallest and 1 the largest distance between any two "
-            "clips."
+            "Values are mean distances between two clips of the same group and of "
+            "different groups, scaled so that 0 is the smallest and 1 the largest "
+            "distance between any two clips."
         ),
     )
     yield Claim(
@@ -140,7 +140,7 @@ def figure_4(data: Data) -> Iterator[Claim]:
         ours=outside,
         rule="emd_outside > dtw_outside and emd_outside > scaling_outside",
         data=CLIPS,
-        note="Mean normalized distance between clips of different groups.",
+        note="Values are mean normalized distances between clips of different groups.",
     )
 
 
@@ -167,8 +167,8 @@ def figure_5(data: Data) -> Iterator[Claim]:
             rule="least_gain_over_dtw > 0 and least_gain_over_scaling > 0",
             data=CLIPS,
             note=(
-                "Mean average precision, and the smallest difference in precision at recalls "
-                "from 0.2 on."
+                "Values are the mean average precision, and the smallest difference in "
+                "precision at recalls from 0.2 on."
             ),
             table=(
                 ("precision at recall", *(f"{recall:.1f}" for recall in RECALLS[1:])),
@@ -190,7 +190,7 @@ def figure_5(data: Data) -> Iterator[Claim]:
         },
         rule="dtw_without_band > dtw + 0.01",
         data=CLIPS,
-        note="Mean average precision of DTW with a band of 10 %, and without a band.",
+        note="Values are the mean average precision of DTW with a band of 10 % and without a band.",
     )
     stretched = evaluation(data.clips).methods["scaling"].mean_average_precision
     dtw = evaluation(data.clips).methods["dtw"].mean_average_precision
@@ -201,9 +201,10 @@ def figure_5(data: Data) -> Iterator[Claim]:
         rule="dtw > scaling_stretched",
         data=CLIPS,
         note=(
-            "Mean average precision with the same weights for both. The text of the paper "
-            "does not state an order. The order depends on whether scaling may also speed a "
-            "motion up; in the paper that introduced it, it may not."
+            "Values are the mean average precision with the same weights for both. The "
+            "text of the paper does not state an order. The order depends on whether "
+            "scaling may also speed a motion up; in the paper that introduced scaling, "
+            "it may not."
         ),
     )
 
@@ -234,7 +235,7 @@ def figure_6(data: Data) -> Iterator[Claim]:
             ours=means,
             rule="emd > dtw and emd > scaling",
             data=f"{scores.label_counts[group]} queries among {CLIPS}",
-            note="Mean average precision.",
+            note="Values are the mean average precision.",
         )
 
 
@@ -277,10 +278,10 @@ def table_1(data: Data) -> Iterator[Claim]:
         rule="emd < dtw and emd < scaling",
         data=CLIPS,
         note=(
-            "Seconds for all pairs of all groups, one thread. The band is the same as in "
-            "the paper. DTW is faster here because the distances of all joints are computed at "
-            "once with vector instructions, whereas the transportation problems are many and "
-            "small."
+            "Times are seconds for all pairs of all groups, with one thread. The band "
+            "is the same as in the paper. DTW is faster here because the distances of "
+            "all joints are computed at once with vector instructions, whereas the "
+            "transportation problems are many and small."
         ),
         table=(
             ("group", "scaling (s, paper)", "DTW", "EMD", "scaling (ms, here)", "DTW", "EMD"),
@@ -302,8 +303,8 @@ def table_1(data: Data) -> Iterator[Claim]:
         rule="emd_distances < 0.5 * dtw_distances",
         data=CLIPS,
         note=(
-            "Ground distances of single joints for one pair of clips: all pairs of features, "
-            "and all cells of the band."
+            "Values count the ground distances of single joints for one pair of clips: "
+            "one for each pair of features, or one for each cell of the band."
         ),
     )
 
@@ -349,7 +350,7 @@ def ground_distance(data: Data) -> Iterator[Claim]:
         ours={"greatest_excess_degrees": excess},
         rule="greatest_excess_degrees < 1e-9",
         data=f"all triples of {CLIPS}",
-        note="Excess of a distance over the detour through a third clip.",
+        note="The value is the excess of a distance over the detour through a third clip.",
     )
 
 

@@ -107,7 +107,11 @@ def test_two_sources_never_become_one_file(tmp_path):
     [
         ("LIB", {}, "takes.loom is a library; name one of its motions, as in .*takes.loom:NAME"),
         ("LIB:nobody", {}, "no motion 'nobody'"),
-        ("LIB:walk.1", {"unit": "cm"}, "--unit: only for files; walk.1 was already read when"),
+        (
+            "LIB:walk.1",
+            {"unit": "cm"},
+            "--unit can be used only with files; walk.1 was already read when",
+        ),
         ("nowhere.loom", {}, "nowhere.loom: no such library"),
         ("nowhere.loom:walk", {}, "nowhere.loom: no such library"),
     ],

@@ -93,7 +93,7 @@ def test_the_cost_model_follows_the_measured_constants(tmp_path):
     calm = Cluster(spread=0.0, straggling=0.0, failure_hours=1e12, overhead_s=0.0)
     text = section(reports(tmp_path), calm)
     assert "| 20 best subsequences of 3 s, exact | 1 s | 1 s | 0.028 | 0.0014 | 0 |" in text
-    assert "share of one of 100 workers" in text and "60 GB in total" in text
+    assert "share of each of 100 workers" in text and "60 GB in total" in text
 
 
 @pytest.mark.slow

@@ -81,7 +81,7 @@ def test_weights_stay_valid_while_they_change(kicks):
         ([0.5, 0.5, 0.5, 0.5], "weights must be finite and sum to 1; they sum to 2"),
         ([np.nan, 1, 0, 0], "weights must be finite and sum to 1; they sum to nan"),
         ([np.inf, -np.inf, 1, 0], "weights must be finite and sum to 1; they sum to nan"),
-        ("half", "weights must be numbers, one per example; got 'half'"),
+        ("half", "weights must contain one number per example; got 'half'"),
     ],
 )
 def test_invalid_weights_are_rejected(kicks, weights, message):
@@ -98,5 +98,5 @@ def test_an_invalid_place_is_rejected(kicks):
 
 
 def test_an_ease_of_zero_is_rejected(kicks):
-    with pytest.raises(InvalidInput, match="ease must be a time in seconds above zero"):
+    with pytest.raises(InvalidInput, match="ease must be a positive time in seconds"):
         BlendPlayer(kicks, [1.0, 0.0, 0.0, 0.0], ease=0.0)

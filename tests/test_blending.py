@@ -257,7 +257,7 @@ def test_keys_fall_on_whole_frames(families):
         frame = blend.frame_at(33.0, weights)
         assert frame == pytest.approx(round(frame), abs=1e-9)
         assert blend.points(weights)[round(frame)] == pytest.approx(33.0, abs=1e-6)
-    with pytest.raises(InvalidInput, match="keys must be frames 0 to 72"):
+    with pytest.raises(InvalidInput, match="keys must be query frames from 0 to 72"):
         Blend(registration, keys=[99.0])
 
 
@@ -276,7 +276,7 @@ def test_invalid_weights_are_rejected(families, weights, message):
 
 
 def test_points_that_are_not_frames_are_rejected(families):
-    with pytest.raises(InvalidInput, match=r"points must be frames of the query, .* got \[nan\]"):
+    with pytest.raises(InvalidInput, match=r"points must be finite query frames; got \[nan\]"):
         families("kick").frame(np.nan, [1.0, 0.0, 0.0, 0.0])
 
 

@@ -254,7 +254,7 @@ def test_markers_are_cut_and_resampled(file):
     assert markers[::2].fps == 50.0
     assert markers[["RTOE", "LFHD"]].labels == ("RTOE", "LFHD")
     assert len(markers[-1]) == 1
-    with pytest.raises(IndexError, match="frame 6 is outside this take of 6 frames"):
+    with pytest.raises(IndexError, match="frame 6 is out of range: this take has 6 frames"):
         markers[6]
     double = markers.resample(200)
     assert len(double) == 11

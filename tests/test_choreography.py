@@ -204,7 +204,7 @@ def test_tempo_range_steadiness_and_level_can_be_set(dances):
     assert quick.period == pytest.approx(0.5 * plain.period, rel=0.05)
     steady = ChoreographySettings(meter=4, beats=BeatSettings(steady=True)).beats
     assert steady.steady and not ChoreographySettings().beats.steady
-    with pytest.raises(InvalidInput, match="two tempos, from slow to fast"):
+    with pytest.raises(InvalidInput, match="two tempos, the slower one first"):
         ChoreographySettings(beats=BeatSettings(tempo_bpm=(120.0, 60.0)))
 
 
@@ -480,7 +480,7 @@ def test_edits_return_a_new_graph():
     np.testing.assert_allclose(graph.reweighted("a", "b", 3.0).transitions[0, :2], [0.25, 0.75])
     assert graph.renamed({"a": "box step"}).names[0] == "box step"
     for wrong, words in (
-        (lambda: graph.with_edge("x", "a"), "there is no node 'x'; the nodes are a, b, c"),
+        (lambda: graph.with_edge("x", "a"), "the graph has no node 'x'; its nodes are a, b, c"),
         (lambda: graph.with_edge("a", "b", 0.0), "likelihood must be greater than 0"),
         (lambda: graph.without_edge("c", "a"), "no edge from c to a"),
         (lambda: graph.reweighted("c", "a", 2.0), "no edge from c to a"),
@@ -566,7 +566,7 @@ def test_rules_are_applied_in_order(tmp_path):
 def test_wrong_rules_are_reported_by_number(tmp_path):
     good = {"from": "a", "to": "b", "factor": 2.0}
     for rule, words in (
-        ({"from": "a"}, "rule 2: a rule must have from, to and one of"),
+        ({"from": "a"}, "rule 2: a rule must have the keys from, to and one of"),
         ({"from": "a", "to": "z", "factor": 1.0}, "rule 2: there is no node 'z'"),
         ({"from": "a", "to": "b", "factor": "much"}, "rule 2: factor must be a number"),
         ("a", "rule 2: a rule must be an object"),
@@ -618,11 +618,11 @@ def test_a_choreography_survives_a_round_trip_through_a_file(made, dances, tmp_p
     first = load_choreography(path, takes.__getitem__)
     assert first.comparison.velocity_weight == 0.01 and np.all(first.comparison.weights == 1.0)
     path.write_text(json.dumps(data | {"weights": {"Hips": "heavy"}}))
-    with pytest.raises(MotionFormatError, match="weights must map joints to numbers"):
+    with pytest.raises(MotionFormatError, match="weights must map joint names to numbers"):
         load_choreography(path, takes.__getitem__)
     data["cuts"][0]["beats"][-1] = 1e6
     path.write_text(json.dumps(data))
-    with pytest.raises(MotionFormatError, match="movement 0: its beats must increase within"):
+    with pytest.raises(MotionFormatError, match="movement 0: beats must increase"):
         load_choreography(path, takes.__getitem__)
     small().save(path)
     with pytest.raises(MotionFormatError, match="the graph has no cuts of movements"):
@@ -638,20 +638,23 @@ def test_a_choreography_survives_a_round_trip_through_a_file(made, dances, tmp_p
         (lambda data: data.update(fps=0), "fps must be positive and beat_frames at least 2; got 0"),
         (lambda data: data.update(beat_frames=1), "beat_frames at least 2; got 30 and 1"),
         (lambda data: data.update(cuts=[]), "the choreography has no movements"),
-        (lambda data: data.update(cuts=[7]), "each with source and beats: TypeError"),
+        (lambda data: data.update(cuts=[7]), "every cut must have source and beats: TypeError"),
         (lambda data: data["cuts"][1].pop("source"), "KeyError 'source'"),
         (lambda data: data["cuts"][1].update(beats=["a"]), "ValueError could not convert"),
-        (lambda data: data["cuts"][1]["beats"].__setitem__(1, float("nan")), "1: its beats must"),
-        (lambda data: data["cuts"][1].update(beats=[3.0]), "movement 1: its beats must increase"),
-        (lambda data: data["cuts"][1].update(lead=1.5), "movement 1: its lead must be at least 0"),
+        (lambda data: data["cuts"][1]["beats"].__setitem__(1, float("nan")), "1: beats must"),
+        (lambda data: data["cuts"][1].update(beats=[3.0]), "movement 1: beats must increase"),
+        (lambda data: data["cuts"][1].update(lead=1.5), "movement 1: lead must be at least 0"),
         (
             lambda data: data["cuts"][1].update(source=[]),
-            "must name 1 takes, like the others; got 0",
+            "must name 1 takes, as in the other movements; got 0",
         ),
-        (lambda data: data["cuts"][1].update(source=["a", "b"]), "like the others; got 2"),
+        (
+            lambda data: data["cuts"][1].update(source=["a", "b"]),
+            "in the other movements; got 2",
+        ),
         (
             lambda data: data["cuts"][0].update(source=[]),
-            "must name some takes, like the others; got 0",
+            "must name some takes, as in the other movements; got 0",
         ),
     ],
 )

@@ -187,7 +187,7 @@ def test_reports_invalid_input():
     walk = ml.demo.clip("walk")
     with pytest.raises(InvalidInput, match="ease must be a positive time in seconds; got 0"):
         walk.clean_feet(ease=0)
-    with pytest.raises(InvalidInput, match="contacts must cover 138 frames; got 20"):
+    with pytest.raises(InvalidInput, match="contacts must cover the motion's 138 frames; got 20"):
         walk.clean_feet(contacts=walk[:20].contacts())
 
 

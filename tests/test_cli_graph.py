@@ -154,7 +154,7 @@ def test_weights_are_learned_from_tags_and_used(place, tmp_path):
     assert answer["auc"] is None and answer["equal_auc"] is None  # two motions: none can be dropped
     text = run(*words, "-o", tmp_path / "other.json", "--learn-method", "tang")
     assert "12 weights from 30 tagged pairs" in text.output
-    assert "too few tagged motions" in text.output
+    assert "too few motions have tagged poses" in text.output
     built = run("graph", place, "build", "--label", "walk", "--distance", weights, "--json")
     assert json.loads(built.stdout)["transitions"] > 0
 

@@ -280,7 +280,7 @@ def test_offsets_are_added_to_the_distances(rng, k):
 @pytest.mark.parametrize(
     ("call", "message"),
     [
-        (lambda: banded_dtw([[0.0]], [[0.0, 1.0]]), "equal numbers of features; got 1 and 2"),
+        (lambda: banded_dtw([[0.0]], [[0.0, 1.0]]), "the same number of features; got 1 and 2"),
         (lambda: banded_dtw(np.zeros((0, 1)), [[0.0]]), r"a must have shape \(T, D\)"),
         (lambda: banded_dtw([[0.0]], [[0.0]], band=-1), "band must not be negative; got -1"),
         (lambda: dtw_matrix([[0.0]]), r"clips must have shape \(C, T, D\)"),
@@ -290,7 +290,10 @@ def test_offsets_are_added_to_the_distances(rng, k):
         ),
         (lambda: dtw_nearest([[0.0]], [[[0.0]]], k=0), "k must be at least 1; got 0"),
         (lambda: scaled_distance([[0.0]], [[0.0]], factor=0.5), "factor must be at least 1"),
-        (lambda: scaled_distance([[0.0]], [[0.0, 1.0]]), "equal numbers of features; got 1 and 2"),
+        (
+            lambda: scaled_distance([[0.0]], [[0.0, 1.0]]),
+            "the same number of features; got 1 and 2",
+        ),
         (lambda: scaling_nearest([[0.0]], [[0.0]], [0, 1], k=0), "k must be at least 1; got 0"),
         (lambda: scaling_nearest([[0.0]], [[0.0, 1.0]], [0, 1], k=1), "features; got 1 and 2"),
         (

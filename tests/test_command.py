@@ -164,7 +164,7 @@ def test_the_short_help_has_what_most_people_need():
         assert part in text
     for part in ("And why", "--k", "--reach", "--tiers", "--lengths", "--hidden", "--no-mirror"):
         assert part not in text
-    assert "--method NAME --help  Also the options of near, far." in text
+    assert "--method NAME --help  Also show the options of near, far." in text
     assert "--preset old" in text
 
 

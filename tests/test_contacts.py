@@ -246,7 +246,7 @@ def test_penetration_is_depth_below_the_ground_of_the_nearest_contact():
 
 def test_contacts_of_another_length_are_refused():
     walk = ml.demo.clip("walk")
-    with pytest.raises(InvalidInput, match="contacts must cover 138 frames; got 30"):
+    with pytest.raises(InvalidInput, match="contacts must cover the motion's 138 frames; got 30"):
         foot_slide(walk, walk[:30].contacts())
 
 

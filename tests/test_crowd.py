@@ -121,7 +121,7 @@ def test_the_same_seed_dances_the_same(waltz):
         (lambda: BallroomSettings(tempo_bpm=900), "tempo_bpm must be at most 240"),
         (lambda: settings_from("march", {"points": CORNERS}, "a.toml"), "there is no music"),
         (lambda: MarchSettings(points=((0, 0),), tempo_bpm=96), "points must be at least two rows"),
-        (lambda: MarchSettings(points=((0, 0), (0, 5)), tempo_bpm=96), "there is no room to march"),
+        (lambda: MarchSettings(points=((0, 0), (0, 5)), tempo_bpm=96), "the street is too short"),
         (
             lambda: MarchSettings(points=((0, 0), (0, 20), (1, 20), (1, 0)), tempo_bpm=96),
             "folds on itself",

@@ -180,7 +180,10 @@ def test_a_running_clock_changes_its_tempo_smoothly_and_is_read_in_order():
 @pytest.mark.parametrize(
     ("act", "message"),
     [
-        (lambda steps, song: steps.dance_to(song, follow=[[0.0, 1.0]]), "rows of seconds, x, z"),
+        (
+            lambda steps, song: steps.dance_to(song, follow=[[0.0, 1.0]]),
+            "finite rows .seconds, x",
+        ),
         (
             lambda steps, song: steps.dance_to(song, follow=[[1, 0, 0], [0, 0, 0]]),
             "must not decrease",
@@ -274,9 +277,9 @@ def test_errors_are_one_line(lib, tmp_path, capsys):
     (tmp_path / "path.csv").write_text("here\nthere\n")
     (tmp_path / "song.txt").write_text("la la la")
     for arguments, message in [
-        (("tune", "-o", tmp_path / "dance.doc"), "a dance is written to"),
+        (("tune", "-o", tmp_path / "dance.doc"), "the suffix of a dance must be one of"),
         ((tmp_path / "song.txt", "-o", tmp_path / "dance.bvh"), "suffix of a music file"),
-        ((tmp_path / "song.mid", "-o", tmp_path / "dance.bvh"), "no such music file; name a"),
+        ((tmp_path / "song.mid", "-o", tmp_path / "dance.bvh"), "no such music file; name another"),
         (
             ("tune", "-o", tmp_path / "d.bvh", "--follow", tmp_path / "path.csv"),
             "seconds",

@@ -156,7 +156,7 @@ def test_the_command_rejects_invalid_options(dances, tmp_path):
     run = CliRunner().invoke
     command = ["dancefloor", str(lib.path), "--count", "2", "--seconds", "3"]
     for extra, message in (
-        (["-o", "floor.bvh"], "written to .glb, .gltf; got '.bvh'"),
+        (["-o", "floor.bvh"], "must be one of .glb, .gltf; got '.bvh'"),
         (["-o", "floor.glb", "--floor", "wide"], "WIDTHxDEPTH in meters"),
         (["-o", "floor.glb", "--floor", "1x1"], "do not fit on a floor of 1 by 1 m"),
     ):

@@ -86,7 +86,7 @@ def test_the_card_lists_its_tables_and_cannot_be_changed_by_labels(tmp_path):
     head, rest = card.removeprefix("---\n").split("\n---\n", 1)
     for table in ("frames", "motions", "labels", "skeletons"):
         assert f"  data_files: {table}/*.parquet" in head
-    assert "license: mine" not in rest and "state it here before you publish" in rest
+    assert "license: mine" not in rest and "State it here before you publish" in rest
 
 
 def test_nothing_is_overwritten_and_nothing_is_left_half_written(takes, tmp_path, monkeypatch):

@@ -364,7 +364,7 @@ def test_a_custom_distance_works_by_name(kick):
         )
         register_distance(HipHeight())  # once more, as when a notebook's cell is run again
         other = EulerDistance(name="hip-height")
-        with pytest.raises(InvalidInput, match="distance is already called 'hip-height'"):
+        with pytest.raises(InvalidInput, match="already a different distance called 'hip-height'"):
             register_distance(other)
         assert frame_distance("hip-height") is not other
         assert register_distance(other, replace=True) is frame_distance("hip-height")
@@ -392,11 +392,14 @@ FOUR = np.zeros((1, 4, 3))
         (lambda: PointCloud("still", step_seconds=0.0), "step_seconds must be positive"),
         (
             lambda: TransitionCost("none", {}),
-            "weights must contain at least one joint, all positive",
+            "weights must contain at least one joint, and all weights must be positive",
         ),
         (lambda: frame_distance("pc12"), "no distance is called 'pc12'; did you mean pc1"),
         (lambda: frame_distance(3), "must be a name or have name, unit, prepare and matrix; got 3"),
-        (lambda: register_distance(EulerDistance(name="e15")), "is already called 'e15'"),
+        (
+            lambda: register_distance(EulerDistance(name="e15")),
+            "already a different distance called 'e15'",
+        ),
         (lambda: register_distance(object()), "has no name"),
         (lambda: euclidean_matrix([[0.0]], [[0.0, 1.0]]), "equal numbers of features; got 1 and 2"),
         (lambda: euclidean_matrix([0.0], [[0.0]]), r"a must have shape \(frames, features\)"),

@@ -146,7 +146,7 @@ def test_mistakes_are_reported(lib):
     with pytest.raises(InvalidInput, match="remove, lock, restore; got 'burn'"):
         edit(lib.store, "burn", "walk:30,walk:90")
     lib.artifacts.save("motion-graph-edits", "edits", {})
-    with pytest.raises(LibraryError, match="edits of its motion graphs are damaged"):
+    with pytest.raises(LibraryError, match="cannot read the motion graph edits"):
         lib.motion_graph()
 
 

@@ -102,7 +102,7 @@ def test_matches_the_definition_on_captured_motion(cmu30):
         ({}, "at least one pair"),
         ({("hips", "tail"): 1.0}, "pairs of two joint roles; got"),
         ({("hips", "hips"): 1.0}, "pairs of two joint roles"),
-        ({("hips", "head"): -1.0}, "must be zero or more; got -1"),
+        ({("hips", "head"): -1.0}, "must not be negative; got -1"),
         ({("hips", "left_knee"): 1.0, ("right_knee", "hips"): 2.0}, "a pair or its mirror image"),
     ],
 )
@@ -267,5 +267,7 @@ def test_learning_reports_missing_input(walk):
         learn_weights(two, [True, False], method="magic")
     with pytest.raises(InvalidInput, match="no weight is positive"):
         learn_weights([(walk[0], walk[9]), (walk[3], walk[3])], [True, False])
-    with pytest.raises(InvalidInput, match="no pair of joints exists in all poses"):
+    with pytest.raises(
+        InvalidInput, match="no pair of joints exists in the skeletons of all poses"
+    ):
         learn_weights(two, [True, False], pairs=[("tail", "hips")])

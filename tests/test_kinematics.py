@@ -142,7 +142,7 @@ GOOD = dict(
         ({"rotations": np.zeros((4, 0, 4))}, r"rotations must have shape \(frames, joints, 4\)"),
         ({"root": np.zeros((3, 3))}, r"root must have shape \(4, 3\); got \(3, 3\)"),
         ({"parents": [-1, 0, 1]}, r"parents must have shape \(2,\); got \(3,\)"),
-        ({"parents": [-1, 1]}, r"an earlier joint for every other; got \[-1, 1\]"),
+        ({"parents": [-1, 1]}, r"an earlier joint for every other joint; got \[-1, 1\]"),
         ({"parents": [-1, -1]}, r"parents must be -1 for joint 0"),
         ({"parents": [0, 0]}, r"parents must be -1 for joint 0"),
         ({"offsets": np.zeros((1, 3))}, r"offsets must have shape \(2, 3\)"),

@@ -244,7 +244,7 @@ def test_vectors_that_do_not_fit_the_index_are_refused(rng):
     with pytest.raises(InvalidInput, match=r"queries must have shape \(n, 6\); got \(2, 5\)"):
         index.nearest(rows[:2, :5], rows, k=3)
     with pytest.raises(
-        InvalidInput, match="rows must have at least 400 rows, like the index; got 9"
+        InvalidInput, match="rows must have at least 400 rows, as many as were indexed; got 9"
     ):
         index.nearest(rows[:2], rows[:9], k=3)
     with pytest.raises(InvalidInput, match="allowed must have at least 400 rows"):
@@ -254,13 +254,13 @@ def test_vectors_that_do_not_fit_the_index_are_refused(rng):
 @pytest.mark.parametrize(
     ("name", "damage", "message"),
     [
-        ("blocks", lambda a: a[:-1], "blocks: expected float32 of"),
-        ("blocks", lambda a: a.view(np.int32), "blocks: expected float32 of"),
-        ("rows", lambda a: a[:-64], "expected float32 of"),
-        ("rows", lambda a: a.astype(np.int32), "rows: expected int64 of"),
-        ("rows", lambda a: a - 1, "rows: expected numbers of vectors, found -1"),
-        ("errors", lambda a: a[1:], "errors: expected float32 of"),
-        ("axes", lambda a: a[:, 1:], r"axes: expected float64 of \(7, 7\)"),
+        ("blocks", lambda a: a[:-1], "blocks must be float32 with"),
+        ("blocks", lambda a: a.view(np.int32), "blocks must be float32 with"),
+        ("rows", lambda a: a[:-64], "must be float32 with"),
+        ("rows", lambda a: a.astype(np.int32), "rows must be int64 with"),
+        ("rows", lambda a: a - 1, "rows must be vector numbers from 0; got -1"),
+        ("errors", lambda a: a[1:], "errors must be float32 with"),
+        ("axes", lambda a: a[:, 1:], r"axes must be float64 with shape \(7, 7\)"),
         ("center", lambda a: a[1:], "expected"),
     ],
 )

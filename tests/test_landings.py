@@ -53,7 +53,7 @@ def test_landings_are_counted_on_beats_and_half_beats():
     assert (fit.total, fit.on_beat, fit.on_half_beat, fit.beats_met) == (5, 3, 1, 3)
     assert fit.share == 0.6
     assert "3 of 5 foot landings on a beat, 1 on a half beat" in fit.text
-    assert landing_fit([], beats).text == "no foot lands"
+    assert landing_fit([], beats).text == "no foot landings"
 
 
 def test_partners_who_step_in_turn_meet_every_beat_together():

@@ -233,7 +233,9 @@ def test_the_web_is_chosen_by_the_size_of_the_library(library, monkeypatch, tmp_
     assert not WebStore.of(small.store, WebOptions(distance="jrd")).limits.is_near
     small.webs.build(web=ml.WebOptions(cells="all"))
     assert not WebStore.of(small.store, WebOptions()).limits.is_near  # it goes on as it was begun
-    with pytest.raises(InvalidInput, match="cells must be all with the distance jrd; near cells"):
+    with pytest.raises(
+        InvalidInput, match="cells must be all with the distance jrd, because near cells"
+    ):
         WebStore.of(small.store, WebOptions(distance="jrd", cells="near"))
     assert f"{segments.NEAR_FRAMES:,}" in str(WebOptions.__dataclass_fields__["cells"])
 

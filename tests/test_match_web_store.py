@@ -96,7 +96,7 @@ def test_a_motion_that_changes_or_goes_takes_its_webs_along(library):
     store.build(workers=1)
     library.add_motion(ml.demo.clip("walk")[:50], name="walk", replace=True)
     assert store.missing() == 3
-    with pytest.raises(LibraryError, match="there is no web of 'walk' and 'walk'"):
+    with pytest.raises(LibraryError, match="there is no web between 'walk' and 'walk'"):
         store.web("walk", "walk")
     store.build(workers=1)
     assert store.web("walk", "walk").shape == (50, 50)
@@ -161,7 +161,7 @@ def test_motions_of_a_single_frame_are_skipped_by_name(library):
     library.add_motion(library[library.names[0]][:1], name="still")
     report = library.webs.build(workers=1)
     assert report.motions == 3
-    assert report.left_out == {"still": "it has only one frame, and a web needs two"}
+    assert report.left_out == {"still": "has only one frame, but a web needs at least two"}
 
 
 def test_motions_without_the_joints_are_skipped(library):
@@ -170,7 +170,9 @@ def test_motions_without_the_joints_are_skipped(library):
     library.add_motion(ml.Motion(skeleton, still, np.zeros((40, 3)), fps=30), name="stick")
     report = WebStore(library.store).build(workers=1)
     assert report.motions == 3 and list(report.left_out) == ["stick"]
-    with pytest.raises(RoleError, match="no motion has all joints that pc11 needs; stick"):
+    with pytest.raises(
+        RoleError, match="no motion has all joints that pc11 needs; for example, stick"
+    ):
         WebStore(library.store).build(only=["stick"])
 
 

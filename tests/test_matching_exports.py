@@ -66,7 +66,7 @@ def test_orangeduck_files_have_the_same_poses_and_features(database, tmp_path):
 
 def test_orangeduck_needs_60_frames_per_second(walk, tmp_path):
     slow = matching_database([walk], MatchingSettings(mirror=False))
-    with pytest.raises(InvalidInput, match="plays 60 frames per second, but the database has 30"):
+    with pytest.raises(InvalidInput, match="with 60 frames per second; this one has 30"):
         slow.export(tmp_path, "orangeduck")
 
 

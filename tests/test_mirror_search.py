@@ -86,7 +86,7 @@ def test_the_command_prints_and_draws_the_side(lib, tmp_path):
     ("options", "message"),
     [
         ({"tiers": "all"}, r"mirror requires a search without query expansion \(tiers 1\)"),
-        ({"method": "web"}, "mirror needs a method that can search motions from outside"),
+        ({"method": "web"}, "mirror does not work with a match web, which cannot search"),
     ],
 )
 def test_what_cannot_be_mirrored_is_refused(lib, options, message):

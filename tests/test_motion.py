@@ -79,17 +79,19 @@ def test_frames_can_be_iterated(rng):
 
 @pytest.mark.parametrize("frame", [20, -21, 1000])
 def test_frames_outside_are_an_index_error(rng, frame):
-    with pytest.raises(IndexError, match=f"frame {frame} is outside this motion of 20 frames"):
+    with pytest.raises(
+        IndexError, match=f"frame {frame} is out of range: this motion has 20 frames"
+    ):
         random_motion(rng, 20)[frame]
 
 
 @pytest.mark.parametrize(
     ("cut", "message"),
     [
-        (slice(None, None, -1), "cannot be cut backwards; the step must be positive"),
-        ("5:10", "cut with frame numbers or slices; got '5:10'"),
-        ((1, 2), r"cut with frame numbers or slices; got \(1, 2\)"),
-        (1.5, "cut with frame numbers or slices; got 1.5"),
+        (slice(None, None, -1), "cannot be sliced backwards; the step must be positive"),
+        ("5:10", "indexed with a frame number or a slice; got '5:10'"),
+        ((1, 2), r"indexed with a frame number or a slice; got \(1, 2\)"),
+        (1.5, "indexed with a frame number or a slice; got 1.5"),
     ],
 )
 def test_odd_cuts_are_refused(rng, cut, message):

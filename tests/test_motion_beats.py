@@ -331,7 +331,7 @@ def test_invalid_input_is_rejected(groove):
     motion = groove.motion
     with pytest.raises(InvalidInput, match=r"beats need at least 0.84 s of motion"):
         ml.beats(motion[:10])
-    with pytest.raises(InvalidInput, match="two tempos, from slow to fast"):
+    with pytest.raises(InvalidInput, match="two tempos, the slower one first"):
         ml.beats(motion, tempo_bpm=(120.0, 60.0))
     for tempos in ((120.0,), 90.0, ("slow", "fast"), (float("nan"), 90.0)):
         with pytest.raises(InvalidInput, match="tempo_bpm must be two (tempos|numbers).* got"):

@@ -61,7 +61,7 @@ def test_notes_give_the_beat_if_the_tempo_is_meaningless(tmp_path):
 def test_the_same_seed_is_the_same_tune(tmp_path):
     a, b = (write_tune(tmp_path / f"{k}.mid", seed=3).read_bytes() for k in "ab")
     assert a == b != write_tune(tmp_path / "c.mid", seed=4).read_bytes()
-    with pytest.raises(InvalidInput, match="tempo_bpm must be between 20 and 400"):
+    with pytest.raises(InvalidInput, match="tempo_bpm must be 20 to 400"):
         write_tune(tmp_path / "d.mid", tempo_bpm=1000.0)
     with pytest.raises(InvalidInput, match="bars and meter must be at least 1"):
         write_tune(tmp_path / "d.mid", bars=0)
@@ -76,7 +76,7 @@ def test_files_that_are_not_music_are_reported(tmp_path, monkeypatch):
     with pytest.raises(MotionFormatError, match="not a complete MIDI file"):
         load_music(tmp_path / "junk.mid")
     endless = saved(tmp_path / "e.mid", note() + note(wait=2**27))
-    with pytest.raises(MotionFormatError, match="its length is .* hours"):
+    with pytest.raises(MotionFormatError, match="at most 2 hours long; this file lasts .* hours"):
         load_music(endless)
     film = bytearray(write_tune(tmp_path / "f.mid", bars=1).read_bytes())
     film[12:14] = (0x10000 - 25 * 256 + 40).to_bytes(2, "big")
@@ -151,7 +151,9 @@ def test_clicks_are_detected_in_sound(tmp_path):
     music = load_music(tmp_path / "clicks.wav")
     assert music.bpm == pytest.approx(120.0, rel=0.03)
     soundfile.write(tmp_path / "silence.wav", np.zeros(rate * 2), rate)
-    with pytest.raises(MotionFormatError, match="at least one second of sound that is not silence"):
+    with pytest.raises(
+        MotionFormatError, match="at least one second of sound, and not only silence"
+    ):
         load_music(tmp_path / "silence.wav")
     (tmp_path / "junk.wav").write_bytes(b"RIFFjunk")
     with pytest.raises(MotionFormatError, match="not a readable audio file"):

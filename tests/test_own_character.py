@@ -160,7 +160,7 @@ def test_on_the_command_line(hero, tmp_path):
             ["--character", path, "--preset", "unreal"],
             "a character keeps its own joints and cannot",
         ),
-        (["--character", path, "--onto", take], "give --onto or --character, not both"),
+        (["--character", path, "--onto", take], "--onto and --character cannot be combined"),
         (["--character", take], "the suffix of a character file must be one of .glb, .gltf, .fbx"),
     ):
         done = ran("convert", take, tmp_path / "no.glb", *options)

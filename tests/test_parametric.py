@@ -411,7 +411,9 @@ def test_wrong_input_ends_with_one_line_and_code_2(lib, arguments, message):
     assert message in done.stderr and len(error_lines(done.stderr)) == 1
 
 
-@pytest.mark.parametrize(("by", "off"), [("turn", "rad off"), ("highest(hips)", "cm off")])
+@pytest.mark.parametrize(
+    ("by", "off"), [("turn", "rad from the target"), ("highest(hips)", "cm from the target")]
+)
 def test_the_error_is_reported_in_the_unit_of_the_target(lib, tmp_path, by, off):
     kick = lib.parametrize(lib.names[:2], by=by, samples=3, name="one_number")
     at = f"--at={kick.accessible[0, 0]:.4f}"

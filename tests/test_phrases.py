@@ -115,7 +115,7 @@ def test_phrases_survive_a_round_trip_and_old_files_have_none(steps, takes, tmp_
     assert len(player.read(60)) == 60
     for runs in ([1], ["a"], 7, [-1, len(steps.movements) + 1]):
         path.write_text(json.dumps(data | {"runs": runs}))
-        with pytest.raises(MotionFormatError, match="runs must be lengths that sum to"):
+        with pytest.raises(MotionFormatError, match="runs must be positive lengths that sum to"):
             load_choreography(path, named.__getitem__)
 
 

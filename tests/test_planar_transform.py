@@ -97,11 +97,11 @@ def test_a_motion_can_be_brought_to_the_origin(rng):
 
 def test_reports_invalid_input():
     aligning = PlanarTransform.aligning
-    with pytest.raises(InvalidInput, match="same points"):
+    with pytest.raises(InvalidInput, match="the same shape"):
         aligning(np.zeros((3, 3)), np.zeros((4, 3)))
     with pytest.raises(InvalidInput, match="weights must be 3 numbers"):
         aligning(np.zeros((3, 3)), np.zeros((3, 3)), [1.0, 1.0])
     with pytest.raises(InvalidInput, match="not all zero"):
         aligning(np.zeros((3, 3)), np.zeros((3, 3)), [0.0, 0.0, 0.0])
-    with pytest.raises(InvalidInput, match=r"shape \(..., 3\), x, z, yaw; got \(4,\)"):
+    with pytest.raises(InvalidInput, match=r"shape \(..., 3\) for x, z and yaw; got \(4,\)"):
         PlanarTransform.from_array(np.zeros(4))

@@ -58,7 +58,7 @@ def kinds() -> dict[str, Kind]:
         "graph": Kind(GraphPlayer, lambda: graph.player(3), {"transition": True},
                       {"automatic": False, "label": "swim"}, "no motion .* has the label 'swim'"),
         "route": Kind(GraphPlayer, lambda: GraphPlayer(graph, route=route), {},
-                      {"transition": True}, "follows a route has no controls"),
+                      {"transition": True}, "follows a planned route and cannot be steered"),
         "fat graph": Kind(FatPlayer, lambda: fat.player(speed=1.2), {"direction": 1.0},
                           {"direction": 1.0, "speed": -1.0}, "speed must be .* not negative"),
         "matching": Kind(MatchingPlayer, lambda: matched.player(velocity=(0.0, 1.2)),

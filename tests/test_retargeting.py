@@ -427,7 +427,7 @@ def test_feet_are_needed_only_to_be_planted(walk):
             "importance keys must be left_hand or right_hand; got",
         ),
         ({"importance": {"left_hand": 1.5}}, "left_hand must lie between 0 and 1"),
-        ({"importance": {"left_hand": [0.0, 1.0]}}, "one number or one per frame"),
+        ({"importance": {"left_hand": [0.0, 1.0]}}, "one number, or one number for each"),
     ],
 )
 def test_reports_errors_in_an_importance(walk, options, message):

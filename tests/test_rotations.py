@@ -117,14 +117,15 @@ def test_lower_case_orders_are_the_same():
 
 @pytest.mark.parametrize("order", ["XX", "XXY", "XYY", "XYW", "XYZX", ""])
 def test_impossible_orders_are_refused(order):
-    with pytest.raises(InvalidInput, match="order must be three axes of X, Y, Z"):
+    with pytest.raises(InvalidInput, match="order must be three letters X, Y or Z"):
         rot.to_euler(rot.IDENTITY, order)
 
 
 @pytest.mark.parametrize(("shape", "order"), [((5, 2), "XYZ"), ((3,), "XYW"), ((), "X")])
 def test_angles_must_fit_the_order(shape, order):
     with pytest.raises(
-        InvalidInput, match=f"angles must have one column per axis of order '{order}'"
+        InvalidInput,
+        match=f"angles must have one column for each letter .X, Y or Z. of order '{order}'",
     ):
         rot.from_euler(np.zeros(shape), order)
 

@@ -44,7 +44,7 @@ def test_text_without_a_range_is_a_name(walk, text):
         ("walk:40-10", "walk:40-10: the range .* got 40 to 10; the start must come before the end"),
         ("walk:10-10", "got 10 to 10"),
         ("walk:0-9999", r"frames \(.* s\); got 0 to 9999"),
-        ("walk:1.5-3", "frames must be whole numbers; to give seconds, append an s"),
+        ("walk:1.5-3", "frames must be whole numbers; for seconds, append an s"),
         ("walk:1.5-3s", "frames must be whole numbers"),
         ("walk:1s-2.5", "frames must be whole numbers"),
     ],
@@ -55,7 +55,7 @@ def test_reports_invalid_input(walk, text, message):
 
 
 def test_seconds_need_a_frame_rate():
-    with pytest.raises(InvalidInput, match="walk:3-4: the frame rate"):
+    with pytest.raises(InvalidInput, match="walk:3-4: times in seconds need a frame rate"):
         _ = Segment("walk", 3, 4).start
 
 

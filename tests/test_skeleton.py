@@ -117,7 +117,7 @@ def test_skeletons_travel_between_processes():
     [
         (
             {"names": [], "parents": [], "offsets": np.zeros((0, 3))},
-            "names must hold at least one joint",
+            "names must contain at least one joint",
         ),
         ({"names": ["a", "b", "a"]}, "point names must be unique; 'a' occurs twice"),
         ({"end_names": ["Hips"]}, "point names must be unique; 'Hips' occurs twice"),
@@ -126,11 +126,14 @@ def test_skeletons_travel_between_processes():
             {"parents": [-1, 2, 1]},
             "a parent must come before its child; joint 1 .'LeftUpLeg'. has parent 2",
         ),
-        ({"parents": [-1, 0, -1]}, "parents must be -1 for joint 0, the root, and only there"),
+        (
+            {"parents": [-1, 0, -1]},
+            "parents must be -1 for joint 0 .the root. and for no other joint",
+        ),
         ({"parents": [0, 0, 1]}, "parents must be -1 for joint 0"),
         ({"offsets": np.zeros((3, 2))}, r"offsets must have shape \(3, 3\); got \(3, 2\)"),
-        ({"offsets": np.full((3, 3), np.nan)}, "offsets must be finite"),
-        ({"end_offsets": [[0, 0, np.inf]]}, "end_offsets must be finite"),
+        ({"offsets": np.full((3, 3), np.nan)}, "offsets must contain only finite numbers"),
+        ({"end_offsets": [[0, 0, np.inf]]}, "end_offsets must contain only finite numbers"),
         ({"end_parents": [3]}, r"end_parents must lie in 0\.\.2; got \[3\]"),
         ({"end_parents": [-1]}, r"end_parents must lie in 0\.\.2"),
         ({"end_parents": [0, 1]}, r"end_parents must have shape \(1,\)"),

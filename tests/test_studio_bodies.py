@@ -64,4 +64,4 @@ def test_a_skeleton_without_limbs_has_no_body(client):
 def test_an_unknown_body_is_refused(client):
     answer = client.get("/api/bodies/nothing")
     assert answer.status_code == 422
-    assert "unknown skeleton; load its motion again" in answer.json()["error"]
+    assert "this skeleton is no longer available; load its motion again" in answer.json()["error"]

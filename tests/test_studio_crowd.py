@@ -122,7 +122,7 @@ def test_settings_that_cannot_be_are_refused(client, settings, words):
 
 @pytest.mark.parametrize(
     ("label", "words"),
-    [("no such label", "no such label"), ("jog", "no couple was found among 1 take")],
+    [("no such label", "no such label"), ("jog", "no couple was detected among 1 take")],
 )
 def test_what_cannot_be_is_reported(client, label, words):
     begun = client.post("/api/crowds", json={**BALLROOM, "label": label}).json()

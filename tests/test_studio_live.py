@@ -78,7 +78,7 @@ def test_a_window_has_only_so_many_players(client):
     for _ in range(64):
         players.add(object())
     with pytest.raises(
-        InvalidInput, match="64 players are running in this window. Close some of them first"
+        InvalidInput, match="this window already runs 64 players, the maximum; close some of them"
     ):
         players.add(object())
     players.remove(1)

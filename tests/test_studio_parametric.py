@@ -143,10 +143,10 @@ def test_a_drag_to_infinity_is_not_json(client):
 @pytest.mark.parametrize(
     ("body", "words"),
     [
-        ({"by": ["turn"], "name": "x"}, "needs one of family, query and takes"),
+        ({"by": ["turn"], "name": "x"}, "needs exactly one of family, query and takes"),
         (
             {"takes": "a", "query": "b:0-9", "by": ["turn"], "name": "x"},
-            "needs one of family, query and takes",
+            "needs exactly one of family, query and takes",
         ),
     ],
 )

@@ -123,7 +123,7 @@ def test_a_bad_file_is_reported_in_the_readers_words(client, library):
         ("walk.usda", "USD files can refer to other files"),
         ("walk.c3d", "one of .bvh"),
         (".hidden.bvh", "hidden files and names that end in"),
-        ("skeleton.asf", "does not contain a complete motion; upload its folder"),
+        ("skeleton.asf", "is not a complete motion; upload its whole folder"),
         ("a" * 300 + ".bvh", "too long for a file name"),
         ("a%5Cb.bvh", "not a valid file name"),
         ("a%00.bvh", "not a valid file name"),
@@ -226,7 +226,7 @@ def test_a_name_comes_once_in_a_batch(client, files):
     assert client.put(address, content=files["walk"]).status_code == 200
     assert (
         client.put(address, content=b"other").json()["error"]
-        == "a.bvh: uploaded twice in one import"
+        == "a.bvh was uploaded twice in one import"
     )
 
 
@@ -373,7 +373,9 @@ def test_a_full_disk_is_reported(library, monkeypatch):
     monkeypatch.setattr(os, "fdopen", opened)
     with place.begin().open("a.bvh") as file:
         monkeypatch.undo()
-        with pytest.raises(InvalidInput, match="a.bvh: the disk of the library is full"):
+        with pytest.raises(
+            InvalidInput, match="a.bvh cannot be written: the disk of the library is full"
+        ):
             file.write(b"x")
     place.close()
 
@@ -383,5 +385,5 @@ def test_a_library_that_cannot_be_written_to_is_reported(library, monkeypatch):
         raise PermissionError(13, "Permission denied")
 
     monkeypatch.setattr(Path, "mkdir", read_only)
-    with pytest.raises(LibraryError, match="incoming: cannot be created: Permission denied"):
+    with pytest.raises(LibraryError, match="incoming cannot be created: Permission denied"):
         Uploads(library.path).begin()

@@ -218,12 +218,14 @@ def test_a_library_is_searched_by_bounds_from_a_size_on(tmp_path, monkeypatch):
     assert [vars_of(match) for match in again] == [vars_of(match) for match in expected]
     starts = lib.features("e15").starts
     np.save(folder / "codes1.npy", np.zeros((2, 2, 15), np.uint16))
-    with pytest.raises(ValueError, match=r"codes1: expected uint16 of \(\d+, 2, 15\), found"):
+    with pytest.raises(ValueError, match=r"codes1 must be uint16 with shape \(\d+, 2, 15\); got"):
         RunBoxes.open(folder, starts, 15)
     again = ml.Library(lib.path).search("kick_front_high_right_p0", max=3)  # rebuilt
     assert [vars_of(match) for match in again] == [vars_of(match) for match in expected]
     np.save(folder / "range.npy", np.zeros(3))
-    with pytest.raises(ValueError, match=r"range: expected float32 of \(2, 15\), found float64"):
+    with pytest.raises(
+        ValueError, match=r"range must be float32 with shape \(2, 15\); got float64"
+    ):
         RunBoxes.open(folder, starts, 15)
 
 

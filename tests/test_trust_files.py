@@ -253,7 +253,7 @@ def test_file_names_of_long_and_reserved_names():
     from motionloom.studio.state.uploads import checked_name
 
     assert len(Match("é" * 240, 0, 9, 0.0, 1.0, 0.1).file_name(1).encode()) < 200
-    with pytest.raises(InvalidInput, match="name of a device on Windows"):
+    with pytest.raises(InvalidInput, match="reserved for a device on Windows"):
         checked_name("CON.bvh")
 
 
@@ -326,7 +326,9 @@ def test_sound_that_decodes_to_gigabytes_is_refused(tmp_path):
     assert path.stat().st_size < 1_000_000
     from motionloom.dance.music import read_audio
 
-    with pytest.raises(MotionFormatError, match="at most 512 MB; this file has 586 .8 channels"):
+    with pytest.raises(
+        MotionFormatError, match="at most 512 MB of sound; this file decodes to 586 MB .8 channels"
+    ):
         read_audio(path)
 
 

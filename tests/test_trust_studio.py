@@ -123,7 +123,7 @@ def test_a_body_is_limited_whatever_its_type(client, kind):
 @pytest.mark.parametrize(
     ("tune", "words"),
     [
-        ({"bars": 200, "meter": 12, "tempo_bpm": 40}, "a tune may have at most 600 s"),
+        ({"bars": 200, "meter": 12, "tempo_bpm": 40}, "a tune may last at most 600 s"),
         ({"seed": -1}, "greater than or equal to 0"),
     ],
 )

@@ -117,5 +117,7 @@ def test_reports_invalid_input(options, message):
 def test_region_reports_invalid_input():
     with pytest.raises(InvalidInput, match="alpha must not be negative; got -1"):
         valid_region(np.ones((3, 3)), alpha=-1)
-    with pytest.raises(InvalidInput, match="starts must increase from 0 to the matrix's 3 columns"):
+    with pytest.raises(
+        InvalidInput, match="starts must increase from 0 to the number of columns, 3"
+    ):
         matrix_minima(np.ones((3, 3)), starts=[0, 2])

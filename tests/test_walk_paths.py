@@ -175,7 +175,7 @@ def test_a_goal_out_of_reach_is_reported_with_the_time_it_takes(straight):
 
 @pytest.mark.parametrize(
     ("rows", "message"),
-    [(None, "no such file. A path is a CSV file"), ("", "at least two rows.*are none"),
+    [(None, "no such file. A path must be a CSV file"), ("", "at least two rows.*are none"),
      ("x,z\n1,2\n", "at least two rows.*is one")],
 )  # fmt: skip
 def test_files_of_paths_are_checked(straight, tmp_path, rows, message):

@@ -1,4 +1,4 @@
-"""Find, cut, blend, endlessly recombine and set to music a folder of motion capture.
+"""Find, cut, blend and recombine motion capture, and set it to music.
 
 >>> import motionloom as ml
 >>> m = ml.demo.clip("walk")

@@ -1,4 +1,4 @@
-"""Validation of untrusted arrays: types and shapes are checked before a kernel sees them."""
+"""Validation of untrusted arrays: their types and shapes are checked before a kernel uses them."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ from numpy.typing import NDArray
 from motionloom.errors import LibraryError, MotionFormatError
 from motionloom.files import check_regular
 
-LARGEST_ARRAYS = 1 << 30  # maximum size of all arrays of one .npz file, in bytes
-_PAGE = 4096  # bytes per checksum
-_KEPT = 1 << 22  # bytes; larger files stay mapped after they are verified
-# Files that `page_checksum` kept mapped, with their state at that time.
+LARGEST_ARRAYS = 1 << 30  # maximum total size of the arrays in one .npz file, in bytes
+_PAGE = 4096  # size of a page, in bytes
+_KEPT = 1 << 22  # files of at least this many bytes stay mapped after they are verified
+# Files that `page_checksum` kept mapped, with their inode, size and modification time then.
 _mapped: dict[str, tuple[tuple[int, int, int], np.memmap]] = {}
 
 
@@ -30,9 +30,9 @@ def open_array(path: Path, *, memory_map: bool = True) -> NDArray[Any]:
     Raises
     ------
     FileNotFoundError
-        If there is no file.
+        If the file does not exist.
     LibraryError
-        If it is not a regular file, is not valid, or is shorter than its header says.
+        If it is not a regular file, is invalid, or is shorter than its header says.
     """
     try:
         status = check_regular(path)
@@ -40,10 +40,12 @@ def open_array(path: Path, *, memory_map: bool = True) -> NDArray[Any]:
         with open(path, "rb") as file:
             shape, order, dtype = npy_header(file)
             begin = file.tell()
-        # With Python integers, because NumPy's would overflow.
+        # Computed with Python integers, because NumPy integers could overflow.
         length = math.prod(shape) * dtype.itemsize
         if begin + length > size:
-            raise ValueError(f"expected {length} bytes for the shape {shape}, found {size - begin}")
+            raise ValueError(
+                f"shape {shape} needs {length} bytes of data, but only {size - begin} follow"
+            )
         if not length:
             return np.empty(shape, dtype, order)
         kept = _mapped.pop(str(path), None)
@@ -61,9 +63,9 @@ def open_array(path: Path, *, memory_map: bool = True) -> NDArray[Any]:
 def release(*arrays: NDArray[Any]) -> None:
     """Unmap the pages of memory-mapped files that have been read so far.
 
-    The pages stay in the system cache as long as there is room, and are mapped again when they are
-    read. Without this, a process with scattered reads would eventually map whole files. Arrays in
-    memory are not affected.
+    The pages stay in the system cache as long as there is room, and are mapped again on the next
+    read. Without this, a process that reads scattered parts of files would eventually map them
+    completely. Arrays that are not memory-mapped are not affected.
     """
     for array in arrays:
         mapping = getattr(array, "_mmap", None)
@@ -72,16 +74,17 @@ def release(*arrays: NDArray[Any]) -> None:
 
 
 def page_checksum(path: Path, *, keep: bool = False) -> tuple[int, int]:
-    """Return a file's size in bytes, and the CRC-32 of its page sums (11 GB per second).
+    """Return a file's size in bytes and the CRC-32 of its page sums.
 
-    A page has 4096 bytes; its sum is the sum of its 64-bit words, modulo 2**64, and the last page
-    is padded with zeros. The checksum detects any damage within one word, and swapped pages. Unlike
-    the CRC-32 of the whole file (`motionloom.files.file_checksum`), it does not detect swapped
-    words within one page. With `keep`, a large file stays mapped for `open_array` until
-    `forget_mappings`, so exactly the verified data is opened next, and its pages are mapped only
-    once.
+    A page has 4096 bytes, and the last page is padded with zeros. The page sum adds its 64-bit
+    words modulo 2**64. The checksum detects any damage within one word, and swapped pages. It does
+    not detect swapped words within one page, which the CRC-32 of the whole file does
+    (`motionloom.files.file_checksum`), but it is faster, at 11 GB per second.
 
-    Raises `LibraryError` if it is not a regular file.
+    With `keep`, a large file stays mapped until `open_array` opens it or `forget_mappings` is
+    called. `open_array` then returns exactly the verified data without mapping it again.
+
+    Raises `LibraryError` if `path` is not a regular file.
 
     Examples
     --------
@@ -112,7 +115,7 @@ def page_checksum(path: Path, *, keep: bool = False) -> tuple[int, int]:
 
 
 def forget_mappings() -> None:
-    """Release files that were verified but not opened."""
+    """Unmap the files that were verified but not opened."""
     _mapped.clear()
 
 
@@ -121,7 +124,7 @@ def _state(status: os.stat_result) -> tuple[int, int, int]:
 
 
 def npy_header(file: IO[bytes]) -> tuple[tuple[int, ...], Literal["C", "F"], np.dtype[Any]]:
-    """Return the shape, order and type of the array in a ``.npy`` file.
+    """Return the shape, memory order and dtype of the array in a ``.npy`` file.
 
     Raises `ValueError` if the header is invalid.
     """
@@ -131,15 +134,15 @@ def npy_header(file: IO[bytes]) -> tuple[tuple[int, ...], Literal["C", "F"], np.
         (2, 0): np.lib.format.read_array_header_2_0,
     }.get(version)
     if read is None:
-        raise ValueError(f"unsupported header version {version}")
+        raise ValueError(f"unsupported .npy header version {version}; expected 1.0 or 2.0")
     shape, fortran, dtype = read(file)
     if dtype.hasobject or not dtype.itemsize or dtype.fields:
-        raise ValueError(f"expected numbers, found {dtype}")
+        raise ValueError(f"expected numbers, found {dtype} values")
     if any(not 0 <= length < 1 << 48 for length in shape):
-        raise ValueError(f"expected lengths, found {shape}")
+        raise ValueError(f"the header has an impossible shape, {shape}")
     too_large = math.prod(length or 1 for length in shape) > 1 << 48  # including empty arrays
     if len(shape) > 32 or too_large:  # more than NumPy allows
-        raise ValueError(f"expected lengths, found {shape}")
+        raise ValueError(f"the header has an impossible shape, {shape}")
     return shape, "F" if fortran else "C", dtype
 
 
@@ -149,20 +152,20 @@ def open_arrays(path: Path, *, largest: int = LARGEST_ARRAYS) -> dict[str, NDArr
     Raises
     ------
     FileNotFoundError
-        If there is no file.
+        If the file does not exist.
     LibraryError
-        If it is damaged, too large, or contains anything else.
+        If it is damaged, exceeds the limit, or contains anything other than arrays.
     """
     try:
         check_regular(path)
         with zipfile.ZipFile(path) as members:
             size = sum(max(0, member.file_size) for member in members.infolist())
         if size > largest:
-            raise ValueError(f"its arrays have {size} bytes, more than the limit of {largest}")
+            raise ValueError(f"the arrays take {size} bytes; the limit is {largest}")
         with np.load(path, allow_pickle=False) as stored:
             arrays = {key: stored[key] for key in stored.files}
         if any(not isinstance(value, np.ndarray) for value in arrays.values()):
-            raise ValueError("it contains files that are not arrays")
+            raise ValueError("the file contains members that are not arrays")
         return arrays
     except FileNotFoundError:
         raise
@@ -181,7 +184,7 @@ def check_offsets(values: Iterable[int] | NDArray[Any], total: int, what: str) -
     Raises
     ------
     LibraryError
-        If they do not. Kernels would otherwise read out of bounds.
+        If the offsets are invalid, because kernels would then read out of bounds.
 
     Examples
     --------
@@ -191,14 +194,17 @@ def check_offsets(values: Iterable[int] | NDArray[Any], total: int, what: str) -
     try:
         offsets = np.asarray(values)
         if offsets.dtype.kind not in "iu" or offsets.ndim != 1 or not len(offsets):
-            raise ValueError(f"expected whole numbers, found {offsets.dtype} {offsets.shape}")
+            raise ValueError(
+                f"expected a list of whole numbers, found {offsets.dtype} of shape {offsets.shape}"
+            )
         if offsets.dtype.itemsize == 8 and offsets.dtype.kind == "u":
             if offsets.max() > np.iinfo(np.int64).max:
-                raise ValueError("too large")
+                raise ValueError("an offset is too large")
         offsets = offsets.astype(np.int64)
         if offsets[0] != 0 or offsets[-1] != total or (offsets[1:] < offsets[:-1]).any():
             raise ValueError(
-                f"expected to increase from 0 to {total}, found {offsets[0]} to {offsets[-1]}"
+                f"offsets must never decrease, and must go from 0 to {total}; they go from "
+                f"{offsets[0]} to {offsets[-1]}"
             )
     except (ValueError, TypeError, OverflowError) as error:
         raise LibraryError(f"damaged {what}: {error}") from None
@@ -210,22 +216,24 @@ def check_shapes(
     expected: Mapping[str, tuple[str, tuple[str | int, ...]]],
     **sizes: int,
 ) -> dict[str, int]:
-    """Return the sizes denoted by the letters in shapes, if all arrays are consistent.
+    """Check the types and shapes of arrays, and return the size each shape letter stands for.
 
     Parameters
     ----------
     arrays : mapping of str to ndarray
+        Arrays to check, by name.
     expected : mapping of str to (kind, shape)
-        The kind is ``float`` (finite, as are sums of squares), ``int`` or ``bool``. A shape
-        consists of numbers and letters, such as ``("F", "J", 4)`` or ``("K-1",)``. A letter stands
-        for the same number everywhere.
+        The kind is ``float``, ``int`` or ``bool``. Values of kind ``float`` must be finite, and
+        small enough that sums of their squares are finite. A shape consists of numbers and
+        letters, such as ``("F", "J", 4)`` or ``("K-1",)``. A letter stands for the same number
+        everywhere.
     **sizes : int
-        Values of known letters.
+        Sizes of letters that are known in advance.
 
     Raises
     ------
     LibraryError
-        If an array is missing or does not fit. Kernels would otherwise read out of bounds.
+        If an array is missing or does not fit, because kernels would then read out of bounds.
 
     Examples
     --------
@@ -238,7 +246,7 @@ def check_shapes(
     for name, (kind, shape) in expected.items():
         array = arrays.get(name)
         if array is None:
-            raise LibraryError(f"damaged: it has no array {name}")
+            raise LibraryError(f"damaged: the array {name} is missing")
         wanted: list[int | str] = []
         for letter, length in zip(shape, array.shape, strict=False):
             if isinstance(letter, str):
@@ -252,14 +260,16 @@ def check_shapes(
             or (tuple(wanted) != array.shape)
         ):
             raise LibraryError(
-                f"damaged: expected {name} to be {kind} of shape {shape}, found {array.dtype} of "
+                f"damaged: {name} must be {kind} of shape {shape}; found {array.dtype} of shape "
                 f"{array.shape}"
             )
         if kind == "float" and not (np.abs(array) < largest_value(array.dtype)).all():
-            raise LibraryError(f"damaged: {name} has values that are not finite or are too large")
+            raise LibraryError(
+                f"damaged: {name} contains values that are not finite or are too large"
+            )
     return lengths
 
 
 def largest_value(dtype: np.dtype[Any]) -> np.floating:
-    """Return the value below which sums of a million squares, and hence distances, are finite."""
+    """Return the limit below which a sum of a million squares, and so any distance, is finite."""
     return np.sqrt(np.finfo(dtype).max) / dtype.type(1000)

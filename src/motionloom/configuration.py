@@ -1,10 +1,11 @@
 """User configuration: ``motionloom.toml``, trusted files and stores, and the cache folder.
 
-Settings are read from the user's own file, ``~/.config/motionloom/motionloom.toml``, and from
-``motionloom.toml`` in the current folder. A folder may come from somebody else, and its file can
-name a cluster, which runs code here, or a cache, whose files are deleted. The file of a folder is
-therefore used only after the user has trusted it (``motionloom trust``), and must be trusted again
-after each change. The same applies to the object store that a library names.
+Settings are read from the user's file, ``~/.config/motionloom/motionloom.toml``, and from
+``motionloom.toml`` in the current folder. A folder may come from somebody else, and its settings
+can name a cluster, which runs code on this machine, or a cache folder, in which files are deleted.
+Settings in a folder are therefore used only after the user has trusted them with
+``motionloom trust``, and must be trusted again after each change. The same applies to the object
+store that a library names.
 """
 
 from __future__ import annotations
@@ -24,7 +25,7 @@ FILE = "motionloom.toml"
 _TRUSTED = "trusted.json"
 _LARGEST = 1 << 20  # maximum size of a settings file, in bytes
 _log = logging.getLogger("motionloom")
-_reported: set[str] = set()  # files that were reported as not trusted
+_reported: set[str] = set()  # untrusted files for which a warning has been logged
 _trusted_here: set[str] = (
     set()
 )  # trusted by this process only, if the configuration cannot be written
@@ -36,20 +37,20 @@ def user_cache() -> Path:
 
 
 def user_settings() -> Path:
-    """Return the user's own settings file, in ``$XDG_CONFIG_HOME`` or ``~/.config``."""
+    """Return the path of the user's settings file, in ``$XDG_CONFIG_HOME`` or ``~/.config``."""
     place = Path(os.environ.get("XDG_CONFIG_HOME") or Path.home() / ".config")
     return place / "motionloom" / FILE
 
 
 def section(name: str, settings: Path | None = None) -> dict[str, Any]:
-    """Return a table from the settings; those of a trusted folder override the user's own.
+    """Return one table of the settings. A trusted folder overrides the user's settings.
 
     Parameters
     ----------
     name : str
-        ``engine`` or ``store``.
+        Name of the table, ``engine`` or ``store``.
     settings : Path, optional
-        Settings file of a folder. Default: ``motionloom.toml`` in the current folder.
+        Settings file in a folder. Default: ``motionloom.toml`` in the current folder.
 
     Raises
     ------
@@ -70,7 +71,8 @@ def section(name: str, settings: Path | None = None) -> dict[str, Any]:
         if str(settings.absolute()) not in _reported:
             _reported.add(str(settings.absolute()))
             _log.warning(
-                "%s: ignored, because it is not trusted. Read it, then run motionloom trust %s",
+                "%s is ignored because you have not trusted it. Review it, then run motionloom "
+                "trust %s",
                 settings,
                 settings.parent,
             )
@@ -88,14 +90,14 @@ def trust_settings(settings: Path) -> str:
     """
     content = _content(settings)
     if content is None:
-        raise InvalidInput(f"{settings}: no such file")
+        raise InvalidInput(f"{settings}: this settings file does not exist")
     _table(settings, "engine", content)
     trust(_file_key(settings, content))
     return content.decode()
 
 
 def trust(key: str) -> None:
-    """Record that the user trusts a key."""
+    """Record that the user trusts a file or an object store, identified by its key."""
     _trusted_here.add(key)
     place = user_settings().with_name(_TRUSTED)
     keys = {*_trusted(), key}
@@ -104,12 +106,12 @@ def trust(key: str) -> None:
             scratch.write_text(json.dumps(sorted(keys), indent=1), encoding="utf-8")
     except OSError as error:
         _log.warning(
-            "%s: cannot be written (%s); trusted by this process only", place, error.strerror
+            "%s cannot be written (%s), so the trust ends with this process", place, error.strerror
         )
 
 
 def is_trusted(key: str) -> bool:
-    """Return whether the user trusts a key."""
+    """Return whether the user trusts the file or object store with this key."""
     return key in _trusted_here or key in _trusted()
 
 
@@ -144,5 +146,7 @@ def _table(path: Path, name: str, content: bytes | None) -> dict[str, Any]:
         raise InvalidInput(f"{path}: cannot be read as TOML: {error}") from None
     section = table.get(name, {})
     if not isinstance(section, dict):
-        raise InvalidInput(f"{path}: {name} must be a table, [{name}]; got {section!r}")
+        raise InvalidInput(
+            f"{path}: {name} must be a table that starts with [{name}]; got {section!r}"
+        )
     return section

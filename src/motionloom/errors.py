@@ -1,7 +1,7 @@
 """Exceptions that motionloom raises deliberately.
 
-All of them derive from `MotionloomError` and from `ValueError`, so they can be caught without
-importing their names. The command line prints only the message and exits with code 2.
+All of them derive from `MotionloomError` and from `ValueError`, so callers can catch
+them without importing anything. The command line prints only the message and exits with code 2.
 """
 
 from __future__ import annotations

@@ -1,9 +1,8 @@
-"""Files: atomic writes, and safe reading of untrusted files.
+"""Atomic writes, and safe reading of untrusted files.
 
-A written file appears complete or not at all. Libraries and imported files are not trusted: names
-in them must not lead out of the library, pipes and devices must not block, links must not be
-followed out of the library, and a number in a file must not determine how much memory is used or
-which files are read.
+A written file appears complete or not at all. Libraries and imported files are not trusted. Names
+and links in them must not lead out of the library, pipes and devices must not block the reader, and
+a number in a file must not determine how much memory is used or which files are read.
 """
 
 from __future__ import annotations
@@ -33,8 +32,8 @@ _DEVICES = {
     "NUL",
     *(f"{port}{n}" for port in ("COM", "LPT") for n in "123456789"),
 }
-_PORTION = 1 << 18  # bytes read at a time: they stay in the processor's cache
-_ESCAPED = re.compile(r"\\u[dD][89a-fA-F]")  # may be half a character, which cannot be encoded
+_PORTION = 1 << 18  # bytes read at a time; small enough for the processor cache
+_ESCAPED = re.compile(r"\\u[dD][89a-fA-F]")  # may be an unpaired surrogate, which cannot be encoded
 _ESCAPED_BYTES = re.compile(_ESCAPED.pattern.encode())
 _EXPRESSION = re.compile(r"\b(check|generated|as|default|virtual|select|where|references)\b", re.I)
 
@@ -56,14 +55,15 @@ def plain_name(name: object) -> str:
     for part in parts:
         if part in ("", ".", "..") or not part.isprintable() or set(part) & set("\\:"):
             raise LibraryError(
-                f"damaged library: it names the file {str(name)[:200]!r}, but files of a library "
-                "must have plain names, such as frames/walk.npy"
+                f"the library is damaged: it refers to the file {str(name)[:200]!r}, but library "
+                "files "
+                "must have plain names such as frames/walk.npy"
             )
     return str(name)
 
 
 def file_stem(name: str, longest: int = 150) -> str:
-    """Convert a name to a file name without a suffix that is valid on every system.
+    """Convert a name to a file name, without suffix, that is valid on every system.
 
     Examples
     --------
@@ -77,7 +77,7 @@ def file_stem(name: str, longest: int = 150) -> str:
 
 
 def is_reserved(name: str) -> bool:
-    """Return whether Windows treats a file name as a device: ``CON``, ``nul.bvh``.
+    """Return whether Windows treats a file name such as ``CON`` or ``nul.bvh`` as a device.
 
     Examples
     --------
@@ -93,16 +93,16 @@ def below(root: Path, name: str) -> Path:
     Raises
     ------
     LibraryError
-        If the name is not plain, or a part of it is a link, which could lead out of the folder.
+        If the name is not plain, or part of the path is a link that could lead out of the folder.
     """
     path = root
     for part in plain_name(name).split("/"):
         path = path / part
         if path.is_symlink():
             raise LibraryError(
-                f"{path}: this is a link; the files of a library must be in its own folder, or in "
-                "an object "
-                "store (motionloom import --store)"
+                f"{path}: this is a symbolic link, but library files must be in the library "
+                "folder or "
+                "in an object store (see motionloom import --store)"
             )
     return path
 
@@ -126,7 +126,7 @@ def check_regular(path: str | Path) -> os.stat_result:
 def read_regular(
     path: str | Path, *, largest: int = LARGEST, span: tuple[int, int] | None = None
 ) -> bytes:
-    """Return the content of a regular file of at most `largest` bytes, or its bytes `span`.
+    """Return the content of a regular file of at most `largest` bytes, or only the bytes `span`.
 
     Pipes and devices are refused without blocking. Data appended after the file was opened is not
     read.
@@ -138,7 +138,7 @@ def read_regular(
             raise MotionFormatError(f"expected a file; found {_kind(status.st_mode)}", path=path)
         if status.st_size > largest:
             raise MotionFormatError(
-                f"expected at most {largest} bytes; found {status.st_size}", path=path
+                f"the file has {status.st_size} bytes; at most {largest} can be read", path=path
             )
         if span is None:
             return file.read(status.st_size)
@@ -154,7 +154,7 @@ def read_regular_text(
     Raises
     ------
     UnicodeDecodeError
-        If it is not text in this encoding.
+        If the file is not text in this encoding.
     """
     return read_regular(path, largest=largest).decode(encoding, errors)
 
@@ -162,21 +162,21 @@ def read_regular_text(
 def csv_rows(
     path: str | Path, text: str | None = None, *, delimiter: str = ","
 ) -> list[tuple[int, list[str]]]:
-    """Yield the line number and cells of each row in a UTF-8 CSV file.
+    """Return the line number and cells of each row in a UTF-8 CSV file.
 
-    `text` is the content of the file, if it has already been read.
+    If the file has already been read, pass its content as `text`.
 
     Raises
     ------
     MotionFormatError
-        If it is not a regular file, or not a table.
+        If the path is not a regular file or its content is not a table.
     """
     try:
         content = read_regular_text(path, encoding="utf-8-sig") if text is None else text
         reader = csv.reader(io.StringIO(content, newline=""), delimiter=delimiter)
         return [(reader.line_num, row) for row in reader]
     except (UnicodeDecodeError, csv.Error) as error:
-        raise MotionFormatError(f"cannot be read as a table: {error}", path=path) from None
+        raise MotionFormatError(f"the file cannot be read as a table: {error}", path=path) from None
 
 
 def unpacked_bytes(data: bytes, largest: int = LARGEST) -> bytes:
@@ -185,7 +185,7 @@ def unpacked_bytes(data: bytes, largest: int = LARGEST) -> bytes:
     Raises
     ------
     ValueError
-        If the data is damaged, or decompresses to more bytes.
+        If the data is damaged or decompresses to more than `largest` bytes.
     """
     unpack = zlib.decompressobj()
     try:
@@ -193,12 +193,14 @@ def unpacked_bytes(data: bytes, largest: int = LARGEST) -> bytes:
     except zlib.error as error:
         raise ValueError(f"damaged: {error}") from None
     if len(out) > largest or not unpack.eof:
-        raise ValueError(f"damaged: cut off, or more than {largest} bytes")
+        raise ValueError(
+            f"damaged: the compressed data is cut off, or has more than {largest} bytes"
+        )
     return out
 
 
 def file_checksum(path: Path) -> tuple[int, int]:
-    """Return the size in bytes and the CRC-32 of a file (4 GB per second).
+    """Return the size of a file in bytes and its CRC-32, computed at 4 GB per second.
 
     Raises `LibraryError` if it is not a regular file.
     """
@@ -221,8 +223,8 @@ def parse_json(text: str | bytes, *, finite: bool = False) -> Any:
     Raises
     ------
     ValueError
-        If it is not JSON, is nested too deeply, or contains a number that is too large, a string
-        that is not Unicode or, with `finite`, a number that is not finite.
+        If the text is not JSON, is nested too deeply, or contains an integer that is too large or
+        a string with an unpaired surrogate. With `finite`, also if a number is not finite.
 
     Examples
     --------
@@ -236,7 +238,7 @@ def parse_json(text: str | bytes, *, finite: bool = False) -> Any:
             json.dumps(value, ensure_ascii=False).encode()
         return value
     except RecursionError:
-        raise ValueError("nested too deeply") from None
+        raise ValueError("the JSON is nested too deeply") from None
     except UnicodeEncodeError:
         raise ValueError("a string contains half a character (an unpaired surrogate)") from None
 
@@ -247,17 +249,17 @@ def parse_toml(text: str) -> dict[str, Any]:
         table = tomllib.loads(text)
         return parse_json(json.dumps(table, default=str))
     except RecursionError:
-        raise ValueError("nested too deeply") from None
+        raise ValueError("the TOML is nested too deeply") from None
 
 
 def check_plain_schema(connection: sqlite3.Connection) -> set[str]:
-    """Return the tables and indices of an SQLite file, raising if it contains anything else.
+    """Return the names of the tables and indices of an SQLite file.
 
     Raises
     ------
     LibraryError
-        If there is a view, a trigger, a virtual table or an expression, because reading a table
-        could then run indefinitely.
+        If the file contains a view, a trigger, a virtual table or an expression, because reading a
+        table could then run indefinitely.
     """
     names = set()
     query = "SELECT type, name, sql FROM sqlite_master"
@@ -265,9 +267,10 @@ def check_plain_schema(connection: sqlite3.Connection) -> set[str]:
         plain = kind in ("table", "index") and not _EXPRESSION.search(str(sql or ""))
         if not plain:
             raise LibraryError(
-                f"damaged or not trustworthy: expected tables, found the {kind} {str(name)[:80]!r}"
+                f"damaged or not trustworthy: expected only plain tables, found the {kind} "
+                f"{str(name)[:80]!r}"
             )
-        if not str(name).startswith("sqlite_"):  # SQLite's own index of a key
+        if not str(name).startswith("sqlite_"):  # SQLite creates these itself
             names.add(str(name))
     return names
 
@@ -297,7 +300,7 @@ def _kind(mode: int) -> str:
 
 @contextmanager
 def atomic_write(path: str | Path) -> Iterator[Path]:
-    """Provide a temporary path next to `path`; rename it on success, remove it on failure.
+    """Provide a temporary file, which replaces `path` on success and is removed on failure.
 
     Missing parent folders are created.
 
@@ -311,7 +314,7 @@ def atomic_write(path: str | Path) -> Iterator[Path]:
     """
     path = Path(path)
     path.parent.mkdir(parents=True, exist_ok=True)
-    # Keep the suffix, because some writers choose their format by it.
+    # Some writers choose their format by the suffix, so it is kept.
     handle, name = tempfile.mkstemp(
         prefix=f".{path.stem[:40]}-", suffix=f".part{path.suffix}", dir=path.parent
     )
@@ -321,7 +324,7 @@ def atomic_write(path: str | Path) -> Iterator[Path]:
         yield scratch
         mask = os.umask(0)
         os.umask(mask)
-        scratch.chmod(0o666 & ~mask)  # mkstemp creates private files
+        scratch.chmod(0o666 & ~mask)  # mkstemp makes the file readable by its owner only
         _flush(scratch)
         os.replace(scratch, path)
     except BaseException:

@@ -1,13 +1,14 @@
-"""Cache of compiled kernels: one folder per kernel, named after its content.
+"""Cache of compiled kernels, with one folder per kernel, named by a digest of its content.
 
-Numba reads and writes the files (``cache=True``). It asks `Locator` for the folder, through its
-setting ``CACHE_LOCATOR_CLASSES``. The name of a kernel's folder contains a digest of everything its
-machine code depends on (`motionloom.kernels.Kernel.content`); Numba's index in the folder lists
-files by argument types and processor. Code that no longer matches its source is therefore never
-found, and code that still matches is found after an upgrade and from every copy of the sources.
+Numba reads and writes the files (``cache=True``). Its setting ``CACHE_LOCATOR_CLASSES`` names the
+class `Locator`, which chooses the folder. The folder name contains a digest of everything that the
+machine code depends on (`motionloom.kernels.Kernel.content`), and Numba's index in the folder lists
+the files by argument types and processor. Machine code that no longer matches its source is
+therefore never used. Code that still matches is used even after an upgrade or from another copy of
+the sources.
 
-A cached file is code that will be executed, so folders that others may write to are not used. If a
-chosen folder is readable but not writable, as in a container image, its files are copied.
+Cached files are executed, so folders that other users can write to are not used. If the chosen
+folder is readable but not writable, as in a container image, its files are copied.
 """
 
 from __future__ import annotations
@@ -37,16 +38,16 @@ from motionloom.files import atomic_write
 
 _BLAS = "scipy.linalg.cython_blas"
 if _BLAS not in sys.modules:
-    # Numba's tables of NumPy functions import SciPy's linear algebra to test whether it is
-    # available,
-    # which takes a quarter of the time of a search. motionloom requires SciPy, so it is always
-    # available. Kernels that call BLAS import it when they are compiled or loaded.
+    # Numba's tables of NumPy functions import SciPy's linear algebra only to test whether it is
+    # available. That takes a quarter of the time of a search. motionloom requires SciPy, so the
+    # test always succeeds and can be skipped. Kernels that call BLAS import it when they are
+    # compiled or loaded.
     sys.modules[_BLAS] = ModuleType(_BLAS)
     import_module("numba.np.arraymath")
     del sys.modules[_BLAS]
 
 DAY = 86400.0
-KEPT_DAYS = 90  # since the last use
+KEPT_DAYS = 90  # days since the last use after which a kernel is removed
 _SEAL = "checksums"
 _compiling = threading.Lock()
 
@@ -57,16 +58,16 @@ def dispatcher(function: FunctionType, chosen: Path, name: str, **options) -> Ca
     Parameters
     ----------
     function : function
-        Function; its attribute ``kernel_folder`` is set to the path.
+        Function to compile. Its attribute ``kernel_folder`` is set to the path of its folder.
     chosen : Path
-        Folder of all kernels.
+        Folder that contains the folders of all kernels.
     name : str
-        Folder name, with a digest of everything the compiled code depends on.
+        Name of the kernel's folder, with a digest of everything the compiled code depends on.
     **options
         Options of `numba.njit`.
     """
     function.kernel_folder = opened_folder(chosen, name)  # type: ignore[attr-defined]
-    with _compiling:  # only for our functions: other packages have their own caches
+    with _compiling:  # restored afterward, because other packages have other caches
         config: Any = numba.config
         before = config.CACHE_LOCATOR_CLASSES
         config.CACHE_LOCATOR_CLASSES = f"{__name__}.Locator"
@@ -77,7 +78,7 @@ def dispatcher(function: FunctionType, chosen: Path, name: str, **options) -> Ca
 
 
 class Locator(UserWideCacheLocator):
-    """Cache locator that gives Numba the folder of a kernel."""
+    """Cache locator that tells Numba which folder a kernel uses."""
 
     def __init__(self, function: FunctionType, file: str) -> None:
         super().__init__(function, file)
@@ -115,7 +116,7 @@ class _OneWriter(event.Listener):
     """
 
     def __init__(self) -> None:
-        self._held: dict[int, tuple[int, Path]] = {}  # open file and its folder, by thread
+        self._held: dict[int, tuple[int, Path]] = {}  # lock file and folder of each thread
 
     def on_start(self, event: event.Event) -> None:
         pass
@@ -139,7 +140,7 @@ class _OneWriter(event.Listener):
 
 
 def _lock(handle: int) -> None:
-    """Wait for the lock of an open file; it is released when the file is closed."""
+    """Lock an open file, waiting if necessary. Closing the file releases the lock."""
     if os.name == "nt":
         import msvcrt
 
@@ -156,7 +157,7 @@ event.register("numba:compiler_lock", _one_writer)
 
 
 def opened_folder(chosen: Path, name: str) -> Path:
-    """Return a kernel's folder: the chosen one, the user's own, or a temporary one."""
+    """Return a kernel's folder in `chosen`, in the user's cache, or in a temporary folder."""
     for parent in (chosen, user_cache() / "motionloom" / "kernels"):
         with suppress(OSError):
             parent.mkdir(mode=0o700, parents=True, exist_ok=True)
@@ -173,12 +174,12 @@ def opened_folder(chosen: Path, name: str) -> Path:
         if not _is_whole(folder):  # truncated or damaged, or another process is writing
             return _sealed_again(folder)
         if time.time() - folder.stat().st_mtime > DAY:
-            os.utime(folder)  # in use, see `remove_unused`
+            os.utime(folder)  # marks the folder as used, see `remove_unused`
     return folder
 
 
 def _sealed_again(folder: Path) -> Path:
-    """Empty a folder whose files do not match their checksums, unless a process is writing."""
+    """Empty a folder if its files still do not match their checksums once no process is writing."""
     handle = os.open(folder / "lock", os.O_RDWR | os.O_CREAT, 0o600)
     try:
         _lock(handle)
@@ -192,13 +193,13 @@ def _sealed_again(folder: Path) -> Path:
 
 
 def seal(folder: Path) -> None:
-    """Write the checksums of a kernel's files, which `opened_folder` verifies."""
+    """Write the checksums that `opened_folder` compares with a kernel's files."""
     with atomic_write(folder / _SEAL) as scratch:
         scratch.write_text(_checksums(folder), encoding="ascii")
 
 
 def _is_whole(folder: Path) -> bool:
-    """Return whether the files of a kernel match their checksums, or have no checksums."""
+    """Return whether the files in a folder match their checksums. An empty folder matches."""
     try:
         return (folder / _SEAL).read_text(encoding="ascii") == _checksums(folder)
     except (OSError, ValueError):
@@ -225,9 +226,9 @@ def _temporary() -> Path:
     return Path(folder)
 
 
-@functools.cache  # once in a process
+@functools.cache  # runs once per process
 def remove_unused(parent: Path) -> None:
-    """Remove the folders of kernels that no installation has used for a long time."""
+    """Remove the folders of kernels that have not been used for `KEPT_DAYS` days."""
     oldest = time.time() - KEPT_DAYS * DAY
     for folder in parent.glob("motionloom.*-" + 32 * "[0-9a-f]"):
         with suppress(OSError):

@@ -1,16 +1,17 @@
-"""Compiled kernels: functions compiled by Numba on their first call, and cached by content.
+"""Kernels: functions that Numba compiles on their first call and caches by content.
 
-Importing Numba takes longer than most small tasks, so no module imports it at the top: `kernel`
-only registers the function, and the first call loads Numba and compiles. A kernel may have a NumPy
-equivalent with the same results (``numpy=``), which is used as long as Numba is not loaded and all
-such calls together are little work.
+Importing Numba takes longer than most small tasks, so no module imports it at the top. The
+decorator `kernel` only registers the function, and the first call loads Numba and compiles it. A
+kernel may have a NumPy equivalent with the same results (``numpy=``). The equivalent is used as
+long as Numba is not loaded and the calls so far add up to little work.
 
-Compiled code is cached in ``NUMBA_CACHE_DIR``, or in the user's cache folder if that is not set, by
-the content of the kernel and of all kernels it calls (`motionloom.kernel_cache`). With
-``NUMBA_DISABLE_JIT=1``, kernels run as Python functions, for debuggers and coverage measurements.
+Compiled code is cached in ``NUMBA_CACHE_DIR``, or in the user's cache folder if that is not set.
+The cache key is the content of the kernel and of all kernels it calls (`motionloom.kernel_cache`).
+With ``NUMBA_DISABLE_JIT=1``, kernels run as Python functions, for debuggers and coverage
+measurements.
 
-``kernel_signatures.txt`` lists the types with which kernels are called; `compile_listed` compiles
-them ahead of their first call.
+``kernel_signatures.txt`` lists the argument types that kernels are called with, so that
+`compile_listed` can compile them before their first call.
 """
 
 from __future__ import annotations
@@ -27,10 +28,10 @@ from typing import Any
 
 import numpy as np
 
-# Time that NumPy functions may take in one process before Numba is loaded, in nanoseconds: about
-# the time to import Numba and load a few cached kernels.
+# Time that NumPy equivalents may take in one process before Numba is loaded, in nanoseconds. This
+# is about the time to import Numba and load a few cached kernels.
 SMALL = 500_000_000
-# Raised for a full disk or a damaged file in the cache, but never by compiled functions.
+# Raised if the disk is full or a cached file is damaged, but never by compiled functions.
 _UNUSABLE = (OSError, EOFError, pickle.UnpicklingError)
 
 kernels: dict[str, Kernel] = {}
@@ -54,8 +55,8 @@ def kernel(
     nanoseconds : float
         Approximate time that `numpy` takes per array element.
     signature : callable, optional
-        Returns the only signature to compile, as Numba types. Default: one per combination of types
-        that the function is called with.
+        Function that returns the only signature to compile, as Numba types. Default: one signature
+        is compiled for each combination of types that the function is called with.
     **options
         Options of `numba.njit`.
 
@@ -84,7 +85,7 @@ class Kernel:
     function : function
         The Python function.
     numpy : callable or None
-        Its NumPy equivalent for small arrays.
+        NumPy equivalent for small arrays, if there is one.
     """
 
     def __init__(
@@ -112,15 +113,15 @@ class Kernel:
         return self.with_compiled(lambda compiled: compiled(*args))
 
     def with_compiled(self, use: Callable[[Any], Any]) -> Any:
-        """Return the result of `use` for the compiled function; retry if the cache fails."""
+        """Call `use` with the compiled function. Retry without the cache if the cache fails."""
         try:
             return use(self.compiled)
-        except _UNUSABLE:  # raised before the function itself was run
+        except _UNUSABLE:  # raised before the compiled function runs
             self._leave_cache()
             return use(self.compiled)
 
     def _leave_cache(self) -> None:
-        """Remove this kernel and the kernels it calls from the cache, and continue without it."""
+        """Remove this kernel and the kernels it calls from the cache, and stop caching them."""
         import shutil
 
         from motionloom.kernel_cache import opened_folder
@@ -132,12 +133,12 @@ class Kernel:
             callee._leave_cache()
 
     def __reduce__(self) -> str:
-        """Pickle by name, like functions."""
+        """Return the name, because kernels are pickled by name, like functions."""
         return self.__qualname__  # type: ignore[attr-defined]
 
     @functools.cached_property
     def compiled(self) -> Callable:
-        """Numba's dispatcher for the function, in which global kernels are also dispatchers."""
+        """Numba's dispatcher for the function, in which called kernels are also dispatchers."""
         import numba
 
         config: Any = numba.config
@@ -191,7 +192,7 @@ class Kernel:
 
 
 def _is_small(args: tuple, nanoseconds: float) -> bool:
-    """Return whether all calls so far were small and Numba is not loaded yet."""
+    """Return whether Numba is not loaded yet and the calls so far add up to little work."""
     global _spent
     if "numba" in sys.modules:
         return False
@@ -200,7 +201,7 @@ def _is_small(args: tuple, nanoseconds: float) -> bool:
 
 
 def _sha256(data: bytes = b""):
-    import hashlib  # needed only for compiled code
+    import hashlib  # imported here because only compiled code needs it
 
     return hashlib.sha256(data)
 
@@ -214,7 +215,7 @@ def _codes(code: CodeType) -> Iterator[CodeType]:
 
 
 def _globals(function: FunctionType) -> dict[str, Any]:
-    """Return the global variables a function reads, by name."""
+    """Return the values of the global variables that a function reads, by name."""
     names = {name for code in _codes(function.__code__) for name in code.co_names}
     scope = function.__globals__
     return {name: scope[name] for name in sorted(names) if name in scope}
@@ -225,7 +226,7 @@ def _callees(function: FunctionType) -> list[tuple[str, Kernel]]:
 
 
 def _content(function: FunctionType) -> Iterator[bytes]:
-    """Return everything that Numba compiles: bytecode, constants, values of global variables."""
+    """Yield everything that Numba compiles: bytecode, constants and values of global variables."""
     for code in _codes(function.__code__):
         constants = [c for c in code.co_consts if not isinstance(c, CodeType)]
         yield code.co_code
@@ -253,13 +254,13 @@ def cache_folder() -> Path:
 
 
 def listed() -> list[str]:
-    """Return the lines of ``kernel_signatures.txt``; those of the tour come last, in its order."""
+    """Return the lines of ``kernel_signatures.txt``, which end with the tour, in its order."""
     text = Path(__file__).with_name("kernel_signatures.txt").read_text(encoding="utf-8")
     return [line for line in text.splitlines() if not line.startswith("#")]
 
 
 def compile_listed(line: str) -> None:
-    """Compile a kernel for the given argument types, or load it from the cache.
+    """Compile a kernel for one combination of argument types, or load it from the cache.
 
     Parameters
     ----------
@@ -291,9 +292,9 @@ def listed_types(line: str) -> tuple[str, tuple]:
 
 
 def compiled_signatures() -> list[str]:
-    """Return the kernels this process compiled or loaded, as in ``kernel_signatures.txt``.
+    """Return the kernels this process compiled or loaded, as lines of ``kernel_signatures.txt``.
 
-    Kernels called by other kernels are omitted, because they are compiled together with those.
+    Kernels that other kernels call are omitted, because they are compiled with their callers.
     """
     called = {id(callee) for each in kernels.values() for _, callee in _callees(each.function)}
     return [
@@ -309,4 +310,4 @@ def _spelled(kind: Any) -> str:
     if hasattr(kind, "instance_class"):  # a named tuple
         parts = "".join(f"{_spelled(part)}, " for part in kind.types)
         return f"BaseTuple.from_types(({parts}), {kind.instance_class.__name__})"
-    return repr(kind).replace(" x ", ", ")  # tuples, as they are typed
+    return repr(kind).replace(" x ", ", ")  # tuples, as Numba spells them

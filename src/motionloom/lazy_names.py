@@ -1,6 +1,6 @@
 """Public names of a package that are imported on first use.
 
-The command line imports the settings of many packages at every start; everything else in these
+The command line imports the settings of many packages each time it starts. Everything else in these
 packages is imported when it is needed. A package declares its names once, as imports below ``if
 TYPE_CHECKING:``, where type checkers and editors also read them.
 """
@@ -48,7 +48,7 @@ def imported_on_use(package: str) -> tuple[Callable[[str], Any], Callable[[], li
 @functools.cache
 def _stated(package: str) -> dict[str, str]:
     """Return the module of each name a package imports under ``if TYPE_CHECKING:``."""
-    import ast  # only when a name is used, so importing the package stays fast
+    import ast  # imported here, so that importing the package stays fast
 
     spec: Any = sys.modules[package].__spec__
     blocks = [

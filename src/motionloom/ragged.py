@@ -23,7 +23,7 @@ class Ragged:
     Parameters
     ----------
     values : array_like, shape (M, ...)
-        All rows, concatenated; not copied.
+        All rows, concatenated. The array is not copied.
     offsets : array_like of int, shape (N + 1,)
         Start of each row, followed by M.
 
@@ -43,7 +43,7 @@ class Ragged:
         values, offsets = np.asarray(self.values), np.asarray(self.offsets)
         if offsets.ndim != 1 or not len(offsets) or offsets[0] != 0 or offsets[-1] != len(values):
             raise InvalidInput(
-                f"offsets must increase from 0 to {len(values)}, the number of values; got "
+                f"offsets must start at 0 and end at {len(values)}, the number of values; got "
                 f"{offsets}"
             )
         object.__setattr__(self, "values", values)
@@ -68,7 +68,7 @@ class Ragged:
     def __getitem__(self, row: int) -> NDArray[Any]:
         """Return row `row` as a view (n, ...)."""
         if not -len(self) <= row < len(self):
-            raise IndexError(f"row {row} of {len(self)}")
+            raise IndexError(f"row {row} does not exist; the array has {len(self)} rows")
         row = int(row) % len(self)
         return self.values[self.offsets[row] : self.offsets[row + 1]]
 
@@ -86,7 +86,7 @@ class Ragged:
         return np.diff(self.offsets)
 
     def row_of(self, index: ArrayLike) -> Any:
-        """Return the row number that contains each index (...) of `values`."""
+        """Return the number of the row that contains each index (...) of `values`."""
         return row_of(self.offsets, index)
 
 
@@ -105,7 +105,7 @@ def offsets_of(lengths: Sequence[int] | ArrayLike) -> NDArray[np.int64]:
 
 
 def row_of(offsets: NDArray[np.int64], index: ArrayLike) -> Any:
-    """Return the row number that contains each index (...), given `offsets` (N + 1,).
+    """Return the number of the row that contains each index (...), from `offsets` (N + 1,).
 
     Examples
     --------

@@ -1,23 +1,23 @@
-"""Settings: one frozen dataclass per operation, and one per method an operation can use.
+"""Settings classes: one frozen dataclass per operation, and one per method of an operation.
 
-A settings class is the interface of its operation. It is created once, at the boundary (a Python
-call, a command line, a request, a file), and passed down unchanged. Each field has a default, a
-sentence that explains it, a unit and limits. The signature and documentation of the Python method,
-the options and help of the command, the schema of the HTTP interface and the forms of the page are
-all derived from it.
+A settings class is the interface of its operation. A settings object is created once, where a
+request enters (a Python call, a command line, an HTTP request, a file), and is then passed on
+unchanged. Each field has a default, a sentence that explains it, a unit and limits. The signature
+and documentation of the Python method, the options and help of the command, the schema of the HTTP
+interface and the forms of the page are all derived from the class.
 
-Three kinds of fields:
+There are three kinds of fields:
 
 - a plain value: ``max=20``;
-- a *method*: settings of one of several algorithms, chosen by name or given as an object.
+- a *method*: the settings of one of several algorithms, chosen by name or passed as an object.
   ``method="lazy"`` is short for ``method=LazyGraph()``, whose arguments are the options;
-- a *group*: settings that are rarely needed, such as ``expansion=Expansion(join_distance=0.1)``.
+- a *group*: settings that are rarely changed, such as ``expansion=Expansion(join_distance=0.1)``.
 
-A preset is a constructor (`preset`): ``SearchSettings.kg04(max=20)`` has the values of the paper
-except for explicit arguments, even if an argument equals a default.
+A preset is a constructor with the values of a paper (`preset`). In ``SearchSettings.kg04(max=20)``,
+explicit arguments replace the values of the paper, even if they equal the defaults.
 
-Commands and presets cannot take objects. They take *flat* options (`Settings.of`): the options of
-the chosen method and of the groups under their own names.
+Commands and presets cannot take objects. They take *flat* options (`Settings.of`), in which the
+options of the chosen method and of the groups stand next to the fields.
 """
 
 from __future__ import annotations
@@ -39,14 +39,14 @@ F = TypeVar("F", bound=Callable[..., Any])
 
 @dataclass(frozen=True)
 class Setting:
-    """Description of a field, in addition to its name, type and default.
+    """Description of a settings field: everything except its name, type and default.
 
     Attributes
     ----------
     help : str
         One sentence that describes the field.
     unit : str
-        Unit of the value, for example ``"m"``; empty if there is none.
+        Unit of the value, for example ``"m"``. Empty if the value has no unit.
     least, greatest : float, optional
         Inclusive limits.
     above : float, optional
@@ -58,13 +58,13 @@ class Setting:
     commas : bool
         Whether the command line accepts several values separated by commas.
     label : str
-        Name in a form. Default: the field name, with spaces.
+        Name in a form. Default: the field name, with spaces instead of underscores.
     command : bool
         Whether the field is available on the command line.
     expert : bool
         Whether the field is hidden in the default help of a command and in forms.
     methods : mapping of str to settings class
-        Methods that the field can select; empty for other fields.
+        Methods that the field can select. Empty if the field does not select a method.
     """
 
     help: str
@@ -81,13 +81,13 @@ class Setting:
     methods: Mapping[str, type[Settings]] = field(default_factory=dict)
 
 
-LABEL = Setting("Only motions with this label; may be repeated.", metavar="LABEL")
-ONLY = Setting("Only these motions.", metavar="NAME,...", commas=True)
+LABEL = Setting("Use only motions with this label. Can be repeated.", metavar="LABEL")
+ONLY = Setting("Use only these motions.", metavar="NAME,...", commas=True)
 EXCLUDE = Setting("Exclude these motions.", metavar="NAME,...", commas=True)
-"""Settings that select motions, for all operations with ``label``, ``only`` and ``exclude``."""
+"""Settings shared by all operations that select motions."""
 
 Names = str | tuple[str, ...] | None
-"""Type of such a field: one name, several names, or None to select all."""
+"""Type of a field that selects motions: one name, several names, or None for all motions."""
 
 
 def setting(default: Any, help: str | Setting, **details: Any) -> Any:
@@ -120,14 +120,14 @@ def setting(default: Any, help: str | Setting, **details: Any) -> Any:
 
 
 class PaperPreset(Generic[S]):
-    """A constructor that starts with the values of a paper; see `preset`."""
+    """A constructor that starts with the values of a paper. See `preset`."""
 
     def __init__(self, values: Callable[[type[S]], S]) -> None:
         self.values = values
         self.__doc__ = values.__doc__
 
     def __get__(self, _: S | None, cls: type[S]) -> Callable[..., S]:
-        """Return the constructor, which accepts flat options that replace the paper's values."""
+        """Return the constructor. It accepts flat options, which replace values of the paper."""
         return lambda **explicit: cls.of(explicit, start=self.values(cls))
 
 
@@ -161,7 +161,7 @@ def presets_of(cls: type[Settings]) -> tuple[str, ...]:
 
 @dataclass(frozen=True, kw_only=True)
 class Settings:
-    """Base of all settings classes, which checks types and limits of the fields on creation."""
+    """Base of all settings classes. It checks the types and limits of the fields on creation."""
 
     def __post_init__(self) -> None:
         for each in fields(self):
@@ -173,11 +173,13 @@ class Settings:
         self.check()
 
     def check(self) -> None:
-        """Check conditions that involve several fields; raise `InvalidInput` if one is violated."""
+        """Raise `InvalidInput` if a condition that involves several fields is violated."""
 
     @classmethod
     def given(cls, settings: Self | None, options: Mapping[str, Any]) -> Self:
-        """Return the settings for a call: an object, single fields, or an object with changes.
+        """Return the settings for a call from a settings object, options, or both.
+
+        Options replace fields of the object.
 
         Examples
         --------
@@ -188,11 +190,12 @@ class Settings:
         >>> MotionChoice.given(None, {"within": "walk"})
         Traceback (most recent call last):
             ...
-        motionloom.errors.InvalidInput: MotionChoice has no within; it has label, only, exclude
+        motionloom.errors.InvalidInput: MotionChoice has no within; its fields are label, only,
+        exclude
         """
         if settings is not None and not isinstance(settings, cls):
             raise InvalidInput(
-                f"settings must be {cls.__name__}(...); got {type(settings).__name__}"
+                f"settings must be a {cls.__name__} object; got {type(settings).__name__}"
             )
         for name in options:
             if name not in described(cls):
@@ -201,26 +204,26 @@ class Settings:
 
     @classmethod
     def from_preset(cls, name: str, **explicit: Any) -> Self:
-        """Return the settings of a preset, given its name; explicit options take precedence."""
+        """Return the settings of the preset `name`. Explicit options take precedence."""
         if name not in presets_of(cls):
             raise InvalidInput(f"preset must be one of {', '.join(presets_of(cls))}; got {name!r}")
         return getattr(cls, name)(**explicit)
 
     @classmethod
     def of(cls, options: Mapping[str, Any], *, start: Self | None = None) -> Self:
-        """Create settings from flat options: fields, and options of the method and groups.
+        """Create settings from flat options, which include those of the method and the groups.
 
         Parameters
         ----------
         options : mapping
-            Names and values, which take precedence over `start`.
+            Values by option name. They take precedence over `start`.
         start : settings, optional
-            Values of all other fields. Default: the default values.
+            Settings that provide all other values. Default: the default settings.
 
         Raises
         ------
         InvalidInput
-            If the chosen method does not have an option.
+            If an option belongs neither to the settings, the chosen method nor a group.
 
         Examples
         --------
@@ -240,7 +243,7 @@ class Settings:
         >>> Search.of({"method": "web", "k": 64})
         Traceback (most recent call last):
             ...
-        motionloom.errors.InvalidInput: k is not an option of method web, which has alpha
+        motionloom.errors.InvalidInput: k is not an option of method web, whose options are alpha
         """
         start = cls() if start is None else start
         own = {name: value for name, value in options.items() if name in described(cls)}
@@ -251,7 +254,7 @@ class Settings:
                 continue
             if each.name in own:
                 picked = _normalized(own[each.name], each, *described(cls)[each.name])
-                # The method of the preset is selected by name, so its values stay.
+                # If the name is that of the method in `start`, the options in `start` stay.
                 inner = inner if own[each.name] == name_of(inner) else picked
             if not isinstance(inner, Settings):
                 continue
@@ -266,15 +269,15 @@ class Settings:
         return replace(start, **own)
 
     def changed(self, start: Self | None = None) -> dict[str, Any]:
-        """Return the values of fields that differ from `start`, which defaults to a new object."""
+        """Return the fields that differ from `start`, by default from the default settings."""
         start = type(self)() if start is None else start
         own = {each.name: getattr(self, each.name) for each in fields(self)}
         return {name: value for name, value in own.items() if value != getattr(start, name)}
 
     def to_json(self, start: Self | None = None) -> dict[str, Any]:
-        """Return the fields that differ from `start`, which defaults to a new object, as JSON.
+        """Return the fields that differ from `start` (default: the default settings) as JSON.
 
-        A method is an object with its ``name`` and options.
+        A method is a JSON object with its ``name`` and options.
 
         Examples
         --------
@@ -289,7 +292,7 @@ class Settings:
 
     @classmethod
     def from_json(cls, values: Any, start: Self | None = None) -> Self:
-        """Read settings written by `to_json`; a method may be given only by name.
+        """Read settings written by `to_json`. A method may also be just a name.
 
         Examples
         --------
@@ -299,7 +302,7 @@ class Settings:
         if isinstance(values, cls):
             return values
         if not isinstance(values, Mapping) or not all(isinstance(name, str) for name in values):
-            raise InvalidInput(f"{cls.__name__} must be an object; got {_shortened(values)}")
+            raise InvalidInput(f"{cls.__name__} must be a JSON object; got {_shortened(values)}")
         given: dict[str, Any] = {}
         for name, value in values.items():
             if name not in described(cls):
@@ -326,12 +329,12 @@ class MotionChoice(Settings):
 
 
 def motion_choice(settings: Settings) -> dict[str, Any]:
-    """Return `label`, `only` and `exclude` from settings as keyword arguments; None if empty."""
+    """Return `label`, `only` and `exclude` as keyword arguments, with None for empty ones."""
     return {name: getattr(settings, name, None) or None for name in ("label", "only", "exclude")}
 
 
 def described(cls: type[Settings]) -> dict[str, tuple[Any, Setting]]:
-    """Return the name, type and `Setting` of each field in a settings class, in order."""
+    """Return the type and `Setting` of each field of a settings class, by field name."""
     if cls not in _DESCRIBED:
         hints = get_type_hints(cls)
         _DESCRIBED[cls] = {
@@ -350,7 +353,7 @@ def name_of(method: Any) -> str:
 
 
 def method_class(what: str, name: Any, methods: Mapping[str, type[Settings]]) -> type[Settings]:
-    """Return the settings class of a named method; raise `InvalidInput` if it is unknown."""
+    """Return the settings class of a method. Raise `InvalidInput` if the name is unknown."""
     if not isinstance(name, str) or name not in methods:
         raise InvalidInput(f"{what} must be one of {', '.join(methods)}; got {_shortened(name)}")
     return methods[name]
@@ -359,8 +362,8 @@ def method_class(what: str, name: Any, methods: Mapping[str, type[Settings]]) ->
 def check_value(name: str, value: Any, kind: Any, about: Setting) -> None:
     """Raise `InvalidInput` if a value has the wrong type or is out of range.
 
-    Only numbers, strings, flags and ``Literal`` types are checked; other types are left to the
-    functions that use them.
+    Only numbers, strings, flags and ``Literal`` types are checked. Functions that use other types
+    check those.
     """
     choices = choices_of(kind)
     members = _members(kind)
@@ -388,7 +391,8 @@ def check_value(name: str, value: Any, kind: Any, about: Setting) -> None:
 def parsed_value(cls: type[Settings], name: str, text: str) -> Any:
     """Parse the value of a field from a string on the command line or in a file.
 
-    Lists are separated by commas, pairs are ``KEY=VALUE,...``, flags are true or false.
+    List items are separated by commas, pairs are written ``KEY=VALUE,...``, and flags are true or
+    false.
 
     Examples
     --------
@@ -406,7 +410,7 @@ def parsed_value(cls: type[Settings], name: str, text: str) -> Any:
             return tuple(float(part) for part in text.split(","))
         except ValueError:
             raise InvalidInput(
-                f"{name} must be numbers separated by commas; got {text!r}"
+                f"{name} must be a list of numbers separated by commas; got {text!r}"
             ) from None
     if about.commas:
         return tuple(part.strip() for part in text.split(",") if part.strip())
@@ -432,8 +436,8 @@ def _flag(text: str) -> bool:
 def takes(cls: type[Settings]) -> Callable[[F], F]:
     """Give a method the signature and the parameter documentation of its settings class.
 
-    The method is written as ``def search(self, query, settings=None, **options)``; readers,
-    notebooks and the documentation see every field with its default and description.
+    The method is written as ``def search(self, query, settings=None, **options)``, but help texts,
+    notebooks and the documentation show every field with its default and description.
     """
 
     def wrap(verb: F) -> F:
@@ -459,7 +463,7 @@ def takes(cls: type[Settings]) -> Callable[[F], F]:
 
 
 def described_fields(cls: type[Settings]) -> list[tuple[str, str]]:
-    """Return each field as ``name : type`` with its description, for documentation."""
+    """Return ``name : type`` and the description of each field, for documentation."""
     rows = []
     for each in fields(cls):
         kind, about = described(cls)[each.name]
@@ -481,8 +485,9 @@ def described_fields(cls: type[Settings]) -> list[tuple[str, str]]:
 def json_schema(cls: type[Settings]) -> dict[str, Any]:
     """Return the JSON schema of a settings class, for the HTTP interface and forms.
 
-    A method is ``oneOf`` its variants, each with its ``name``. ``x-unit`` is the unit, and
-    ``x-expert`` marks fields that a form shows only on request.
+    A field that selects a method becomes ``oneOf`` with one variant per method, identified by its
+    ``name``. ``x-unit`` is the unit of a field, and ``x-expert`` marks fields that a form shows
+    only on request.
     """
     properties: dict[str, Any] = {}
     for each in fields(cls):
@@ -526,7 +531,7 @@ def _variant(name: str, method: type[Settings]) -> dict[str, Any]:
 
 
 def _value_schema(kind: Any, about: Setting) -> dict[str, Any]:
-    """Return the schema of a plain value: type, choices and limits."""
+    """Return the JSON schema of a plain value: its type, choices and limits."""
     choices = choices_of(kind)
     members = [each for each in _members(kind) if each is not type(None)]
     if choices is not None:
@@ -557,7 +562,7 @@ def _value_schema(kind: Any, about: Setting) -> dict[str, Any]:
 
 
 def choices_of(kind: Any) -> tuple[Any, ...] | None:
-    """Return the values of a ``Literal``, even if optional, or None for other types."""
+    """Return the values of a ``Literal`` type, which may be optional, or None for other types."""
     members = [each for each in _members(kind) if each is not type(None)]
     if members and all(get_origin(each) is Literal for each in members):
         return tuple(dict.fromkeys(value for each in members for value in get_args(each)))
@@ -571,20 +576,21 @@ _JSON_TYPES: dict[Any, str] = {
 
 
 def _normalized(value: Any, each: Field[Any], kind: Any, about: Setting) -> Any:
-    """Convert a value for its field: method names to methods, names and lists to tuples."""
+    """Convert a value to the type of its field: a method name to settings, a list to a tuple."""
     if about.methods:
         if isinstance(value, str):
             return method_class(each.name, value, about.methods)()
         if type(value) not in about.methods.values():
             raise InvalidInput(
-                f"{each.name} must be one of {', '.join(about.methods)} or a settings object of "
-                f"one; got {_shortened(value)}"
+                f"{each.name} must be one of {', '.join(about.methods)} or the settings object "
+                "of one "
+                f"of these methods; got {_shortened(value)}"
             )
         return value
     if isinstance(each.default, Settings):
         if not isinstance(value, type(each.default)):
             wanted = type(each.default).__name__
-            raise InvalidInput(f"{each.name} must be {wanted}(...); got {_shortened(value)}")
+            raise InvalidInput(f"{each.name} must be a {wanted} object; got {_shortened(value)}")
         return value
     if kind == Names and value is not None and not isinstance(value, str):
         if not isinstance(value, Iterable):
@@ -607,7 +613,7 @@ def _frozen(value: Any) -> Any:
 
 
 def _json_value(value: Any, default: Any = None) -> Any:
-    """Return a value as JSON; a group is represented by its changes from the default."""
+    """Return a value as JSON. A group contains only the fields that differ from the default."""
     if isinstance(value, Settings):
         inner = value.to_json(default if isinstance(default, Settings) else None)
         return {"name": name_of(value), **inner} if name_of(value) else inner
@@ -623,17 +629,17 @@ def _json_value(value: Any, default: Any = None) -> Any:
 
 
 def _unknown(cls: type[Settings], name: str) -> str:
-    """Return the message for an unknown field, including where it does exist, if anywhere."""
+    """Return the message for an unknown field, with a hint if a method or group has that field."""
     for each in fields(cls):
         about = described(cls)[each.name][1]
         inner = about.methods.values() if about.methods else [type(each.default)]
         for kind in inner:
             if isinstance(kind, type) and issubclass(kind, Settings) and name in described(kind):
                 return (
-                    f"{name} is an option of {kind.__name__}: write "
+                    f"{name} is an option of {kind.__name__}, so write "
                     f"{each.name}={kind.__name__}({name}=...)"
                 )
-    return f"{cls.__name__} has no {name}; it has {', '.join(described(cls))}"
+    return f"{cls.__name__} has no {name}; its fields are {', '.join(described(cls))}"
 
 
 def _not_taken(cls: type[Settings], name: str, chosen: Mapping[str, Any]) -> str:
@@ -644,8 +650,9 @@ def _not_taken(cls: type[Settings], name: str, chosen: Mapping[str, Any]) -> str
             method = chosen[each.name]
             if isinstance(method, str):
                 method = about.methods[method]()
-            has = ", ".join(described(type(method))) or "no options"
-            return f"{name} is not an option of {each.name} {name_of(method)}, which has {has}"
+            options = ", ".join(described(type(method)))
+            hint = f"whose options are {options}" if options else "which has no options"
+            return f"{name} is not an option of {each.name} {name_of(method)}, {hint}"
     return _unknown(cls, name)
 
 
@@ -678,7 +685,7 @@ def _type_text(kind: Any, each: Field[Any], about: Setting) -> str:
     elif choices is not None:
         text = "{" + ", ".join(repr(choice) for choice in choices) + "}"
     elif kind == Names:
-        text = "str or several"
+        text = "str or several str"
     else:
         names = [getattr(m, "__name__", str(m)) for m in _members(kind) if m is not type(None)]
         text = " or ".join(name for name in names if name != "Any") or "object"

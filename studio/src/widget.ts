@@ -125,7 +125,7 @@ class Cell {
     this.bodies = kernelBodies(model);
     this.stage = new Stage(host, this.bodies.source);
     this.track = new Track();
-    const bones = element("button", { type: "button", textContent: "bones", title: "Bones instead of a body" });
+    const bones = element("button", { type: "button", textContent: "bones", title: "Show bones instead of the body" });
     bones.ariaPressed = String(!this.stage.display.body);
     bones.onclick = () => {
       this.stage.set({ body: !this.stage.display.body });

@@ -30,7 +30,7 @@ def test_labels_are_taken_back_by_the_notice_and_by_keys_after_a_restart(own):
     expect(page.locator(".notice")).to_contain_text("Undone: label walk_p0")
     assert library.labels["walk_p0"] == before
     page.locator("loom-app").press("Control+Shift+Z")
-    expect(page.locator(".notice")).to_contain_text("Done again: label walk_p0")
+    expect(page.locator(".notice")).to_contain_text("Redone: label walk_p0")
     assert "calm" in library.labels["walk_p0"]
     server.stop()
     server.restart()

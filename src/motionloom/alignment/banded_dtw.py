@@ -1,13 +1,14 @@
 """Dynamic time warping of whole clips within a Sakoe-Chiba band, and its lower bound.
 
-Both clips are aligned from start to end; a frame is aligned only with frames within a band around
-the diagonal. The cost of a path is the sum of the squared distances of the frames it pairs, and
-the distance is the square root of the minimum cost.
+Both clips are aligned from start to end, and a frame is aligned only with frames within a band
+around the diagonal. The cost of a path is the sum of the squared distances between paired frames,
+and the distance is the square root of the minimum cost.
 
-Keogh's bound puts an envelope around the query: the minimum and maximum value within the band at
-each frame. The part of a clip outside the envelope gives a lower bound of the cost. A clip whose
-bound exceeds the best cost so far does not have to be aligned, and an alignment is abandoned as
-soon as its cost plus the bound of the rest exceeds the best cost. The results are the same.
+Keogh's bound uses an envelope around the query, which is the minimum and maximum value within the
+band at each frame. The part of a clip outside the envelope gives a lower bound of the cost. A clip
+whose bound exceeds the best cost so far does not have to be aligned, and an alignment is abandoned
+as soon as its cost plus the bound of the rest exceeds the best cost. The results are the same as
+without the bound.
 
 Frames are stored in single precision; costs are summed in double precision.
 
@@ -58,10 +59,10 @@ def banded_dtw(a: ArrayLike, b: ArrayLike, *, band: float = BAND) -> float:
     Parameters
     ----------
     a, b : array_like, shapes (M, D), (N, D)
-        Frames; computed in single precision.
+        Frames of the two clips, converted to single precision.
     band : float
-        Half-width of the band, as a fraction of the longer clip; at least one frame, and wide
-        enough for a path.
+        Half-width of the band, as a fraction of the longer clip. The band is at least one frame
+        wide on each side, and always wide enough for a path.
 
     Returns
     -------
@@ -81,7 +82,7 @@ def banded_dtw(a: ArrayLike, b: ArrayLike, *, band: float = BAND) -> float:
     rows_a, rows_b = checked_frames("a", a), checked_frames("b", b)
     if rows_a.shape[1] != rows_b.shape[1]:
         raise InvalidInput(
-            "a and b must have equal numbers of features; "
+            "a and b must have the same number of features; "
             f"got {rows_a.shape[1]} and {rows_b.shape[1]}"
         )
     reach = band_reach(len(rows_a), len(rows_b), band)
@@ -99,7 +100,7 @@ def dtw_matrix(clips: ArrayLike, *, band: float = BAND) -> NDArray[np.float64]:
     Returns
     -------
     distances : ndarray, shape (C, C)
-        Symmetric, zero on the diagonal. NaN where a clip has missing values.
+        Symmetric matrix with zeros on the diagonal, and NaN where a clip has missing values.
 
     Examples
     --------
@@ -146,12 +147,13 @@ def dtw_nearest(
     k : int
     band : float
     usable : array_like of bool, shape (C,), optional
-        Clips to compare; none of them may have missing values. Default: all without missing
-        values.
+        Mask of the clips to compare, none of which may have missing values. Default: all clips
+        without missing values.
     offsets : array_like, shape (C,), optional
         Non-negative values added to the distance of each clip. Default: zero.
     prune : bool
-        Skip clips by their bound. Without it, every distance is computed, with the same result.
+        Skip clips whose lower bound is too large. If False, every distance is computed. The result
+        is the same.
 
     Examples
     --------
@@ -230,7 +232,7 @@ def banded_matrix(matrix: NDArray[np.float64], *, band: float = BAND) -> NDArray
 
 
 def checked_frames(name: str, rows: ArrayLike, dtype: type = np.float32) -> NDArray[Any]:
-    """Convert frames (T, D) to a common type; raise an error if there are none."""
+    """Convert frames (T, D) to single precision; raise an error if there are none."""
     out: NDArray[Any] = np.ascontiguousarray(rows, dtype=dtype)
     if out.ndim != 2 or 0 in out.shape:
         raise InvalidInput(
@@ -304,7 +306,7 @@ def _fill(a, b, reach, limit, rest, cells, above, here):
 
 @kernel
 def _matrix_rows(rows, columns, reach, usable, first, last):
-    """Compute squared distances from clips `first` to `last` to earlier ones; NaN if unusable.
+    """Compute squared distances of clips `first` to `last` from earlier clips; NaN if unusable.
 
     `rows` (C, T, D) and `columns` (C, D, T) are the same clips. All clips share the buffers.
     """
@@ -341,7 +343,7 @@ def _keogh(rows, clips, low, high, bounds, rests):
 
 @kernel
 def farthest(nearest, costs):
-    """Return the index of the largest distance (k,), the next to be replaced; the last if tied."""
+    """Return the index of the largest distance (k,), or the last such index if there are ties."""
     worst = 0
     for at in range(1, len(nearest)):
         if costs[at] > costs[worst] or (costs[at] == costs[worst] and nearest[at] > nearest[worst]):

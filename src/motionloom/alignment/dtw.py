@@ -1,7 +1,7 @@
 """Dynamic time warping on a distance matrix.
 
 The rows of the matrix are the frames of a query, and the columns are the frames of another motion.
-A path leads from the first row to the last; its cost is the sum of the cells it visits.
+A path leads from the first row to the last, and its cost is the sum of the cells it visits.
 
 There are two sets of steps:
 
@@ -11,10 +11,10 @@ There are two sets of steps:
 ``slope``
     Every query frame is visited exactly once, and the motion runs at between half and twice the
     query's speed: a step goes one down and one right, one down and two right (skipping a frame of
-    the motion), or two down and one right (visiting the cell between). All paths have as many
-    cells as the query has frames, and the path with the lowest sum also has the lowest mean.
+    the motion), or two down and one right (visiting the cell between). All paths have as many cells
+    as the query has frames, so the path with the lowest sum also has the lowest mean.
 
-In *subsequence* alignments the path may begin and end at any column.
+In a *subsequence* alignment, the path may begin and end at any column.
 
 References
 ----------
@@ -37,7 +37,7 @@ from motionloom.kernels import kernel
 Steps = Literal["slope", "classic"]
 STEPS: tuple[str, ...] = ("slope", "classic")
 
-# The step to a cell. The numbers decide between equal costs: the diagonal is preferred.
+# The step that leads to a cell. If costs are equal, the diagonal is preferred.
 _BEGIN, _DIAGONAL, _DOWN, _RIGHT = 0, 1, 2, 3
 _SKIP, _HOLD = 2, 3
 
@@ -142,15 +142,16 @@ def corresponding(path: ArrayLike, times: ArrayLike) -> NDArray[np.float64]:
     Parameters
     ----------
     path : array_like of int, shape (L, 2)
-        At least one pair of frames; neither column may decrease.
+        At least one pair of frames. Neither column may decrease.
     times : array_like, shape (...,)
-        Frames of the first motion; clamped to the ends of the path.
+        Frames of the first motion. Frames beyond the path are clamped to its ends.
 
     Returns
     -------
     frames : ndarray, shape (...,)
-        Not rounded. If several frames are paired with one, their middle is used; between frames,
-        the result is linear. For a smooth, invertible curve see `motionloom.alignment.Timewarp`.
+        Fractional frames of the second motion. If several frames are paired with one frame, their
+        middle is used. Between frames, the result is interpolated linearly. For a smooth,
+        invertible curve see `motionloom.alignment.Timewarp`.
 
     Examples
     --------
@@ -182,7 +183,7 @@ def path_to(came: NDArray[np.int8], end: int, *, steps: str) -> NDArray[np.int64
 
 
 def check_steps(steps: str) -> None:
-    """Raise unless `steps` is in `STEPS`."""
+    """Raise an error unless `steps` is one of `STEPS`."""
     if steps not in STEPS:
         raise InvalidInput(f"steps must be one of {', '.join(STEPS)}; got {steps!r}")
 

@@ -1,8 +1,8 @@
 """Timewarps: smooth, invertible maps from the time of one motion to the time of another.
 
 A time alignment is a staircase of frame pairs. A `Timewarp` is a smooth, strictly increasing curve
-along the staircase, through its first and last pair. `Timewarp.then` composes timewarps; a
-timewarp and its inverse cancel exactly.
+that follows the staircase and passes through its first and last pair. `Timewarp.then` composes
+timewarps; a timewarp and its inverse cancel exactly.
 
 The curve is a rational quadratic spline, which is monotone for any positive slopes at its knots
 and has an inverse in closed form. Beyond its ends it is linear.
@@ -59,7 +59,7 @@ class Timewarp:
     Parameters
     ----------
     times : array_like, shape (K,)
-        Times of the first motion, in frames or seconds, strictly increasing; at least two.
+        At least two strictly increasing times of the first motion, in frames or seconds.
     values : array_like, shape (K,)
         Corresponding times of the second motion, strictly increasing.
     slopes : array_like, shape (K,), optional
@@ -87,7 +87,7 @@ class Timewarp:
         knots, heights = _increasing("times", times), _increasing("values", values)
         if len(knots) != len(heights):
             raise InvalidInput(
-                f"times and values must have equal lengths; got {len(knots)} and {len(heights)}"
+                f"times and values must have the same length; got {len(knots)} and {len(heights)}"
             )
         steep = _mean_slopes(knots, heights) if slopes is None else np.array(slopes, np.float64)
         if steep.shape != knots.shape or not np.all(np.isfinite(steep) & (steep > 0.0)):
@@ -100,7 +100,7 @@ class Timewarp:
     def along(
         cls, alignment: ArrayLike, *, spacing: float = SPACING, steepest: float = STEEPEST
     ) -> Timewarp:
-        """Fit a timewarp to an alignment, through its ends.
+        """Fit a timewarp to an alignment; the curve passes through both ends.
 
         Parameters
         ----------
@@ -132,7 +132,7 @@ class Timewarp:
             raise InvalidInput(f"alignment must have shape (pairs, 2); got {pairs.shape}")
         if len(pairs) < 2 or np.any(pairs[-1] <= pairs[0]):
             raise InvalidInput(
-                "alignment must lead from one frame to a later one in both motions; "
+                "alignment must end at a later frame than it starts in both motions; "
                 f"got {pairs[0].tolist() if len(pairs) else 'nothing'} to "
                 f"{pairs[-1].tolist() if len(pairs) else 'nothing'}"
             )
@@ -140,7 +140,8 @@ class Timewarp:
             raise InvalidInput("alignment must not decrease in either motion")
         if not steepest > 1.0 or not spacing > 0.0:
             raise InvalidInput(
-                f"steepest must be above 1 and spacing above 0; got {steepest} and {spacing}"
+                f"steepest must be above 1 and spacing above 0; got steepest {steepest} and "
+                f"spacing {spacing}"
             )
         return cls(*_fitted(pairs, spacing, steepest))
 
@@ -154,7 +155,7 @@ class Timewarp:
 
     @property
     def domain(self) -> tuple[float, float]:
-        """First and last time of the first motion for which the warp is defined."""
+        """First and last knot of the warp, as times of the first motion."""
         return self._stages[0].ends
 
     def inverse(self) -> Timewarp:
@@ -202,7 +203,7 @@ def _forwards(spline: _Spline, times: Array) -> tuple[Array, Array]:
 
 
 def _solved(spline: _Spline, values: Array) -> Array:
-    """Return the times (n,) at which the spline takes `values`, one quadratic equation each."""
+    """Return the times (n,) at which the spline takes `values`, by solving quadratic equations."""
     x, y, d, _ = spline
     k = np.clip(np.searchsorted(y, values, side="right") - 1, 0, len(x) - 2)
     width, rise = x[k + 1] - x[k], y[k + 1] - y[k]
@@ -258,6 +259,6 @@ def _increasing(name: str, value: ArrayLike) -> Array:
         )
     if not (np.all(np.isfinite(array)) and np.all(np.diff(array) > 0.0)):
         where = np.flatnonzero(~(np.diff(array) > 0.0))
-        at = f"; number {where[0] + 1} does not" if len(where) else ""
+        at = f"; value {where[0] + 1} is not" if len(where) else ""
         raise InvalidInput(f"{name} must be finite and strictly increasing{at}")
     return array

@@ -1,14 +1,14 @@
 """Uniform scaling: comparison of a query with the beginning of a clip at any uniform speed.
 
-The query has n frames. The first p frames of the clip are resampled to n frames, for every p from
-n divided by the maximum factor up to n times the factor (or the end of the clip), and the minimum
-distance counts. A clip shorter than all of these is used whole. With `stretch_only`, p starts at
-n, as in [1]: the query is slowed down and never sped up.
+The query has n frames. The first p frames of the clip are resampled to n frames, for every p from n
+divided by the maximum factor up to n times the factor (or the end of the clip), and the minimum
+distance counts. A clip shorter than every p is used whole. With `stretch_only`, p starts at n, as
+in [1]: the query is slowed down and never sped up.
 
-Frame i of the query can only be compared with frames within a range that widens with i. The
-minimum and maximum values in that range form an envelope, and the part of the query outside it
-gives a lower bound. A clip whose bound exceeds the best cost so far does not have to be scaled.
-The results are the same.
+Frame i of the query can only be compared with frames within a range that widens with i. The minimum
+and maximum values in that range form an envelope, and the part of the query outside it gives a
+lower bound. A clip whose bound exceeds the best cost so far does not have to be scaled. The results
+are the same as without the bound.
 
 References
 ----------
@@ -48,7 +48,7 @@ def scaled_distance(
     Returns
     -------
     distance : float
-        Square root of the sum of squared distances of the frames; NaN if values are missing.
+        Square root of the sum of squared distances between frames; NaN if values are missing.
 
     Raises
     ------
@@ -96,10 +96,10 @@ def scaling_nearest(
     stretch_only : bool
         As in `scaled_distance`.
     usable : array_like of bool, shape (C,), optional
-        Clips to compare. Default: all.
+        Mask of the clips to compare. Default: all clips.
     prune : bool
-        Skip clips by their envelopes. Without them, every distance is computed, with the same
-        result.
+        Skip clips whose lower bound is too large. If False, every distance is computed. The result
+        is the same.
 
     Examples
     --------
@@ -113,15 +113,15 @@ def scaling_nearest(
     )
     if query.shape[1] != rows.shape[1]:
         raise InvalidInput(
-            f"query and clips must have equal numbers of features; got {query.shape[1]} and "
+            f"query and clips must have the same number of features; got {query.shape[1]} and "
             f"{rows.shape[1]}"
         )
     starts = np.ascontiguousarray(starts, dtype=np.int64)
     ends = starts.ndim == 1 and len(starts) > 1 and (starts[0], starts[-1]) == (0, len(rows))
     if not ends or np.any(np.diff(starts) < 1):
         raise InvalidInput(
-            f"starts must increase from 0 to the {len(rows)} rows, with at least one row per "
-            f"clip; got {starts}"
+            f"starts must increase from 0 to the number of rows, {len(rows)}, with at least one "
+            f"row per clip; got {starts}"
         )
     if k < 1:
         raise InvalidInput(f"k must be at least 1; got {k}")
@@ -143,7 +143,7 @@ def scaling_nearest(
 
 
 def scaled_lengths(n: int, m: int, factor: float, *, stretch_only: bool = False) -> tuple[int, int]:
-    """Return how few and how many of a clip's `m` frames can be scaled to `n` query frames."""
+    """Return the fewest and most of a clip's `m` frames that can be scaled to `n` query frames."""
     if not factor >= 1.0:
         raise InvalidInput(f"factor must be at least 1; got {factor}")
     most = min(m, max(n, floor(n * factor + 1e-9)))
@@ -161,7 +161,8 @@ def _place(i, p, n):
 def _cost(query, clip, least, most, limit):
     """Return the minimum squared distance from a query to `least` to `most` frames of a clip.
 
-    It is infinite if it exceeds `limit`: sums only grow and are abandoned beyond the best so far.
+    The result is infinite if it exceeds `limit`, because sums only grow and are abandoned beyond
+    the best so far.
     """
     n, width = query.shape
     best = np.inf
@@ -185,7 +186,7 @@ def _cost(query, clip, least, most, limit):
 def _bounds(query, rows, starts, lengths, usable, prune):
     """Return the query's squared excess (C,) over each clip's envelope; NaN for skipped clips.
 
-    It is zero without `prune`.
+    The result is zero without `prune`.
     """
     n, width = query.shape
     bounds = np.full(len(starts) - 1, np.nan)

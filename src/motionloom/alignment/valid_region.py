@@ -1,19 +1,19 @@
 """Valid region of a distance matrix, and time alignments within it (Kovar & Gleicher 2004).
 
-*Region.* Keep a frame of one motion fixed and vary the frame of the other: where the distance has
-a local minimum, the two frames clearly correspond. An alignment of similar motions runs along such
-minima or close to them: noise moves them by a frame, and while a pose is held their position is
-arbitrary. Each minimum is therefore extended along its row or column until the distance exceeds it
-by a given fraction. The covered cells are the *valid region* [1]_. The fraction refers to the
-paper's distance, which is a sum of squares. Distances in meters are its square root, and 15 % of
-the square corresponds to 7 % of the root.
+*Region.* Keep a frame of one motion fixed and vary the frame of the other. Where the distance has a
+local minimum, the two frames clearly correspond. An alignment of similar motions runs along these
+minima or close to them, because noise moves the minima by a frame, and while a pose is held their
+position is arbitrary. Each minimum is therefore extended along its row or column until the distance
+exceeds the minimum by a certain fraction. The covered cells are the *valid region* [1]_. The
+fraction refers to the paper's distance, which is a sum of squares. Distances in meters are its
+square root, and 15 % of the square corresponds to 7 % of the root.
 
 *Alignment.* A path through the matrix goes one cell down, right, or both at a time, and at most
-`max_slope` frames of one motion correspond to a single frame of the other: its slope stays between
-``1 / max_slope`` and `max_slope`. It may be restricted to a region. If there is no such path, the
-motions do not correspond. For each cell, the dynamic program stores the lowest-cost path for each
-number of consecutive steps to the right or down that lead to it: with a slope of at most k there
-are ``2 k - 1`` such states.
+`max_slope` frames of one motion correspond to a single frame of the other, so the slope stays
+between ``1 / max_slope`` and `max_slope`. The path may be restricted to a region. If there is no
+such path, the motions do not correspond. For each cell, the dynamic program stores the lowest-cost
+path for each number of consecutive steps to the right or down that lead to it. With a slope of at
+most k there are ``2 k - 1`` states.
 
 References
 ----------
@@ -55,14 +55,15 @@ def matrix_minima(
     Returns
     -------
     minima : ndarray of uint8, shape (M, N)
-        0, or the sum of `HORIZONTAL` (1, minimum of its row) and `VERTICAL` (2).
+        0 for other cells, `HORIZONTAL` (1) for a minimum of its row, `VERTICAL` (2) for a minimum
+        of its column, and their sum for both.
 
     Notes
     -----
     A minimum is smaller than the next cell and not larger than the one before. By default, the
-    first and the last cell of a line are not minima: the values beyond are unknown, and lines of
-    minima along the edges would absorb the chains that begin there. Missing values (NaN) are
-    neither minima nor neighbors of minima.
+    first and the last cell of a line are not minima, because the values beyond are unknown, and
+    lines of minima along the edges would absorb the chains that begin there. Missing values (NaN)
+    are neither minima nor neighbors of minima.
 
     Examples
     --------
@@ -123,7 +124,7 @@ def _checked_starts(starts: ArrayLike | None, columns: int) -> NDArray[np.int64]
     edges = np.array([0, columns] if starts is None else starts, dtype=np.int64)
     if edges.ndim != 1 or edges[0] != 0 or edges[-1] != columns or np.any(np.diff(edges) < 0):
         raise InvalidInput(
-            f"starts must increase from 0 to the matrix's {columns} columns; got {edges}"
+            f"starts must increase from 0 to the number of columns, {columns}; got {edges}"
         )
     return edges
 
@@ -163,8 +164,8 @@ def _minima(matrix, starts, edges):
 def _extended(matrix, minima, starts, factor):
     """Mark cells within `factor` times a minimum (M, N), for `valid_region`.
 
-    Each minimum is extended in its row or column until a cell is not below its limit; NaN never
-    is.
+    Each minimum is extended in its row or column until a cell is not below its limit, which also
+    stops at NaN.
     """
     n_rows = matrix.shape[0]
     out = np.zeros(matrix.shape, np.bool_)
@@ -212,7 +213,7 @@ def align_in_region(
     matrix : array_like, shape (M, N)
         Distances between the frames of two motions. NaN cells are never visited.
     region : array_like of bool, shape (M, N), optional
-        Cells that the path may visit. Default: all.
+        Cells that the path may visit. Default: all cells.
     start, end : tuple of int, optional
         Row and column of the first and of the last cell. Default: the matrix's corners.
     max_slope : int
@@ -271,8 +272,8 @@ def clear_alignment(
 ) -> Alignment | None:
     """Find the lowest-cost time alignment within the valid region of a matrix, if it exists.
 
-    Segments whose boundaries come from a search begin and end a few frames apart; cells near both
-    ends therefore also count as valid.
+    Segments found by a search may begin and end a few frames too early or too late, so cells near
+    both ends also count as valid.
 
     Parameters
     ----------
@@ -333,11 +334,11 @@ def band_path(matrix, row, column, low, high, first, last, slopes):
     row, column : int
         Cell (r, c) of the band is ``matrix[row + r, column + c]``.
     low, high : ndarray of int64, shape (R,)
-        First and last column of each row of the band; never decreasing.
+        First and last column of each row of the band; neither may decrease.
     first, last : int
         Column of the path in the first and in the last row.
     slopes : tuple of int
-        A tuple of length `max_slope`: the compiler knows its length and unrolls loops.
+        A tuple of length `max_slope`, which lets the compiler unroll loops over its known length.
 
     Returns
     -------

@@ -1,16 +1,16 @@
 """Weighted blends of registered motions, as a whole or frame by frame.
 
-Time advances at the weighted mean of the examples' speeds. Poses are averaged after each example
-is moved to a common position and heading. The path on the floor follows the weighted mean of the
+Time advances at the weighted mean of the examples' speeds. Poses are averaged after each example is
+moved to a common position and heading. The path on the floor follows the weighted mean of the
 examples' turns and steps, and heights are averaged separately. Foot contacts are merged by weight,
-and a foot lock holds the feet in place during them (`motionloom.motion.feet`).
+and a foot lock holds the feet in place during contacts (`motionloom.motion.feet`).
 
-Only examples with nonzero weight cost time. If a single example has all the weight, the blend is
-that example, moved to the start of the query, with its feet as captured.
+Only examples with nonzero weight take time to compute. If a single example has all the weight, the
+blend is that example, moved to the start of the query, with its feet as captured.
 
-`BlendPlayer` accumulates time and path frame by frame, so weights may change at any frame without
-a jump. They follow their targets like a critically damped spring. The mean of two valid sets of
-weights is also valid.
+`BlendPlayer` accumulates time and path frame by frame, so weights may change at any frame without a
+jump. Weights follow their targets like a critically damped spring. They stay valid on the way,
+because the mean of two valid sets of weights is also valid.
 """
 
 from __future__ import annotations
@@ -46,8 +46,8 @@ class Blend:
     registration : Registration
         N examples, as returned by `motionloom.blending.register`.
     keys : sequence of float
-        Points of the registration curve (frames of the query) that fall on whole frames of every
-        blend: between them, time is scaled by less than half a frame.
+        Points of the registration curve (query frames) that must fall on whole frames of every
+        blend. Times between them shift by less than half a frame.
 
     Examples
     --------
@@ -65,7 +65,7 @@ class Blend:
     def __init__(self, registration: Registration, *, keys: Sequence[float] = ()) -> None:
         last = len(registration.curve) - 1
         if not all(0.0 <= key <= last for key in keys):
-            raise InvalidInput(f"keys must be frames 0 to {last} of the query; got {list(keys)}")
+            raise InvalidInput(f"keys must be query frames from 0 to {last}; got {list(keys)}")
         self.registration = registration
         self._keys = np.array(sorted(set(keys)), np.float64)
 
@@ -84,7 +84,7 @@ class Blend:
         Parameters
         ----------
         weights : array_like, shape (N,)
-            Sum to 1; slightly negative weights extrapolate.
+            Weights that sum to 1; slightly negative weights extrapolate.
         lock_feet : bool
             Hold feet that are in contact in place. If False, return the averaged poses unchanged.
         name : str
@@ -92,12 +92,13 @@ class Blend:
         Returns
         -------
         motion : Motion
-            With its provenance (frames of the examples, and their weights) and quality.
+            The blend, with its quality and its provenance (example frames and weights).
 
         Raises
         ------
         InvalidInput
-            If weights are not one per example, not finite, or do not sum to 1.
+            If there is not exactly one weight per example, or the weights are not finite or do
+            not sum to 1.
         """
         made = self._whole(weights, lock_feet=lock_feet, name=name)
         return made.with_quality(self.registration.quality)
@@ -127,7 +128,7 @@ class Blend:
         frames = self._frames(track)
         if not 0 <= start_frame < end_frame <= frames:
             raise InvalidInput(
-                f"a window must lie within the {frames} frames of the blend; got {start_frame} to "
+                f"a window must lie within the blend's {frames} frames; got {start_frame} to "
                 f"{end_frame}"
             )
         return self._motion(track, start_frame, end_frame, name)
@@ -150,7 +151,7 @@ class Blend:
         """Return rotations (F, J, 4) and roots (F, 3) at curve points (F,), without foot lock."""
         at = np.asarray(points, np.float64)
         if not np.isfinite(at).all():
-            raise InvalidInput(f"points must be frames of the query, all finite; got {points!r}")
+            raise InvalidInput(f"points must be finite query frames; got {points!r}")
         return self._mixed(self._track(weights), at)
 
     def frames(self, weights: ArrayLike) -> int:
@@ -181,7 +182,7 @@ class Blend:
         return max(round(track.time[-1]), 1) + 1
 
     def _clock(self, track: Track) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        """Return the times of both ends and of the keys between them, and their blend frames."""
+        """Return the times of both ends and all keys, and the corresponding blend frames."""
         last = self._frames(track) - 1
         moments, frames = [0.0], [0.0]
         for moment in track.moments(self._keys):
@@ -246,7 +247,7 @@ def _grounds(contacts: FootContacts) -> NDArray[np.float64]:
 
 Array = NDArray[np.float64]
 
-EASE = 0.25  # seconds that most of a change of weights takes
+EASE = 0.25  # seconds in which weights nearly reach new targets
 _GONE = 1e-4  # smaller weights whose target is zero are set to zero
 
 
@@ -269,13 +270,13 @@ class BlendPlayer(Player):
     registration : Registration
         N examples.
     weights : array_like, shape (N,)
-        Sum to 1.
+        Weights that sum to 1.
     ease : float
-        Time that most of a change of weights takes, in seconds.
+        Time in seconds in which weights nearly reach new targets.
     lock_feet : bool
         Hold feet that are in contact in place.
     place : array_like, shape (3,)
-        Planar transform ``x, z, yaw`` of the first frame. Default: that of the query's first frame.
+        Planar transform ``x, z, yaw`` of the first frame. Default: the query's first frame.
 
     Examples
     --------
@@ -301,7 +302,7 @@ class BlendPlayer(Player):
         place: ArrayLike | None = None,
     ) -> None:
         if not ease > 0.0:
-            raise InvalidInput(f"ease must be a time in seconds above zero; got {ease}")
+            raise InvalidInput(f"ease must be a positive time in seconds; got {ease}")
         self.registration = registration
         self.skeleton = registration.skeleton
         self.fps = registration.fps
@@ -412,12 +413,12 @@ def blend(
     Parameters
     ----------
     motions : sequence of Motion, length N
-        At least two. The result has the skeleton and the frame rate of the first, and begins
-        where the first begins.
+        At least two motions. The result has the skeleton and frame rate of the first motion and
+        begins where it begins.
     weights : array_like, shape (N,)
-        Sum to 1; slightly negative weights extrapolate.
+        Weights that sum to 1; slightly negative weights extrapolate.
     distance : str or FrameDistance
-        Frame distance of the time alignment.
+        Frame distance used for the time alignment.
     lock_feet : bool
         Hold feet that are in contact in place.
     name : str
@@ -426,13 +427,13 @@ def blend(
     Returns
     -------
     motion : Motion
-        With its provenance: frames of the motions, and their weights.
+        The blend, with its provenance (source frames and weights).
 
     Raises
     ------
     InvalidInput
-        If weights are not one per motion, not finite, or do not sum to 1; or if foot contacts
-        cannot be matched.
+        If there is not exactly one weight per motion, if the weights are not finite or do not sum
+        to 1, or if foot contacts cannot be matched.
 
     Examples
     --------

@@ -1,17 +1,17 @@
 """Match foot contacts between examples, and merge them into the contacts of a blend.
 
 Two plants (contacts of a foot part) that overlap in registered time match. A plant of a blend
-begins and ends at the weighted mean of its examples' plants. For an example without a counterpart,
-the corresponding times of the other examples are used. The blend has the plant if the examples
-that have it carry more than half of the weight. Two plants of one example at the same position are
-matched as one. A long gap between them is a lift, such as that of the heels in a high reach; lifts
-are matched like plants.
+begins and ends at the weighted mean of its examples' plants. If an example lacks the plant, the
+corresponding times of the other examples are used. The blend has the plant if the examples that
+have it carry more than half of the weight. Two plants of one example at the same position are
+matched as one. A long gap between them is a lift, such as when the heels rise in a high reach.
+Lifts are matched like plants.
 
 Feet cannot be matched in three cases: at corresponding times, one example stands on the left foot
 only and the other on the right foot only; a foot has a long contact in one example and none in the
-other; or a foot takes a step in one example and stays in place in the other. A blend of a walk
-that starts on the left foot with one that starts on the right foot resembles neither ("the wrong
-foot", Kovar & Gleicher 2004).
+other; or a foot takes a step in one example and stays in place in the other. If a walk that starts
+on the left foot is blended with one that starts on the right foot, the result resembles neither
+(Kovar & Gleicher 2004).
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ class MatchedContacts:
     Attributes
     ----------
     parts : ndarray of int, shape (M,)
-        Index into `motionloom.motion.feet.contacts.FOOT_PARTS`.
+        Foot part of each, as an index into `motionloom.motion.feet.contacts.FOOT_PARTS`.
     lifts : ndarray of bool, shape (M,)
         True for a lift, False for a plant.
     spans : ndarray, shape (M, N, 2)
@@ -100,7 +100,7 @@ class MatchedContacts:
         active, weights : ndarray, shape (n,)
             Indices and weights of the examples.
         frames : int
-            Number of frames of the blend.
+            Number of frames in the blend.
         clock : tuple of ndarray
             Weighted frames of the examples, and the corresponding frames of the blend.
         fps : float
@@ -129,7 +129,7 @@ class MatchedContacts:
     ) -> NDArray[np.bool_]:
         """Return the contacts (4,) of a blend while its examples are at frames `times` (n,).
 
-        The order is that of `motionloom.motion.feet.contacts.FOOT_PARTS`.
+        They are in the order of `motionloom.motion.feet.contacts.FOOT_PARTS`.
         """
         now = float(times @ weights)
         spans = np.einsum("mnc,n->mc", self.spans[:, active], weights)
@@ -226,8 +226,8 @@ def unmatched_feet(
     Returns
     -------
     unmatched : dict
-        Maps the index of an example to the side (``"left"``, ``"right"``) of a contact without
-        counterpart and the frame of the first example at the middle of that contact.
+        Maps the index of an example to a contact without a counterpart: its side (``"left"`` or
+        ``"right"``) and the frame of the first example at its middle.
     """
     unmatched: dict[int, tuple[str, float]] = {}
     stands = {side: _standing(contacts, times, side) for side in SIDES}
@@ -240,7 +240,7 @@ def unmatched_feet(
                 for run in intervals(mask)
                 if other[slice(*run)].mean() < _COVERED
             ]
-            # One example stands only on this foot, the other only on the other foot.
+            # One example stands only on this foot, and the other stands only on the opposite foot.
             crossed = here & ~there & ~stands[other_side][0] & stands[other_side][n]
             for start, end in (*runs, *intervals(crossed)):
                 lasting = np.ptp(times[[start, end - 1]][:, [0, n]], axis=0) + 1.0
@@ -256,7 +256,7 @@ def unmatched_feet(
 
 
 def _steps(contacts, positions, times, side) -> list[tuple[int, int]]:
-    """Return the intervals between plants of the ball of a foot that are a step apart."""
+    """Return the intervals between ball plants of a foot that are at least one step apart."""
     part = f"{side}_ball"
     plants = contacts.plants.get(part, ())
     steps = []

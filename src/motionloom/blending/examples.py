@@ -1,8 +1,8 @@
 """Examples of a blend: segments of a library, converted to one skeleton and one frame rate.
 
-The members of a family come from many performers, but blending needs one skeleton: that of the
-query. Some frames before and after each segment are kept, because foot contacts and minima of the
-frame distance at the ends of a segment cannot be detected without them.
+The members of a family come from many performers, but blending needs a single skeleton, so all are
+converted to the query's skeleton. Some frames before and after each segment are kept, because foot
+contacts and minima of the frame distance at the ends of a segment cannot be detected without them.
 """
 
 from __future__ import annotations
@@ -32,15 +32,15 @@ class Example:
     motion : Motion
         The segment, with the skeleton and frame rate shared by all examples.
     contacts : FootContacts
-        Contacts of its frames; empty if the skeleton has no feet.
+        Foot contacts of the segment; empty if the skeleton has no feet.
     source : str
-        Name of the motion that the segment is cut from.
+        Name of the motion from which the segment is cut.
     start_frame, end_frame : int
-        Frames of that motion, as stored.
+        First frame of the segment in the stored motion, and the frame after its last.
     around : Motion, optional
         The segment with up to half a second before and after it. It is not stored.
     lead : int
-        Frames of `around` before the segment.
+        Number of frames of `around` before the segment.
     """
 
     motion: Motion
@@ -65,7 +65,7 @@ class Example:
         Parameters
         ----------
         first, last : float
-            First and last frame of this segment that is played, both included.
+            First and last played frame of this segment, both included.
         start, end : int
             Frames ``[start, end)`` of the result.
         weight : float
@@ -74,7 +74,7 @@ class Example:
         return Source(self.source, low, high, start, end, float(weight))
 
     def source_frame(self, frame: float) -> float:
-        """Convert a frame of this segment to a frame of the stored motion it is cut from."""
+        """Convert a frame of this segment to a frame of the stored motion."""
         steps = max(len(self.motion) - 1, 1)
         return self.start_frame + frame * (self.end_frame - 1 - self.start_frame) / steps
 
@@ -95,11 +95,11 @@ def family_examples(
         Motions by name.
     family : Family
     query : Motion, optional
-        The whole motion that node 0 is cut from, if `motions` does not contain it.
+        The whole motion from which node 0 is cut, if `motions` does not contain it.
     skeleton : Skeleton, optional
-        Default: that of the query.
+        Skeleton of all examples. Default: the query's skeleton.
     fps : float, optional
-        Default: the rate of the query.
+        Frame rate of all examples. Default: the query's rate.
     """
     first = hips_as_root(query if query is not None else _motion(motions, family.nodes[0].motion))
     skeleton = first.skeleton if skeleton is None else skeleton
@@ -116,7 +116,7 @@ def family_examples(
 def clip_examples(clips: Sequence[Motion], *, fps: float | None = None) -> list[Example]:
     """Return whole motions as examples, with the skeleton and frame rate of the first."""
     if not clips:
-        raise InvalidInput("motions must not be empty")
+        raise InvalidInput("motions must contain at least one motion; got none")
     clips = [hips_as_root(clip) for clip in clips]
     skeleton, rate = clips[0].skeleton, clips[0].fps if fps is None else float(fps)
     return [
@@ -130,7 +130,7 @@ def example(
 ) -> Example:
     """Return frames ``[start, end)`` of the motion `name`, converted to `skeleton` and `fps`."""
     if not 0 <= start < end <= len(whole):
-        raise InvalidInput(f"{name}:{start}-{end} is outside {name}, which has {len(whole)} frames")
+        raise InvalidInput(f"{name}:{start}-{end} is out of range: {name} has {len(whole)} frames")
     margin = round(_MARGIN * whole.fps)
     early, late = max(start - margin, 0), min(end + margin, len(whole))
     around, skeleton = hips_as_root(whole[early:late]), body_skeleton(skeleton)

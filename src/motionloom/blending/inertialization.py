@@ -1,9 +1,9 @@
-"""Inertialization: fading the offset at a seam between two motions.
+"""Inertialization: fading out the offset at a seam between two motions.
 
-The next motion starts immediately at the seam. The offsets in pose and velocity between the
-previous motion and the next are added to it and decay like a critically damped spring. Neither the
-next motion nor the time of the seam needs to be known in advance, and the state is one pair of
-numbers per coordinate.
+The next motion starts immediately at the seam. The differences in pose and velocity between the
+previous motion and the next are added as offsets, which decay like a critically damped spring.
+Neither the next motion nor the time of the seam needs to be known in advance, and the state is one
+pair of numbers per coordinate.
 """
 
 from __future__ import annotations
@@ -26,11 +26,11 @@ class Inertializer:
     Parameters
     ----------
     joints : int
-        J. Several characters may be handled together: J then counts all of their joints, and the
-        root array holds the root positions of all characters.
+        Number of joints, J. If several characters are handled together, J counts the joints of all
+        characters, and the root array holds their root positions.
     fps : float
     fade : float
-        Rate of decay, per second.
+        Decay rate, in 1/s.
 
     Examples
     --------
@@ -65,7 +65,7 @@ class Inertializer:
             First three frames of the new motion, as they will be passed to `apply`.
         root : ndarray, shape (3, 3), or (3, 3 C) for C characters
         fade : float, or array_like of shape (C,), optional
-            New rate of decay from now on, per second; one per character.
+            New decay rate in 1/s, or one rate per character. Default: the rate does not change.
         """
         if fade is not None:
             self._fades = np.atleast_1d(np.asarray(fade, np.float64))
@@ -85,7 +85,7 @@ class Inertializer:
         self._age = 0
 
     def rebase(self, shift: ArrayLike) -> None:
-        """Move the frames played so far by `shift` (3,), like the root of all later frames."""
+        """Shift the remembered frames by `shift` (3,), as the caller shifts all later frames."""
         if self._last is not None:
             self._last = (self._last[0], self._last[1] + np.asarray(shift, np.float64))
 
@@ -109,7 +109,7 @@ class Inertializer:
         return turned, moved
 
     def _remember(self, rotations: NDArray[np.float32], root: NDArray[np.float32]) -> None:
-        """Keep the last three frames, which the next seam needs."""
+        """Remember the last three frames, which the next seam needs."""
         if self._last is None:
             first = np.repeat(rotations[:1], 3, axis=0), np.repeat(root[:1], 3, axis=0)
             self._last = (first[0].astype(np.float64), first[1].astype(np.float64))

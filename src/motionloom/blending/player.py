@@ -1,4 +1,4 @@
-"""Players, which generate motion while it is played.
+"""Players: objects that generate motion while it is played.
 
 Parametric motions, motion graphs, fat graphs, dances and crowds share one protocol. A player
 yields frames and accepts new controls between them. Its memory does not grow with time.
@@ -52,9 +52,9 @@ class FrameBlock:
     start : int
         Index of the first frame, counted from the first frame that the player generated.
     sources : tuple of Source
-        Provenance; `start` and `end` are counted in the same way.
+        Provenance of the frames; `start` and `end` are counted like the block's `start`.
     seams : tuple of int
-        Middle frames of transitions, counted in the same way.
+        Middle frames of transitions, counted like `start`.
 
     Examples
     --------
@@ -116,7 +116,7 @@ class FrameBlock:
         )
 
     def to_motion(self, skeleton: Skeleton, fps: float, name: str = "") -> Motion:
-        """Return the frames as a motion; its provenance counts from its first frame."""
+        """Return the frames as a motion, whose provenance counts from its first frame."""
         sources = merged(source.moved(-self.start) for source in self.sources)
         made_of = Provenance(sources, tuple(seam - self.start for seam in self.seams))
         return Motion(
@@ -159,7 +159,7 @@ class Steered:
 
 
 class Player(Steered, ABC):
-    """Base class of objects that generate frames one after another.
+    """Base class of players, which generate frames one after another.
 
     A subclass defines `skeleton`, `fps`, `_read`, the names of its `controls`, and, if it has any,
     `_steer`.
@@ -179,7 +179,7 @@ class Player(Steered, ABC):
     fps: float
 
     def read(self, count: int) -> FrameBlock:
-        """Return the next `count` frames; fewer only at the end of the motion."""
+        """Return the next `count` frames, or fewer at the end of the motion."""
         if count < 0:
             raise InvalidInput(f"count must be zero or more; got {count}")
         return self._read(count)
@@ -197,7 +197,7 @@ class Player(Steered, ABC):
             yield Pose(block.rotations[0], block.root[0])
 
     def blocks(self, frames: int | None = None) -> Iterator[FrameBlock]:
-        """Yield the next `frames` frames in blocks of bounded size; None means to the end."""
+        """Yield the next `frames` frames in blocks of bounded size, or all frames if None."""
         left = frames
         while left is None or left > 0:
             block = self.read(_BLOCK if left is None else min(_BLOCK, left))
@@ -214,7 +214,7 @@ class Player(Steered, ABC):
         Parameters
         ----------
         seconds, frames : optional
-            Duration; give one of the two.
+            Duration in seconds or in frames. Pass exactly one of the two.
         name : str
         """
         count = frame_count(seconds, frames, self.fps)
@@ -229,11 +229,11 @@ class Player(Steered, ABC):
 
 
 class ScenePlayer(Steered, ABC):
-    """Base class of players of several characters; `Player` is for a single character.
+    """Base class of players for several characters; `Player` is for a single character.
 
     A subclass defines `skeletons` and `names`, one per character, and `fps`, `_read` and controls
     like a `Player`. All crowds (ballrooms, marches, dance floors) are scene players. Every
-    character of a recorded scene is a motion with its own provenance and quality.
+    character in a recorded scene is a motion with provenance and quality.
 
     Examples
     --------
@@ -253,7 +253,7 @@ class ScenePlayer(Steered, ABC):
     fps: float
 
     def read(self, count: int) -> tuple[FrameBlock, ...]:
-        """Return the next `count` frames of every character; fewer only at the end."""
+        """Return the next `count` frames of every character, or fewer at the end."""
         if count < 0:
             raise InvalidInput(f"count must be zero or more; got {count}")
         return self._read(count)
@@ -263,7 +263,7 @@ class ScenePlayer(Steered, ABC):
         """Implement `read`; `count` has been checked and may be zero."""
 
     def record(self, *, seconds: float | None = None, frames: int | None = None) -> Scene:
-        """Return the next frames as a scene; give either `seconds` or `frames`."""
+        """Return the next frames as a scene; pass either `seconds` or `frames`."""
         played = self.read(frame_count(seconds, frames, self.fps))
         motions = [
             block.to_motion(skeleton, self.fps, name).with_quality(partial(self.quality, n))
@@ -279,7 +279,7 @@ class ScenePlayer(Steered, ABC):
 
 
 def frame_count(seconds: float | None, frames: int | None, fps: float) -> int:
-    """Return the number of frames of a duration in seconds or in frames; give one of the two.
+    """Return a duration in frames, from either `seconds` or `frames`.
 
     Examples
     --------
@@ -287,7 +287,7 @@ def frame_count(seconds: float | None, frames: int | None, fps: float) -> int:
     (60, 7)
     """
     if (seconds is None) == (frames is None):
-        raise InvalidInput("give either seconds or frames")
+        raise InvalidInput("pass either seconds or frames, not both or neither")
     count = frames if seconds is None else seconds * fps
     if count is None or not np.isfinite(count) or round(count) < 1:
         given = f"{frames} frames" if seconds is None else f"{seconds} seconds"

@@ -1,16 +1,15 @@
-"""Weighted averages of the poses of N motions, also at times between frames.
+"""Weighted averages of the poses of N motions, at frames and at times between frames.
 
 An averaged rotation is the normalized weighted sum of unit quaternions: the point on the sphere
 with the smallest weighted squared distance to all of them. For two rotations it lies on the great
 arc between them. For nearby rotations it differs from other common averages (the eigenvector
 average of Markley et al. 2007, the iterated logarithms of Buss & Fillmore 2001) only in the third
-order. Unlike those, it costs almost nothing, accepts the slightly negative weights of
-extrapolation, and is smooth in the weights.
+order. Unlike those, it takes almost no time to compute, accepts the slightly negative weights of
+extrapolation, and depends smoothly on the weights.
 
-A quaternion and its negative are the same rotation. Signs are therefore chosen first, once for
-whole clips: consecutive frames of a clip lie in one hemisphere, and the joints of each clip are
-flipped as a whole toward those of the first clip. The average is then smooth in time and in the
-weights.
+A quaternion and its negative are the same rotation. Signs are therefore chosen first, once for each
+clip: consecutive frames of a clip lie in one hemisphere, and the joints of each clip are flipped as
+a whole toward those of the first clip. The average is then smooth in time and in the weights.
 
 Between frames, clips are interpolated by cubic curves (Catmull & Rom 1974), so that slow playback
 does not jerk at every frame.
@@ -98,7 +97,7 @@ class ClipPoses:
 
     @property
     def lengths(self) -> NDArray[np.int64]:
-        """Frames of each clip, shape (N,)."""
+        """Number of frames in each clip, shape (N,)."""
         return np.diff(self.offsets)
 
     def only(self, numbers: Sequence[int]) -> ClipPoses:
@@ -154,13 +153,13 @@ def blend_poses(
     ----------
     clips : ClipPoses
     active : array_like of int, shape (n,)
-        Indices of the clips to average; other clips cost nothing.
+        Indices of the clips to average; other clips take no time.
     weights : array_like, shape (n,) or (T, n)
-        Sum to 1.
+        Weights that sum to 1.
     times : array_like, shape (T, n)
-        Frame of each clip, possibly fractional; clamped to its ends.
+        Frame of each clip, which may be fractional and is clamped to the ends of the clip.
     transforms : array_like, shape (T, n, 3), optional
-        Planar transforms ``x, z, yaw`` that are undone before averaging. Default: none.
+        Planar transforms ``x, z, yaw`` that are undone before averaging. Default: no transforms.
     place : array_like, shape (T, 3), optional
         Planar transform of the result.
 
@@ -202,7 +201,7 @@ def blend_poses(
 
 @kernel(error_model="numpy")
 def blend_kernel(rotations, root, offsets, active, weights, times, transforms, place, out_q, out_p):
-    """Kernel of `blend_poses`: no checks, fills `out_q` (T, J, 4) and `out_p` (T, 3).
+    """Kernel of `blend_poses`: fill `out_q` (T, J, 4) and `out_p` (T, 3) without checking inputs.
 
     Rotations (F, J, 4) and root (F, 3) hold all clips one after another in float32; clip n has
     rows ``offsets[n]`` to ``offsets[n + 1]``. The other shapes: active (n,), weights and times
@@ -302,7 +301,7 @@ def _cubic(time, start, end, rows, taps):
 
 @kernel(error_model="numpy")
 def slerp_poses(a, b, shares):
-    """Interpolate rotations (T, J, 4) from `a` to `b` at `shares` (T,) of the great arcs."""
+    """Interpolate rotations (T, J, 4) from `a` to `b` along great arcs, at `shares` (T,)."""
     out = np.empty(a.shape, np.float32)
     for t in range(a.shape[0]):
         share = shares[t]

@@ -6,8 +6,8 @@ are therefore registered by way of the motions between them (Kovar & Gleicher 20
 Dijkstra's algorithm (1959) finds the shortest path from the query to every member of the match
 graph. The edges of these paths connect only similar motions. Along each edge, dynamic programming
 in the valid region of the distance matrix computes a time alignment, and a strictly increasing
-timewarp is fitted to it. The composition of the timewarps along a path gives the frame of the
-member for every frame of the query: the registration curve.
+timewarp is fitted to it. The composition of the timewarps along a path gives the member's frame for
+every query frame. This map is the registration curve.
 
 Members are aligned on the floor along the same edges, and their foot contacts are matched.
 
@@ -66,7 +66,7 @@ class Registration:
     Attributes
     ----------
     examples : tuple of Example
-        The examples, the query first.
+        All examples; the first is the query.
     parents : tuple of int
         Index of the example through which each example is registered; -1 for the query.
     curve : RegistrationCurve
@@ -75,12 +75,12 @@ class Registration:
         Poses of all examples, ready for averaging.
     contacts : MatchedContacts
     left_out : tuple of str
-        Examples that were dropped, because their foot contacts cannot be matched or because they
-        are unclear.
+        Examples that were dropped because their foot contacts cannot be matched or their alignment
+        is unclear.
     unclear : tuple of str
-        Examples without a time alignment in the valid region of the distances to their parent:
-        their frames do not correspond clearly. They are either aligned at the lowest cost or also
-        listed in `left_out`.
+        Examples without a time alignment in the valid region of the distances to their parent,
+        which means that their frames do not correspond clearly. They are either aligned at the
+        lowest cost or also listed in `left_out`.
 
     Examples
     --------
@@ -118,7 +118,7 @@ class Registration:
 
     @cached_property
     def statistics(self) -> SourceStatistics:
-        """Statistics of the examples, the baseline for the quality of blends."""
+        """Statistics of the examples, with which blends are compared."""
         motions = (example.motion for example in self.examples)
         return SourceStatistics.of(motions, whole_takes=False)
 
@@ -129,18 +129,19 @@ class Registration:
         return quality_report(motion, usual=self.statistics).with_parts(takes=takes)
 
     def checked_weights(self, weights: ArrayLike) -> Array:
-        """Return blend weights as an array (N,), after checking them.
+        """Check blend weights and return them as an array (N,).
 
         Raises
         ------
         InvalidInput
-            If they are not one number per example, not finite, or do not sum to 1.
+            If there is not exactly one weight per example, or the weights are not finite or do not
+            sum to 1.
         """
         try:
             given = np.asarray(weights, np.float64)
         except (TypeError, ValueError):
             raise InvalidInput(
-                f"weights must be numbers, one per example; got {weights!r}"
+                f"weights must contain one number per example; got {weights!r}"
             ) from None
         if given.shape != (len(self),):
             raise InvalidInput(
@@ -153,7 +154,7 @@ class Registration:
         return given
 
     def frames_at(self, point: float) -> Array:
-        """Return the frame (N,) of each example that corresponds to frame `point` of the query.
+        """Return the frames (N,) of all examples that correspond to query frame `point`.
 
         Examples
         --------
@@ -170,7 +171,7 @@ class Registration:
         """Return the registration of the examples `numbers`; the first must be the query, 0."""
         chosen = list(numbers)
         if not chosen or chosen[0] != 0 or len(set(chosen)) < len(chosen):
-            raise InvalidInput(f"numbers must start with 0, the query; got {chosen}")
+            raise InvalidInput(f"numbers must start with 0, which is the query; got {chosen}")
         number = {n: k for k, n in enumerate(chosen)}
         return Registration(
             tuple(self.examples[n] for n in chosen),
@@ -199,14 +200,14 @@ class Registration:
         slopes = np.gradient(shifts, axis=0)
         times = curve.times + shifts
         if np.any(np.diff(times, axis=0) <= 0.0):
-            return self  # two keys within a frame or two: keep the times unchanged
+            return self  # two keys are within a frame or two, so the times stay unchanged
         moved = RegistrationCurve.through(
             times, np.maximum(curve.speeds + slopes, 1e-3), curve.transforms
         )
         return replace(self, curve=moved)
 
     def placed(self, number: int) -> Motion:
-        """Return example `number`, moved to the start of the query as blends are."""
+        """Return example `number`, moved to the start of the query like a blend."""
         places = PlanarTransform.from_array(self.curve.transforms[0, [0, number]])
         return (places[0] @ places[1].inverse()).apply_to_motion(self.examples[number].motion)
 
@@ -223,8 +224,8 @@ def register(
     Parameters
     ----------
     motions : Library, mapping, or sequence of Motion
-        The motions of the family by name. Without a family: the motions themselves, the query
-        first; each is then registered through its nearest neighbor.
+        The motions of the family by name. Without a family, pass a sequence of motions that starts
+        with the query; each motion is then registered through its nearest neighbor.
     family : Family, optional
         Family, as returned by `Library.family`.
     settings : BlendSettings, optional
@@ -259,7 +260,7 @@ def register(
         )
     else:
         if not isinstance(motions, Sequence):
-            raise InvalidInput("without a family, motions must be a sequence")
+            raise InvalidInput("without a family, motions must be a sequence of motions")
         _at_least_two(len(motions), "the sequence of motions")
         clips = list(motions) if skeleton is None else [m.retarget(skeleton) for m in motions]
         examples = clip_examples(clips, fps=fps)
@@ -380,8 +381,8 @@ def _tree(
     lost = np.flatnonzero(~np.isfinite(gaps))
     if len(lost):
         raise InvalidInput(
-            f"{examples[lost[0]].text} cannot be registered: no path of edges connects it to the "
-            "query"
+            f"{examples[lost[0]].text} cannot be registered: it is not connected to the query in "
+            "the match graph"
         )
     return tuple(int(before[n]) if n else -1 for n in range(count))
 
@@ -389,7 +390,7 @@ def _tree(
 def _nearest_tree(measure: FrameDistance, prepared: Sequence) -> list[Edge]:
     """Return the minimum spanning tree over the costs of all pairwise alignments.
 
-    The path in this tree between any two motions minimizes the largest step.
+    Of all paths between two motions, the path in this tree has the smallest maximum step.
     """
     from scipy.sparse.csgraph import minimum_spanning_tree
 

@@ -48,11 +48,11 @@ class RegistrationCurve:
     times : ndarray, shape (K, N)
         Corresponding frames; the first column is 0, 1, 2, ...
     speeds : ndarray, shape (K, N)
-        Their derivatives, positive.
+        Derivatives of the times, all positive.
     transforms : ndarray, shape (K, N, 3)
         Planar transforms, ``x, z, yaw``.
     twists : ndarray, shape (K - 1, N, 3)
-        Twists of the transforms from knot to knot.
+        Twists between the transforms at consecutive knots.
     """
 
     times: Array
@@ -97,7 +97,7 @@ class RegistrationCurve:
         return times[0], transforms[0]
 
     def track(self, active: NDArray[np.int64], weights: Array) -> Track:
-        """Return the track of the blend of `active` examples (n,) with `weights` (n,)."""
+        """Return the track of a blend of `active` examples (n,) with `weights` (n,)."""
         knots = len(self.times)
         time, speed, place = np.empty(knots), np.empty(knots), np.empty((knots, 3))
         curve = (self.times, self.speeds, self.transforms, self.twists)
@@ -186,8 +186,8 @@ def _cubic(a, b, da, db, f):
 def _points(time, speed, moments):
     """Return the points (F,) at which time (K,) with slopes `speed` (K,) equals `moments` (F,).
 
-    Uses Newton's method, with bisection wherever a step leaves the bracket or the slope vanishes.
-    Moments mostly increase, so each search starts in the interval of the previous moment.
+    This uses Newton's method, with bisection wherever a step leaves the bracket or the slope
+    vanishes. Moments mostly increase, so each search starts in the interval of the previous moment.
     """
     out = np.empty(len(moments))
     k, last = 0, len(time) - 2
@@ -231,7 +231,7 @@ def _moments(time, speed, points):
 def _states(times, speeds, transforms, active, knots, points, out_times, out_transforms, out_place):
     """Kernel of `Track.states`: examples as in `_blended`; `knots` (K, 3) transform the blend.
 
-    Fills times (F, n), transforms (F, n, 3) and place (F, 3) at `points` (F,).
+    The kernel fills times (F, n), transforms (F, n, 3) and place (F, 3) at `points` (F,).
     """
     last = len(knots) - 2
     for n in range(len(points)):
@@ -251,7 +251,7 @@ def _states(times, speeds, transforms, active, knots, points, out_times, out_tra
 
 
 _SMOOTHING = 0.1  # seconds
-_HELD = 20.0  # weight of a foot part that is in contact in both, in joints
+_HELD = 20.0  # weight of a foot part in contact in both examples; a joint has weight 1
 _ARM = 0.2
 _ARM_PARTS = ("shoulder", "elbow", "wrist", "hand")
 
@@ -271,7 +271,7 @@ def edge_transforms(
     Returns
     -------
     transforms : PlanarTransform, shape (K,)
-        The yaw has no jumps.
+        Transforms whose yaw does not jump by full turns.
     """
     places = [
         at_times(example.motion.positions(end_sites=True).astype(np.float64), times)

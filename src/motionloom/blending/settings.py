@@ -10,23 +10,23 @@ from motionloom.settings import Settings, setting
 
 @dataclass(frozen=True, kw_only=True)
 class ExampleChoice(Settings):
-    """Settings that choose which examples of a blend are dropped."""
+    """Settings that determine which examples are dropped from a blend."""
 
     drop_unmatched: bool = setting(
         False,
-        "Drop examples whose foot contacts do not match those of the query, and list them, "
-        "instead of raising an error.",
+        "Drop and list examples whose foot contacts do not match the query, instead of reporting "
+        "an error.",
     )
     drop_unclear: bool = setting(
         False,
-        "Drop examples without a time alignment in the valid region, and list them. By default, "
-        "the alignment with the lowest cost is used.",
+        "Drop and list examples that have no time alignment in the valid region. By default, they "
+        "are aligned at the lowest cost.",
     )
 
 
 @dataclass(frozen=True, kw_only=True)
 class BlendSettings(ExampleChoice):
-    """Settings of the registration of a family; see `motionloom.Library.blend`.
+    """Settings for registering a family; see `motionloom.Library.blend`.
 
     Examples
     --------
@@ -34,7 +34,11 @@ class BlendSettings(ExampleChoice):
     'pc11'
     """
 
-    query: Any = setting(None, "The whole motion of the query, if it is not in the library.")
-    skeleton: Any = setting(None, "Skeleton of all examples. [that of the query]")
-    fps: float | None = setting(None, "Frame rate of all examples. [that of the query]", above=0.0)
-    distance: str | Any = setting("pc11", "Frame distance of the time alignments.")
+    query: Any = setting(
+        None, "The whole motion that contains the query, if it is not in the library."
+    )
+    skeleton: Any = setting(None, "Skeleton to which all examples are converted. [the query's]")
+    fps: float | None = setting(
+        None, "Frame rate of all examples, in frames per second. [the query's]", above=0.0
+    )
+    distance: str | Any = setting("pc11", "Frame distance used for time alignment.")

@@ -4,9 +4,10 @@ The planar transform that brings the point clouds of both windows closest aligns
 eases from the first motion to the second, and rotations follow the great arc between them.
 
 The feet determine the path of the root. A foot that is in contact in both windows should stay in
-place: it has the highest weight in the alignment, and root positions are blended. If no foot is in
-contact in both, blended positions would drag the body from one path to the other. In that case
-velocities are blended, and the second motion continues from the resulting position.
+place. It therefore has the highest weight in the alignment, and root positions are blended. If no
+foot is in contact in both windows, blended positions would drag the body from one path to the
+other. In that case velocities are blended, and the second motion continues from the resulting
+position.
 
 Transitions are plain arrays in the coordinates of the first motion. They are computed once,
 stored, and transformed as a whole each time they are played.
@@ -33,7 +34,7 @@ from motionloom.motion.kinematics.forward import joint_positions
 from motionloom.motion.rotations.planar_transform import PlanarTransform
 from motionloom.motion.smoothing import smooth_step
 
-_HELD = 20.0  # weight of a foot part that is in contact in both windows, in joints
+_HELD = 20.0  # weight of a foot part in contact in both windows; a joint has weight 1
 
 
 class Window(NamedTuple):
@@ -70,7 +71,7 @@ class Transition:
     root : ndarray of float32, shape (k, 3)
         Root positions in the coordinates of the first motion.
     contacts : ndarray of bool, shape (k, 4)
-        Contacts of the first motion, then those of the second.
+        Contacts of the first motion up to the seam, and of the second motion after it.
     shares : ndarray, shape (k,)
         Weight of the second motion in each frame; the last is 1.
     transform : PlanarTransform
@@ -107,14 +108,14 @@ def transition(skeleton: Skeleton, a: Window, b: Window) -> Transition:
     Parameters
     ----------
     skeleton : Skeleton
-        J joints, of both motions.
+        Skeleton of both motions, with J joints.
     a, b : Window
-        The frames to blend, in order. Both windows have the same length.
+        The frames to blend. Both windows must have the same length.
 
     Returns
     -------
     transition : Transition
-        A transition of the same length; its last frame is that of `b`, transformed.
+        A transition of the same length. Its last frame is the transformed last frame of `b`.
 
     Raises
     ------
@@ -135,7 +136,7 @@ def transition(skeleton: Skeleton, a: Window, b: Window) -> Transition:
     frames = len(a.rotations)
     if frames < 1 or len(b.rotations) != frames:
         raise InvalidInput(
-            f"windows must have the same length and not be empty; got {frames} and "
+            f"both windows must have the same length and at least one frame; got {frames} and "
             f"{len(b.rotations)} frames"
         )
     both = _standing(a, frames) & _standing(b, frames)
@@ -158,8 +159,8 @@ def transition(skeleton: Skeleton, a: Window, b: Window) -> Transition:
 def aligning_transform(skeleton: Skeleton, a: Window, b: Window) -> PlanarTransform:
     """Return the planar transform that brings window `b` closest to `a`.
 
-    All joints have the same weight, except that foot parts in contact in both windows have a much
-    higher one.
+    All joints have the same weight, except for foot parts that are in contact in both windows,
+    which have a much higher weight.
     """
     places = [
         joint_positions(w.rotations, w.root, skeleton.parents, skeleton.offsets) for w in (a, b)
@@ -189,7 +190,7 @@ def ease_weights(frames: int) -> NDArray[np.float64]:
 def _by_velocities(first, second, mixed, shares, transform):
     """Return a root path (k, 3) with blended velocities and the transform that follows it.
 
-    Heights are those of `mixed`.
+    Heights are taken from `mixed`.
     """
     share = 0.5 * (shares[1:] + shares[:-1])[:, None]
     steps = (1.0 - share) * np.diff(first, axis=0) + share * np.diff(second, axis=0)

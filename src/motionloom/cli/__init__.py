@@ -23,8 +23,8 @@ import click
 from motionloom.cli.terminal import PlainOutput, did_you_mean, plain_text
 from motionloom.errors import MotionloomError
 
-# Job -> (purpose, commands). Each command has its module, with the name of the function if it
-# differs from that of the command, and a one-line description.
+# Job -> (purpose, commands). Each command has a module, optionally with the name of its function if
+# that is not the name of the command, and a one-line description.
 JOBS: Mapping[str, tuple[str, Mapping[str, tuple[str, str]]]] = {
     "library": (
         "here are my files",
@@ -39,11 +39,11 @@ JOBS: Mapping[str, tuple[str, Mapping[str, tuple[str, str]]]] = {
             "sheet": ("library.pictures", "Write a page with all motions, animated."),
             "label": ("library.labels", "Add, remove and print labels."),
             "reconstruct": ("library.reconstruct", "Reconstruct a body from a few markers."),
-            "undo": ("library.upkeep", "Undo the latest change of a library."),
+            "undo": ("library.upkeep", "Undo the latest change to a library."),
             "verify": ("library.upkeep", "Check and repair a library."),
             "trust": (
                 "library.upkeep",
-                "Trust outside code and addresses.",
+                "Trust external code and addresses.",
             ),
         },
     ),
@@ -186,7 +186,8 @@ def main() -> None:
         sys.exit(code)
     except click.Abort:  # Ctrl-C
         print(
-            "interrupted; no file is incomplete. Run the same command again to continue",
+            "interrupted; all files written so far are complete. Run the same command again to "
+            "continue",
             file=sys.stderr,
         )
         sys.exit(130)

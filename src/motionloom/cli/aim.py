@@ -20,19 +20,23 @@ if TYPE_CHECKING:
 
 
 BY = (
-    "Parameter, such as right_ankle@33 or lowest(hips); may be repeated. JOINT@FRAME, "
+    "Parameter, such as right_ankle@33 or lowest(hips); may be repeated. Write JOINT@FRAME, "
     "final_root_position, lowest(JOINT), highest(JOINT), average_speed, average_curvature, turn; "
     "height(JOINT), joint_speed(JOINT), angular_velocity(JOINT), curvature(JOINT) or "
-    "center_of_mass with @FRAME or @highest(JOINT) (lowest, fastest, farthest); minimum(...), "
-    "maximum(...) or mean(...) of one of these, or of position(JOINT), with @START-END for some "
-    "frames; scores FILE.csv or FILE.csv:COLUMN,...; MODULE:FUNCTION"
+    "center_of_mass, followed by @FRAME or @highest(JOINT) (also lowest, fastest, farthest); "
+    "minimum(...), maximum(...) or mean(...) of one of these or of position(JOINT), optionally "
+    "limited to some frames with @START-END; FILE.csv or FILE.csv:COLUMN,... for scores; or "
+    "MODULE:FUNCTION."
 )
 
 
 def parametrize(
     library: Annotated[Path, LIB],
     query: Annotated[
-        str, Argument("NAME:START-END, in frames or, with an s, in seconds.", metavar="QUERY")
+        str,
+        Argument(
+            "Query segment NAME:START-END, in frames or, with an s, in seconds.", metavar="QUERY"
+        ),
     ],
     by: Annotated[
         list[str],
@@ -48,7 +52,7 @@ def parametrize(
     ],
     name: Annotated[
         str | None,
-        Option("Name in the library. [the name of --output, or of the query's motion]"),
+        Option("Name in the library. [name of the --output file or of the query motion]"),
     ] = None,
     output: Annotated[
         Path | None,
@@ -59,8 +63,8 @@ def parametrize(
     whole: Annotated[
         bool,
         Option(
-            "Skip the search: the examples are QUERY (a NAME) and the chosen motions, each as a "
-            "whole."
+            "Skip the search and use whole motions as examples: QUERY, which is then a NAME, and "
+            "all selected motions."
         ),
     ] = False,
     picture: Annotated[
@@ -102,7 +106,7 @@ def parametrize(
     for left in registration.left_out:
         is_unclear = left in registration.unclear
         reason = "no clear time alignment" if is_unclear else "foot contacts do not match"
-        print(f"  excluded, {reason}: {left}")
+        print(f"  excluded {left}: {reason}")
     unclear = [example for example in registration.unclear if example not in registration.left_out]
     if unclear:
         more = f" and {len(unclear) - 3} more" if len(unclear) > 3 else ""
@@ -117,7 +121,7 @@ def parametrize(
 def synthesize(
     library: Annotated[Path, LIB],
     name: Annotated[str, Argument("Name of the parametric motion.", metavar="NAME")],
-    at: Annotated[str, Option("Target, one number per parameter.", metavar="X,Y,...")],
+    at: Annotated[str, Option("Target: one number per parameter.", metavar="X,Y,...")],
     output: Annotated[
         Path,
         Option("Output file, in any writable format.", "--output -o", metavar="FILE"),
@@ -171,7 +175,7 @@ def synthesize(
         f"{axis} {value:.3f}" for axis, value in zip(motion.axes, result.reached, strict=True)
     )
     when = f" at frame {frames[0]}" if frames else ""
-    print(f"{path}: {reached}{when}, {_error_text(result.error, motion.axes)} off")
+    print(f"{path}: {reached}{when}, {_error_text(result.error, motion.axes)} from the target")
     print_quality(result.motion.quality, details=details)
     if result.error > settings.tolerance:
         low, high = motion.accessible.min(axis=0), motion.accessible.max(axis=0)
@@ -218,7 +222,7 @@ def _numbers(text: str, motion: ParametricMotion) -> list[float]:
         raise InvalidInput(f"--at must be numbers separated by commas; got {text!r}") from None
     if len(numbers) != len(motion.axes):
         raise InvalidInput(
-            f"{motion.name} has {len(motion.axes)} parameters ({', '.join(motion.axes)}); "
-            f"--at has {len(numbers)}: {text}"
+            f"--at must have {len(motion.axes)} numbers, one per parameter of {motion.name} "
+            f"({', '.join(motion.axes)}); got {text!r}"
         )
     return numbers

@@ -125,7 +125,8 @@ def _whole(text: str, settings: LoadSettings) -> Motion:
         given = [f"--{option.replace('_', '-')}" for option in settings.changed()]
         if name and given:
             raise InvalidInput(
-                f"{', '.join(given)}: only for files; {name} was already read when it was imported"
+                f"{', '.join(given)} can be used only with files; {name} was already read when it "
+                f"was imported"
             )
         if name:
             return library[name]

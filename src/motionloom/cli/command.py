@@ -116,7 +116,7 @@ class Row:
 
 @dataclass(frozen=True)
 class Flat:
-    """One option of a settings class: of the class itself, of a group, or of a method."""
+    """One option of a settings class; its field is in the class, a group or a method."""
 
     name: str
     cls: type[Settings]
@@ -178,7 +178,7 @@ class Command(click.Command):
     parts: dict[str, Part]
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        """Print the help if requested; a method on the same command line adds its options."""
+        """Parse the arguments, or print the help, which includes the options of a typed method."""
         typed = args[: args.index("--")] if "--" in args else args
         if any(word in ("-h", "--help", "--help-all") for word in typed):
             from motionloom.cli.help import command_help
@@ -328,7 +328,7 @@ def _opposite(option: str) -> str:
 
 
 def _preset_row(names: tuple[str, ...]) -> Row:
-    text = "Start from the settings of a paper."
+    text = "Start from the settings used in a paper."
     option = click.Option(["--preset", "preset"], metavar="|".join(names), type=str)
     return Row(option, help=text)
 

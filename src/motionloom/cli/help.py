@@ -71,7 +71,7 @@ def _more(options: Iterable[Row]) -> list[tuple[str, str]]:
         if row.method and row.method[0] in shown:
             methods.setdefault(row.method[0], {})[row.method[1]] = None
     rows = [
-        (f"{option} NAME --help", f"Also the options of {', '.join(names)}.")
+        (f"{option} NAME --help", f"Also show the options of {', '.join(names)}.")
         for option, names in methods.items()
     ]
     hidden = any(not row.short for row in options)

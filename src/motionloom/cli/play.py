@@ -33,7 +33,9 @@ def match(
     action: Annotated[str, Argument(", ".join(_ACTIONS) + ".", metavar="ACTION")],
     settings: MatchingSettings,
     walk: Annotated[MatchingWalkSettings, Fields(hide=("dynamics",))],
-    file: Annotated[Path | None, Argument("fill: a motion with gaps.", metavar="FILE")] = None,
+    file: Annotated[
+        Path | None, Argument("fill: motion with frames to replace.", metavar="FILE")
+    ] = None,
     gap: Annotated[
         list[str] | None,
         Option("fill: frames to replace; may be repeated.", metavar="FIRST-LAST", expert=True),
@@ -41,7 +43,8 @@ def match(
     pose: Annotated[
         list[str] | None,
         Option(
-            "fill: a pose of a file or take, and its time, instead of FILE; may be repeated.",
+            "fill: pose from a file or take, and its time in seconds; used instead of FILE. "
+            "May be repeated.",
             metavar="FILE[:FRAME]@SECOND",
             expert=True,
         ),
@@ -107,7 +110,7 @@ def match(
     lib = open_library(library)
     database = lib.motion_matching(settings)
     if prune and (spare := database.coverage().spare):
-        remark(f"excluded, never played: {', '.join(spare)}")
+        remark(f"excluded, because they are never played: {', '.join(spare)}")
         kept = tuple(name for name in database.takes if name not in spare)
         database = lib.motion_matching(settings, only=kept, exclude=None)
     if action == "build":
@@ -207,7 +210,7 @@ def _coverage(database: MatchingDatabase, output: Path, json: bool) -> None:
         return
     for line in report.sentences():
         print(line)
-    remark(f"the report is in {output}")
+    remark(f"report written to {output}")
 
 
 def _filled(database: MatchingDatabase, file: Path, gaps: list[str]) -> Motion:
@@ -254,8 +257,8 @@ def _write_filled(filled: Motion, output: Path, json: bool) -> None:
         return
     for source in filled.sources:
         remark(
-            f"frames {source.start} to {source.end - 1}: {source.motion}, "
-            f"{source.start_frame:g} to {source.end_frame - 1:g}"
+            f"frames {source.start} to {source.end - 1}: frames {source.start_frame:g} to "
+            f"{source.end_frame - 1:g} of {source.motion}"
         )
     remark(f"{len(filled)} frames written to {output}")
 

@@ -101,7 +101,7 @@ def did_you_mean(word: str, words: Iterable[str]) -> str:
 
 
 def plain_text(text: str) -> str:
-    """Escape control characters, which a terminal would execute; colors are preserved.
+    """Escape control characters, which a terminal would interpret; color codes are preserved.
 
     Names of files and motions may contain such characters.
 
@@ -160,7 +160,7 @@ def print_quality(report: QualityReport | None, *, details: bool = False) -> Non
 
 
 def draw_worst(motions: Sequence[Motion], file: Path | None) -> None:
-    """Draw the worst second of the motion that exceeds its limit the most."""
+    """Draw the worst second of the motion that exceeds its quality limits the most."""
     if file is None:
         return
     from motionloom.plots.figures.filmstrip import write_worst_second

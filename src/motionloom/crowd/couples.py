@@ -106,14 +106,15 @@ def guessed_couples(
     """
     if len(names) > _GUESSED:
         raise InvalidInput(
-            f"{len(names)} takes are too many to detect couples. Name the couples (--takes "
-            "LEADER+FOLLOWER,... or 60_*+61_*), or select a label (--label)"
+            f"couples can be detected among at most {_GUESSED} takes; got {len(names)}. Name the "
+            "couples (--takes LEADER+FOLLOWER,... or 60_*+61_*), or select a label (--label)"
         )
     couples = found_couples([motion_of(name) for name in names])
     if not couples:
         raise InvalidInput(
-            f"no couple was found among {among}: no two takes are equally long, face to face and "
-            "in hold. Name the couples (--takes LEADER+FOLLOWER,...)"
+            f"no couple was detected among {among}, because no two takes have the same length and "
+            "show dancers who face and hold each other. Name the couples (--takes "
+            "LEADER+FOLLOWER,...)"
         )
     return couples
 
@@ -202,12 +203,12 @@ def couple_steps(
     for couple, _ in analyzed:
         if id(couple[0]) not in cut:
             title = "+".join(motion.name for motion in couple)
-            left_out[title] = f"it has no {meter} even beats in hold"
+            left_out[title] = f"no {meter} even beats in a row in hold"
     if (usable := _apart(cuts)) < 4:
         raise InvalidInput(
-            f"{', '.join(couple[0].name for couple, _ in analyzed)} have {usable} usable "
-            f"movements of {meter} beats; a ballroom needs at least 4 in hold and on the beat. "
-            "Use more takes or another meter"
+            "a ballroom needs at least 4 movements in which partners hold each other and step on "
+            f"the beat; {', '.join(couple[0].name for couple, _ in analyzed)} have {usable} such "
+            f"movements of {meter} beats. Use more takes or another meter"
         )
     every = max(round(float(np.median([rhythm.period for _, rhythm in analyzed])) * fps), 2)
     if graph == "learned":
@@ -335,8 +336,8 @@ def _alike(couple: Couple, like: Couple | None, fps: float) -> Couple:
     leader, follower = couple
     if not _equal_length(leader, follower, 0.1):
         raise InvalidInput(
-            f"{leader.name} and {follower.name} were not danced together: they last "
-            f"{leader.duration:.2f} and {follower.duration:.2f} s"
+            f"the takes of a couple must have the same length; {leader.name} lasts "
+            f"{leader.duration:.2f} s and {follower.name} lasts {follower.duration:.2f} s"
         )
     first, second = (
         conformed(motion, None if like is None else like[k].skeleton, fps)

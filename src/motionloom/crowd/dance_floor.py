@@ -248,8 +248,8 @@ def _dances(
     minutes = sum(take.duration for take in takes) / 60.0
     if minutes > _MOST_MINUTES:
         raise InvalidInput(
-            f"{len(takes)} takes of {minutes:.0f} minutes are too many for a motion graph. "
-            f"Select up to {_MOST_MINUTES:.0f} minutes by label or name"
+            f"a motion graph can use at most {_MOST_MINUTES:.0f} minutes of takes; the "
+            f"{len(takes)} takes last {minutes:.0f} minutes. Select fewer takes by label or name"
         )
     graph = motion_graph(takes)
     walked = [_walked(graph, seconds, seed) for seed in seeds]

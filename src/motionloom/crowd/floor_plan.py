@@ -93,7 +93,9 @@ class Street:
 
         control = np.asarray(points, np.float64)
         if control.ndim != 2 or control.shape[1:] != (2,) or len(control) < 2:
-            raise InvalidInput(f"points must be at least two rows x, z; got shape {control.shape}")
+            raise InvalidInput(
+                f"points must have at least two rows (x, z); got shape {control.shape}"
+            )
         if not np.all(np.isfinite(control)) or np.any(np.hypot(*np.diff(control, axis=0).T) < 1e-3):
             raise InvalidInput("points must be finite, and neighboring points must differ")
         degree = min(3, len(control) - 1)
@@ -145,10 +147,11 @@ class Street:
         if slow < _TIGHTEST:
             k = int(np.abs(self.bends).argmax())
             raise InvalidInput(
-                f"the street folds on itself: its corner at {self.places[k].round(1).tolist()} has "
-                f"a radius of {1.0 / abs(self.bends[k]):.2f} m, but the outermost file marches "
-                f"{np.abs(offsets).max():.2f} m from the middle. Round the corner, "
-                "or use fewer files"
+                "the street folds on itself: its corner at x, z = "
+                f"{self.places[k].round(1).tolist()} has a radius of "
+                f"{1.0 / abs(self.bends[k]):.2f} m, but the outermost file marches "
+                f"{np.abs(offsets).max():.2f} m from the middle. Round the corner, or use fewer "
+                "files"
             )
         from scipy.spatial import cKDTree
 
@@ -160,7 +163,7 @@ class Street:
         if len(back):
             a, b = back[np.lexsort((back[:, 1], back[:, 0]))[0]]
             raise InvalidInput(
-                f"the street folds on itself: its points at {way[a]:.1f} m and {way[b]:.1f} m are "
-                f"{np.hypot(*(some[a] - some[b])):.1f} m apart, but the formation is {wide:.1f} m "
-                "wide"
+                f"the street folds on itself: {way[a]:.1f} m and {way[b]:.1f} m from its start, "
+                f"it comes within {np.hypot(*(some[a] - some[b])):.1f} m of itself, but the "
+                f"formation is {wide:.1f} m wide. Move these parts apart, or use fewer files"
             )

@@ -171,7 +171,9 @@ def marched_blocks(
     """Yield the frames movement by movement, in constant memory."""
     fps, meter = choreography.fps, choreography.meter
     if len(choreography.movements[0].bodies) != 1:
-        raise InvalidInput("a march needs movements of a single character; these have several")
+        raise InvalidInput(
+            "a march needs movements of one character; the choreography has several characters"
+        )
     music = settings.loaded_music(meter, settings.seconds_on_street)
     seconds = min(settings.seconds or music.seconds, settings.seconds_on_street)
     frames = frame_count(seconds, None, fps)

@@ -1,8 +1,8 @@
-"""Settings of crowds: characters, floor, and music.
+"""Settings for crowds: characters, floor and music.
 
-Settings are checked when they are created, before any work: a room that is too small for its
-couples, a street that folds on itself, or missing music raise an error here. They may come from a
-crowd description, a TOML or JSON file written by hand (`load_crowd_settings`).
+Settings are checked when they are created, so that a room that is too small for its couples, a
+street that folds on itself or missing music is reported before any motion is generated. Settings
+can be read from a crowd description, a TOML or JSON file written by hand (`load_crowd_settings`).
 
 The command line imports this module at every start, so it avoids slow imports.
 """
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
     Array = NDArray[np.float64]
 
-OPEN = "open"  # value of `room` for a floor without walls
+OPEN = "open"  # value of `room` that means a floor without walls
 SWAY = 0.15  # maximum shift of the center of a couple by locked feet, in meters
 BODY_WIDTH = 0.5  # meters, shoulder to shoulder
 SPEED, CADENCE = 0.9, 96.0  # speed of a march in m/s at this tempo in beats per minute
@@ -40,7 +40,7 @@ PACE = (0.3, 1.5)  # speed of the slowest and fastest built-in marches, in m/s
 STREET = ((0, 0), (0, 8), (0, 16), (0, 24), (8, 24), (16, 24), (24, 24), (24, 32), (24, 40),
           (24, 48))  # fmt: skip
 DEFAULT_TEMPO = 90.0  # beats per minute
-_BELOW_PACE = 0.24  # m/s: files may be this much slower than the slowest take, by drifting
+_BELOW_PACE = 0.24  # m/s: a drift can make files slower than the slowest take by this amount
 _SHORTEST, _LONGEST = 0.2, 36_000.0  # seconds
 
 
@@ -62,7 +62,9 @@ def _row(name: str, value: Any, parts: str, count: int) -> tuple[float, ...]:
             or not isinstance(number, int | float)
             or not abs(number) <= 1e6
         ):
-            raise InvalidInput(f"{name}: {parts} must be numbers up to 1e6; got {number!r}")
+            raise InvalidInput(
+                f"{name} must be {parts}, each a number from -1e6 to 1e6; got {number!r}"
+            )
     return tuple(value)
 
 
@@ -75,20 +77,25 @@ def _rows(name: str, value: Any, parts: str, count: int) -> list[tuple[float, ..
 
 @dataclass(frozen=True, kw_only=True)
 class CrowdMovements(Settings):
-    """Settings for the source of the movements of a crowd and for their transitions."""
+    """Settings for the movements of a crowd: their source and their transitions."""
 
-    library: str | None = setting(None, "Library with the takes.", command=False)
+    library: str | None = setting(
+        None, "Path of the library that contains the takes.", command=False
+    )
     takes: tuple[str, ...] = setting(
-        (), "Names of takes, or files without a library.", metavar="NAME,...", commas=True
+        (),
+        "Names of takes in the library or, without a library, motion files.",
+        metavar="NAME,...",
+        commas=True,
     )
     label: Names = setting(None, LABEL)
     meter: int | None = setting(
-        None, "Beats per movement of the takes. [estimated]", least=1, greatest=32
+        None, "Number of beats per movement. [estimated from the takes]", least=1, greatest=32
     )
     graph: Literal["learned", "built-in"] = setting(
         "learned",
-        "Transition graph: learned from the movements, as in the paper (learned), or with nodes "
-        "set by rule (built-in).",
+        "Transition graph: learned from the movements, as in the paper (learned), or built by "
+        "fixed rules (built-in).",
     )
     groups: int | None = setting(
         None,
@@ -98,22 +105,22 @@ class CrowdMovements(Settings):
     )
     transition_phase: float | None = setting(
         None,
-        "Offset of the start of movements from a beat, in beats; 0 is on the beat, as in the "
-        "paper. [where transitions are smoothest]",
+        "Time from a beat to the start of a movement, in beats. With 0, movements start on the "
+        "beat, as in the paper. [where transitions are smoothest]",
         least=0.0,
         greatest=0.95,
     )
     max_seam: float | None = setting(
         MAX_SEAM,
-        "Drop transitions whose accelerations exceed this multiple of those of the takes, that "
-        "change the standing foot, or in which the body jumps.",
+        "Drop transitions in which joints accelerate more than this multiple of the usual maximum "
+        "in the takes. Also drop transitions that move a standing foot or make the body jump.",
         above=0.0,
     )
 
     align: Literal["landings", "beats"] = setting(
         "landings",
-        "Part of a take that is aligned with the beats of the music: foot landings (landings), or "
-        "motion beats, as in the paper (beats).",
+        "Events in the takes that are aligned with the beats of the music: foot landings "
+        "(landings), or motion beats, as in the paper (beats).",
         expert=True,
     )
 
@@ -126,7 +133,7 @@ class CrowdMovements(Settings):
     def check(self) -> None:
         """Check the library path and the lists of takes and labels."""
         if self.library == "":
-            raise InvalidInput("library must be the path of a library; got ''")
+            raise InvalidInput("library must be the path of a library; got an empty string")
         for name in ("takes", "label"):
             given = getattr(self, name) or ()
             if not _is_list(given) or not all(isinstance(each, str) and each for each in given):
@@ -148,25 +155,33 @@ class CrowdSettings(Settings):
     )
     tempo_bpm: float | None = setting(
         None,
-        f"Tempo in beats per minute, instead of a music file or for a {TUNE}.",
+        f"Tempo in beats per minute, without a music file or for a generated {TUNE}.",
         least=40.0,
         greatest=240.0,
         option="--tempo",
         metavar="BPM",
     )
     seconds: float | None = setting(
-        None, "Duration. [that of the music]", unit="s", least=_SHORTEST, greatest=_LONGEST
+        None,
+        "Duration of the motion. [duration of the music]",
+        unit="s",
+        least=_SHORTEST,
+        greatest=_LONGEST,
     )
     seed: int = setting(0, "Random seed.", least=0)
     fps: float = setting(30.0, "Frames per second.", least=10.0, greatest=240.0)
-    movements: CrowdMovements = setting(CrowdMovements(), "Source of the movements.")
+    movements: CrowdMovements = setting(
+        CrowdMovements(), "Where the movements come from, and which may follow each other."
+    )
 
     def check(self) -> None:
         """Check the music and the takes."""
         if self.music is not None:
             self._check_music()
         if self.movements.label and self.movements.library is None:
-            raise InvalidInput("label selects takes of a library; set library")
+            raise InvalidInput(
+                "label selects takes in a library, but no library is set; also set library"
+            )
 
     def _check_music(self) -> None:
         from motionloom.dance.music import AUDIO_SUFFIXES, MIDI_SUFFIXES
@@ -174,16 +189,19 @@ class CrowdSettings(Settings):
         if self.music == TUNE:
             return
         if not self.music:
-            raise InvalidInput("music must be the name of a file; got ''")
+            raise InvalidInput("music must be the name of a file; got an empty string")
         if self.tempo_bpm is not None:
             raise InvalidInput(
-                f"{self.music} defines its own tempo; set either music or tempo_bpm, not both"
+                f"tempo_bpm cannot be set for {self.music}, because a music file has a tempo; "
+                "set either music or tempo_bpm"
             )
         suffixes = (*MIDI_SUFFIXES, *AUDIO_SUFFIXES)
         if Path(self.music).suffix.lower() not in suffixes:
-            raise InvalidInput(f"{self.music}: music files must be {', '.join(suffixes)}")
+            raise InvalidInput(
+                f"{self.music}: the file extension of music must be one of {', '.join(suffixes)}"
+            )
         if not Path(self.music).is_file():
-            raise InvalidInput(f"{self.music}: there is no such music file")
+            raise InvalidInput(f"{self.music}: the music file does not exist")
 
     @property
     def tempo(self) -> float:
@@ -214,7 +232,9 @@ class CrowdSettings(Settings):
             changed = Path(self.music).stat().st_mtime
             music = _read_music(self.music, changed, meter if audio else None)
             if len(music.beats) < 2:
-                raise InvalidInput(f"{self.music}: no beats were detected")
+                raise InvalidInput(
+                    f"{self.music}: music must have at least two beats; detected {len(music.beats)}"
+                )
             return music
         beats = np.arange(0.0, seconds + 60.0 / tempo, 60.0 / tempo)
         return Music(beats, meter, np.arange(0, len(beats), meter), seconds, name="steady beat")
@@ -222,17 +242,18 @@ class CrowdSettings(Settings):
 
 @dataclass(frozen=True, kw_only=True)
 class Ballfloor(Settings):
-    """Settings of a room with columns, and of the discs that couples occupy in it."""
+    """Settings for a room with columns and for the couples that dance in it."""
 
     room: tuple[float, float] | None = setting(
         (14.0, 10.0), "Width (x) and depth (z) of the room; None means no walls.", unit="m",
         command=False,
     )  # fmt: skip
     columns: tuple[tuple[float, float, float], ...] = setting(
-        (), "Columns: x, z and radius of each column.", unit="m", command=False
+        (), "Position x, z and radius of each column in the room.", unit="m", command=False
     )
     radius: float | None = setting(
-        None, f"Radius of a couple. [{RADIUS:g}; with takes, measured]", unit="m",
+        None, f"Radius of the disc that a couple needs. [{RADIUS:g}, or measured in the takes]",
+        unit="m",
         least=0.3, greatest=3.0,
     )  # fmt: skip
     speed: float = setting(
@@ -240,8 +261,8 @@ class Ballfloor(Settings):
     )
     facing: float | None = setting(
         None,
-        "Facing direction of leaders, to the left of the direction of travel; 180 is backward. "
-        "[free]",
+        "Direction that leaders face, measured to the left from the direction of travel; 180 is "
+        "backward. [decided by the movements]",
         unit="degrees", least=-180.0, greatest=180.0,
     )  # fmt: skip
 
@@ -256,14 +277,14 @@ class Ballfloor(Settings):
         for x, z, size in _rows("columns", self.columns, "x, z and radius", 3):
             if size <= 0.0:
                 raise InvalidInput(
-                    f"a column must be x, z and a positive radius; got {[x, z, size]}"
+                    f"the radius of a column must be positive; got x, z, radius = {[x, z, size]}"
                 )
             if self.room is not None and (
                 abs(x) - size >= 0.5 * width or abs(z) - size >= 0.5 * depth
             ):
                 raise InvalidInput(
-                    f"the column at {x:g}, {z:g} is outside the room, which extends "
-                    f"{0.5 * width:g} m and {0.5 * depth:g} m from its center"
+                    f"the column at x = {x:g}, z = {z:g} is outside the room; x must be within "
+                    f"{0.5 * width:g} m and z within {0.5 * depth:g} m of the center"
                 )
 
     @property
@@ -274,7 +295,7 @@ class Ballfloor(Settings):
 
 @dataclass(frozen=True, kw_only=True)
 class BallroomSettings(CrowdSettings):
-    """Settings of couples in a room; see `motionloom.Library.ballroom`.
+    """Settings for couples in a room; see `motionloom.Library.ballroom`.
 
     The origin is the center of the room. Each couple occupies a disc around its center.
 
@@ -285,7 +306,7 @@ class BallroomSettings(CrowdSettings):
     """
 
     couples: int = setting(20, "Number of couples.", least=1, greatest=10_000)
-    floor: Ballfloor = setting(Ballfloor(), "The room and the space of the couples.")
+    floor: Ballfloor = setting(Ballfloor(), "The room, its columns, and how couples move in it.")
 
     @preset
     def kp03(cls: Any) -> BallroomSettings:
@@ -323,13 +344,17 @@ class BallroomSettings(CrowdSettings):
 
 @dataclass(frozen=True, kw_only=True)
 class Formation(Settings):
-    """Settings of a formation of soldiers in ranks and files."""
+    """Settings for a formation of soldiers in ranks and files."""
 
-    ranks: int = setting(10, "Number of soldiers one behind the other.", least=1, greatest=10_000)
-    files: int = setting(4, "Number of soldiers side by side.", least=1, greatest=10_000)
-    spacing: float = setting(1.2, "Distance between neighbors.", unit="m", least=0.5, greatest=10.0)
+    ranks: int = setting(
+        10, "Number of ranks: soldiers one behind the other.", least=1, greatest=10_000
+    )
+    files: int = setting(4, "Number of files: soldiers side by side.", least=1, greatest=10_000)
+    spacing: float = setting(
+        1.2, "Distance between neighboring soldiers.", unit="m", least=0.5, greatest=10.0
+    )
     speed: float | None = setting(
-        None, f"Speed along the street. [{SPEED:g}; with takes, measured]", unit="m/s",
+        None, f"Speed along the street. [{SPEED:g}, or measured in the takes]", unit="m/s",
         least=0.1, greatest=4.0,
     )  # fmt: skip
 
@@ -345,7 +370,7 @@ class Formation(Settings):
 
     @property
     def offsets(self) -> Array:
-        """Distance of each file to the left of the middle, (files,)."""
+        """Offset (files,) of each file from the middle of the street, in m; left is positive."""
         import numpy as np
 
         return np.asarray(
@@ -355,7 +380,7 @@ class Formation(Settings):
 
 @dataclass(frozen=True, kw_only=True)
 class MarchSettings(CrowdSettings):
-    """Settings of soldiers in formation on a street; see `motionloom.Library.march`.
+    """Settings for soldiers in formation on a street; see `motionloom.Library.march`.
 
     Examples
     --------
@@ -367,9 +392,12 @@ class MarchSettings(CrowdSettings):
     STEADY_TEMPO: ClassVar[float] = CADENCE
 
     points: tuple[tuple[float, float], ...] = setting(
-        STREET, "Control points (x, z) of the street, a cubic B-spline.", unit="m", command=False
+        STREET,
+        "Control points (x, z) of the cubic B-spline that is the middle of the street.",
+        unit="m",
+        command=False,
     )
-    formation: Formation = setting(Formation(), "Ranks, files and speed.")
+    formation: Formation = setting(Formation(), "Number of soldiers, their spacing and speed.")
 
     @preset
     def kp03(cls: Any) -> MarchSettings:
@@ -385,24 +413,25 @@ class MarchSettings(CrowdSettings):
         self.street.check_files(self.formation.offsets)
         if self.seconds_on_street < _SHORTEST:
             raise InvalidInput(
-                f"the street is only {self.street.length:.1f} m long, but the formation is "
-                f"{self.formation.depth:.1f} m long; there is no room to march"
+                f"the street is too short: it is {self.street.length:.1f} m long, and the "
+                f"formation is {self.formation.depth:.1f} m long. Use a longer street or fewer "
+                "ranks"
             )
         if not self.has_takes and self.music in (None, TUNE):
             tempo = self.tempo / CADENCE
             self.check_pace(tempo * PACE[0], tempo * PACE[1])
 
     def check_pace(self, slowest: float, fastest: float, *, spare: float = 0.0) -> None:
-        """Raise if files are slower than the takes, or faster by more than `spare`, in m/s."""
+        """Raise if a file must march slower than the takes, or faster by more than `spare` m/s."""
         slow, fast = (
             self.formation.pace * scale for scale in self.street.speed_range(self.formation.offsets)
         )
         if fast > fastest + spare + 1e-9 or slow < slowest - _BELOW_PACE - 1e-9:
             where = "on the straight street" if fast - slow < 1e-6 else "in the sharpest corner"
             raise InvalidInput(
-                f"{where} files would march at {slow:.2f} to {fast:.2f} m/s, but the takes march "
-                f"at {slowest:.2f} to {fastest:.2f} m/s at this tempo. Use another speed, rounder "
-                "corners or fewer files"
+                f"{where}, soldiers would have to march at {slow:.2f} to {fast:.2f} m/s, but the "
+                f"takes only allow {slowest:.2f} to {fastest:.2f} m/s at this tempo. Use another "
+                "speed, rounder corners or fewer files"
             )
 
     @cached_property
@@ -421,20 +450,22 @@ class MarchSettings(CrowdSettings):
 
 @dataclass(frozen=True, kw_only=True)
 class DanceFloorSettings(MotionChoice):
-    """Settings of characters that dance side by side; see `motionloom.Library.dance_floor`."""
+    """Settings for characters that dance side by side; see `motionloom.Library.dance_floor`."""
 
     count: int = setting(12, "Number of characters.", least=1)
-    seconds: float = setting(60.0, "Length.", unit="s")
+    seconds: float = setting(60.0, "Duration of the dance.", unit="s")
     seed: int = setting(0, "Random seed.", least=0)
     method: Literal["auto", "choreography", "graph"] = setting(
         "auto",
-        "Source of the movements: choreography (rhythmic takes), graph (motion graph), or auto "
-        "(a choreography if any take is rhythmic).",
+        "How dances are generated: from a choreography of rhythmic takes (choreography), from a "
+        "motion graph (graph), or from a choreography if any take is rhythmic (auto).",
     )
     floor: tuple[float, float] | None = setting(
         None, "Width and depth of the floor. [as large as needed]", unit="m", command=False
     )
-    width: float = setting(BODY_WIDTH, "Minimum distance between two bodies.", unit="m", above=0.0)
+    width: float = setting(
+        BODY_WIDTH, "Minimum distance between two characters.", unit="m", above=0.0
+    )
 
     def check(self) -> None:
         """Check the size of the floor."""
@@ -458,7 +489,7 @@ def load_crowd_settings(path: str | Path) -> BallroomSettings | MarchSettings:
     Raises
     ------
     InvalidInput
-        If the file cannot be read, has unknown keys, or describes something impossible.
+        If the file cannot be read, has unknown keys or has invalid values.
 
     Examples
     --------
@@ -478,7 +509,7 @@ def load_crowd_settings(path: str | Path) -> BallroomSettings | MarchSettings:
 
 
 def file_values(path: str | Path) -> dict[str, Any]:
-    """Return the unchecked values of a crowd description; file names are relative to it."""
+    """Return the unchecked values of a crowd description, with its relative file names resolved."""
     path = Path(path)
     if path.suffix.lower() not in (".toml", ".json"):
         raise InvalidInput(f"{path}: a crowd description must be a .toml or .json file")
@@ -516,13 +547,14 @@ def settings_from(
     unknown = sorted(set(values) - {*names, *described(cls)})
     if unknown:
         raise InvalidInput(
-            f"{prefix}a {kind} has no {', '.join(unknown)}; its keys are {', '.join(names)}"
+            f"{prefix}unknown keys for a {kind}: {', '.join(unknown)}. "
+            f"Valid keys: {', '.join(names)}"
         )
     try:
         if path is not None and values.get("music") is None and values.get("tempo_bpm") is None:
             raise InvalidInput(
-                "there is no music. Set a file (music), beats per minute (tempo_bpm), or "
-                f'music = "{TUNE}"'
+                "the description has no music. Set music to a file name or to "
+                f'"{TUNE}", or set tempo_bpm to the beats per minute'
             )
         if path is not None and kind == "march":
             values.setdefault("points", ())
@@ -542,12 +574,12 @@ def _flat_names(cls: type[Settings]) -> list[str]:
 
 @lru_cache(maxsize=4)
 def _read_music(path: str, changed: float, meter: int | None) -> Music:
-    """Read the music of a file; cached until the file changes."""
+    """Read a music file, or return the cached result if the file has not changed."""
     from motionloom.dance.music import load_music
 
     return load_music(path, meter=meter)
 
 
 def _relative(path: Path, take: str) -> str:
-    """Resolve the files of a take (``LEADER+FOLLOWER``) relative to the crowd description."""
+    """Resolve the file names in a take (``LEADER+FOLLOWER``) relative to the crowd description."""
     return "+".join(str(path.parent / name) for name in take.split("+"))

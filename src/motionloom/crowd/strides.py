@@ -152,19 +152,17 @@ def marching_steps(
     if len(cuts) < 2:
         counted = ", ".join(f"{name}: {count}" for name, count in list(counts.items())[:8])
         raise InvalidInput(
-            "the takes have too few strides (left, right, left, forward and at an even pace): "
-            f"{counted or 'none'}"
+            "a march needs at least two strides (left, right, left) that go forward at an even "
+            f"pace; usable strides per take: {counted or 'none'}"
         )
-    left_out = {
-        name: "it has no even stride forward" for name, count in counts.items() if not count
-    }
+    left_out = {name: "no even stride forward" for name, count in counts.items() if not count}
     every = max(round(float(np.median([np.diff(cut.beats).mean() for cut in cuts]))), 2)
     if graph == "learned":
         most, widest = rules.most, np.inf if rules.off_tempo is None else rules.off_tempo
         cuts = [cut for cut in cuts if abs(np.diff(cut.beats).mean() / every - 1.0) < widest]
         kept = {cut.motions[0].name for cut in cuts}
         others = [name for name in counts if name not in kept and name not in left_out]
-        left_out |= dict.fromkeys(others, "its pace differs from most strides")
+        left_out |= dict.fromkeys(others, "strides slower or faster than most")
         made = learned_steps(
             cuts, every, groups=groups, transition_phase=transition_phase, kind=kind,
             left_out=left_out, connected=False, same_lead=rules.same_lead,

@@ -104,7 +104,7 @@ class TempoClock:
         """Return the positions (count,) in beats of the `count` frames from `first_frame`."""
         if first_frame != self._next_frame:
             raise InvalidInput(
-                f"frames of a tempo clock must be consecutive; expected {self._next_frame}, "
+                f"a tempo clock must be read in order; expected frame {self._next_frame}, "
                 f"got {first_frame}"
             )
         steps = np.arange(count + 1)

@@ -483,5 +483,5 @@ def for_music(
         f"{choreography.kind or '?'} ({choreography.meter} beats)"
         for choreography in choreographies
     )
-    wanted = kind or f"{meter} beats a bar"
+    wanted = kind or f"{meter} beats per bar"
     raise InvalidInput(f"no choreography for {wanted}; available choreographies: {kinds or 'none'}")

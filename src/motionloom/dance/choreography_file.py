@@ -55,20 +55,23 @@ def choreography_from(data: Mapping[str, Any], motion_of: MotionOf, path: Path) 
     graph = graph_from(data, path)
     if "cuts" not in data:
         raise MotionFormatError(
-            "the graph has no cuts of movements; `motionloom movements` writes both", path=path
+            "the file contains a graph but no movement cuts (the key cuts is missing). "
+            "Use a file written by `motionloom movements`",
+            path=path,
         )
     try:
         cuts = [_Cut.of(cut) for cut in data["cuts"]]
         beat_frames, fps = int(data["beat_frames"]), float(data["fps"])
     except (AttributeError, KeyError, TypeError, ValueError) as error:
         raise MotionFormatError(
-            "a choreography must have fps, beat_frames and cuts, each with source and beats: "
+            "a choreography must have fps, beat_frames and cuts, and every cut must have source "
+"and beats: "
             f"{type(error).__name__} {error}", path=path,
         ) from None  # fmt: skip
     if not (2 <= beat_frames <= _MOST_BEAT_FRAMES and 0.0 < fps <= _MOST_FPS):
         raise MotionFormatError(
-            f"fps must be positive and beat_frames at least 2; got {fps:g} and {beat_frames} "
-            f"(at most {_MOST_FPS:g} and {_MOST_BEAT_FRAMES})",
+            f"fps must be greater than 0 and at most {_MOST_FPS:g}, and beat_frames must be 2 to "
+            f"{_MOST_BEAT_FRAMES}; got fps {fps:g} and beat_frames {beat_frames}",
             path=path,
         )
     if not cuts:
@@ -105,7 +108,7 @@ def _comparison(data: Mapping[str, Any], movements: Sequence[Movement]) -> Movem
             np.array(each), float(data.get("velocity_weight", _VELOCITY_WEIGHT_0_1))
         )
     except (AttributeError, TypeError, ValueError) as error:
-        raise MotionFormatError(f"weights must map joints to numbers: {error}") from None
+        raise MotionFormatError(f"weights must map joint names to numbers: {error}") from None
 
 
 def _max_seam(data: Mapping[str, Any]) -> float | None:
@@ -123,7 +126,10 @@ def _runs(data: Mapping[str, Any], count: int) -> tuple[int, ...]:
     except (TypeError, ValueError):
         runs = (-1,)
     if runs and (min(runs) < 1 or sum(runs) != count):
-        raise MotionFormatError(f"runs must be lengths that sum to {count}; got {data['runs']!r}")
+        raise MotionFormatError(
+            f"runs must be positive lengths that sum to {count}, the number of movements; "
+            f"got {data['runs']!r}"
+        )
     return runs
 
 
@@ -171,11 +177,11 @@ class _Takes:
         )
         if not (rises and at[0] >= 0.0 and at[-1] <= last):
             raise ValueError(
-                f"its beats must increase within the {last + 1} frames of {cut.source[0]}"
+                f"beats must increase and lie within the {last + 1} frames of {cut.source[0]}"
             )
         if not 0.0 <= cut.transition_phase < 1.0:
             raise ValueError(
-                f"its lead must be at least 0 and below 1 beat; got {cut.transition_phase:g}"
+                f"lead must be at least 0 and below 1 beat; got {cut.transition_phase:g}"
             )
         return warped_movement(
             bodies, cut.source, at, beat_frames, cut.mirrored, transition_phase=cut.transition_phase
@@ -184,7 +190,7 @@ class _Takes:
     def _bodies(self, cut: _Cut) -> tuple[Motion, ...]:
         if not cut.source or len(cut.source) != len(self._like or cut.source):
             raise ValueError(
-                f"its source must name {len(self._like) or 'some'} takes, like the others; "
+                f"source must name {len(self._like) or 'some'} takes, as in the other movements; "
                 f"got {len(cut.source)}"
             )
         key = cut.source, cut.mirrored

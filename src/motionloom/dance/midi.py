@@ -55,8 +55,8 @@ def read_midi(path: str | Path, *, meter: int | None = None, source: Source = "s
     seconds = float(clock.seconds(np.array([score.end]))[0])
     if seconds > LONGEST_SECONDS:
         raise MotionFormatError(
-            f"its length is {seconds / 3600.0:.1f} hours; the limit is "
-            f"{LONGEST_SECONDS / 3600.0:g}", path=path,
+            f"the music must be at most {LONGEST_SECONDS / 3600.0:g} hours long; "
+f"this file lasts {seconds / 3600.0:.1f} hours", path=path,
         )  # fmt: skip
     onsets = clock.seconds(np.array(sorted({note[0] for note in score.notes})))
     ticks, bars, written = _written_beats(score, path)
@@ -92,7 +92,7 @@ def _read(path: Path) -> _Score:
     size = path.stat().st_size
     if size > LARGEST_BYTES:
         raise MotionFormatError(
-            f"a MIDI file may have at most {LARGEST_BYTES} bytes; got {size}", path=path
+            f"a MIDI file may have at most {LARGEST_BYTES} bytes; this one has {size}", path=path
         )
     try:
         file = mido.MidiFile(path, clip=True)
@@ -101,11 +101,13 @@ def _read(path: Path) -> _Score:
         raise MotionFormatError(f"not a complete MIDI file ({what})", path=path) from None
     if file.ticks_per_beat <= 0:
         raise MotionFormatError(
-            "its time division is SMPTE frames; save it with ticks per quarter note", path=path,
+            "MIDI files with SMPTE time division are not supported. "
+"Save the file with ticks per quarter note", path=path,
         )  # fmt: skip
     if file.type == 2 and len(file.tracks) > 1:
         raise MotionFormatError(
-            "a MIDI file of type 2 contains several songs; save one of them as type 0 or 1",
+            "MIDI files of type 2 are not supported because they contain several songs. "
+            "Save one song as type 0 or 1",
             path=path,
         )
     return _gathered(file)
@@ -210,7 +212,9 @@ def _note_beats(score: _Score, clock: _Clock, seconds: float, path: Path) -> Arr
         superposed(_by_channel(notes)), alike, rate=RATE, shortest=_SHORTEST, longest=_LONGEST
     )
     if not possible:
-        raise MotionFormatError("the notes have no clear beat period", path=path)
+        raise MotionFormatError(
+            "no beats were detected because the notes have no clear beat period", path=path
+        )
     period = possible[0].seconds
     local = local_periods(playing - playing.mean(), period)
     first, last = float(times.min()), seconds

@@ -100,7 +100,7 @@ def movement_runs(
             )  # fmt: skip
             even = _even_runs(cut, beats, settings) if settings.movements.even else [(cut, True)]
             if not any(run for run, _ in even):
-                left_out[motions[0].name] = f"it has no {meter} even beats on which feet land"
+                left_out[motions[0].name] = f"no {meter} even beats in a row on which feet land"
             runs += even
         except InvalidInput as error:
             left_out[motions[0].name] = str(error)
@@ -115,7 +115,7 @@ def _like_first(motions: list[Motion], first: list[Motion]) -> list[Motion]:
     if len(motions) != len(first):
         raise InvalidInput(
             "all takes of a choreography must have the same number of characters; "
-            f"{first[0].name or 'the first'} has {len(first)}, this one has {len(motions)}"
+            f"{first[0].name or 'the first take'} has {len(first)}, this take has {len(motions)}"
         )
     return [conformed(m, like.skeleton, like.fps) for m, like in zip(motions, first, strict=True)]
 

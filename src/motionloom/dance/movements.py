@@ -321,7 +321,7 @@ def joint_weights(skeleton: Skeleton, weights: Mapping[str, float] | str = "impo
         return np.ones(len(skeleton))
     given = {} if weights == "important" else weights
     if not isinstance(given, Mapping):
-        raise InvalidInput(f"weights must be important, all or a mapping; got {weights!r}")
+        raise InvalidInput(f"weights must be 'important', 'all' or a mapping; got {weights!r}")
     out = np.zeros(len(skeleton))
     roles = skeleton.roles
     out[[skeleton.joint(roles[role]) for role in IMPORTANT if role in roles]] = 1.0

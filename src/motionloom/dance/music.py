@@ -206,7 +206,7 @@ def read_audio(path: str | Path, *, meter: int = 4) -> Music:
         raise MotionFormatError(f"not a readable audio file ({what})", path=path) from None
     if len(sound) < RATE or not np.any(np.abs(sound) > 1e-5):
         raise MotionFormatError(
-            "the file must contain at least one second of sound that is not silence", path=path
+            "the file must contain at least one second of sound, and not only silence", path=path
         )
     onsets = librosa.onset.onset_detect(y=sound, sr=rate, units="time")
     _, beats = librosa.beat.beat_track(y=sound, sr=rate, units="time")
@@ -235,8 +235,9 @@ def _check_size(path: Path) -> None:
     size = 4.0 * seconds * header.samplerate * header.channels
     if size > LARGEST_SOUND:
         raise MotionFormatError(
-            f"decoded sound may have at most {LARGEST_SOUND >> 20} MB; this file has "
-            f"{size / 2**20:.0f} ({header.channels} channels at {header.samplerate} Hz)",
+            f"an audio file may decode to at most {LARGEST_SOUND >> 20} MB of sound; this file "
+            f"decodes to {size / 2**20:.0f} MB ({header.channels} channels at {header.samplerate} "
+            "Hz)",
             path=path,
         )
 

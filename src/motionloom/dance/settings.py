@@ -1,4 +1,4 @@
-"""Settings of motion beats, choreographies and dances.
+"""Settings for motion beats, choreographies and dances.
 
 The command line imports this module at every start, so it avoids slow imports.
 """
@@ -13,8 +13,8 @@ from motionloom.errors import InvalidInput
 from motionloom.settings import MotionChoice, Settings, preset, setting
 
 SHORTEST, LONGEST = 0.28, 1.5  # seconds between beats: 214 to 40 beats per minute
-TUNE = "tune"  # generated tune, instead of a music file
-RHYTHMIC = 0.25  # with a lower confidence, a motion has no rhythm
+TUNE = "tune"  # name of the generated tune, used instead of a music file
+RHYTHMIC = 0.25  # motions with a lower confidence count as not rhythmic
 MAX_SEAM = 1.5  # maximum acceleration at a seam, relative to the 99.9th percentile of the takes
 
 
@@ -24,20 +24,21 @@ class BeatSettings(Settings):
 
     tempo_bpm: tuple[float, float] = setting(
         (60.0 / LONGEST, 60.0 / SHORTEST),
-        "Slowest and fastest plausible tempo.",
+        "Slowest and fastest tempo to look for.",
         unit="beats per minute",
         option="--tempo-range",
     )
     bpm: float | None = setting(
         None,
-        "Tempo of the takes, if it is known; the confidence is then 1. [detected]",
+        "Tempo of the takes, if known. The beats then have a confidence of 1. [detected]",
         unit="beats per minute",
         above=0.0,
         greatest=600.0,
     )
     first_beat: float | None = setting(
         None,
-        "Time of the first beat in the takes; beats form a regular grid from it. [detected]",
+        "Time of the first beat in each take. The other beats follow at a constant tempo. "
+        "[detected]",
         unit="s",
         least=0.0,
     )
@@ -49,7 +50,7 @@ class BeatSettings(Settings):
         greatest=8.0,
     )
     weights: Mapping[str, float] | None = setting(
-        None, "Factors on the candidate beats of roles or joints, by name.", command=False
+        None, "Weights of candidate beats by role or joint name; 0 ignores a joint.", command=False
     )
     candidates: Literal["turns", "acceleration"] = setting(
         "turns",
@@ -59,18 +60,20 @@ class BeatSettings(Settings):
     )
     midway: bool = setting(
         True,
-        "With acceleration: put beats midway between the crossings if the body is slower there.",
+        "If candidates is acceleration, move beats to the middle between zero crossings where the "
+        "body is slower.",
         expert=True,
     )
     weighted: bool = setting(
         True,
-        "Weight candidate beats by size and stillness. In the paper, all have the same weight.",
+        "Weight candidate beats by their size and by how still the body is. If False, all have "
+        "the same weight, as in the paper.",
         expert=True,
     )
     period: Literal["combined", "periodogram"] = setting(
         "combined",
-        "Beat period from periodogram, self-similarity and landings (combined), or from the "
-        "highest peak of the periodogram, as in the paper.",
+        "How the beat period is found: from the periodogram, self-similarity and foot landings "
+        "(combined), or from the highest peak of the periodogram, as in the paper (periodogram).",
         expert=True,
     )
 
@@ -79,7 +82,7 @@ class BeatSettings(Settings):
         slow, fast = self.tempo_bpm
         if not (0.0 < slow < fast <= 600.0):
             raise InvalidInput(
-                "tempo_bpm must be two tempos, from slow to fast and at most 600; "
+                "tempo_bpm must be two tempos, the slower one first, above 0 and at most 600; "
                 f"got {self.tempo_bpm!r}"
             )
 
@@ -103,13 +106,13 @@ class MovementSettings(Settings):
     )
     even: bool = setting(
         True,
-        "Drop movements whose beats deviate from their period by a quarter, or whose feet do not "
-        "land on beats.",
+        "Drop movements with beats that deviate from a regular period by more than a quarter, and "
+        "movements in which feet do not land on beats.",
         expert=True,
     )
     mirror: bool = setting(False, "Also use a mirrored copy of every take, for more movements.")
     min_confidence: float = setting(
-        RHYTHMIC, "Skip takes whose beats have a lower confidence.", expert=True
+        RHYTHMIC, "Skip takes whose beats have a lower confidence than this, 0 to 1.", expert=True
     )
 
     @preset
@@ -136,7 +139,7 @@ class GroupingSettings(Settings):
     )
     velocity_weight: float | None = setting(
         None,
-        "Weight of velocities relative to postures. [equal shares]",
+        "Weight of velocities relative to postures. [both count equally]",
         unit="s²",
         least=0.0,
         expert=True,
@@ -150,26 +153,28 @@ class LikelihoodSettings(Settings):
 
     behavior: float = setting(
         0.5,
-        "Weight of transitions seen in the takes relative to smooth ones, 0 to 1.",
+        "Weight of the transitions seen in the takes, 0 to 1. The rest of the weight goes to "
+        "smooth transitions.",
         least=0.0,
         greatest=1.0,
     )
     sigma: float | None = setting(
         None,
-        "Scale at which dissimilar transitions become unlikely. [from the data]",
+        "Posture difference at which a transition becomes unlikely; larger values allow rougher "
+        "transitions. [from the data]",
         above=0.0,
         expert=True,
     )
     min_likelihood: float | None = setting(
         None,
-        "Drop transitions that are less likely than this. [0.05, or less in large graphs]",
+        "Drop transitions with a lower probability than this. [0.05, or less in large graphs]",
         least=0.0,
         expert=True,
     )
     max_seam: float | None = setting(
         MAX_SEAM,
-        "Drop transitions whose accelerations exceed this multiple of those of the takes, that "
-        "change the standing foot, or in which the body jumps.",
+        "Drop transitions in which joints accelerate more than this multiple of the usual maximum "
+        "in the takes. Also drop transitions that move a standing foot or make the body jump.",
         above=0.0,
         expert=True,
     )
@@ -185,14 +190,14 @@ class ChoreographySettings(MotionChoice):
     movements: MovementSettings = setting(
         MovementSettings(), "How the takes are cut into movements."
     )
-    grouping: GroupingSettings = setting(GroupingSettings(), "How movements are grouped.")
+    grouping: GroupingSettings = setting(GroupingSettings(), "How similar movements are grouped.")
     transitions: LikelihoodSettings = setting(
         LikelihoodSettings(), "Which movements may follow each other."
     )
 
     @preset
     def kp03(cls: Any) -> ChoreographySettings:
-        """Settings of Kim, Park and Shin 2003: their beats, with all takes and movements."""
+        """Settings of Kim, Park and Shin 2003: their beat detection, all takes and movements."""
         return cls(
             beats=BeatSettings.kp03(),
             movements=MovementSettings.kp03(),
@@ -221,14 +226,15 @@ class ClockSettings(Settings):
 
     corrections: int = setting(
         6,
-        "Maximum number of corrections of the clock by landings or beats detected in the dance.",
+        "Maximum number of times that the clock is corrected, using landings or beats detected in "
+        "the dance.",
         least=0,
         expert=True,
     )
     align: Literal["landings", "beats"] = setting(
         "landings",
-        "Events that correct the clock: foot landings in the dance (landings; motion beats if "
-        "there are few), or motion beats (beats).",
+        "Events used to correct the clock: foot landings, or motion beats if there are few "
+        "landings (landings); or always motion beats (beats).",
         expert=True,
     )
 
@@ -239,24 +245,31 @@ class DanceSettings(Settings):
 
     seed: int = setting(0, "Random seed for the path through the transition graph.", least=0)
     synced: bool = setting(True, "Align the movements with the beats of the music.", command=False)
-    follow: Any = setting(None, "Path to follow: rows of seconds, x, z.", command=False)
-    seconds: float | None = setting(None, "Duration of the dance. [that of the music]", unit="s")
-    skeleton: Any = setting(None, "Skeleton to retarget to, or one per dancer.", command=False)
+    follow: Any = setting(
+        None, "Path to follow: rows of time in seconds and position x, z in meters.", command=False
+    )
+    seconds: float | None = setting(
+        None, "Duration of the dance. [duration of the music]", unit="s"
+    )
+    skeleton: Any = setting(
+        None, "Skeleton to retarget the dance to, or one skeleton per dancer.", command=False
+    )
     phrases: int = setting(
         1, "Number of previous movements on which the next one depends.", least=1
     )
     dynamics: float = setting(
         0.0,
-        "How strongly loud bars prefer energetic movements; 1 has a clear effect.",
+        "How strongly energetic movements are preferred in loud bars. 0 has no effect, 1 a clear "
+        "effect.",
         least=0.0,
         greatest=10.0,
     )
     path: PathSettings = setting(PathSettings(), "How a dance follows a path.")
-    clock: ClockSettings = setting(ClockSettings(), "How landings correct the clock.")
+    clock: ClockSettings = setting(ClockSettings(), "How the clock is corrected.")
 
     @preset
     def kp03(cls: Any) -> DanceSettings:
-        """Settings of Kim, Park and Shin 2003: cardinal weights, no bending, no correction."""
+        """Settings of Kim, Park and Shin 2003: cardinal weights, no bending or clock correction."""
         return cls(
             path=PathSettings(blend="cardinal", bend=False),
             clock=ClockSettings(corrections=0, align="beats"),

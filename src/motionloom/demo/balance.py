@@ -41,7 +41,7 @@ class PlannedFoot:
     rotation : ndarray, shape (T, 4)
         World rotation of the ankle joint, ``wxyz``.
     heel : ndarray, shape (T,)
-        Rotation of the raised heel about the ball of the foot, radians.
+        Rotation of the raised heel about the ball of the foot, in radians.
     airborne : ndarray of bool, shape (T,)
         True during a swing.
     swing : ndarray, shape (T,)
@@ -72,7 +72,7 @@ def sole_to_ball(performer: Performer) -> float:
 
 
 def _flight(times: Array, step: Step, slack: float) -> Array:
-    """Return the height (T,) of a foot that follows a body in flight, leg extended by `slack`."""
+    """Return the height (T,) of a foot below a body in flight, with the leg extended by `slack`."""
     since, until = times - step.lift, step.land - times
     speed = 0.5 * GRAVITY * (step.land - step.lift)
     rate = speed / slack
@@ -121,7 +121,7 @@ def _planned_foot(plan: MotionPlan, side: str, times: Array) -> PlannedFoot:
 
 
 _REACH = 0.99  # fraction of the leg's length that leaves a knee bend of about 16 degrees
-_FLIGHT_ROUNDS = 12  # each iteration at least halves the error for flights below half a second
+_FLIGHT_ROUNDS = 12  # for flights below half a second, each iteration at least halves the error
 _LOOK_AROUND = 0.09  # seconds over which a dip of the pelvis is spread to either side
 
 
@@ -369,7 +369,7 @@ def _ease(u: Array) -> Array:
 
 
 def _carriage(plan: MotionPlan, times: Array) -> Array:
-    """Return the pelvis offset from the center of mass, backward in a forward lean."""
+    """Return the pelvis offset from the center of mass; it points backward in a forward lean."""
     curves = plan.curves
     lean = curves["tilt"].sample(times) + 0.5 * curves["chest_bend"].sample(times)
     offset = curves["offset"].sample(times).copy()

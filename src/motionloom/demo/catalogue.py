@@ -96,7 +96,7 @@ _KICKS = {
     "leap_outside": (0.5, -0.1, 0.18),
 }
 
-# Name -> target of the hand from the shoulder: inward azimuth and elevation, radians.
+# Name -> target of the hand from the shoulder: inward azimuth and elevation, in radians.
 _PUNCHES = {
     "low": (0.1, -0.5),
     "mid": (0.12, -0.12),
@@ -149,7 +149,7 @@ def _punches() -> dict[str, Recipe]:
     }
 
 
-# Height -> elevation of the hand from the shoulder; direction -> outward azimuth, radians.
+# Height -> elevation of the hand from the shoulder; direction -> outward azimuth, in radians.
 _REACH_HEIGHTS = {"low": -0.85, "mid": -0.05, "high": 0.8}
 _REACH_DIRECTIONS = {"front": 0.05, "across": -0.55, "diagonal": 0.8, "side": 1.5, "behind": 2.2}
 
@@ -176,7 +176,7 @@ def _reaches() -> dict[str, Recipe]:
     }
 
 
-# Height of a shelf -> elevation of the hand from the shoulder, radians.
+# Height of a shelf -> elevation of the hand from the shoulder, in radians.
 _SHELVES = {"low": -0.5, "mid": -0.1, "high": 0.45}
 
 

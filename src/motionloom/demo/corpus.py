@@ -144,7 +144,7 @@ def clip(name: str, performer: int = 0, seed: int = 0, fps: float = 30.0) -> Mot
     seed : int
         Random seed, which varies speeds, targets and involuntary movements slightly.
     fps : float
-        Frames per second; motions are functions of continuous time.
+        Frames per second; any rate is exact, because motions are functions of continuous time.
 
     Returns
     -------

@@ -73,7 +73,7 @@ def sway(
 def dance_to(
     plan: MotionPlan, beats: Array, *, style: str = "free", late: float = 0.0
 ) -> PlannedAction:
-    """Dance to given beats: one bar repeated ("cycle") or a new bar each time ("free").
+    """Dance on a list of beats: one bar repeated ("cycle") or a new bar each time ("free").
 
     Arms and chest are early or late by a random offset of up to `late` seconds; feet are not.
     """
@@ -85,7 +85,7 @@ def dance_to(
 
 
 def _in_place(plan, bar, count, before, now, *, last) -> None:
-    """Step forward left, back in place, forward right, back in place."""
+    """Step forward with the left foot and back, then forward with the right foot and back."""
     _grapevine(plan, 2, count, before, now, last=last)
 
 
@@ -251,7 +251,8 @@ def beat_study(
     gap = period if period is not None else 0.4 if kind == "dance" else 0.5
     if not (gap > 0.2 and seconds >= 4.0 * gap):
         raise InvalidInput(
-            f"period must be greater than 0.2 s and at most seconds / 4; got {gap} and {seconds}"
+            f"period must be greater than 0.2 s and at most seconds / 4; got a period of {gap} s "
+            f"and {seconds} seconds"
         )
     rng = np.random.default_rng([seed, performer, STUDIES.index(kind)])
     plan = MotionPlan(numbered(performer), rng)

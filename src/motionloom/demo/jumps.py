@@ -22,9 +22,9 @@ def jump(
     Parameters
     ----------
     height : float
-        Rise of the pelvis in free flight, meters.
+        Rise of the pelvis in free flight, in meters.
     forward : float
-        Forward distance of the landing, meters.
+        Forward distance of the landing, in meters.
     turn : float
         Rotation during flight, radians to the left.
     """

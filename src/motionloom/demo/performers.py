@@ -37,11 +37,11 @@ class Performer:
         Style: rise of each step, size of the arm swing and hip roll (1 is average), and forward
         lean of the chest (radians).
     crouch : float
-        Lowering of the pelvis at rest due to bent knees, meters.
+        Lowering of the pelvis at rest due to bent knees, in meters.
     tempo : float
         Relative speed of actions and cadence of steps.
     noise : float
-        Size of involuntary movements of torso and arms, radians.
+        Size of involuntary movements of torso and arms, in radians.
 
     Examples
     --------
@@ -212,7 +212,7 @@ PERFORMERS: tuple[Performer, ...] = (
 
 
 def performer(which: int | Performer) -> Performer:
-    """Return the performer with index `which`, or `which` itself if it is a `Performer`."""
+    """Return the performer with index `which`; a `Performer` is returned unchanged."""
     if isinstance(which, Performer):
         return which
     if which not in range(len(PERFORMERS)):

@@ -82,7 +82,7 @@ class ControlCurve:
         self._again(self._spread(value), self._still)
 
     def _again(self, value: Array, acceleration: Array) -> None:
-        """Return a second key at the time of the last one, valid only after it."""
+        """Return a second key at the time of the last one; it applies only after that time."""
         self._times.append(self._times[-1])
         self._keys.append((value, self._still, acceleration))
 
@@ -180,7 +180,7 @@ class Step:
     lift: float
     land: float
     clearance: float
-    flight: bool = False  # the other foot is also in the air
+    flight: bool = False  # True if the other foot is also in the air
 
 
 @dataclass
@@ -212,7 +212,7 @@ class PlannedAction:
     parameters: dict[str, Any] = field(default_factory=dict)
     beats: list[float] = field(default_factory=list)
     tempo_bpm: float | None = None
-    window: tuple[float, float] | None = None  # part that a clip shows, if not all of it
+    window: tuple[float, float] | None = None  # part that a clip shows; None for all of it
 
 
 class MotionPlan:

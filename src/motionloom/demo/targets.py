@@ -193,8 +193,8 @@ def reach(
     extension : float
         Distance of the target from the shoulder, as a fraction of the arm's length.
     carried : {"away", "back"}, optional
-        The hand carries an object away from the target, and the arm is bent at the end, or back to
-        it, and the arm is bent at the beginning.
+        The hand carries an object: away from the target, so that the arm is bent at the end, or
+        back to it, so that the arm is bent at the beginning.
     """
     start, pace = plan.time, 1.0 / plan.performer.tempo
     sign, size = SIGN[side], plan.performer.height / 1.75

@@ -25,10 +25,10 @@ class Action:
     start_frame, end_frame : int
         Frames ``[start_frame, end_frame)``.
     parameters : dict
-        In meters, seconds and radians. ``target`` is the world position of the skeleton's point
-        ``point`` at the frame ``hit_frame``.
+        Values in meters, seconds and radians. ``target`` is the world position of the
+        skeleton's point ``point`` at the frame ``hit_frame``.
     beats : tuple of float
-        Seconds from the start of the motion; empty if there are none.
+        Beat times, in seconds from the start of the motion; may be empty.
     tempo_bpm : float or None
         Beats per minute.
 
@@ -54,7 +54,7 @@ class Truth:
     Attributes
     ----------
     actions : tuple of Action
-        In order of time; one for a clip, several for a take.
+        Actions in order of time: one for a clip, several for a take.
     contacts : dict
         Frame ranges ``[start, end)`` in which a part of a foot is at rest on the floor:
         ``left``, ``right`` for the ball of the foot and the toes, ``left_heel``,
@@ -88,7 +88,7 @@ class Truth:
 
     @property
     def beats(self) -> tuple[float, ...]:
-        """Beats of all actions, in seconds."""
+        """Beat times of all actions, in seconds."""
         return tuple(beat for action in self.actions for beat in action.beats)
 
     @property

@@ -30,17 +30,17 @@ def write_tune(
     Parameters
     ----------
     path : str or Path
-        ``.mid``.
+        Output file, ``.mid``.
     bars : int
     meter : int
         Beats (quarter notes) per bar.
     tempo_bpm : float, or sequence of (bar, tempo)
-        Beats per minute, constant or starting at given bars: ``[(0, 120), (8, 132)]``.
+        Tempo in beats per minute: a number, or a list of changes, ``[(0, 120), (8, 132)]``.
     seed : int or numpy.random.Generator
         Random seed for the melody.
     loudness : sequence of float, optional
-        Factor, 0 to 1, on the velocity of the notes of each bar; repeated until the end. Default:
-        1.
+        Factors from 0 to 1 for the note velocities of each bar; the sequence repeats until the
+        end. Default: 1 for all bars.
 
     Examples
     --------
@@ -55,11 +55,13 @@ def write_tune(
 
     tempos = [(0, float(tempo_bpm))] if np.isscalar(tempo_bpm) else list(tempo_bpm)  # type: ignore[arg-type]
     if bars < 1 or meter < 1:
-        raise InvalidInput(f"bars and meter must be at least 1; got {bars} and {meter}")
+        raise InvalidInput(
+            f"bars and meter must be at least 1; got {bars} bars and a meter of {meter}"
+        )
     for bar, tempo in tempos:
         if not (20.0 <= tempo <= 400.0 and 0 <= bar < bars):
             raise InvalidInput(
-                "tempo_bpm must be between 20 and 400 beats per minute, at bars of the tune; got "
+                f"tempo_bpm must be 20 to 400 beats per minute, at a bar from 0 to {bars - 1}; got "
                 f"{tempo:g} at bar {bar}"
             )
     factors = [1.0] if loudness is None else [float(value) for value in loudness]

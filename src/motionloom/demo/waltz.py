@@ -41,15 +41,15 @@ class Footwork:
     late : float
         Time after its beat at which the foot comes to rest; a step sounds slightly earlier.
     clearance : float
-        Height of the foot's swing, meters.
+        Height of the foot's swing, in meters.
     heel : float
-        Angle of the raised heel before lift-off, radians.
+        Angle of the raised heel before lift-off, in radians.
     push : float
-        See `MotionPlan.step`.
+        Acceleration at both ends of a step; see `ControlCurve.ease`.
     levels : tuple of float
-        Lowering of the body on the first, second and third step, meters.
+        Lowering of the body on the first, second and third step, in meters.
     lilt : float
-        Rise of the body between beats, meters.
+        Rise of the body between beats, in meters.
     """
 
     lift: float = 0.30
@@ -97,7 +97,7 @@ def waltz(
     fps, tempo_bpm : float
     bars : int
     turn : float
-        Rotation of the couple per bar, radians.
+        Rotation of the couple per bar, in radians.
     figures : sequence of (ahead, aside, turn), optional
         One figure per bar instead of box steps: meters ahead on the first beat and to the left
         on the second (for legs of 0.85 m), and the turn in radians. The leading foot alternates
@@ -240,7 +240,7 @@ class CrowdTake:
     ----------
     motions : tuple of Motion
     beats : ndarray, shape (B,)
-        Seconds; the first is a downbeat.
+        Beat times, in seconds; the first is a downbeat.
     """
 
     motions: tuple[Motion, ...]

@@ -1,8 +1,8 @@
-"""Distances between frames: feature sets, frame distances, matrices, library features.
+"""Distances between frames: feature sets, frame distances, distance matrices, library features.
 
-A *feature set* turns a frame into a feature vector. Its distance is Euclidean, and searches and
-indexes are built on it. A *frame distance* computes the distances between the frames of two
-motions. Every feature set is also a frame distance.
+A *feature set* turns a frame into a feature vector. Feature vectors are compared with the Euclidean
+distance, and searches and indexes are built on them. A *frame distance* computes the distances
+between the frames of two motions. Every feature set is also a frame distance.
 """
 
 from typing import TYPE_CHECKING

@@ -26,8 +26,8 @@ from motionloom.motion.rotations.planar_transform import floor_complex
 Normalize = Literal["heading", "full", "paper"]
 NORMALIZE: tuple[Normalize, ...] = ("heading", "full", "paper")
 
-# Scale-free positions are those of a performer with legs of this length and therefore remain in
-# meters. It is the mean over the performers of the CMU database (0.73 to 0.90 m).
+# Scale-free positions are scaled to a performer with legs of this length, so they remain in meters.
+# The length is the mean over the performers of the CMU database (0.73 to 0.90 m).
 REFERENCE_LEG = 0.826
 
 
@@ -38,7 +38,7 @@ def body_positions(
     normalize: Normalize = "heading",
     scale_free: bool = False,
 ) -> NDArray[np.float64]:
-    """Return the positions of joints with the given `roles` in the body frame.
+    """Return joint positions in the body frame, one joint for each of `roles`.
 
     Parameters
     ----------
@@ -46,20 +46,21 @@ def body_positions(
         T frames.
     roles : sequence of str, length P
     normalize : {"heading", "full", "paper"}
-        Remove heading and floor position, or the whole rotation and position of the pelvis
-        (``"full"`` and ``"paper"`` are the same).
+        ``"heading"`` removes heading and floor position. ``"full"`` and ``"paper"`` both remove the
+        whole rotation and position of the pelvis.
     scale_free : bool
         Scale every performer to the same leg length (`REFERENCE_LEG`).
 
     Returns
     -------
     positions : ndarray, shape (T, P, 3)
-        Meters; +Z forward, +X to the left, y up. A frame with missing values is NaN.
+        Positions in meters: +Z is forward, +X is left and +Y is up. A frame with missing values is
+        all NaN.
 
     Raises
     ------
     RoleError
-        If the skeleton has no joint for one of the roles, or no hips.
+        If the skeleton has no hips or no joint for one of the roles.
 
     Examples
     --------
@@ -115,7 +116,8 @@ def leg_scale(skeleton: Skeleton) -> float:
     length = leg_length(skeleton)
     if not length > 0.0:
         raise InvalidInput(
-            f"scale_free needs legs to measure, but hip and ankle are {length} m apart"
+            f"scale_free requires the length of the legs, but the distance between hip and ankle "
+            f"is {length} m"
         )
     return REFERENCE_LEG / length
 

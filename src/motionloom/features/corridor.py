@@ -1,14 +1,15 @@
 """Point-cloud distances in selected cells of a distance matrix, at a reduced rate.
 
-A distance is a closed form of sums, along a diagonal of the matrix, of inner products of single
-frames (see `motionloom.features.matrix`). The cells that a match web needs lie in corridors along
-diagonals, and the work is arranged by diagonals: products of one frame with eight consecutive
-frames are stored by diagonal, where the sum over a window reads the same position in other rows.
-Sums over neighboring diagonals are then a single loop over consecutive numbers, for the three
-kinds of products together. Products are computed only where a window reaches them.
+Each distance follows in closed form from inner products of single frames, summed along a diagonal
+of the matrix (see `motionloom.features.matrix`). The cells that a match web needs lie in corridors
+along diagonals, so the work is arranged by diagonals. Products of one frame with eight consecutive
+frames are stored by diagonal, and the sum over a window then reads the same position in several
+rows. Sums over neighboring diagonals become a single loop over consecutive numbers, which handles
+the three kinds of products together. Products are computed only where a window needs them.
 
 With a stride, cell (i, j) is the distance between frames ``stride * i`` and ``stride * j``. The
-poses of a window then fall into residue classes modulo the stride, each with separate products.
+poses of a window then fall into residue classes modulo the stride, and each class has separate
+products.
 """
 
 from __future__ import annotations
@@ -21,21 +22,21 @@ from numpy.typing import NDArray
 from motionloom.kernels import kernel
 
 _LANES = 8  # diagonals processed together
-_JOINTS = 9  # unrolled at a time: the compiler vectorizes this many, but not 18
+_JOINTS = 9  # joints unrolled at a time: the compiler vectorizes nine, but not 18
 _STRIP = 4  # blocks of diagonals processed together
-_ROW = _STRIP * _LANES  # kinds of products in a row: real parts, imaginary parts, heights
+_ROW = _STRIP * _LANES  # lanes of each kind of product: real parts, imaginary parts, heights
 _SIDE = 512  # maximum number of rows and columns of a tile
-_PITCH = 584  # a tile with margins; an odd number of cache lines keeps joints from colliding
-_uint = np.uint64  # unsigned indices are not tested for being negative
+_PITCH = 584  # width of a tile with margins; an odd number of cache lines avoids cache conflicts
+_uint = np.uint64  # unsigned, so that no code is generated to check for negative indices
 
 
 class Clouds(NamedTuple):
-    """Frames of a motion; see `motionloom.features.matrix.PreparedFrames`.
+    """Point clouds of a motion; see `motionloom.features.matrix.PreparedFrames`.
 
     Attributes
     ----------
     points : ndarray, shape (T + margins, 3 * P)
-        x of all points, then z, then heights; frame t of the windows begins at row t.
+        Each row has x of all points, then z, then heights. The window of frame t begins at row t.
     centers : ndarray of complex, shape (T,)
     norms : ndarray, shape (T,)
     """
@@ -46,7 +47,7 @@ class Clouds(NamedTuple):
 
 
 class _Window(NamedTuple):
-    """K poses of a window at a stride.
+    """The K poses of a window, at a stride.
 
     Attributes
     ----------
@@ -54,12 +55,12 @@ class _Window(NamedTuple):
         Frames between two rows, or two columns, of the matrix.
     weights : ndarray, shape (K,)
     residues : ndarray of int64, shape (Q,)
-        Residues of the poses modulo the stride: Q classes.
+        The Q different residues of the poses modulo the stride, one for each class.
     classes : ndarray of int64, shape (K,)
         Class of each pose.
     shifts : ndarray of int64, shape (K,)
-        Rows of the matrix from the first pose to each pose, increasing; the last is the window's
-        reach.
+        Number of matrix rows from the first pose to each pose, in increasing order. The last is the
+        reach of the window.
     """
 
     stride: int
@@ -83,23 +84,23 @@ class _Tile(NamedTuple):
 
 
 class _Scratch(NamedTuple):
-    """Memory for one tile, allocated once. H: tile height plus window reach; C: 3 P, padded.
+    """Memory for one tile, allocated once. H is tile height plus window reach, C is 3 P, padded.
 
     Attributes
     ----------
     frames : ndarray, shape (Q, H, C)
-        Coordinates of the rows' frames, frame by frame, because they are read one at a time.
+        Coordinates of the row frames, stored frame by frame because they are read one at a time.
     columns : ndarray, shape (Q, C, pitch)
-        Coordinates of the columns' frames, coordinate by coordinate, because they are read eight
-        frames at a time.
+        Coordinates of the column frames, stored coordinate by coordinate because they are read
+        eight frames at a time.
     products : ndarray, shape (Q * H * 3 * lanes of a strip,)
-        Inner products of single frames, by row and then by diagonal.
+        Inner products of single frames, ordered by row and then by diagonal.
     flags : ndarray of uint8, shape (side, blocks)
         1 if a row has a marked cell in a block of eight diagonals.
     rows : ndarray of int64, shape (2, strips)
         First and last marked row of each strip of four blocks.
     latest : ndarray of int64, shape (4,)
-        Last marked row so far of each block of the current strip.
+        Last marked row so far in each block of the current strip.
     sums : ndarray, shape (3 * lanes of a strip,)
         Sums over a window, for each of the three kinds of products.
     about : ndarray, shape (3, side)
@@ -120,16 +121,16 @@ class _Scratch(NamedTuple):
 
 
 class Corridor:
-    """Window sums at one stride, with the memory they need.
+    """Computes distances of windows at one stride, and owns the memory for it.
 
     Parameters
     ----------
     points : int
-        Points of a frame.
+        Number of points in a frame.
     step : int
-        Frames between two poses of a window.
+        Number of frames between two poses of a window.
     weights : ndarray, shape (K,)
-        Weights of the poses of a window.
+        Weight of each pose in a window.
     stride : int
     """
 
@@ -157,7 +158,7 @@ class Corridor:
 
     @property
     def fits(self) -> bool:
-        """Whether windows are short enough for the tiles."""
+        """True if windows are short enough for the tiles."""
         return self.side >= _SIDE // 8
 
     def fill(
@@ -191,7 +192,7 @@ class Corridor:
 
 @kernel(error_model="numpy", fastmath={"contract"})
 def _fill(out, where, words, tile, a, b, window, scratch, lanes):
-    """Compute distances in a tile; diagonal d has row i and column ``i + d - rows + 1``.
+    """Compute distances in a tile; diagonal d contains row i and column ``i + d - rows + 1``.
 
     Parameters
     ----------
@@ -206,16 +207,16 @@ def _fill(out, where, words, tile, a, b, window, scratch, lanes):
     window : _Window
     scratch : _Scratch
     lanes : uint64
-        `_LANES`, as a number that is unknown at compile time.
+        `_LANES`, passed as an argument so that the compiler does not know its value.
 
     Notes
     -----
     Strips of four blocks of diagonals are processed one after the other, from their first to their
-    last marked row. A window moves along its diagonal by one row at a time: only the products of
-    one row are new. The products of the rest of the window and the frames of the strip are still
-    in the innermost cache. Products are computed up to `reach` rows ahead of a marked cell.
-    Everything is in double precision, because squared norms are subtracted. A missing frame (NaN)
-    makes the cells of its windows NaN.
+    last marked row. A window moves along its diagonal by one row at a time, so only the products of
+    one row are new. The products of the other rows and the frames of the strip are still in the
+    innermost cache. Products are computed up to `reach` rows ahead of a marked cell. Everything is
+    in double precision, because squared norms are subtracted. A missing frame (NaN) makes the cells
+    of its windows NaN.
     """
     n_rows, n_columns, top, left = tile.rows, tile.columns, tile.top, tile.left
     stride, weights, shifts = window.stride, window.weights, window.shifts
@@ -305,7 +306,7 @@ def _fill(out, where, words, tile, a, b, window, scratch, lanes):
 
 @kernel
 def _gather(target, start, frame_pitch, pitch, points, first, stride, low, high, third):
-    """Copy coordinates of every `stride`-th frame, nine joints at a time: x, z, height.
+    """Copy x, z and height of every `stride`-th frame, nine joints at a time.
 
     Frame `c` (`low` to `high`, counted from frame `first` of `points`) begins at ``start + c *
     frame_pitch`` of `target`, and its coordinates are spaced by `pitch`. `third` is P.
@@ -325,8 +326,8 @@ def _flag(flags, rows, where, words, width, top, left, n_rows, n_columns):
     """Mark the blocks of diagonals that contain a marked cell, row by row.
 
     `where` and `words` are the same cells (see `_fill`) of a matrix with `width` columns. The tile
-    begins at row `top` and column `left`. `rows` receives the first and the last row of each
-    strip, or an empty range. Returns the first marked column and the one after the last.
+    begins at row `top` and column `left`. `rows` receives the first and the last row of each strip,
+    or an empty range. Returns the first marked column and the column after the last.
     """
     flags[:n_rows] = 0
     rows[0], rows[1] = n_rows + flags.shape[0], -1
@@ -359,12 +360,12 @@ def _flag(flags, rows, where, words, width, top, left, n_rows, n_columns):
 
 @kernel(error_model="numpy", fastmath={"contract"})
 def _products(frames, frame, coordinates, columns, first, products, at, lanes):
-    """Multiply a frame by consecutive frames: x x' + z z', z x' - x z', y y'.
+    """Compute three products of a frame with consecutive frames: x x' + z z', z x' - x z', y y'.
 
     The frame has `coordinates` numbers starting at ``frames[frame]``; the `lanes` other frames
     begin at ``columns[first]``. The three products go to rows starting at ``products[at]``. The
-    loop over lanes is outside the loop over joints: nine joints are unrolled, and each lane is
-    summed in a register.
+    loop over lanes is outside the loop over joints, in which nine joints are unrolled and each lane
+    is summed in a register.
     """
     im, up = at + _uint(_ROW), at + _uint(2 * _ROW)
     for c in range(lanes):
@@ -453,5 +454,5 @@ def _distances(out, o, sums, at, re_a, im_a, norm, about, j, width, count):
         im = sums[across + c] + (re_a * about[im_b + c] - im_a * about[j + c])
         overlap = np.sqrt(re * re + im * im) + sums[height + c]
         squared = norm + about[norms + c] - 2.0 * overlap
-        # Rounding can fall below zero; the sum of both is 2 * squared, 0 or NaN.
+        # Rounding can make this negative. The sum with its absolute value is never negative.
         out[o + c] = np.sqrt(0.5 * (squared + np.abs(squared)))

@@ -1,19 +1,19 @@
-"""Rotation curves of joints, and their simplification with the Douglas-Peucker method.
+"""Rotation curves of joints, simplified with the Douglas-Peucker method.
 
 The rotation of a joint is relative to the body part above it and to the rest pose (see
-`motionloom.features.joint_angles`), as Euler angles in the order Z, Y, X, the order of CMU's
-files, in degrees. Angles are *unwrapped*: a joint that rotates past 180 degrees continues to 181.
-Two angle triples describe the same rotation; the one closer to the previous frame is
-used, and curves jump only where the joint does. The first frame of a curve may still differ by a
-whole turn: 179.8 and -179.8 degrees are only 0.4 degrees apart. Measures therefore compare curves
-up to whole turns (`whole_turns`). Columns of joints that a skeleton lacks are NaN; measures
-compare the joints that two clips have in common.
+`motionloom.features.joint_angles`). It is given as Euler angles in degrees, in the order Z, Y, X
+that CMU's files use. Angles are *unwrapped*: a joint that rotates past 180 degrees continues to
+181. Two angle triples describe the same rotation. The triple closer to the previous frame is used,
+so that curves jump only where the joint does. Curves of similar motions may still differ by a whole
+turn, because 179.8 and -179.8 degrees in the first frame are only 0.4 degrees apart. Measures
+therefore compare curves up to whole turns (`whole_turns`). Columns are NaN for joints that a
+skeleton lacks; measures compare the joints that two clips have in common.
 
 The Douglas-Peucker method approximates the curve by a straight line from the first point to the
-last. If the largest distance from the line exceeds a threshold, the line is split there, and each
+last. If the largest distance from the line exceeds a threshold, the curve is split there, and each
 half is treated in the same way. Distances are measured at the time of the point, which makes the
-threshold the maximum error of the polyline in the unit of the curve. Alternatively, they are
-measured perpendicular to the line, as in [1], where a frame counts as a degree. Each remaining
+threshold the maximum error of the polyline in the unit of the curve. Alternatively, distances are
+measured perpendicular to the line, as in [1]; a frame then counts as one degree. Each remaining
 point represents the frames nearest to it, and their number is its *mass*. The masses of a curve of
 N frames add up to N.
 
@@ -56,7 +56,7 @@ CURVE_PARENTS: dict[str, str] = {
         for limb, parent in _LIMBS.items()
     },
 }
-"""Joints that have curves, and the parent of each joint; the hips are relative to the heading."""
+"""Joints that have curves, each with its parent. The hips are relative to the heading."""
 
 CURVE_JOINTS: tuple[str, ...] = tuple(CURVE_PARENTS)
 
@@ -70,9 +70,9 @@ JOINT_IMPORTANCE: dict[str, float] = {
     joint: _IMPORTANCE[joint.removeprefix("left_").removeprefix("right_")]
     for joint in CURVE_PARENTS
 }
-"""Weight of each joint by its visibility: full for limbs and trunk, half or less for the joints at
-their ends, and almost none for fingers. Tam et al. (2007), section 3, rank the arm above the
-finger; the numbers are motionloom's."""
+"""Weight of each joint according to its visibility: full weight for limbs and trunk, half
+or less for the joints at their ends, and almost none for fingers. Tam et al. (2007), section 3,
+rank the arm above the finger; the numbers are motionloom's."""
 
 
 def joint_weights(weights: str | Mapping[str, float] = "importance") -> dict[str, float]:
@@ -121,7 +121,7 @@ def joint_weights(weights: str | Mapping[str, float] = "importance") -> dict[str
         except (TypeError, ValueError):
             raise InvalidInput(f"the weight of {joint} must be a number; got {value!r}") from None
     if not all(0.0 <= value < float("inf") for value in out.values()) or not any(out.values()):
-        raise InvalidInput("joint_weights must not be negative, and not all zero")
+        raise InvalidInput("joint_weights must not be negative, and at least one must be positive")
     return out
 
 
@@ -155,7 +155,7 @@ def rotation_curves(motion: Motion, joints: tuple[str, ...] = CURVE_JOINTS) -> N
     Returns
     -------
     curves : ndarray, shape (T, R, 3)
-        Degrees. NaN for joints that the skeleton lacks.
+        Angles in degrees; NaN for joints that the skeleton lacks.
 
     Raises
     ------
@@ -186,12 +186,12 @@ def rotation_curves(motion: Motion, joints: tuple[str, ...] = CURVE_JOINTS) -> N
 
 
 def unwrapped(angles: ArrayLike) -> NDArray[np.float64]:
-    """Remove jumps by full turns, or to the equivalent triple, from Euler angles over time.
+    """Make Euler angles continuous over time by using equivalent angles.
 
     Parameters
     ----------
     angles : array_like, shape (T, 3)
-        Degrees, in an order with three different axes.
+        Angles in degrees about three different axes.
 
     Returns
     -------
@@ -212,7 +212,7 @@ def unwrapped(angles: ArrayLike) -> NDArray[np.float64]:
 
 @kernel
 def _unwrap(angles):
-    """Unwrap angles (T, 3) in degrees in place, bringing each frame closest to the last one."""
+    """Unwrap angles (T, 3) in degrees in place, bringing each frame close to the previous frame."""
     other = np.empty(3)
     for t in range(1, len(angles)):
         # Adding half a turn to the outer angles and reflecting the middle one gives the same
@@ -266,13 +266,13 @@ def kept_frames(
     threshold : float
         Maximum distance from the straight lines, in the curve's unit.
     perpendicular : bool
-        Measure distances perpendicular to the line, where a frame counts as one unit of the curve.
-        Default: measure them at the time of the frame.
+        If True, measure distances perpendicular to the line, with a frame as one unit of the curve.
+        Otherwise, measure them at the time of the frame.
 
     Returns
     -------
     frames : ndarray of int64, shape (n,)
-        Ascending; the first and the last frame are always kept.
+        Frame numbers in ascending order, always including the first and the last frame.
 
     Raises
     ------
@@ -306,7 +306,7 @@ def masses(frames: ArrayLike, count: int) -> NDArray[np.float64]:
     Parameters
     ----------
     frames : array_like of int, shape (n,)
-        Ascending, from 0 to ``count - 1``.
+        Kept frames in ascending order, from 0 to ``count - 1``.
     count : int
 
     Returns
@@ -330,8 +330,8 @@ def split(points, threshold, perpendicular):
     """Return a mask of the kept points (T, D), computed with a stack of segments to split.
 
     A segment is split at the point farthest from the line between its ends, as long as this
-    distance exceeds `threshold`. It is measured at the same time along the line, or
-    (`perpendicular`) to the nearest point of the line, where a frame counts as one unit.
+    distance exceeds `threshold`. The distance is measured at the time of the point or, with
+    `perpendicular`, to the nearest point of the line, with a frame as one unit.
     """
     count, width = points.shape
     keep = np.zeros(count, np.bool_)

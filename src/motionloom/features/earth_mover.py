@@ -1,11 +1,11 @@
 """Earth Mover's Distance: the minimum work that turns one signature into another.
 
 A signature is a set of points with masses. Moving one unit of mass costs the distance it moves.
-Both signatures have the same total mass: all mass is moved, and the minimum cost is a metric.
+Both signatures have the same total mass, so all mass is moved, and the minimum cost is a metric.
 
-Successive shortest paths give the exact optimum: mass is sent along one path after another in the
-residual graph. Node potentials keep all costs non-negative, and Dijkstra's algorithm on a dense
-matrix finds each path.
+The method of successive shortest paths finds the exact optimum: it sends mass along one path after
+another in the residual graph. Node potentials keep all costs non-negative, and Dijkstra's algorithm
+on a dense matrix finds each path.
 
 References
 ----------
@@ -22,8 +22,8 @@ from numpy.typing import ArrayLike, NDArray
 from motionloom.errors import InvalidInput
 from motionloom.kernels import kernel
 
-_BALANCE = 1e-9  # relative difference allowed between totals
-_DUST = 1e-13  # fraction of the total below which a mass is rounding
+_BALANCE = 1e-9  # maximum relative difference between the two totals
+_DUST = 1e-13  # fraction of the total below which a mass is a rounding error
 
 
 def earth_mover_distance(
@@ -40,7 +40,7 @@ def earth_mover_distance(
     Returns
     -------
     distance : float
-        In the points' unit.
+        Distance in the unit of the points.
 
     Raises
     ------
@@ -63,7 +63,7 @@ def earth_mover_distance(
 
 
 def transport_cost(costs: ArrayLike, supply: ArrayLike, demand: ArrayLike) -> float:
-    """Return the minimum total cost of transporting all supply to all demand.
+    """Return the minimum total cost of transporting all supply to meet all demand.
 
     Parameters
     ----------
@@ -209,7 +209,7 @@ def transport(costs, supply, demand):
                 n_done_b += 1
                 base = reach_b[sink]
                 for i in range(n):
-                    # Go backward along the flow into this sink, at no cost.
+                    # Going backward along the flow into this sink has no cost.
                     if seen_a[i] or flow[i, sink] <= 0.0:
                         continue
                     seen_a[i] = True

@@ -20,7 +20,7 @@ def matching_tables(
     Raises
     ------
     InvalidInput
-        If one is not two-dimensional, or D differs.
+        If an array is not two-dimensional, or if D differs.
 
     Examples
     --------
@@ -34,8 +34,8 @@ def matching_tables(
             raise InvalidInput(f"{name} must have shape (frames, features); got {rows.shape}")
     if rows_a.shape[1] != rows_b.shape[1]:
         raise InvalidInput(
-            "a and b must have equal numbers of features; "
-            f"got {rows_a.shape[1]} and {rows_b.shape[1]}"
+            f"a and b must have equal numbers of features; got {rows_a.shape[1]} and "
+            f"{rows_b.shape[1]}"
         )
     return rows_a, rows_b
 
@@ -53,8 +53,9 @@ def euclidean_matrix(a: ArrayLike, b: ArrayLike) -> NDArray[np.float64]:
 
     Notes
     -----
-    Computed in double precision relative to one row of `b`: a distance below about ``1e-7`` times
-    the spread of the rows is a rounding error. Rows with a missing (NaN) value have distance NaN.
+    Distances are computed in double precision relative to one row of `b`. A distance below about
+    ``1e-7`` times the spread of the rows is a rounding error. Rows with a missing (NaN) value have
+    distance NaN.
 
     Examples
     --------
@@ -73,7 +74,7 @@ def squared_matrix(a: ArrayLike, b: ArrayLike) -> NDArray[np.float64]:
     squared *= -2.0
     squared += np.einsum("ij,ij->i", rows_a, rows_a)[:, None]
     squared += np.einsum("ij,ij->i", rows_b, rows_b)
-    return np.maximum(squared, 0.0, out=squared)  # rounding can fall below zero
+    return np.maximum(squared, 0.0, out=squared)  # rounding can give negative values
 
 
 def _some_row(rows: NDArray[np.float64]) -> NDArray[np.float64]:

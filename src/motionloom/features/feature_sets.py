@@ -16,8 +16,9 @@ pca16    `motionloom.features.principal_components`)
 pca25``
 ======== ===================================================================== =========
 
-Distances are root mean squares over the points, in meters: the norm of the difference of two
-feature vectors times the `scale` of the set. `register_features` adds another set.
+Distances are root mean squares over the points, in meters. They are computed as the norm of the
+difference between two feature vectors, times the `scale` of the set. `register_features` adds
+another set.
 
 References
 ----------
@@ -48,21 +49,21 @@ if TYPE_CHECKING:
 def window_samples(
     values: NDArray[np.float64], seconds: ArrayLike, fps: float
 ) -> NDArray[np.float64]:
-    """Sample values at given times before and after every frame.
+    """Sample values at fixed times before and after every frame.
 
     Parameters
     ----------
     values : ndarray, shape (T, ...)
         One entry per frame.
     seconds : array_like, shape (S,)
-        Times relative to the frame; negative times are before it.
+        Times relative to the frame; negative times are before the frame.
     fps : float
 
     Returns
     -------
     samples : ndarray, shape (T, S, ...)
-        Linearly interpolated between frames; clamped to the first and last frame. A missing
-        (NaN) value affects only the samples that depend on it.
+        Samples, linearly interpolated between frames. Times outside the motion use its first or
+        last frame. A missing (NaN) value affects only the samples that depend on it.
 
     Examples
     --------
@@ -95,21 +96,22 @@ class FeatureSet:
     Parameters
     ----------
     name : str
-        Letters, digits, ``-`` and ``_``.
+        Name of the set; it may contain letters, digits, ``-`` and ``_``.
     roles : tuple of str, length P
         Joints whose positions are the features.
     samples : int
-        Poses per frame, spread evenly over the window.
+        Number of poses per frame, spread evenly over the window.
     window_seconds : float
         Length of the window, centered on the frame.
     components : int, optional
         Use this many principal components instead of the positions.
     frame_rows : callable, optional
-        A function that replaces joint positions: it takes a motion and returns `size` features for
-        each frame, shape (T, size). The features must not depend on location and heading, and the
-        options below do not apply to them. `roles` are then the joints that the function needs.
+        Function that computes the features instead of joint positions. It takes a motion and
+        returns `size` features for each frame, shape (T, size). The features must not depend on
+        location and heading, and the options below do not apply to them. `roles` then lists the
+        joints that the function needs.
     size : int
-        Features per frame that `frame_rows` returns.
+        Number of features per frame that `frame_rows` returns.
     normalize : {"heading", "full", "paper"}
         See `motionloom.features.body_frame.body_positions`.
     scale_free : bool
@@ -141,25 +143,26 @@ class FeatureSet:
             raise InvalidInput(f"name may only contain letters, digits, - and _; got {self.name!r}")
         object.__setattr__(self, "roles", tuple(self.roles))
         check_normalize(self.normalize)
-        if (
-            self.normalize == "paper"
-        ):  # both have the same meaning; features are stored under one name
+        if self.normalize == "paper":  # the same as "full"; features are stored under one name
             object.__setattr__(self, "normalize", "full")
         if self.frame_rows is None and not self.roles:
-            raise InvalidInput(f"feature set {self.name!r} needs roles, or frame_rows; got neither")
+            raise InvalidInput(
+                f"feature set {self.name!r} must have roles or frame_rows; got neither"
+            )
         if self.frame_rows is not None and self.size < 1:
             raise InvalidInput(
-                f"feature set {self.name!r}: size must be the number of columns that "
+                f"feature set {self.name!r}: size must be set to the number of columns that "
                 f"frame_rows returns; got {self.size}"
             )
         if self.samples < 1 or (self.samples > 1 and not self.window_seconds > 0.0):
             raise InvalidInput(
-                f"feature set {self.name!r}: samples must be at least 1, and several samples "
-                f"need a window; got {self.samples} samples and a window of {self.window_seconds} s"
+                f"feature set {self.name!r}: samples must be at least 1, and more than one sample "
+                f"requires a window; got {self.samples} samples and a window of "
+                f"{self.window_seconds} s"
             )
         if self.components is not None and not 0 < self.components <= self._frame_size:
             raise InvalidInput(
-                f"feature set {self.name!r}: components must lie in 1..{self._frame_size}; "
+                f"feature set {self.name!r}: components must be between 1 and {self._frame_size}; "
                 f"got {self.components}"
             )
 
@@ -172,7 +175,7 @@ class FeatureSet:
 
     @property
     def points(self) -> float:
-        """Number of points (or feature triples) in a distance."""
+        """Number of points (or feature triples) over which a distance is averaged."""
         return self._frame_size * self.samples / 3.0
 
     @property
@@ -197,8 +200,8 @@ class FeatureSet:
         if self.components is not None:
             if self.basis is None:
                 raise InvalidInput(
-                    f"{self.name} needs principal components fitted on a library: use "
-                    f"lib.features({self.name!r}), or pass a basis"
+                    f"{self.name} requires principal components fitted to a library; use "
+                    f"lib.features({self.name!r}) or pass a basis"
                 )
             rows = self.basis.project(rows, self.components)
         if self.samples > 1:
@@ -212,7 +215,7 @@ class FeatureSet:
         return self.scale * euclidean_matrix(a, b)
 
     def pose_rows(self, motion: Motion) -> NDArray[np.float64]:
-        """Return one pose per frame, before components and windows, shape (T, 3 P)."""
+        """Return one pose per frame, before principal components and windows, shape (T, 3 P)."""
         if self.frame_rows is None:
             places = body_positions(
                 motion, self.roles, normalize=self.normalize, scale_free=self.scale_free
@@ -237,7 +240,7 @@ BODY_ROLES: tuple[str, ...] = (
     *_E39,
     *(f"{side}_{part}" for part in ("hip", "foot") for side in _SIDES),
 )
-"""The 17 joints that represent the whole body: `e39` plus hip joints and balls of the feet."""
+"""The 17 joints that represent the whole body: `e39`, the hip joints, and the balls of the feet."""
 
 _WINDOW = 0.3  # seconds; Krüger et al. 2010, section 3.2
 
@@ -260,7 +263,7 @@ FEATURES: dict[str, FeatureSet] = {
 
 
 def register_features(features: FeatureSet, *, replace: bool = False) -> FeatureSet:
-    """Register a feature set under its name, for use everywhere.
+    """Register a feature set, so that it can be used by name everywhere.
 
     Parameters
     ----------
@@ -278,8 +281,8 @@ def register_features(features: FeatureSet, *, replace: bool = False) -> Feature
     registered = FEATURES.get(features.name)
     if registered is not None and registered != features and not replace:
         raise InvalidInput(
-            f"a different feature set is already called {features.name!r}; choose another name, "
-            f"or set replace"
+            f"there is already a different feature set called {features.name!r}; choose another "
+            f"name, or set replace=True"
         )
     FEATURES[features.name] = features
     return features
@@ -292,18 +295,18 @@ def feature_set(
     scale_free: bool | None = None,
     basis: Basis | None = None,
 ) -> FeatureSet:
-    """Return the feature set with the given name and options.
+    """Return a feature set by name, with options.
 
     Parameters
     ----------
     features : str or FeatureSet
     normalize, scale_free, basis : optional
-        As in `FeatureSet`. Default: the values of the set.
+        As in `FeatureSet`. Default: the options of the registered set.
 
     Raises
     ------
     InvalidInput
-        If no set has that name; the message lists the available sets.
+        If no set has this name. The message lists the available sets.
 
     Examples
     --------
@@ -323,7 +326,7 @@ def feature_set(
 
 
 def not_registered(what: str, name: str, registered: Iterable[str]) -> InvalidInput:
-    """Return the error for an unregistered name.
+    """Return the exception to raise for an unregistered name.
 
     Examples
     --------
@@ -363,8 +366,8 @@ def frame_features(
     Returns
     -------
     rows : ndarray of float32, shape (T, D)
-        In meters, computed in double precision. A frame with missing values gives a vector of NaN
-        and affects no other frames except windows that contain it.
+        Features in meters, computed in double precision. A frame with missing values gives a vector
+        of NaN, as do frames whose window contains it.
 
     Raises
     ------

@@ -1,7 +1,7 @@
 """Feature tables: the features of every frame of a library, stored as an artifact.
 
-They are memory-mapped: opening them takes milliseconds, and only the rows in use take memory. When
-motions are added or removed, the next call computes only the new rows.
+The tables are memory-mapped, so opening them takes milliseconds, and only the rows in use take
+memory. When motions are added or removed, the next call computes only the new rows.
 """
 
 from __future__ import annotations
@@ -30,9 +30,9 @@ from motionloom.store.records import Entry
 from motionloom.store.remote.folder import Folder
 from motionloom.store.store import Store
 
-RATE = 30.0  # frames per second of the features if the library has no rate
-_SAME_RATE = 2e-3  # 29.97 and 30 count as the same rate: frames are not resampled
-_VERSION = 1  # increment when a feature set gives different numbers than before
+RATE = 30.0  # frames per second of the features if the library has no fixed rate
+_SAME_RATE = 2e-3  # 29.97 and 30 count as the same rate, so frames are not resampled
+_VERSION = 1  # increment when a change to a feature set changes its values
 
 
 @dataclass(frozen=True, eq=False)
@@ -42,8 +42,9 @@ class LibraryFeatures(RowTable):
     Attributes
     ----------
     rows, starts, names, fps, frames, left_out
-        See `motionloom.store.artifacts.row_table.RowTable`: `rows` (N, D) of all motions,
-        memory-mapped; `left_out` maps motions that lack a required joint to the reason.
+        See `motionloom.store.artifacts.row_table.RowTable`: `rows` (N, D) contains the
+        memory-mapped rows of all motions. `left_out` maps each motion that lacks a required joint
+        to the reason.
     rate : float
         Frame rate of the rows.
     feature_set : FeatureSet
@@ -79,7 +80,7 @@ class LibraryFeatures(RowTable):
             return m
         reason = self.left_out.get(name)
         if reason is not None:
-            raise RoleError(f"{name} has no features: {reason}")
+            raise RoleError(f"motion {name} has no features: {reason}")
         raise LibraryError(f"no motion called {name!r} has features")
 
     def motion_rows(self, name: str) -> slice:
@@ -90,7 +91,7 @@ class LibraryFeatures(RowTable):
     def locate(self, row: int) -> tuple[str, int]:
         """Return the motion and the stored frame of a row."""
         if not 0 <= row < len(self.rows):
-            raise InvalidInput(f"row must lie in 0..{len(self.rows) - 1}; got {row}")
+            raise InvalidInput(f"row must be between 0 and {len(self.rows) - 1}; got {row}")
         m = int(row_of(self.starts, row))
         return self.names[m], self.stored_frame(m, int(row - self.starts[m]))
 
@@ -99,15 +100,15 @@ class LibraryFeatures(RowTable):
         return round(index * self._frames_per_row(motion))
 
     def row_index(self, motion: int, frame: int) -> int:
-        """Return the row, within motion number `motion`, nearest to a stored frame."""
+        """Return the row of motion number `motion` that is nearest to a stored frame."""
         index = round(frame / self._frames_per_row(motion))
         # The last frames may come after the last row.
         return min(index, int(self.starts[motion + 1] - self.starts[motion]) - 1)
 
     def of(self, motion: Motion) -> NDArray[np.float32]:
-        """Compute the rows of any motion at the same rate and with the same options, shape (T, D).
+        """Compute the rows of any motion with the rate and options of this table, shape (T, D).
 
-        The motion may have another frame rate, skeleton and size.
+        The motion may have a different frame rate, skeleton and size.
         """
         return self.feature_set.prepare(at_rate(motion, self.rate))
 
@@ -147,7 +148,10 @@ def library_features(
             )
         chosen = replace(chosen, basis=basis)
     elif basis is not None:
-        raise InvalidInput(f"basis only applies to principal components; {chosen.name} has none")
+        raise InvalidInput(
+            f"basis can only be used with principal components, and feature set {chosen.name} does "
+            f"not use them"
+        )
 
     def build(folder: Path, previous: Folder | None) -> None:
         build_rows(
@@ -213,7 +217,7 @@ def principal_components(
         work = partial(_moments, features=chosen, rate=rate)
         moments = dict(over_motions(library, work, entries, workers, progress))
         total = moments[entries[0].name]
-        for entry in entries[1:]:  # in a fixed order, because sums of floats depend on it
+        for entry in entries[1:]:  # fixed order, because floating-point sums depend on it
             total = total + moments[entry.name]
         fitted = fit_basis(total)
         np.savez(
@@ -233,7 +237,7 @@ def principal_components(
             }
             size = check_shapes(arrays, shapes)
             if size["D"] not in (size["A"], size["B"]):
-                raise LibraryError("damaged: the directions have a different width")
+                raise LibraryError("damaged: the principal directions have the wrong width")
             return Basis(arrays["mean"], arrays["directions"], arrays["variances"])
         except LibraryError as error:
             raise LibraryError(f"{folder}: damaged: {error}") from None
@@ -303,7 +307,7 @@ def _options(features: FeatureSet, rate: float) -> dict[str, Any]:
 
 
 def _left_out(library: Store, features: FeatureSet) -> dict[str, str]:
-    """Return the motions whose skeletons lack joints, with the missing joints."""
+    """Return the motions whose skeletons lack required joints, with the reason for each."""
     reasons: dict[str, str | None] = {}
     for entry in library.entries():
         if entry.skeleton not in reasons:
@@ -330,6 +334,6 @@ def _no_features(library: Store, name: str, left_out: dict[str, str]) -> Library
         return LibraryError(f"{library.path}: the library is empty; import motions first")
     first = next(iter(left_out))
     return RoleError(
-        f"{library.path}: no motion has all the joints that {name} needs; "
-        f"{first}: {left_out[first]}"
+        f"{library.path}: no motion has all the joints that {name} needs; for example, {first}: "
+        f"{left_out[first]}"
     )

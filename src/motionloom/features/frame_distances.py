@@ -97,12 +97,12 @@ DISTANCES: dict[str, FrameDistance] = {
 
 
 def register_distance(distance: Distance, *, replace: bool = False) -> Distance:
-    """Register a frame distance under its name, for use everywhere.
+    """Register a frame distance, so that it can be used by name everywhere.
 
     Parameters
     ----------
     distance : FrameDistance
-        Replaces a distance of the same class and name.
+        The distance to register. It replaces a distance with the same class and name.
     replace : bool
         Also replace a distance of another class with the same name.
 
@@ -118,7 +118,7 @@ def register_distance(distance: Distance, *, replace: bool = False) -> Distance:
     ]
     if missing:
         raise InvalidInput(
-            f"a frame distance needs name, unit, prepare and matrix; {distance!r} has no "
+            f"a frame distance must have name, unit, prepare and matrix; {distance!r} has no "
             f"{missing[0]}"
         )
     registered = DISTANCES.get(distance.name)
@@ -126,8 +126,8 @@ def register_distance(distance: Distance, *, replace: bool = False) -> Distance:
         distance.name in FEATURES or (registered and not _same_kind(registered, distance))
     ) and not replace:
         raise InvalidInput(
-            f"a different distance is already called {distance.name!r}; choose another name, or "
-            f"set replace"
+            f"there is already a different distance called {distance.name!r}; choose another name, "
+            f"or set replace=True"
         )
     DISTANCES[distance.name] = distance
     return distance
@@ -140,12 +140,12 @@ def _same_kind(a: FrameDistance, b: FrameDistance) -> bool:
 
 
 def frame_distance(distance: str | FrameDistance) -> FrameDistance:
-    """Return the frame distance or feature set with the given name.
+    """Return the frame distance or feature set called `distance`.
 
     Raises
     ------
     InvalidInput
-        If no distance has that name; the message lists the available ones.
+        If no distance has this name. The message lists the available distances.
 
     Examples
     --------
@@ -167,7 +167,7 @@ def frame_distance(distance: str | FrameDistance) -> FrameDistance:
 def distance_key(distance: FrameDistance) -> str:
     """Return a string that identifies a frame distance and its parameters in artifact keys.
 
-    The keys of stored webs and graphs contain this text; if it changes, they are rebuilt.
+    The keys of stored webs and graphs contain this string. If it changes, they are rebuilt.
 
     Examples
     --------
@@ -190,14 +190,14 @@ def distance_matrix(
     Parameters
     ----------
     a, b : Motion
-        M and N frames, with any rates and skeletons.
+        Motions with M and N frames, and with any rates and skeletons.
     distance : str or FrameDistance
         A name in `DISTANCES` or `FEATURES`, or any `FrameDistance`.
 
     Returns
     -------
     matrix : ndarray, shape (M, N)
-        In the unit of the distance.
+        Distances in the unit of the frame distance.
 
     Examples
     --------

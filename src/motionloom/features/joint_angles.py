@@ -4,13 +4,13 @@ Joints are identified by roles, and the rotation of a joint is relative to the b
 and to a common standing posture. Files with more spine joints, other joint axes or another rest
 pose therefore give the same rotations. The heading is removed from the rotation of the pelvis.
 
-``quat`` and ``euler`` measure differences of angles by their chord, ``2 sin(angle / 2)``. The
-chord is close to the angle if it is small, and it is periodic. It also follows from an inner
-product, which makes a distance matrix a single matrix product. For a quaternion `q` this is the
-inner product of the matrices ``q q^T``, which are the same for `q` and ``-q``; for an Euler angle,
-it is that of points on the circle.
+``quat`` and ``euler`` measure differences of angles by their chord, ``2 sin(angle / 2)``. The chord
+is periodic, and it is close to the angle if the angle is small. It also follows from an inner
+product, so a distance matrix takes a single matrix product. For quaternions, it is the inner
+product of the matrices ``q q^T``, which are the same for `q` and ``-q``; for Euler angles, it is
+the inner product of points on the circle.
 
-``lee`` and ``wb`` are costs of a transition between two frames. Lee et al. (2002) search for
+``lee`` and ``wb`` are the costs of a transition between two frames. Lee et al. (2002) search for
 frames at which one motion can continue as another, using weighted joint angles and velocities:
 
     ``|p - p'|^2 + sum_k w_k angle(q_k, q'_k)^2 + v (|dp - dp'|^2 + sum_k w_k |dq_k - dq'_k|^2)``
@@ -19,8 +19,8 @@ with the root's position `p`, joint rotations `q` and the velocities of both. Th
 for shoulders, elbows, hips, knees, pelvis and spine, and zero for all others. Wang and Bodenheimer
 (2003) fit the weights to transitions that people accept as good.
 
-Only the height of the position counts, and velocities are relative to the heading. Location and
-direction make no difference.
+Only the height of the root position counts, and velocities are relative to the heading. The result
+does not depend on where the body is and which way it faces.
 
 References
 ----------
@@ -61,7 +61,7 @@ JOINT_PARENTS: dict[str, str] = {
         )
     },
 }  # fmt: skip
-"""Joints whose rotation is compared, and the parent of each joint."""
+"""Joints whose rotation is compared, each with its parent."""
 
 JOINTS: tuple[str, ...] = ("hips", *JOINT_PARENTS)
 """The pelvis, and the joints of `JOINT_PARENTS`."""
@@ -99,7 +99,7 @@ def joint_rotations(
     Raises
     ------
     RoleError
-        If the skeleton lacks one of them.
+        If the skeleton lacks one of the joints.
 
     Examples
     --------
@@ -121,7 +121,7 @@ def joint_rotations(
 
 @dataclass(frozen=True)
 class QuaternionDistance:
-    """Root mean square over joints of the chord of the angle between rotations, in radians."""
+    """Root mean square, over joints, of the chord of the angle between rotations, in radians."""
 
     name: str = "quat"
     joints: tuple[str, ...] = JOINTS
@@ -143,7 +143,7 @@ class QuaternionDistance:
 
 @dataclass(frozen=True)
 class EulerDistance:
-    """Root mean square over joints of the chords of three Euler angles, in radians."""
+    """Root mean square, over joints, of the chords of three Euler angle differences, in radians."""
 
     name: str = "euler"
     joints: tuple[str, ...] = JOINTS
@@ -183,8 +183,8 @@ class TransitionCost:
     weights : mapping of str to float
         Weight of each joint's rotation, by role (see `motionloom.features.joint_angles`).
     velocity_seconds : float
-        A velocity difference counts as the displacement in this time. Its square is the weight `v`
-        of the velocities, which the papers do not state.
+        A velocity difference counts as the displacement it causes in this time. The square of this
+        time is the weight `v` of the velocities, which the papers do not state.
     """
 
     name: str
@@ -195,7 +195,8 @@ class TransitionCost:
     def __post_init__(self) -> None:
         if not self.weights or not all(w > 0.0 for w in self.weights.values()):
             raise InvalidInput(
-                f"weights must contain at least one joint, all positive; got {dict(self.weights)}"
+                f"weights must contain at least one joint, and all weights must be positive; got "
+                f"{dict(self.weights)}"
             )
 
     def prepare(self, motion: Motion) -> NDArray[np.float64]:
@@ -277,5 +278,5 @@ def _add_squared_angles(a, b, weights, polynomial, out):
                         value[j] = value[j] * s[j] + factor
                 weight = weights[k]
                 for j in range(size):
-                    # Rounding can push the inner product of equal rotations above one.
+                    # Rounding can make the inner product of equal rotations greater than one.
                     out[i, start + j] += weight * value[j] * (s[j] if not s[j] < 0.0 else 0.0)

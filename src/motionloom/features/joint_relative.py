@@ -1,11 +1,11 @@
 """Joint relative distance of Tang, Leung, Komura and Shum (2008).
 
-A pose is described by the distances between its joints; location and heading do not matter. The
+A pose is described by the distances between its joints, so location and heading do not matter. The
 weights of joint pairs come from a study of human judgment. A pair and its mirror image share one
 weight and count half each:
 
     ``y(p, q) = sum of w_ij f_ij(p, q)``,
-    ``f_ij = 1/2 (|D(p_i, p_j) - D(q_i, q_j)| + the same of the mirrored pair)``
+    ``f_ij = 1/2 (|D(p_i, p_j) - D(q_i, q_j)| + the same for the mirrored pair)``
 
 A frame is therefore a vector of weighted joint distances, and the distance between two frames is
 the city-block (L1) distance of their vectors.
@@ -68,7 +68,7 @@ PUBLISHED_WEIGHTS: dict[Pair, float] = {
 
 
 def mirrored(pair: Pair) -> Pair:
-    """Return the mirror image of a pair.
+    """Return the mirror image of a pair of joints.
 
     Examples
     --------
@@ -84,7 +84,7 @@ def symmetric_pairs(roles: Iterable[str] = ROLES) -> tuple[Pair, ...]:
     Parameters
     ----------
     roles : iterable of str
-        The joints to pair, including joints whose mirror image is not among them.
+        The joints to pair. A joint may be listed without its mirror image.
 
     Examples
     --------
@@ -102,7 +102,7 @@ def symmetric_pairs(roles: Iterable[str] = ROLES) -> tuple[Pair, ...]:
 
 
 def joint_distances(motion: Motion, pairs: Iterable[Pair]) -> NDArray[np.float64]:
-    """Return the distance between the joints of each pair in meters, shape (T, len(pairs)).
+    """Return the distance between the joints of each pair, in meters, shape (T, len(pairs)).
 
     Columns of pairs whose joints the skeleton lacks are NaN.
     """
@@ -125,13 +125,13 @@ class JointRelativeDistance:
     ----------
     name : str
     weights : mapping of pairs of roles to float
-        Each pair includes its mirror image.
+        Weight of each pair, which also applies to its mirror image.
 
     Notes
     -----
     Pairs with joints that one of the two skeletons lacks are skipped; `missing` lists them.
-    Distances are sums in meters times the weights: with all thirty published weights, joint
-    distances that all differ by a centimeter give 4.6.
+    Distances are weighted sums of meters. For example, if all joint distances differ by one
+    centimeter, the distance with all thirty published weights is 4.6.
 
     Examples
     --------
@@ -157,12 +157,13 @@ class JointRelativeDistance:
                     f"roles are {', '.join(ROLES)}"
                 )
             if not np.isfinite(weight) or weight < 0.0:
-                raise InvalidInput(f"the weight of {pair} must be zero or more; got {weight}")
+                raise InvalidInput(f"the weight of {pair} must not be negative; got {weight}")
             for image in (pair, mirrored(pair)):
                 listed = seen.setdefault(frozenset(image), pair)
                 if listed != pair:
                     raise InvalidInput(
-                        f"weights must name a pair or its mirror image; got {listed} and {pair}"
+                        f"weights must contain either a pair or its mirror image, not both; got "
+                        f"{listed} and {pair}"
                     )
         if not seen:
             raise InvalidInput("weights must contain at least one pair of joints; got none")
@@ -260,8 +261,9 @@ def cityblock_matrix(a: ArrayLike, b: ArrayLike) -> NDArray[np.float32]:
 def _matrix(a, columns):
     """Compute distances (M, N) from rows (M, D) and columns (D, N); NaN stays NaN.
 
-    Loads and stores limit the speed, not arithmetic: `b` is transposed so that a column applies to
-    many cells at once, and each pass over a tile in the nearest cache adds eight columns.
+    The speed is limited by loads and stores rather than by arithmetic. Therefore `b` is transposed
+    so that a column applies to many cells at once, and each pass over a tile in the nearest cache
+    adds eight columns.
     """
     count, size = a.shape
     width = columns.shape[1]

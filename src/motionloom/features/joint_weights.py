@@ -9,10 +9,10 @@ methods derive weights from the tags:
 ``tang``
     Tang et al. (2008), as in Kravcevich (2014), section 4.3: tags of 1 (similar) and -1
     (dissimilar) times the pseudo-inverse of the vectors; the absolute values are the weights.
-    Without an intercept, the non-negative vectors must sum to 1 for similar poses, although they
-    are near zero. Absolute values turn evidence against similarity into evidence for it. As a
-    result, these weights order poses worse than equal weights (`held_out_auc`;
-    docs/explanation/motion-graphs.md).
+    Without an intercept, the weighted sum of the non-negative vectors must be 1 for similar poses,
+    although their vectors are near zero. Absolute values turn evidence against similarity into
+    evidence for it. As a result, these weights order poses worse than equal weights
+    (`held_out_auc`; docs/explanation/motion-graphs.md).
 
 The *area under the curve* (AUC) measures how well weights order poses: the fraction of comparisons
 between a similar and a dissimilar pair of poses in which the similar pair is closer.
@@ -47,13 +47,14 @@ FOLDS = 5
 
 @dataclass(frozen=True, eq=False)
 class TaggedPoses:
-    """n pairs of poses tagged as similar or dissimilar.
+    """Pairs of poses, tagged as similar or dissimilar.
 
     Attributes
     ----------
     poses : list of pairs of Motion
-        Two poses each, given as the first frame of each motion.
-        similar : list of bool
+        The two poses are the first frames of the two motions.
+    similar : list of bool
+        Tag of each pair: True if the poses are similar.
     motions : list of pairs of str
         Names of the motions from which the poses come.
     """
@@ -73,13 +74,13 @@ class LearnedWeights:
     Attributes
     ----------
     weights : dict
-        Map from pair of roles to weight, largest first.
+        Weight of each pair of roles, largest first.
     tagged : int
         Number of tagged pairs of poses.
     method : str
     auc, equal_auc : float or None
-        AUC of weights learned without the motions of the tested pairs, and of equal weights on the
-        same pairs; None if too few motions are tagged to hold some out.
+        AUC of weights that were learned without the motions of the tested pairs, and AUC of equal
+        weights on the same pairs; None if there are too few motions to hold some out.
     """
 
     weights: dict[Pair, float]
@@ -111,26 +112,27 @@ def learn_weights(
     Parameters
     ----------
     poses : sequence of pairs of Motion, length n
-        Two poses each, given as the first frame of each motion.
-        similar : array_like of bool, shape (n,)
-        The tag of each pair.
+        The two poses are the first frames of the two motions.
+    similar : array_like of bool, shape (n,)
+        Tag of each pair: True if the poses are similar.
     method : {"nnls", "tang"}
         See the module documentation.
     pairs : iterable of pairs of roles, optional
-        Default: all pairs that all skeletons have, with one of each two mirror images.
+        Default: all pairs that exist in every skeleton, without their mirror images.
     top : int, optional
-        Maximum number of pairs to keep: with ``nnls`` those whose weighted distances vary the
-        most, with ``tang`` those with the largest weights.
+        Maximum number of pairs to keep. ``nnls`` keeps the pairs whose weighted distances vary the
+        most, ``tang`` the pairs with the largest weights.
 
     Returns
     -------
     weights : dict
-        Positive, largest first. To use them: ``JointRelativeDistance("mine", weights)``.
+        Positive weights, largest first. To use them, create ``JointRelativeDistance("mine",
+        weights)``.
 
     Raises
     ------
     InvalidInput
-        If there are no pairs, all of them have the same tag, or no weight is positive.
+        If there are no pairs, if all pairs have the same tag, or if no weight is positive.
 
     Examples
     --------
@@ -154,7 +156,8 @@ def learn_weights(
     positive = {chosen[k]: float(weights[k]) for k in order.tolist() if weights[k] > 0.0}
     if not positive:
         raise InvalidInput(
-            "no weight is positive: similar poses are not closer to each other than others"
+            "no weight is positive, because similar poses are not closer to each other than "
+            "dissimilar poses; check the tags"
         )
     return positive
 
@@ -166,8 +169,8 @@ def held_out_auc(
 
     Motions are divided into `folds` parts. For each part, weights are learned from the pairs
     without its motions and tested on the pairs with them. The AUC is the mean over the parts,
-    weighted by the number of tested pairs. Parts that leave only one tag on either side are
-    skipped.
+    weighted by the number of tested pairs. Parts are skipped if all pairs on one side have the same
+    tag.
 
     Returns
     -------
@@ -215,10 +218,10 @@ def area_under_curve(distances: ArrayLike, similar: ArrayLike) -> float:
 def _solved(
     rows: NDArray[np.float64], tags: NDArray[np.bool_], method: Method, top: int | None
 ) -> NDArray[np.float64]:
-    """Solve for the weights of all columns of `rows`, zero for columns with missing values."""
+    """Compute the weights of all columns of `rows`; columns with missing values get weight zero."""
     there = np.flatnonzero(np.all(np.isfinite(rows), axis=0))
     if not len(there):
-        raise InvalidInput("no pair of joints exists in all poses")
+        raise InvalidInput("no pair of joints exists in the skeletons of all poses")
     solve = _nnls if method == "nnls" else _pseudo_inverse
     out = np.zeros(rows.shape[1])
     out[there] = solve(rows[:, there], tags)
@@ -256,7 +259,7 @@ def _checked_tags(similar: ArrayLike, count: int) -> NDArray[np.bool_]:
         )
     if len(tags) == 0 or tags.all() or not tags.any():
         said = "no pairs" if len(tags) == 0 else f"{tags.sum()} similar of {len(tags)}"
-        raise InvalidInput(f"both similar and dissimilar pairs of poses are needed; got {said}")
+        raise InvalidInput(f"both similar and dissimilar pairs of poses are required; got {said}")
     return tags
 
 
@@ -288,8 +291,8 @@ def read_tags(file: str | Path, motions: Motions) -> TaggedPoses:
     Parameters
     ----------
     file : str or Path
-        Rows ``NAME:FRAME, NAME:FRAME, 1`` (similar) or ``0`` (not similar), with an optional
-        header line.
+        CSV file with rows ``NAME:FRAME, NAME:FRAME, 1``, where 1 means similar and 0 dissimilar. A
+        header line is optional.
     motions : Library or mapping
         Motions by name.
     """
@@ -323,14 +326,14 @@ def _tagged_pose(motions: Motions, text: str, file: str | Path, line: int) -> tu
 
 
 def save_weights(weights: Mapping[Pair, float], path: str | Path) -> None:
-    """Write weights as JSON, a list of [joint, joint, weight]."""
+    """Write weights to a JSON file, as a list of [joint, joint, weight]."""
     rows = [[*pair, float(weight)] for pair, weight in weights.items()]
     with atomic_write(path) as scratch:
         scratch.write_text(json.dumps(rows, indent=1) + "\n", encoding="utf-8")
 
 
 def load_weights(path: str | Path, *, name: str = "jrd") -> JointRelativeDistance:
-    """Return the frame distance with weights from a file written by `save_weights`."""
+    """Return a frame distance with weights from a file that `save_weights` wrote."""
     try:
         rows = parse_json(read_regular_text(path))
         weights = {(str(a), str(b)): float(weight) for a, b, weight in rows}

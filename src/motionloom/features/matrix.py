@@ -1,14 +1,13 @@
 """Distance matrices computed block by block, in double precision.
 
 The point-cloud distance between two windows is a closed form of inner products (see
-`motionloom.features.point_cloud`), and the inner product of two windows is a sum, along a
-diagonal, of inner products of single frames. A block of the matrix therefore takes three matrix
-products over the joints of single frames, a weighted sum along the diagonals, and one square root
-per cell. Products of whole windows would cost more, by a factor of the number of poses in a
-window.
+`motionloom.features.point_cloud`), and the inner product of two windows is a sum, along a diagonal,
+of inner products of single frames. A block of the matrix therefore takes three matrix products over
+the joints of single frames, a weighted sum along the diagonals, and one square root per cell. If a
+window has k poses, products of whole windows would cost k times as much.
 
-Single precision is not enough: squared norms are subtracted, and rounding noise in flat regions
-would appear as false minima.
+Single precision is not enough, because squared norms are subtracted and rounding noise would create
+false minima in flat regions.
 
 >>> import motionloom as ml
 >>> walk, kick = ml.demo.clip("walk"), ml.demo.clip("kick_front_high_right")
@@ -38,7 +37,7 @@ from motionloom.ragged import offsets_of, row_of
 
 TILE = 512  # columns computed at a time
 _STRIP = 128  # rows computed at a time: their three products fit into the cache
-_WHOLE = 1e-6  # frames: a time closer than this to a frame is on the frame
+_WHOLE = 1e-6  # a time that is closer than this to a frame (in frames) counts as the frame
 
 
 @dataclass(frozen=True, eq=False)
@@ -49,16 +48,16 @@ class PreparedFrames:
     ----------
     distance : FrameDistance
     count : int
-        Frames, T.
+        Number of frames, T.
     rows : ndarray, shape (T, D) or None
-        Rows from `FrameDistance.prepare`; None for point clouds, which need no windows.
+        Rows from `FrameDistance.prepare`; None for point clouds, which use `points` instead.
     points : ndarray, shape (T + 2 * margin, 3 * P)
         For point clouds: x, z and height of the points of single frames, with the first and last
         frame repeated at the ends.
     centers : ndarray of complex, shape (T,)
-        Center of the cloud of each window on the floor.
+        Center, on the floor, of the point cloud of each window.
     norms : ndarray, shape (T,)
-        Squared norm of the centered cloud.
+        Squared norm of each centered cloud.
     step : int
         Frames between two poses of a window.
     """
@@ -80,7 +79,7 @@ class PreparedFrames:
         return (len(self.points) - self.count) // 2
 
     def part(self, first: int, last: int) -> PreparedFrames:
-        """Return frames `first` to `last`; their windows include surrounding frames."""
+        """Return frames `first` to `last`, whose windows still include the surrounding frames."""
         return replace(
             self,
             count=last - first,
@@ -118,7 +117,7 @@ class DistanceMatrix:
     Parameters
     ----------
     a : PreparedFrames
-        M frames.
+        Prepared motion with M frames.
     b : sequence of PreparedFrames
         K motions with N frames in total, prepared with the same distance and at the same rate.
     tile : int
@@ -136,9 +135,9 @@ class DistanceMatrix:
         for other in b:
             if other.distance.name != a.distance.name or other.step != a.step:
                 raise InvalidInput(
-                    "the motions of a matrix must be prepared with one distance at one rate; got "
-                    f"{a.distance.name} and {other.distance.name}, steps of {a.step} and "
-                    f"{other.step} frames"
+                    "all motions in a matrix must be prepared with the same distance and the same "
+                    f"rate; got distances {a.distance.name} and {other.distance.name}, with steps "
+                    f"of {a.step} and {other.step} frames"
                 )
         self._a, self._b, self._tile = a, tuple(b), tile
         lengths = [len(other) for other in b]
@@ -161,7 +160,7 @@ class DistanceMatrix:
         Parameters
         ----------
         rows, columns : slice
-            Half-open ranges. Default: everything.
+            Half-open ranges of rows and columns. Default: all.
         out : ndarray, shape (len(rows), len(columns)), optional
             Array to write to; reusing memory is faster.
 
@@ -176,7 +175,7 @@ class DistanceMatrix:
             out = np.empty(shape)
         elif out.shape != shape or out.dtype != np.float64:
             raise InvalidInput(
-                f"out must be float64 with shape {shape}; got {out.dtype} of {out.shape}"
+                f"out must be float64 with shape {shape}; got {out.dtype} with shape {out.shape}"
             )
         if 0 in shape:
             return out
@@ -204,8 +203,8 @@ class DistanceMatrix:
         stride : int
             Frame step: every `stride`-th frame of each motion is used, starting with the first.
         where : ndarray of uint8, optional
-            Mask with the shape of the result; cells that are 0 may stay undefined. This saves time
-            for point clouds; other distances are computed in all cells.
+            Mask with the shape of the result. Cells in which it is 0 may stay undefined. This saves
+            time for point clouds; other distances are computed in all cells.
 
         Returns
         -------
@@ -217,7 +216,8 @@ class DistanceMatrix:
         shape = (-(-len(self._a) // stride), int(starts[-1]))
         if where is not None and (where.shape != shape or where.dtype != np.uint8):
             raise InvalidInput(
-                f"where must be uint8 with shape {shape}; got {where.dtype} with {where.shape}"
+                f"where must be uint8 with shape {shape}; got {where.dtype} with shape "
+                f"{where.shape}"
             )
         a = self._a
         if a.rows is not None:
@@ -243,7 +243,7 @@ class DistanceMatrix:
         return out
 
     def _fill(self, out: NDArray[np.float64], b: PreparedFrames, top: int, left: int) -> None:
-        """Compute distances with one motion from row `top` and column `left` of the matrix."""
+        """Compute distances to one motion, starting at row `top` and column `left`."""
         a = self._a
         if a.rows is None:
             _fill_clouds(out, a, b, top, left, self._tile)
@@ -277,7 +277,8 @@ def _cloud_frames(motion: Motion, distance: PointCloud, step: int) -> PreparedFr
     places = distance.places(motion)
     count, half = len(places), distance.samples // 2
     if count:
-        # Far from the origin, squares would lose digits; all tiles use one origin.
+        # Squares of positions far from the origin would lose digits, so positions are relative to a
+        # common origin for all tiles.
         places = places - np.nanmean(places.reshape(-1, 3), axis=0) * [1.0, 0.0, 1.0]
     margin = half * step
     around = np.clip(np.arange(-margin, count + margin), 0, max(count - 1, 0))
@@ -329,8 +330,9 @@ def _fill_clouds(out, a: PreparedFrames, b: PreparedFrames, top: int, left: int,
 def _window_sums(out, products, centers_a, centers_b, norms_a, norms_b, weights, step):
     """Compute window distances (M, N) from frame products (3, M + reach, N + reach).
 
-    It works row by row, which keeps the three sums of a row in the first-level cache. Products are
-    of frames, centers and norms of windows; see the module for the closed form.
+    The rows are processed one by one, which keeps the three sums of a row in the first-level cache.
+    Products belong to frames, whereas centers and norms belong to windows; see the module docstring
+    for the closed form.
     """
     n_rows, n_columns = out.shape
     re, im, up = np.empty(n_columns), np.empty(n_columns), np.empty(n_columns)
@@ -348,7 +350,7 @@ def _window_sums(out, products, centers_a, centers_b, norms_a, norms_b, weights,
         for j in range(n_columns):
             overlap = np.sqrt(re[j] * re[j] + im[j] * im[j]) + up[j]
             squared = norm + norms_b[j] - 2.0 * overlap
-            # Rounding can fall below zero; the sum of both is 2 * squared, 0 or NaN.
+            # Rounding can make this negative. The sum with its absolute value is never negative.
             line[j] = np.sqrt(0.5 * (squared + np.abs(squared)))
 
 

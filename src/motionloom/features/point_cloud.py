@@ -1,10 +1,10 @@
 """Point-cloud distance of Kovar, Gleicher and Pighin (2002).
 
 Two short windows of motion are compared as clouds of points, after the rotation about the vertical
-and the translation along the floor that minimize their distance. Write a floor position as the
-complex number ``x + iz``. Rotating a cloud is then a multiplication by ``exp(i * angle)``, and the
-best rotation is the phase of one complex inner product. The distance only needs its modulus. A
-distance matrix takes three matrix products.
+and the translation along the floor that minimize their distance. If a floor position is written as
+the complex number ``x + iz``, rotating a cloud is a multiplication by ``exp(i * angle)``, and the
+best rotation is the phase of one complex inner product. The distance only needs the modulus of this
+product, so a distance matrix takes three matrix products.
 """
 
 from __future__ import annotations
@@ -30,9 +30,9 @@ class PointCloud:
     ----------
     name : str
     samples : int
-        Number of poses in the window, which must be odd; the frame is the middle one.
+        Number of poses in the window. It must be odd, because the frame is the middle pose.
     step_seconds : float
-        Time between poses: windows have the same duration at all frame rates.
+        Time between poses, in seconds. Windows have the same duration at all frame rates.
     roles : tuple of str, length P
         Joints of the cloud.
     scale_free : bool
@@ -40,7 +40,7 @@ class PointCloud:
 
     Notes
     -----
-    Weights fall off linearly to both sides of the window, as in Kovar et al., and sum to one:
+    Weights fall off linearly to both sides of the window, as in Kovar et al. They sum to one, so
     the distance is a root mean square.
 
     References
@@ -104,7 +104,7 @@ def point_cloud_distances(
     Parameters
     ----------
     a : array_like, shape (M, P, 3)
-        M clouds of P points, in meters, y up.
+        M clouds of P points, in meters, with y up.
     b : array_like, shape (N, P, 3)
         N clouds of the same P points.
     weights : array_like, shape (P,), optional
@@ -119,8 +119,8 @@ def point_cloud_distances(
 
     Notes
     -----
-    Squared norms are subtracted: a value below about ``1e-7`` times the size of the clouds is a
-    rounding error. A cloud with a missing (NaN) point has distance NaN to all clouds.
+    A distance below about ``1e-7`` times the size of the clouds is a rounding error, because
+    squared norms are subtracted. A cloud with a missing (NaN) point has distance NaN to all clouds.
 
     Examples
     --------
@@ -144,7 +144,7 @@ def point_cloud_distances(
 def centered_clouds(
     clouds: NDArray[np.float64], weights: NDArray[np.float64]
 ) -> NDArray[np.float64]:
-    """Center clouds (M, P, 3), times the square root of the weights (P,), as rows (M, 3 P).
+    """Center clouds (M, P, 3) and multiply them by the square root of the weights; rows (M, 3 P).
 
     A row contains all x, then all z, then all heights.
     """
@@ -166,7 +166,7 @@ def _matrix(a: NDArray[np.float64], b: NDArray[np.float64]) -> NDArray[np.float6
     squared *= -2.0
     squared += np.einsum("ij,ij->i", a, a)[:, None]
     squared += np.einsum("ij,ij->i", b, b)
-    return np.sqrt(np.maximum(squared, 0.0, out=squared))  # rounding can fall below zero
+    return np.sqrt(np.maximum(squared, 0.0, out=squared))  # rounding can give negative values
 
 
 def _clouds(name: str, value: ArrayLike) -> NDArray[np.float64]:

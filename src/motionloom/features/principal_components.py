@@ -1,11 +1,11 @@
 """Principal components of poses, fitted to a library.
 
-Poses of 17 joints have 51 coordinates, but joints move together: a few principal directions
-explain most of the variance. The first `n` coordinates along them form a feature set. Their
-distances are never larger than the distances between the whole poses, and approach them as `n`
-grows.
+Poses of 17 joints have 51 coordinates, but joints move together, so a few principal directions
+explain most of the variance. The first `n` coordinates along these directions form a feature set.
+Distances between these features are never larger than distances between the whole poses, and
+approach them as `n` grows.
 
-Fitting only needs sums over all frames (of coordinates and of their products). It can run motion
+Fitting only needs sums over all frames (of coordinates and of their products), so it can run motion
 by motion and in parallel with the same result.
 """
 
@@ -50,8 +50,8 @@ class Basis:
         rows = np.asarray(rows, dtype=np.float64)
         if rows.ndim != 2 or rows.shape[1] != len(self.mean):
             raise InvalidInput(
-                f"rows must have shape (frames, {len(self.mean)}), like the poses to which the "
-                f"basis was fitted; got {rows.shape}"
+                f"rows must have shape (frames, {len(self.mean)}), the width of the poses to which "
+                f"the basis was fitted; got {rows.shape}"
             )
         return (rows - self.mean) @ self.directions[:components].T
 
@@ -62,7 +62,7 @@ class Basis:
 
     @property
     def digest(self) -> str:
-        """Digest of the mean and the directions."""
+        """Hash that identifies the mean and the directions."""
         digest = hashlib.blake2b(digest_size=12)
         for array in (self.mean, self.directions):
             digest.update(np.ascontiguousarray(array, dtype="<f8").data)

@@ -1,7 +1,6 @@
-"""File formats: one module or package each, with ``read`` and ``write``.
+"""File formats. Each has a module or package with ``read`` and ``write``.
 
-Units, axes, angles and names that differ from motionloom's conventions are converted here and
-nowhere else.
+Only these modules convert units, axes, angles and names that differ from motionloom's conventions.
 """
 
 from motionloom.formats.registry import (

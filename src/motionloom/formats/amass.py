@@ -1,8 +1,8 @@
 """AMASS files: ``.npz`` archives with poses of SMPL, SMPL-H or SMPL-X.
 
-Rotations and root path come from the file. The skeleton is neutral; the body shape (``betas``) is
-not used. Nothing in the file is unpickled, and its unpacked size must be in proportion to its size
-on disk.
+Rotations and root path come from the file. The skeleton is neutral, because the body shape
+(``betas``) is not used. Nothing in the file is unpickled, and its unpacked size is limited in
+proportion to its size on disk.
 
 The neutral skeleton has the joint positions of an average adult in the models' rest pose (a T-pose
 facing +Z, y up, left at +X), in meters from the pelvis, rounded and made symmetric. The true
@@ -37,7 +37,7 @@ from motionloom.formats.inference import Unit, rotation_to_y_up, unit_from
 from motionloom.motion import Motion, Skeleton
 from motionloom.motion.rotations import quaternions as rot
 
-# Joint, parent, and position relative to the pelvis; None for the mirror image of the left side.
+# Joint, parent, and position relative to the pelvis, or None to mirror the left side.
 _BODY = [
     ("pelvis", "", (0.0, 0.0, 0.0)),
     ("left_hip", "pelvis", (0.06, -0.09, -0.01)),
@@ -71,7 +71,7 @@ _FACE = [
     ("left_eye", "head", (0.03, 0.655, 0.085)),
     ("right_eye", "head", None),
 ]
-# Fingers: offset of the first joint from the wrist, and from joint to joint.
+# Fingers: offset of the first joint from the wrist, and offset from one joint to the next.
 _FINGERS = {
     "index": ((0.095, -0.005, 0.025), (0.03, -0.002, 0.002)),
     "middle": ((0.1, 0.0, 0.0), (0.031, -0.002, -0.002)),
@@ -79,7 +79,7 @@ _FINGERS = {
     "ring": ((0.093, -0.003, -0.025), (0.029, -0.003, -0.003)),
     "thumb": ((0.035, -0.02, 0.03), (0.025, -0.006, 0.02)),
 }
-# End sites that the models do not have; they give feet and head a length.
+# The models have no end sites. These give the feet and the head a length.
 _TIPS = {
     "head": ("head_top", (0.0, 0.17, 0.02)),
     "left_foot": ("left_toe", (0.01, -0.02, 0.1)),
@@ -88,7 +88,7 @@ _TIPS = {
     "right_hand": ("right_hand_tip", (-0.1, -0.005, -0.01)),
 }
 
-# Position of the pelvis in the models; `trans` is relative to it.
+# Position of the pelvis in the models, to which `trans` is relative.
 PELVIS = np.array([0.0, -0.24, 0.03])
 
 # Number of joints -> model and its parts.
@@ -156,9 +156,9 @@ def _finger_rows(side: str) -> list[tuple[str, str, tuple[float, float, float] |
 
 
 _RATES = ("mocap_framerate", "mocap_frame_rate", "fps", "frame_rate")
-_ROOM = 16_000_000  # limit on unpacked bytes for any file
-_GROWTH = 200  # or, for larger files, limit per byte
-_LIMIT = 1e5  # radians or meters; larger values are errors
+_ROOM = 16_000_000  # unpacked bytes that any file may have
+_GROWTH = 200  # the same limit for larger files, per byte
+_LIMIT = 1e5  # radians or meters; larger values are treated as errors
 # Raised by zipfile, its decompressors and the array header parser for damaged bytes.
 _DAMAGE = (
     zipfile.BadZipFile, zlib.error, lzma.LZMAError, ValueError, EOFError, OSError,
@@ -192,7 +192,7 @@ def read(
         joints = poses.shape[1] // 3
         trans = archive.array("trans") if "trans" in archive else None
         if trans is None:
-            repairs.add("the file has no trans; the figure stays in place")
+            repairs.add("the file has no root path (trans), so the figure stays in place")
             trans = np.zeros((len(poses), 3))
         rate = _rate(archive, fps)
         has_shape = "betas" in archive
@@ -202,7 +202,9 @@ def read(
         wild = ~(np.abs(values) < _LIMIT)
         if wild.any():
             frame = int(np.argwhere(wild)[0, 0])
-            archive.refuse(f"{name} of frame {frame} holds {values[wild][0]:g}")
+            archive.refuse(
+                f"{name} contains the implausible value {values[wild][0]:g} in frame {frame}"
+            )
     warnings = ["bone lengths come from a neutral skeleton and are accurate to a few centimeters"]
     if has_shape:
         warnings[0] += "; the body shape (betas) is not used"
@@ -214,9 +216,11 @@ def read(
     motion = Motion(skeleton, rotations, root, nominal_rate(rate), path.stem)
     if up is None and len(motion):
         head, *ankles = motion.role_positions(["head", "left_ankle", "right_ankle"])[..., 1].T
-        if np.median(head - np.mean(ankles, axis=0)) < 0.5:  # meters; most captures stand
+        if (
+            np.median(head - np.mean(ankles, axis=0)) < 0.5
+        ):  # meters, because people stand in most captures
             warnings.append(
-                "the figure lies down most of the time: if z is not up, set the option up"
+                "the figure lies down most of the time. If z is not the up axis, set the option up"
             )
     scale = Unit(meters, "AMASS is in meters" if unit is None else "given")
     origin = repairs.origin("amass", scale, up=up or "z", frame_time=1.0 / rate, warnings=warnings)
@@ -224,7 +228,7 @@ def read(
 
 
 class _Archive:
-    """Arrays of an ``.npz`` file by name; sizes are checked before unpacking."""
+    """Arrays of an ``.npz`` file, by name. Sizes are checked before anything is unpacked."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
@@ -234,7 +238,7 @@ class _Archive:
         try:
             self.zip = zipfile.ZipFile(path)
         except (zipfile.BadZipFile, ValueError, OSError, NotImplementedError) as error:
-            self.refuse(f"not an .npz file ({str(error)[:80]})")
+            self.refuse(f"this is not an .npz file ({str(error)[:80]})")
         self.members = {
             info.filename.removesuffix(".npy"): info
             for info in self.zip.infolist()
@@ -258,7 +262,8 @@ class _Archive:
         info = self.members[name]
         if info.file_size > self.room:
             self.refuse(
-                f"{name} claims to unpack to {info.file_size} bytes, out of proportion to the file"
+                f"{name} would unpack to {info.file_size} bytes, which is too much for the size "
+                "of the file"
             )
         try:
             with self.zip.open(info) as file:
@@ -267,7 +272,7 @@ class _Archive:
                     self.refuse(f"{name} must hold numbers, found {dtype}")
                 count = math.prod(shape)
                 if count * dtype.itemsize > info.file_size:
-                    self.refuse(f"{name} has the shape {shape}, but less data")
+                    self.refuse(f"{name} has less data than its shape {shape} needs")
                 data = file.read(count * dtype.itemsize)
         except MotionFormatError:
             raise
@@ -288,13 +293,15 @@ def _poses(archive: _Archive) -> NDArray[np.float64]:
         widths = [width for name, width in _PARTS if name in archive]
         for part, width in zip(parts, widths, strict=True):
             if part.shape != (len(parts[0]), width):
-                archive.refuse(f"a part of the pose has shape {part.shape}, not (T, {width})")
+                archive.refuse(
+                    f"a part of the pose must have shape (T, {width}); found {part.shape}"
+                )
         if len(parts) not in (2, 5):
             parts = parts[:2]
         poses = np.concatenate(parts, axis=1)
     else:
         names = ", ".join(sorted(archive.members)[:12]) or "nothing"
-        archive.refuse(f"not a motion: the file has no poses, only {names}")
+        archive.refuse(f"the file does not contain a motion: it has no poses, only {names}")
     if poses.ndim == 3 and poses.shape[2] == 3:
         poses = poses.reshape(len(poses), -1)
     if poses.ndim != 2 or poses.shape[1] // 3 not in MODELS or poses.shape[1] % 3:

@@ -1,4 +1,4 @@
-"""Functions shared by all formats: conversion to motionloom's conventions, frame rates, repairs."""
+"""Functions that all formats share: conversion of axes and units, frame rates and repairs."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from motionloom.motion.segment import positive_rate
 
 
 def with_user_roles(skeleton: Skeleton, roles: str | Path | Mapping[str, str] | None) -> Skeleton:
-    """Return the skeleton with roles from a mapping or mapping file, or unchanged for None."""
+    """Return the skeleton with roles from a mapping or a mapping file. None changes nothing."""
     if roles is None:
         return skeleton
     from motionloom.motion.roles.assignment import load_role_map
@@ -28,17 +28,17 @@ def with_user_roles(skeleton: Skeleton, roles: str | Path | Mapping[str, str] | 
 
 
 def to_y_up(motion: Motion, up: str) -> Motion:
-    """Rotate a motion from a file with up axis `up` to +Y up, including the rest pose."""
+    """Rotate a motion, including its rest pose, from the up axis `up` to +Y."""
     return motion if up == "y" else _turned(motion, rotation_to_y_up(up))
 
 
 def from_y_up(motion: Motion, up: str) -> Motion:
-    """Rotate a motion for a file with up axis `up`: the inverse of `to_y_up`."""
+    """Rotate a motion, including its rest pose, from +Y to the up axis `up` of a file."""
     return motion if up == "y" else _turned(motion, rot.inverse(rotation_to_y_up(up)))
 
 
 def _turned(motion: Motion, turn: NDArray[np.float64]) -> Motion:
-    """Rotate all offsets and conjugate all rotations, so that the rest pose is also upright."""
+    """Rotate all offsets and conjugate all rotations, so that the rest pose also stands upright."""
 
     def conjugate(q):
         return rot.multiply(rot.multiply(turn, q), rot.inverse(turn))
@@ -71,7 +71,7 @@ def scaled_to_meters(motion: Motion, meters: float) -> Motion:
 
 @lru_cache(maxsize=64)
 def _scaled(skeleton: Skeleton, meters: float) -> Skeleton:
-    """Scale a skeleton, cached so that the motions of a performer share it and its roles."""
+    """Scale a skeleton. The result is cached, so the motions of a performer share it."""
     return skeleton.scaled(meters)
 
 
@@ -96,7 +96,7 @@ def refuse_folder(path: Path, kind: str) -> None:
 def file_bytes(path: Path, kind: str) -> bytes:
     """Read all bytes of a file; `kind` is used in the error message for a folder."""
     refuse_folder(path, kind)
-    return read_regular(path, largest=1 << 40)  # limit on the size of takes
+    return read_regular(path, largest=1 << 40)  # maximum size of a take
 
 
 def labeled_points(
@@ -104,7 +104,7 @@ def labeled_points(
 ) -> tuple[tuple[str, ...], NDArray[np.floating]]:
     """Return the labels of joints and end sites, or of markers, and their positions (T, P, 3).
 
-    Labels of a scene are ``CHARACTER:LABEL``; a character that ends early has gaps (NaN).
+    Labels in a scene are ``CHARACTER:LABEL``. A character that ends early has gaps (NaN).
     """
     if isinstance(motion, Markers):
         return motion.labels, motion.positions
@@ -137,7 +137,9 @@ def unique_names(names: Iterable[str], taken: Iterable[str] = ()) -> list[str]:
     ['arm', 'leg_2', 'arm_2']
     """
     used = set(taken)
-    numbers: dict[str, int] = {}  # last number used: linear time even for ten thousand equal names
+    numbers: dict[
+        str, int
+    ] = {}  # last number used per name; keeps the time linear for ten thousand equal names
     free = []
     for name in names:
         number, candidate = numbers.get(name, 1), name
@@ -180,7 +182,7 @@ def started(path: str | Path, *, up: str | None, fps: float | None, strict: bool
 
 
 class Repairs:
-    """Repairs made by a reader, as sentences; in strict mode the first one raises an error."""
+    """Repairs made by a reader, as sentences. In strict mode, the first repair raises an error."""
 
     def __init__(self, path: str | Path, *, strict: bool = False) -> None:
         self.path = Path(path)
@@ -188,9 +190,11 @@ class Repairs:
         self._found: dict[str, tuple[int | None, int]] = {}
 
     def add(self, sentence: str, *, line: int | None = None) -> None:
-        """Record a repair; repeated sentences are counted."""
+        """Record a repair. Repeated sentences are counted."""
         if self.strict:
-            raise MotionFormatError(f"strict reading: {sentence}", path=self.path, line=line)
+            raise MotionFormatError(
+                f"this is an error in strict mode: {sentence}", path=self.path, line=line
+            )
         first, count = self._found.get(sentence, (line, 0))
         self._found[sentence] = (first, count + 1)
 

@@ -1,7 +1,7 @@
-"""Inference of facts that files do not state: unit, up axis, facing direction, T-pose frame.
+"""Inference of properties that files do not state: unit, up axis, facing and T-pose frame.
 
-BVH has no unit. A person is 1.4 to 2.1 m tall, and the common units differ so much that at most
-one of them gives a skeleton that height.
+BVH files do not state a unit. A person is 1.4 to 2.1 m tall, and the common units differ so much
+that at most one of them makes a skeleton that tall.
 """
 
 from __future__ import annotations
@@ -65,9 +65,9 @@ def unit_from(value: str | float) -> float:
     return meters
 
 
-@lru_cache(maxsize=64)  # many motions share one skeleton
+@lru_cache(maxsize=64)  # cached, because many motions share one skeleton
 def infer_unit(skeleton: Skeleton) -> Unit:
-    """Find the unit that makes a skeleton with offsets in file units as tall as a person.
+    """Find the unit that makes a skeleton in file units as tall as a person.
 
     Examples
     --------
@@ -79,12 +79,14 @@ def infer_unit(skeleton: Skeleton) -> Unit:
     if height is not None and height > 0.0:
         for name, meters in UNITS.items():
             if _PERSON[0] <= height * meters <= _PERSON[1]:
-                return Unit(meters, f"{name}: the skeleton is then {height * meters:.2f} m tall")
+                return Unit(
+                    meters, f"{name}: in this unit, the skeleton is {height * meters:.2f} m tall"
+                )
         name = _nearest(height)
         meters = UNITS[name]
         return Unit(
             meters,
-            f"{name}: closest to a person, {height * meters:.2f} m tall",
+            f"{name}: this unit comes closest to the height of a person, {height * meters:.2f} m",
             f"no common unit makes this skeleton 1.4 to 2.1 m tall; assuming {name} "
             f"({height * meters:.2f} m). Set unit to change it",
         )
@@ -92,7 +94,7 @@ def infer_unit(skeleton: Skeleton) -> Unit:
 
 
 def _nearest(height: float) -> str:
-    """Choose the unit that best fits a person; a child in m is likelier than a giant in inches."""
+    """Choose the unit that best fits a person. A child in m is likelier than a giant in inches."""
     for name in ("m", "cm", "mm"):
         if _CHILD <= height * UNITS[name] < _PERSON[0]:
             return name
@@ -110,7 +112,7 @@ def _by_extent(skeleton: Skeleton) -> Unit:
     name = "m" if extent < 10.0 else "cm" if extent < 1000.0 else "mm"
     return Unit(
         UNITS[name],
-        f"{name}: guessed from the skeleton's extent, {extent * UNITS[name]:.2f} m",
+        f"{name}: guessed from the extent of the skeleton, {extent * UNITS[name]:.2f} m",
         f"this is not the skeleton of a person; the unit {name} was guessed from its extent. Set "
         f"unit to change it",
     )
@@ -124,11 +126,11 @@ UP_AXES = {
     "-z": np.array([0.0, 0.0, -1.0]),
     "-x": np.array([-1.0, 0.0, 0.0]),
 }
-_LOOKS = 50  # evenly spaced frames, whose median is robust and fast to compute
-# In body lengths: nobody lies deeper in the floor, and CMU's swimmers on their bench do not lie
-# higher above it.
+_LOOKS = 50  # number of evenly spaced frames; their median is robust and fast to compute
+# In body lengths. Nobody lies deeper in the floor than this, and CMU's swimmers on their bench do
+# not lie higher above it.
 _SUNK, _FLOATING = -0.13, 0.3
-_UPRIGHT = 0.8  # cosine: the body is within 37 degrees of an axis
+_UPRIGHT = 0.8  # minimum cosine, which means that the body is within 37 degrees of an axis
 
 _SIDES = ("left", "right")
 _LIMBS = tuple(
@@ -140,14 +142,14 @@ _LIMBS = tuple(
 
 
 def infer_up(motion: Motion) -> tuple[str, str]:
-    """Return the up axis of a file ("y", "z", ...), and a warning for contradictory evidence.
+    """Return the up axis of a file ("y", "z", ...), and a warning if the evidence conflicts.
 
     A figure stands upright in its rest pose and most of the time in motion. An axis other than y
     is inferred if both agree on it. It is also inferred if the rest pose is not upright along y
     (LAFAN1 and Bandai-Namco rest along x) and the lowest points of the motion fit a floor along
-    that axis. If only the motion points along another axis, it may be a swimmer. The warning then
-    appears if the figure would stand on the floor of that axis, unlike a swimmer, or lies where no
-    floor can be.
+    that axis. If only the motion points along another axis, the figure may be a swimmer. A warning
+    is then returned if, unlike a swimmer, the figure would stand on a floor along that axis, or if
+    it lies where no floor can be.
     """
     roles = motion.skeleton.roles
     feet = [role for role in ("left_ankle", "right_ankle") if role in roles]
@@ -163,17 +165,17 @@ def infer_up(motion: Motion) -> tuple[str, str]:
         if in_rest in ("y", None):
             return "y", ""
         return "y", (
-            f"the figure rests along {in_rest}, but its motion is not upright along any axis: if "
-            f"the file's up axis is {in_rest}, set up to {in_rest}"
+            f"the rest pose points along {in_rest}, but the motion is not upright along any axis. "
+            f"If the file's up axis is {in_rest}, set up to {in_rest}"
         )
     stands = _would_stand(some, in_motion)
     if in_motion == in_rest or (in_rest != "y" and stands):
         return in_motion, ""
     if not stands and in_rest == "y":
         return "y", ""
-    resting = f"it rests along {in_rest}" if in_rest else "its rest pose does not stand"
+    resting = f"its rest pose points along {in_rest}" if in_rest else "its rest pose is not upright"
     return "y", (
-        f"the figure lies along {in_motion} most of the time, although {resting}: either it is "
+        f"the figure lies along {in_motion} most of the time, although {resting}. Either it is "
         f"lying down, or the file's up axis is {in_motion}. In the second case, set up to "
         f"{in_motion}"
     )
@@ -182,7 +184,7 @@ def infer_up(motion: Motion) -> tuple[str, str]:
 def _would_stand(motion: Motion, up: str) -> bool:
     """Return whether the lowest points fit a floor along `up` better than a floor along y.
 
-    Lengths are relative to the body, about 1.7 m for an adult.
+    Lengths are relative to the height of the body, about 1.7 m for an adult.
     """
     points = hips_as_root(motion).positions(end_sites=True).astype(np.float64)
     size = max(float(_median(np.ptp(points @ UP_AXES[up], axis=1))), 1e-9)
@@ -196,15 +198,15 @@ def _would_stand(motion: Motion, up: str) -> bool:
 
 
 def rotation_to_y_up(up: str) -> NDArray[np.float64]:
-    """Return the rotation ``wxyz`` from an up axis to +Y (for z up, x stays and y becomes -z)."""
+    """Return the rotation ``wxyz`` from an up axis to +Y. For z up, x stays and y becomes -z."""
     return rot.between(UP_AXES[up], UP_AXES["y"])
 
 
 def facing(motion: Motion) -> str | None:
-    """Return the axis the figure faces in its rest pose, "+z" by convention; None if unknown.
+    """Return the axis that the figure faces in its rest pose, such as "+z", or None if unknown.
 
-    A rest pose that does not stand upright, as in LAFAN1 with every bone along X, has no
-    direction.
+    A rest pose that does not stand upright faces no direction. In LAFAN1, for example, every bone
+    points along X.
     """
     roles = motion.skeleton.roles
     if not {"left_hip", "right_hip"} <= roles.keys():
@@ -229,16 +231,16 @@ def is_tpose_frame(motion: Motion) -> bool:
     if len(motion) < 3 or not roles.keys() >= set(_LIMBS):
         return False
     start = motion.rotations[:7].astype(np.float64)
-    # Use the median over joints: hands and toes may flip in single frames of a real capture.
+    # The median over joints is used, because hands and toes may flip in single captured frames.
     half_cosines = np.abs(np.einsum("tjc,tjc->tj", start[1:], start[:-1]))
     steps = 2.0 * np.arccos(np.minimum(_median(half_cosines), 1.0))
     drop = _arms_drop(motion.skeleton, half_cosines)
     if not drop and steps[0] <= max(4.0 * _median(steps[1:]), 1e-3):
-        return False  # no jump: nearly every take returns here
+        return False  # nearly every take returns here, because it has no jump
     if not (_stands_like_a_t(motion[0]) and _stands_on_the_floor_of_the_rest(motion)):
         return False
-    # The first captured frame may also be close to a T-pose. An added one is exact: most of its
-    # joints are not rotated at all.
+    # The first captured frame may also be close to a T-pose. An added T-pose is exact, so most of
+    # its joints are not rotated at all.
     exact = (rot.angle_between(start[:2], rot.IDENTITY) < 1e-4).mean(axis=1)
     return bool(
         drop or steps[0] > np.radians(3.0) or (exact[0] > 0.5 and exact[1] < 0.5 * exact[0])
@@ -246,7 +248,7 @@ def is_tpose_frame(motion: Motion) -> bool:
 
 
 def _median(values: NDArray) -> NDArray:
-    """Return the median along the last axis; NumPy's version would import masked arrays first."""
+    """Return the median along the last axis. NumPy's version would first import masked arrays."""
     ordered, size = np.sort(values, axis=-1), values.shape[-1]
     return 0.5 * (ordered[..., (size - 1) // 2] + ordered[..., size // 2])
 
@@ -259,7 +261,10 @@ def _arms_drop(skeleton: Skeleton, half_cosines: NDArray[np.float64]) -> bool:
 
 
 def _stands_on_the_floor_of_the_rest(motion: Motion) -> bool:
-    """Return False for a first row of zeros (damaged takes): the figure has sunk to its hips."""
+    """Return whether the feet in frame 0 are about as high as in the frames that follow.
+
+    In damaged takes, the first row contains only zeros, so the figure sinks to its hips.
+    """
     ankles = motion[:200].role_positions(["left_ankle", "right_ankle"])[:, :, 1].min(axis=1)
     hips = motion.role_positions(["left_hip", "left_ankle"])[0]
     leg = float(np.linalg.norm(hips[0] - hips[1]))
@@ -272,14 +277,14 @@ def _stands_like_a_t(pose: Motion) -> bool:
     bones /= np.maximum(np.sqrt((bones * bones).sum(axis=2, keepdims=True)), 1e-9)
     upward = bones[:, 0, 1]
     if np.abs(upward[:2]).max() >= 0.5 or upward[2:].max() >= -0.9:
-        return False  # arms level within 30 degrees, legs down: rejects nearly all poses
+        return False  # arms level within 30 degrees, and legs down; this rejects nearly all poses
     straight = (bones[:, 0] * bones[:, 1]).sum(axis=1).min() > 0.94  # within 20 degrees
     apart = bones[0, 0] @ bones[1, 0] < -0.5
     return bool(straight and apart)
 
 
 def _top(roles: Mapping[str, str]) -> str | None:
-    """Return the highest part of a standing body in a rig; some rigs have no head."""
+    """Return the role of the highest part of a standing body, because some rigs have no head."""
     return next(
         (role for role in ("head", "neck", "chest", "spine", "hips") if role in roles), None
     )
@@ -300,32 +305,33 @@ def _axis_of(direction: NDArray[np.float64]) -> str | None:
     return None
 
 
-# Plug-in Gait and Helen Hayes (LFHD, LHEE, LTOE, LANK), and plain words.
+# Labels of Plug-in Gait and Helen Hayes (LFHD, LHEE, LTOE, LANK), and plain words.
 _HEAD = re.compile(r"HD[FB]?\d?$|HEAD|ARIEL|TEMPLE|VERTEX")
 _FOOT = re.compile(r"TOE|HEE|ANK|MT[1-6]|MTP|FOOT|FT$|MALL|(^|[ _])MET$|_F(CC|AL|M[1-6])$")
-_CLEAR = 0.8  # cosine: head above feet within 37 degrees of an axis
-_TALLER = 1.3  # upward extent of a standing body relative to the other directions
+_CLEAR = 0.8  # minimum cosine, which means that the head is above the feet within 37 degrees
+_TALLER = 1.3  # minimum upward extent of a standing body relative to the other directions
 _LIKELY_EXTENT = 1.5  # meters between the highest and the lowest marker on a person
 
 
 def infer_marker_up(
     labels: Sequence[str], positions: NDArray[np.float64], screen: str
 ) -> tuple[str, str]:
-    """Infer the up axis of marker trajectories; return it with the evidence.
+    """Infer the up axis of marker trajectories, and return it with the evidence.
 
     Parameters
     ----------
     labels : sequence of str, length M
+        Marker labels.
     positions : ndarray, shape (T, M, 3)
-        In the file's axes; NaN in gaps.
+        Positions in the axes of the file, with NaN in gaps.
     screen : str
-        POINT:Y_SCREEN of the file, the axis that points up on a screen; may be empty.
+        POINT:Y_SCREEN of the file, which is the axis that points up on a screen. May be empty.
     """
     bare = [label.rpartition(":")[2].upper() for label in labels]
     head = [k for k, label in enumerate(bare) if _HEAD.search(label)]
     feet = [k for k, label in enumerate(bare) if _FOOT.search(label) and k not in head]
     if head and feet:
-        with warnings.catch_warnings():  # frames in which all of them are missing
+        with warnings.catch_warnings():  # in frames in which all these markers are missing
             warnings.simplefilter("ignore", RuntimeWarning)
             upward = np.nanmedian(
                 np.nanmean(positions[:, head], axis=1) - np.nanmean(positions[:, feet], axis=1),
@@ -335,7 +341,7 @@ def infer_marker_up(
         if np.isfinite(length) and length > 0.0:
             for name, axis in UP_AXES.items():
                 if upward @ axis > _CLEAR * length:
-                    return name, "the markers of the head are above those of the feet"
+                    return name, "the head markers are above the foot markers"
     stated = screen.strip().lower().lstrip("+")
     standing = _standing_axis(positions)
     if stated in UP_AXES:
@@ -343,14 +349,14 @@ def infer_marker_up(
             return standing, "the markers stand on a floor along this axis"
         return stated, "stated by POINT:Y_SCREEN"
     if standing:
-        return standing, "the markers span the most along this axis and stand on the floor"
+        return standing, "the markers extend the most along this axis and stand on the floor"
     return "z", "as in most C3D files; this file does not state it"
 
 
 def _standing_axis(positions: NDArray[np.float64]) -> str | None:
-    """Return the axis along which markers span the most and stay above zero, or None if unclear.
+    """Return the axis along which markers extend the most and stay positive, or None if unclear.
 
-    A body is taller than wide unless it stretches out its arms, and the origin is on the floor.
+    A body is taller than wide unless the arms are stretched out, and the origin is on the floor.
     """
     if positions.shape[1] < 5:
         return None
@@ -377,19 +383,19 @@ def marker_extent(positions: NDArray[np.float64]) -> float:
 
 
 def infer_marker_unit(positions: NDArray[np.float64], up: str) -> Unit:
-    """Infer the unit, m, cm or mm, from the vertical extent of the markers."""
+    """Infer the unit (m, cm or mm) from the vertical extent of the markers."""
     height = positions @ UP_AXES[up]
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", RuntimeWarning)
         extent = float(np.nanmedian(np.nanmax(height, axis=1) - np.nanmin(height, axis=1)))
     if not (np.isfinite(extent) and extent > 0.0):
-        return Unit(0.001, "mm: as in most C3D files; this file does not state it")
+        return Unit(0.001, "mm: this file does not state its unit, and most C3D files are in mm")
     name = min(
         ("m", "cm", "mm"), key=lambda unit: abs(np.log(extent * UNITS[unit] / _LIKELY_EXTENT))
     )
     return Unit(
         UNITS[name],
-        f"{name}: the markers then span {extent * UNITS[name]:.2f} m from top to bottom",
+        f"{name}: in this unit, the markers extend {extent * UNITS[name]:.2f} m from top to bottom",
         f"POINT:UNITS is missing; assuming {name}. Set unit to change it",
     )
 
@@ -400,7 +406,7 @@ def positions_to_y_up(positions: NDArray[np.float64], up: str) -> NDArray[np.flo
 
 
 def positions_from_y_up(positions: NDArray[np.float64], up: str) -> NDArray[np.float64]:
-    """Rotate positions from +Y to `up`: the inverse of `positions_to_y_up`."""
+    """Rotate positions (..., 3) from +Y to `up`. This is the inverse of `positions_to_y_up`."""
     return _turned(positions, np.rint(rot.rotate(rotation_to_y_up(up), np.eye(3))))
 
 

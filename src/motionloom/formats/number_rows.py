@@ -1,10 +1,10 @@
 """Parser for whitespace-separated numbers in bytes, at memory speed.
 
 The kernel makes one pass over the bytes, accumulates digits in a 64-bit integer and scales by a
-power of ten from a table. With up to 15 digits and a power of up to 22, both are exact: the
-quotient is rounded once and equals Python's ``float``. The positions of other numbers are
-recorded, and ``float`` reads them. The kernel also records where each line starts, for checks of
-the shape of the rows, and stops at the first word that is not a number.
+power of ten from a table. With up to 15 digits and a power of up to 22, both are exact, so the
+quotient is rounded only once and equals the result of Python's ``float``. The kernel records the
+positions of all other numbers, which ``float`` then reads. It also records where each line starts,
+so that the lengths of rows can be checked, and stops at the first word that is not a number.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from motionloom.kernels import kernel
 
 _POWERS = np.array([float(f"1e{k}") for k in range(23)])  # powers of ten that are exact
-_EXACT = 2**53  # integers up to here are exact as floats
+_EXACT = 2**53  # integers up to this one are exact as floats
 _PLAIN = b"0123456789+-.eE \t\n\r\v\f"
 
 
@@ -32,11 +32,11 @@ class NumberRows:
     line_starts : ndarray of int, shape (L + 1,)
         Index into `values` of the first number of each line that is not blank, followed by N.
     line_numbers : ndarray of int, shape (L,)
-        Line number of each such line, counted from 0.
+        Number of each line that is not blank, counted from 0.
     glued_at : int
-        Line of the first pair of numbers without a space (``0.0-7.509``); -1 for none.
+        Line of the first two numbers without a space between them (``0.0-7.509``), or -1.
     stopped_at : int
-        Byte of the first word that is not a number; -1 if everything was read.
+        Position of the first word that is not a number, or -1 if everything was read.
     """
 
     values: NDArray[np.float64]
@@ -56,7 +56,7 @@ def number_rows(data: NDArray[np.uint8], start: int = 0) -> NumberRows:
     (array([  1. , -25. ,   0.5]), array([0, 2, 3], dtype=int32))
     """
     body = data[start:]
-    # Virtual memory only: pages beyond the last number are never touched.
+    # This reserves only virtual memory, because pages beyond the last number are never touched.
     values = np.empty(len(body) // 2 + 2, np.float64)
     lines = int(np.count_nonzero(body == 10)) + 2
     index: type[np.integer] = np.int32 if len(body) < 2**31 else np.int64
@@ -81,10 +81,10 @@ def number_rows(data: NDArray[np.uint8], start: int = 0) -> NumberRows:
 
 
 def _scan_plain(data, powers, values, line_starts, line_numbers, long):
-    """Run `_scan` without Numba; text with anything but numbers is passed on to `_scan`."""
+    """Do the work of `_scan` without Numba. Text with anything but numbers is left to `_scan`."""
     text = data.tobytes()
     space = (data == 32) | ((data >= 9) & (data <= 13))
-    words = np.flatnonzero(np.diff(space, prepend=True) & ~space)  # where each begins
+    words = np.flatnonzero(np.diff(space, prepend=True) & ~space)  # start of each word
     try:
         plain = not text.translate(None, _PLAIN)  # NumPy also reads nan and inf
         numbers = np.fromstring(text, np.float64, sep=" ") if plain and len(words) else np.empty(0)
@@ -92,7 +92,7 @@ def _scan_plain(data, powers, values, line_starts, line_numbers, long):
         numbers = np.empty(0)
     if len(numbers) != len(
         words
-    ):  # as many words as numbers: none is malformed or joined to another
+    ):  # equal counts mean that no number is malformed or joined to another
         return _scan.compiled(data, powers, values, line_starts, line_numbers, long)
     ends = np.append(np.flatnonzero(data == 10), len(data))
     counts = np.searchsorted(words, ends)
@@ -108,10 +108,11 @@ def _scan_plain(data, powers, values, line_starts, line_numbers, long):
 def _scan(data, powers, values, line_starts, line_numbers, long):
     """Scan numbers in `data` (B,) into `values`, and record lines and inexact numbers.
 
-    powers (23,): powers of ten; values (at least B / 2 + 1,), line_starts (L + 1,), line_numbers
-    (L,) and long (M, 3), number with first and last byte, are filled from the start. Returns the
-    counts of numbers, lines and inexact numbers, the line of the first pair without a space, and
-    the byte of the first word that is not a number; -1 for none.
+    powers (23,) contains powers of ten. The arrays values (at least B / 2 + 1,), line_starts
+    (L + 1,), line_numbers (L,) and long (M, 3) are filled from the start. A row of long is the
+    index of an inexact number, its first and its last byte. Returns the counts of numbers, lines
+    and inexact numbers, the line of the first two numbers without a space (or -1), and the position
+    of the first word that is not a number (or -1).
     """
     n = data.shape[0]
     position = 0
@@ -138,13 +139,13 @@ def _scan(data, powers, values, line_starts, line_numbers, long):
             position += 1
         mantissa = np.uint64(0)
         digits = 0  # significant digits taken into the mantissa
-        seen = 0  # all digits, leading zeros included: a number has at least one
+        seen = 0  # all digits, including leading zeros; a number has at least one
         exponent = 0
-        # 19 digits fit into 64 bits without overflow; further ones only shift the exponent, and
-        # such a number is read again by `float`, because it exceeds 2**53.
+        # 19 digits fit into 64 bits without overflow. Further digits only shift the exponent, and
+        # `float` reads the number again, because it exceeds 2**53.
         while position < n:
             d = np.uint64(data[position]) - np.uint64(48)
-            if d > np.uint64(9):  # unsigned: below "0" wraps around to above 9
+            if d > np.uint64(9):  # unsigned, so characters below "0" wrap around to values above 9
                 break
             seen += 1
             if digits < 19:
@@ -183,7 +184,9 @@ def _scan(data, powers, values, line_starts, line_numbers, long):
                 if d > np.uint64(9):
                     break
                 seen += 1
-                if power < 100000:  # beyond this it is zero or infinity anyway: no overflow
+                if (
+                    power < 100000
+                ):  # larger exponents give zero or infinity; the limit prevents overflow
                     power = power * 10 + int(d)
                 position += 1
             if seen == 0:

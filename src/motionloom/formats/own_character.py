@@ -1,8 +1,8 @@
 """User characters: skinned meshes in glTF or FBX files, used as retargeting targets.
 
-A motion on such a character names the file in ``motion.origin.character``; `motionloom.save` then
-writes the character's meshes instead of the neutral body. From glTF to glTF, the whole file is
-preserved.
+``motion.origin.character`` names the file of a motion's character, and `motionloom.save` then
+writes the meshes from that file instead of the neutral body. When a glTF character is saved as
+glTF, the whole file is preserved.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ SUFFIXES = (*_GLTF, ".fbx")
 
 
 def load_character(path: str | Path) -> Motion:
-    """Load a character's file as a motion on its skeleton, for `Motion.retarget`.
+    """Load a character file as a motion on its skeleton, for `Motion.retarget`.
 
     Raises
     ------
@@ -45,9 +45,9 @@ def load_character(path: str | Path) -> Motion:
 
 
 def write(motion: Motion, path: Path, **options: Any) -> bool:
-    """Write a motion with its character; return False if the file format cannot hold meshes.
+    """Write a motion with its character. Return False if the file format cannot hold meshes.
 
-    `options` are those of the FBX writer: unit and up.
+    `options` are the options of the FBX writer, unit and up.
     """
     source = motion.origin.character
     if source is None or path.suffix.lower() not in SUFFIXES:

@@ -7,9 +7,10 @@
 - *maya*, *motionbuilder*: centimeters, y up, the names of HumanIK (Hips, LeftUpLeg ...);
 - *mixamo*: centimeters, y up, the names of Mixamo (mixamorig:Hips ...).
 
-A root bone of the source that travels on the floor is preserved; other joints above the hips are
-dropped. A preset also moves the motion onto the floor, with its first frame over the origin and
-facing +Z. GLB files are always in meters with y up, as glTF prescribes; importers convert them.
+If the source has a root bone that travels on the floor, it is preserved. Other joints above the
+hips are dropped. A preset also moves the motion onto the floor, with its first frame over the
+origin and facing +Z. GLB files are always in meters with y up, as glTF prescribes, and importers
+convert them.
 """
 
 from __future__ import annotations
@@ -27,13 +28,13 @@ from motionloom.formats.registry import writer_options
 from motionloom.motion import Markers, Motion, Skeleton
 from motionloom.motion.kinematics.root_carrier import Carrier, hips_as_root, with_carrier
 
-_ON_THE_FLOOR = 0.05  # meters: a root bone above or below this is not on the floor
+_ON_THE_FLOOR = 0.05  # maximum distance of a root bone from the floor, in meters
 _TRUNK = ("hips", "spine", "chest", "neck", "head")
 _LIMBS = ("collar", "shoulder", "elbow", "wrist", "hip", "knee", "ankle", "foot")
 
 
 def _names(trunk: str, limbs: str, *, left: str, right: str) -> dict[str, str]:
-    """Map roles to joint names, given the names in the order of `_TRUNK` and `_LIMBS`.
+    """Map roles to joint names. The names are in the order of `_TRUNK` and `_LIMBS`.
 
     `left` and `right` are patterns that add the side to the name of a limb.
     """
@@ -76,7 +77,7 @@ class Preset:
     unit, up : str
         Unit and up axis, for formats that do not prescribe them (BVH).
     names : mapping of role to joint name
-        Joints with a role are renamed; all others keep their names.
+        Names for joints that have a role. All other joints keep their names.
     ground_root : bool
         True if a bone on the floor carries the root motion and the hips move relative to it.
     """
@@ -106,29 +107,29 @@ def convert(
     clean: bool = False,
     preset: str | None = None,
 ) -> Motion | Markers:
-    """Prepare a motion for another program: clean, retarget, resample, apply a preset.
+    """Prepare a motion for another program by cleaning, retargeting and resampling it.
 
     Parameters
     ----------
     motion : Motion or Markers
-        Markers can only be resampled.
+        Motion to convert. Markers can only be resampled.
     fps : float, optional
-        Resample to this rate.
+        Frame rate to resample to.
     onto : Skeleton or Motion, optional
-        Retarget onto this skeleton, or onto the skeleton of this motion with the joints above its
-        hips.
+        Skeleton to retarget onto. For a motion, the joints above its hips are included.
     character : str, optional
-        Retarget onto the character in this file, glTF or FBX (see
-        `motionloom.formats.own_character`); passing a motion from `load_character` as `onto` does
+        glTF or FBX file with a character to retarget onto (see
+        `motionloom.formats.own_character`). Passing a motion from `load_character` as `onto` does
         the same.
     clean : bool
         Remove foot skate first.
     preset : {"blender", "unreal", "unity", "maya", "motionbuilder", "mixamo"}, optional
+        Conventions of the program that will read the file.
 
     Raises
     ------
     InvalidInput
-        If markers are to be cleaned, retargeted or converted with a preset.
+        If `motion` is markers and an option other than `fps` is set.
 
     Examples
     --------
@@ -138,7 +139,9 @@ def convert(
     """
     if isinstance(motion, Markers):
         if onto or character or clean or preset:
-            raise InvalidInput(f"{motion.name}: markers have no skeleton to clean or retarget")
+            raise InvalidInput(
+                f"{motion.name}: markers have no skeleton, so they can only be resampled"
+            )
         return motion if fps is None else motion.resample(fps)
     if character is not None:
         from motionloom.formats.own_character import load_character
@@ -148,7 +151,9 @@ def convert(
         onto = load_character(character)
     on_character = isinstance(onto, Motion) and onto.origin.character is not None
     if on_character and preset:
-        raise InvalidInput("a character keeps its own joints and cannot be combined with a preset")
+        raise InvalidInput(
+            "a character keeps its joint names, so it cannot be combined with a preset"
+        )
     if clean:
         motion = motion.clean_feet()
     quality = None
@@ -166,10 +171,10 @@ def convert(
 def save_options(
     path: Path, *, preset: str | None = None, unit: str | None = None, up: str | None = None
 ) -> dict[str, Any]:
-    """Return the `save` options for a preset, overridden by unit and up axis.
+    """Return the `save` options for a preset. Explicit unit and up axis take precedence.
 
-    Settings that a format prescribes (glTF: meters, y up) are skipped in a preset and raise an
-    error as an option.
+    Some formats prescribe these settings (glTF files are in meters with y up). For such a format,
+    those of a preset are skipped, and explicit ones raise an error.
 
     Examples
     --------
@@ -185,7 +190,9 @@ def save_options(
     for key, value in (("unit", unit), ("up", up)):
         if value is not None:
             if key not in accepted:
-                raise InvalidInput(f"--{key}: {path.suffix} files have a fixed {key}")
+                raise InvalidInput(
+                    f"--{key} is not available, because {path.suffix} files have a fixed {key}"
+                )
             options[key] = value
     return options
 
@@ -198,7 +205,7 @@ def preset_named(name: str) -> Preset:
 
 
 def apply_preset(motion: Motion, name: str) -> Motion:
-    """Return `motion` placed on the floor, with the joint names and root bone of a preset.
+    """Place `motion` on the floor, and apply the joint names and root bone of a preset.
 
     Examples
     --------
@@ -235,13 +242,13 @@ def place_on_floor(motion: Motion) -> Motion:
         heights = motion.role_positions(feet)[:, :, 1].min(axis=1)
     else:
         heights = motion.positions(end_sites=True)[:, :, 1].min(axis=1)
-    # Use a low percentile instead of the minimum, which may be a glitch.
+    # The minimum may be a glitch, so a low percentile is used.
     drop = float(np.percentile(heights, 5.0))
     return motion.transform(shift=(0.0, -drop, 0.0)).starting_at_origin()
 
 
 def rename_joints(motion: Motion, names: Mapping[str, str]) -> Motion:
-    """Rename the joints of `motion` by role; `names` maps role to name.
+    """Rename the joints of `motion` by role. `names` maps roles to names.
 
     Examples
     --------
@@ -267,7 +274,7 @@ def rename_joints(motion: Motion, names: Mapping[str, str]) -> Motion:
 
 
 def add_ground_root(motion: Motion, *, name: str = "root") -> Motion:
-    """Add a root bone on the floor below the hips that carries the root motion.
+    """Add a root bone, on the floor below the hips, that carries the root motion.
 
     A motion whose root already has this name and is not the hips is returned unchanged.
 

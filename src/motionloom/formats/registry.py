@@ -32,12 +32,12 @@ class Format:
         Module with ``read`` and, if the format can be written, ``write``. Their keyword arguments
         are the options of the format.
     reads : {"motion", "markers"}
-        Content of a file: `load` reads motions, `load_markers` reads markers.
+        Content of a file. `load` reads motions, and `load_markers` reads markers.
     writes : tuple of str
-        Kinds that `save` accepts: ``"motion"``, ``"markers"``, ``"scene"``; empty for read-only
+        Kinds that `save` accepts (``"motion"``, ``"markers"``, ``"scene"``). Empty for read-only
         formats.
     extra : str
-        The optional dependency that the format needs, as in ``pip install motionloom[usd]``.
+        Optional dependency that the format needs, as in ``pip install motionloom[usd]``.
     extra_writes : bool
         True if writing also needs the extra.
     """
@@ -77,10 +77,11 @@ _CONVERTED = {
 }
 # Motion capture files that an import skips, and the advice for each.
 LEFT_OUT = {
-    ".c3d": "markers without a skeleton; convert them to motions with "
-    "motionloom reconstruct LIB FILE -o OUT.bvh, then import those",
-    ".blend": "no reader; convert to GLB with Blender (motionloom info FILE shows how)",
-    ".trc": "markers without a reader; export them as C3D",
+    ".c3d": "it contains markers without a skeleton; convert them to motions with "
+    "motionloom reconstruct LIB FILE -o OUT.bvh, then import the motions",
+    ".blend": "motionloom cannot read it; convert it to GLB with Blender (motionloom info FILE "
+    "shows how)",
+    ".trc": "motionloom cannot read it; export the markers as C3D",
 }
 
 
@@ -91,8 +92,8 @@ def way_out(path: Path) -> str | None:
     --------
     >>> way_out(Path("walk.doc")) is None
     True
-    >>> way_out(Path("walk.blend"))[:58]
-    'BLEND files cannot be read. Convert it to GLB with Blender'
+    >>> way_out(Path("walk.blend"))[:64]
+    'BLEND files cannot be read. Convert the file to GLB with Blender'
     """
     suffix = path.suffix.lower()
     if suffix not in _CONVERTED:
@@ -101,7 +102,7 @@ def way_out(path: Path) -> str | None:
     glb = f"filepath={str(path.with_suffix('.glb'))!r}"
     command = _BLENDER.format(start=start, steps=steps, glb=glb)
     kind = suffix[1:].upper()
-    return f"{kind} files cannot be read. Convert it to GLB with Blender:\n{command}"
+    return f"{kind} files cannot be read. Convert the file to GLB with Blender:\n{command}"
 
 
 def instead_of(path: Path) -> str:
@@ -110,13 +111,13 @@ def instead_of(path: Path) -> str:
     Examples
     --------
     >>> instead_of(Path("walk.blend"))
-    '. For BLEND write .glb, import it into Blender and export it from there'
+    '. To get a BLEND file, write .glb, import it into Blender and export it from there'
     """
     suffix = path.suffix.lower()
     if suffix not in _CONVERTED:
         return ""
     kind = suffix[1:].upper()
-    return f". For {kind} write .glb, import it into Blender and export it from there"
+    return f". To get a {kind} file, write .glb, import it into Blender and export it from there"
 
 
 MOTION_SUFFIXES = tuple(suffix for suffix in FORMATS if FORMATS[suffix].reads == "motion")
@@ -125,19 +126,20 @@ MARKER_SUFFIXES = tuple(suffix for suffix in FORMATS if FORMATS[suffix].reads ==
 
 @takes(LoadSettings)
 def load(path: str | Path, settings: LoadSettings | None = None, **options: Any) -> Motion:
-    """Read one motion from a file; the suffix selects the format.
+    """Read one motion from a file. The suffix selects the format.
 
     Parameters
     ----------
     path : str or Path
-        For example ``kick.bvh``, ``01_01.amc`` (its ``.asf`` is found automatically),
-        ``kick.glb``.
+        File to read, for example ``kick.bvh``, ``kick.glb`` or ``01_01.amc`` (whose ``.asf`` file
+        is found automatically).
     settings : LoadSettings, optional
+        Settings object. Single settings can also be passed as keyword arguments.
 
     Returns
     -------
     motion : Motion
-        In meters, y up; ``motion.repairs`` lists the repairs.
+        Motion in meters with y up. ``motion.repairs`` lists the repairs made while reading.
 
     Raises
     ------
@@ -145,7 +147,7 @@ def load(path: str | Path, settings: LoadSettings | None = None, **options: Any)
         If the file cannot be read unambiguously (the message names file and line), or contains
         markers (see `load_markers`).
     InvalidInput
-        If the format has no such option.
+        If the format does not have one of the options.
 
     Examples
     --------
@@ -171,20 +173,21 @@ def load_markers(
     Parameters
     ----------
     path : str or Path
-        ``.c3d``, ``.csv`` or ``.parquet``.
+        File to read, with the suffix ``.c3d``, ``.csv`` or ``.parquet``.
     settings : LoadMarkersSettings, optional
+        Settings object. Single settings can also be passed as keyword arguments.
 
     Returns
     -------
     markers : Markers
-        In meters, y up; gaps are NaN.
+        Markers in meters with y up. Gaps are NaN.
 
     Raises
     ------
     MotionFormatError
         If the file cannot be read unambiguously, or contains a motion (see `load`).
     InvalidInput
-        If the format has no such option.
+        If the format does not have one of the options.
 
     Examples
     --------
@@ -204,26 +207,30 @@ def save(
     settings: SaveSettings | None = None,
     **options: Any,
 ) -> Path:
-    """Write a motion, markers or a scene to a file; the suffix selects the format.
+    """Write a motion, markers or a scene to a file. The suffix selects the format.
 
-    The write is atomic: the file is written under a temporary name and renamed. If the motion was
-    read from a file of the same format, the joints above its hips are restored.
+    The file is written under a temporary name and then renamed, so it is never incomplete. If the
+    motion was read from a file of the same format, the joints above its hips are restored.
 
     Parameters
     ----------
     motion : Motion, Markers or Scene
-        Only C3D and tables support markers; only glTF, USD, FBX and C3D support scenes.
+        Content to write. Only C3D and tables support markers, and only glTF, USD, FBX and C3D
+        support scenes.
     path : str or Path
+        File to write.
     settings : SaveSettings, optional
+        Settings object. Single settings can also be passed as keyword arguments.
 
     Returns
     -------
     path : Path
+        Path of the written file.
 
     Raises
     ------
     InvalidInput
-        If the format cannot be written or has no such option.
+        If the format cannot be written, or does not have one of the options.
 
     Examples
     --------
@@ -260,12 +267,14 @@ def save(
 
 
 def check_output(path: Path, kind: str = "motion") -> None:
-    """Raise an error if `save` cannot write this suffix; call it before a long computation.
+    """Raise an error if `save` cannot write this suffix. Call it before a long computation.
 
     Parameters
     ----------
     path : Path
+        File to write.
     kind : {"motion", "markers", "scene"}
+        Content to write.
 
     Raises
     ------
@@ -312,7 +321,11 @@ def _written_format(path: Path, kind: str) -> Format:
     format = FORMATS.get(path.suffix.lower())
     if format is None or kind not in format.writes:
         suffixes = ", ".join(suffix for suffix in FORMATS if kind in FORMATS[suffix].writes)
-        way = "; motionloom reconstruct turns markers into a motion" if kind == "markers" else ""
+        way = (
+            ". To turn markers into a motion, use motionloom reconstruct"
+            if kind == "markers"
+            else ""
+        )
         way += instead_of(path)
         raise InvalidInput(
             f"cannot write {kind} to {path}: the suffix must be one of {suffixes}{way}"
@@ -324,7 +337,7 @@ def _read(path: Path, kind: str, settings: Settings) -> Any:
     suffix = path.suffix.lower()
     if suffix == ".asf":
         raise MotionFormatError(
-            "an .asf file is only a skeleton; read its .amc file instead", path=path
+            "an .asf file contains only a skeleton; read its .amc file instead", path=path
         )
     if suffix not in FORMATS:
         suffixes = ", ".join(FORMATS)
@@ -344,10 +357,12 @@ def _read(path: Path, kind: str, settings: Settings) -> Any:
     except (MotionloomError, OSError):
         raise
     except MemoryError:
-        raise MotionFormatError("too large for the memory of this machine", path=path) from None
+        raise MotionFormatError(
+            "the file is too large for the memory of this machine", path=path
+        ) from None
     except Exception as error:
-        # The reader met unexpected content. Files are not trusted: callers get one type of error
-        # whatever a file contains.
+        # The reader found unexpected content. Files are not trusted, so callers get one type of
+        # error whatever a file contains.
         reason = (str(error).strip() or "no reason given").splitlines()[0][:200]
         raise MotionFormatError(
             f"the file is damaged or uses an unknown variant of its format: "

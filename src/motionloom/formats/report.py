@@ -1,4 +1,4 @@
-"""Reports on a motion as plain data, printed by ``motionloom info`` and ``motionloom doctor``."""
+"""Reports on a motion as plain data, for ``motionloom info`` and ``motionloom doctor``."""
 
 from __future__ import annotations
 
@@ -51,6 +51,7 @@ def diagnostic_report(motion: Motion, file: str) -> dict[str, Any]:
     Parameters
     ----------
     motion : Motion
+        Motion to examine.
     file : str
         Name of the motion in the report.
 
@@ -86,7 +87,7 @@ def diagnostic_report(motion: Motion, file: str) -> dict[str, Any]:
 
 def _position_channels(motion: Motion) -> str:
     if motion.translations is None:
-        return "only the root has position channels; bones keep their length"
+        return "only the root has position channels, so bones keep their length"
     moving = int((np.ptp(motion.translations, axis=0).max(axis=-1) > 1e-5).sum())
     return f"the root and {moving} more joints have position channels, which replace their offsets"
 

@@ -1,7 +1,7 @@
-"""Functions shared by glTF, USD and FBX: motions from scene nodes, and colors of figures.
+"""Functions that glTF, USD and FBX share: motions from scene nodes, and figure colors.
 
 In a scene, a skeleton is a child of other nodes, which may also be rotated, scaled and animated. A
-`Skeleton` has no scales; they are converted to lengths.
+`Skeleton` has no scales, so scales are converted to lengths.
 """
 
 from __future__ import annotations
@@ -17,21 +17,23 @@ from motionloom.formats.conventions import Repairs
 from motionloom.motion import Motion, Skeleton
 from motionloom.motion.rotations import quaternions as rot
 
-_STILL = 1e-5  # of the largest offset: smaller changes of bone length are ignored
+_STILL = 1e-5  # fraction of the largest offset; smaller changes of bone length are ignored
 _EVEN = 0.01  # scales that differ by less count as uniform
 _FARTHEST = 1e7  # file units
 
 
 @dataclass(frozen=True)
 class NodeTrajectory:
-    """Local transforms of a node over N frames; N may be 1.
+    """Local transforms of a node over N frames, where N may be 1.
 
     Attributes
     ----------
     translations : ndarray, shape (N, 3)
+        Translations relative to the parent.
     rotations : ndarray, shape (N, 4)
         Rotations ``wxyz``.
     scales : ndarray, shape (N,)
+        Uniform scales.
     rest : ndarray, shape (4,)
         Rotation in the rest pose.
     """
@@ -68,15 +70,19 @@ def motion_from_nodes(
     Parameters
     ----------
     above : sequence of NodeTrajectory
-        Nodes above the root, topmost first; they become part of the root's path.
+        Nodes above the root, topmost first. They become part of the root path.
     joints : iterable of NodeTrajectory, length J
+        Joints, parents first.
     names, parents, end_names, end_parents : sequences
+        Names and parents of the joints and of the end sites.
     end_offsets : sequence of ndarray, shape (3,)
         Translation of each end site.
     frames : int
+        Number of frames.
     fps : float
+        Frame rate.
     refuse : callable
-        Called with a description of a problem; raises an error.
+        Function that raises an error with a description of the problem.
     """
     place, turn, size = np.zeros((1, 3)), rot.IDENTITY[None], np.ones(1)
     rest_turn = rot.IDENTITY
@@ -125,7 +131,7 @@ def motion_from_nodes(
     return Motion(skeleton, rotations, root, fps, "", offsets if bends else None)
 
 
-COLORS = [  # colors of characters in one file: the colorblind-safe palette of Okabe and Ito
+COLORS = [  # character colors: the colorblind-safe palette of Okabe and Ito
     (0.9, 0.6, 0.0), (0.35, 0.7, 0.9), (0.0, 0.6, 0.5), (0.95, 0.9, 0.25),
     (0.0, 0.45, 0.7), (0.8, 0.4, 0.0), (0.8, 0.6, 0.7),
 ]  # fmt: skip

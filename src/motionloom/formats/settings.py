@@ -12,10 +12,10 @@ from pathlib import Path
 
 from motionloom.settings import Setting, Settings, setting
 
-UNIT = Setting("Unit of the file: m, cm, mm, inch, foot, cmu, or meters per unit. [inferred]")
-UP = Setting("Up axis of the file: y, z, x, -y ... [inferred]")
-FPS = Setting("Override the frame rate of the file.")
-ROLES = Setting("Role map (JSON or TOML) for joints with unknown names.", metavar="MAP")
+UNIT = Setting("Unit of the file: m, cm, mm, inch, foot, cmu, or a number of meters. [inferred]")
+UP = Setting("Up axis of the file, such as y, z, x or -y. [inferred]")
+FPS = Setting("Frame rate, which overrides that of the file.")
+ROLES = Setting("JSON or TOML file that maps roles to joints with unknown names.", metavar="MAP")
 PARTIAL = Setting("Read the complete frames of a truncated file.")
 STRICT = Setting("Raise an error for every deviation from the specification.")
 
@@ -25,9 +25,13 @@ class FormatOptions(Settings):
     """Rarely needed options of individual formats."""
 
     tpose: bool | None = setting(
-        None, "BVH: whether frame 0 is an added T-pose. [inferred]", command=False
+        None,
+        "BVH: whether frame 0 is a T-pose that was added before the capture. [inferred]",
+        command=False,
     )
-    max_gap: float | None = setting(None, "Acclaim: longest gap to interpolate. [0.5]", unit="s")
+    max_gap: float | None = setting(
+        None, "Acclaim: maximum length of a gap that is interpolated. [0.5]", unit="s"
+    )
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -41,7 +45,7 @@ class LoadSettings(Settings):
     partial: bool = setting(False, PARTIAL)
     strict: bool = setting(False, STRICT)
     keep_carrier: bool = setting(
-        False, "Keep joints above the hips; by default the hips become the root."
+        False, "Keep joints above the hips. By default, the hips become the root."
     )
     format: FormatOptions = setting(FormatOptions(), "Options of individual formats.")
     animation: str | int | None = setting(
@@ -49,9 +53,8 @@ class LoadSettings(Settings):
     )
     skeleton: str | int | Path | None = setting(
         None,
-        "Which figure of the file to read: name of the ROOT (BVH), name or number of the skin "
-        "(glTF), path or root of the skeleton (USD, FBX); the .asf file of an Acclaim motion. "
-        "[first]",
+        "Figure to read: name of the ROOT (BVH), name or number of the skin (glTF), path or root "
+        "of the skeleton (USD, FBX), or the .asf file of an Acclaim motion. [first]",
     )
 
 
@@ -75,15 +78,15 @@ class SaveSettings(Settings):
 
     unit: str | float | None = setting(None, "BVH, C3D, FBX: unit of the written file.")
     up: str | None = setting(None, "BVH, C3D, FBX: up axis of the written file.")
-    order: str | None = setting(None, "BVH: order of the rotation channels.")
-    rest_frame: bool = setting(False, "BVH: write the rest pose as a first frame.")
+    order: str | None = setting(None, "BVH: order of the rotation channels, such as ZXY.")
+    rest_frame: bool = setting(False, "BVH: write the rest pose as an additional first frame.")
     mesh: bool | str = setting(
-        "body", "glTF, USD, FBX: figure that shows the motion: body, low, sticks or none."
+        "body", "glTF, USD, FBX: figure that performs the motion (body, low, sticks or none)."
     )
     compact: bool = setting(
-        False, "glTF: 16-bit rotations, and a single key for joints that never rotate."
+        False, "glTF: store rotations in 16 bits, and a single key for joints that never rotate."
     )
-    decimals: int = setting(6, "CSV: digits after the decimal point.")
+    decimals: int = setting(6, "CSV: number of digits after the decimal point.")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -92,10 +95,10 @@ class ConvertSettings(Settings):
 
     preset: str | None = setting(
         None,
-        "Conventions of a program: blender, unreal, unity, maya, motionbuilder or mixamo "
-        "(unit, axis, names, root).",
+        "Use the unit, up axis, joint names and root bone of a program: blender, unreal, unity, "
+        "maya, motionbuilder or mixamo.",
     )
-    fps: float | None = setting(None, "Resample to this rate.")
+    fps: float | None = setting(None, "Resample to this frame rate.")
     unit: str | None = setting(None, "Unit of the written file.")
     up: str | None = setting(None, "Up axis of the written file: y or z.")
     roles: str | None = setting(None, ROLES.help, metavar="MAP")
@@ -107,25 +110,31 @@ class ConvertSettings(Settings):
     )
     to: str | None = setting(
         None,
-        "Format of the files when OUT is a folder: glb, bvh, ...",
+        "Format of the written files if OUT is a folder, such as glb or bvh.",
         metavar="SUFFIX",
     )
-    clean: bool = setting(False, "Remove foot skate first.")
+    clean: bool = setting(False, "Remove foot skate before converting.")
 
 
 @dataclass(frozen=True, kw_only=True)
 class CleanSettings(Settings):
     """Settings for removing foot skate; see `Motion.contacts` and `Motion.clean_feet`."""
 
-    slow: float = setting(0.15, "A contact contains a frame slower than this.", unit="m/s")
-    fast: float = setting(0.40, "A contact ends where the foot is faster than this.", unit="m/s")
-    rise: float = setting(0.025, "Maximum height of a standing foot above its ground.", unit="m")
+    slow: float = setting(
+        0.15, "A foot contact must contain a frame slower than this speed.", unit="m/s"
+    )
+    fast: float = setting(
+        0.40, "A foot contact ends where the foot is faster than this speed.", unit="m/s"
+    )
+    rise: float = setting(
+        0.025, "Maximum height of a standing foot above the ground below it.", unit="m"
+    )
     above_floor: float = setting(
-        0.07, "Maximum height of the ground above the floor; stairs may be higher.", unit="m"
+        0.07, "Maximum height of the ground above the floor. Stairs may be higher.", unit="m"
     )
     skate: float = setting(
         1.2,
-        "Maximum speed of a standing foot that skates; 0 ignores sliding feet.",
+        "Maximum speed of a standing foot that skates. 0 ignores sliding feet.",
         unit="m/s",
     )
-    ease: float = setting(0.25, "Time to blend into and out of a contact.", unit="s")
+    ease: float = setting(0.25, "Time to blend into and out of a foot contact.", unit="s")

@@ -1,11 +1,11 @@
 """Tables of positions for spreadsheets, pandas and R: ``.csv`` and ``.parquet``.
 
-One row per frame: its number, its time in seconds, and x, y and z of every joint and end
-site (or marker) in meters. An empty cell is a gap.
+A table has one row per frame, which contains the frame number, the time in seconds, and the x, y
+and z coordinates of every joint and end site (or marker) in meters. An empty cell is a gap.
 
-Tables are read as markers. Columns are called ``LABEL.x``, ``LABEL.y`` and ``LABEL.z`` (or with
-``_`` or a space instead of the dot), in any order. The ``time`` column is in seconds. Other
-columns are ignored.
+Tables are read as markers. Columns may be in any order. They are called ``LABEL.x``, ``LABEL.y``
+and ``LABEL.z``, where the dot may also be ``_`` or a space. The ``time`` column is in seconds.
+Other columns are ignored.
 """
 
 from __future__ import annotations
@@ -25,8 +25,8 @@ from motionloom.formats.inference import unit_from
 from motionloom.motion import Markers, Motion, Origin
 
 _AXIS = re.compile(r"^(?P<label>.+)[._ ](?P<axis>[xyzXYZ])$")
-_ROOM = 512_000_000  # limit on the bytes of numbers for any Parquet file
-_GROWTH = 64  # or, for larger files, limit per byte
+_ROOM = 512_000_000  # bytes of numbers that any Parquet file may contain
+_GROWTH = 64  # the same limit for larger files, per byte
 _COLUMNS = 20_000
 _UNEVEN = 0.02  # tolerance of the times, as a fraction of a frame
 
@@ -34,7 +34,7 @@ _UNEVEN = 0.02  # tolerance of the times, as a fraction of a frame
 def read(path: str | Path, *, unit: str | float | None = None, fps: float | None = None) -> Markers:
     """Read markers from a table; see `motionloom.load_markers` for the options.
 
-    The default unit is meters; `fps` is required if the table has no time column.
+    The default unit is meters. `fps` is required if the table has no time column.
     """
     check_fps(fps)
     path = Path(path)
@@ -56,13 +56,13 @@ def read(path: str | Path, *, unit: str | float | None = None, fps: float | None
 
 
 def require_extra():
-    """Return pyarrow with its Parquet module; raise `MissingExtra` if it is not installed."""
+    """Return pyarrow with its Parquet module. Raise `MissingExtra` if it is not installed."""
     try:
         import pyarrow
         import pyarrow.parquet  # noqa: F401
     except ImportError:
         raise MissingExtra(
-            "Parquet files need pyarrow; install it with: pip install 'motionloom[parquet]'"
+            "Parquet files need pyarrow. Install it with: pip install 'motionloom[parquet]'"
         ) from None
     return pyarrow
 
@@ -80,7 +80,9 @@ def _csv(path: Path) -> tuple[list[str], NDArray[np.float64]]:
     for r, row in enumerate(rows[1:]):
         if len(row) != len(names):
             raise MotionFormatError(
-                f"expected {len(names)} cells, got {len(row)}", path=path, line=r + 2
+                f"expected {len(names)} cells, one per column; got {len(row)}",
+                path=path,
+                line=r + 2,
             )
         for c, cell in enumerate(row):
             if cell.strip():
@@ -125,7 +127,7 @@ def _parquet(path: Path) -> tuple[list[str], NDArray[np.float64]]:
 
 
 def _labels(names: list[str], path: Path) -> tuple[tuple[str, ...], list[int]]:
-    """Return the labels, and the three columns of each."""
+    """Return the labels, and the x, y and z columns of each label."""
     columns: dict[str, dict[str, int]] = {}
     for column, name in enumerate(names):
         match = _AXIS.match(name)
@@ -146,25 +148,26 @@ def _rate(names: list[str], values: NDArray[np.float64], path: Path) -> float:
     lower = [name.lower() for name in names]
     if "time" not in lower or len(values) < 2:
         raise MotionFormatError(
-            "the frame rate is unknown: set fps, or add a column 'time' in seconds", path=path
+            "the frame rate is unknown. Set fps, or add a column 'time' in seconds", path=path
         )
     times = values[:, lower.index("time")]
     steps = np.diff(times)
     step = float((times[-1] - times[0]) / len(steps))
     if not (np.isfinite(step) and step > 0.0 and np.abs(steps - step).max() <= _UNEVEN * step):
         raise MotionFormatError(
-            "times must increase evenly, one row per frame, with gaps as empty cells", path=path
+            "times must increase evenly; write one row per frame, and leave cells empty in gaps",
+            path=path,
         )
     return float(np.round(1.0 / step, 4))
 
 
-_ROWS = 4_096  # frames formatted at a time
+_ROWS = 4_096  # number of frames that are formatted at a time
 
 
 def write(motion: Motion | Markers, path: str | Path, *, decimals: int = 6) -> None:
     """Write positions of joints and end sites, or of markers, as CSV or Parquet.
 
-    `decimals` applies to CSV; six decimals are micrometers. Parquet has full precision.
+    `decimals` applies only to CSV. Six decimals are micrometers. Parquet has full precision.
     """
     if not 0 <= decimals <= 17:
         raise InvalidInput(f"decimals must be 0 to 17; got {decimals}")
@@ -197,7 +200,7 @@ def _write_parquet(path: Path, columns, times, positions) -> None:
     pyarrow = require_extra()
     flat = positions.reshape(len(positions), -1)
     arrays = [pyarrow.array(np.arange(len(times), dtype=np.int64)), pyarrow.array(times)]
-    # from_pandas: NaN, a gap, becomes null.
+    # With from_pandas, NaN (a gap) becomes null.
     arrays += [pyarrow.array(flat[:, k], from_pandas=True) for k in range(flat.shape[1])]
     table = pyarrow.table(dict(zip(columns, arrays, strict=True)))
     with atomic_write(path) as scratch:

@@ -1,10 +1,10 @@
 """USD files, ``.usd``, ``.usda`` and ``.usdc``: UsdSkel skeletons, animations and figures.
 
-Needs the extra ``usd`` (usd-core). Files are read in a separate process; see
-`motionloom.formats.child_process.usd`. Characters with the same skeleton share it: the file
-contains skeleton and figure (see `motionloom.character`) once, as a class that each character
-references. The references are not instanceable, because Blender shows instances of a skeleton
-without motion.
+USD files need the extra ``usd`` (usd-core). They are read in a separate process; see
+`motionloom.formats.child_process.usd`. Characters with the same skeleton share it. The file then
+contains the skeleton and the figure (see `motionloom.character`) only once, as a class that each
+character references. The references are not instanceable, because Blender does not animate
+instances of a skeleton.
 """
 
 from __future__ import annotations
@@ -61,7 +61,7 @@ def read(
     """Read one motion from a USD file; see `motionloom.load` for the options.
 
     `skeleton` is the name or path of a Skeleton, or the name of its SkelRoot. The default rate is
-    that of the samples; the defaults for unit and up axis are those of the stage.
+    that of the samples. By default, unit and up axis are those of the stage.
     """
     repairs = started(path, up=up, fps=fps, strict=strict)
     path = repairs.path
@@ -78,12 +78,14 @@ def read(
             f"Choose one with the option skeleton"
         )
     if not facts["animated"]:
-        warnings.append("no animation moves this skeleton; one frame in its rest pose was read")
+        warnings.append("no animation moves this skeleton, so one frame in its rest pose was read")
     name = path.stem if skeleton is None else facts["name"] or path.stem
     motion = replace(motion, skeleton=with_user_roles(motion.skeleton, roles), name=name)
     meters = facts["unit"] if unit is None else unit_from(unit)
     if not 1e-6 <= meters <= 1e6:
-        raise MotionFormatError(f"metersPerUnit is {meters:g}; set the option unit", path=path)
+        raise MotionFormatError(
+            f"metersPerUnit is {meters:g}, which is not valid; set the option unit", path=path
+        )
     up = up or facts["up"]
     scale = Unit(meters, "stated by metersPerUnit" if unit is None else "given")
     origin = repairs.origin("usd", scale, up=up, frame_time=1.0 / motion.fps, warnings=warnings)
@@ -134,7 +136,7 @@ def _parts(matrices: NDArray, refuse, repairs: Repairs) -> tuple[NDArray, NDArra
 
 
 def _names(facts: dict[str, Any]) -> list[str]:
-    """Return the original names if stored in the file, or the last parts of the joint paths."""
+    """Return the original joint names, or the last parts of the joint paths if there are none."""
     wanted = facts["names"] or [joint.rpartition("/")[2] for joint in facts["joints"]]
     return unique_names(wanted)
 
@@ -144,9 +146,9 @@ def write(
 ) -> None:
     """Write one motion, or several characters with the same rate, as USD; see `motionloom.save`.
 
-    ``.usd`` and ``.usdc`` are binary, ``.usda`` is text. Frame k is at time code k. Joint names
-    that are not valid in USD are changed; ``jointNames`` of the skeleton contains the original
-    names.
+    ``.usd`` and ``.usdc`` files are binary, and ``.usda`` files are text. Frame k is at time code
+    k. Joint names that are not valid in USD are changed, and ``jointNames`` of the skeleton
+    contains the original names.
     """
     pxr = require_extra()
     cast = characters(motion)
@@ -158,7 +160,8 @@ def write(
     rates = {each.fps for each in motions}
     if len(rates) > 1:
         raise InvalidInput(
-            f"motions in one USD file must share one rate; got {sorted(rates)}. Resample first"
+            f"motions in one USD file must have the same rate; got {sorted(rates)}. Resample "
+            "them first"
         )
     stage = pxr.Usd.Stage.CreateInMemory()
     pxr.UsdGeom.SetStageUpAxis(stage, pxr.UsdGeom.Tokens.y)
@@ -185,13 +188,13 @@ def write(
 
 
 def require_extra():
-    """Return pxr with its modules; raise `MissingExtra` if usd-core is not installed."""
+    """Return pxr with its modules. Raise `MissingExtra` if usd-core is not installed."""
     try:
         import pxr
         from pxr import Gf, Sdf, Tf, Usd, UsdGeom, UsdShade, UsdSkel, Vt  # noqa: F401
     except ImportError:
         raise MissingExtra(
-            "USD files need usd-core; install it with: pip install 'motionloom[usd]'"
+            "USD files need usd-core. Install it with: pip install 'motionloom[usd]'"
         ) from None
     return pxr
 
@@ -236,7 +239,7 @@ def _add_figure(pxr, stage, motion: Motion, place: str, kind: str) -> None:
     rest_turns = np.concatenate([skeleton.rest_rotations, unturned])
     rest_places = np.concatenate([frames.positions[:1], skeleton.point_offsets[1:]])
     local = transform_matrices(rest_places, rest_turns)
-    # USD uses row vectors: its matrices are transposed.
+    # USD uses row vectors, so its matrices are transposed.
     row_vectors = lambda m: pxr.Vt.Matrix4dArray.FromNumpy(  # noqa: E731
         np.ascontiguousarray(np.swapaxes(m, 1, 2))
     )

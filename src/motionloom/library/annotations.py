@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 
 class LabelCollection(Mapping[str, tuple[str, ...]]):
-    """Labels of the motions in a library: a mapping from motion name to sorted labels.
+    """Mapping from the name of each motion in a library to its sorted labels.
 
     Examples
     --------
@@ -84,8 +84,8 @@ class LabelCollection(Mapping[str, tuple[str, ...]]):
         Parameters
         ----------
         path : str or Path
-            File to read; see `motionloom.text.label_files`. It refers to a motion by its name in
-            the library, or by the end of that name.
+            File to read; see `motionloom.text.label_files`. Each row refers to a motion by its name
+            in the library, or by the end of that name.
 
         Returns
         -------
@@ -128,7 +128,8 @@ class LabelCollection(Mapping[str, tuple[str, ...]]):
                 parts.append((name, *self._frames(name, row), row.label))
         if not whole and not parts:
             raise InvalidInput(
-                f"{path}: none of its {len(rows)} labels matches a motion of the library"
+                f"{path}: no label in this file refers to a motion of the library "
+                f"(labels read: {len(rows)})"
             )
         with store.change("label"):
             merged = {name: [*self[name], *labels] for name, labels in whole.items()}
@@ -181,8 +182,8 @@ class LabelCollection(Mapping[str, tuple[str, ...]]):
         end = min(max(round((row.end or 0.0) * rate), start + 1), entry.frames)
         if start >= end:
             raise InvalidInput(
-                f"{name}: the label {row.label!r} starts at frame {start}, after the end of the "
-                f"motion at {entry.frames}"
+                f"{name}: the label {row.label!r} starts at frame {start}, but the motion "
+                f"has only {entry.frames} frames"
             )
         return start, end
 
@@ -210,7 +211,7 @@ class BeatCollection:
     def of(
         self, take: str | Sequence[str], settings: BeatSettings | None = None, **options: Any
     ) -> Beats:
-        """Return the beats of a take, or of several danced together; see `motionloom.beats`.
+        """Return the beats of a take, or of takes danced together; see `motionloom.beats`.
 
         A tempo, first beat and partners saved with `set` are taken into account.
 
@@ -227,7 +228,7 @@ class BeatCollection:
         return beats_of(motions, BeatSettings.given(settings, options))
 
     def is_rhythmic(self, take: str) -> bool:
-        """Return whether a take has a rhythm; false if it is too short or has no feet."""
+        """Return whether a take has a rhythm; False if it is too short or has no feet."""
         try:
             return self[take].rhythmic
         except MotionloomError:
@@ -247,7 +248,7 @@ class BeatCollection:
         first_beat: float | None = None,
         times: Sequence[float] | None = None,
     ) -> tuple[str, ...]:
-        """Save the tempo, first beat and partners of takes in the library, for all methods.
+        """Save the tempo, first beat and partners of takes in the library; all methods use them.
 
         Parameters
         ----------
@@ -319,7 +320,7 @@ class BeatCollection:
             All beat times, in seconds, which replace the current ones. An empty sequence deletes
             saved beats, so that beats are detected again.
         move : mapping of int to float, optional
-            Index of a beat, from 0, to its new time in seconds.
+            New times in seconds, by the index of the beat; the first beat is 0.
         add : sequence of float
             Times of new beats, in seconds.
         remove : sequence of int
@@ -360,7 +361,7 @@ class BeatCollection:
 
 
 def _keep(manual: dict[str, GivenBeats], name: str, beats: GivenBeats) -> None:
-    """Store the beats of a take in the table of all takes, or delete its row if nothing is set."""
+    """Store the settings of a take, or delete its row if there are none."""
     manual.pop(name, None)
     if beats != type(beats)():
         manual[name] = beats

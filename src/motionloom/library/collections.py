@@ -1,4 +1,4 @@
-"""Collections of saved results: parametric motions, graphs, controllers, choreographies, webs."""
+"""Collections of saved results, such as parametric motions, graphs and choreographies."""
 
 from __future__ import annotations
 
@@ -70,15 +70,15 @@ class ParametricCollection(Mapping[str, "ParametricMotion"]):
         ----------
         name : str
         by : optional
-            The parameters, if they are functions that cannot be imported. A function defined in a
-            module is saved by reference; scores are saved with their numbers.
+            The parameters, needed only for functions that cannot be imported. Functions in a module
+            are saved by reference, and scores with their values.
         """
         from motionloom.parametric.artifact import open_parametric
 
         return open_parametric(self._store, name, by=by)
 
     def about(self) -> list[dict[str, Any]]:
-        """Return rows with ``name``, parameters ``by`` and ``examples``; no motion is read."""
+        """Return a row per motion (``name``, ``by``, ``examples``) without reading the motions."""
         from motionloom.parametric.artifact import KIND
 
         rows = []
@@ -169,7 +169,7 @@ class GraphCollection:
         ----------
         action : {"remove", "lock", "restore"}
             Exclude the transition from every graph, include it in every graph that has both
-            motions, or undo an edit.
+            motions, or undo either edit.
         transition : str or TransitionKey
             ``NAME:FRAME,NAME:FRAME``.
 
@@ -205,10 +205,10 @@ class GraphCollection:
         Parameters
         ----------
         tags : str or Path
-            CSV file with rows ``NAME:FRAME, NAME:FRAME, 1`` (similar) or ``0`` (not).
+            CSV file with rows ``NAME:FRAME, NAME:FRAME, 1`` for similar poses, or ``0`` for others.
         method : {"nnls", "tang"}
             Non-negative least squares with an intercept, or the absolute values of a least-squares
-            solution without intercept, as in Tang et al. (2008) and Kravcevich (2014).
+            solution without an intercept, as in Tang et al. (2008) and Kravcevich (2014).
         max_weights : int, optional
             Maximum number of weights to keep, largest first.
         output : str or Path, optional
@@ -297,19 +297,19 @@ class ChoreographyCollection(MutableMapping[str, "Choreography"]):
     def for_music(
         self, music: Music | str | Path, *, kind: str | None = None, meter: int | None = None
     ) -> Choreography:
-        """Return the first choreography of a kind, or with the meter of the music.
+        """Return the first saved choreography of a kind, or the first with the meter of the music.
 
         Parameters
         ----------
         music : Music, the path of a music file, or "tune"
         kind : str, optional
         meter : int, optional
-            Beats per bar. Default: that of the music.
+            Beats per bar. Default: the meter of the music.
 
         Raises
         ------
         InvalidInput
-            If there is no such choreography.
+            If no saved choreography fits.
         """
         from motionloom.dance.choreography import for_music
         from motionloom.dance.choreography_file import saved_choreographies
@@ -406,7 +406,8 @@ class WebCollection:
         Returns
         -------
         work : LeftToBuild
-            ``pairs``, ``cells`` of their distance matrices, estimated ``core_seconds``.
+            Number of ``pairs``, number of ``cells`` of their distance matrices, and estimated
+            ``core_seconds``.
 
         Examples
         --------

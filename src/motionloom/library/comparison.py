@@ -33,14 +33,14 @@ class Comparison:
     Attributes
     ----------
     a, b : Query
-        The segments of rows and columns.
+        Segments whose frames are the rows and the columns.
     distance : FrameDistance
     rate : float
-        Rows and columns per second: the rate of the library.
+        Rows or columns per second, which is the frame rate of the library.
     shape : (int, int)
-        Rows and columns of the segments.
+        Number of rows and columns.
     first_row, first_column : int
-        First row and column of the segments in their takes, at `rate`.
+        Positions of the first row and column in their takes, at `rate`.
     """
 
     def __init__(
@@ -71,7 +71,7 @@ class Comparison:
         return self._store.limits.alpha
 
     def matrix(self, rows: slice = slice(None)) -> NDArray[np.float64]:
-        """Return the distances between the given rows and all columns, shape (M, N)."""
+        """Return the distances between the selected rows and all columns, shape (M, N)."""
         return self._matrix.block(rows)
 
     def minima(self) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
@@ -109,7 +109,7 @@ class Comparison:
             )
 
     def sequences(self, web: Web, *, max_distance: float) -> list[Candidate]:
-        """Find match sequences of the rows among the columns in `web`.
+        """Find the match sequences in `web` that match the rows to columns.
 
         Rows are counted from the start of the row segment, columns from the start of the take.
         """
@@ -132,7 +132,7 @@ class Comparison:
         return [match for match in matches if low <= match.start and match.end <= high]
 
     def dtw_matches(self, *, max: int = 20) -> list[Match]:
-        """Match the rows among the columns by dynamic time warping, nearest first."""
+        """Find matches of the row segment in the columns by dynamic time warping, nearest first."""
         dtw = Dtw(features=self.distance.name, rank="distance", speed_seconds=0.0, weights="equal")
         settings = SearchSettings(method=dtw, only=str(self.b.name), max=max)
         return [

@@ -36,8 +36,8 @@ class CrowdPlan:
     ----------
     kind : {"ballroom", "march"}
     given : mapping
-        Settings by name; fields of groups may be listed by their names alone. Missing settings come
-        from the description, or have their defaults.
+        Settings by name; a field of a group may be set by its name alone. Other settings come
+        from the description, or keep their defaults.
     description : Path, optional
         A crowd description: a TOML or JSON file of settings.
     library : Store, optional

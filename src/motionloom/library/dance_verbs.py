@@ -38,8 +38,8 @@ class DanceVerbs:
         ----------
         settings : ChoreographySettings, optional
         takes : names, optional
-            Takes in a nested list were danced together. Default: all rhythmic takes that `label`,
-            `only` and `exclude` select.
+            Names of takes; takes in an inner list were danced together. Default: all rhythmic takes
+            that `label`, `only` and `exclude` select.
         progress : callable, optional
             Called with 1 for every analyzed take.
 
@@ -154,7 +154,7 @@ class DanceVerbs:
         return dance_floor(motions, given, beats_of=beats_in(store, store.__getitem__))
 
     def _crowd(self, kind: str, options: dict[str, Any], progress: Any) -> Any:
-        """Synthesize a crowd from given options; the others are chosen to suit the takes."""
+        """Synthesize a crowd; options that are not set are chosen to suit the takes."""
         from motionloom.library.crowd_plan import CrowdPlan
 
         given = {name: value for name, value in options.items() if value is not None}

@@ -42,7 +42,7 @@ _TABLES = ("motions", "frames", "labels", "skeletons")
 
 
 def motion_suffix(suffix: str) -> str:
-    """Return a writable suffix without its dot, or raise InvalidInput."""
+    """Return the suffix of a motion format, without its dot, if the format can be written."""
     suffix = suffix.lower().lstrip(".")
     written = [name.lstrip(".") for name, format_ in FORMATS.items() if "motion" in format_.writes]
     if suffix not in written:
@@ -95,7 +95,7 @@ def write_files(
             motion = library[name]
             stem = base = file_stem(name)
             number = 2
-            while stem.lower() in stems:  # two names may map to the same file name
+            while stem.lower() in stems:  # because two names may map to the same file name
                 stem, number = f"{base}_{number}", number + 1
             stems.add(stem.lower())
             motion.save(scratch / f"{stem}.{suffix}")

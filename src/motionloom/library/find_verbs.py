@@ -41,7 +41,8 @@ class FindVerbs:
         ----------
         query : str, Path or Motion
             A segment of the library, ``NAME:START-END`` in frames, or in seconds with an ``s``
-            (``86_01:12.5s-14s``); a motion; or a file. Any frame rate and skeleton.
+            (``86_01:12.5s-14s``); a motion; or a file. It may have any frame rate
+            and skeleton.
         settings : SearchSettings, optional
 
         Returns
@@ -205,9 +206,9 @@ class FindVerbs:
         Parameters
         ----------
         a, b : str
-            ``NAME`` or ``NAME:START-END``: the segments of rows and columns.
+            Segments ``NAME`` or ``NAME:START-END``, whose frames are the rows and the columns.
         options : WebOptions, optional
-            Frame distance, and options of the match web.
+            Frame distance and match web options.
 
         Examples
         --------
@@ -307,8 +308,8 @@ class FindVerbs:
         Returns
         -------
         clusters : list of Cluster
-            Largest first, each with ``name``, ``motions`` (most typical first) and ``kind``.
-            Motions that lack body joints are not in any cluster.
+            Clusters, largest first, each with ``name``, ``motions`` (most typical first) and
+            ``kind``. Motions that lack body joints are not in any cluster.
 
         Raises
         ------

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 def segment_query(library: Library, text: str) -> Query:
-    """Return a segment of the library, ``NAME`` or ``NAME:START-END``, as a query; never a file.
+    """Return a library segment, ``NAME`` or ``NAME:START-END``, as a query; files are rejected.
 
     Examples
     --------
@@ -50,7 +50,8 @@ def prepare_search(
 ) -> None:
     """Compute and save the data that a search method needs: features, an index, or a clip table.
 
-    A search does the same if needed; call this first to report progress, with 1 per motion.
+    A search also does this if necessary. Call this function first to report progress; `progress` is
+    called with 1 after each motion.
     """
     from motionloom.features import FEATURES
     from motionloom.search.clips.retrieval import clip_table
@@ -99,7 +100,7 @@ def evaluate_sentences(
     *,
     progress: Progress | None = None,
 ) -> SentenceScores:
-    """Score text search: how often the take of a sentence is among the first ten results.
+    """Score text search: how often the described take is among the first ten results.
 
     Parameters
     ----------
@@ -114,7 +115,7 @@ def evaluate_sentences(
     -------
     scores : SentenceScores
         Recall with captions and learned words (``motion``), with labels in addition
-        (``with_labels``), and at random (``chance``).
+        (``with_labels``), and of a random ranking (``chance``).
     """
     from motionloom.evaluation.captions import score_sentences
 

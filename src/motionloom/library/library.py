@@ -1,4 +1,4 @@
-"""`Library`: many motions on disk, by name, with a method for every task.
+"""`Library`: a collection of named motions on disk, with a method for every task.
 
 The methods are thin: documentation, settings, and one call. Algorithms work on the *store* of the
 library (`motionloom.store`); saved results are in collections (`motionloom.library.collections`).
@@ -51,12 +51,12 @@ def _decoded_web(data: bytes) -> Any:
 
 
 class LibraryStore(Store):
-    """Store of a library that can decode match webs and renames beats with their motion."""
+    """Store that can also decode match webs, and that renames a motion's beats with the motion."""
 
     COLLECTIONS: ClassVar[Mapping[str, Callable[[bytes], Any]]] = {"web": _decoded_web}
 
     def rename(self, name: str, new: str) -> None:
-        """Rename a motion, including the beats set by hand."""
+        """Rename a motion, together with its beats that were set by hand."""
         from motionloom.dance.motion_beats.manual_beats import rename_given_beats
 
         with self.change("rename"):
@@ -65,7 +65,7 @@ class LibraryStore(Store):
 
 
 class Library(FindVerbs, MotionVerbs, DanceVerbs):
-    """Many motions on disk, by name.
+    """A collection of named motions on disk.
 
     Parameters
     ----------
@@ -325,7 +325,8 @@ class Library(FindVerbs, MotionVerbs, DanceVerbs):
         Parameters
         ----------
         label, only, exclude : str or several, optional
-            Keep only motions with one of these labels; keep only these motions; drop these motions.
+            Select motions with one of these labels, select only these motions, exclude these
+            motions.
         first : str, optional
             Motion to put first, even if it is not selected otherwise.
 
@@ -404,7 +405,7 @@ class Library(FindVerbs, MotionVerbs, DanceVerbs):
     # --- history --------------------------------------------------------------------------
 
     def undo(self) -> Change:
-        """Undo the latest change of the library and return it."""
+        """Undo the latest change to the library and return it."""
         return self.store.undo()
 
     def redo(self) -> Change:
@@ -499,7 +500,7 @@ class Library(FindVerbs, MotionVerbs, DanceVerbs):
 
 
 def trust_library(path: str | Path) -> list[str]:
-    """Trust everything a library refers to outside its folder; return one line for each.
+    """Trust everything outside a library's folder that it refers to; return a line for each.
 
     This includes the object store with its frames, the functions of parametric motions, and the
     character files that motions were retargeted to.
@@ -507,7 +508,8 @@ def trust_library(path: str | Path) -> list[str]:
     Raises
     ------
     LibraryError, InvalidInput
-        If the library does not refer to anything, or the address is not an object store.
+        If the library refers to nothing outside its folder, or its address is not an object
+        store.
     """
     from motionloom.parametric.artifact import function_key, named_functions
 

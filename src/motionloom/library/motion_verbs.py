@@ -300,7 +300,7 @@ class MotionVerbs:
         Returns
         -------
         motion : Reconstruction
-            A `Motion` of the performer, with ``confidence`` per frame and the ``lost`` markers.
+            Motion of the performer, with a ``confidence`` per frame and the ``lost`` markers.
 
         Raises
         ------

@@ -1,4 +1,4 @@
-"""Settings classes of the methods of `Library`, for commands, forms and requests."""
+"""Settings classes for the methods of `Library`, used by commands, forms and requests."""
 
 from motionloom.blending.settings import BlendSettings
 from motionloom.crowd.settings import (

@@ -1,4 +1,4 @@
-"""A single motion: its skeleton, rotations, kinematics, joint roles, and operations.
+"""Types and operations for a single motion: skeleton, rotations, kinematics and joint roles.
 
 Units are meters, seconds and radians. The y axis points up, coordinates are right-handed, and a
 character at rest faces +Z. Quaternions are ``wxyz``.

@@ -22,10 +22,10 @@ class Markers(TimeSeries):
     Parameters
     ----------
     labels : sequence of str, length M
-        Unique; prefixed with the subject (``"Anna:LFHD"``) if a take has several subjects.
+        Unique labels, prefixed with the subject (``"Anna:LFHD"``) if a take has several subjects.
     positions : array_like, shape (T, M, 3)
-        Meters, y up; NaN where a marker was not visible. Stored in double precision, so that
-        values read from a file are written back unchanged.
+        Positions in meters, y up; NaN where a marker was not visible. Stored in double precision,
+        so that values read from a file are written back unchanged.
     fps : float
         Frames per second.
     name : str
@@ -82,7 +82,7 @@ class Markers(TimeSeries):
     @overload
     def __getitem__(self, key: slice | int | list[str] | tuple[str, ...]) -> Markers: ...
     def __getitem__(self, key):
-        """Trajectory (T, 3) of a label, or the markers selected by frame, slice or list of labels.
+        """Return the trajectory (T, 3) of a label, or markers selected by frame, slice or labels.
 
         The subject may be omitted from a label if the rest is unambiguous.
         """
@@ -104,7 +104,7 @@ class Markers(TimeSeries):
         )
 
     def resample(self, fps: float) -> Markers:
-        """Return the trajectories at another rate, linearly interpolated; gaps stay gaps."""
+        """Return the trajectories at another rate, linearly interpolated; gaps are preserved."""
         fps = positive_rate(fps)
         if len(self) == 0 or abs(fps - self.fps) <= 1e-9 * fps:
             return replace(self, fps=fps)

@@ -1,17 +1,17 @@
 """Mirroring: exchanging left and right.
 
 Motions are mirrored in the plane x = 0. Corresponding left and right joints are found by role, and
-joints without a role (fingers, twist bones) by name. Their local axes may differ: global rotations
-are mirrored relative to the rest pose and converted back to local ones.
+joints without a role (fingers, twist bones) by name. Their local axes may differ, so global
+rotations are mirrored relative to the rest pose and converted back to local rotations.
 
 The skeleton may be symmetric about a plane other than x = 0: some exporters lay the bones along x
-and put left and right on z. With M the reflection of the world, R that of the skeleton, and W the
-rotation of a joint since rest, the mirrored joint has the rotation ``M W R`` of its counterpart: W
-reflected, then the half turn ``M R``.
+and put left and right on z. Let M be the reflection of the world, R the reflection of the skeleton,
+and W the rotation of a joint relative to its rest pose. The counterpart then has the rotation
+``M W R``, which is the reflection of W combined with the half turn ``M R``.
 
-In some rigs, a body cannot take the rest pose, and the axes themselves are mirrored (all axes of
-the right arm point back along the bone). There the offsets of the children show how the axes of
-two counterparts correspond. If they leave a choice, the mean rotation of the joint decides.
+Some rigs have a rest pose that no body can take, and their axes are already mirrored (all axes of
+the right arm point back along the bone). In these rigs, the child offsets show how the axes of two
+counterparts correspond. If several correspondences fit, the mean rotation of the joint decides.
 """
 
 from __future__ import annotations
@@ -34,9 +34,9 @@ if TYPE_CHECKING:
     from motionloom.motion.motion import Motion
 
 _REFLECT = np.array([1.0, 1.0, -1.0, -1.0])  # reflection of a rotation in x = 0
-_MIRROR = np.array([-1.0, 1.0, 1.0])  # of a vector
-_HALF_TURN = np.array([[1.0, 0, 0, 0], [0, 0, 0, 1], [0, 0, 1, 0]])  # M R for R on x, y, z
-_TURNS = np.concatenate([_HALF_TURN, [[0.0, 1, 0, 0]]])  # and for R at a point
+_MIRROR = np.array([-1.0, 1.0, 1.0])  # reflection of a vector in x = 0
+_HALF_TURN = np.array([[1.0, 0, 0, 0], [0, 0, 0, 1], [0, 0, 1, 0]])  # M R if R reflects x, y or z
+_TURNS = np.concatenate([_HALF_TURN, [[0.0, 1, 0, 0]]])  # ... or all three
 _WRONG = 0.5  # relative error of the offsets above which the rest pose is not usable
 
 Array = NDArray[np.float64]
@@ -79,7 +79,7 @@ def mirror(motion: Motion) -> Motion:
 
 
 def twin_joints(skeleton: Skeleton) -> NDArray[np.intp]:
-    """Index of each joint's counterpart, shape (J,); joints on the midline map to themselves."""
+    """Return each joint's counterpart as an index (J,); joints on the midline map to themselves."""
     twin = np.arange(len(skeleton))
     index = {name: joint for joint, name in enumerate(skeleton.names)}
     for role, name in skeleton.roles.items():
@@ -147,7 +147,7 @@ def _fitting_axes(motion: Motion, twin: NDArray[np.intp], axes: Array) -> Array:
 def _offset_error(
     skeleton: Skeleton, children: NDArray[np.intp], twin: NDArray[np.intp], turn: Array
 ) -> float:
-    """Return the error between rotated, reflected child offsets and those of the counterparts.
+    """Return the error between rotated and reflected child offsets and the counterparts' offsets.
 
     The result is relative to the length of the offsets, or 0 if there are no children.
     """
@@ -158,7 +158,7 @@ def _offset_error(
 
 
 def _mirrored_translations(skeleton, moved, twin, axes):
-    """Return the reflected offsets of the counterpart in the mirrored axes of the parent."""
+    """Return each counterpart's reflected offsets in the mirrored axes of the parent."""
     out = moved.astype(np.float64)
     for joint in range(1, len(skeleton)):
         reflected = moved[:, twin[joint]].astype(np.float64) * _MIRROR

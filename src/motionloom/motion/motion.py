@@ -1,6 +1,6 @@
 """Motion type: a skeleton, local rotations and a root path at a frame rate.
 
-A `Motion` is immutable. Slices share memory with the whole; every other operation returns a new
+A `Motion` is immutable. Slices share memory with the original; every other operation returns a new
 motion. Positions are computed on demand by forward kinematics.
 """
 
@@ -28,9 +28,9 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Origin:
-    """Source file of a motion, and the facts that the reader inferred and the repairs it made.
+    """Source file of a motion, with the facts that the reader inferred and the repairs it made.
 
-    `carrier` describes joints above the hips that the file has and the motion does not (see
+    `carrier` describes joints above the hips that exist in the file but not in the motion (see
     `motionloom.motion.kinematics.root_carrier`). `character` is the file of the character to which
     a motion was retargeted (see `motionloom.formats.own_character`).
 
@@ -207,7 +207,7 @@ class Motion(TimeSeries):
         return {**self.__dict__, "_quality": self.quality}
 
     def __getitem__(self, frames: slice | int) -> Motion:
-        """Return the selected frames as a motion that shares memory; a number selects one frame."""
+        """Return the selected frames as a motion that shares memory; an index selects one frame."""
         part = frame_slice(frames, len(self), "motion")
         moved = None if self.translations is None else self.translations[part]
         made_of, carrier = self.provenance, self.origin.carrier
@@ -317,11 +317,11 @@ class Motion(TimeSeries):
         return out
 
     def headings(self) -> NDArray[np.float64]:
-        """Direction the body faces on the floor, shape (T,), radians about +Y, unwrapped.
+        """Direction in which the body faces, shape (T,): unwrapped angles about +Y in radians.
 
         Zero faces +Z, and +pi/2 faces +X, to the character's left. The heading is perpendicular to
-        the line from the right to the left hip and shoulder. If the skeleton lacks these roles, it
-        follows the rotation of the root.
+        the line from the right to the left hip and shoulder. If the skeleton lacks these roles, the
+        heading follows the rotation of the root.
 
         Examples
         --------
@@ -353,7 +353,7 @@ class Motion(TimeSeries):
         return replace(self, rotations=rotations, root=root)
 
     def without_heading(self) -> Motion:
-        """Return the same poses, over the origin and facing +Z in every frame.
+        """Return the same poses moved over the origin and turned to face +Z in every frame.
 
         Examples
         --------
@@ -404,7 +404,7 @@ class Motion(TimeSeries):
         return resample(self, fps)
 
     def mirror(self) -> Motion:
-        """Exchange left and right by roles, mirrored in the plane x = 0.
+        """Mirror the motion in the plane x = 0, which exchanges left and right.
 
         Examples
         --------
@@ -512,7 +512,7 @@ class Motion(TimeSeries):
     # --- files and notebooks ------------------------------------------------------------
 
     def save(self, path: str | Path, settings: Any = None, **options: Any) -> Path:
-        """Write to a file; the suffix selects the format. Options are those of `motionloom.save`.
+        """Write to a file; the suffix selects the format. For options, see `motionloom.save`.
 
         Examples
         --------

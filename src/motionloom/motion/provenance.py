@@ -1,7 +1,7 @@
 """Provenance: the captured frames that make up a synthesized motion.
 
-A blend lists all its examples over its whole length, each with its weight. A random walk lists one
-segment after the other.
+A blend lists all its examples over its whole length, each with its weight. A random walk lists its
+segments one after the other.
 """
 
 from __future__ import annotations
@@ -136,7 +136,7 @@ class Provenance:
 
 
 def joined_provenance(parts: Sequence[tuple[Provenance | None, int]]) -> Provenance | None:
-    """Join the provenance of consecutive motions, given as pairs of provenance and frame count.
+    """Join the provenance of consecutive motions; `parts` holds (provenance, frame count) pairs.
 
     Returns None if no part has provenance.
     """
@@ -154,7 +154,7 @@ def joined_provenance(parts: Sequence[tuple[Provenance | None, int]]) -> Provena
 
 
 def merged(sources: Iterable[Source]) -> tuple[Source, ...]:
-    """Merge sources that continue where another one ends.
+    """Merge each source with the source that it continues.
 
     Examples
     --------

@@ -63,14 +63,14 @@ def resampled_length(frames: int, fps: float, wanted_fps: float) -> int:
 def frames_around(
     frames: int, fps: float, wanted_fps: float
 ) -> tuple[NDArray[np.intp], NDArray[np.intp], NDArray[np.float64]]:
-    """Return the neighboring frames at `fps` of each frame at `wanted_fps`, and their weights.
+    """Return the frames at `fps` around each frame at `wanted_fps`, and their weights.
 
     Returns
     -------
     before, after : ndarray of int, shape (N,)
-        Equal where a frame coincides with one of the original.
+        The neighboring frames; they are equal where a frame coincides with an original frame.
     share : ndarray, shape (N,)
-        Weight of `after`, from 0 to below 1.
+        Weight of `after`, at least 0 and below 1.
 
     Examples
     --------

@@ -11,17 +11,18 @@ from motionloom.motion.motion import Motion
 
 @dataclass(frozen=True, eq=False, init=False, repr=False)
 class Scene:
-    """Several characters, all starting at time 0.
+    """Several characters that all start at time 0.
 
-    A sequence of motions: ``scene[0]``, ``len(scene)``, ``for motion in scene``.
+    A scene is a sequence of motions: use ``scene[0]``, ``len(scene)`` or ``for motion in scene``.
 
     Parameters
     ----------
     motions : sequence of Motion
-        One per character, all with the same frame rate; skeletons and lengths may differ.
+        One motion per character. All must have the same frame rate; skeletons and lengths may
+        differ.
     names : sequence of str, optional
-        One per character, all different. Default: the names of the motions, numbered if two are
-        equal.
+        One name per character, all different. Default: the names of the motions, with a number
+        added to repeated names.
 
     Examples
     --------
@@ -44,8 +45,8 @@ class Scene:
             raise InvalidInput(
                 "a scene needs at least one motion"
                 if not rates
-                else f"motions of a scene must share one frame rate; got {sorted(rates)}. "
-                "Resample first"
+                else f"all motions in a scene must share one frame rate; got {sorted(rates)}. "
+                "Resample the motions first"
             )
         names = tuple(names) or _different([motion.name for motion in motions])
         if len(names) != len(motions) or len(set(names)) != len(names):
@@ -66,7 +67,7 @@ class Scene:
         if isinstance(character, str):
             if character not in self.names:
                 names = ", ".join(self.names)
-                raise InvalidInput(f"no character {character!r} in the scene; it has {names}")
+                raise InvalidInput(f"the scene has no character {character!r}; it has {names}")
             return self.motions[self.names.index(character)]
         return self.motions[character]
 

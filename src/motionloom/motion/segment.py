@@ -1,6 +1,7 @@
 """Segments: frames ``[start, end)`` of a motion, as in ``kick:30-90`` or ``kick:1s-3s``.
 
-Also the small functions on frame numbers and frame rates that motions and markers share.
+The module also contains small functions for frame numbers and frame rates that motions and markers
+share.
 """
 
 from __future__ import annotations
@@ -27,9 +28,9 @@ class Segment:
     Attributes
     ----------
     motion : str
-        Name of the motion in its library, or its file.
+        Name of the motion in its library, or its file name.
     start_frame, end_frame : int
-        In frames of the motion as stored.
+        Frame numbers in the stored motion.
     fps : float, optional
         Frame rate of the motion; needed for times in seconds.
 
@@ -56,9 +57,10 @@ class Segment:
         Parameters
         ----------
         text : str
-            Frames, or seconds with an ``s``: ``86_01:1480-1610``, ``86_01:12.5s-14s``.
+            START and END are frames (``86_01:1480-1610``), or seconds with an ``s``
+            (``86_01:12.5s-14s``).
         motion : Motion
-            The motion of that name; see `split_segment`.
+            The motion called NAME; `split_segment` returns the name.
 
         Raises
         ------
@@ -99,12 +101,14 @@ class Segment:
 
     def _rate(self) -> float:
         if self.fps is None:
-            raise InvalidInput(f"{self}: the frame rate (fps) of the segment is unknown")
+            raise InvalidInput(
+                f"{self}: times in seconds need a frame rate, but the segment has no fps"
+            )
         return self.fps
 
 
 def split_segment(text: str) -> tuple[str, tuple[str, str] | None]:
-    """Split a segment into its name, start and end as written; return None for a name alone.
+    """Split a segment into its name and its start and end, or None if there is only a name.
 
     Examples
     --------
@@ -122,7 +126,7 @@ def _frame(text: str, written: str, fps: float) -> int:
         return round(float(written[:-1]) * fps)
     if "." in written:
         raise InvalidInput(
-            f"{text}: frames must be whole numbers; to give seconds, append an s, as in 1.5s-3s"
+            f"{text}: frames must be whole numbers; for seconds, append an s, as in 1.5s-3s"
         )
     return int(written)
 
@@ -160,14 +164,14 @@ def frame_slice(key: Any, frames: int, whole: str) -> slice:
     if isinstance(key, (int, np.integer)):
         index = int(key)
         if not -frames <= index < frames:
-            raise IndexError(f"frame {index} is outside this {whole} of {frames} frames")
+            raise IndexError(f"frame {index} is out of range: this {whole} has {frames} frames")
         index %= frames
         return slice(index, index + 1, 1)
     if not isinstance(key, slice):
-        raise InvalidInput(f"a {whole} is cut with frame numbers or slices; got {key!r}")
+        raise InvalidInput(f"a {whole} must be indexed with a frame number or a slice; got {key!r}")
     start, stop, step = key.indices(frames)
     if step < 0:
-        raise InvalidInput(f"a {whole} cannot be cut backwards; the step must be positive")
+        raise InvalidInput(f"a {whole} cannot be sliced backwards; the step must be positive")
     return slice(start, stop, step)
 
 

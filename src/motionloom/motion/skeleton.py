@@ -1,10 +1,10 @@
 """Skeleton type: a tree of joints with offsets, end sites, a rest pose and joint roles.
 
-Joints are numbered parents first. End sites (the tips a BVH file calls ``End Site``) have
-a position but no rotation. *Points* are both: first the joints, then the end sites.
+Parents are numbered before their children. End sites (the tips a BVH file calls ``End Site``) have
+a position but no rotation. *Points* are all joints followed by all end sites.
 
-A `BodyTree` stores the tree as plain lists: it is queried many thousands of times, and lists are
-faster than arrays of 31 numbers.
+A `BodyTree` stores the tree as plain lists, because it is queried many thousands of times and lists
+are faster than arrays of 31 numbers.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ _COINCIDENT = 1e-3  # of the longest reach of the skeleton: joints closer than t
 
 
 class FrozenArrays:
-    """Base of immutable types: their arrays stay read-only after unpickling."""
+    """Base class of immutable types, whose arrays stay read-only after unpickling."""
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         for value in state.values():
@@ -38,18 +38,18 @@ class FrozenArrays:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Skeleton(FrozenArrays):
-    """Names, parents and offsets of joints; immutable.
+    """Immutable names, parents and offsets of joints.
 
     Parameters
     ----------
     names : sequence of str, length J
         Unique joint names.
     parents : array_like of int, shape (J,)
-        Index of each joint's parent, which comes before it; -1 for the single root.
+        Index of each joint's parent, which must come before the joint; -1 for the only root.
     offsets : array_like, shape (J, 3)
         Position of each joint in its parent's frame, in meters.
     end_names, end_parents, end_offsets : optional, length E, (E,), (E, 3)
-        The end sites and the joints that carry them.
+        Names, parent joints and offsets of the end sites.
     rest : array_like, shape (J, 4), optional
         Local rotations ``wxyz`` of the rest pose. Default: identity.
     role_map : mapping, optional
@@ -85,10 +85,10 @@ class Skeleton(FrozenArrays):
         if self.rest is not None:
             put("rest", _array("rest", self.rest, (joints, 4), np.float64))
         if joints == 0:
-            raise InvalidInput("names must hold at least one joint; got none")
+            raise InvalidInput("names must contain at least one joint; got none")
         _check_unique(self.names + self.end_names)
         if self.parents[0] != -1 or np.any(self.parents[1:] < 0):
-            raise InvalidInput("parents must be -1 for joint 0, the root, and only there")
+            raise InvalidInput("parents must be -1 for joint 0 (the root) and for no other joint")
         late = np.flatnonzero(self.parents >= np.arange(joints))
         if late.size:
             raise InvalidInput(
@@ -134,7 +134,7 @@ class Skeleton(FrozenArrays):
 
     @cached_property
     def key(self) -> str:
-        """Digest of names, tree, offsets, rest pose and given roles; equal for equal skeletons."""
+        """Digest of names, tree, offsets, rest pose and role map; equal for equal skeletons."""
         import hashlib
 
         digest = hashlib.blake2b(digest_size=12)
@@ -153,10 +153,10 @@ class Skeleton(FrozenArrays):
     def is_same_body(self, other: Skeleton, *, tolerance: float = 0.001) -> bool:
         """Return whether two skeletons are the same body, apart from rounding in their files.
 
-        Names, tree and given roles are equal, rest poses agree within a tenth of a degree, and no
-        point can be farther than `tolerance` meters from its counterpart in any pose with the same
-        rotations: the differences of all bones from the root to the point add up to less than
-        that.
+        Names, tree and role maps must be equal, and rest poses must agree within a tenth of a
+        degree. In any pose with the same rotations, no point can be farther than `tolerance` meters
+        from its counterpart, because the differences of all bones from the root to the point must
+        add up to no more than that.
 
         Examples
         --------
@@ -200,12 +200,12 @@ class Skeleton(FrozenArrays):
         return assign_roles(self)
 
     def point(self, role: str) -> int:
-        """Return the index among the points (J + E) of the point with the given role.
+        """Return the index of the point (joint or end site) with this role.
 
         Raises
         ------
         RoleError
-            If the skeleton has no such role; the message lists its joints.
+            If no point has this role. The message lists the joints of the skeleton.
 
         Examples
         --------
@@ -283,7 +283,7 @@ def _array(name: str, value: ArrayLike, shape: tuple[int, ...], dtype) -> NDArra
     if array.shape != shape:
         raise InvalidInput(f"{name} must have shape {shape}; got {array.shape}")
     if array.dtype.kind == "f" and not np.all(np.isfinite(array)):
-        raise InvalidInput(f"{name} must be finite")
+        raise InvalidInput(f"{name} must contain only finite numbers")
     array.setflags(write=False)
     return array
 

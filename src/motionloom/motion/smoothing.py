@@ -1,9 +1,9 @@
 """Curves over time: filters, derivatives, smooth steps, fading corrections and damped springs.
 
 The filters give the same results as SciPy's without the cost of importing SciPy. Edits of a motion
-are known in some frames (where a foot stands, where a hand touches) and must fade in the frames
-around them. The curve of least bending passes through the known values with their slope and keeps
-the edited motion smooth.
+are known in some frames (where a foot stands or a hand touches something) and must fade out in the
+frames around them. The curve of least bending passes through the known values with their slope and
+keeps the edited motion smooth.
 """
 
 from __future__ import annotations
@@ -18,12 +18,12 @@ _FIXED = 1e7  # weight of a known row against the bending of the curve
 
 
 def gaussian_smooth(values: ArrayLike, width: float) -> NDArray:
-    """Smooth values (T, ...) along the first axis, with the end values held beyond the ends.
+    """Smooth values (T, ...) along the first axis, repeating the end values beyond the ends.
 
     Parameters
     ----------
     values : array_like, shape (T, ...)
-        Real or complex.
+        Real or complex values.
     width : float
         Standard deviation of the Gaussian in samples; it is truncated at four standard deviations.
 
@@ -59,9 +59,9 @@ def gaussian_smooth(values: ArrayLike, width: float) -> NDArray:
 def running_maximum(
     values: ArrayLike, size: int, *, beyond: float | None = None
 ) -> NDArray[np.float64]:
-    """Maximum of the `size` values around each value (T,); `size` must be odd.
+    """Return the maximum of the `size` values around each value (T,); `size` must be odd.
 
-    Past the ends, the first and last value continue, or all values are `beyond`.
+    Beyond the ends, values are `beyond`, or the first and last value if `beyond` is None.
 
     Examples
     --------
@@ -83,7 +83,7 @@ def second_derivative(values: NDArray, window: int, step: float) -> NDArray[np.f
     ----------
     values : ndarray, shape (T, ...)
     window : int
-        Odd number of samples of each fit.
+        Number of samples in each fit; it must be odd.
     step : float
         Time between samples.
 
@@ -120,19 +120,19 @@ def smooth_step(share: Array) -> Array:
 
 
 def ease_corrections(corrections: Array, reach: float) -> Array:
-    """Return the curve of least bending through the known rows that decays to zero elsewhere.
+    """Return the curve of least bending through the known rows, with zeros far away from them.
 
     Parameters
     ----------
     corrections : ndarray, shape (T, D)
-        NaN in unknown rows.
+        Known corrections, with NaN in unknown rows.
     reach : float
         Distance in frames from the nearest known row beyond which the curve is zero.
 
     Returns
     -------
     curve : ndarray, shape (T, D)
-        Minimizes the sum of squared second differences.
+        The curve that minimizes the sum of squared second differences.
 
     Examples
     --------
@@ -173,14 +173,14 @@ def ease_corrections(corrections: Array, reach: float) -> Array:
 
 @kernel
 def critically_damped_spring(away, speed, rate, time):
-    """Return the offset and velocity of a critically damped spring after a given time.
+    """Return the offset and velocity of a critically damped spring after `time`.
 
     Parameters
     ----------
     away, speed : float or ndarray
         Offset from the rest position, and its velocity.
     rate : float
-        Per unit of time; a tenth of the offset is left after about ``4 / rate``.
+        Decay rate per unit of time; a tenth of the offset is left after about ``4 / rate``.
     time : float
 
     Returns

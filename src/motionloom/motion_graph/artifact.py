@@ -6,7 +6,7 @@
 
 ==================  ============================================================================
 ``meta``            distance, threshold, blend, removed transitions and motions
-``motions``         number, name and frames of each motion
+``motions``         number, name and frame count of each motion
 ``nodes``           frames of motions at which a transition departs or arrives
 ``edges``           from node to node: ``blend`` (a transition: its similar frames, error, mean
                     error, planar transform, acceleration) or ``play``
@@ -74,27 +74,27 @@ def library_graph(
     workers: int | None = None,
     progress: Progress | None = None,
 ) -> EditedGraph:
-    """Return the motion graph of motions in a library, built once and stored with it.
+    """Return a motion graph of library motions; it is built once and stored with the library.
 
     Parameters
     ----------
     library : Store
     settings : GraphSettings
-        Motions of the graph, and how transitions are found. The graph has the skeleton and the
-        frame rate of the first motion.
+        Which motions the graph contains, and how transitions are found. The graph uses the skeleton
+        and the frame rate of the first motion.
     workers : int, optional
         Number of worker processes. Default: one per core, or none for small jobs.
     progress : callable, optional
-        Called with the number of pairs of motions compared since the last call.
+        Called with the number of motion pairs compared since the last call.
 
     Returns
     -------
     graph : EditedGraph
-        The graph with the edits of the library (`motionloom.motion_graph.edits`) applied.
+        The graph, with the edits stored in the library (`motionloom.motion_graph.edits`) applied.
     """
     names = graph_names(library, settings)
     if not names:
-        raise InvalidInput("a motion graph needs at least one motion; none are selected")
+        raise InvalidInput("a motion graph needs at least one motion, but the settings select none")
     distance = settings.frame_distance()
     motions = conform([library[name] for name in names])
     labels = {name: library.labels(name) for name in names}
@@ -107,7 +107,8 @@ def library_graph(
         motions = [*motions, *(mirrored(motion) for motion in motions)]
         if len({motion.name for motion in motions}) < len(motions):
             raise InvalidInput(
-                "mirror: the names of some motions already end in _mirrored; exclude those motions"
+                "mirror cannot be used because the names of some motions already end in _mirrored; "
+                "exclude those motions"
             )
         labels |= {f"{name}_mirrored": value for name, value in labels.items()}
         segments |= {f"{name}_mirrored": value for name, value in segments.items()}
@@ -142,7 +143,7 @@ def library_graph(
 
 
 def _labeled_segments(library: Store, name: str, fps: float) -> tuple[tuple[int, int, str], ...]:
-    """Return the labeled segments of a motion, counted in frames of the graph."""
+    """Return the labeled segments of a motion, in frames at the frame rate of the graph."""
     scale = fps / library.entry(name).fps
     return tuple(
         (round(part.start_frame * scale), round(part.end_frame * scale), label)
@@ -159,8 +160,7 @@ def is_built(library: Store, settings: GraphSettings) -> bool:
 def graph_names(library: Store, settings: GraphSettings) -> list[str]:
     """Return the names of the motions that the settings select.
 
-    They are in the order of the library or, if transitions are read from a file, in the order of
-    `only`.
+    The names are in library order or, if transitions are read from a file, in the order of `only`.
     """
     names = chosen_names(
         library, label=settings.label, only=settings.only, exclude=settings.exclude
@@ -183,7 +183,9 @@ def _key(names: Sequence[str], distance: FrameDistance, settings: GraphSettings)
         try:
             content = read_regular(settings.transitions)
         except OSError as error:
-            raise InvalidInput(f"transitions: {settings.transitions}: {error.strerror}") from None
+            raise InvalidInput(
+                f"cannot read the transition file {settings.transitions}: {error.strerror}"
+            ) from None
         more["transitions"] = hashlib.sha256(content).hexdigest()
     return {
         **more,
@@ -316,23 +318,26 @@ def _check_transitions(transitions: Transitions, lengths: Sequence[int]) -> None
     if not all(np.isfinite(values).all() for values in numbers):
         raise ValueError("a transition has values that are not finite")
     if not 0 <= transitions.blend <= max(lengths, default=0):
-        raise ValueError(f"transitions blend {transitions.blend} frames")
+        raise ValueError(
+            f"the number of blended frames must not exceed the longest motion; got "
+            f"{transitions.blend}"
+        )
     size = np.array([*lengths, 0], np.int64)
     for place in (transitions.source, transitions.target, transitions.leave, transitions.enter):
         motion, frame = place[:, 0], place[:, 1]
         if ((motion < 0) | (motion >= len(lengths))).any():
             raise ValueError("a transition refers to a motion that does not exist")
         if ((frame < 0) | (frame >= size[motion])).any():
-            raise ValueError("a transition goes beyond the end of a motion")
+            raise ValueError("a transition extends beyond the end of a motion")
 
 
 def save_graph_settings(library: Store, settings: GraphSettings) -> None:
-    """Save the settings of the latest motion graph as the default of later commands."""
+    """Save the settings of the latest motion graph as the default for later commands."""
     library.artifacts.save(*GRAPH_SETTINGS, settings.to_json())
 
 
 def graph_settings(library: Store) -> GraphSettings | None:
-    """Return the settings of the latest motion graph of the library, or None."""
+    """Return the settings of the motion graph built last in the library, or None."""
     kind, name = GRAPH_SETTINGS
     if name not in library.artifacts.names(kind):
         return None

@@ -38,8 +38,8 @@ def motion_graph(
     Parameters
     ----------
     motions : sequence of Motion
-        Motions with any skeletons and frame rates. They are retargeted to the skeleton and
-        resampled to the rate of the first.
+        Motions with any skeletons and frame rates. They are retargeted to the skeleton of the first
+        motion and resampled to its frame rate.
     settings : TransitionSettings, optional
         How transitions are found. Default: ``TransitionSettings()``.
     labels : mapping of str to tuple of str, optional
@@ -49,12 +49,12 @@ def motion_graph(
     workers : int, optional
         Number of worker processes. Default: one per core, or none for small jobs.
     progress : callable, optional
-        Called with the number of pairs of motions compared since the last call.
+        Called with the number of motion pairs compared since the last call.
 
     Raises
     ------
     InvalidInput
-        If no transitions are found, or they form no cycle.
+        If no transitions are found, or if they form no cycle.
 
     Examples
     --------
@@ -79,7 +79,7 @@ def connected(
     distance: str,
     labels: Mapping[str, tuple[str, ...]],
 ) -> MotionGraph:
-    """Return the graph of the transitions, without dead ends and unreachable parts."""
+    """Return the graph of the transitions found, without dead ends and unreachable parts."""
     transitions = report.transitions
     if not len(transitions):
         raise InvalidInput(
@@ -90,7 +90,7 @@ def connected(
     kept = endless(transitions.leave, transitions.enter)
     abrupt = 0
     while kept.any() and report.smooth is not None:
-        # The remaining motions may have lower accelerations than the whole set.
+        # The remaining motions may have lower peak accelerations than all motions together.
         used = np.unique(transitions.source[kept, 0])
         limit = report.smooth * usual_acceleration([motions[number] for number in used])
         rough = transitions.accelerations > limit
@@ -146,7 +146,7 @@ def _reason(motion: int, transitions: Transitions, report: TransitionReport) -> 
     )
     if similar:
         return "transitions would be too abrupt, or different feet would be in contact"
-    return "its poses are not similar enough to those of another motion"
+    return "none of its poses is similar enough to a pose of another motion"
 
 
 def _idle_frames(motions: Sequence[Motion], transitions: Transitions) -> int:

@@ -1,15 +1,17 @@
 """Strongly connected components of a motion graph, and bridges between them.
 
 Nodes are frames of motions. A *departure* is the first frame of a motion that is blended with the
-target; an *arrival* is the first frame that belongs only to the target motion. Playback leads from
-each node of a motion to the next, and a transition leads from its departure to its arrival. In a
-strongly connected component, every node can be reached from every other, so playback never ends.
+target; an *arrival* is the first frame after the blend, which belongs only to the target motion.
+Playback leads from each node of a motion to the next, and a transition leads from its departure to
+its arrival. In a strongly connected component, every node can be reached from every other, so
+playback never ends.
 
-Only the largest component is kept. *Bridges* connect other components that would be cut off. Walks
-and runs have no frames that stay similar for the duration of a blend, and different feet are in
-contact. A graph of both therefore falls apart, and only the larger part would be kept. People
-change from a walk to a run within a step. A bridge does the same at the most similar poses, if the
-steps alternate and no joint moves more abruptly than in other transitions.
+Only the largest component is kept. *Bridges* can connect the other components to it, which would
+otherwise be cut off. For example, walks and runs do not stay similar for the duration of a blend,
+because different feet are in contact. A graph of walks and runs therefore falls apart, and only the
+larger part is kept. People change from a walk to a run within one step. A bridge does the same at
+the most similar poses, if the steps alternate and no joint moves more abruptly than in other
+transitions.
 """
 
 from __future__ import annotations
@@ -32,14 +34,14 @@ Ints = NDArray[np.int64]
 
 @dataclass(frozen=True, eq=False)
 class Nodes:
-    """Departures and arrivals of n transitions, and the edges between them.
+    """Departures and arrivals of n transitions, with the edges between them.
 
     Attributes
     ----------
     motion, frame : ndarray of int64, shape (2 n,)
         First all departures, then all arrivals.
     edges : ndarray of int64, shape (E, 2)
-        The first n edges are the transitions; the others lead along a motion.
+        The first n edges are the transitions; the other edges follow a motion to its next node.
     """
 
     motion: Ints
@@ -48,7 +50,7 @@ class Nodes:
 
 
 def nodes_of(leave: Ints, enter: Ints) -> Nodes:
-    """Return the nodes and edges of transitions.
+    """Return the nodes and edges that transitions form.
 
     Parameters
     ----------
@@ -65,7 +67,7 @@ def nodes_of(leave: Ints, enter: Ints) -> Nodes:
     count = len(leave)
     place = np.concatenate([leave, enter]).reshape(-1, 2)
     departs = np.arange(2 * count) < count
-    # At the same frame, an arrival comes before a departure: the motion can still be left.
+    # At the same frame, an arrival sorts before a departure, so the motion can still be left there.
     order = np.lexsort((departs, place[:, 1], place[:, 0]))
     along = place[order[1:], 0] == place[order[:-1], 0]
     play = np.stack([order[:-1], order[1:]], axis=1)[along]
@@ -74,7 +76,7 @@ def nodes_of(leave: Ints, enter: Ints) -> Nodes:
 
 
 def endless(leave: Ints, enter: Ints) -> NDArray[np.bool_]:
-    """Return the mask (n,) of the transitions in the largest strongly connected component.
+    """Return a mask (n,): True for transitions in the largest strongly connected component.
 
     The largest component has the most transitions. If there is no cycle, the mask is all False.
 
@@ -115,8 +117,8 @@ def components(leave: Ints, enter: Ints) -> Ints:
     return np.where(inside, rank[part[:count]], -1)
 
 
-_EACH_WAY = 4  # bridges to a part, and the same number back
-_TRIED = 100  # candidates tried in each direction, the most similar first
+_EACH_WAY = 4  # number of bridges to a part, and number of bridges back
+_TRIED = 100  # number of candidates tried in each direction, most similar first
 
 
 def bridges(
@@ -126,19 +128,20 @@ def bridges(
     made: Transitions,
     make: Callable[..., Transitions],
 ) -> list[Transitions]:
-    """Find transitions to and from the parts of a graph that the largest part does not reach.
+    """Find transitions that connect the largest part of a graph with the other parts.
 
     Parameters
     ----------
     lengths : sequence of int
-        Frames of each motion.
+        Number of frames of each motion.
     foot_supports : sequence of FootSupport
     candidates : mapping of (int, int) to TransitionCandidates
-        Candidates of each pair of motions, before feet are compared.
+        Candidates for each pair of motions, before foot contacts are compared.
     made : Transitions
         Transitions found so far.
     make : callable
-        Takes a pair of motions, frames (n, 2), errors and means; returns the smooth transitions.
+        Function of a pair of motions, frames (n, 2), errors and means that returns the transitions
+        that are smooth enough.
     """
     part = components(made.leave, made.enter)
     joining: list[Transitions] = []
@@ -155,7 +158,7 @@ def bridges(
 
 
 def _first_arrivals(count: int, made: Transitions, mask: NDArray[np.bool_]) -> Ints:
-    """Return the first frame of each motion that can be reached within a part of the graph."""
+    """Return the first reachable frame of each motion within a part of the graph."""
     first = np.full(count, np.iinfo(np.int64).max)
     np.minimum.at(first, made.enter[mask, 0], made.enter[mask, 1])
     return first

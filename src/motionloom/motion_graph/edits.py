@@ -1,9 +1,9 @@
 """Edits of motion graphs: transitions removed or locked by hand.
 
-No distance fully measures how good a transition looks. A *removed* transition is in no graph of
-the library, however it is built; a *locked* one is in every graph with its two motions, whatever
-the threshold. Dead ends are removed afterward. The library stores edits by names and frames, so
-they also apply to graphs that are rebuilt.
+No distance fully measures how good a transition looks. A *removed* transition is excluded from all
+graphs of the library, whatever their settings. A *locked* transition is part of every graph that
+contains its two motions, whatever the threshold. Dead ends are removed afterward. The library
+stores edits by motion name and frame, so they still apply when a graph is rebuilt.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ _WRITTEN = re.compile(r"^\s*(.+):(\d+)\s*,\s*(.+):(\d+)\s*$")
 
 @dataclass(frozen=True, order=True)
 class TransitionKey:
-    """Key of a directed transition: the motion and frame that it leaves, and those it enters."""
+    """Key of a directed transition: source motion and frame, target motion and frame."""
 
     source: str
     source_frame: int
@@ -48,19 +48,21 @@ class TransitionKey:
 
     @property
     def text(self) -> str:
-        """``NAME:FRAME,NAME:FRAME``, as on the command line."""
+        """The key as ``NAME:FRAME,NAME:FRAME``, the form used on the command line."""
         return f"{self.source}:{self.source_frame},{self.target}:{self.target_frame}"
 
     @classmethod
     def of(cls, text: str) -> TransitionKey:
-        """Parse a transition from ``NAME:FRAME,NAME:FRAME``.
+        """Parse a transition key of the form ``NAME:FRAME,NAME:FRAME``.
 
         >>> TransitionKey.of("walk_p0:30,walk_p1:42").target
         'walk_p1'
         """
         match = _WRITTEN.match(text)
         if match is None:
-            raise InvalidInput(f"transition must be NAME:FRAME,NAME:FRAME; got {text!r}")
+            raise InvalidInput(
+                f"a transition must have the form NAME:FRAME,NAME:FRAME; got {text!r}"
+            )
         return cls(match[1], int(match[2]), match[3].strip(), int(match[4]))
 
 
@@ -84,7 +86,7 @@ class Edits:
         return bool(self.removed or self.locked)
 
     def after(self, action: str, key: TransitionKey) -> Edits:
-        """Return these edits plus another: ``remove``, ``lock``, or ``restore`` to undo either."""
+        """Return the edits after an action: ``remove``, ``lock``, or ``restore`` to undo either."""
         if action not in ACTIONS:
             raise InvalidInput(f"action must be one of {', '.join(ACTIONS)}; got {action!r}")
         removed, locked = self.removed - {key}, self.locked - {key}
@@ -97,7 +99,7 @@ class Edits:
 
 @dataclass(frozen=True, eq=False)
 class EditedGraph:
-    """Motion graph with the edits of its library, and all transitions, including unused ones.
+    """Motion graph with the library's edits applied, and all its transitions, even unused ones.
 
     Attributes
     ----------
@@ -106,7 +108,7 @@ class EditedGraph:
     motions : tuple of Motion
         All motions that were selected.
     transitions : Transitions
-        All n transitions, found or locked; their motions are numbered as in `motions`.
+        All n transitions that were found or locked. Their motions are numbered as in `motions`.
     states : ndarray of uint8, shape (n,)
         Index into `STATES` of each transition.
     """
@@ -119,7 +121,7 @@ class EditedGraph:
     states: NDArray[np.uint8]
 
     def key(self, number: int) -> TransitionKey:
-        """Return the motions and frames of a transition."""
+        """Return the key of a transition: its motions and frames."""
         (a, i), (b, j) = self.transitions.source[number], self.transitions.target[number]
         return TransitionKey(self.motions[a].name, int(i), self.motions[b].name, int(j))
 
@@ -140,7 +142,8 @@ class EditedGraph:
         number = next((n for n in range(len(self.transitions)) if self.key(n) == wanted), None)
         if number is None:
             raise InvalidInput(
-                f"the graph has no transition {wanted.text}; it may have been rebuilt since"
+                f"the graph has no transition {wanted.text}; the graph may have been rebuilt since "
+                f"the transition was listed"
             )
         graph, blend = self.full_graph, self.transitions.blend
         (a, leave), (b, enter) = graph.transitions.leave[number], graph.transitions.enter[number]
@@ -155,7 +158,7 @@ class EditedGraph:
 
     @cached_property
     def full_graph(self) -> MotionGraph:
-        """Graph with all transitions, including dead ends; for displaying them, not for walks."""
+        """Graph with all transitions, including dead ends; use it for display, not for walks."""
         return replace(self.graph, motions=self.motions, transitions=self.transitions)
 
 
@@ -180,7 +183,7 @@ def library_edits(library: Store) -> Edits:
         )
     except (KeyError, TypeError, ValueError) as error:
         raise LibraryError(
-            f"{library.path}: the edits of its motion graphs are damaged: {error}"
+            f"{library.path}: cannot read the motion graph edits, because they are damaged: {error}"
         ) from None
 
 
@@ -210,16 +213,16 @@ def with_edits(
     graph : MotionGraph
         The graph as it was built.
     edits : Edits
-        Edits of other motions are ignored.
+        The edits to apply; edits of motions outside the graph are ignored.
     motions : sequence of Motion
         All motions that the graph was built from, with one skeleton and frame rate.
     distance : FrameDistance
-        Measures locked transitions that were not found.
+        Frame distance for computing the error of locked transitions that the search did not find.
 
     Raises
     ------
     InvalidInput
-        If the remaining transitions have no cycle.
+        If the remaining transitions form no cycle.
     """
     number = {motion.name: k for k, motion in enumerate(motions)}
     numbers = np.array([number[name] for name in graph.names], np.int64)
@@ -243,7 +246,7 @@ def with_edits(
     except InvalidInput:
         raise InvalidInput(
             f"{int(out.sum())} of {len(out)} transitions were removed by hand, and the others form "
-            "no cycle, so every route ends. Restore some of them"
+            f"no cycle, so every route ends. Restore some of the removed transitions"
         ) from None
     there = replace(
         graph.removed,
@@ -285,5 +288,6 @@ def _at(motions: Sequence[Motion], keys, distance: FrameDistance, blend: int) ->
     frames = {pair: np.array(pairs, np.int64) for pair, pairs in rows.items()}
     made = transitions_at(motions, distance, frames, blend).transitions
     number = {key: k for k, key in reversed(list(enumerate(_keys(made))))}
-    # They are computed in both directions, and twice for a motion with itself: keep each key once.
+    # Transitions are computed in both directions, and twice within one motion, so each key is kept
+    # only once.
     return made.select(np.array(sorted(number[key] for key in keys & set(number)), np.int64))

@@ -60,14 +60,14 @@ class Removed:
     motions : tuple of str
         Motions that cannot be reached or left.
     foot_support, abrupt : int
-        Number of candidates with different feet in contact, and of transitions whose accelerations
-        are too large.
+        Number of candidates rejected because different feet are in contact, and number of
+        transitions rejected because their accelerations are too large.
     frames : int
         Frames of the remaining motions that are never played.
     by_hand : int
         Transitions removed by ``lib.graphs.edit``.
     reasons : mapping of str to str
-        Reason why each of `motions` was cut off.
+        Reason why each motion in `motions` was cut off, by name.
 
     Examples
     --------
@@ -99,7 +99,7 @@ class Removed:
 
 @dataclass(frozen=True, eq=False)
 class MotionGraph:
-    """Motions with one skeleton and frame rate, connected by transitions without dead ends.
+    """Motions that share a skeleton and frame rate, connected by transitions without dead ends.
 
     Built by `Library.motion_graph` or `motion_graph(motions)`.
 
@@ -118,7 +118,7 @@ class MotionGraph:
     labels : mapping of str to tuple of str
         Labels of the motions by name, including motions that are cut off.
     segments : mapping of str to tuple of (int, int, str)
-        First frame, last frame (excluded) and label of each labeled segment, by name.
+        First frame, last frame (excluded) and label of each labeled segment, by motion name.
 
     Examples
     --------
@@ -159,7 +159,7 @@ class MotionGraph:
 
     @property
     def names(self) -> tuple[str, ...]:
-        """Names of the motions, by number."""
+        """Names of the motions, indexed by motion number."""
         return tuple(motion.name for motion in self.motions)
 
     @property
@@ -192,7 +192,7 @@ class MotionGraph:
         return {}
 
     def info(self) -> dict[str, Any]:
-        """Return the figures of the graph as plain data."""
+        """Return statistics of the graph as plain data."""
         nodes = nodes_of(self.transitions.leave, self.transitions.enter)
         minutes = self.frames / self.fps / 60.0
         return {
@@ -243,7 +243,7 @@ class MotionGraph:
         name, frame = _named_frame(place)
         if name not in self.names:
             names = ", ".join(self.names[:8]) + (", ..." if len(self.names) > 8 else "")
-            raise InvalidInput(f"the graph has no motion {name!r}; it has {names}")
+            raise InvalidInput(f"the graph has no motion {name!r}; its motions are {names}")
         number = self.names.index(name)
         if not 0 <= frame < len(self.motions[number]):
             raise InvalidInput(
@@ -253,7 +253,7 @@ class MotionGraph:
 
     @cached_property
     def transition_frames(self):
-        """Function that returns the frames of a transition by number, computed once and cached."""
+        """Function that maps the number of a transition to its frames; results are cached."""
 
         @lru_cache(maxsize=_REMEMBERED)
         def made(number: int) -> Transition:
@@ -288,7 +288,7 @@ class MotionGraph:
             Take transitions at random. If False, take them only on ``steer(transition=True)`` and
             before a dead end.
         lock_feet : bool
-            Hold feet that are in contact in place.
+            Keep feet that are in contact with the floor in place.
         """
         from motionloom.motion_graph.walks.graph_player import GraphPlayer
 
@@ -302,14 +302,14 @@ class MotionGraph:
         progress: Progress | None = None,
         **options: Any,
     ) -> Motion:
-        """Generate a motion: at random, along a path, to a goal, or by labels.
+        """Generate a motion at random, along a path, to a goal, or from a sequence of labels.
 
         Parameters
         ----------
         settings : WalkSettings, optional
         progress : callable, optional
-            Called during the route search with the number of branches examined since the last
-            call. An exception raised by it stops the search.
+            Called during the route search with the number of branches examined since the last call.
+            If it raises an exception, the search stops.
 
         Returns
         -------
@@ -331,7 +331,7 @@ class MotionGraph:
     def walk_player(
         self, settings: WalkSettings, *, progress: Progress | None = None
     ) -> tuple[GraphPlayer, int]:
-        """Return a player that performs a walk, and the number of its frames."""
+        """Return a player that performs a walk, and the number of frames of the walk."""
         from motionloom.motion_graph.walks.graph_player import GraphPlayer
         from motionloom.motion_graph.walks.routes import plan
 
@@ -352,8 +352,8 @@ class MotionGraph:
         Parameters
         ----------
         path : str or Path
-            A ``.mogra`` file, the text format of other programs (see
-            `motionloom.motion_graph.mogra`), or a ``.json`` file with all figures of `info` and a
+            A ``.mogra`` file, a text format that other programs also read (see
+            `motionloom.motion_graph.mogra`), or a ``.json`` file with everything in `info` and a
             list of transitions.
         """
         from motionloom.motion_graph.mogra import write_mogra
@@ -379,7 +379,7 @@ class MotionGraph:
 
     @cached_property
     def statistics(self) -> SourceStatistics:
-        """Statistics of the motions, the baseline for the quality of walks."""
+        """Statistics of the motions, used as the baseline for the quality of walks."""
         return SourceStatistics.of(self.motions)
 
     @cached_property
@@ -389,7 +389,7 @@ class MotionGraph:
 
     @property
     def unused(self) -> dict[str, str]:
-        """Motions that walks cannot use or do not need, with the reason for each."""
+        """Motions that walks cannot use or do not need, each with the reason."""
         return {
             **dict.fromkeys(self.names, "not needed"),
             **{name: self._cut_off(name) for name in self.removed.motions},
@@ -402,7 +402,7 @@ class MotionGraph:
     def quality(
         self, motion: Motion, goals: WalkSettings | None = None, notes: Sequence[str] = ()
     ) -> QualityReport:
-        """Return the quality of a walk through this graph, compared with the motions of the graph.
+        """Measure the quality of a walk, with the motions of the graph as the baseline.
 
         Parameters
         ----------
@@ -410,7 +410,7 @@ class MotionGraph:
         goals : WalkSettings, optional
             The path or goal that the walk is compared with.
         notes : sequence of str
-            Further warnings.
+            Additional warnings for the report.
         """
         report = quality_report(motion, usual=self.statistics)
         track = motion.role_positions(["hips"])[:, 0, [0, 2]]
@@ -421,12 +421,12 @@ def _named_frame(place: MotionFrame | str) -> tuple[str, int]:
     if isinstance(place, str):
         name, _, number = place.rpartition(":")
         if not name or not _FRAME.fullmatch(number):
-            raise InvalidInput(f"a frame of a graph must be written NAME:FRAME; got {place!r}")
+            raise InvalidInput(f"a frame must be written as NAME:FRAME; got {place!r}")
         return name, int(number)
     try:
         name, frame = place
         return str(name), int(frame)
     except (TypeError, ValueError):
         raise InvalidInput(
-            f"a frame of a graph must be (name, frame) or NAME:FRAME; got {place!r}"
+            f"a frame must be given as (name, frame) or NAME:FRAME; got {place!r}"
         ) from None

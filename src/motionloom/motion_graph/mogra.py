@@ -15,10 +15,10 @@ A_(i-k+1) to A_i (section 4.8). The *window* determines the meaning of the two f
     As in the dissertation: i is the first blended frame of A and j the last blended frame of B.
     The transition back is added. This is the default when reading.
 ``directed``
-    The same frames without the transitions back. `write_mogra` writes this format, with one line
-    for each directed transition of a graph. Programs that follow the dissertation blend the same
-    frames. Programs that also follow section 4.8 add transitions back, which blend different
-    frames than the graph does.
+    Like ``kr14``, but without the transitions back. `write_mogra` writes this format, with one line
+    for each directed transition of a graph. Programs that follow section 4.6 of the dissertation
+    blend the same frames as the graph. Programs that also follow section 4.8 add transitions back,
+    and those blend different frames than the graph does.
 ``centered``
     i and j are the middles of the blended frames. The transition back uses the same frames.
 
@@ -50,7 +50,7 @@ from motionloom.motion_graph.graph import MotionGraph
 from motionloom.motion_graph.transitions.transitions import transitions_at
 
 _HEAD = "Transitions:"
-_DIGITS = 15  # longer numbers cannot be frame numbers
+_DIGITS = 15  # numbers with more digits cannot be frame numbers
 
 TransitionCandidates = dict[tuple[int, int], NDArray[np.int64]]
 
@@ -58,10 +58,11 @@ TransitionCandidates = dict[tuple[int, int], NDArray[np.int64]]
 def write_mogra(
     graph: MotionGraph, path: str | Path, *, window: Literal["directed", "centered"] = "directed"
 ) -> None:
-    """Write the transitions of a graph to a file; motions are numbered as in ``graph.names``.
+    """Write the transitions of a graph to a file, with motions numbered as in ``graph.names``.
 
-    Each line is written once. If the transition back has the same line, as in graphs built with
-    ``window="kr14"``, it is not written: the program that reads the file adds it.
+    Each line is written only once. If a transition and the transition back have the same line, as
+    in graphs built with ``window="kr14"``, the program that reads the file adds the transition
+    back.
 
     Parameters
     ----------
@@ -93,13 +94,13 @@ def write_mogra(
 
 
 def read_mogra(path: str | Path, lengths: Sequence[int] | None = None) -> TransitionCandidates:
-    """Read the pairs of frames of a transition file, by pair of motions.
+    """Read the frame pairs in a transition file, grouped by pair of motions.
 
     Parameters
     ----------
     path : str or Path
     lengths : sequence of int, optional
-        Number of frames of each motion, to check the frames of the file.
+        Number of frames of each motion, used to check the frame numbers in the file.
 
     Returns
     -------
@@ -108,7 +109,7 @@ def read_mogra(path: str | Path, lengths: Sequence[int] | None = None) -> Transi
     Warns
     -----
     UserWarning
-        If a header announces a different number of transitions than follow it.
+        If the number of transitions in a header differs from the number that follow it.
 
     Raises
     ------
@@ -118,7 +119,9 @@ def read_mogra(path: str | Path, lengths: Sequence[int] | None = None) -> Transi
     try:
         text = read_regular_text(path, encoding="ascii")
     except UnicodeDecodeError:
-        raise MotionFormatError("not a transition file: it is not plain text", path=path) from None
+        raise MotionFormatError(
+            "not a transition file, because it is not plain text", path=path
+        ) from None
     candidates: dict[tuple[int, int], list[tuple[int, int]]] = {}
     pair, announced, head, count = None, 0, 0, 0
     for number, line in enumerate(text.splitlines(), start=1):
@@ -131,8 +134,8 @@ def read_mogra(path: str | Path, lengths: Sequence[int] | None = None) -> Transi
             for motion in (a, b):
                 if lengths is not None and motion >= len(lengths):
                     raise MotionFormatError(
-                        f"motion {motion} does not exist; there are {len(lengths)} motions, "
-                        "counted from 0",
+                        f"motion {motion} does not exist; the graph has {len(lengths)} motions, "
+                        f"counted from 0",
                         path=path,
                         line=number,
                     )
@@ -172,7 +175,7 @@ def graph_from_mogra(
     window: Literal["kr14", "directed", "centered"] = "kr14",
     labels: Mapping[str, tuple[str, ...]] | None = None,
 ) -> MotionGraph:
-    """Build the motion graph of a transition file.
+    """Build a motion graph from a transition file.
 
     Parameters
     ----------
@@ -224,6 +227,6 @@ def _numbers(path, number: int, words: list[str], expected: str, count: int) -> 
 def _compare(path, head: int, announced: int, count: int) -> None:
     if announced != count:
         warnings.warn(
-            f"{path}:{head}: the header announces {announced} transitions, but {count} follow",
+            f"{path}:{head}: the header announces {announced} transitions, but {count} follow it",
             stacklevel=3,
         )

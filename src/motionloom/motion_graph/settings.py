@@ -18,18 +18,18 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, kw_only=True)
 class Sectors(Settings):
-    """Settings of the search for the smallest error in every sector of the error function."""
+    """Settings for using the smallest error in each sector of the error function as candidates."""
 
     NAME: ClassVar[str] = "sectors"
 
     sector_seconds: float = setting(
-        0.5, "Side length of a sector; at least the duration of a blend.", unit="s", above=0.0
+        0.5, "Side length of a sector. Sectors are never shorter than a blend.", unit="s", above=0.0
     )
 
 
 @dataclass(frozen=True, kw_only=True)
 class Minima(Settings):
-    """Settings of the search for local minima of the error function (Kovar et al. 2002)."""
+    """Settings for using local minima of the error function as candidates (Kovar et al. 2002)."""
 
     NAME: ClassVar[str] = "minima"
 
@@ -43,7 +43,8 @@ class TransitionRules(Settings):
     )
     apart_seconds: float = setting(
         0.6,
-        "Minimum time between the two frames of a transition within one motion.",
+        "Minimum time between the two frames of a transition, if both frames are in the same "
+        "motion.",
         unit="s",
         least=0.0,
         expert=True,
@@ -53,27 +54,28 @@ class TransitionRules(Settings):
     )
     connect: float = setting(
         3.0,
-        "Relax the maximum frame distance up to this factor for motions that would be cut off; 1 "
-        "turns this off. An explicit max_distance is never relaxed.",
+        "Multiply the maximum frame distance by up to this factor for motions that would otherwise "
+        "be cut off; 1 turns this off. It does not apply if max_distance is set.",
         expert=True,
     )
     smooth: float | None = setting(
         1.2,
-        "Maximum acceleration of a transition, relative to the 99.9th percentile of the motions.",
+        "Maximum joint acceleration during a transition, relative to the 99.9th percentile in the "
+        "motions.",
         above=0.0,
         expert=True,
     )
     bridge: bool = setting(
         False,
-        "Connect parts that would be cut off, such as walks and runs, at their most similar poses, "
-        "if steps alternate and accelerations stay within the limit.",
+        "Connect parts that would otherwise be cut off, such as walks and runs, at their most "
+        "similar poses, if steps alternate and accelerations stay within the limit.",
     )
     window: Literal["centered", "kr14", "directed"] | None = setting(
         None,
-        "Frames that are blended at a transition (i, j): those around i and j (centered), or the "
-        "k frames starting at i and the k frames up to j, as in Kravcevich 2014 (kr14). A .mogra "
-        "file can also be directed: like kr14, without the transitions back. [centered; kr14 for "
-        "a file]",
+        "Frames that are blended at a transition (i, j): the frames around i and around j "
+        "(centered), or the k frames starting at i and the k frames up to j, as in Kravcevich 2014 "
+        "(kr14). A .mogra file can also use directed, which is kr14 without the transitions back. "
+        "[centered; kr14 for a file]",
         expert=True,
     )
 
@@ -100,13 +102,13 @@ class TransitionSettings(Settings):
 
     distance: str | Any = setting(
         "jrd",
-        "Frame distance (jrd, pc11, ...), or a file with weights of joint pairs for jrd, as "
+        "Name of a frame distance (jrd, pc11, ...), or a file of joint pair weights for jrd, as "
         "written by `learn`.",
     )
     method: Sectors | Minima = setting(
         Sectors(),
-        "Transition candidates: the smallest error of each sector (sectors), or local minima "
-        "(minima).",
+        "Pairs of frames to consider for transitions: the smallest error in each sector (sectors), "
+        "or local minima (minima).",
         methods={"sectors": Sectors, "minima": Minima},
     )
     max_distance: float | None = setting(
@@ -116,8 +118,8 @@ class TransitionSettings(Settings):
     )
     per_minute: float = setting(
         60.0,
-        "Transitions per minute of motion, counting both directions as one. Sets the maximum "
-        "frame distance unless max-distance is given.",
+        "Number of transitions per minute of motion, counting both directions as one. It "
+        "determines the maximum frame distance unless max-distance is set.",
         above=0.0,
     )
     rules: TransitionRules = setting(
@@ -126,11 +128,11 @@ class TransitionSettings(Settings):
 
     @property
     def sector_seconds(self) -> float:
-        """Side length of a sector; for minima, sectors are only used for counting."""
+        """Side length of a sector, in seconds; with minima, sectors are only used for counting."""
         return getattr(self.method, "sector_seconds", Sectors().sector_seconds)
 
     def frame_distance(self) -> FrameDistance:
-        """Return the frame distance, read from a file if `distance` names one."""
+        """Return the frame distance; if `distance` names a file, read its weights from the file."""
         if isinstance(self.distance, Path) or str(self.distance).endswith(".json"):
             from motionloom.features.joint_weights import load_weights
 
@@ -157,12 +159,12 @@ class GraphSettings(TransitionSettings, MotionChoice):
 
     transitions: str | Any = setting(
         None,
-        "Read the transitions from this .mogra file instead of searching for them. Its motions are "
-        "numbered in the order of `only`, or in that of the library.",
+        "Read the transitions from this .mogra file instead of searching for them. Motions in the "
+        "file are numbered in the order of `only` or, without it, in library order.",
         metavar="FILE",
     )
     mirror: bool = setting(
-        False, "Also use a mirrored copy of each motion, so that it can turn to either side."
+        False, "Also use a mirrored copy of each motion, so that walks can turn to either side."
     )
 
     @preset
@@ -178,7 +180,7 @@ class GraphSettings(TransitionSettings, MotionChoice):
         )  # fmt: skip
 
     def check(self) -> None:
-        """Check the numbers, and that mirror is off if transitions come from a file."""
+        """Check that numbers are finite, and that mirror is off if transitions come from a file."""
         super().check()
         if self.mirror and self.transitions is not None:
             raise InvalidInput(
@@ -192,25 +194,33 @@ class WalkSettings(Settings):
 
     seconds: float | None = setting(
         None,
-        "Duration. Walks along a path, or only to an end pose, take as long as they need.",
+        "Duration of the walk. Walks along a path, or only to an end pose, take as long as they "
+        "need.",
         unit="s",
     )
-    seed: int | Any = setting(0, "Random seed; another seed gives another walk.", least=0)
+    seed: int | Any = setting(0, "Random seed; different seeds give different walks.", least=0)
     start: str | Any = setting(None, "First pose.", metavar="NAME:FRAME")
     end: str | Any = setting(None, "Last pose.", metavar="NAME:FRAME")
     path: str | Any = setting(
-        None, "Walk along this path: a CSV file with x and z in meters per row.", metavar="FILE"
+        None,
+        "Walk along the path in this CSV file, which has x and z in meters in each row.",
+        metavar="FILE",
     )
     goal: str | Any = setting(
-        None, "Position and optional heading in the last frame.", metavar="X,Z[,DEGREES]"
+        None,
+        "Target position in meters, and optional heading in degrees, for the last frame.",
+        metavar="X,Z[,DEGREES]",
     )
     labels: tuple[str, ...] | Any = setting(
         None,
-        "Labels to perform and their durations in seconds, as in walk:4,jog:3; may be repeated.",
+        "Labels to perform, with their durations in seconds, for example walk:4,jog:3; may be "
+        "repeated.",
         metavar="LABEL[:SECONDS],...",
         option="--timeline",
     )
-    lock_feet: bool = setting(True, "Hold feet that are in contact in place.", command=False)
+    lock_feet: bool = setting(
+        True, "Keep feet that are in contact with the floor in place.", command=False
+    )
 
     def check(self) -> None:
         """Check that the duration is positive and that strings can be parsed."""
@@ -221,15 +231,15 @@ class WalkSettings(Settings):
         self.timeline()
 
     def floor_path(self) -> Any:
-        """Return the path as rows of x and z, read from a file if `path` names one."""
+        """Return the path as rows of x and z; if `path` names a file, read them from it."""
         return _path_file(self.path) if isinstance(self.path, str | Path) else self.path
 
     def goal_values(self) -> Any:
-        """Return the goal as x, z and, if given, the heading in radians."""
+        """Return the goal as x, z and, if it was set, the heading in radians."""
         return _goal_text(self.goal) if isinstance(self.goal, str) else self.goal
 
     def timeline(self) -> Any:
-        """Return the labels as pairs of label and seconds."""
+        """Return the labels as (label, seconds) pairs."""
         if self.labels is None:
             return None
         labels = [self.labels] if isinstance(self.labels, str) else list(self.labels)
@@ -248,7 +258,7 @@ def _path_file(file: str | Path) -> list[tuple[float, float]]:
     rows: list[tuple[float, float]] = []
     if not Path(file).is_file():
         raise InvalidInput(
-            f"{file}: no such file. A path is a CSV file with x and z in meters per row"
+            f"{file}: no such file. A path must be a CSV file with x and z in meters in each row"
         )
     for number, row in csv_rows(file):
         if not row:
@@ -271,7 +281,7 @@ def _path_file(file: str | Path) -> list[tuple[float, float]]:
 
 
 def _goal_text(text: str) -> tuple[float, ...]:
-    """Parse ``X,Z`` or ``X,Z,DEGREES``; the heading is returned in radians."""
+    """Parse ``X,Z`` or ``X,Z,DEGREES``, and return the heading in radians."""
     try:
         values = [float(part) for part in text.split(",")]
     except ValueError:
@@ -282,18 +292,18 @@ def _goal_text(text: str) -> tuple[float, ...]:
 
 
 def _timeline_parts(given: Any) -> list[Any]:
-    """Split ``walk:4,jog:3`` into its parts; leave other strings whole: labels may have commas."""
+    """Split ``walk:4,jog:3`` at commas; keep other strings whole, as labels may contain commas."""
     parts = given.split(",") if isinstance(given, str) else []
     timed = len(parts) > 1 and all(re.fullmatch(r"\s*[^:]+:[\d.]+s?\s*", part) for part in parts)
     return [part.strip() for part in parts] if timed else [given]
 
 
 def _label_text(text: str, seconds: float | None) -> tuple[str, float]:
-    """Parse ``LABEL:SECONDS``, or ``LABEL`` for the whole walk, to label and duration."""
+    """Parse ``LABEL:SECONDS``, or ``LABEL`` for the whole walk, and return label and duration."""
     name, colon, length = text.rpartition(":")
     if not colon and seconds is not None:
         return text, seconds
     try:
         return name, float(length.removesuffix("s") if colon else "")
     except ValueError:
-        raise InvalidInput(f"a timeline must be LABEL:SECONDS,...; got {text}") from None
+        raise InvalidInput(f"a timeline must have the form LABEL:SECONDS,...; got {text}") from None

@@ -46,7 +46,7 @@ _MOST = {"rotations": 2.0, "root": 1e6, "places": 1e6, "features": 1e6}  # large
 def library_database(
     library: Store, settings: MatchingSettings, *, progress: Progress | None = None
 ) -> MatchingDatabase:
-    """Return the database of the takes that the settings select, built once and stored."""
+    """Return the database of the selected takes; it is built on first use and then stored."""
     names = chosen_names(library, **motion_choice(settings))
 
     def build(folder: Path, previous: Folder | None) -> None:
@@ -70,7 +70,7 @@ def is_built(library: Store, settings: MatchingSettings) -> bool:
 
 
 def _key(library: Store, names: list[str], settings: MatchingSettings) -> dict[str, Any]:
-    """Return the cache key of a database: all inputs except the motions themselves."""
+    """Return the cache key of a database, which contains all inputs except the motions."""
     chosen = set(names)
     segmented = [name for name in library.names_with_segments() if name in chosen]
     return {
@@ -130,10 +130,13 @@ def open_database(folder: Folder, settings: MatchingSettings) -> MatchingDatabas
     try:
         about = parse_json(read_regular(folder / "about.json"), finite=True)
         if about["format"] != _FORMAT:
-            raise ValueError(f"expected format {_FORMAT}, got {about['format']}")
+            raise ValueError(f"expected format version {_FORMAT}, got {about['format']}")
         fps, acceleration = float(about["fps"]), float(about["acceleration"])
         if not (0.0 < fps < _FASTEST and 0.0 <= acceleration < _FASTEST):
-            raise ValueError(f"invalid values: {fps:g} frames per second, {acceleration:g} m/s^2")
+            raise ValueError(
+                f"fps must be positive and acceleration at least 0, both below {_FASTEST:g}; "
+                f"got {fps:g} and {acceleration:g}"
+            )
         ranges = tuple(_range(*part) for part in about["ranges"])
         skeleton = _skeleton(about["skeleton"])
         arrays = {name: open_array(folder / f"{name}.npy") for name in ARRAYS}
@@ -150,7 +153,7 @@ def open_database(folder: Folder, settings: MatchingSettings) -> MatchingDatabas
     except FileNotFoundError:
         raise
     except (OSError, ValueError, LookupError, TypeError, AttributeError, ArithmeticError) as error:
-        raise LibraryError(f"{folder}: damaged: {error}") from None
+        raise LibraryError(f"{folder}: the matching database is damaged: {error}") from None
     return MatchingDatabase(
         skeleton, fps, ranges, **arrays, index=index, settings=settings,
         labels=labels, skipped=skipped, acceleration=acceleration,
@@ -159,13 +162,17 @@ def open_database(folder: Folder, settings: MatchingSettings) -> MatchingDatabas
 
 def _range(name: object, start: object, stop: object, mirrored: object) -> Range:
     if not isinstance(name, str) or type(start) is not int or type(stop) is not int:
-        raise ValueError(f"invalid range {name!r}, {start!r}, {stop!r}")
+        raise ValueError(
+            f"a range must be a name and two frames; got {name!r}, {start!r}, {stop!r}"
+        )
     return Range(name, start, stop, bool(mirrored))
 
 
 def _span(start: object, end: object, count: int) -> tuple[int, int]:
     if type(start) is not int or type(end) is not int or not 0 <= start <= end <= count:
-        raise ValueError(f"a label has frames {start!r} to {end!r}, but there are {count}")
+        raise ValueError(
+            f"a label covers frames {start!r} to {end!r}, but the database has {count} frames"
+        )
     return start, end
 
 
@@ -188,19 +195,25 @@ def _check_arrays(
     """Check that every array has a row for each frame, and that ranges are consecutive."""
     ends = [0, *(part.stop for part in ranges)]
     if [part.start for part in ranges] != ends[:-1] or any(a >= b for a, b in pairwise(ends)):
-        raise ValueError("ranges are not consecutive")
+        raise ValueError(
+            "ranges must start at frame 0, follow each other without gaps, and not be empty"
+        )
     for name, (dtype, tail) in ARRAYS.items():
         shape = (count, *(joints if size == "joints" else size for size in tail))
         if arrays[name].dtype != dtype or arrays[name].shape != shape:
-            kind = f"{arrays[name].dtype} of {arrays[name].shape}"
-            raise ValueError(f"{name}: expected {np.dtype(dtype)} of {shape}, got {kind}")
+            kind = f"{arrays[name].dtype} with shape {arrays[name].shape}"
+            raise ValueError(f"{name}: expected {np.dtype(dtype)} with shape {shape}, got {kind}")
     for name, most in _MOST.items():
         low, high = arrays[name].min(), arrays[name].max()  # NaN if the array contains any
         if not (low >= -most and high <= most):
-            raise ValueError(f"{name}: expected numbers up to {most:g}, got {low:g} to {high:g}")
+            raise ValueError(
+                f"{name}: expected values from {-most:g} to {most:g}, got {low:g} to {high:g}"
+            )
     directions = arrays["features"][:, GROUPS["trajectory directions"][0]].reshape(count, -1, 2)
     if np.abs(np.square(directions).sum(axis=2) - 1.0).max() > 0.1:
-        raise ValueError("features: directions must have length 1")
+        raise ValueError("features: trajectory directions must be unit vectors")
     gaits = arrays["gaits"]
     if gaits.min() < 0 or gaits.max() > len(GAITS):
-        raise ValueError(f"gaits: expected 0 to {len(GAITS)}, got {gaits.min()} to {gaits.max()}")
+        raise ValueError(
+            f"gaits: expected values from 0 to {len(GAITS)}, got {gaits.min()} to {gaits.max()}"
+        )

@@ -71,20 +71,20 @@ def matching_database(
         If no motion is long enough, or none moves over the floor.
     """
     if not motions:
-        raise InvalidInput("motion matching needs at least one motion; none are selected")
+        raise InvalidInput("motion matching needs at least one motion, but no motions are selected")
     for motion in motions:
         check_roles(motion)
     rate = float(settings.fps or motions[0].fps)
     skipped = {
-        motion.name: f"{motion.duration:.2f} s, shorter than {_LEAST_SECONDS} s"
+        motion.name: f"too short ({motion.duration:.2f} s; at least {_LEAST_SECONDS} s is needed)"
         for motion in motions
         if motion.duration < _LEAST_SECONDS
     }
     long = [motion for motion in motions if motion.name not in skipped]
     if not long:
         raise InvalidInput(
-            f"motion matching needs takes of at least {_LEAST_SECONDS} s; the longest of "
-            f"{len(motions)} lasts {max(motion.duration for motion in motions):.2f} s"
+            f"motion matching needs takes that last at least {_LEAST_SECONDS} s; the longest of "
+            f"the {len(motions)} takes lasts {max(motion.duration for motion in motions):.2f} s"
         )
     long = [long[0].resample(rate), *long[1:]]
     stored = {motion.name: motion.fps for motion in motions}
@@ -156,15 +156,16 @@ class _Parts:
         names = [part.name for part in self.ranges]
         if len(set(names)) < len(names):
             raise InvalidInput(
-                f"mirror: the names of some takes already end in {MIRRORED}; exclude those takes"
+                f"mirrored copies are named with the ending {MIRRORED}, but some takes already "
+                "have such names. Exclude those takes, or turn mirror off"
             )
         ahead = self.joined("features")[:, 19:21]  # position after a second
         fastest = float(np.percentile(np.hypot(ahead[:, 0], ahead[:, 1]), 99.5))
         if fastest < _LOCOMOTION:
             stay = "the take stays" if takes == 1 else f"all {takes} takes stay"
             raise InvalidInput(
-                f"motion matching needs takes that walk or run; {stay} in place (at most "
-                f"{fastest:.2f} m in a second)"
+                f"motion matching needs takes that walk or run, but {stay} in place (moving at "
+                f"most {fastest:.2f} m per second)"
             )
 
     def walking(self, like: Motion) -> Motion:

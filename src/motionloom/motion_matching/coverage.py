@@ -109,13 +109,15 @@ class Coverage:
         """Return the report as a list of sentences."""
         slow, fast = self.database.speed_range
         lines = [
-            f"speeds {slow:.1f} to {fast:.1f} m/s; {self.share:.0%} of the speeds and turns that "
-            f"can be requested are within {_COVERED} m of a take",
+            f"the takes travel at {slow:.1f} to {fast:.1f} m/s; {self.share:.0%} of the speeds and "
+            f"turns that can be requested are within {_COVERED} m of a take",
             "gaits: " + ", ".join(f"{name} {time:.0f} s" for name, time in self.gaits.items()),
             f"{self.starts} starts, {self.stops} stops, {self.spins:.1f} s of turns on the spot",
         ]
         for speed, turn, gap in self.wanted():
-            lines.append(f"would help: {capture_text(speed, turn)} ({gap:.2f} m off now)")
+            lines.append(
+                f"would help: {capture_text(speed, turn)} (now {gap:.2f} m from the nearest take)"
+            )
         if self.starts == 0 or self.stops == 0:
             lines.append("would help: takes that start from standing and stop")
         if self.spins < 1.0:

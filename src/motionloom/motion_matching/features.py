@@ -116,8 +116,8 @@ def check_roles(motion: Motion) -> None:
     if missing:
         raise RoleError(
             f"{motion.name or 'the motion'}: motion matching needs the roles {', '.join(NEEDED)}, "
-            f"but {', '.join(missing)} not found among the joints "
-            f"{', '.join(motion.skeleton.names)}. Assign them in a mapping file"
+            f"but no joint has the role {', '.join(missing)}. Assign it in a mapping file. Joints: "
+            f"{', '.join(motion.skeleton.names)}"
         )
 
 

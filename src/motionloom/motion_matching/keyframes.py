@@ -165,8 +165,8 @@ def through_poses(
     frames = [round((second - first) * database.fps) for second, _ in ordered]
     if len(set(frames)) < len(frames):
         raise InvalidInput(
-            f"poses must be at least a frame apart, {1.0 / database.fps:.3f} s; got "
-            f"{', '.join(f'{second:g}' for second, _ in ordered)}"
+            f"poses must be at least one frame ({1.0 / database.fps:.3f} s) apart; got poses at "
+            f"{', '.join(f'{second:g}' for second, _ in ordered)} s"
         )
     poses = [on_skeleton(hips_as_root(pose[:1]), database.skeleton) for _, pose in ordered]
     count = frames[-1] + 1
@@ -184,10 +184,12 @@ def through_poses(
 def _check(database: MatchingDatabase, motion: Motion, mask: NDArray[np.bool_]) -> None:
     if mask.shape != (len(motion),):
         raise InvalidInput(
-            f"known_frames must have one flag per frame, ({len(motion)},); got {mask.shape}"
+            f"known_frames must have shape ({len(motion)},), one flag per frame; got {mask.shape}"
         )
     if len(mask) < 2 or not (mask[0] and mask[-1]):
-        raise InvalidInput("the first and the last frame must be known")
+        raise InvalidInput(
+            "the first and the last frame must be known; set them to True in known_frames"
+        )
     if abs(motion.fps - database.fps) > 1e-6 * database.fps:
         raise InvalidInput(
             f"the motion must have the frame rate of the database, {database.fps:g} fps; got "
@@ -197,7 +199,8 @@ def _check(database: MatchingDatabase, motion: Motion, mask: NDArray[np.bool_]) 
     gaps = np.diff(np.flatnonzero(mask))
     if gaps.max() > 1.25 * longest:
         raise InvalidInput(
-            f"a gap has {gaps.max() - 1} frames, but the longest take has {longest}. Add more keys"
+            f"a gap of {gaps.max() - 1} frames is too long, because the longest take has {longest} "
+            "frames. Add keys within the gap"
         )
 
 

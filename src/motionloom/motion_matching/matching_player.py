@@ -177,7 +177,9 @@ class MatchingPlayer(Player):
             tags = given["gait"]
             tags = () if tags is None else (tags,) if isinstance(tags, str) else tags
             if not (isinstance(tags, list | tuple) and all(isinstance(tag, str) for tag in tags)):
-                raise InvalidInput(f"gait must be a tag or several tags; got {str(tags)[:80]}")
+                raise InvalidInput(
+                    f"gait must be one or more tags (gaits or labels); got {str(tags)[:80]}"
+                )
             given["gait"] = self.database.allowed(tags)
         if "velocity" in given:
             given["velocity"] = _floor(given["velocity"], "velocity")
@@ -544,7 +546,9 @@ class MatchingPlayer(Player):
         database = self.database
         if start is not None:
             if not 0 <= start < len(database):
-                raise InvalidInput(f"start must be a frame, 0 to {len(database) - 1}; got {start}")
+                raise InvalidInput(
+                    f"start must be a frame of the database, 0 to {len(database) - 1}; got {start}"
+                )
             return int(start)
         return database.standing_frame
 
@@ -629,7 +633,9 @@ def _floor(value: Any, name: str) -> complex:
     except (TypeError, ValueError, OverflowError):
         raise InvalidInput(f"{name} must be two numbers, x and z in m/s; got {value!r}") from None
     if not (abs(x) <= _MOST and abs(z) <= _MOST):
-        raise InvalidInput(f"{name} must be finite, at most {_MOST:g} m/s; got {value!r}")
+        raise InvalidInput(
+            f"{name} must be two numbers from {-_MOST:g} to {_MOST:g} m/s; got {value!r}"
+        )
     return complex(z, x)
 
 
@@ -641,6 +647,6 @@ def _number(value: Any, name: str, least: float | None = None) -> float | None:
     except (TypeError, ValueError, OverflowError):
         given = np.nan
     if not abs(given) <= _MOST or (least is not None and given < least):
-        more = "" if least is None else f", at least {least:g}"
-        raise InvalidInput(f"{name} must be a finite number{more}; got {value!r}")
+        more = f" of at least {-_MOST:g}" if least is None else f" of at least {least:g}"
+        raise InvalidInput(f"{name} must be a number{more} and at most {_MOST:g}; got {value!r}")
     return given

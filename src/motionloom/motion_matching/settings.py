@@ -1,4 +1,4 @@
-"""Settings of motion matching: of the database and of walks."""
+"""Settings for motion matching databases and for walks generated with them."""
 
 from __future__ import annotations
 
@@ -17,27 +17,26 @@ HORIZONS = (1.0 / 3.0, 2.0 / 3.0, 1.0)  # seconds ahead: 20, 40 and 60 frames at
 
 @dataclass(frozen=True, kw_only=True)
 class MatchingWeights(Settings):
-    """Weights of the features of motion matching.
+    """Feature weights for motion matching.
 
     Weights convert every feature to meters, so that a cost is a distance. For example, a
     difference of 1 m/s in the velocity of a foot counts as 0.4 m if its weight is 0.4 s.
     """
 
-    foot_position: float = setting(1.5, "Weight of the positions of the feet.", least=0.0)
-    foot_velocity: float = setting(
-        0.4, "Weight of the velocities of the feet.", unit="s", least=0.0
-    )
-    hip_velocity: float = setting(0.6, "Weight of the velocity of the hips.", unit="s", least=0.0)
+    foot_position: float = setting(1.5, "Weight of foot positions.", least=0.0)
+    foot_velocity: float = setting(0.4, "Weight of foot velocities.", unit="s", least=0.0)
+    hip_velocity: float = setting(0.6, "Weight of the hip velocity.", unit="s", least=0.0)
     trajectory_position: float = setting(
-        1.0, "Weight of the positions of the trajectory.", least=0.0
+        1.0, "Weight of the positions along the trajectory.", least=0.0
     )
     trajectory_facing: float = setting(
-        1.5, "Weight of the facing of the trajectory.", unit="m", least=0.0
+        1.5, "Weight of the facing directions along the trajectory.", unit="m", least=0.0
     )
     normalize: Literal["meters", "spread"] = setting(
         "meters",
-        "Use features in their units (meters), or divide them by the standard deviation of their "
-        "group, as most engines do (spread); the weights then have no unit.",
+        "Scale of the features: converted to meters by the weights (meters); or divided by the "
+        "standard deviation of their group, as in most engines, with weights that have no unit "
+        "(spread).",
     )
 
     def check(self) -> None:
@@ -46,7 +45,7 @@ class MatchingWeights(Settings):
         if not all(isfinite(weight) for weight in weights):
             raise InvalidInput(f"weights must be finite; got {', '.join(map(str, weights))}")
         if not any(weights):
-            raise InvalidInput("at least one weight must be positive; all are 0")
+            raise InvalidInput("at least one feature weight must be positive; all are 0")
 
     @property
     def values(self) -> tuple[float, float, float, float, float]:
@@ -74,12 +73,12 @@ class MatchingSettings(MotionChoice):
     fps: float | None = setting(
         None, "Frames per second of the database. [that of the first take]", above=0.0
     )
-    weights: MatchingWeights = setting(MatchingWeights(), "Weights of the features.")
+    weights: MatchingWeights = setting(MatchingWeights(), "How strongly each feature counts.")
 
 
 @dataclass(frozen=True, kw_only=True)
 class MatchingWalkSettings(Settings):
-    """Settings of a walk with a matching database; see `MatchingDatabase.walk`.
+    """Settings for a walk generated with a matching database; see `MatchingDatabase.walk`.
 
     Examples
     --------
@@ -88,26 +87,35 @@ class MatchingWalkSettings(Settings):
     """
 
     seconds: float | None = setting(
-        None, "Duration. [10, or until the end of the path]", unit="s", above=0.0
+        None, "Duration of the walk. [10, or until the end of the path]", unit="s", above=0.0
     )
-    direction: float = setting(0.0, "Direction of travel, from +Z toward +X.", unit="degrees")
-    speed: float | None = setting(None, "Speed. [1.3]", unit="m/s", least=0.0)
+    direction: float = setting(0.0, "Direction of travel: 0 is +Z, 90 is +X.", unit="degrees")
+    speed: float | None = setting(None, "Speed of the walk. [1.3]", unit="m/s", least=0.0)
     facing: float | None = setting(
-        None, "Facing direction. [the direction of travel]", unit="degrees"
+        None,
+        "Direction that the body faces: 0 is +Z, 90 is +X. [the direction of travel]",
+        unit="degrees",
     )
     gait: Names = setting(
-        None, "Use only frames with this gait or label; may be repeated.", metavar="GAIT"
+        None,
+        "Use only frames with this gait or label; may be repeated.",
+        metavar="GAIT",
     )
     path: str | Any = setting(
-        None, "Walk along this path: a CSV file with x and z in meters per row.", metavar="FILE"
+        None,
+        "Walk along a path from a CSV file with x and z in meters in each row.",
+        metavar="FILE",
     )
     steer: tuple[str, ...] | Any = setting(
         None,
-        "New direction, and optionally speed, starting at this second; may be repeated.",
+        "At this time in seconds, change the direction and optionally the speed (m/s); may be "
+        "repeated.",
         metavar="SECOND:DEGREES[:SPEED]",
     )
     dynamics: Literal["sprung", "clamped"] = setting(
-        "sprung", "Follow the desired velocity like a spring, or with a limited acceleration."
+        "sprung",
+        "How the character approaches the desired velocity: like a spring (sprung), or with a "
+        "limited acceleration (clamped).",
     )
 
     def check(self) -> None:
@@ -132,5 +140,8 @@ def _change(text: Any) -> tuple[float, float, float | None]:
     except ValueError:
         values = []
     if len(values) not in (2, 3) or not all(map(isfinite, values)) or values[0] < 0.0:
-        raise InvalidInput(f"steer must be SECOND:DEGREES or SECOND:DEGREES:SPEED; got {text}")
+        raise InvalidInput(
+            "steer must be SECOND:DEGREES or SECOND:DEGREES:SPEED with a second of at least 0; "
+            f"got {text}"
+        )
     return values[0], radians(values[1]), values[2] if len(values) == 3 else None

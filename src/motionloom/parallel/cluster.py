@@ -1,15 +1,16 @@
 """Executor over a Dask cluster.
 
-A scheduler has an address, ``tcp://host:8786``; workers on any number of machines connect to it.
-All machines must see libraries and files under the same paths. A task contains a function and names
-of motions; workers read frames and write results themselves. If a worker dies, the scheduler gives
-its tasks to others. If the scheduler dies, the command ends and can be run again.
+A scheduler has an address such as ``tcp://host:8786``, and workers on any number of machines
+connect to it. All machines must see libraries and files under the same paths. A task contains only
+a function and motion names, because workers read frames and write results themselves. If a worker
+dies, the scheduler gives its tasks to other workers. If the scheduler dies, the command ends and
+can be run again.
 
-Connecting to a cluster means trusting it: it runs code that is sent to it, and its results are
-unpickled here. With ``tcp://``, everyone who can reach its ports is a member. The members of a
-cluster at ``tls://host:8786`` present the same certificate: only those who have the key can
-connect. Key and certificate are created once, by the command ``openssl``, in the user's
-configuration; other machines of the cluster need a copy of the folder.
+Connecting to a cluster means trusting it, because its results are unpickled on this machine, and
+its workers run any code that they are sent. With ``tcp://``, everyone who can reach its ports can
+join. All members of a cluster at ``tls://host:8786`` present the same certificate, so only machines
+that have the key can connect. The command ``openssl`` creates the key and the certificate once, in
+the user's configuration folder. Other machines of the cluster need a copy of that folder.
 """
 
 from __future__ import annotations
@@ -33,7 +34,7 @@ from motionloom.configuration import user_settings
 from motionloom.errors import InvalidInput, MissingExtra, MotionloomError
 from motionloom.parallel.threads import use_one_thread
 
-CONNECT_SECONDS = 60.0  # seconds for the scheduler to answer, even on a loaded machine
+CONNECT_SECONDS = 60.0  # seconds for the scheduler to answer; allows for a loaded machine
 _GONE = (OSError, TimeoutError, RuntimeError)  # raised by Dask if the scheduler cannot be reached
 _RESTART = "10 minutes"  # seconds for a worker of a local cluster to restart
 _QUIET = {  # reduces Dask's self-monitoring, which competes with the workers for cores
@@ -41,13 +42,13 @@ _QUIET = {  # reduces Dask's self-monitoring, which competes with the workers fo
     "distributed.admin.tick.interval": "500ms",
 }
 _COUNT_SECONDS = 2.0  # seconds between counts of the workers
-WORKERS_SECONDS = 300.0  # seconds for the first worker to connect: a loaded machine starts slowly
-_PATIENCE_SECONDS = 300.0  # seconds without a worker
+WORKERS_SECONDS = 300.0  # seconds for the first worker to connect; allows for a loaded machine
+_PATIENCE_SECONDS = 300.0  # seconds without a worker before the work is given up
 _CLOSE_SECONDS = 30.0  # to disconnect
 
 
 class ClusterError(MotionloomError):
-    """A cluster cannot be reached, has no workers, or the connection to it is lost."""
+    """A cluster cannot be reached, has no workers, or has lost its connection."""
 
 
 class ClusterExecutor(Executor):
@@ -82,7 +83,7 @@ class ClusterExecutor(Executor):
             )
         except (OSError, TimeoutError) as error:
             raise ClusterError(
-                f"no cluster answers at {address} ({type(error).__name__}); start one with "
+                f"no cluster answers at {address} ({type(error).__name__}). Start one with "
                 "motionloom cluster, or omit --cluster to work on this machine"
             ) from None
         except MotionloomError:
@@ -100,13 +101,13 @@ class ClusterExecutor(Executor):
         except TimeoutError:
             self.shutdown()
             raise ClusterError(
-                f"the cluster at {address} has no workers; start some with "
+                f"the cluster at {address} has no workers. Start some with "
                 f"dask worker {address} --nthreads 1"
             ) from None
 
     @property
     def workers(self) -> int:
-        """Number of tasks that can run at a time, at least 1; updated every few seconds."""
+        """Number of tasks that can run at the same time (at least 1), updated every few seconds."""
         self._count_workers()
         return max(1, self._workers)
 
@@ -139,26 +140,26 @@ class ClusterExecutor(Executor):
         return future
 
     def _pack(self, fn: Any) -> bytes:
-        """Return the pickled function, created once for all tasks that share it.
+        """Return the function in pickled form, which is reused by all tasks that share it.
 
-        It is pickled here because the scheduler would otherwise unpickle it and open the libraries.
+        The scheduler would otherwise unpickle the function and open its libraries.
         """
         if self._function is None or self._function[0] is not fn:
             self._function = (fn, _packed(fn))
         return self._function[1]
 
     def check(self) -> None:
-        """Raise `ClusterError` if the scheduler is lost or has had no workers for too long."""
+        """Raise `ClusterError` if the connection is lost or workers have been missing too long."""
         self._check_connection()
         self._count_workers()
         if time.monotonic() - self._seen > self._patience:
             raise ClusterError(
-                f"the cluster at {self.address} has had no workers for {self._patience:.0f} s; "
-                "finished work is safe: start workers and run the same command again to resume"
+                f"the cluster at {self.address} has had no workers for {self._patience:.0f} s. "
+                "Finished work is saved. Start workers and run the same command again to resume"
             )
 
     def reason(self, error: BaseException) -> Exception | None:
-        """Return the error to raise if the cluster, not the task, caused an exception, or None."""
+        """Return a `ClusterError` if the cluster caused an exception, or None if the task did."""
         return self._lost() if isinstance(error, CancelledError) else None
 
     def died(self, error: BaseException) -> bool:
@@ -182,16 +183,16 @@ class ClusterExecutor(Executor):
 
     def _lost(self) -> ClusterError:
         return ClusterError(
-            f"the connection to the cluster at {self.address} is lost; finished work is "
-            "safe: run the same command again when it is back, or without --cluster"
+            f"the connection to the cluster at {self.address} is lost. Finished work is saved. Run "
+            "the same command again when the cluster is back, or without --cluster"
         )
 
 
 async def pass_on(task: Any, future: Future) -> None:
-    """Set the outcome of a Dask task on a future.
+    """Wait for a Dask task and copy its result or exception to a future.
 
-    Dask's executor leaves the future pending forever if the result of a finished task is lost with
-    its worker and the repeated task fails.
+    Dask's executor would leave the future pending indefinitely if a worker dies with the result of
+    a finished task and the repeated task fails.
     """
     error = result = None
     try:
@@ -216,13 +217,15 @@ def local_cluster(
     Parameters
     ----------
     workers : int
+        Number of worker processes.
     port : int
-        Port of the scheduler; 0 for any free one.
+        Port of the scheduler. 0 selects any free port.
     tls : bool
-        Members must present the certificate of this user, which is created if there is none.
+        Require all members to present the certificate of this user, which is created if it does
+        not exist.
     dashboard : int, optional
-        Port of Dask's dashboard on 127.0.0.1. Default: any free port. Like everything else, it
-        listens only on this machine.
+        Port of Dask's dashboard on 127.0.0.1. Default: any free port. Like the scheduler, the
+        dashboard listens only on this machine.
 
     Returns
     -------
@@ -258,7 +261,7 @@ def _dask() -> Any:
         import distributed
     except ImportError:
         raise MissingExtra(
-            "a cluster needs Dask; install it with: pip install 'motionloom[cluster]'"
+            "a cluster needs Dask. Install it with: pip install 'motionloom[cluster]'"
         ) from None
     return distributed
 
@@ -270,7 +273,7 @@ def _packed(thing: Any) -> bytes:
 
 
 def _on_worker(function: bytes, values: bytes) -> Any:
-    """Run a task on a worker of the cluster, with one thread."""
+    """Run a task with one thread. This is the function that workers of the cluster execute."""
     _start_worker()
     args, kwargs = pickle.loads(values)
     return _unpacked(function)(*args, **kwargs)
@@ -278,7 +281,7 @@ def _on_worker(function: bytes, values: bytes) -> Any:
 
 @lru_cache(maxsize=4)
 def _unpacked(function: bytes) -> Any:
-    """Return the function with its opened libraries, unpickled once for many tasks."""
+    """Return the unpickled function with its libraries open, cached for the following tasks."""
     return pickle.loads(function)
 
 
@@ -297,7 +300,7 @@ def certificate_folder() -> Path:
 
 
 def make_certificates(folder: Path | None = None) -> Path:
-    """Return the folder with the key and the certificate; create them if there are none.
+    """Create the key and the certificate if they do not exist, and return their folder.
 
     Raises
     ------
@@ -312,8 +315,8 @@ def make_certificates(folder: Path | None = None) -> Path:
     openssl = shutil.which("openssl")
     if openssl is None:
         raise MissingExtra(
-            f"creating certificates requires openssl, which is not installed; put {KEY} and "
-            f"{CERTIFICATE} into {folder} yourself"
+            f"creating certificates requires openssl, which is not installed. Install it, or put "
+            f"{KEY} and {CERTIFICATE} into {folder} yourself"
         )
     try:
         folder.mkdir(parents=True, exist_ok=True, mode=0o700)
@@ -335,12 +338,12 @@ def make_certificates(folder: Path | None = None) -> Path:
 
 
 def security(folder: Path | None = None) -> Any:
-    """Return Dask's security object with the certificates of a folder; requires encryption.
+    """Return a Dask security object that requires encryption, with the certificates of a folder.
 
     Raises
     ------
     InvalidInput
-        If there are no certificates.
+        If the folder has no certificates.
     """
     from distributed.security import Security
 
@@ -348,8 +351,8 @@ def security(folder: Path | None = None) -> Any:
     key, certificate = folder / KEY, folder / CERTIFICATE
     if not (key.is_file() and certificate.is_file()):
         raise InvalidInput(
-            f"a cluster with TLS needs {key} and {certificate.name}: create them with motionloom "
-            "cluster --tls, or copy the folder from the machine of the scheduler"
+            f"a cluster with TLS needs {key} and {certificate.name}. Create them with motionloom "
+            "cluster --tls, or copy the folder from the machine that runs the scheduler"
         )
     roles = ("client", "scheduler", "worker")
     return Security(

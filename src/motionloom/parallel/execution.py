@@ -1,27 +1,16 @@
 """Executors: this process, a process pool or a Dask cluster.
 
 Tasks are submitted to a `concurrent.futures.Executor`, and `completed` yields their results in
-"__main__"``. Elsewhere they are spawned, and scripts do need it. Workers use one thread each,
-ignore Ctrl-C, and exit when the parent exits for whatever reason.
+completion order. Only a few tasks are submitted at a time, so memory use stays bounded for any
+number of items. If a worker process dies (because it runs out of memory or compiled code crashes),
+only the item it was working on is affected.
 
-Within ``with on_cluster("tcp://host:8786"):`` the same tasks run on a Dask cluster (see
-`motionloom.parallel.cluster`); results are identical to the byte.
-==
-completion order. Only a few tasks are submitted at a time, so memory stays bounded for any number
-of items, and a worker process that dies (out of memory, a crash in compiled code) affects only its
-own item.
-
-On Linux, workers are forked: they start at once, and scripts need no ``if __name__ == "__main__"``.
-Elsewhere they are spawned, and scripts do need it. Workers use one thread each, ignore Ctrl-C, and
-exit when the parent exits for whatever reason.
+On Linux, workers are forked. They start at once, and scripts need no ``if __name__ == "__main__"``.
+On other systems they are spawned, and scripts do need it. Each worker uses one thread, ignores
+Ctrl-C, and exits when its parent exits for any reason.
 
 Within ``with on_cluster("tcp://host:8786"):``, the same tasks run on a Dask cluster (see
-`motionloom.parallel.cluster`); the results are identical to the byte.== "__main__"``. Elsewhere
-they are spawned, and scripts do need it. Workers use one thread each, ignore Ctrl-C, and exit when
-the parent exits for whatever reason.
-
-Within ``with on_cluster("tcp://host:8786"):`` the same tasks run on a Dask cluster (see
-`motionloom.parallel.cluster`); results are identical to the byte.
+`motionloom.parallel.cluster`). The results are identical to the byte.
 """
 
 from __future__ import annotations
@@ -51,7 +40,7 @@ from motionloom.errors import InvalidInput, MotionloomError
 from motionloom.parallel.cluster import ClusterExecutor
 from motionloom.parallel.threads import use_one_thread
 
-Progress = Callable[[int], None]  # called with the number of finished items since the last call
+Progress = Callable[[int], None]  # called with the number of items finished since the last call
 Item = TypeVar("Item")
 Result = TypeVar("Result")
 
@@ -88,7 +77,7 @@ def executor(
         Number of processes; 1 runs the tasks in this process. Default: one per core that this
         process may use. On a cluster, any number other than 1 means all its workers.
     tasks : int, optional
-        Number of tasks, if known; no more workers than that are started.
+        Number of tasks, if known. At most one worker per task is started.
     cluster : str, optional
         Address of a Dask scheduler, ``tcp://host:8786``. Default: the address of the enclosing
         `on_cluster` block, if any; otherwise, this machine.
@@ -121,7 +110,7 @@ def executor(
         yield pool
     except BaseException:
         if isinstance(pool, ProcessPool):
-            pool.kill()  # do not wait for long tasks after an error
+            pool.kill()  # after an error, do not wait for long tasks
         raise
     pool.shutdown()
 
@@ -163,17 +152,18 @@ def completed(
         A function of one argument. For processes, it must be importable by name, or a
         `functools.partial` of such a function.
     items : iterable
-        Consumed lazily: two per worker are submitted at a time.
+        Items to process. They are consumed lazily, and two per worker are submitted at a time.
     where : Executor
-        From `executor`, or any other.
+        Executor returned by `executor`, or any other.
 
     Yields
     ------
     done : TaskResult
-        One result per item. An exception in `work` is in ``done.error``. If a worker process dies,
-        the submitted items are tried again, one by one in a new pool; an item whose worker dies
-        again has the error `WorkerDied`. A cluster repeats tasks itself a few times; tasks that it
-        gives up are tried once more here, because its workers may have died for another reason.
+        One result per item. If `work` raises an exception, it is in ``done.error``. If a worker
+        process dies, the submitted items are tried again one by one in a new pool, and an item
+        whose worker dies again has the error `WorkerDied`. A cluster repeats failed tasks a few
+        times. Tasks that it gives up are submitted once more, because its workers may have died for
+        another reason.
 
     Raises
     ------
@@ -217,13 +207,13 @@ def is_on_cluster() -> bool:
 
 
 def available_workers() -> int:
-    """Return the number of tasks that can run at a time, on the cluster or on this machine."""
+    """Return the number of tasks that can run at once, on the cluster or on this machine."""
     remote = _cluster.get()
     return available_cores() if remote is None else remote.workers
 
 
 def available_cores() -> int:
-    """Return the number of cores this process may use; a container may restrict them."""
+    """Return the number of cores this process may use, which a container may restrict."""
     if hasattr(os, "sched_getaffinity"):
         return max(1, len(os.sched_getaffinity(0)))
     return os.cpu_count() or 1
@@ -235,7 +225,7 @@ class SerialExecutor(Executor):
     workers = 1
 
     def submit(self, fn, /, *args, **kwargs):
-        """Run the task; return a finished future."""
+        """Run the task and return a finished future."""
         future: Future = Future()
         try:
             future.set_result(fn(*args, **kwargs))
@@ -252,7 +242,7 @@ class ProcessPool(Executor):
         self._pool: ProcessPoolExecutor | None = None
 
     def submit(self, fn, /, *args, **kwargs):
-        """Submit a task; the first task starts the processes."""
+        """Submit a task. The first task starts the processes."""
         if self._pool is None:
             method = "fork" if sys.platform == "linux" else "spawn"
             self._pool = ProcessPoolExecutor(
@@ -261,7 +251,7 @@ class ProcessPool(Executor):
         return self._pool.submit(fn, *args, **kwargs)
 
     def kill(self) -> None:
-        """Kill the worker processes; the next task starts new ones."""
+        """Kill the worker processes. The next task starts new ones."""
         pool, self._pool = self._pool, None
         if pool is None:
             return
@@ -285,7 +275,7 @@ def _submit(
     running: dict[Future[Result], Item],
     where: Executor,
 ) -> list[Item]:
-    """Submit items until enough are running; return any item that a broken pool refused."""
+    """Submit items until enough are running. Return the item that a broken pool refused, if any."""
     limit = 2 * getattr(where, "workers", os.cpu_count() or 1)
     for item in islice(upcoming, max(0, limit - len(running))):
         try:
@@ -296,7 +286,7 @@ def _submit(
 
 
 def _finished(running: Iterable[Future[Result]], where: Executor) -> set[Future[Result]]:
-    """Wait for a task to finish; raise if the cluster is lost in the meantime."""
+    """Wait for a task to finish. Raise `ClusterError` if the cluster is lost in the meantime."""
     if not isinstance(where, ClusterExecutor):
         return wait(running, return_when=FIRST_COMPLETED).done
     while True:
@@ -322,7 +312,7 @@ def _outcome(item: Item, future: Future[Result], where: Executor) -> TaskResult[
 def _second_try(
     work: Callable[[Item], Result], item: Item, where: Executor
 ) -> TaskResult[Item, Result]:
-    """Run one item alone in a new pool; if this pool also breaks, the item is the cause."""
+    """Run one item alone in a new pool. If this pool also breaks, the item is the cause."""
     if isinstance(where, ProcessPool):
         where.kill()
     try:
@@ -332,7 +322,7 @@ def _second_try(
     except BrokenExecutor as error:
         done = TaskResult(item, error=error)
     if isinstance(done.error, _GivenUp):
-        return TaskResult(item, error=_worker_died("again and again"))
+        return TaskResult(item, error=_worker_died("repeatedly"))
     if not isinstance(done.error, BrokenExecutor):
         return done
     if isinstance(where, ProcessPool):
@@ -342,20 +332,20 @@ def _second_try(
 
 def _worker_died(how_often: str) -> WorkerDied:
     return WorkerDied(
-        f"the worker process died {how_often} while running this task; "
-        "the usual cause is too little memory"
+        f"the worker process died {how_often} while running this task. "
+        "The usual cause is too little memory"
     )
 
 
 def _start_worker() -> None:
-    """Initialize a worker: one thread, ignore Ctrl-C, exit with the parent."""
+    """Initialize a worker to use one thread, ignore Ctrl-C and exit with its parent."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     use_one_thread()
     threading.Thread(target=_exit_with_parent, daemon=True).start()
 
 
 def _exit_with_parent() -> None:
-    """Exit when the parent exits; otherwise, workers of a killed parent would wait indefinitely."""
+    """Exit when the parent exits, because workers of a killed parent would wait indefinitely."""
     parent = multiprocessing.parent_process()
     if parent is not None:
         wait_for_any([parent.sentinel])

@@ -1,4 +1,4 @@
-"""Thread limits: worker processes must not each use all the cores."""
+"""Thread limits, so that worker processes do not each use all the cores."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ _SETTINGS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
 def one_thread() -> Iterator[None]:
     """Limit numerical libraries to one thread within the ``with`` block.
 
-    Results are then identical to those of a worker, bit for bit, on a machine with any number of
-    cores: sums that are split among threads are rounded differently.
+    Results are then bit-identical to those of a worker, on a machine with any number of cores. With
+    several threads, sums are split differently and therefore rounded differently.
     """
     from threadpoolctl import threadpool_limits
 
@@ -29,7 +29,7 @@ def use_one_thread() -> None:
         os.environ[setting] = "1"
     if "numba" in sys.modules:
         sys.modules["numba"].set_num_threads(1)
-    else:  # Numba refuses the change once it is loaded
+    else:  # Numba does not allow the change once its threads have started
         os.environ["NUMBA_NUM_THREADS"] = "1"
     from threadpoolctl import threadpool_limits
 

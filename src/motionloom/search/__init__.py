@@ -1,4 +1,4 @@
-"""Search methods (subsequence DTW, lazy graph, match web, whole clips), neighbors, families."""
+"""Motion search: subsequence DTW, lazy graph, match web, whole clips, nearest frames, families."""
 
 from typing import TYPE_CHECKING
 

@@ -24,8 +24,9 @@ from motionloom.search.settings import SearchSettings
 class Candidate:
     """An alignment of the query with frames ``[start, end)`` of a library's timeline.
 
-    `distance` is the mean over the cells of the path, in the unit of the features. `path` contains
-    pairs (query frame, timeline frame). `mirrored` is True if the mirrored query was aligned.
+    `distance` is the mean frame distance over the cells of the path, in the unit of the features.
+    `path` contains pairs (query frame, timeline frame). `mirrored` is True if the mirrored query
+    was aligned.
     """
 
     start: int
@@ -46,11 +47,11 @@ class Limits:
     max_distance : float
         Maximum mean distance per cell, in the unit of the features.
     max_overlap : float
-        Fraction of the shorter of two matches that may overlap with the other.
+        Maximum overlap of two matches, as a fraction of the shorter one.
     durations : tuple of float
         Minimum and maximum length of a match, as multiples of the query length.
     occupied : sequence of (start, end)
-        Frames that matches must not overlap.
+        Frame ranges that are already taken. A match may overlap them only up to `max_overlap`.
 
     Examples
     --------
@@ -73,9 +74,10 @@ class Limits:
         *,
         scale: float = 1.0,
     ) -> Limits:
-        """Return the limits for a search; `scale` converts distances to meters.
+        """Return the limits for a search.
 
-        `own` is the range of the query itself, if the query is part of the library.
+        `scale` converts distances to meters. `own` is the frame range of the query if the query is
+        part of the library, otherwise None.
         """
         method = settings.method
         assert isinstance(method, SegmentOptions)
@@ -93,14 +95,14 @@ class Limits:
         return shortest * query <= length <= longest * query
 
     def reached(self, count: int) -> bool:
-        """Return whether `count` matches are sufficient."""
+        """Return whether `count` matches reach the maximum number of matches."""
         return self.max_matches is not None and count >= self.max_matches
 
     def reach(self, length: int) -> int:
-        """Return the number of frames on each side over which an end must have the lowest cost.
+        """Return how many frames on each side of an end must not have a lower cost than the end.
 
-        Neighboring ends yield almost the same alignment. With a `max_overlap` of 1, every end is a
-        candidate.
+        Alignments that end at neighboring frames are almost the same, so only the best of them
+        becomes a candidate. With a `max_overlap` of 1, every end is a candidate.
         """
         return max(1, length // 4) if self.max_overlap < 1.0 else 0
 
@@ -110,11 +112,11 @@ class Limits:
 
 
 ANY = Limits()
-"""No limits except the one on overlaps."""
+"""Limits that restrict only the overlap between matches."""
 
 
 class NonMaximumSuppression:
-    """Accepted ranges; ranges that overlap one of them too much are suppressed."""
+    """Non-maximum suppression: reject frame ranges that overlap an accepted range too much."""
 
     def __init__(self, max_overlap: float, occupied: Sequence[tuple[int, int]] = ()) -> None:
         self.max_overlap = max_overlap
@@ -148,9 +150,9 @@ class Alignments:
         ``matrix_of(low, high)`` returns the distances, shape (M, high - low), between the query
         frames and frames `low` to `high`, in double precision.
     starts : ndarray, shape (K + 1,)
-        Where each motion begins, and N.
+        First frame of each motion on the timeline, followed by the number of frames N.
     length : int
-        Frames of the query, M.
+        Number of query frames, M.
     steps : {"slope", "classic"}
     warp_cost : float
         As in `motionloom.alignment.dtw.accumulated`.
@@ -168,8 +170,8 @@ class Alignments:
         Parameters
         ----------
         costs : ndarray, shape (N,)
-            Cost of the best alignment that ends at each frame, as from
-            `motionloom.search.subsequence.end_costs.end_costs`; without `warp_cost`.
+            Cost of the best alignment that ends at each frame, without `warp_cost`, as returned by
+            `motionloom.search.subsequence.end_costs.end_costs`.
         limits : Limits
         traced : bool
             If False, candidates have no path, are assumed to be as long as the query, and

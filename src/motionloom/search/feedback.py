@@ -1,12 +1,12 @@
-"""Relevance feedback: accepted and rejected matches rerank all others.
+"""Relevance feedback: rerank all matches by the matches that the user accepted or rejected.
 
 The query and the accepted matches are positive examples; the rejected matches are negative
-examples. Each example is searched with the same method and settings. The distance of a match to the
-positive examples is the root of the harmonic mean of its squared distances to them, so a match near
-any one of them counts as near. This distance is multiplied by a power of its ratio to the distance
-from the nearest rejected match (nearest-neighbor relevance feedback, after Giacinto & Roli 2004).
-Matches that are nearer to a rejected match than to any positive example move down the ranking;
-others move up.
+examples. Each example is used as a query with the same method and settings. The distance of a match
+to the positive examples is the root of the harmonic mean of its squared distances to them, so a
+match near any one of them counts as near. This distance is multiplied by a power of its ratio to
+the distance of the nearest rejected match (nearest-neighbor relevance feedback, after Giacinto &
+Roli 2004). Matches that are nearer to a rejected match than to any positive example move down the
+ranking; others move up.
 
 Feedback only needs distances, so it works with every method.
 """
@@ -31,7 +31,7 @@ from motionloom.store.store import Store
 # Chosen from 0, 1/4, 1/2, 3/4, 1 and 2 by cross-validation over labeled sets
 # (docs/evidence/refined-search.md).
 CONTRAST = 0.5
-_DEPTH = 4  # matches searched per example, for each requested match
+_DEPTH = 4  # matches to find per example, as a multiple of the requested number of matches
 _LEAST_DEPTH = 200
 
 PlainSearch = Callable[[Store, Query, SearchSettings], Matches]
@@ -40,7 +40,7 @@ PlainSearch = Callable[[Store, Query, SearchSettings], Matches]
 def search_with_verdicts(
     library: Store, query: Query, settings: SearchSettings, plain: PlainSearch
 ) -> Matches:
-    """Search for the query and accepted matches, ranking results away from rejected matches.
+    """Search with the query and the accepted matches, and move results near rejected matches down.
 
     Accepted matches have distance 0, like the query itself; rejected matches are excluded.
 
@@ -49,7 +49,7 @@ def search_with_verdicts(
     library : Store
     query : Query
     settings : SearchSettings
-        With `accept` or `reject`.
+        Must set `accept` or `reject`.
     plain : callable
         The search without feedback.
     """
@@ -76,7 +76,7 @@ def search_with_verdicts(
 
 
 def judged(library: Store, given: str | Sequence[str] | None) -> list[Query]:
-    """Return judged matches as queries; they must be segments of the library."""
+    """Return accepted or rejected matches as queries; they must be segments of the library."""
     texts = (given,) if isinstance(given, str) else given or ()
     return [library_query(library, text) for text in texts]
 
@@ -127,9 +127,9 @@ def _ranked(wanted: Sequence[Matches], unwanted: Sequence[Matches]) -> list[Matc
 
 
 def _distances(matches: Matches, candidates: Sequence[Match]) -> list[float]:
-    """Return each candidate's distance: that of the nearest match that covers it.
+    """Return the distance of each candidate, taken from the nearest match that covers it.
 
-    A candidate without such a match is as far as the farthest match.
+    A candidate that no match covers gets the distance of the farthest match.
     """
     by_motion: dict[str, list[Match]] = {}
     for match in matches:
@@ -145,7 +145,7 @@ def _distances(matches: Matches, candidates: Sequence[Match]) -> list[float]:
 
 
 def _by_way_of(example: Query, matches: Matches, of_query: Matches) -> Matches:
-    """Return the matches of an accepted match, aligned with the query through it.
+    """Return the matches of an accepted match, and use its alignment to align them with the query.
 
     This corresponds to the second round of query expansion. If the accepted match is not aligned
     with the query, its matches have no alignment either.

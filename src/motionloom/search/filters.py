@@ -36,7 +36,7 @@ def chosen_mask(
     InvalidInput
         If no motion has the label, or no motion remains.
     LibraryError
-        If there is no such motion.
+        If the library has no motion with one of the names.
     """
     if label is None and only is None and exclude is None:
         return None
@@ -48,7 +48,7 @@ def chosen_mask(
     if exclude is not None:
         left -= {library.entry(name).name for name in _several(exclude)}
     if not left:
-        raise InvalidInput("label, only and exclude select no motions")
+        raise InvalidInput("label, only and exclude together select no motions")
     return np.array([name in left for name in names])
 
 
@@ -90,7 +90,7 @@ def labeled(library: Store, label: str) -> tuple[str, ...]:
     Raises
     ------
     InvalidInput
-        If there are none; the message suggests similar labels.
+        If no motion has the label. The message suggests similar labels.
     """
     names = library.with_label(label)
     if not names:
@@ -100,7 +100,7 @@ def labeled(library: Store, label: str) -> tuple[str, ...]:
             advice = f"did you mean {', '.join(near)}?"
         else:
             some = ", ".join(labels[:8]) + (", ..." if len(labels) > 8 else "")
-            advice = f"labels in this library: {some}" if labels else "there are no labels at all"
+            advice = f"labels in this library: {some}" if labels else "this library has no labels"
         raise InvalidInput(f"no motion is labeled {label!r}; {advice}")
     return names
 

@@ -29,20 +29,21 @@ class Match:
     motion : str
         Name of the motion in the library.
     start_frame, end_frame : int
-        Half-open range of frames of the motion as stored.
+        Half-open range of frames in the stored motion.
     start, end : float
-        The same in seconds.
+        The same range in seconds.
     distance : float
-        Meters per cell of the alignment (some clip measures: degrees).
+        Mean distance per cell of the alignment, in meters. Some clip measures use degrees.
     tier : int
         Round of query expansion: 1 for matches of the query itself, 2 for matches of a match from
         the first round, and so on.
     alignment : ndarray of int, shape (L, 2)
         Pairs of a query frame, counted from the start of the query, and a frame of the motion.
     label : str or None
-        Labels of the motion.
+        Labels of the motion, if it has any.
     mirrored : bool
-        True if the segment resembles the mirrored query: a left kick for a right-kick query.
+        True if the segment resembles the mirrored query, such as a left kick for a right-kick
+        query.
 
     Examples
     --------

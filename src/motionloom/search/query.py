@@ -30,13 +30,13 @@ class Query:
     Attributes
     ----------
     text : str
-        As the user would write it.
+        The query as a user would type it.
     motion : Motion
         The whole motion that the segment belongs to.
     start_frame, end_frame : int
-        Frames of that motion.
+        Half-open range of frames in that motion.
     name : str or None
-        Name of the motion in the library, if it is there.
+        Name of the motion in the library, or None if the library does not contain it.
     """
 
     text: str
@@ -56,11 +56,11 @@ class Query:
         return self.motion[self.start_frame : self.end_frame]
 
     def mirrored(self) -> Query:
-        """Return the query with left and right exchanged; it is not in the library."""
+        """Return the query with left and right exchanged, as a motion outside the library."""
         return Query(self.text, self.motion.mirror(), self.start_frame, self.end_frame, None)
 
     def span(self, features: LibraryFeatures) -> tuple[int, int] | None:
-        """Return the range of the query in a library's feature vectors, or None."""
+        """Return the range of the query in a library's feature vectors, or None if absent."""
         if self.name is None or self.name in features.left_out:
             return None
         m = features.motion_index(self.name)
@@ -87,7 +87,7 @@ class Query:
         if not np.isfinite(vectors).all():
             bad = int(np.flatnonzero(~np.isfinite(vectors).all(axis=1))[0])
             raise InvalidInput(
-                f"{self.text}: a query must not have missing values; frame {bad} has some"
+                f"{self.text}: a query must not have missing values, but frame {bad} has some"
             )
         return features, vectors
 
@@ -129,8 +129,8 @@ def as_query(library: Store, query: str | Path | Motion | Query) -> Query:
     ----------
     library : Store
     query : str, Path or Motion
-        ``NAME:START-END`` in the library, in frames, or in seconds with a trailing ``s``; ``NAME``;
-        a file, with or without a range; or a motion.
+        A `Motion`, a motion name in the library, or a file. A name or file may be followed by
+        ``:START-END``, in frames, or in seconds with a trailing ``s``.
 
     Raises
     ------
@@ -144,21 +144,21 @@ def as_query(library: Store, query: str | Path | Motion | Query) -> Query:
     if isinstance(query, Motion):
         return _query(query.name or "motion", query, None)
     text = str(query)
-    whole = os.path.exists(text) or text in library  # a name may look like a name with a range
+    whole = os.path.exists(text) or text in library  # a name may itself look like NAME:START-END
     name = text if whole else split_segment(text)[0]
     if name in library:
         return _query(text, library[name], name, whole=whole)
     if os.path.isfile(name):
         if is_marker_file(Path(name)):
             raise InvalidInput(
-                f"{name} contains markers without a skeleton; a query must be a motion"
+                f"{name} contains markers without a skeleton, but a query must be a motion"
             )
         return _query(text, load(name), None, whole=whole)
     try:
         library.entry(name)
     except LibraryError as error:
-        raise LibraryError(f"{error} (and there is no file {name})") from None
-    raise LibraryError(f"{library.path}: no motion {name!r}")
+        raise LibraryError(f"{error} (there is also no file named {name})") from None
+    raise LibraryError(f"{library.path}: the library has no motion named {name!r}")
 
 
 def library_query(library: Store, text: str) -> Query:

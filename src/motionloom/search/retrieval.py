@@ -52,8 +52,9 @@ def expanded_search(
 ) -> Matches:
     """Return the matches for the query and from query expansion, nearest first.
 
-    Members of the family are ranked by their distance to the query in the match graph, the other
-    matches of the query by their pose distance. No direct match of the query is lost.
+    Members of the family are ranked by their distance to the query in the match graph, and the
+    other matches of the query by their pose distance. The result includes all direct matches of the
+    query.
     """
     given = as_query(library, query)
     family = library_family(library, given, settings).matches
@@ -85,8 +86,8 @@ def _both_sides(
 ) -> list[Candidate]:
     """Merge the candidates for the query and its mirror image, nearest first.
 
-    The nearer of two overlapping candidates is kept. Both refer to frames, or clips, of the same
-    library.
+    Both lists refer to frames or clips of the same library. If two candidates overlap, the nearer
+    one is kept.
     """
     ranked = sorted(
         [*candidates, *mirrored],

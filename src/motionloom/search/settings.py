@@ -22,7 +22,7 @@ from motionloom.search.methods.segments import ANY_DURATION
 from motionloom.settings import MotionChoice, Names, Settings, preset, setting
 
 MEMBER_LENGTHS = (0.5, 2.0)
-FAMILY_DISTANCE = 0.08  # meters; join distance if there is no plateau
+FAMILY_DISTANCE = 0.08  # meters; join distance used if there is no plateau
 LARGEST_JOIN = 0.25  # meters; maximum join distance that is chosen automatically
 SAME, APART = 0.8, 0.2  # Kovar & Gleicher 2004, section 3.3
 
@@ -33,35 +33,37 @@ class Expansion(Settings):
 
     tiers: int | str = setting(
         "all",
-        "Rounds of query expansion (1: no expansion; all: until there are no new matches).",
+        "Number of search rounds. With 1, there is no query expansion; with all, rounds continue "
+        "until there are no new matches.",
         metavar="1|N|all",
     )
     join_distance: float | None = setting(
         None,
-        "Query expansion: maximum pose distance between two joined members (mean distance per cell "
-        "of their alignment), in meters; clip methods may use degrees. [automatic: within the "
-        "widest range over which the family stays the same]",
+        "Query expansion: maximum distance between two joined members (mean pose distance per cell "
+        "of their alignment), in meters, or in degrees for some clip methods. [automatic: within "
+        "the widest range over which the family does not change]",
         least=0.0,
     )
     same: float = setting(
         SAME,
-        "Query expansion: a match that overlaps a member by more than this is that member.",
+        "Query expansion: overlap above which a match counts as an existing member, as a fraction "
+        "of the longer one.",
         least=0.0,
         greatest=1.0,
         expert=True,
     )
     apart: float = setting(
         APART,
-        "Query expansion: a match that overlaps all members by less than this is a new member; "
-        "cyclic motions need more than 0.2.",
+        "Query expansion: overlap below which a match becomes a new member, as a fraction of the "
+        "shorter one. Cyclic motions need more than 0.2.",
         least=0.0,
         greatest=1.0,
         expert=True,
     )
     average_ranges: bool = setting(
         False,
-        "Query expansion: average the start and end of a member, and of the query, with those of "
-        "every match identified with it. By default, they do not change.",
+        "Query expansion: when a match counts as an existing member, average the start and end of "
+        "both. By default, members keep their start and end.",
         expert=True,
     )
     member_lengths: tuple[float, float] = setting(
@@ -72,26 +74,28 @@ class Expansion(Settings):
     )
     clear: bool = setting(
         True,
-        "Query expansion with dtw or lazy: join only members with a time alignment in the valid "
-        "region of their distances, as the web does.",
+        "Query expansion with dtw or lazy: join only members whose time alignment lies in the "
+        "valid region of their distances, as in a match web.",
         expert=True,
     )
 
     def check(self) -> None:
-        """Check rounds, lengths and overlaps."""
+        """Check the number of rounds, the member lengths and the overlaps."""
         low, high = self.member_lengths
         if not 0.0 <= low <= high:
             raise InvalidInput(
-                "member_lengths must be the minimum and the maximum ratio; "
-                f"got {self.member_lengths}"
+                "member_lengths must be a minimum and a maximum ratio, with "
+                f"0 <= minimum <= maximum; got {self.member_lengths}"
             )
         if self.apart > self.same:
-            raise InvalidInput(f"apart must not exceed same; got {self.apart} and {self.same}")
-        self.rounds  # noqa: B018  # raises if it means nothing
+            raise InvalidInput(
+                f"apart must not exceed same; got apart={self.apart} and same={self.same}"
+            )
+        self.rounds  # noqa: B018  # raises if `tiers` is invalid
 
     @property
     def rounds(self) -> int | None:
-        """Number of rounds, or None to continue until there are no new matches.
+        """Number of search rounds, or None to continue until there are no new matches.
 
         Examples
         --------
@@ -101,7 +105,7 @@ class Expansion(Settings):
         if self.tiers == "all":
             return None
         if not str(self.tiers).isdecimal() or int(self.tiers) < 1:
-            raise InvalidInput(f"tiers must be a number from 1 up, or all; got {self.tiers}")
+            raise InvalidInput(f"tiers must be an integer of at least 1, or all; got {self.tiers}")
         return int(self.tiers)
 
     @preset
@@ -119,15 +123,15 @@ class Feedback(Settings):
 
     accept: Names | Any = setting(
         None,
-        "Correct matches, NAME:START-END: they are searched in addition to the query; in a family, "
+        "Correct matches as NAME:START-END, which are used as additional queries. In a family, "
         "they are members at any distance.",
         metavar="MATCH,...",
         commas=True,
     )
     reject: Names | Any = setting(
         None,
-        "Incorrect matches, NAME:START-END: they are excluded, and similar ones are ranked lower; "
-        "in a family, everything reached only through them is also excluded.",
+        "Incorrect matches as NAME:START-END. They are excluded, and similar matches are ranked "
+        "lower. In a family, members reached only through them are also excluded.",
         metavar="MATCH,...",
         commas=True,
     )
@@ -142,13 +146,15 @@ class Feedback(Settings):
 
 
 def _places(name: str, given: Any) -> tuple[str, ...] | None:
-    """Convert one or more matches or strings to ``NAME:START-END``."""
+    """Convert one or more matches or strings to strings of the form ``NAME:START-END``."""
     if given is None:
         return None
     several = [given] if isinstance(given, str) or hasattr(given, "text") else list(given)
     places = [getattr(each, "text", each) for each in several]
     if not all(isinstance(place, str) for place in places):
-        raise InvalidInput(f"{name} must be matches or NAME:START-END; got {given!r}")
+        raise InvalidInput(
+            f"{name} must contain matches or strings of the form NAME:START-END; got {given!r}"
+        )
     return tuple(places) or None
 
 
@@ -158,14 +164,14 @@ class FamilySettings(MotionChoice):
 
     method: Method = setting(
         Dtw(),
-        "Search method. Segments: dtw (exact), lazy (neighborhood graph), web (built by "
-        "motionloom web). Whole clips: statistics, dtw-clip, emd, dtw-angles, scaling, dtw-e15, "
-        "dtw-pc11, dtw-jrd.",
+        "Search method. To find segments: dtw (exact), lazy (neighborhood graph) or web (match "
+        "web, built with motionloom web). To find whole clips: statistics, dtw-clip, emd, "
+        "dtw-angles, scaling, dtw-e15, dtw-pc11 or dtw-jrd.",
         methods=METHODS,
         metavar="NAME",
     )
     max: int | None = setting(
-        100, "Maximum number of members besides the query.", least=1, metavar="N"
+        100, "Maximum number of members, not counting the query.", least=1, metavar="N"
     )
     exclude_query: bool = setting(False, "Exclude the frames of the query itself.")
     expansion: Expansion = setting(Expansion(), "Query expansion.")
@@ -204,30 +210,30 @@ class SearchSettings(FamilySettings):
     max: int | None = setting(100, "Maximum number of matches.", least=1, metavar="N")
     max_distance: float | None = setting(
         None,
-        "Maximum distance of a match, in the unit of the ranking: distance of movements, or mean "
-        "distance per cell of the alignment; with query expansion, distance in the match graph. "
-        "In meters; clip methods may use degrees.",
+        "Maximum distance of a match, in meters, or in degrees for some clip methods. This is the "
+        "distance by which matches are ranked; with query expansion, it is the distance in the "
+        "match graph.",
         least=0.0,
     )
     mirror: bool = setting(
         False,
-        "Also search for the mirrored query (a left kick for a right one); matches show which "
-        "they are.",
+        "Also search for the mirrored query, such as a left kick for a right kick. Mirrored "
+        "matches are marked.",
     )
     expansion: Expansion = setting(Expansion(tiers=1), "Query expansion.")
 
     def check(self) -> None:
-        """Check that a mirrored query can be searched."""
+        """Check that the settings permit a mirrored query."""
         if self.mirror and self.expansion.rounds != 1:
             raise InvalidInput(
-                "mirror requires a search without query expansion (tiers 1), because members of "
-                "families are blended, and mirrored members would not fit; got tiers "
+                "mirror requires a search without query expansion (tiers 1), because mirrored "
+                "members cannot be blended with the other members of a family; got tiers "
                 f"{self.expansion.tiers}"
             )
         if self.mirror and isinstance(self.method, MatchWeb):
             raise InvalidInput(
-                "mirror needs a method that can search motions from outside the library, which a "
-                "match web cannot; use dtw or lazy"
+                "mirror does not work with a match web, which cannot search for a query from "
+                "outside the library; use dtw or lazy"
             )
 
 
@@ -235,7 +241,7 @@ class SearchSettings(FamilySettings):
 class NeighborSettings(MotionChoice, NeighborOptions, FeatureChoice):
     """Settings for a nearest-frame search; see `motionloom.Library.neighbors`."""
 
-    poses: PoseOptions = setting(PoseOptions(), "Normalization of every pose.")
+    poses: PoseOptions = setting(PoseOptions(), "How every pose is normalized.")
     exclude_query: bool = setting(False, "Exclude the frames of the query itself.")
 
     @preset

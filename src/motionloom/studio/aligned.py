@@ -14,7 +14,7 @@ from motionloom.motion.rotations.planar_transform import PlanarTransform
 
 
 def frames_of(take: Motion, frames: Sequence[int], name: str) -> Motion:
-    """Return a motion with the given frames of a take, in this order."""
+    """Return a motion with the chosen frames of a take, in the chosen order."""
     chosen = np.asarray(frames, np.int64)
     if chosen.max() >= len(take):
         raise InvalidInput(f"{name} has frames 0 to {len(take) - 1}; got {chosen.max()}")
@@ -37,7 +37,7 @@ def to_origin(pose: Motion) -> PlanarTransform:
 
 
 def alignment(reference: Motion, pose: Motion) -> PlanarTransform:
-    """Return the transform that aligns a pose with the reference, by the roles of both."""
+    """Return the transform that aligns a pose with the reference, using their shared roles."""
     roles = [role for role in reference.skeleton.roles if role in pose.skeleton.roles]
     if roles:
         a, b = (each.role_positions(roles)[0] for each in (reference, pose))

@@ -40,11 +40,11 @@ from motionloom.studio.routes.synthesis.parametric import parametric_of
 from motionloom.studio.state.app_state import AppState, Change
 
 _LOG = logging.getLogger(__name__)
-_MAX_CHARACTERS = 1 << 20  # per message; paths drawn on the floor are the longest
-_MAX_PLAYERS = 64  # of one window
-_MAX_FRAMES = 600  # of one response
-_MAX_WINDOWS = 64  # of one server
-_EXAMPLE_SECONDS = 4.0  # of motion that calibrate retargeting to the performer's posture
+_MAX_CHARACTERS = 1 << 20  # per message; the longest messages are paths drawn on the floor
+_MAX_PLAYERS = 64  # per window
+_MAX_FRAMES = 600  # per response
+_MAX_WINDOWS = 64  # per server
+_EXAMPLE_SECONDS = 4.0  # of motion, to calibrate retargeting to the performer's posture
 _WALK = (0.0, 1.3)  # m/s; the character walks during calibration
 
 Message = dict[str, Any]
@@ -136,10 +136,10 @@ class BrowserWindow:
         self._numbers = itertools.count(1)
 
     def add(self, player: Player, worn: StreamRetargeter | None = None) -> int:
-        """Add a player and return its number; its frames are retargeted to `worn`, if any."""
+        """Add a player and return its number; `worn`, if any, retargets its frames."""
         if len(self._players) >= _MAX_PLAYERS:
             raise InvalidInput(
-                f"{_MAX_PLAYERS} players are running in this window. Close some of them first"
+                f"this window already runs {_MAX_PLAYERS} players, the maximum; close some of them"
             )
         number = next(self._numbers)
         self._players[number] = player
@@ -148,7 +148,7 @@ class BrowserWindow:
         return number
 
     def poses(self, player: Player, block: FrameBlock) -> dict[str, np.ndarray]:
-        """Return positions and orientations of a player's frames, on its character if any."""
+        """Return positions and orientations of a player's frames, on its character, if any."""
         worn = self._worn.get(player)
         if worn is None:
             return pose_arrays(player.skeleton, block.rotations, block.root)
@@ -157,7 +157,9 @@ class BrowserWindow:
     def player(self, number: Any) -> Player:
         """Return the player with a number from `add`."""
         if not isinstance(number, int) or number not in self._players:
-            raise InvalidInput(f"no player {str(number)[:80]} in this window; start one first")
+            raise InvalidInput(
+                f"there is no player {str(number)[:80]} in this window; start one first"
+            )
         return self._players[number]
 
     def remove(self, number: Any) -> None:
@@ -176,7 +178,9 @@ async def live_socket(socket: WebSocket) -> None:
     """Answer the requests of one window until it closes."""
     state = socket.app.state.studio
     if state.listener_count >= _MAX_WINDOWS:
-        await socket.close(1013, f"{_MAX_WINDOWS} windows are open. Close some of them first")
+        await socket.close(
+            1013, f"{_MAX_WINDOWS} windows, the maximum, are already open; close some of them"
+        )
         return
     await socket.accept()
     window, changes = BrowserWindow(state), asyncio.Queue[Change]()
@@ -363,7 +367,7 @@ class RecordingClock(TempoClock):
     positions = np.empty(0)
 
     def beats_at(self, first_frame: int, count: int, fps: float):
-        """Return and record the positions of frames in beats; see `TempoClock`."""
+        """Return and record the position of each frame, in beats; see `TempoClock`."""
         self.positions = super().beats_at(first_frame, count, fps)
         return self.positions
 
@@ -371,7 +375,7 @@ class RecordingClock(TempoClock):
 def start_dance(window: BrowserWindow, message: Message) -> tuple[DancePlayerHead, Arrays]:
     """Start an endless dance. Request: ``choreography, tempo_bpm, seed, character``.
 
-    The header has ``player``. Only a single dancer can be shown on a character.
+    The header has ``player``. Only a solo dance can be shown on a character.
     """
     choreography = choreography_of(window.state, str(message.get("choreography")))
     clock = RecordingClock(_number(message, "tempo_bpm", 60.0 / choreography.period))

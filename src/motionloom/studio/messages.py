@@ -179,7 +179,7 @@ class Bodies:
         self._lock = threading.Lock()
 
     def key(self, skeleton: Skeleton, example: Motion | None = None) -> str | None:
-        """Return the key of a skeleton's body for `arrays`, or None if roles are missing.
+        """Return the key of a skeleton's body, for `arrays`, or None if it lacks roles.
 
         `example` is a motion that shows how the bones are twisted, if the rest pose does not.
         """
@@ -204,7 +204,7 @@ class Bodies:
         with self._lock:
             entry = self._known.get(key)
         if entry is None:
-            raise InvalidInput("unknown skeleton; load its motion again")
+            raise InvalidInput("this skeleton is no longer available; load its motion again")
         skeleton, example = entry
         mesh = body_mesh(skeleton, detail=detail, example=example)
         return {

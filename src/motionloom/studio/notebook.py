@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 _QUERY_COLOR, _MATCH_COLOR = 0x4F9FD8, 0xE0823D
 _TRANSLUCENT = 0.4
-_MAX_NUMBERS = 40_000_000  # positions and orientations of one message: 160 MB
+_MAX_NUMBERS = 40_000_000  # in the positions and orientations of one message: 160 MB
 _HINT = "Install the extra to show the stage of the studio here: pip install 'motionloom[notebook]'"
 
 

@@ -31,19 +31,19 @@ from motionloom.settings import Settings, described, json_schema, name_of
 S = TypeVar("S", bound=Settings)
 
 LONGEST_TEXT = 300  # characters
-MOST_VALUES = 1000  # of a list
-_DEEPEST = 5  # settings, a group or method, a list of rows
+MOST_VALUES = 1000  # per list
+_DEEPEST = 5  # levels: settings, a group or method, a list of rows
 _LARGEST = 1e9
 
 Name = Annotated[str, Field(max_length=LONGEST_TEXT)]
 
-# Maximum values of requests from the network, where the settings allow larger ones.
+# Maximum values in requests from the network, for settings that otherwise allow larger values.
 MOST: Mapping[str, float] = {
     "max": 1000, "k": 100_000, "tiers": 100, "per_minute": 10_000, "blend_seconds": 5.0,
     "samples": 20_000, "seconds": 600.0, "seed": 2**31, "couples": 200, "ranks": 50, "files": 12,
     "meter": 32, "fineness": 100.0, "corrections": 20, "phrases": 20, "groups": 1000, "fps": 240.0,
 }  # fmt: skip
-_BOUNDED = ("max",)  # None means no limit, which is also too large
+_BOUNDED = ("max",)  # None would mean no limit
 _MEASURES = ("distance", "features")  # a name; a file with weights is not allowed
 # Settings that refer to files of the server or to Python objects, or that start processes.
 _FILES = ("transitions", "path", "library", "takes", "skeleton", "follow", "workers")
@@ -111,7 +111,9 @@ def _check_size(name: str, value: Any, depth: int) -> None:
         if len(value) > MOST_VALUES:
             raise InvalidInput(f"{name} may have at most {MOST_VALUES} values; got {len(value)}")
         if not depth:
-            raise InvalidInput(f"{name} has too many nested lists")
+            raise InvalidInput(
+                f"{name} has too many levels of nested values; at most {_DEEPEST} are allowed"
+            )
     if isinstance(value, Mapping):
         for key, item in value.items():
             _check_size(str(key), item, depth - 1)
@@ -124,7 +126,9 @@ def _check_size(name: str, value: Any, depth: int) -> None:
             _check_size(name, item, depth - 1)
     elif isinstance(value, str):
         if len(value) > LONGEST_TEXT:
-            raise InvalidInput(f"{name} may have at most {LONGEST_TEXT} characters")
+            raise InvalidInput(
+                f"{name} may have at most {LONGEST_TEXT} characters; got {len(value)}"
+            )
         if name in _MEASURES and any(mark in value for mark in "/\\."):
             raise InvalidInput(f"{name} must be the name of a distance; got {value[:80]!r}")
     elif isinstance(value, int | float):
@@ -132,7 +136,7 @@ def _check_size(name: str, value: Any, depth: int) -> None:
         if not -_LARGEST <= value <= most:
             raise InvalidInput(f"{name} must be at most {most:.10g}; got {value}")
     elif value is None and name in _BOUNDED:
-        raise InvalidInput(f"{name} must be at most {MOST[name]:g}; got none")
+        raise InvalidInput(f"{name} must be at most {MOST[name]:g}; got null")
 
 
 # --- the OpenAPI document -------------------------------------------------------------------

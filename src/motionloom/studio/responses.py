@@ -110,7 +110,7 @@ class SourceRow(TypedDict):
 
 
 class ResultId(TypedDict):
-    """Result of a job that can be requested by its id."""
+    """Id of a job's result, with which the result can be requested."""
 
     id: str
 
@@ -172,7 +172,7 @@ async def request_body(request: Request, limit: int, what: str) -> bytes:
     Raises
     ------
     InvalidInput
-        If the body is longer than `limit` bytes, regardless of its header.
+        If the body is longer than `limit` bytes, whatever its header says.
     """
     parts, size = [], 0
     async for part in request.stream():

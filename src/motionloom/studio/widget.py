@@ -23,7 +23,7 @@ class StageView(anywidget.AnyWidget):
     Attributes
     ----------
     frame : int
-        Frame on the stage. Setting it pauses.
+        Frame on the stage. Setting it pauses playback.
     playing : bool
     selection : tuple of int or None
         Frames [start, end) selected on the timeline.
@@ -69,7 +69,7 @@ class StageView(anywidget.AnyWidget):
 
     @property
     def motion(self) -> Motion:
-        """Motion on the stage: the match, the blend, or the (first) given motion."""
+        """Motion on the stage: the match, the blend, or the first motion passed to `view`."""
         return self._motion
 
     @traitlets.validate("frame")

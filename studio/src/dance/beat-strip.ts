@@ -73,6 +73,6 @@ export class BeatStrip extends LitElement {
   render() {
     return html`<canvas aria-label="Beats of music and motion"></canvas>
       <p class="faint"><i class="music"></i>music (top)
-        <i class="on"></i>motion, within one frame <i class="off"></i>motion, off (broken line)</p>`;
+        <i class="on"></i>motion, within one frame <i class="off"></i>motion, more than one frame off (broken line)</p>`;
   }
 }

@@ -200,7 +200,7 @@ export class CrowdView extends View {
       <div class="row">
         <label>Movements <select id="label" @change=${(event: Event) => this.change({ label: inputValue(event) })}>
           <option value="" ?selected=${!label}>${kind === "march" ? "built-in soldiers" : "a built-in waltz"}</option>
-          ${[...this.studio.labels.keys()].map((one) => html`<option value=${one} ?selected=${one === label}>takes with label ${one}</option>`)}</select></label></div>
+          ${[...this.studio.labels.keys()].map((one) => html`<option value=${one} ?selected=${one === label}>takes labeled ${one}</option>`)}</select></label></div>
     </section>
     ${this.busy ? html`<p role="status">${this.busy}…</p>` : ""}
     ${

@@ -283,14 +283,14 @@ export class DanceView extends View {
       <div class="row">
         <select id="label" class="grow" aria-label="Label of the takes" .value=${label}
           @change=${(event: Event) => this.change({ label: inputValue(event), takes: undefined })}>
-          <option value="">takes with label…</option>
+          <option value="">takes with the label…</option>
           ${[...this.studio.labels.keys()].map((one) => html`<option ?selected=${one === label}>${one}</option>`)}</select>
-        <button id="rhythmic" title="All takes with a rhythm" @click=${() => void this.chooseRhythmic()}>with a rhythm</button>
+        <button id="rhythmic" title="Use all takes with a rhythm" @click=${() => void this.chooseRhythmic()}>with a rhythm</button>
       </div>
       <loom-take-picker .studio=${this.studio} .names=${takes} label="or chosen takes"
         @takes=${(event: CustomEvent<string[]>) => (this.chosen = event.detail.join(","))}></loom-take-picker>
       ${this.chosen && this.chosen !== takes ? html`<button id="dance-chosen" class="main" @click=${() => this.change({ takes: this.chosen, label: undefined })}>Dance with ${counted(namesOf(this.chosen).length, "take")}</button>` : ""}
-      <details><summary class="faint">Expert: couples</summary><label class="faint">NAME+NAME are danced together
+      <details><summary class="faint">Expert: couples</summary><label class="faint">NAME+NAME joins takes that were danced together
         <input id="takes" placeholder="leader_1+follower_1, leader_2+follower_2" .value=${takes}
           @change=${(event: Event) => this.change({ takes: inputValue(event), label: undefined })} /></label></details>
       ${
@@ -362,7 +362,7 @@ export class DanceView extends View {
       ${
         this.choreography
           ? this.musicSection()
-          : html`<p class="faint">${this.music ? html`<b>${this.music.name}</b> is ready. ` : ""}Choose takes of dances; they are cut into movements at their beats.</p>`
+          : html`<p class="faint">${this.music ? html`<b>${this.music.name}</b> is ready. ` : ""}Choose takes with dances, which are then cut into movements at their beats.</p>`
       }
       ${this.job ? html`<loom-progress .job=${this.job}></loom-progress>` : this.busy ? html`<p role="status">${this.busy}…</p>` : ""}
       ${this.live ? html`<p class="faint">Move the pointer over the floor, and the dancers follow it. The tempo slider takes effect immediately.</p>` : ""}

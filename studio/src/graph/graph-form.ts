@@ -64,7 +64,7 @@ export class GraphForm extends LitElement {
     const fields = settingsFields("graph", SHOWN);
     const distances = Object.keys(menu?.distances ?? {}).map((one) => [one, measureName(one)]);
     return html`<form @submit=${this.submit}>
-      <label>takes with label <select id="label"><option value="">any (all takes)</option>
+      <label>takes with the label <select id="label"><option value="">any (all takes)</option>
         ${Object.entries(menu?.labels ?? {}).map(([label, count]) => html`<option value=${label} ?selected=${label === query.label}>${label} (${count})</option>`)}</select></label>
       <loom-take-picker .studio=${this.studio} .names=${query.only ?? ""} label="or chosen takes"></loom-take-picker>
       <loom-settings-form .fields=${fields} .given=${fromAddress(fields, query)} .labels=${LABELS}

@@ -431,7 +431,7 @@ export class GraphView extends View {
         this.halt();
         this.studio.go("graph", { ...this.query, show });
       }}>${words}</button>`;
-    return html`<nav>${tab("Takes and transitions", undefined)}${tab("Movements of dances", "movements")}</nav>
+    return html`<nav>${tab("Takes and transitions", undefined)}${tab("Dance movements", "movements")}</nav>
       ${movements ? html`<loom-movement-graph .studio=${this.studio} name=${this.query.steps ?? ""}></loom-movement-graph>` : this.takes()}`;
   }
 }

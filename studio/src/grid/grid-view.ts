@@ -334,7 +334,7 @@ export class GridView extends View {
     return html`<div>${this.legend()}
       ${
         this.on.has("path") && dtwMatches.length
-          ? html`<div class="chips" role="list" aria-label="DTW paths">${near.length ? "" : html`<span class="faint">No path within this distance.</span>`}
+          ? html`<div class="chips" role="list" aria-label="DTW paths">${near.length ? "" : html`<span class="faint">No paths are within this distance.</span>`}
         ${near.map(
           ({ match, number }) => html`<button role="listitem" @click=${() => this.play(match, number)}>
           ▸ ${match.start_frame}–${match.end_frame} · ${distanceText(match.distance, this.data!.unit)}</button>`,

@@ -86,7 +86,7 @@ export class ImportPanel extends LitElement {
       const folder = entries.some((entry) => entry.isDirectory);
       if (songs.length && !folder) {
         this.studio.danceTo(songs[0].file);
-        if (songs.length > 1) this.studio.notify(`Only one song can be used at a time: ${songs[0].path}`);
+        if (songs.length > 1) this.studio.notify(`Only one song can be used at a time; ${songs[0].path} is used`);
       }
       await this.importFiles(folder ? files : files.filter((one) => !songs.includes(one)), folder);
     });
@@ -166,7 +166,7 @@ export class ImportPanel extends LitElement {
     const counts = [
       [added, "added"],
       [replaced, "replaced"],
-      [skipped, "already there"],
+      [skipped, "already in the library"],
       [failed.length, "failed"],
     ] as const;
     return html`<div class="row"><b>${

@@ -112,7 +112,7 @@ export class SelectionBar extends LitElement {
       await send("post", "library/remove", { body: { names } });
       studio.pick([]);
       await studio.refresh();
-      studio.did(`Deleted ${counted(names.length, "take")}; they are in the trash of the library`);
+      studio.did(`Deleted ${counted(names.length, "take")}; moved to the trash of the library`);
     });
   }
 

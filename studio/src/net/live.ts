@@ -33,7 +33,7 @@ export class Live extends EventTarget {
     socket.onclose = () => {
       const was = this.connected;
       this.connected = false;
-      for (const one of this.waiting.values()) one.reject(new ServerError("the connection to the server is lost"));
+      for (const one of this.waiting.values()) one.reject(new ServerError("the connection to the server was lost"));
       this.waiting.clear();
       if (was || this.tries === 0) this.dispatchEvent(new Event("disconnected"));
       if (this.tries >= 2 && !this.reported) void this.reportRefusal();
@@ -43,7 +43,7 @@ export class Live extends EventTarget {
   }
 
   request<Kind extends keyof LiveHeads>(kind: Kind, message: object = {}): Promise<Message<LiveHeads[Kind]>> {
-    if (!this.connected) return Promise.reject(new ServerError("the connection to the server is lost"));
+    if (!this.connected) return Promise.reject(new ServerError("the connection to the server was lost"));
     const id = ++this.number;
     return tracked(
       new Promise((resolve, reject) => {

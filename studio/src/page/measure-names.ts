@@ -13,8 +13,8 @@ const WORDS: Record<string, string> = {
   pca8: "8 principal components",
   pca16: "16 principal components",
   pca25: "25 principal components",
-  pc1: "point cloud of a pose",
-  pc11: "point cloud of a moment",
+  pc1: "point cloud of one pose",
+  pc11: "point cloud of eleven poses",
   quat: "joint rotations",
   euler: "joint angles",
   lee: "joint angles and velocities (Lee)",
@@ -29,6 +29,6 @@ export function measureName(code: string): string {
 
 /** The same choice by code, as papers and commands write it. */
 export function codeChoice(id: string, title: string, codes: string[], chosen: string, choose: (event: Event) => void) {
-  return html`<label><span>${title}, by code</span><select id=${`${id}-code`} @change=${choose}>
+  return html`<label><span>${title}, by code name</span><select id=${`${id}-code`} @change=${choose}>
     ${codes.map((code) => html`<option .value=${code} title=${measureName(code)} ?selected=${code === chosen}>${code}</option>`)}</select></label>`;
 }

@@ -80,7 +80,7 @@ export const SHORTCUTS: Shortcut[] = [
   {
     keys: ["1"],
     shown: "1 3 7",
-    does: "front, right side or top of the character; with Ctrl, back or left side",
+    does: "view the front, right side or top of the character; with Ctrl, the back or left side",
     act: ({ stage }, event) => stage.view(event.ctrlKey ? "back" : "front"),
   },
   { keys: ["3"], shown: "", does: "", act: ({ stage }, event) => stage.view(event.ctrlKey ? "left" : "right") },
@@ -119,7 +119,7 @@ export const SHORTCUTS: Shortcut[] = [
   {
     keys: ["ctrl+z"],
     shown: "Ctrl+Z",
-    does: "undo the last change of the library or the last verdict; with Shift, redo",
+    does: "undo the last change to the library or the last verdict; with Shift, redo",
     act: (studio, event) => void (event.shiftKey ? studio.redo() : studio.undo()),
   },
   { keys: ["ctrl+y"], shown: "", does: "", act: (studio) => void studio.redo() },

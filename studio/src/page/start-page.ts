@@ -54,7 +54,7 @@ export class StartPage extends LitElement {
   private readonly make = (event: Event): void => {
     event.preventDefault();
     const name = this.renderRoot.querySelector<HTMLInputElement>("#new-name")!.value.trim();
-    if (name) void this.attempt(`making ${name}`, () => this.studio.makeLibrary(name));
+    if (name) void this.attempt(`creating ${name}`, () => this.studio.makeLibrary(name));
   };
 
   /** Create a sample library under an unused name. */
@@ -62,7 +62,7 @@ export class StartPage extends LitElement {
     const taken = new Set(this.known?.libraries.map((one) => one.name));
     let name = "samples";
     for (let number = 2; taken.has(name); number++) name = `samples ${number}`;
-    void this.attempt(`making ${name}`, () => this.studio.makeLibrary(name, { samples: "1" }));
+    void this.attempt(`creating ${name}`, () => this.studio.makeLibrary(name, { samples: "1" }));
   }
 
   private list(title: string, rows: Known[]) {

@@ -325,7 +325,7 @@ export class Studio extends EventTarget {
 
   /** Redo the change that was undone last. */
   async redo(): Promise<void> {
-    await this.exchange("library/redo", "Done again");
+    await this.exchange("library/redo", "Redone");
   }
 
   private async exchange(path: "library/undo" | "library/redo", done: string): Promise<void> {

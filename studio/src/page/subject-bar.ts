@@ -158,7 +158,7 @@ export class SubjectBar extends LitElement {
     if (canRecord() && (endless || !canFilm())) {
       const play = (stage: Stage, _: Progress, signal: AbortSignal) => recordStage(stage, signal);
       const kind = MediaRecorder.isTypeSupported("video/mp4;codecs=avc1") ? "MP4" : "WebM";
-      films.push([`Film of the stage as it plays here (${kind})`, () => this.record(subject, play)]);
+      films.push([`Film of the stage, recorded as it plays (${kind})`, () => this.record(subject, play)]);
     }
     return films;
   }

@@ -28,7 +28,7 @@ const STEPS: Step[] = [
   {
     title: "The timeline",
     of: "footer",
-    text: "Drag to select a segment (or press I and O), then choose “Find like this” to search all takes for it.",
+    text: "Drag to select a segment (or press I and O), then choose “Find like this” to search all takes for similar motion.",
   },
   {
     title: "Views",

@@ -231,7 +231,7 @@ export class ParametricForm extends LitElement {
     const near = html`<label>maximum distance <input type="number" step="0.01" min="0.01" placeholder="0.08 m" .value=${this.distance}
       @input=${(e: Event) => (this.distance = inputValue(e))} /></label>`;
     return html`<fieldset><legend>examples</legend>
-      <div class="choice">${button("selection", "matches of the selection")}${button("label", "whole takes of a label")}
+      <div class="choice">${button("selection", "matches of the selection")}${button("label", "whole takes with a label")}
         ${this.family ? button("family", "the family") : ""}
         ${this.takes.length ? button("takes", `${counted(this.takes.length, "selected take")}`) : ""}</div>
       ${

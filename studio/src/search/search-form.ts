@@ -179,7 +179,7 @@ export class SearchForm extends LitElement {
     const features = [...names(menu!.features), ...(settings.method === "dtw" ? names(menu!.distances) : [])];
     return html`<details id="expert"><summary>expert</summary><div>
       ${this.has("features") ? codeChoice("features", "features", features, String(settings.features), change("features")) : ""}
-      ${this.has("distance") ? codeChoice("distance", "distance of the web", names(menu!.distances), String(settings.distance), change("distance")) : ""}
+      ${this.has("distance") ? codeChoice("distance", "distance of the match web", names(menu!.distances), String(settings.distance), change("distance")) : ""}
     </div></details>`;
   }
 
@@ -197,7 +197,7 @@ export class SearchForm extends LitElement {
 
   render() {
     const { menu, settings } = this;
-    if (!menu) return html`<span class="faint">loading the methods…</span>`;
+    if (!menu) return html`<span class="faint">loading the search methods…</span>`;
     const method = methodOf(menu, settings);
     const slow =
       method.name === "dtw" && !menu.features.some((one) => one.name === settings.features) && this.frames > LARGE;
@@ -212,7 +212,7 @@ export class SearchForm extends LitElement {
           )}
       </select></label>
       ${this.has("features") ? this.choice("features", "features") : ""}
-      ${this.has("distance") ? this.choice("distance", "distance of the web") : ""}
+      ${this.has("distance") ? this.choice("distance", "distance of the match web") : ""}
       ${this.has("k") ? this.logSlider("k", "neighbors k", 4, 4096, menu.defaults.k) : ""}
       ${this.has("radius") ? this.radius() : ""}
       ${this.logSlider("max", this.family ? "max members" : "max matches", 1, 500, 100)}
@@ -223,12 +223,12 @@ export class SearchForm extends LitElement {
         <summary>more settings</summary><div>
         ${this.list(
           "label",
-          "only labels",
+          "only these labels",
           menu.labels.map((one) => one.name),
           "all labels",
         )}
-        ${this.takes("only", "only these takes: all")}
-        ${this.takes("exclude", "without these takes: none")}
+        ${this.takes("only", "only these takes (default: all)")}
+        ${this.takes("exclude", "exclude these takes (default: none)")}
         ${this.plain(["steps", "weights", "exclude_query"])}
       </div></details>
       ${this.has("features") || this.has("distance") ? this.codes() : ""}`;

@@ -58,7 +58,7 @@ export class OwnCharacter extends EventTarget {
     if (studio.take === null) {
       if (character && studio.stage.characters.length > 1 && !studio.subject?.segment)
         studio.notify(
-          `${character.name} can show only one character at a time. Couples and crowds keep the neutral body.`,
+          `${character.name} is used only for a single character. Couples and crowds keep the neutral body.`,
         );
       return;
     }

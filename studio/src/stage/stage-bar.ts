@@ -151,7 +151,7 @@ export class StageBar extends LitElement {
         <label title="Stay behind the character as it turns (0)"><input type="checkbox" id="stay-behind" .checked=${turn}
           @change=${(event: Event) => stage.stayBehind(isChecked(event))} />stay behind<kbd>0</kbd></label>
         <label title="Views along the world axes, independent of the facing direction (W)"><input type="checkbox" id="world-views" .checked=${worldViews}
-          @change=${(event: Event) => stage.set({ worldViews: isChecked(event) })} />axes of the world<kbd>W</kbd></label></div></details>`;
+          @change=${(event: Event) => stage.set({ worldViews: isChecked(event) })} />world axes<kbd>W</kbd></label></div></details>`;
   }
 
   private splits() {

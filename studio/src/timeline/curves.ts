@@ -8,8 +8,8 @@ export const UNITS: Record<CurveKind, string> = { height: "m", speed: "m/s", ben
 export const ABOUT: Record<CurveKind, string> = {
   height: "height above the floor",
   speed: "speed",
-  bend: "angle between the bones that meet in the joint; 0: straight",
-  rotation: "angle of the joint relative to its parent; 0: as in the zero pose of the skeleton",
+  bend: "angle between the bones that meet at the joint; 0 is straight",
+  rotation: "angle of the joint relative to its parent; 0 is the zero pose of the skeleton",
 };
 
 /** A track: a curve of a pair (`pair:ankle`), a role (`role:hips`) or a joint (`joint:Spine1`). */

@@ -326,7 +326,7 @@ export class Timeline extends LitElement {
     return html`<span class="time"><input id="now" autocomplete="off" spellcheck="false" aria-label="Time: enter a frame, seconds or a time code"
         title="Enter a frame (123), seconds (4.1 s) or a time code (00:04:03)" @keydown=${this.typed}
         @focus=${() => this.now.select()} @blur=${() => (this.shown = "")} />
-      <select id="time-unit" aria-label="Unit of the time" @change=${(event: Event) => this.setUnit(inputValue(event) as TimeUnit)}>
+      <select id="time-unit" aria-label="Time unit" @change=${(event: Event) => this.setUnit(inputValue(event) as TimeUnit)}>
         ${TIME_UNITS.map((one) => html`<option ?selected=${one === this.unit}>${one}</option>`)}</select>
       <span class="where faint"></span></span>`;
   }
@@ -341,7 +341,7 @@ export class Timeline extends LitElement {
       const track = { kind: chosen("curve-kind") as CurveKind, of: chosen("curve-of") };
       if (!tracks.some((one) => one.kind === track.kind && one.of === track.of)) this.setTracks([...tracks, track]);
     };
-    return html`<details id="curves"><summary class=${tracks.length ? "on" : ""} title="Curves of joints below the strips">Curves</summary>
+    return html`<details id="curves"><summary class=${tracks.length ? "on" : ""} title="Show joint curves below the strips">Curves</summary>
       <form class="menu" @submit=${add}>
         <label>joints<select id="curve-of">${choices(strips.motion).map(
           ([group, names]) =>

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from motionloom.library import Beats
     from motionloom.motion import Motion
 
-_OFF_TEMPO = 0.1  # of beats found, from a tempo by hand
+_OFF_TEMPO = 0.1  # relative deviation of the detected tempo from one set by hand
 
 
 def beats(
@@ -31,7 +31,7 @@ def beats(
     save: Annotated[
         bool,
         Option(
-            "Save --bpm, --first-beat and partners in the library, for all commands; "
+            "Save --bpm, --first-beat and partners in the library, where all commands use them; "
             "LIB:60_*+61_* pairs many takes. Without --bpm and --first-beat, delete the saved "
             "values.",
             "--save",
@@ -137,9 +137,9 @@ def _edit_beats(takes: list[str], move: list[str], add: list[float], remove: lis
 
 
 def _print_beats(beats: Beats) -> None:
-    sure = "as given" if beats.given else f"confidence {beats.confidence:.2f}"
+    sure = "set by hand" if beats.given else f"confidence {beats.confidence:.2f}"
     if not beats.rhythmic:
-        print(f"no rhythm: {sure}, below {RHYTHMIC:g}")
+        print(f"no rhythm: confidence {beats.confidence:.2f} is below {RHYTHMIC:g}")
     if not len(beats):
         return
     counted = (

@@ -54,7 +54,7 @@ Inspect = Annotated[Path | None, INSPECT]
 Details = Annotated[bool, DETAILS]
 Json = Annotated[bool, JSON]
 
-_MOST_FRAMES = 10_000_000  # of all characters together; more would take several gigabytes
+_MOST_FRAMES = 10_000_000  # for all characters together; more would take several gigabytes
 
 
 def ballroom(
@@ -65,7 +65,7 @@ def ballroom(
     given: Annotated[dict[str, Any], BallroomSettings, Fields(show=("takes", "label"))],
     room: Annotated[
         str | None,
-        Option("Size of the room (m), or open. [14x10]", metavar="WIDTHxDEPTH"),
+        Option("Size of the room, in meters, or open for no walls. [14x10]", metavar="WIDTHxDEPTH"),
     ] = None,
     bvh: Bvh = None,
     top_view: TopView = None,
@@ -89,7 +89,7 @@ def ballroom(
     floor = settings.floor
     _draw(made, views, radius=floor.disc_radius, room=floor.room, columns=floor.columns)
     gap = made.clearance()
-    text = f"{counted(settings.couples, 'couple')}, least gap {gap:.2f} m"
+    text = f"{counted(settings.couples, 'couple')}, minimum gap {gap:.2f} m"
     facts = {"couples": settings.couples, "clearance_m": gap, "radius_m": floor.disc_radius}
     draw_worst(made.scene.motions, inspect)
     _finish(made, output, views, bvh, facts, None if json else text, details=details)
@@ -140,7 +140,7 @@ def dancefloor(
     settings: DanceFloorSettings,
     floor: Annotated[
         str | None,
-        Option("Size of the floor (m). [as large as needed]", metavar="WIDTHxDEPTH"),
+        Option("Size of the floor, in meters. [as large as needed]", metavar="WIDTHxDEPTH"),
     ] = None,
     top_view: Annotated[
         Path | None,
@@ -157,7 +157,7 @@ def dancefloor(
     """
     from motionloom.formats import save
 
-    _check_suffix(output, (".glb", ".gltf"), "a dance floor is written to")
+    _check_suffix(output, (".glb", ".gltf"), "a dance floor")
     for picture in (top_view, inspect):
         if picture is not None:
             check_picture(picture)
@@ -223,11 +223,11 @@ def _size(text: str, what: str, more: str = "") -> tuple[float, float]:
 def _plan(
     kind: str, given: dict[str, Any], library: str | None, description: Path | None
 ) -> CrowdPlan:
-    """Return the plan of a crowd; its description may be given without a library."""
+    """Return the plan of a crowd; the first argument may be a description, not a library."""
     if library is not None and Path(library).suffix.lower() in (".toml", ".json"):
         if description is not None:
             raise InvalidInput(
-                f"LIB must come before the crowd description; got {library} and {description}"
+                f"LIB must come before the crowd description; got {library}, then {description}"
             )
         description, library = Path(library), None
     if library is not None:
@@ -246,10 +246,10 @@ def _check_files(
     if inspect is not None:
         check_picture(inspect)
 
-    _check_suffix(output, SUFFIXES, "a crowd is written to")
+    _check_suffix(output, SUFFIXES, "a crowd")
     check_output(output, "scene")
     for view in views:
-        _check_suffix(view, VIEWS, "a view from above is written to")
+        _check_suffix(view, VIEWS, "a view from above")
         if view.suffix.lower() == ".mp4":
             from motionloom.plots.figures.animation import ffmpeg
 
@@ -263,7 +263,10 @@ def _check_files(
 
 def _check_suffix(path: Path, suffixes: Sequence[str], what: str) -> None:
     if path.suffix.lower() not in suffixes:
-        raise InvalidInput(f"{path}: {what} {', '.join(suffixes)}; got {path.suffix!r}")
+        raise InvalidInput(
+            f"{path}: the suffix of {what} must be one of {', '.join(suffixes)}; "
+            f"got {path.suffix!r}"
+        )
 
 
 def _check_size(characters: int, seconds: float, fps: float) -> None:
@@ -300,8 +303,8 @@ def _made(plan: CrowdPlan, what: str, *, quiet: bool) -> Any:
         music = settings.loaded_music(steps.meter)
     if music.path and music.meter % steps.meter and steps.meter % music.meter:
         remark(
-            f"{music.name} has {music.meter} beats per bar, the movements {steps.meter}: the "
-            f"movements follow its beats, not its bars"
+            f"{music.name} has {music.meter} beats per bar but the movements have {steps.meter}, "
+            f"so they follow the beats of the music and not its bars"
         )
     return plan.run(steps)
 

@@ -33,7 +33,7 @@ def dance(
     song: Annotated[
         str,
         Argument(
-            f"A MIDI file, an audio file (extra audio), or {TUNE}: a generated one.",
+            f"MIDI file, audio file (needs the extra audio), or {TUNE} for a generated tune.",
             metavar="MUSIC",
         ),
     ],
@@ -55,13 +55,13 @@ def dance(
     kind: Annotated[
         str | None,
         Option(
-            "A choreography saved by motionloom movements --name, by its kind; "
-            f"{ANY}: the first of the meter of the music."
+            "Use a choreography of this kind, saved by motionloom movements --name; "
+            f"{ANY} uses the first one that has the meter of the music."
         ),
     ] = None,
     tempo: Annotated[
         float | None,
-        Option(f"Tempo of a {TUNE} (beats per minute). [the tempo of the takes]", metavar="BPM"),
+        Option(f"Tempo of a {TUNE}, in beats per minute. [tempo of the takes]", metavar="BPM"),
     ] = None,
     follow: Annotated[
         Path | None,
@@ -78,7 +78,7 @@ def dance(
     details: Annotated[bool, DETAILS] = False,
     json: Annotated[bool, JSON] = False,
 ) -> None:
-    """Synthesize a dance to music: movements of takes in a new order, on the beats of the music."""
+    """Synthesize a dance to music from the movements of takes, in a new order and on its beats."""
     _check_output(output)
     if inspect is not None:
         check_picture(inspect)
@@ -126,7 +126,7 @@ def dance(
         f"{len(steps.movements)} movements of {steps.meter} beats in "
         f"{counted(len(steps.graph), 'node')}; "
         f"{score.matched} of {score.expected} beats within a frame of the music, "
-        f"{score.extra} extra"
+        f"{score.extra} extra beats"
     )
     remark(landed.text)
     print_quality(made.quality(), details=details)
@@ -157,9 +157,11 @@ def _check_song(song: str, tempo: float | None) -> None:
     if _generated(song):
         return
     if tempo is not None:
-        raise InvalidInput(f"--tempo is for a {TUNE}; {song} already has a tempo")
+        raise InvalidInput(
+            f"--tempo applies only to a generated {TUNE}; {song} already has a tempo"
+        )
     if not Path(song).is_file():
-        raise InvalidInput(f"{song}: no such music file; name a file, or write {TUNE}")
+        raise InvalidInput(f"{song}: no such music file; name another file, or write {TUNE}")
     from motionloom.library import AUDIO_SUFFIXES, MIDI_SUFFIXES
 
     suffixes = (*MIDI_SUFFIXES, *AUDIO_SUFFIXES)
@@ -175,7 +177,7 @@ def _path(file: Path):
     try:
         rows = np.genfromtxt(file, delimiter=",", ndmin=2, comments="#")
     except (OSError, ValueError) as error:
-        raise InvalidInput(f"{file}: cannot read rows of seconds,x,z: {error}") from None
+        raise InvalidInput(f"{file}: expected rows of seconds,x,z: {error}") from None
     return rows[1:] if len(rows) and np.isnan(rows[0]).all() else rows  # without a header
 
 
@@ -191,7 +193,8 @@ def _check_output(path: Path) -> None:
     writes = {suffix for suffix, kind in FORMATS.items() if "motion" in kind.writes} | {".mp4"}
     if path.suffix.lower() not in writes:
         raise InvalidInput(
-            f"{path}: a dance is written to {', '.join(sorted(writes))}; got {path.suffix!r}"
+            f"{path}: the suffix of a dance must be one of {', '.join(sorted(writes))}; "
+            f"got {path.suffix!r}"
         )
 
 

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 Takes = Annotated[
     str | None,
-    Option("Takes to use; NAME+NAME were danced together.", metavar="NAME,..."),
+    Option("Takes to use; NAME+NAME joins takes that were danced together.", metavar="NAME,..."),
 ]
 
 _SHOWN = 5  # maximum number of skipped takes listed by name
@@ -39,7 +39,7 @@ def movements(
     ] = None,
     add: Annotated[
         list[str] | None,
-        Option("Add or set a transition.", metavar="FROM:TO:LIKELIHOOD"),
+        Option("Add a transition, or set its likelihood.", metavar="FROM:TO:LIKELIHOOD"),
     ] = None,
     remove: Annotated[list[str] | None, Option("Remove a transition.", metavar="FROM:TO")] = None,
     weigh: Annotated[
@@ -98,7 +98,7 @@ def movements(
 
 
 def print_left_out(made: Choreography) -> None:
-    """List the takes without movements by reason, with at most a few names each."""
+    """Print why takes were skipped, with a few names per reason."""
     from motionloom.motion.diagnostics.quality import grouped_reasons
 
     for why, names in grouped_reasons(made.left_out).items():
@@ -107,7 +107,7 @@ def print_left_out(made: Choreography) -> None:
 
 
 def takes_from(text: str | None) -> list[str | list[str]] | None:
-    """Parse names of takes: commas separate takes, and ``+`` joins those danced together."""
+    """Parse take names: commas separate takes, and ``+`` joins takes danced together."""
     if text is None:
         return None
     return [word.split("+") if "+" in word else word for word in listed(text)]

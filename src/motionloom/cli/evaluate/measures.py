@@ -42,7 +42,7 @@ def evaluate(
     workers: Annotated[int | None, WORKERS] = None,
     json: Annotated[bool, JSON] = False,
 ) -> None:
-    """Compare clip measures, with every labeled clip as the query once.
+    """Compare clip measures, using each labeled clip once as the query.
 
     Prints the mean average precision, how often the nearest clip has the query's label, and the
     time. The report contains similarity matrices, precision-recall curves and all distances.
@@ -118,7 +118,9 @@ def _evaluate_sets(
 def _print_protocol(judged: Protocol) -> None:
     from rich.table import Table
 
-    table = Table(title="mean average precision, settings tuned without the set (95 % interval)")
+    table = Table(
+        title="mean average precision (95 % interval); settings are tuned without the evaluated set"
+    )
     table.add_column("method")
     for name, items in judged.items.items():
         table.add_column(f"{name} ({items})", justify="right")

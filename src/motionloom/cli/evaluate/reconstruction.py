@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, kw_only=True)
 class EvaluateReconstructSettings(Settings):
-    """Choice of motions to reconstruct, and of markers."""
+    """Motions to reconstruct, and the markers that are simulated."""
 
     motions: Names = setting(None, "Motions to reconstruct.", metavar="NAME,...", commas=True)
     random: int | None = setting(
@@ -26,14 +26,16 @@ class EvaluateReconstructSettings(Settings):
     )
     exclude_subject: bool = setting(
         False,
-        "Exclude all motions of the same performer: those whose names agree up to '_', and those "
-        "of subjects who share takes.",
+        "Exclude all motions of the same performer from the prior. Names that agree up to '_' "
+        "belong to one performer, and so do subjects who share takes.",
     )
     mode: Literal["offline", "online"] = setting("offline", "Offline or online reconstruction.")
     features: str = setting("e15", "Features for the neighbor search.")
     noise: float = setting(1.0, "Marker noise.", unit="mm")
     missing: float = setting(0.0, "Share of marker samples that are missing.")
-    lose: str | None = setting(None, "Hide the marker of this role for one second.", metavar="ROLE")
+    lose: str | None = setting(
+        None, "Hide the marker with this role for one second.", metavar="ROLE"
+    )
     seed: int = setting(0, "Random seed for noise, gaps and the choice of motions.", least=0)
 
 
@@ -89,7 +91,7 @@ def evaluate_reconstruct(
         print_json({"motions": {e.motion: _as_dict(e) for e in errors}, **summary(errors)})
     else:
         total = summary(errors)
-        print(f"all: {total['mean_cm']:.2f} cm, at most {total['max_cm']:.2f} cm")
+        print(f"all: mean error {total['mean_cm']:.2f} cm, maximum {total['max_cm']:.2f} cm")
 
 
 def _as_dict(error: ReconstructionError) -> dict:
@@ -104,6 +106,6 @@ def _as_dict(error: ReconstructionError) -> dict:
 
 def _print_error(error: ReconstructionError) -> None:
     print(
-        f"{error.motion}: {error.mean_cm:.2f} cm, at most {error.max_cm:.2f} cm, "
-        f"{len(error.frames)} frames; {len(error.left_out)} motions excluded"
+        f"{error.motion}: mean error {error.mean_cm:.2f} cm, maximum {error.max_cm:.2f} cm, "
+        f"over {len(error.frames)} frames; {len(error.left_out)} motions excluded from the prior"
     )

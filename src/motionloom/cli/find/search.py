@@ -31,7 +31,8 @@ if TYPE_CHECKING:
 
 
 _QUERY = Argument(
-    "NAME:START-END, in frames or, with an s, in seconds; or a file, with or without a range.",
+    "Query segment NAME:START-END, in frames or, with an s, in seconds; or a file, with or without "
+    "a range.",
     metavar="QUERY",
 )
 _SHEET = Option("Write a page with all matches, animated (.html).", metavar="FILE")
@@ -68,7 +69,7 @@ def search(
     else:
         _print_matches(matches)
         if len(matches) == settings.max == SearchSettings().max:
-            remark(f"only the first {settings.max}; --max N shows more")
+            remark(f"showing only the first {settings.max} matches; --max N shows more")
 
 
 @on_clusters
@@ -140,7 +141,7 @@ def family(
         _tell_cut_edges(members)
         if members.unclear:
             remark(
-                f"{counted(len(members.unclear), 'edge')} without a time alignment in the valid "
+                f"{counted(len(members.unclear), 'edge')} with no time alignment in the valid "
                 "region; --clear excludes them"
             )
         _hint_at_long_query(lib, members)
@@ -156,17 +157,18 @@ def _tell_limit(family: Family) -> None:
     remark(
         f"join distance {family.join_distance:.3g} {unit}: the family is the same from "
         f"{low:.3g} to "
-        f"{high:.3g} {unit}; --join-distance sets another limit, --sweep draws the sizes"
+        f"{high:.3g} {unit}. Set another limit with --join-distance; --sweep plots the sizes"
     )
 
 
 def _tell_cut_edges(family: Family) -> None:
-    """Print the edges that connect the most members, which the user should check first."""
+    """Print the edges that are the only link to several members, which are worth checking."""
     most = [edge for edge in family.cut_edges if edge.cuts_off > 1][:3]
     for edge in most:
         a, b = family.nodes[edge.a].text, family.nodes[edge.b].text
         remark(
-            f"{edge.cuts_off} members are connected by a single edge, {a} to {b} ({edge.cost:.3f})"
+            f"{edge.cuts_off} members are connected to the query only by the edge from {a} to {b} "
+            f"({edge.cost:.3f})"
         )
 
 

@@ -34,11 +34,11 @@ def web(
     ] = None,
     query: Annotated[
         str | None,
-        Option("Also draw the matches of these frames of A in B.", metavar="START-END"),
+        Option("Also draw the matches in B for these frames of A.", metavar="START-END"),
     ] = None,
     max_distance: Annotated[
         float,
-        Option("With --query: maximum mean distance per cell of a match (m)."),
+        Option("With --query: maximum mean distance per cell of a match, in meters."),
     ] = FAMILY_DISTANCE,
     workers: Annotated[int | None, WORKERS] = None,
     json: Annotated[bool, JSON] = False,

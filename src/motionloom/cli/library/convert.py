@@ -33,14 +33,16 @@ def convert(
     settings: ConvertSettings,
     output: Annotated[
         Path | None,
-        Option("Output, instead of the last argument.", "-o --output", metavar="OUT"),
+        Option(
+            "Output file or folder, instead of the last argument.", "-o --output", metavar="OUT"
+        ),
     ] = None,
     details: Annotated[bool, DETAILS] = False,
     json: Annotated[bool, JSON] = False,
 ) -> None:
     """Convert motions to another format, program or character.
 
-    OUT is a file, or a folder for several. Files that fail are listed at the end.
+    OUT is a file, or a folder if there are several motions. Files that fail are listed at the end.
     """
     if output is not None:
         paths = [*paths, str(output)]
@@ -55,7 +57,7 @@ def convert(
     for out in {out.suffix: out for _, out in jobs}.values():
         save_options(out, **conventions)  # raises before anything is written
     if settings.onto and settings.character:
-        raise InvalidInput("give --onto or --character, not both")
+        raise InvalidInput("--onto and --character cannot be combined")
     target = motion_from(settings.onto) if settings.onto else None
     if settings.character:
         from motionloom.formats.own_character import load_character

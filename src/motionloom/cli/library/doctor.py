@@ -30,21 +30,21 @@ def doctor(
     files: Annotated[
         list[str],
         Argument(
-            "Files, folders or libraries to check; several give a summary.",
+            "Files, folders or libraries to check; for several, a summary is printed.",
             metavar="FILE|FOLDER|LIB|LIB:NAME...",
         ),
     ],
     settings: LoadSettings,
     fix: Annotated[
         Path | None,
-        Option("Write the repaired motion to this file; a folder for several.", metavar="OUT"),
+        Option("Write the repaired motion to this file, or several to this folder.", metavar="OUT"),
     ] = None,
     html: Annotated[
         Path | None, Option("Write a self-contained HTML report.", metavar="OUT.html")
     ] = None,
     json: Annotated[bool, JSON] = False,
 ) -> None:
-    """Check files: unit, axes, rate, sides, floor, flips.
+    """Check files for problems with units, axes, frame rate, sides, floor and flips.
 
     Prints each issue with its evidence and a remedy.
     """

@@ -125,7 +125,7 @@ def _print_report(report: ImportReport, lib: Library) -> None:
     for line in left_out_lines(report.left_out):
         remark(f"skipped  {line}")
     for names, count in report.carriers.items():
-        remark(f"root     the hips; {names} above them in {counted(count, 'file')}")
+        remark(f"root     the hips, not {names} above them, in {counted(count, 'file')}")
     changed = f", {report.replaced} of them changed" if report.replaced else ""
     remark(f"added    {report.added}{changed} ({report.frames} frames)")
     remark(f"skipped  {report.skipped} unchanged")

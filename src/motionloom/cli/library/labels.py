@@ -31,7 +31,7 @@ def label(
     to_file: Annotated[
         Path | None,
         Option(
-            "Write all labels, or those of MOTION, to a .csv, .eaf or .json file.",
+            "Write all labels, or the labels of MOTION, to a .csv, .eaf or .json file.",
             "--export",
             metavar="FILE",
         ),

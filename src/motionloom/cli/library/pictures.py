@@ -46,10 +46,10 @@ def show(
         str, Option("Layout: world (figures at their positions), stages (side by side) or auto.")
     ] = "auto",
     body: Annotated[bool, Option("Draw a body instead of a stick figure.", "--body")] = False,
-    width: Annotated[int | None, Option("Width in pixels of --gif and --mp4. [480, 720]")] = None,
+    width: Annotated[int | None, Option("Width of --gif and --mp4, in pixels. [480, 720]")] = None,
     fps: Annotated[float | None, Option("Frames per second of --gif and --mp4. [20, 30]")] = None,
     seconds: Annotated[
-        float | None, Option("Maximum length in seconds of --gif and --mp4. [20, all]")
+        float | None, Option("Maximum length of --gif and --mp4, in seconds. [20, all]")
     ] = None,
     json: Annotated[bool, JSON] = False,
 ) -> None:
@@ -111,7 +111,7 @@ def _draw(
 def sheet(
     place: Annotated[Path, Argument("A library, or a folder of files.", metavar="LIB|FOLDER")],
     choice: MotionChoice,
-    output: Annotated[Path, Option("The page.", "-o --output", metavar="FILE")] = Path(
+    output: Annotated[Path, Option("Output page (.html).", "-o --output", metavar="FILE")] = Path(
         "sheet.html"
     ),
     title: Annotated[str | None, Option("Heading of the page. [name of the input]")] = None,
@@ -119,7 +119,7 @@ def sheet(
         int | None, Option("Maximum number of motions.", "--max", metavar="N", min=1)
     ] = None,
     seconds: Annotated[
-        float, Option("Maximum length shown of a motion, in seconds.", min=0.1)
+        float, Option("Maximum length of each animation, in seconds.", min=0.1)
     ] = 6.0,
     json: Annotated[bool, JSON] = False,
 ) -> None:
@@ -150,7 +150,10 @@ def sheet(
         cut = f", {made.cut} of them cut to {seconds:g} s" if made.cut else ""
         print(f"{output}: {made.clips} clips{cut}, {made.bytes / 1e6:.1f} MB")
         if total > len(source.loads):
-            print(f"{total - len(source.loads)} more motions are not shown (--max {max_clips})")
+            print(
+                f"{total - len(source.loads)} more motions are not shown "
+                f"(limited by --max {max_clips})"
+            )
     if source.failed:
         if not json:
             remark(f"{len(source.failed)} motions could not be drawn, see above")
@@ -219,7 +222,7 @@ def _clips(source: _Source, advance: Callable[[int], None]) -> Iterator[SheetCli
         try:
             clip = load()
             if len(clip.motion) == 0:
-                raise InvalidInput("it has no frames")
+                raise InvalidInput("the motion has no frames")
             yield clip
         except (MotionloomError, OSError) as error:
             reason = str(error).removeprefix(f"{name}:").strip()

@@ -92,6 +92,6 @@ def reconstruct(
             "performer's skeleton with --skeleton"
         )
     for role in body.lost:
-        remark(f"the marker of {role} is missing in every frame")
+        remark(f"the {role} marker is missing in every frame")
     print_quality(body.quality, details=details)
     print(output)

@@ -25,7 +25,7 @@ def undo(
     ] = False,
     json: Annotated[bool, JSON] = False,
 ) -> None:
-    """Undo the latest change of a library: an import, labels, removed or renamed takes, beats.
+    """Undo the latest change to a library: an import, labels, removed or renamed takes, beats.
 
     Run it again to undo the change before that. The latest 100 changes can be undone, including
     those made in the studio or in Python, until the trash of the library is emptied.
@@ -54,10 +54,10 @@ def verify(
     library: Annotated[Path, LIB],
     repair: Annotated[
         bool,
-        Option("Repair what can be repaired; unusable files move to LIB/trash.", "--repair"),
+        Option("Repair what can be repaired, and move unusable files to LIB/trash.", "--repair"),
     ] = False,
     empty_trash: Annotated[
-        bool, Option("Then delete the contents of LIB/trash.", "--empty-trash")
+        bool, Option("Delete the contents of LIB/trash afterwards.", "--empty-trash")
     ] = False,
     json: Annotated[bool, JSON] = False,
 ) -> None:

@@ -17,8 +17,8 @@ def studio(
     lib: Annotated[
         Path | None,
         Argument(
-            "The library; a new name.loom is created. Without LIB, the start page offers recent "
-            "libraries, the libraries in this folder, and a new one.",
+            "Library to open; a .loom folder that does not exist is created. Without LIB, the "
+            "start page lists recent libraries and those in this folder, and can create one.",
             metavar="LIB",
         ),
     ] = None,

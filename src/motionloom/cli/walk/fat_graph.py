@@ -73,7 +73,7 @@ def _print_info(graph: FatGraph, json: bool) -> None:
         print_json(info)
         return
     print(
-        f"{len(info['base_poses'])} base poses and {len(info['edges'])} fat edges of "
+        f"{len(info['base_poses'])} base poses and {len(info['edges'])} fat edges from "
         f"{info['motions']} motions; speeds {graph.speeds[0]:.2f} to {graph.speeds[1]:.2f} m/s"
     )
     for edge in info["edges"]:

@@ -44,7 +44,11 @@ def graph(
     file: Annotated[Path | None, Argument("import: the .mogra file.", metavar="FILE")] = None,
     output: Annotated[
         Path | None,
-        Option("picture: .png, .svg, .pdf; export: .mogra, .json.", "-o --output", metavar="FILE"),
+        Option(
+            "Output file. picture: .png, .svg, .pdf; export: .mogra, .json.",
+            "-o --output",
+            metavar="FILE",
+        ),
     ] = None,
     pair: Annotated[
         str | None, Option("picture: the two motions to draw.", metavar="NAME,NAME", expert=True)
@@ -52,7 +56,7 @@ def graph(
     tags: Annotated[
         Path | None,
         Option(
-            "learn: CSV file with rows NAME:FRAME, NAME:FRAME, similar.",
+            "learn: CSV file with rows NAME:FRAME, NAME:FRAME, similar (1 or 0).",
             metavar="FILE",
             expert=True,
         ),
@@ -198,12 +202,12 @@ def _print_info(made: MotionGraph) -> None:
     info, removed = made.info(), made.removed
     print(
         f"{info['motions']} motions, {info['frames']} frames, {info['transitions']} transitions "
-        f"({info['transitions_per_minute']:.0f} a minute) by {info['distance']} below "
-        f"{info['threshold']:.4g}"
+        f"({info['transitions_per_minute']:.0f} per minute) with a distance {info['distance']} "
+        f"below {info['threshold']:.4g}"
     )
     print(
         f"removed: {removed.transitions} transitions at dead ends, {removed.foot_support} with "
-        f"other feet in contact, {removed.abrupt} too abrupt; {removed.frames} frames can no "
+        f"different feet in contact, {removed.abrupt} too abrupt; {removed.frames} frames can no "
         f"longer be reached"
     )
     if removed.by_hand:
@@ -215,7 +219,7 @@ def _print_info(made: MotionGraph) -> None:
     table = Table(
         title="candidates remaining after each condition; pairs with the most candidates first"
     )
-    for name in ("motions", "", "sectors", "below threshold", "not doubled", "alike around"):
+    for name in ("motions", "", "sectors", "below threshold", "not redundant", "similar around"):
         table.add_column(name, justify="left" if name in ("motions", "") else "right")
     rows = [(pair, tuple(counts.__dict__.values())) for pair, counts in made.prunings.items()]
     rows.sort(key=lambda row: row[1][::-1], reverse=True)
@@ -250,7 +254,7 @@ def _learn(
         return
     remark(f"{len(learned.weights)} weights from {learned.tagged} tagged pairs written to {output}")
     if learned.auc is None or learned.equal_auc is None:
-        remark("too few tagged motions to test the weights on a held-out part")
+        remark("too few motions have tagged poses to test the weights on held-out motions")
     else:
         remark(
             f"on held-out motions, similar poses are nearer than others {learned.auc:.1%} of the "

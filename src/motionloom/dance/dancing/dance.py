@@ -406,7 +406,9 @@ def found_beats(motions: Sequence[Motion], music: Music) -> Array:
 def _checked_path(follow: ArrayLike) -> Array:
     path = np.asarray(follow, np.float64)
     if path.ndim != 2 or path.shape[1] != 3 or not len(path) or not np.all(np.isfinite(path)):
-        raise InvalidInput(f"follow must have finite rows of seconds, x, z; got shape {path.shape}")
+        raise InvalidInput(
+            f"follow must be an array of finite rows (seconds, x, z); got shape {path.shape}"
+        )
     if np.any(np.diff(path[:, 0]) < 0.0):
-        raise InvalidInput("the seconds of follow must not decrease")
+        raise InvalidInput("the times in follow (first column) must not decrease")
     return path

@@ -183,7 +183,7 @@ class DancePlayer(Player):
         self._steering.set(**wishes)
         if "tempo" in controls:
             if not isinstance(self.clock, TempoClock):
-                raise InvalidInput("tempo can only be set for a dance without music")
+                raise InvalidInput("tempo can only be changed for a dance without music")
             self.clock.set_tempo(controls["tempo"])
         if len(self._places):
             last = len(self._places) - 1
@@ -347,7 +347,10 @@ class DancePlayer(Player):
             phrased = self._phrases.likelihoods(self.path) * fits
             likelihoods = phrased if phrased.any() else likelihoods
         if not likelihoods.any():
-            raise InvalidInput("the graph has a dead end; use graph.without_dead_ends()")
+            raise InvalidInput(
+                "the dance cannot continue because the graph has a dead end; remove dead ends with "
+                "graph.without_dead_ends()"
+            )
         if not self._dynamics:
             return likelihoods
         mean = np.array([self._energies[list(group)].mean() for group in graph.members])

@@ -227,7 +227,8 @@ def travel_weights(travels: ArrayLike, wanted: ArrayLike) -> Array:
     targets = np.ascontiguousarray(np.atleast_2d(np.asarray(wanted, np.float64)))
     if there.shape[1] != targets.shape[1] or not len(there):
         raise InvalidInput(
-            "travels and wanted must have the same columns, and travels at least one row; got "
+            "travels and wanted must have the same number of columns, and travels must have at "
+            "least one row; got "
             f"shapes {there.shape} and {targets.shape}"
         )
     weights = np.zeros((len(targets), len(there)))

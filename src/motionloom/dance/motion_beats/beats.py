@@ -385,7 +385,7 @@ def _huber(times: Array, weights: Array, guess: float, bend: float) -> float:
 def _together(motion: Motion | Sequence[Motion]) -> list[Motion]:
     motions = list(motion) if isinstance(motion, Sequence) else [motion]
     if not motions:
-        raise InvalidInput("beats needs at least one motion; got an empty list")
+        raise InvalidInput("motion must be one or more motions; got an empty list")
     first = motions[0]
     for other in motions[1:]:
         if len(other) != len(first) or abs(other.fps - first.fps) > 1e-6 * first.fps:

@@ -85,7 +85,7 @@ class LandingFit:
     def text(self) -> str:
         """One-line summary of the comparison."""
         if not self.total:
-            return "no foot lands"
+            return "no foot landings"
         return (
             f"{self.on_beat} of {self.total} foot landings on a beat, {self.on_half_beat} on a "
             f"half beat; {self.beats_met} of {self.beats} beats with a landing; coherence "

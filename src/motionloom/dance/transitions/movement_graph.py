@@ -68,7 +68,7 @@ class TransitionGraph:
                 f"node; got {start.shape} and {steps.shape}"
             )
         if len(set(self.names)) != count or len(self.members) != count:
-            raise InvalidInput("names must be unique, and members must have one entry per node")
+            raise InvalidInput("names must be unique, and there must be as many members as names")
         if not (np.all(np.isfinite(steps)) and np.all(np.isfinite(start))):
             raise InvalidInput("probabilities must be finite")
         if np.any(steps < 0.0) or np.any(start < 0.0):
@@ -104,7 +104,9 @@ class TransitionGraph:
     def node(self, name: str) -> int:
         """Return the index of the node with a given name."""
         if name not in self.names:
-            raise InvalidInput(f"there is no node {name!r}; the nodes are {', '.join(self.names)}")
+            raise InvalidInput(
+                f"the graph has no node {name!r}; its nodes are {', '.join(self.names)}"
+            )
         return self.names.index(name)
 
     # --- editing ------------------------------------------------------------------------
@@ -169,7 +171,7 @@ class TransitionGraph:
         gone = {self.node(name) for name in names}
         keep = [k for k in range(len(self)) if k not in gone]
         if not keep:
-            raise InvalidInput("names must keep at least one node; all would be removed")
+            raise InvalidInput("names lists all nodes; at least one node must remain")
         return TransitionGraph(
             tuple(self.names[k] for k in keep),
             tuple(self.members[k] for k in keep),
@@ -262,19 +264,23 @@ def graph_data(path: str | Path) -> dict[str, Any]:
     """Return the contents of a graph file as plain data, without checks."""
     path = Path(path)
     if path.stat().st_size > MAX_FILE_BYTES:
-        raise MotionFormatError(f"a graph file may have at most {MAX_FILE_BYTES} bytes", path=path)
+        raise MotionFormatError(
+            f"a graph file may have at most {MAX_FILE_BYTES} bytes; "
+            f"this one has {path.stat().st_size}",
+            path=path,
+        )
     text = read_regular_text(path, errors="replace")
     try:
         data = _from_graphml(text) if path.suffix.lower() == ".graphml" else parse_json(text)
     except (ValueError, KeyError, xml.ParseError, RecursionError) as error:
         raise _no_graph(error, path) from None
     if not isinstance(data, dict):
-        raise _no_graph(f"it contains a {type(data).__name__}", path)
+        raise _no_graph(f"expected a JSON object, got {type(data).__name__}", path)
     return data
 
 
 def _no_graph(why: object, path: Path) -> MotionFormatError:
-    what = f"{why} is missing" if isinstance(why, KeyError) else why
+    what = f"the key {why} is missing" if isinstance(why, KeyError) else why
     return MotionFormatError(f"not a movement transition graph: {what}", path=path)
 
 

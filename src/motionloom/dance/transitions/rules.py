@@ -56,7 +56,9 @@ def load_rules(path: str | Path) -> list[dict[str, Any]]:
     except ValueError as error:
         line = getattr(error, "lineno", None)
         why = getattr(error, "msg", str(error))
-        raise MotionFormatError(f"not JSON: {why}", path=path, line=line) from None
+        raise MotionFormatError(
+            f"the rules file is not valid JSON: {why}", path=path, line=line
+        ) from None
     if not isinstance(rules, list):
         raise MotionFormatError("a rules file must contain a list of rules", path=path)
     return rules
@@ -64,7 +66,9 @@ def load_rules(path: str | Path) -> list[dict[str, Any]]:
 
 def _applied(graph: TransitionGraph, rule: Mapping[str, Any]) -> TransitionGraph:
     if not isinstance(rule, Mapping):
-        raise InvalidInput(f"a rule must be an object with from and to; got {rule!r}")
+        raise InvalidInput(
+            f"a rule must be an object with keys such as from, to and factor; got {rule!r}"
+        )
     if set(rule) == {"rename"}:
         return graph.renamed(_by_name(rule, "rename", str, "names"))
     if set(rule) == {"start"}:
@@ -75,8 +79,8 @@ def _applied(graph: TransitionGraph, rule: Mapping[str, Any]) -> TransitionGraph
     kinds = [kind for kind in _KINDS if kind in rule]
     if len(kinds) != 1 or set(rule) != {"from", "to", kinds[0]}:
         raise InvalidInput(
-            "a rule must have from, to and one of likelihood, factor or forbid; or rename; or "
-            f"start; got {', '.join(rule) or 'nothing'}"
+            "a rule must have the keys from, to and one of likelihood, factor or forbid; or only "
+            f"rename; or only start; got {', '.join(rule) or 'no keys'}"
         )
     kind = kinds[0]
     try:

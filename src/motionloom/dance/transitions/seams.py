@@ -216,7 +216,11 @@ def smooth_graph(graph: TransitionGraph, table: SeamTable) -> TransitionGraph:
         raise InvalidInput(
             "no movement can follow another smoothly: every transition moves a standing foot, "
             "drops the body, or accelerates too much"
-            + (f" (the best {best:.1f} times as much as the takes)" if np.isfinite(best) else "")
+            + (
+                f" (even the smoothest one, {best:.1f} times as much as the takes)"
+                if np.isfinite(best)
+                else ""
+            )
             + ". Add takes, or allow rougher transitions with a larger max_seam"
         )
     if smooth is None or smooth.reached < _REACHED * most.reached:

@@ -1,11 +1,12 @@
 """Reader for Acclaim files: a skeleton in an ``.asf`` file and motions in ``.amc`` files.
 
-Bones become joints: a joint is at the start of its bone and has the bone's name. The end of the
-last bone of a limb becomes an end site. An AMC file has no frame rate; the default is 120 as in
-the CMU database, with a warning in ``motion.origin.warnings``.
+Bones become joints. A joint is at the start of its bone and has the bone's name, and the end of the
+last bone of a limb becomes an end site. An AMC file has no frame rate. The default is 120 fps, as
+in the CMU database, with a warning in ``motion.origin.warnings``.
 
-A frame is a line with its number, followed by one line per bone: its name and one value per degree
-of freedom. One pass over the bytes parses the names and blanks them out; rows of numbers remain.
+A frame is a line with the frame number, followed by one line per bone, which contains the bone name
+and one value per degree of freedom. One pass over the bytes parses the names and replaces them with
+spaces, so that only rows of numbers remain.
 """
 
 from __future__ import annotations
@@ -40,10 +41,10 @@ from motionloom.motion.segment import intervals
 from motionloom.ragged import offsets_of, row_of
 
 _USUAL_RATE = 120.0  # the CMU database and HDM05
-_ROOM = 10_000_000  # limit on values, or joints times frames, for any file
+_ROOM = 10_000_000  # number of values, or joints times frames, that any file may contain
 _CMU_LENGTH = 0.45  # ":units length" of the CMU database: 1 unit is 1/0.45 inch
-_LIMIT = 1e7  # units or degrees; larger values are errors
-_GROWTH = 20  # or, for larger files, limit per value in the file
+_LIMIT = 1e7  # units or degrees; larger values are treated as errors
+_GROWTH = 20  # the same limit for larger files, per value in the file
 _BLANK, _NUMBERS, _UNKNOWN = -1, -2, -3  # kinds of lines; other values are the index of a bone
 
 
@@ -60,14 +61,17 @@ def read(
 ) -> Motion:
     """Read one motion from an AMC file and its ASF skeleton; see `motionloom.load`.
 
-    The default for `skeleton` is the ASF file with the same stem, then the one with the stem up to
-    an underscore (``01.asf`` for ``01_01.amc``), then the only ASF file in the folder. The default
-    unit is CMU's if ``:units`` has ``length 0.45``; otherwise the unit is inferred.
+    If `skeleton` is not set, the reader looks in the same folder for an ASF file with the same
+    stem, then for one with the stem up to an underscore (``01.asf`` for ``01_01.amc``), and
+    otherwise takes the only ASF file in the folder. The default unit is that of the CMU database if
+    ``:units`` has ``length 0.45``; otherwise, the unit is inferred.
     """
     repairs = started(path, up=up, fps=fps, strict=strict)
     path = repairs.path
     if not max_gap >= 0.0:
-        raise InvalidInput(f"max_gap must be zero or more seconds; got {max_gap}")
+        raise InvalidInput(
+            f"max_gap must be a number of seconds that is not negative; got {max_gap}"
+        )
     data = file_bytes(path, "an AMC file")
     skeleton_path = _skeleton_path(path, skeleton)
     skeleton_repairs = Repairs(skeleton_path, strict=strict)
@@ -80,7 +84,7 @@ def read(
     motion = Motion(body, rotations, root, rate, path.stem)
     warnings = []
     if fps is None:
-        warnings.append("AMC files have no frame rate; 120 fps is assumed. Set fps to change it")
+        warnings.append("AMC files have no frame rate, so 120 fps is assumed. Set fps to change it")
     if up is None:
         up, warning = infer_up(motion)
         warnings += [warning] if warning else []
@@ -97,7 +101,7 @@ def _skeleton_path(path: Path, asf: str | Path | None) -> Path:
     """Find the skeleton file of a motion."""
     if asf is not None:
         if not Path(asf).is_file():
-            raise MotionFormatError(f"the skeleton {str(asf)!r} does not exist", path=path)
+            raise MotionFormatError(f"the skeleton file {str(asf)!r} does not exist", path=path)
         return Path(asf)
     siblings = {
         file.stem.lower(): file
@@ -112,14 +116,14 @@ def _skeleton_path(path: Path, asf: str | Path | None) -> Path:
         return next(iter(siblings.values()))
     names = ", ".join(file.name for file in list(siblings.values())[:8]) or "none"
     raise MotionFormatError(
-        f"an AMC file needs its skeleton, {path.stem}.asf in the same folder; found {names}. "
-        f"Choose one with the option skeleton",
+        f"an AMC file needs a skeleton, such as {path.stem}.asf in the same folder; .asf files in "
+        f"this folder: {names}. Choose a skeleton with the option skeleton",
         path=path,
     )
 
 
 def _skeleton(acclaim: AcclaimSkeleton) -> Skeleton:
-    """Convert bones to joints: the offset of a joint is the bone of its parent."""
+    """Convert bones to joints. The offset of a joint is its parent's bone vector."""
     bones, parents = acclaim.bones, acclaim.parents
     offsets = [np.zeros(3) if parent <= 0 else bones[parent].tip for parent in parents]
     leaves = sorted(set(range(1, len(bones))) - set(parents))
@@ -138,14 +142,15 @@ def _skeleton(acclaim: AcclaimSkeleton) -> Skeleton:
 def _poses(
     acclaim: AcclaimSkeleton, frames: AcclaimFrames, path: Path, repairs: Repairs, *, most: int
 ) -> tuple[NDArray[np.float32], NDArray[np.float64]]:
-    """Return rotations (T, J, 4) and root path (T, 3), with missing frames interpolated."""
+    """Return the rotations (T, J, 4) and the root path (T, 3), with missing frames interpolated."""
     bones, starts = acclaim.bones, columns_of(acclaim.bones)
     degrees = acclaim.degrees if frames.degrees is None else frames.degrees
     times = frames.numbers - frames.numbers[0]
     count = _full_count(times, path, repairs, most)
     if count * len(bones) > max(_ROOM, 4 * frames.values.size):
         raise MotionFormatError(
-            f"{len(bones)} bones in {count} frames, but almost none of them moves", path=path
+            f"the file has values for almost none of its {len(bones)} bones in {count} frames",
+            path=path,
         )
     rotations = np.empty((count, len(bones), 4), np.float32)
     root = np.zeros((count, 3))
@@ -167,17 +172,17 @@ def _poses(
             if longest > max(most, 1):
                 raise MotionFormatError(
                     f"bone {bone.name!r} has no line in {longest} consecutive frames; at most "
-                    f"{most} can be filled in (max_gap)",
+                    f"{most} can be interpolated. To allow more, increase max_gap",
                     path=path,
                 )
-            repairs.add(f"bone {bone.name!r} was missing in {missing} frames and was filled in")
+            repairs.add(f"bone {bone.name!r} was missing in {missing} frames and was interpolated")
         columns, axes = rotation_order(bone.dof)
         angles = own[present][:, columns]
         turns = rot.from_euler(np.radians(angles) if degrees else angles, axes)
-        # The angles are in the axes of the bone.
+        # The angles refer to the axes of the bone.
         turns = rot.multiply(rot.multiply(bone.frame, turns), rot.inverse(bone.frame))
         before, after, share = _places(times[present], count)
-        whole = not share.any()  # no frame to fill in
+        whole = not share.any()  # true if no frame is missing
         rotations[:, index] = (
             turns[before] if whole else rot.slerp(turns[before], turns[after], share)
         )
@@ -188,28 +193,29 @@ def _poses(
                     places[:, "xyz".index(word[1])] = own[present][:, column]
             root = places[before] + share[:, None] * (places[after] - places[before]) + bone.tip
     if silent:
-        repairs.add(f"no frame moves {', '.join(silent)}; the rest pose is used")
+        repairs.add(f"no frame has values for {', '.join(silent)}; the rest pose is used")
     return rotations, root
 
 
 def _full_count(times: NDArray[np.int64], path: Path, repairs: Repairs, most: int) -> int:
-    """Return the number of frames including missing ones; raise if too many are missing."""
+    """Return the number of frames, including missing ones. Raise if too many are missing."""
     count = int(times[-1]) + 1
     missing = count - len(times)
     if missing:
         longest = int(np.diff(times).max()) - 1
         if longest > most or missing > len(times):
             raise MotionFormatError(
-                f"{missing} frames are missing, up to {longest} in a row; at most {most} can be "
-                f"filled in (max_gap)",
+                f"{missing} frames are missing, up to {longest} in a row; at most {most} in a "
+                "row can "
+                f"be interpolated. To allow more, increase max_gap",
                 path=path,
             )
-        repairs.add(f"{missing} missing frames filled in, up to {longest} in a row")
+        repairs.add(f"{missing} missing frames were interpolated, up to {longest} in a row")
     return count
 
 
 def _places(times: NDArray[np.int64], count: int):
-    """Return the known frames before and after each frame, and the fraction between them."""
+    """Return the known frames before and after each frame, and its position between them."""
     wanted = np.arange(count)
     after = np.clip(np.searchsorted(times, wanted), 0, len(times) - 1)
     before = np.where(times[after] > wanted, np.maximum(after - 1, 0), after)
@@ -222,8 +228,8 @@ def _check_still(name: str, dof, values, path: Path, *, is_root: bool) -> None:
     for column, word in enumerate(dof):
         if not word.startswith("r") and not (is_root and word != "l") and values[:, column].any():
             raise MotionFormatError(
-                f"bone {name!r} moves along its degree of freedom {word!r}; only rotations are "
-                "read below the root",
+                f"bone {name!r} has values for {word!r}, but below the root only rotations can be "
+                "read",
                 path=path,
             )
 
@@ -234,23 +240,24 @@ def _unit(acclaim: AcclaimSkeleton, skeleton: Skeleton) -> Unit:
         meters = UNITS["cmu"]
         if height is None or 1.0 <= height * meters <= 2.5:
             return Unit(
-                meters, "cmu: the skeleton states length 0.45, which means 1 unit = 1/0.45 inch"
+                meters,
+                "cmu: the skeleton file states length 0.45, which means that a unit is 1/0.45 inch",
             )
     return infer_unit(skeleton)
 
 
 @dataclass(frozen=True)
 class AcclaimFrames:
-    """Values of all bones in all frames of the file.
+    """Values of all bones in all frames of an AMC file.
 
     Attributes
     ----------
     numbers : ndarray of int, shape (F,)
-        Frame numbers, increasing; frames may be missing.
+        Frame numbers in increasing order. Some may be missing.
     values : ndarray, shape (F, C)
-        One column per degree of freedom, bone by bone; NaN where a bone has no line.
+        One column per degree of freedom, grouped by bone. NaN where a bone has no line.
     degrees : bool or None
-        True if the header says that angles are in degrees, None if it says nothing.
+        True if the header says that angles are in degrees, None if it does not say.
     """
 
     numbers: NDArray[np.int64]
@@ -264,7 +271,7 @@ def read_frames(data: bytes, bones: list[Bone], path: Path, repairs: Repairs) ->
         data = data.replace(b"\r", b"\n")
     degrees, start = _header(data, repairs)
     body = np.frombuffer(data, np.uint8).copy()
-    body[:start][body[:start] != 10] = 32  # preserves the line numbers of the file
+    body[:start][body[:start] != 10] = 32  # keeps the line numbers correct
     lines, unknown_at = _lines(body, bones)
     if unknown_at >= 0:
         _refuse_name(data, unknown_at, bones, path)
@@ -315,7 +322,7 @@ def _header(data: bytes, repairs: Repairs) -> tuple[bool | None, int]:
 
 
 def _lines(body: NDArray[np.uint8], bones: list[Bone]) -> tuple[NDArray[np.int64], int]:
-    """Blank out names; return the kind of each line and the offset of the first unknown name."""
+    """Blank out names. Return the kind of each line and the offset of the first unknown name."""
     names = [bone.name.encode() for bone in bones]
     starts = offsets_of([len(name) for name in names])
     letters = np.frombuffer(b"".join(names), np.uint8)
@@ -328,12 +335,12 @@ def _lines(body: NDArray[np.uint8], bones: list[Bone]) -> tuple[NDArray[np.int64
 def _blank_names(body, letters, starts, lines):
     """Write the kind of every line to `lines`, and replace names and comments with spaces.
 
-    body (B,) bytes, changed; letters: the concatenated names of all bones; starts (bones + 1,):
-    the start of each name; lines (L,), initialized with `_BLANK`. Returns the byte of the first
-    unknown name, or -1.
+    body (B,) contains the bytes of the file and is changed. letters contains the names of all
+    bones, concatenated, and starts (bones + 1,) the start of each name. lines (L,) must be
+    initialized with `_BLANK`. Returns the position of the first unknown name, or -1.
 
-    It makes one pass, byte by byte, without strings: the file stays one array, and `number_rows`
-    reads the remaining numbers.
+    The kernel makes one pass, byte by byte, without strings, so the file stays one array from which
+    `number_rows` reads the remaining numbers.
     """
     n = body.shape[0]
     bones = starts.shape[0] - 1
@@ -358,7 +365,7 @@ def _blank_names(body, letters, starts, lines):
         if (c >= 48 and c <= 57) or c == 43 or c == 45 or c == 46:  # digit, plus, minus, point
             lines[line] = _NUMBERS
         else:
-            # Frames repeat the bones in the same order: try the next one first.
+            # Frames repeat the bones in the same order, so the next one is tried first.
             match = _UNKNOWN
             for step in range(bones):
                 bone = (expected + step) % bones
@@ -396,7 +403,7 @@ def _check_counts(rows, kinds, lines, bones: list[Bone], path: Path) -> None:
         row = int(odd[0])
         kind, line = int(kinds[row]), int(rows.line_numbers[row]) + 1
         what = "a frame number" if kind == _NUMBERS else f"bone {bones[kind].name!r}"
-        _refuse(f"{what} needs {wanted[kind]} values, found {lengths[row]}", path, line)
+        _refuse(f"{what} needs {wanted[kind]} values; found {lengths[row]}", path, line)
     named = lines >= 0
     if int(np.count_nonzero(named)) != int(np.count_nonzero(kinds >= 0)):
         # A name without values is valid only for a bone without degrees of freedom.
@@ -434,7 +441,7 @@ def _table(rows, kinds, heads, bones: list[Bone], path: Path) -> NDArray[np.floa
     """Return values by frame and column (F, C), with NaN where a bone has no line in a frame."""
     starts = columns_of(bones)
     if len(heads) * int(starts[-1]) > max(_ROOM, _GROWTH * len(rows.values)):
-        _refuse("most bones are missing in most frames", path, None)
+        _refuse("most frames have no lines for most bones", path, None)
     values = np.full((len(heads), int(starts[-1])), np.nan)
     frame_of_row = np.cumsum(kinds == _NUMBERS) - 1
     for bone, _ in enumerate(bones):

@@ -1,8 +1,8 @@
 """Parser for ASF files: the sections, bones and hierarchy of a skeleton.
 
 An ASF file describes bones, not joints. A bone has a direction (in world axes, in the rest
-pose), a length, an `axis` (Euler angles of the frame of its rotations) and `dof`, its degrees of
-freedom. Angles are in radians and lengths in the unit of the file.
+pose), a length, an `axis` (Euler angles that orient its rotation axes) and `dof`, its degrees of
+freedom. After parsing, angles are in radians and lengths in the unit of the file.
 """
 
 from __future__ import annotations
@@ -31,11 +31,12 @@ class Bone:
     Attributes
     ----------
     tip : ndarray, shape (3,)
-        Vector from start to end in world axes at rest: direction times length.
+        Vector from the start to the end of the bone in the rest pose, in world axes.
     frame : ndarray, shape (4,)
         Rotation ``wxyz`` from the axes of the bone to world axes.
     dof : tuple of str
-        Names of the values in an AMC line of this bone, in order: ``rx ry rz tx ty tz l``.
+        Names of the values that a line of an AMC file has for this bone, in order. Possible names
+        are ``rx ry rz tx ty tz l``.
     """
 
     name: str
@@ -47,12 +48,12 @@ class Bone:
 
 @dataclass
 class AcclaimSkeleton:
-    """Bones, parents first; the root bone is at 0, and its `tip` is the position of the root.
+    """Bones of a skeleton, parents first. Bone 0 is the root, and its `tip` is its position.
 
     Attributes
     ----------
     length_unit : float
-        The ``length`` of ``:units``; 0.45 in the CMU database.
+        Value of ``length`` in the section ``:units``. In the CMU database, it is 0.45.
     degrees : bool
         True if angles are in degrees.
     """
@@ -69,7 +70,7 @@ def read_skeleton(data: bytes, path: Path, repairs: Repairs) -> AcclaimSkeleton:
 
 
 class _AsfReader:
-    """Words of each line, grouped into sections by ``:keywords``."""
+    """Parser state: the words of each line, grouped into sections by ``:keywords``."""
 
     def __init__(self, data: bytes, path: Path, repairs: Repairs) -> None:
         self.path, self.repairs = path, repairs
@@ -96,7 +97,7 @@ class _AsfReader:
     def skeleton(self) -> AcclaimSkeleton:
         missing = [name for name in ("root", "bonedata", "hierarchy") if name not in self.sections]
         if missing:
-            self.refuse(f"not an ASF skeleton: there is no section :{missing[0]}")
+            self.refuse(f"this is not an ASF skeleton, because it has no section :{missing[0]}")
         units = self.keyed("units")
         length_unit = self.positive(units, "length", 1.0)
         angle = units.get("angle", (0, ["deg"]))
@@ -138,7 +139,7 @@ class _AsfReader:
             key = words[0].lower() if words else ""
             if key == "begin":
                 if entries is not None:
-                    self.repairs.add("a bone without its 'end'", line=line)
+                    self.repairs.add("the previous bone has no 'end'", line=line)
                     bones.append(self.bone(entries, start, degrees))
                 entries, start = {}, line
             elif key == "end" and entries is not None:
@@ -150,14 +151,16 @@ class _AsfReader:
                     self.refuse(f"{key[:40]!r} occurs twice in one bone", line)
                 entries[key] = (line, words[1:])
             if len(bones) > _MOST_BONES:
-                self.refuse(f"more than {_MOST_BONES} bones: this is not a skeleton", line)
+                self.refuse(
+                    f"the file has more than {_MOST_BONES} bones, so it is not a skeleton", line
+                )
         if entries is not None:
-            self.refuse("the file ends inside a bone: there is no 'end'", start)
+            self.refuse("the file ends inside a bone, because the bone has no 'end'", start)
         return bones
 
     def bone(self, entries: dict[str, tuple[int, list[str]]], line: int, degrees: bool) -> Bone:
         if "name" not in entries or not entries["name"][1]:
-            self.refuse("a bone without a name", line)
+            self.refuse("a bone has no name", line)
         name = " ".join(entries["name"][1])
         if "direction" not in entries or "length" not in entries:
             self.refuse(f"bone {name!r} has no direction or no length", line)
@@ -170,10 +173,12 @@ class _AsfReader:
             self.refuse(f"bone {name!r} has no valid direction and length", line)
         axis_line, axis = entries.get("axis", (line, ["0", "0", "0", "XYZ"]))
         if len(axis) == 3:
-            self.repairs.add("an axis without an order was read as XYZ", line=axis_line)
+            self.repairs.add("an axis without a rotation order was read as XYZ", line=axis_line)
             axis = [*axis, "XYZ"]
         if len(axis) != 4:
-            self.refuse(f"expected three angles and an order, found {' '.join(axis)!r}", axis_line)
+            self.refuse(
+                f"expected three angles and a rotation order, found {' '.join(axis)!r}", axis_line
+            )
         angles = self.numbers((axis_line, axis[:3]), 3, "axis")
         dof_line, words = entries.get("dof", (line, []))
         dof = tuple(word.lower() for word in words)
@@ -190,7 +195,9 @@ class _AsfReader:
                 continue
             for name in words:
                 if name not in bones:
-                    self.refuse(f"no bone is called {name[:40]!r}", line)
+                    self.refuse(
+                        f"the hierarchy names the bone {name[:40]!r}, which does not exist", line
+                    )
             for child in words[1:]:
                 if child in parent_of or child == "root":
                     self.refuse(f"{child!r} has two parents, or is the root", line)
@@ -237,22 +244,26 @@ class _AsfReader:
     def check_dof(self, dof: tuple[str, ...], line: int, name: str) -> None:
         for word in dof:
             if word not in _DOF:
-                self.refuse(f"expected one of {' '.join(_DOF)} for {name!r}, found {word!r}", line)
+                self.refuse(
+                    f"a degree of freedom of {name!r} must be one of {' '.join(_DOF)}; "
+                    f"found {word!r}",
+                    line,
+                )
         if len(set(dof)) < len(dof):
             self.refuse(f"a degree of freedom of {name!r} is listed twice", line)
 
     def axis_order(self, word: str, line: int) -> str:
         order = word.upper()
         if sorted(order) != ["X", "Y", "Z"]:
-            self.refuse(f"expected an order such as XYZ, found {word[:40]!r}", line)
+            self.refuse(f"expected a rotation order such as XYZ, found {word[:40]!r}", line)
         return order
 
 
 def _frame(angles: NDArray[np.float64], order: str, degrees: bool) -> NDArray[np.float64]:
-    """Return the rotation for Acclaim angles (x, y, z): ``XYZ`` rotates about x, then y, then z.
+    """Return the rotation for Acclaim angles. ``XYZ`` rotates about x, then y, then z.
 
-    The axes are fixed, which gives the product Rz Ry Rx: the letters are reversed for our
-    left-to-right order.
+    The axes are fixed, so the product is Rz Ry Rx. motionloom writes products from left to right,
+    so the letters are reversed.
     """
     radians = np.radians(angles) if degrees else angles
     letters = order[::-1]

@@ -1,7 +1,7 @@
 """Parser for the hierarchy of a BVH file, from the word HIERARCHY to the word MOTION.
 
-It is a scanner over statements and not a recursive parser, so that nesting depth does not matter.
-Names extend to the end of their line (3ds Max writes ``JOINT Bip01 L Thigh``); everything else is
+The parser scans statements instead of calling itself, so the nesting depth is not limited. Names
+extend to the end of their line, because 3ds Max writes ``JOINT Bip01 L Thigh``. Everything else is
 separated by white space.
 """
 
@@ -16,7 +16,7 @@ from typing import NoReturn
 from motionloom.errors import MotionFormatError
 from motionloom.formats.conventions import Repairs
 
-MAX_JOINTS = 4096  # the largest rigs with faces and cloth have a few hundred
+MAX_JOINTS = 4096  # the largest rigs, with faces and cloth, have a few hundred joints
 MAX_NAME = 1000  # full paths in a Maya scene can be long
 _WORD = re.compile(r"[{}]|[^\s{}]+")
 _NUMBER = re.compile(r"[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?", re.ASCII)
@@ -30,7 +30,7 @@ class BvhNode:
 
     kind: str  # "root", "joint" or "end"
     name: str
-    parent: int  # index among the nodes; -1 for a root
+    parent: int  # index of the parent node; -1 for a root
     line: int
     offset: tuple[float, float, float] | None = None
     channels: list[str] = field(default_factory=list)  # "Xposition", "Zrotation", ...
@@ -43,13 +43,13 @@ def read_hierarchy(text: str, first_line: int, path: str | Path, repairs: Repair
     Parameters
     ----------
     text : str
-        Everything before the word MOTION, line ends as ``\n``.
+        Everything before the word MOTION, with ``\n`` as line end.
     first_line : int
-        Number of the text's first line in the file.
+        Line number in the file of the first line of the text.
     path : str or Path
-        For messages.
+        Path of the file, for messages.
     repairs : Repairs
-        Records repairs.
+        Object to which repairs are added.
     """
     return _Scanner(text, first_line, path, repairs).nodes()
 
@@ -87,8 +87,8 @@ class _Scanner:
             missing = len(self._open) + (self._pending is not None)
             node = self._nodes[index]
             self._fail(
-                f"the hierarchy ends with {missing} closing brace(s) missing; the innermost "
-                f"open one belongs to {node.name!r} of line {node.line}"
+                f"the hierarchy lacks {missing} closing brace(s); the innermost open brace belongs "
+                f"to {node.name!r} in line {node.line}"
             )
         if not started:
             self._fail("expected HIERARCHY and a ROOT before MOTION, found nothing")
@@ -146,11 +146,11 @@ class _Scanner:
             name = f"joint_{len(self._nodes)}"
             self.repairs.add(f"a joint without a name was called {name}", line=line)
         if kind == "root" and parent >= 0:
-            self._fail(f"ROOT {name!r} inside {self._nodes[parent].name!r}; JOINT expected")
+            self._fail(f"ROOT {name!r} is inside {self._nodes[parent].name!r}; expected JOINT")
         if kind != "root" and parent < 0:
             if kind == "end" or self._nodes:
                 self._fail(f"{keyword} {name!r} lies outside the ROOT's braces")
-            self.repairs.add("the first joint was declared as JOINT instead of ROOT", line=line)
+            self.repairs.add("the first joint was declared as a JOINT instead of a ROOT", line=line)
             kind = "root"
         self._nodes.append(BvhNode(kind, name.strip(), parent, line))
         self._pending = len(self._nodes) - 1
@@ -158,7 +158,7 @@ class _Scanner:
     def _close(self, node: BvhNode) -> None:
         if node.offset is None:
             if node.kind == "joint" and not any("position" in c for c in node.channels):
-                self._fail(f"{node.name!r} of line {node.line} has no OFFSET")
+                self._fail(f"{node.name!r} in line {node.line} has no OFFSET")
             self.repairs.add("a missing OFFSET was set to zero", line=node.line)
             node.offset = (0.0, 0.0, 0.0)
         if node.kind != "end" and not node.has_channels:
@@ -169,7 +169,7 @@ class _Scanner:
     def _read_offset(self, node: BvhNode) -> None:
         line = self.line
         if node.offset is not None:
-            self._fail(f"a second OFFSET for {node.name!r}")
+            self._fail(f"{node.name!r} has two OFFSET statements")
         numbers: list[float] = []
         while len(numbers) < 3:
             word = self._peek()
@@ -182,7 +182,7 @@ class _Scanner:
             numbers += self._numbers_in(extra)
         if len(numbers) == 6:
             self.repairs.add(
-                "OFFSET has six numbers; the last three, angles of a rest pose, were ignored",
+                "OFFSET has six numbers; the last three, which are rest pose angles, were ignored",
                 line=line,
             )
         elif len(numbers) > 3:
@@ -193,7 +193,7 @@ class _Scanner:
         node.offset = (x, y, z)
 
     def _numbers_in(self, word: str, *, report: bool = True) -> list[float]:
-        """Return the numbers in a word: one, or two as in `0.0-7.509`; `1,5` is a decimal comma."""
+        """Return the one or two numbers in a word. `0.0-7.509` is two numbers, `1,5` is 1.5."""
         if len(word) > 1 and word[-1] == ",":
             word = word[:-1]
             if report:
@@ -222,11 +222,14 @@ class _Scanner:
             self.repairs.add("an End Site had CHANNELS 0", line=line)
             return
         if node.kind == "end":
-            self._fail("an End Site has no CHANNELS")
+            self._fail("an End Site must not have CHANNELS")
         if self._nodes[-1] is not node:
-            self._fail(f"CHANNELS of {node.name!r} after its children: its columns are ambiguous")
+            self._fail(
+                f"the CHANNELS of {node.name!r} come after its children, so their columns are "
+                "ambiguous"
+            )
         if node.has_channels:
-            self._fail(f"a second CHANNELS for {node.name!r}")
+            self._fail(f"{node.name!r} has two CHANNELS statements")
         word = self._next()
         if word is None or not re.fullmatch("[0-9]{1,9}", word):
             self._fail(f"expected the number of channels, found {_short(word or 'nothing')}")
@@ -241,8 +244,8 @@ class _Scanner:
                     break  # the next statement
                 self._next()
                 self._fail(
-                    f"unknown channel {_short(word_ahead)}; Xposition, Yposition, Zposition, "
-                    "Xrotation, Yrotation or Zrotation expected"
+                    f"unknown channel {_short(word_ahead)}; expected Xposition, Yposition, "
+                    "Zposition, Xrotation, Yrotation or Zrotation"
                 )
             name = match[1].upper() + match[2].lower()
             if name != word_ahead:
@@ -250,13 +253,13 @@ class _Scanner:
             names.append(name)
             self._next()
         if len(names) != int(word):
-            # The rows of the motion are checked against the list of names.
+            # If the list is also wrong, the check of the row lengths fails.
             self.repairs.add(
-                f"CHANNELS says {_short(word)} but lists {len(names)}; the list was used",
+                f"CHANNELS states {_short(word)} but lists {len(names)} names; the list was used",
                 line=line,
             )
         if len(names) > 9:
-            self._fail(f"{len(names)} channels for {node.name!r}; the maximum is 9", line=line)
+            self._fail(f"{node.name!r} has {len(names)} channels; the maximum is 9", line=line)
         positions = [name for name in names if not name.endswith("rotation")]
         turns = [name[0] for name in names if name.endswith("rotation")]
         if len(set(positions)) < len(positions) or len(turns) > 3:
@@ -265,7 +268,8 @@ class _Scanner:
             self._fail(f"channels of {node.name!r} repeat: {' '.join(names)}", line=line)
         if len(set(turns)) < len(turns):
             self.repairs.add(
-                f"{node.name!r} rotates twice about one axis; read as proper Euler angles",
+                f"{node.name!r} rotates twice about one axis; its angles were read as proper "
+                "Euler angles",
                 line=line,
             )
         node.channels, node.has_channels = names, True
@@ -274,7 +278,7 @@ class _Scanner:
         if self._pending is not None:
             self._fail(f"{self._nodes[self._pending].name!r} has no opening brace")
         if not self._open:
-            self._fail(f"{keyword} outside of ROOT and JOINT")
+            self._fail(f"{keyword} occurs outside of ROOT and JOINT")
         return self._nodes[self._open[-1]]
 
     # --- words --------------------------------------------------------------------------

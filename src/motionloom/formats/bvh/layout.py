@@ -1,11 +1,11 @@
-"""Layout of a BVH file: the tree, columns and skeleton from its hierarchy, and a cache.
+"""Layout of a BVH file: the tree, columns and skeleton that its hierarchy defines, cached.
 
-The takes of a performer have identical hierarchies. The most recent layouts are cached with their
-skeleton and roles, and motions of one performer share them.
+All takes of a performer usually have the same hierarchy. The most recent layouts are cached with
+their skeletons and roles, so that motions of one performer share them.
 
-Nearly every file is written by a program in a regular form. Such a hierarchy is parsed here
-block by block with one regular expression, ten times faster than word by word. Anything
-irregular is left to `motionloom.formats.bvh.hierarchy`, which repairs or reports it.
+Programs write nearly every file in a regular form. This module parses a regular hierarchy block by
+block with one regular expression, ten times faster than word by word. All other hierarchies are
+left to `motionloom.formats.bvh.hierarchy`, which repairs or reports irregularities.
 """
 
 from __future__ import annotations
@@ -36,9 +36,9 @@ def plain_nodes(text: str, first_line: int) -> list[BvhNode] | None:
     Parameters
     ----------
     text : str
-        Everything before the word MOTION, line ends as ``\n``.
+        Everything before the word MOTION, with ``\n`` as line end.
     first_line : int
-        Number of the text's first line in the file.
+        Line number in the file of the first line of the text.
 
     Examples
     --------
@@ -67,7 +67,7 @@ def plain_nodes(text: str, first_line: int) -> list[BvhNode] | None:
                 return None
             open_nodes.pop()
             continue
-        # The first block is the only ROOT; all others are within its braces.
+        # The first block is the only ROOT, and all other blocks are within its braces.
         if (keyword == "ROOT") == bool(nodes) or bool(nodes) != bool(open_nodes):
             return None
         start, tail = match.start(1 if keyword else 8), match.end()
@@ -97,7 +97,7 @@ def _only_closes(text: str, start: int) -> bool:
     return not text[start:].replace("}", "").strip()
 
 
-_KEPT = 64  # layouts; about 50 kB each
+_KEPT = 64  # number of cached layouts, of about 50 kB each
 
 
 @lru_cache(maxsize=_KEPT)
@@ -108,20 +108,21 @@ def plain_layout(hierarchy: str) -> Layout | None:
 
 
 class Layout:
-    """Tree of a figure and the columns of its table; immutable.
+    """Tree of a figure and the columns of its channel table. Layouts are immutable.
 
     Attributes
     ----------
     joints, ends : list of int
         Indices of joints and end sites among the nodes.
     parents, end_parents : list of int
-        Parent joint of each; -1 for the root.
+        Parent joint of each joint or end site; -1 for the root.
     offsets, end_offsets : ndarray, shapes (J, 3), (E, 3)
-        OFFSET, in file units.
+        OFFSET of each joint or end site, in file units.
     columns : list of dict, length J
-        Column of the table for each channel of a joint.
+        Table column of each channel of a joint, by channel name.
     rotation_columns, rotation_axes : ndarray of int, shape (J, 3)
-        Column and axis of a joint's rotations from left to right; the column after the last is -1.
+        Table column and axis of each rotation of a joint, from left to right. Unused columns are
+        -1.
     order : str or None
         Euler order, if all joints share one.
     moving : list of int
@@ -165,11 +166,11 @@ class Layout:
 
     @cached_property
     def names(self) -> tuple[list[str], list[str], list[tuple[str, int]]]:
-        """Return unique names of joints and end sites, and repairs with their lines."""
+        """Return unique names for joints and end sites, and the repairs with their line numbers."""
         nodes = [self.nodes[index] for index in self.joints]
         joint_names = unique_names(node.name for node in nodes)
         repairs = [
-            (f"a duplicate joint {node.name!r} was renamed {name!r}", node.line)
+            (f"the duplicate joint {node.name!r} was renamed {name!r}", node.line)
             for node, name in zip(nodes, joint_names, strict=True)
             if name != node.name
         ]
@@ -185,11 +186,11 @@ class Layout:
 
     @cached_property
     def skeleton(self) -> Skeleton:
-        """Return the skeleton with bones from OFFSET, in file units."""
+        """Return the skeleton with the OFFSETs of the file, in file units."""
         return self.skeleton_with(self.offsets)
 
     def skeleton_with(self, offsets: np.ndarray) -> Skeleton:
-        """Return the skeleton with other bones (J, 3), in file units."""
+        """Return the skeleton with other offsets (J, 3), in file units."""
         names, end_names, _ = self.names
         offsets = offsets.copy()
         offsets[0] = 0.0  # the root path contains the position of the root

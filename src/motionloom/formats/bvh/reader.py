@@ -1,7 +1,8 @@
 """Reader for BVH files.
 
-Deviations from the specification that have only one reading are repaired and recorded; all others
-raise an error with file and line. Position channels replace OFFSET on every joint, as in Blender.
+Deviations from the specification that can be read in only one way are repaired and recorded. All
+others raise an error with file and line. Position channels replace OFFSET on every joint, as in
+Blender.
 """
 
 from __future__ import annotations
@@ -37,7 +38,7 @@ class Figure:
     Attributes
     ----------
     root : ndarray, shape (T, 3)
-        Path of the root.
+        Path of the root, in file units.
     moved : ndarray, shape (T, J, 3), or None
         Offset of every joint in every frame, if bones change length.
     warnings : list of str
@@ -55,7 +56,7 @@ class Figure:
         self.moved = self._translations()
 
     def skeleton(self) -> Skeleton:
-        """Joints and end sites with unique names, offsets in file units."""
+        """Skeleton with unique names and with offsets in file units."""
         for sentence, line in self.layout.names[2]:
             self.repairs.add(sentence, line=line)
         if self.offsets is self.layout.offsets:
@@ -79,7 +80,7 @@ class Figure:
         return place
 
     def _translations(self) -> NDArray[np.float32] | None:
-        """Apply position channels below the root to the offsets; return (T, J, 3) if they vary."""
+        """Apply position channels below the root to the offsets. Return (T, J, 3) if they vary."""
         moving = self.layout.moving
         if not moving:
             return None
@@ -89,11 +90,11 @@ class Figure:
         constant = [joint for joint in moving if steady[joint] and self.offsets[joint].any()]
         longest = float(np.abs(self.offsets[1:]).max())
         if constant and all(np.abs(places[joint]).max() <= 1e-3 * longest for joint in constant):
-            # Read literally, these bones would have zero length. MakeHuman's poses contain such
+            # Taken literally, these bones would have zero length. MakeHuman's poses contain such
             # channels with rounding errors.
             self.repairs.add(
-                "position channels below the root are all zero although the OFFSETs are not; they "
-                "were added to OFFSET"
+                "position channels below the root are all zero although the OFFSETs are not, "
+                "so they were added to OFFSET"
             )
             size = longest
             for joint in constant:
@@ -104,7 +105,7 @@ class Figure:
             joint
             for joint in moving
             if np.abs(places[joint][0] - self.offsets[joint]).max() > 1e-3 * size
-            and joint != carrier  # the joint that carries the motion differs from OFFSET anyway
+            and joint != carrier  # the joint that carries the motion always differs from OFFSET
         ]
         if differ:
             self.warnings.append(
@@ -131,7 +132,7 @@ class Figure:
             node = self._node(joint)
             if np.abs(self.table[:, scales] - 1.0).max() > 1e-3:
                 raise MotionFormatError(
-                    f"{node.name!r} changes its scale, which is not supported. Bake the "
+                    f"the scale of {node.name!r} changes, which is not supported. Bake the "
                     "scale in the program that wrote the file",
                     path=self.path,
                     line=node.line,
@@ -149,7 +150,7 @@ class Figure:
 
 
 def _rotations_plain(table, columns, axes, out):
-    """Compute `_rotations` without Numba, grouping joints with the same axes."""
+    """Compute the result of `_rotations` without Numba, in groups of joints with equal axes."""
     sines, cosines = np.empty(table.shape, np.float32), np.empty(table.shape, np.float32)
     _half_angles_plain(table, sines, cosines)
     used = np.where(columns >= 0, axes, -1)
@@ -191,8 +192,8 @@ def _half_angles_plain(degrees, sines, cosines):
 def _rotations(table, columns, axes, out):
     """Multiply up to three axis rotations: degrees (T, C) to quaternions (T, J, 4).
 
-    columns (J, 3): the channels of each joint from left to right, -1 after the last; axes (J, 3):
-    0, 1, 2 for x, y, z. Channels that are not finite yield NaN.
+    columns (J, 3) contains the channels of each joint from left to right, with -1 after the last.
+    axes (J, 3) contains 0, 1 or 2 for x, y or z. Channels that are not finite yield NaN.
     """
     # The outer loop runs over frames: a row of the table is contiguous, and its sines and cosines
     # stay in the cache for all joints.
@@ -219,7 +220,7 @@ def _rotations(table, columns, axes, out):
 
 @kernel(error_model="numpy")
 def _half_angles(degrees, sines, cosines):
-    """Return sines and cosines of half angles, accurate to 1e-7; vectorized, unlike libm.
+    """Return sines and cosines of half angles, accurate to 1e-7. Unlike libm, this is vectorized.
 
     The nearest quarter turn is subtracted in double precision, so that large angles are as
     accurate as small ones. The remainder, at most an eighth of a turn, is evaluated with the
@@ -289,7 +290,7 @@ def _motion(layout, table, frame_time, path, repairs, unit, up, roles, tpose) ->
     warnings += [scale.warning] if scale.warning else []
     if frame_time >= 1.0:
         warnings.append(
-            f"Frame Time is {frame_time:g} s; if it is meant in milliseconds or frames per "
+            f"Frame Time is {frame_time:g} s. If the file means milliseconds or frames per "
             f"second, set the rate with fps"
         )
     origin = replace(
@@ -315,7 +316,7 @@ def _one_figure(nodes, table, root, path):
         )
     if root is not None and root not in names:
         raise MotionFormatError(
-            f"no ROOT is called {root!r}; roots in the file: {', '.join(map(repr, names))}",
+            f"no ROOT is called {root!r}. Roots in the file: {', '.join(map(repr, names))}",
             path=path,
         )
     if len(roots) == 1:

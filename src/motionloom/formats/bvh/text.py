@@ -1,4 +1,4 @@
-"""Text of a BVH file: its encoding, line ends and parts, and the table of channel values."""
+"""Text of a BVH file: decoding, splitting into parts, and parsing the table of channel values."""
 
 from __future__ import annotations
 
@@ -38,9 +38,9 @@ class BvhText:
     hierarchy : str
         Everything before MOTION.
     body : ndarray of uint8, shape (N,)
-        The whole file as bytes; the rows start at byte `rows_start`, on line `rows_line`.
+        The whole file as bytes. The rows start at byte `rows_start`, in line `rows_line`.
     frames, frame_time : str or None
-        Words after ``Frames:`` and ``Frame Time:``, with their lines.
+        Words after ``Frames:`` and ``Frame Time:``, in lines `frames_line` and `frame_time_line`.
     """
 
     hierarchy: str
@@ -110,7 +110,7 @@ def split_bvh(data: bytes, path: str | Path, repairs: Repairs) -> BvhText:
 
 
 def _motion_keyword(data: bytes) -> re.Match[bytes] | None:
-    """Find the word MOTION; its usual spelling is found without a regular expression."""
+    """Find the word MOTION. Its usual spelling is found without a regular expression."""
     place = data.find(b"\nMOTION") + 1
     if place and b"motion" not in data[:place].lower():
         match = _MOTION_LINE.match(data, place)
@@ -147,7 +147,7 @@ def _plain_text(data: bytes, path: str | Path, repairs: Repairs) -> bytes:
 
 
 def _without_padding(data: bytes, path: str | Path, repairs: Repairs) -> bytes:
-    """Remove NUL and Ctrl-Z after the last row; raise for NUL anywhere else."""
+    """Remove NUL and Ctrl-Z after the last row. Raise an error for NUL anywhere else."""
     stripped = data.rstrip(b"\x00\x1a \t\r\n")
     if b"\x00" in stripped:
         line = stripped.count(b"\n", 0, stripped.index(b"\x00")) + 1
@@ -157,7 +157,7 @@ def _without_padding(data: bytes, path: str | Path, repairs: Repairs) -> bytes:
             line=line,
         )
     if b"\x00" in data[len(stripped) :] or b"\x1a" in data[len(stripped) :]:
-        repairs.add("padding after the last row was dropped (NUL or Ctrl-Z)")
+        repairs.add("padding after the last row (NUL or Ctrl-Z) was dropped")
         data = stripped + b"\n"
     return data
 
@@ -177,19 +177,19 @@ def _decode_names(head: bytes, repairs: Repairs) -> str:
 
 
 def _refuse_without_motion(data: bytes, path: str | Path, repairs: Repairs) -> NoReturn:
-    """Raise for a file without MOTION: not a BVH file, or truncated."""
+    """Raise an error for a file without MOTION, which is truncated or not a BVH file."""
     from motionloom.formats.bvh.hierarchy import read_hierarchy
 
     head = data[:_MAX_HIERARCHY].decode("latin-1").replace("\r\n", "\n")
-    read_hierarchy(head, 1, path, repairs)  # usually finds the actual error
+    read_hierarchy(head, 1, path, repairs)  # usually raises a more precise error
     raise MotionFormatError(
-        "the word MOTION is missing: the file has no rows of motion",
+        "the word MOTION is missing, so the file has no frames",
         path=path,
         line=data.rstrip().count(b"\n") + 1,
     )
 
 
-_LIMIT = 1e7  # units or degrees; larger values are errors
+_LIMIT = 1e7  # units or degrees; larger values are treated as errors
 
 
 def read_rows(
@@ -205,13 +205,13 @@ def read_rows(
     Parameters
     ----------
     text : BvhText
-        The file.
+        Parts of the file.
     columns : list of str, length C
-        Description of each column, for messages: ``"Zrotation of LeftArm"``.
+        Description of each column for messages, such as ``"Zrotation of LeftArm"``.
     path : str or Path
-        For messages.
+        Path of the file, for messages.
     repairs : Repairs
-        Records repairs.
+        Object to which repairs are added.
     partial : bool
         Read the complete rows of a truncated file instead of raising an error.
     """
@@ -222,12 +222,14 @@ def read_rows(
     lengths = np.diff(rows.line_starts)
     values = rows.values
     if values.size == 0:
-        raise MotionFormatError("there are no rows of motion", path=path, line=text.frames_line)
+        raise MotionFormatError(
+            "the file has no rows of channel values", path=path, line=text.frames_line
+        )
     odd = np.flatnonzero(lengths != width)
     if odd.size:
         values = _reflowed(rows, lengths, width, declared, odd, line_of, path, repairs, partial)
     table = values.reshape(-1, width)
-    whole = len(values) == len(rows.values)  # no incomplete row was dropped
+    whole = len(values) == len(rows.values)  # true if no incomplete row was dropped
     if whole and declared is not None and len(table) < declared and _is_truncated(text):
         # The file may be truncated within a number, which makes the last value unreliable.
         if not partial:
@@ -240,10 +242,12 @@ def read_rows(
         repairs.add("the last row was dropped because it may be cut off")
         table = table[:-1]
         if len(table) == 0:
-            raise MotionFormatError("there is no complete row", path=path, line=line_of(0))
+            raise MotionFormatError(
+                "the file has no complete row of channel values", path=path, line=line_of(0)
+            )
     complete = len(table)
     if declared is None:
-        repairs.add("Frames was missing; the rows were counted", line=text.frames_line)
+        repairs.add("Frames was missing, so the rows were counted", line=text.frames_line)
     elif complete < declared - 1 and not partial:
         raise MotionFormatError(
             f"Frames says {declared} but the file ends after {complete} rows: it was cut off, or "
@@ -268,7 +272,7 @@ def read_rows(
 
 
 def _numbers(text: BvhText, columns: list[str], path, repairs: Repairs) -> NumberRows:
-    """Parse all numbers in the rows; commas are accepted, and anything else raises an error."""
+    """Parse all numbers in the rows. Commas are accepted. Anything else raises an error."""
     body, start = text.body, text.rows_start
     rows = number_rows(body, start)
     if rows.stopped_at >= 0:
@@ -335,11 +339,11 @@ def _declared_frames(text: BvhText, path, repairs: Repairs) -> int | None:
 
 
 def _reflowed(rows, lengths, width, declared, odd, line_of, path, repairs, partial):
-    """Return the values of a table whose lines do not match its rows, if only one split fits."""
+    """Return the values of a table whose lines are not rows, if only one way to split them fits."""
     total = len(rows.values)
     last = len(lengths) - 1
     whole = total // width
-    # A truncated last row.
+    # The last row is truncated.
     if odd.size == 1 and odd[0] == last and lengths[last] < width and last > 0:
         enough = declared is not None and last >= declared
         if enough or partial:
@@ -359,7 +363,7 @@ def _reflowed(rows, lengths, width, declared, odd, line_of, path, repairs, parti
         if np.all(lengths % width == 0):
             repairs.add("several rows were on one line", line=line_of(odd[0]))
             return rows.values
-        # Wrapped at a fixed number of values per line.
+        # Lines are wrapped at a fixed number of values.
         if whole == declared and last > 0 and np.all(lengths[:-1] == lengths[0]):
             repairs.add("values were wrapped without regard to rows", line=line_of(odd[0]))
             return rows.values

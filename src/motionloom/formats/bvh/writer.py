@@ -1,7 +1,7 @@
 """Writers for BVH files: a whole motion at once, or block by block with little memory.
 
-They use the dialect that all readers accept: the root has OFFSET zero and six channels, positions
-first; every other joint has three rotations in one order; every leaf has an End Site.
+They use the dialect that all readers accept. The root has a zero OFFSET and six channels, positions
+first. Every other joint has three rotations, in the same order. Every leaf has an End Site.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ def write(
     meters = unit_from(unit) if unit is not None else _source_unit(motion)
     order = (order or origin.euler_order or DEFAULT_ORDER).upper()
     if sorted(order) != ["X", "Y", "Z"]:
-        raise InvalidInput(f"order must be X, Y and Z in some order; got {order!r}")
+        raise InvalidInput(f"order must be a permutation of XYZ; got {order!r}")
     arrays = [motion.rotations, motion.root, motion.translations]
     if not all(np.isfinite(array).all() for array in arrays if array is not None):
         raise InvalidInput(f"{path}: the motion contains NaN or infinite values; repair it first")
@@ -72,7 +72,7 @@ def bvh_file(path: str | Path) -> Iterator[TextIO]:
 
 
 def head(skeleton, moving, order, meters, frames: int, seconds: str) -> Iterator[str]:
-    """Return the lines before the rows; `moving` (J,) marks joints with position channels."""
+    """Return the lines before the rows. `moving` (J,) marks joints with position channels."""
     yield "HIERARCHY\n"
     yield from _hierarchy(skeleton, moving, order, meters)
     yield f"MOTION\nFrames: {frames}\nFrame Time: {seconds}\n"
@@ -83,7 +83,7 @@ def _source_unit(motion: Motion) -> float:
 
 
 def frame_time(fps: float, exact: float | None = None) -> str:
-    """Return the seconds per frame, exactly as in the source if the rate is unchanged."""
+    """Return the seconds per frame, with the digits of the source file if the rate is unchanged."""
     if exact is None or abs(exact * fps - 1.0) > 3e-4:
         exact = 1.0 / fps
     whole, _, decimals = f"{exact:.12f}".partition(".")
@@ -205,7 +205,7 @@ class BvhStream:
                 f"first"
             )
         angles = rot.to_euler(turned, DEFAULT_ORDER)
-        # Unwrapped from the angles of the previous frame.
+        # Angles continue from those of the previous frame.
         before = angles[:1] if self._last is None else self._last
         angles = np.unwrap(np.concatenate([before, angles]), axis=0)[1:]
         self._last = angles[-1:]
@@ -220,21 +220,23 @@ class BvhStream:
 def bvh_stream(
     path: str | Path, skeleton: Skeleton, *, frames: int, fps: float
 ) -> Iterator[BvhStream]:
-    """Open a BVH file for writing block by block; the file appears once it is complete.
+    """Open a BVH file for writing block by block. The file appears once it is complete.
 
     Parameters
     ----------
     path : str or Path
+        Path of the file.
     skeleton : Skeleton
-        J joints.
+        Skeleton with J joints.
     frames : int
-        Total number of frames, which the file states before the first frame.
+        Total number of frames, which a BVH file states before the first frame.
     fps : float
+        Frame rate.
 
     Raises
     ------
     InvalidInput
-        If the number of written frames is not `frames`; no file is left behind.
+        If the number of written frames is not `frames`. No file is left behind.
 
     Examples
     --------

@@ -3,12 +3,12 @@
 Everything is read from slices of the file's bytes, and sizes stated by the file are never trusted.
 A parameter is a value with up to seven dimensions in a named group.
 
-Header and parameters both state how many points and analog values a frame has, where the data
-start, whether they are floating point, and how many frames there are. Some programs write one of
-the two carelessly: The MotionMonitor states the number of analog channels in the place of the
-number of values per frame (channels times samples). The data show which statement is true: a
-layout should fill the file, and points move little from one frame to the next, whereas a wrong
-layout mixes coordinates of different points.
+The header and the parameters both state how many points and analog values a frame has, where the
+data start, whether they are floating point, and how many frames there are. Some programs write one
+of the two incorrectly. The MotionMonitor, for example, writes the number of analog channels where
+the number of values per frame (channels times samples) belongs. The data show which statement is
+true. The right layout fills the file, and points move little from one frame to the next, whereas a
+wrong layout mixes the coordinates of different points.
 """
 
 from __future__ import annotations
@@ -24,9 +24,9 @@ from numpy.typing import NDArray
 from motionloom.errors import MotionFormatError
 from motionloom.formats.conventions import Repairs
 
-_LOOKED_AT = 64  # frames from which the roughness is measured
-# Median step between frames relative to the extent of the points: at most 0.12 in 70 valid files
-# of 25 to 1000 Hz, and at least 0.4 where points and analog values are mixed.
+_LOOKED_AT = 64  # number of frames used to measure the roughness
+# Median step between frames relative to the extent of the points. It was at most 0.12 in 70 valid
+# files of 25 to 1000 Hz, and at least 0.4 where points and analog values were mixed.
 _SMOOTH, _ROUGH = 0.2, 0.35
 BLOCK = 512
 FULL = 0xFFFF  # the largest value of a 16-bit counter
@@ -63,7 +63,7 @@ class DataLayout:
         return (len(data) - self.start) // self.frame_bytes
 
     def words(self, data: bytes, processor: str, first: int, count: int) -> NDArray:
-        """Return the coordinates and residual as stored, shape (count, points, 4)."""
+        """Return the stored coordinates and residuals of frames, shape (count, points, 4)."""
         size = self.frame_bytes
         body = data[self.start + first * size : self.start + (first + count) * size]
         if self.is_float:
@@ -102,12 +102,12 @@ def data_layout(data: bytes, head: C3dHeader, path: Path, repairs: Repairs) -> D
 
 
 def is_rough(data: bytes, head: C3dHeader, layout: DataLayout) -> bool:
-    """Return whether points jump between frames, as if the data were something else."""
+    """Return whether points jump between frames, which suggests that the layout is wrong."""
     return _roughness(data, head, layout) > _ROUGH
 
 
 def _stated(head: C3dHeader) -> list[DataLayout]:
-    """Return all combinations of values stated in header and parameters, the header's first."""
+    """Return all combinations of the values in header and parameters, header values first."""
     used = head.unsigned("POINT", "USED")[:1]
     points = [count for count in _distinct([head.points, *used]) if count > 0]
     analog = _distinct([head.analog, *_analog(head)])
@@ -159,7 +159,7 @@ def _chosen(data: bytes, head: C3dHeader, candidates: list[DataLayout], path: Pa
 
 
 def _fits(data: bytes, head: C3dHeader, layout: DataLayout) -> bool:
-    """Return whether a stated frame count fills the file up to the padding of the last block."""
+    """Return whether a stated number of frames fills the file, except for the final padding."""
     counts = [head.last_frame - head.first_frame + 1, *head.unsigned("POINT", "FRAMES")[:1]]
     left = [len(data) - layout.start - count * layout.frame_bytes for count in counts if count > 0]
     return any(0 <= rest < BLOCK for rest in left)
@@ -168,7 +168,8 @@ def _fits(data: bytes, head: C3dHeader, layout: DataLayout) -> bool:
 def _roughness(data: bytes, head: C3dHeader, layout: DataLayout) -> float:
     """Return the median step of a point between frames, relative to the extent of the points.
 
-    It is 0 if there are too few frames to judge, and infinite if most values are not numbers.
+    The result is 0 if there are too few frames to judge, and infinite if most values are not
+    finite.
     """
     count = max(head.last_frame - head.first_frame + 1, 1)
     space = min(layout.space(data), count)
@@ -191,20 +192,25 @@ def _roughness(data: bytes, head: C3dHeader, layout: DataLayout) -> float:
 
 
 def _report(head: C3dHeader, chosen: DataLayout, repairs: Repairs) -> None:
-    """Report header values that differ from the chosen layout."""
+    """Record a repair for each header value that differs from the chosen layout."""
     if chosen.points != head.points:
         repairs.add(
-            f"the header states {head.points} points; {chosen.points} were read (POINT:USED)"
+            f"the header states {head.points} points, but {chosen.points} were read, as in "
+            "POINT:USED"
         )
     elif (used := head.unsigned("POINT", "USED")[:1]) and used[0] != chosen.points:
-        repairs.add(f"POINT:USED states {used[0]} points; {chosen.points} were read (header)")
+        repairs.add(
+            f"POINT:USED states {used[0]} points, but {chosen.points} were read, as in the header"
+        )
     if chosen.analog != head.analog:
         repairs.add(
             f"the header states {head.analog} analog values per frame; the file has "
             f"{chosen.analog}, according to the parameters and its size"
         )
     if chosen.start != head.data_start and head.data_start >= BLOCK:
-        repairs.add(f"the data were read from block {chosen.start // BLOCK + 1} (POINT:DATA_START)")
+        repairs.add(
+            f"the data were read from block {chosen.start // BLOCK + 1}, as in POINT:DATA_START"
+        )
     scale = head.number("POINT", "SCALE")
     if scale and head.scale and (scale < 0.0) != (head.scale < 0.0):
         kind = "floating point" if chosen.is_float else "integers"
@@ -235,19 +241,21 @@ class C3dHeader:
     Attributes
     ----------
     processor : {"intel", "dec", "mips"}
+        Processor type, which determines the byte order.
     points, analog : int
         Points and analog values per frame.
     analog_samples : int
         Analog samples of each channel per frame.
     first_frame, last_frame : int
-        Limited to 16 bits.
+        First and last frame number, each limited to 16 bits.
     scale : float
         Scale of integer data; negative if the data are floating point.
     data_start : int
         First byte of the data.
     rate : float
+        Frame rate.
     parameters : dict
-        ``("POINT", "LABELS")`` to a list of str or an array.
+        Maps a group and a name, such as ``("POINT", "LABELS")``, to a list of str or an array.
     """
 
     processor: str
@@ -284,14 +292,15 @@ class C3dHeader:
 def read_header(data: bytes, path: Path, repairs: Repairs) -> C3dHeader:
     """Parse the header and parameters of a C3D file."""
     if len(data) < 2 * BLOCK or data[1] != _MAGIC:
-        _refuse("not a C3D file: the second byte must be 0x50", path)
+        _refuse("this is not a C3D file, because its second byte is not 0x50", path)
     start = (data[0] - 1) * BLOCK
     if start < BLOCK or start + 4 > len(data):
         _refuse(f"the parameters should start in block {data[0]}, which does not exist", path)
     processor = _PROCESSORS.get(data[start + 3])
     if processor is None:
         _refuse(
-            f"processor type must be 84 (Intel), 85 (DEC) or 86 (MIPS); got {data[start + 3]}", path
+            f"the processor type must be 84 (Intel), 85 (DEC) or 86 (MIPS); got {data[start + 3]}",
+            path,
         )
     words = np.frombuffer(data, ">u2" if processor == "mips" else "<u2", BLOCK // 2)
     scale, rate = (float(floats(data[place : place + 4], processor)[0]) for place in (12, 20))
@@ -300,7 +309,7 @@ def read_header(data: bytes, path: Path, repairs: Repairs) -> C3dHeader:
     end = min(len(data), start + blocks * BLOCK)
     if blocks == 0:
         end = data_start if start < data_start <= len(data) else len(data)
-        repairs.add("the length of the parameters is missing")
+        repairs.add("the parameter section has no length")
     return C3dHeader(
         processor,
         int(words[1]),
@@ -326,7 +335,7 @@ def floats(data: bytes, processor: str) -> NDArray[np.float32]:
 
 
 def _parameters(section: bytes, processor: str, repairs: Repairs):
-    """Return parameters by (group, name); a parameter may precede its group."""
+    """Return the parameters by group and name. A parameter may come before its group."""
     groups: dict[int, str] = {}
     parameters: list[tuple[int, str, list[str] | NDArray]] = []
     order = "big" if processor == "mips" else "little"
@@ -344,7 +353,7 @@ def _parameters(section: bytes, processor: str, repairs: Repairs):
         else:
             value = _value(section[pointer + 2 :], processor)
             if value is None:
-                repairs.add("a parameter that runs past the end of the parameters was skipped")
+                repairs.add("a parameter that extends beyond the parameter section was skipped")
             else:
                 parameters.append((number, name, value))
         if step == 0:

@@ -1,10 +1,10 @@
 """Reader for C3D files, the format of optical motion capture.
 
-It is implemented in NumPy and does not use the C++ library ezc3d. On 150 slightly damaged files,
-that library crashed the process twice and allocated gigabytes for two more. The tests compare both
-readers on valid files.
+The reader uses only NumPy. The C++ library ezc3d is not used, because on 150 slightly damaged files
+it crashed the process twice and allocated gigabytes of memory twice. The tests compare both readers
+on valid files.
 
-Points are read in three byte orders, integer or floating point, with any first frame, more than
+The reader supports three byte orders, integer and floating-point data, any first frame, more than
 65,535 frames and more than 255 labels. Analog channels, force plates and events are not read.
 """
 
@@ -44,8 +44,8 @@ from motionloom.formats.inference import (
 )
 from motionloom.motion import Markers
 
-_FARTHEST = 1e5  # meters; points farther away are errors
-_BODY = (0.7, 2.6)  # meters: extent of the markers of a body, from a pair of legs to a T-pose
+_FARTHEST = 1e5  # meters; points farther away are treated as errors
+_BODY = (0.7, 2.6)  # meters: extent of the markers on a body, from only the legs to a T-pose
 _UNIT_WORDS = {
     **UNITS,
     **dict.fromkeys(("meter", "meters", "metre", "metres"), 1.0),
@@ -68,10 +68,10 @@ def read(
 ) -> Markers:
     """Read the markers of a C3D file; see `motionloom.load_markers` for the options.
 
-    The default unit is POINT:UNITS; if that is missing, the unit is inferred from the extent of
-    the markers. The default up axis is inferred from the markers of head and feet, then taken from
-    POINT:Y_SCREEN, then z. If a file has a single subject, its name is removed from the labels.
-    Points without a label are called ``*12``.
+    The default unit is POINT:UNITS. If that is missing, the unit is inferred from the extent of the
+    markers. The default up axis is inferred from the markers on head and feet. If that is not
+    possible, it is taken from POINT:Y_SCREEN, and otherwise z is assumed. If a file has a single
+    subject, its name is removed from the labels. Points without a label are called ``*12``.
     """
     repairs = started(path, up=up, fps=fps, strict=strict)
     path = repairs.path
@@ -90,7 +90,7 @@ def read(
     warnings = _warnings(layout, raw)
     if is_rough(data, head, layout):
         warnings.append(
-            "points jump from frame to frame as if the data were misread; check them before use"
+            "points jump from frame to frame, so the data may be misread; check them before use"
         )
     reason = "given"
     if up is None:
@@ -115,7 +115,7 @@ def read(
 def _points(
     data: bytes, head: C3dHeader, layout: DataLayout, path: Path, repairs: Repairs, partial: bool
 ) -> NDArray[np.float64]:
-    """Return coordinates as stored (T, P, 3), with integers in scale units and NaN in gaps."""
+    """Return the coordinates (T, P, 3) as stored, before scaling, with NaN in gaps."""
     count = _frame_count(data, head, layout, path, repairs, partial)
     words = layout.words(data, head.processor, 0, count)
     with np.errstate(invalid="ignore"):  # any bit pattern is possible
@@ -150,7 +150,7 @@ def _scale(
 
 
 def _frame_count(data: bytes, head, layout, path, repairs, partial: bool) -> int:
-    """Return the number of frames; takes longer than 65,535 frames need more than one field."""
+    """Return the number of frames. Takes with more than 65,535 frames need more than one field."""
     space, size = layout.space(data), layout.frame_bytes
     count = head.last_frame - head.first_frame + 1
     counted = sum(head.unsigned("POINT", "FRAMES")[:1])
@@ -167,14 +167,20 @@ def _frame_count(data: bytes, head, layout, path, repairs, partial: bool) -> int
         body = data[layout.start :]
         padding = body[(space - min(space, BLOCK // size)) * size : space * size]
         count -= (len(padding) - len(padding.rstrip(b"\x00"))) // size
-        repairs.add("the frame counters are full; frames were counted by the size of the file")
+        repairs.add(
+            "the frame counters are at their maximum, so frames were counted by the size of the "
+            "file"
+        )
     if count <= 0:
         if not 0 < counted <= space:
             raise MotionFormatError(
-                f"first frame {head.first_frame}, last frame {head.last_frame}: no frames",
+                f"the file has no frames, because its last frame ({head.last_frame}) is before its "
+                f"first ({head.first_frame})",
                 path=path,
             )
-        repairs.add(f"the last frame is before the first; POINT:FRAMES says {counted}")
+        repairs.add(
+            f"the last frame is before the first, so the {counted} frames of POINT:FRAMES were read"
+        )
         count = counted
     if counted and counted != count and FULL not in (head.last_frame, counted):
         # The correct number fills the file up to the padding of its last block.
@@ -205,25 +211,27 @@ def _long_field(head: C3dHeader, name: str) -> int:
 
 
 def _labels(head: C3dHeader, points: int, repairs: Repairs) -> list[str]:
-    """Return one unique label per point; LABELS2, LABELS3, ... continue LABELS after 255."""
+    """Return one unique label per point. LABELS holds 255, and LABELS2, LABELS3, ... continue."""
     listed = head.strings("POINT", "LABELS")
     number = 2
     while ("POINT", f"LABELS{number}") in head.parameters:
         listed = listed + head.strings("POINT", f"LABELS{number}")
         number += 1
     if len(listed) < points:
-        repairs.add(f"{len(listed)} labels for {points} points; the others are unnamed")
+        repairs.add(
+            f"the file has {len(listed)} labels for {points} points; the other points are unnamed"
+        )
     listed = listed + [""] * (points - len(listed))
     wanted = [listed[point] or f"*{point}" for point in range(points)]
     labels = unique_names(wanted)
     for old, new in zip(wanted, labels, strict=True):
         if old != new:
-            repairs.add(f"a duplicate marker {old[:40]!r} was labeled {new[:40]!r}")
+            repairs.add(f"the duplicate marker {old[:40]!r} was labeled {new[:40]!r}")
     return labels
 
 
 def _chosen(labels, subject, unlabeled, path) -> tuple[list[str], list[int]]:
-    """Select the labels and columns to read; remove the prefix of a single subject."""
+    """Select the labels and columns to read, and remove the prefix of a single subject."""
     kept = [
         column
         for column, label in enumerate(labels)
@@ -234,7 +242,7 @@ def _chosen(labels, subject, unlabeled, path) -> tuple[list[str], list[int]]:
         if subject not in subjects:
             names = ", ".join(repr(name) for name in subjects if name) or "none"
             raise MotionFormatError(
-                f"no subject is called {subject!r}; subjects in the file: {names}", path=path
+                f"no subject is called {subject!r}. Subjects in the file: {names}", path=path
             )
         kept = [column for column in kept if labels[column].rpartition(":")[0] == subject]
         subjects = [subject]
@@ -293,10 +301,10 @@ def _rate(head: C3dHeader, fps: float | None, path: Path, repairs: Repairs) -> f
 def _warnings(layout: DataLayout, raw: NDArray[np.float64]) -> list[str]:
     warnings = []
     if layout.analog:
-        warnings.append("the analog channels (force plates, EMG) are not read")
+        warnings.append("the analog channels (such as force plates and EMG) were not read")
     count = int(np.count_nonzero((raw == 0.0).all(axis=-1)))
     if count > 1:
         warnings.append(
-            f"{count} points are at exactly (0, 0, 0); if these are gaps, set zero_gaps"
+            f"{count} points are at exactly (0, 0, 0). If these are gaps, set zero_gaps"
         )
     return warnings

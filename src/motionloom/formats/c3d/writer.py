@@ -16,7 +16,7 @@ from motionloom.formats.inference import UNITS, positions_from_y_up, unit_from
 from motionloom.motion import Markers, Motion, Scene
 
 _UNIT_NAMES = {UNITS[name]: name for name in ("m", "dm", "cm", "mm")}
-_ROWS = 65_536  # values in memory at a time while writing
+_ROWS = 65_536  # number of values in memory at a time while writing
 
 
 def write(
@@ -28,8 +28,8 @@ def write(
 ) -> None:
     """Write markers, or joints and end sites as points, to a C3D file; see `motionloom.save`.
 
-    Labels of a scene are ``CHARACTER:JOINT``. Markers of a floating-point file are preserved bit
-    for bit. Residuals are not preserved: a point has residual 0 and a gap -1.
+    Labels in a scene are ``CHARACTER:JOINT``. Markers that were read from a floating-point file are
+    preserved bit for bit. Residuals are not preserved: points get residual 0, and gaps get -1.
     """
     check_up(up)
     labels, positions, first = _points(motion)
@@ -68,7 +68,7 @@ def _meters(unit: str | float | None, usual: float) -> float:
     meters = usual if unit is None else unit_from(unit)
     if meters not in _UNIT_NAMES:
         if unit is None:
-            return UNITS["mm"]  # the source was in inches or feet
+            return UNITS["mm"]  # used if the source was in inches or feet
         names = ", ".join(_UNIT_NAMES.values())
         raise InvalidInput(f"the unit of a C3D file must be one of {names}; got {unit!r}")
     return meters
@@ -84,12 +84,12 @@ def _head(labels, frames: int, first: int, fps: float, unit: str, up: str) -> by
     blocks = -(-len(draft) // BLOCK)
     if blocks > 255:
         raise InvalidInput(
-            f"{len(labels)} labels of up to {max(map(len, labels))} letters exceed the "
-            "255 blocks of parameters of a C3D file; shorten them"
+            f"{len(labels)} labels of up to {max(map(len, labels))} letters do not fit "
+            "into the 255 parameter blocks of a C3D file; shorten them"
         )
     start = 2 + blocks
     parameters = _parameters(labels, frames, first, last, fps, unit, up, start)
-    # Beyond 65,535 frames both counters are full, and TRIAL contains the numbers.
+    # Beyond 65,535 frames, both counters are at their maximum, and TRIAL contains the numbers.
     if last > FULL:
         shown = (1, min(frames, FULL))
     else:

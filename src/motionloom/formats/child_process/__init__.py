@@ -1,8 +1,9 @@
 """Reading files in a separate process.
 
-C and C++ libraries read USD and FBX, and a damaged file can crash the process. A script that
-imports nothing from motionloom reads the file, writes plain arrays to another file, and prints one
-line of JSON to its standard output. Its time (``MOTIONLOOM_READ_SECONDS``) and memory are limited.
+USD and FBX are read by C and C++ libraries, which a damaged file can crash. They therefore run in a
+separate process. A script that imports nothing from motionloom reads the file, writes plain arrays
+to another file, and prints one line of JSON to its standard output. The environment variable
+``MOTIONLOOM_READ_SECONDS`` limits its time, and its memory is also limited.
 """
 
 from __future__ import annotations
@@ -22,15 +23,15 @@ from motionloom.errors import InvalidInput, MotionFormatError
 from motionloom.files import check_regular
 from motionloom.formats.child_process import script as runner
 
-_MEMORY = 2 << 30  # bytes of memory that reading any file may use; libraries take 0.6e9
-_GROWTH = 200  # or, for larger files, bytes of memory per byte
-_SECONDS = 600.0  # time limit for reading any file, unless the environment sets another one
+_MEMORY = 2 << 30  # bytes of memory that reading any file may use; the libraries alone take 0.6e9
+_GROWTH = 200  # the same limit for larger files, per byte of the file
+_SECONDS = 600.0  # default time limit for reading a file
 
 
 def child_result(
     script: str, path: Path, request: dict[str, Any], *, library: str
 ) -> tuple[dict[str, Any], dict[str, NDArray]]:
-    """Run a reader script in a separate process; return its metadata and arrays.
+    """Run a reader script in a separate process, and return its metadata and arrays.
 
     Parameters
     ----------
@@ -38,7 +39,9 @@ def child_result(
         The script that reads the file. `motionloom.formats.child_process.script` calls it with
         `request` plus the entries ``path`` and ``output``.
     path : Path
+        File to read.
     request : dict
+        Options for the script.
     library : str
         Name of the library that reads the file, for messages.
     """
@@ -65,13 +68,17 @@ def child_result(
                 stdin=subprocess.DEVNULL,
             )
         except subprocess.TimeoutExpired:
-            raise MotionFormatError(f"reading took more than {timeout:g} s", path=path) from None
+            raise MotionFormatError(
+                f"reading this file with {library} took longer than the limit of {timeout:g} s. To "
+                "allow more time, set MOTIONLOOM_READ_SECONDS",
+                path=path,
+            ) from None
         try:
             facts = json.loads(done.stdout.splitlines()[-1])
         except (IndexError, ValueError):
             raise MotionFormatError(
-                f"{library} crashed on this file (exit code {done.returncode}); the file is "
-                f"damaged",
+                f"the file is damaged: {library} crashed while reading it (exit code "
+                f"{done.returncode})",
                 path=path,
             ) from None
         if "refused" in facts:
@@ -88,5 +95,7 @@ def _time_limit() -> float:
     except ValueError:
         seconds = 0.0
     if not seconds > 0.0:
-        raise InvalidInput(f"MOTIONLOOM_READ_SECONDS must be a positive number; got {text}")
+        raise InvalidInput(
+            f"MOTIONLOOM_READ_SECONDS must be a positive number of seconds; got {text}"
+        )
     return seconds

@@ -9,20 +9,20 @@ from __future__ import annotations
 import numpy as np
 
 END_SITE = "motionloomEndSite"  # property of limb nodes that are end sites
-TIP = "motionloomTip"  # property of limb nodes that only give joints a length in other programs
-OURS = "motionloom"  # creator of files written by motionloom
-_ROOM = 4_000_000  # limit on joints times frames for any file
-_GROWTH = 64  # or, for files with many keys, limit per key
+TIP = "motionloomTip"  # property of limb nodes that only make bones visible in other programs
+OURS = "motionloom"  # creator name in files written by motionloom
+_ROOM = 4_000_000  # joints times frames that any file may have
+_GROWTH = 64  # the same limit for files with many keys, per key
 _MOST_NODES = 10_000
-_SLOWEST, _FASTEST = 10.0, 1000.0  # plausible rates of keys
-_EVEN = 0.02  # fraction of a frame: tolerance of key times
+_SLOWEST, _FASTEST = 10.0, 1000.0  # plausible key rates, in keys per second
+_EVEN = 0.02  # tolerance of key times, as a fraction of a frame
 
 
 _KEPT: list = []
 
 
 def _kept(value):
-    """Keep `value` alive: ufbx 0.0.5 returns the same object again even after it was destroyed."""
+    """Keep `value` alive, because ufbx 0.0.5 may return an object that was already destroyed."""
     _KEPT.append(value)
     return value
 
@@ -41,7 +41,7 @@ REFUSED = UnreadableFbx
 
 
 def read(request: dict) -> dict:
-    """Read a file; the request has the keys path, skeleton, animation, fps, meshes and output."""
+    """Read a file. The request has the keys path, skeleton, animation, fps, meshes and output."""
     import ufbx
 
     scene = _kept(
@@ -58,7 +58,7 @@ def read(request: dict) -> dict:
     )
     nodes = _items(scene.nodes)
     if len(nodes) > _MOST_NODES:
-        raise UnreadableFbx(f"{len(nodes)} nodes exceed the limit of {_MOST_NODES}")
+        raise UnreadableFbx(f"the file has {len(nodes)} nodes; the limit is {_MOST_NODES}")
     place = {node.element_id: number for number, node in enumerate(nodes)}
     owners = [_kept(node.parent) for node in nodes]
     parents = [-1 if owner is None else place[owner.element_id] for owner in owners]
@@ -69,7 +69,9 @@ def read(request: dict) -> dict:
     bones = _bones(scene, nodes, place) or animated
     bones = {parents[node] if node in helpers else node for node in bones} - {0}
     if not bones:
-        raise UnreadableFbx("the file has no skeleton: no limb node, no skin and no animated node")
+        raise UnreadableFbx(
+            "the file has no skeleton, because it has no limb node, no skin and no animated node"
+        )
     groups = _groups(sorted(bones), parents, [node.element_id for node in nodes])
     joints, others = _chosen(groups, nodes, request["skeleton"])
     joints = [node for node in joints if node not in helpers]
@@ -113,10 +115,10 @@ def _up(scene) -> str:
 
 
 def _stack(stacks: list, wanted):
-    """Find an animation stack by name or index; the default is the first with a duration."""
+    """Find an animation stack by name or index. The default is the first with a duration."""
     if not stacks:
         if wanted is not None:
-            raise UnreadableFbx(f"no animation {wanted!r}: the file has none")
+            raise UnreadableFbx(f"there is no animation {wanted!r}; the file has no animations")
         return None
     names = [stack.name for stack in stacks]
     if wanted is None:
@@ -127,7 +129,7 @@ def _stack(stacks: list, wanted):
     number = int(wanted) if str(wanted).isdecimal() else -1
     if not 0 <= number < len(stacks):
         shown = ", ".join(names[:20])
-        raise UnreadableFbx(f"no animation {wanted!r}; the file has {shown}")
+        raise UnreadableFbx(f"there is no animation {wanted!r}. Animations in the file: {shown}")
     return stacks[number]
 
 
@@ -165,7 +167,10 @@ def _bones(scene, nodes, place) -> set[int]:
 
 
 def _groups(bones: list[int], parents: list[int], in_file: list[int]) -> list[list[int]]:
-    """Group bones into trees with the nodes between them, parents first, ideally in file order."""
+    """Group bones and the nodes between them into trees.
+
+    Parents come first, and the order of the file is kept if possible.
+    """
     wanted = set(bones)
     groups: dict[int, set[int]] = {}
     for bone in bones:
@@ -185,7 +190,7 @@ def _groups(bones: list[int], parents: list[int], in_file: list[int]) -> list[li
 
 
 def _chosen(groups: list[list[int]], nodes, wanted) -> tuple[list[int], list[str]]:
-    """Return the joints of the skeleton with the given root or namespace, or of the largest."""
+    """Return the joints of the skeleton with this root or namespace, or of the largest skeleton."""
     names = [nodes[group[0]].name for group in groups]
     if wanted is not None:
         spaces = [name.rpartition(":")[0] for name in names]
@@ -193,7 +198,7 @@ def _chosen(groups: list[list[int]], nodes, wanted) -> tuple[list[int], list[str
             wanted = names[spaces.index(wanted)]
         if wanted not in names:
             raise UnreadableFbx(
-                f"no skeleton is called {wanted!r}; the file has {', '.join(names[:20])}"
+                f"no skeleton is called {wanted!r}. Skeletons in the file: {', '.join(names[:20])}"
             )
         return groups[names.index(wanted)], names
     largest = max(range(len(groups)), key=lambda number: len(groups[number]))
@@ -207,13 +212,15 @@ def _times(stack, keys: np.ndarray, declared: float, fps: float | None, nodes: i
         return np.zeros(1), fps or (declared if _SLOWEST <= declared <= _FASTEST else 30.0)
     rate = fps or _key_rate(keys) or declared
     if not (np.isfinite(rate) and 1e-3 <= rate <= 1e6):
-        raise UnreadableFbx(f"the frame rate is {rate:g}")
+        raise UnreadableFbx(f"the frame rate must be from 0.001 to 1e6 fps; found {rate:g}")
     begin, end = float(stack.time_begin), float(stack.time_end)
     if not end > begin:  # an empty time span
         begin, end = float(keys[0]), float(keys[-1])
     frames = (end - begin) * rate + 1.0
     if not frames * nodes <= max(_ROOM, _GROWTH * nodes * len(keys)):
-        raise UnreadableFbx(f"the animation would be {frames:.3g} frames long; set a lower fps")
+        raise UnreadableFbx(
+            f"the animation would have {frames:.3g} frames, which is too many; set a lower fps"
+        )
     return begin + np.arange(int(np.floor(frames + _EVEN))) / rate, rate
 
 
@@ -230,7 +237,7 @@ def _key_rate(times: np.ndarray) -> float | None:
 
 
 def _with_ancestors(joints: list[int], parents: list[int]) -> list[int]:
-    """Return the given joints and all nodes above them, parents first."""
+    """Return the joints and all nodes above them, parents first."""
     chain = set()
     for node in joints:
         while node >= 0 and node not in chain:
@@ -255,7 +262,7 @@ def _marked(node, mark: str = END_SITE) -> bool:
 def _evaluated(ufbx, stack, nodes, chain, joints, parents, times):
     """Return the world positions (T, J, 3) and world matrices (T, J, 3, 3) of the joints.
 
-    Whole matrices are multiplied, because scales may differ between axes and between nodes.
+    Full matrices are multiplied, because scales may differ between axes and between nodes.
     """
     anim = None if stack is None else _kept(stack.anim)
     world: dict[int, np.ndarray] = {}
@@ -363,9 +370,9 @@ def _meshes(scene, nodes, place, joints, parents, arrays) -> list[dict]:
 
 
 def _corners(mesh):
-    """Return the rows for triangle corners, and the materials (F,) of the triangles.
+    """Return the corners (3 F, 6) and the materials (F,) of the triangles.
 
-    A row (3 F, 6) contains the index of a vertex, its normal and its texture coordinates.
+    A corner consists of the index of a vertex, its normal and its texture coordinates.
     """
     table = np.zeros((mesh.num_indices, 6))
     table[:, 0] = list(mesh.vertex_indices)
@@ -404,7 +411,7 @@ def _top_weights(clusters, vertices: int):
 
 
 def _point_of(node: int, point: dict[int, int], parents: list[int]) -> int:
-    """Return the joint for a node: the node itself, the nearest joint above it, or the root."""
+    """Return the joint for a node, which is the node, the nearest joint above it, or the root."""
     while node >= 0 and node not in point:
         node = parents[node]
     return point.get(node, 0)

@@ -1,7 +1,7 @@
-"""Script of a separate process that reads a file with another script; see `child_process`.
+"""Main script of the separate process. It reads a file with another script; see `child_process`.
 
 Neither script imports motionloom. The other script has a function ``read``, which takes a request
-and returns facts, and a name ``REFUSED`` for the exception that says why a file cannot be read.
+and returns metadata, and an exception ``REFUSED``, which says why a file cannot be read.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ import sys
 
 
 def main(request: dict) -> None:
-    """Run ``read`` of the script in the request and print its answer as one line of JSON."""
+    """Run ``read`` of the requested script, and print the answer as one line of JSON."""
     script = runpy.run_path(request["script"])
     try:
         import resource
@@ -26,10 +26,10 @@ def main(request: dict) -> None:
     except script["REFUSED"] as refusal:
         answer = {"refused": str(refusal)}
     except MemoryError:
-        answer = {"refused": "it needs too much memory for its size"}
-    except Exception as error:  # damaged data may raise anything
+        answer = {"refused": "reading this file needs too much memory for its size"}
+    except Exception as error:  # damaged data can cause any exception
         kind, text = type(error).__name__, str(error)[:120]
-        answer = {"refused": f"{request['library']} cannot read it ({kind}: {text})"}
+        answer = {"refused": f"{request['library']} cannot read this file ({kind}: {text})"}
     print("\n" + json.dumps(answer), flush=True)
     os._exit(0)  # exit at once, because ufbx objects are not destroyed in order
 

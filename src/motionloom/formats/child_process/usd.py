@@ -8,8 +8,8 @@ from __future__ import annotations
 import numpy as np
 
 END_SITES = "motionloom:endSites"  # number of joints at the end that are end sites
-_ROOM = 4_000_000  # limit on joints times frames for any file
-_GROWTH = 64  # or, for files with many samples, limit per sample
+_ROOM = 4_000_000  # joints times frames that any file may have
+_GROWTH = 64  # the same limit for files with many samples, per sample
 
 
 class UnreadableUsd(Exception):
@@ -20,7 +20,7 @@ REFUSED = UnreadableUsd
 
 
 def read(request: dict) -> dict:
-    """Read a file and save its arrays; the request has the keys path, skeleton, fps and output."""
+    """Read a file and save its arrays. The request has the keys path, skeleton, fps and output."""
     from pxr import Usd, UsdGeom, UsdSkel
 
     stage = Usd.Stage.Open(request["path"])
@@ -97,7 +97,7 @@ def _skeleton(stage, wanted: str | None):
             prims_by_name.update(dict.fromkeys(names, prim))
         if wanted not in prims_by_name:
             paths = ", ".join(str(prim.GetPath()) for prim in prims[:20])
-            raise UnreadableUsd(f"no skeleton is called {wanted!r}; the file has {paths}")
+            raise UnreadableUsd(f"no skeleton is called {wanted!r}. Skeletons in the file: {paths}")
         return UsdSkel.Skeleton(prims_by_name[wanted])
     return UsdSkel.Skeleton(prims[0])
 
@@ -105,7 +105,7 @@ def _skeleton(stage, wanted: str | None):
 def sample_times(samples: list[float], codes: float, fps: float | None, joints: int):
     """Return the time codes of the frames, and the frame rate."""
     if not (np.isfinite(codes) and 1e-3 <= codes <= 1e6):
-        raise UnreadableUsd(f"timeCodesPerSecond is {codes:g}")
+        raise UnreadableUsd(f"timeCodesPerSecond must be positive and finite; found {codes:g}")
     if len(samples) < 2:
         return samples or [0.0], fps or codes
     gaps = np.diff(samples)
@@ -118,5 +118,7 @@ def sample_times(samples: list[float], codes: float, fps: float | None, joints: 
     step = spacing if fps is None else codes / fps
     frames = (samples[-1] - samples[0]) / step + 1
     if frames * joints > max(_ROOM, _GROWTH * len(samples) * joints):
-        raise UnreadableUsd(f"the animation would be {frames:.3g} frames long; set a lower fps")
+        raise UnreadableUsd(
+            f"the animation would have {frames:.3g} frames, which is too many; set a lower fps"
+        )
     return samples[0] + np.arange(int(frames + 1e-3)) * step, codes / step

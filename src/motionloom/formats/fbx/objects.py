@@ -1,7 +1,7 @@
 """Records of a binary FBX file, version 7400, and the objects built from them.
 
-A record has a name, properties (numbers, strings, bytes, arrays) and child records. Offsets are
-32 bits wide; long arrays are compressed with zlib.
+A record has a name, properties (numbers, strings, bytes, arrays) and child records. Offsets have
+32 bits, and long arrays are compressed with zlib.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ _RATES = {
 _CUSTOM_RATE = 14
 # For each up axis of the file, the axes and signs of up, front and side.
 _AXES = {"y": ((1, 1), (2, 1), (0, 1)), "z": ((2, 1), (1, -1), (0, 1))}
-# Types of the values of common properties: type, label, flags.
+# Type, label and flags of common properties.
 _KINDS = {
     "vector": ("Vector3D", "Vector", ""),
     "move": ("Lcl Translation", "", "A"),
@@ -62,7 +62,7 @@ class Objects:
         self._last = 1_000_000
 
     def add(self, node: str, name: str, kind: str, subtype: str) -> tuple[int, Record]:
-        """Add an object, such as ``Model::Hips`` (``LimbNode``); return its number and record."""
+        """Add an object such as ``Model::Hips`` (``LimbNode``). Return its number and record."""
         self._last += 1
         record = Record(node, (self._last, f"{name}\0\1{kind}", subtype))
         self.records.append(record)
@@ -122,7 +122,7 @@ class Objects:
 
 
 def properties(record: Record, rows: Sequence[tuple[Any, ...]]) -> None:
-    """Add ``Properties70`` to an object: rows of name, kind (see `_KINDS`) and values."""
+    """Add ``Properties70`` to an object, from rows of name, kind (see `_KINDS`) and values."""
     table = record.add("Properties70")
     for name, kind, *values in rows:
         whole = kind in ("int", "enum", "bool", "mark")
@@ -160,7 +160,7 @@ def global_settings(*, up: str, meters: float, fps: float, stop: int) -> Record:
 
 
 def curve(objects: Objects, times: NDArray[np.int64], values: NDArray[np.float64]) -> int:
-    """Add an animation curve with linear keys; return its number."""
+    """Add an animation curve with linear keys, and return its number."""
     number, record = objects.add("AnimationCurve", "", "AnimCurve", "")
     record.add("Default", float(values[0]))
     record.add("KeyVer", Int32(4008))

@@ -1,6 +1,6 @@
 """Reader for FBX files, binary or ASCII, versions 3000 to 7700, based on ufbx.
 
-Needs the extra ``fbx`` (ufbx). Files are read in a separate process; see
+Reading needs the extra ``fbx`` (ufbx). Files are read in a separate process; see
 `motionloom.formats.child_process.fbx`.
 """
 
@@ -49,7 +49,7 @@ def read(
 
     `skeleton` is the name of the skeleton's root, or the namespace before the colon in that name.
     `animation` is the name of a take (animation stack). The default rate is that of evenly spaced
-    keys; without them, the rate of the file. `unit` and `up` override the file.
+    keys, or the rate of the file if there are none. `unit` and `up` override the file.
     """
     repairs = started(path, up=up, fps=fps, strict=strict)
     path = repairs.path
@@ -64,7 +64,8 @@ def read(
     meters = facts["unit"] if unit is None else unit_from(unit)
     if not 1e-6 <= meters <= 1e6:
         raise MotionFormatError(
-            f"the unit of the file is {meters:g} m; set the option unit", path=path
+            f"the file states the unit {meters:g} m, which is not valid; set the option unit",
+            path=path,
         )
     scale = Unit(meters, "stated by UnitScaleFactor" if unit is None else "given")
     if unit is not None:
@@ -82,7 +83,7 @@ def read(
 def meshes(source: str | Path, skeleton: Skeleton) -> list[SkinnedMesh]:
     """Return a character's skinned meshes, bound to a skeleton that was read from its file.
 
-    Joints of a skin that the skeleton lacks are replaced by the nearest joint above them.
+    If the skeleton lacks a joint of the skin, the nearest joint above it is used.
     """
     require_extra()
     path = Path(source)
@@ -118,7 +119,10 @@ def meshes(source: str | Path, skeleton: Skeleton) -> list[SkinnedMesh]:
 
 
 def _points(facts, names: list[str], numbers: dict[str, int], joints: NDArray, exact: NDArray):
-    """Map file joints, or their ancestors, to skeleton points, with a flag for exact matches."""
+    """Map each joint in the file, or its nearest ancestor, to a point of the skeleton.
+
+    Also return which joints matched exactly.
+    """
     points, same = [], []
     for joint, is_it in zip(joints.tolist(), exact.tolist(), strict=True):
         while joint >= 0 and names[joint] not in numbers:
@@ -134,7 +138,7 @@ def require_extra() -> None:
 
     if find_spec("ufbx") is None:
         raise MissingExtra(
-            "reading FBX files needs ufbx; install it with: pip install 'motionloom[fbx]'"
+            "reading FBX files needs ufbx. Install it with: pip install 'motionloom[fbx]'"
         )
 
 
@@ -153,7 +157,7 @@ def _warnings(facts: dict[str, Any], skeleton, animation) -> list[str]:
             f"{', '.join(rest[:8])}. Choose one with the option animation"
         )
     if not facts["animated"]:
-        warnings.append("no animation moves this skeleton; one frame in its rest pose was read")
+        warnings.append("no animation moves this skeleton, so one frame in its rest pose was read")
     return warnings
 
 
@@ -169,7 +173,7 @@ def _motion(
     if not np.all(np.isfinite(places)):
         refuse("the position of a joint is not finite")
     nodes = []
-    for k, parent in enumerate(parents):  # from the world to the frame of the parent
+    for k, parent in enumerate(parents):  # from world axes to the axes of the parent
         step, turn, rest = places[:, k], turns[:, k], rests[k]
         if parent >= 0:
             back = rot.inverse(turns[:, parent])
@@ -196,13 +200,13 @@ def _motion(
 
 
 def _rotations(matrices: NDArray, refuse) -> NDArray[np.float64]:
-    """Return the rotations (..., 4) in matrices (..., 3, 3) that may scale and shear."""
+    """Return the rotation part (..., 4) of matrices (..., 3, 3) that may scale and shear."""
     full = matrices.astype(np.float64)
     if not np.all(np.isfinite(full)) or np.any(np.linalg.det(full) <= 0.0):
         refuse("a joint is mirrored, flattened or not finite")
     plain = full / np.linalg.norm(full, axis=-2, keepdims=True)
     square = np.swapaxes(plain, -1, -2) @ plain
-    if np.abs(square - np.eye(3)).max() > 1e-4:  # sheared: the nearest rotation
+    if np.abs(square - np.eye(3)).max() > 1e-4:  # sheared, so use the nearest rotation
         left, _, right = np.linalg.svd(plain)
         plain = left @ right
     return rot.from_matrix(plain)
@@ -213,5 +217,5 @@ def _names(given: list[str], repairs: Repairs) -> list[str]:
     names = unique_names(plain)
     for old, new in zip(plain, names, strict=True):
         if old != new:
-            repairs.add(f"a duplicate joint {old[:40]!r} was renamed {new[:40]!r}")
+            repairs.add(f"the duplicate joint {old[:40]!r} was renamed {new[:40]!r}")
     return names

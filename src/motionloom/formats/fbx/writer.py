@@ -1,8 +1,8 @@
 """Writer for FBX files, binary 7400: skeletons, skinned figures, and one or more takes.
 
-Every joint is a limb node whose local transform is that of the rest pose; rotations are Euler
-angles in the order XYZ, in degrees, with a linear key in every frame. The figure has a separate
-bind pose, which the skin clusters and the bind pose record.
+Every joint is a limb node whose local transform is that of the rest pose. Rotations are Euler
+angles in the order XYZ, in degrees, with a linear key in every frame. The figure has a different
+bind pose, which is stored in the skin clusters and in the bind pose of the file.
 """
 
 from __future__ import annotations
@@ -36,10 +36,11 @@ from motionloom.motion.rotations import quaternions as rot
 Array = NDArray[np.float64]
 
 # Joints whose children are all at the same position (CMU's wrists) become bones of 0.1 mm in
-# Blender, too short for their direction in single precision: up to 0.02 degrees were lost. A tip
-# below them gives bones of a few centimeters, which can also be seen and selected in Blender.
+# Blender. They are too short to store their direction in single precision, which caused errors of
+# up to 0.02 degrees. A tip below them makes the bones a few centimeters long, so that they can also
+# be seen and selected in Blender.
 _NO_LENGTH, _TIP_LENGTH = 0.002, 0.06  # meters
-_STILL = 1e-9  # degrees or units: curves that change less get a single key
+_STILL = 1e-9  # degrees or units; curves that change less than this get a single key
 
 
 def write(
@@ -53,8 +54,8 @@ def write(
 ) -> None:
     """Write one motion, or several characters in one scene, as FBX; see `motionloom.save`.
 
-    `takes` are further motions on the skeleton of a single motion; each becomes an animation stack
-    with the name of the motion.
+    `takes` are further motions with the same skeleton as a single motion. Each becomes an animation
+    stack with the name of the motion.
     """
     cast = characters(motion)
     if not cast or any(len(each) == 0 for each in [*(each for _, each in cast), *takes]):
@@ -65,7 +66,7 @@ def write(
         raise InvalidInput(f"the up axis of an FBX file must be y or z; got {up!r}")
     if takes and len(cast) > 1:
         raise InvalidInput(
-            "several takes can only be written for one character; got a scene with several"
+            "several takes can be written only for one character; this scene has several characters"
         )
     for take in takes:
         if take.skeleton.key != cast[0][1].skeleton.key:
@@ -73,7 +74,8 @@ def write(
     rates = {each.fps for each in [*(each for _, each in cast), *takes]}
     if len(rates) > 1:
         raise InvalidInput(
-            f"motions in one FBX file must share one rate; got {sorted(rates)}. Resample first"
+            f"motions in one FBX file must have the same rate; got {sorted(rates)}. Resample "
+            "them first"
         )
     draft = _Draft(meters=unit_from(unit), up=up)
     kind = figure_kind(mesh)
@@ -105,7 +107,7 @@ def write_meshes(
     up: str = "y",
     mesh: bool | str = "body",
 ) -> None:
-    """Write a motion with meshes bound to its skeleton; `mesh` is ignored."""
+    """Write a motion with meshes bound to its skeleton. The option `mesh` is ignored."""
     draft = _Draft(meters=unit_from(unit), up=up)
     joints = draft.add_character("", motion, meshes, Material())
     draft.add_take(motion.name or "motion", [(joints, motion)])
@@ -114,7 +116,7 @@ def write_meshes(
 
 
 class _Draft:
-    """An FBX file under construction; lengths and axes follow its unit and up axis."""
+    """An FBX file under construction, with its unit and up axis."""
 
     def __init__(self, *, meters: float, up: str) -> None:
         self.objects = Objects()
@@ -129,11 +131,13 @@ class _Draft:
     def add_character(
         self, prefix: str, motion: Motion, meshes: Sequence[SkinnedMesh], material: Material
     ) -> list[int]:
-        """Add joints, end sites and meshes; return the object numbers of the joints."""
+        """Add joints, end sites and meshes, and return the object numbers of the joints."""
         skeleton = self.in_file(motion).skeleton
         offsets = skeleton.point_offsets.copy()
         offsets[0] = rest_pose(skeleton).positions[0]
-        if self.up != "y":  # the rest pose stands on the floor of the world, not of the file
+        if (
+            self.up != "y"
+        ):  # the rest pose stands on the floor in world axes, not in the axes of the file
             stands = rest_pose(motion.skeleton).positions[0] / self.meters
             offsets[0] = rot.rotate(self.turn, stands)
         turns = np.zeros((len(offsets), 3))
@@ -347,7 +351,7 @@ class _Draft:
 def euler_curves(rotations: NDArray) -> Array:
     """Convert rotations (T, J, 4) to continuous XYZ Euler angles in degrees, shape (T, J, 3).
 
-    Two triples describe the same rotation; the one closer to the previous frame is used.
+    Two triples of angles describe the same rotation. The one closer to the previous frame is used.
     """
     angles = _euler_degrees(rotations.astype(np.float64))
     other = np.stack([angles[..., 0] + 180.0, 180.0 - angles[..., 1], angles[..., 2] + 180.0], -1)
@@ -365,7 +369,7 @@ def euler_curves(rotations: NDArray) -> Array:
 
 
 def _tips(skeleton: Skeleton, meters: float) -> list[tuple[int, Array]]:
-    """Return the zero-length joints, and a tip for each in its local axes and the file's unit."""
+    """Return the joints of zero length, and a tip for each (local axes, unit of the file)."""
     tips = []
     offsets, parents = skeleton.point_offsets, skeleton.point_parents
     lengths = np.linalg.norm(offsets, axis=1) * meters
@@ -378,7 +382,7 @@ def _tips(skeleton: Skeleton, meters: float) -> list[tuple[int, Array]]:
 
 
 def _euler_degrees(rotations: Array) -> Array:
-    """Return angles (..., 3) about x, y, z; FBX rotates about x first: the matrix is Rz Ry Rx."""
+    """Return angles (..., 3) about x, y and z. FBX rotates about x first, as in Rz Ry Rx."""
     return np.degrees(rot.to_euler(rotations, "ZYX"))[..., ::-1]
 
 

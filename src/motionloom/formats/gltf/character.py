@@ -1,8 +1,8 @@
-"""Characters in glTF files: reading their meshes, and writing the file with a new animation.
+"""Characters in glTF files: reading meshes, and writing a character with a new animation.
 
 Writing back to glTF preserves the whole file (meshes, materials, textures, morph targets,
-extensions) and replaces its animations. For other formats the meshes are read: positions, normals,
-texture coordinates, triangles, weights, base color and its image.
+extensions) and replaces its animations. To write other formats, the meshes are read with positions,
+normals, texture coordinates, triangles, weights, and base color with its image.
 """
 
 from __future__ import annotations
@@ -35,13 +35,14 @@ _TRIANGLES = 4
 
 
 def write(motion: Motion, source: str | Path, path: str | Path) -> None:
-    """Write a character's file with a motion on its skeleton as the only animation."""
+    """Write a copy of a character file in which a motion on its skeleton is the only animation."""
     file = GltfFile(Path(source))
     nodes = _nodes_by_name(file)
     missing = [name for name in motion.skeleton.names if name not in nodes]
     if missing:
         raise InvalidInput(
-            f"the motion has joints that the character {source} lacks: {', '.join(missing[:5])}"
+            f"the motion has joints that are missing in the character {source}: "
+            f"{', '.join(missing[:5])}"
         )
     document, binary = _in_one_buffer(file)
     draft = _Animation(document, binary)
@@ -74,7 +75,7 @@ def write(motion: Motion, source: str | Path, path: str | Path) -> None:
 def meshes(source: str | Path, skeleton: Skeleton) -> list[SkinnedMesh]:
     """Return a character's skinned meshes, bound to a skeleton that was read from its file.
 
-    Joints of a skin that the skeleton lacks are replaced by the nearest joint above them.
+    If the skeleton lacks a joint of the skin, the nearest joint above it is used.
     """
     file = GltfFile(Path(source))
     skins = _Skins(file, skeleton)
@@ -102,7 +103,7 @@ def _is_primitive(given: object) -> bool:
 
 
 def _nodes_by_name(file: GltfFile) -> dict[str, int]:
-    """Return the joint nodes by the names the reader gives them."""
+    """Return the joint nodes, keyed by the names that the reader gives them."""
     skins, animations = file.items("skins"), file.items("animations")
     if not skins:
         file.refuse("a character needs a skinned mesh, but the file has no skin")
@@ -128,7 +129,7 @@ def _rest_world(file: GltfFile) -> Array:
 
 
 def _as_components(node: dict[str, Any]) -> None:
-    """Replace the matrix of a node with components, since only components can be animated."""
+    """Replace the matrix of a node with components, because only components can be animated."""
     if "matrix" in node:
         columns = np.array(node.pop("matrix"), np.float64).reshape(4, 4)
         scales = np.linalg.norm(columns[:3, :3], axis=1)
@@ -143,7 +144,7 @@ def _in_one_buffer(file: GltfFile) -> tuple[dict[str, Any], bytearray]:
     import copy
 
     for kind in ("accessors", "bufferViews", "images"):
-        file.items(kind)  # raises unless these are lists of objects
+        file.items(kind)  # raises an error unless these are lists of objects
     document = copy.deepcopy(file.document)
     binary, starts = bytearray(), []
     for number in range(len(file.items("buffers"))):
@@ -208,7 +209,10 @@ def _binds(file: GltfFile, skin: dict[str, Any], members: list[int]) -> Array:
         return np.tile(np.eye(4), (len(members), 1, 1))
     columns = file.accessor(skin["inverseBindMatrices"], "MAT4")
     if len(columns) < len(members):
-        file.refuse(f"a skin has {len(members)} joints and {len(columns)} bind matrices")
+        file.refuse(
+            f"a skin must have one bind matrix per joint; found {len(members)} joints and "
+            f"{len(columns)} matrices"
+        )
     return np.swapaxes(columns[: len(members)].reshape(-1, 4, 4), 1, 2)
 
 
@@ -223,7 +227,7 @@ class _Skins:
         self.world, self.parents = _rest_world(file), node_parents(file)
 
     def point(self, node: int) -> int:
-        """Return the point for a node: its own, that of the nearest node above it, or the root."""
+        """Return the skeleton point of a node, of the nearest node above it, or of the root."""
         while node >= 0 and node not in self.points:
             node = self.parents[node]
         return self.points.get(node, 0)
@@ -240,7 +244,7 @@ class _Skins:
             return None
         if "KHR_draco_mesh_compression" in primitive.get("extensions", {}):
             file.refuse(
-                "its meshes are compressed (KHR_draco_mesh_compression); save the file "
+                "the meshes are compressed (KHR_draco_mesh_compression); save the file "
                 "without compression"
             )
         members = [file.index("nodes", n, len(self.parents)) for n in skin["joints"]]
@@ -251,9 +255,9 @@ class _Skins:
         if "indices" in primitive:
             corners = file.accessor(primitive["indices"], "SCALAR")[:, 0].astype(np.int64)
         if len(corners) % 3 or np.any(corners >= len(vertices)):
-            file.refuse(f"the triangles of mesh {name[:40]!r} do not fit its vertices")
+            file.refuse(f"the triangles of mesh {name[:40]!r} refer to vertices that do not exist")
         if not len(joints) == len(weights) == len(vertices) or np.any(joints >= len(members)):
-            file.refuse(f"the weights of mesh {name[:40]!r} do not fit its vertices and joints")
+            file.refuse(f"the weights of mesh {name[:40]!r} do not match its vertices and joints")
         normal, uv = attributes.get("NORMAL"), attributes.get("TEXCOORD_0")
         return bound_mesh(
             self.skeleton,

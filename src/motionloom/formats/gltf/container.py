@@ -1,7 +1,7 @@
 """The glTF container: a JSON document and binary buffers, in one ``.glb`` or as several files.
 
-Every number in the document is checked before use: an index against the list it points into, a
-view against the available bytes.
+Every number in the document is checked before use. An index must point into its list, and a view
+must lie within the available bytes.
 """
 
 from __future__ import annotations
@@ -25,9 +25,9 @@ _MAGIC = 0x46546C67  # "glTF"
 _JSON, _BINARY = 0x4E4F534A, 0x004E4942
 _COMPONENTS = {5120: "<i1", 5121: "<u1", 5122: "<i2", 5123: "<u2", 5125: "<u4", 5126: "<f4"}
 _WIDTHS = {"SCALAR": 1, "VEC2": 2, "VEC3": 3, "VEC4": 4, "MAT4": 16}
-_ROOM = 256_000_000  # limit on the bytes of numbers for any file
-_GROWTH = 64  # or, for larger files, limit per byte
-_MOST_ITEMS = 100_000  # nodes, accessors, ... in one file
+_ROOM = 256_000_000  # bytes of numbers that any file may contain
+_GROWTH = 64  # the same limit for larger files, per byte
+_MOST_ITEMS = 100_000  # maximum number of nodes, accessors, ... in one file
 # Extensions that change the encoding of the skeleton or its animation.
 _UNKNOWN = ("EXT_meshopt_compression", "KHR_meshopt_compression")
 
@@ -46,12 +46,15 @@ class GltfFile:
         try:
             document = parse_json(text)
         except (ValueError, RecursionError) as error:
-            self.refuse(f"not a glTF file: its JSON cannot be read ({_short(error)})")
+            self.refuse(
+                f"this is not a glTF file, because its JSON cannot be read ({_short(error)})"
+            )
         if not isinstance(document, dict) or not isinstance(document.get("asset"), dict):
-            self.refuse("not a glTF file: it has no asset")
+            self.refuse("this is not a glTF file, because it has no asset entry")
         version = str(document["asset"].get("version", ""))
         if not version.startswith("2"):
-            self.refuse(f"glTF version {version[:20] or 'unknown'!r}; only 2.0 is supported")
+            stated = version[:20] or "unknown"
+            self.refuse(f"only glTF version 2.0 is supported; this file has version {stated!r}")
         self.document: dict[str, Any] = document
         self._buffers: dict[int, bytes] = {}
         self._items: dict[str, list[dict[str, Any]]] = {}
@@ -61,7 +64,7 @@ class GltfFile:
         for name in needed if isinstance(needed, list) else []:
             if name in _UNKNOWN:
                 self.refuse(
-                    f"its data are compressed with {name}; save the file without compression"
+                    f"the data are compressed with {name}; save the file without compression"
                 )
 
     def refuse(self, problem: str) -> NoReturn:
@@ -69,26 +72,26 @@ class GltfFile:
         raise MotionFormatError(problem, path=self.path)
 
     def items(self, kind: str) -> list[dict[str, Any]]:
-        """Return all nodes, skins, animations, ..., or an empty list if there are none."""
+        """Return all items of a kind (nodes, skins, animations, ...), or an empty list."""
         if kind in self._items:
             return self._items[kind]
         items = self.document.get(kind, [])
         if not isinstance(items, list) or not all(isinstance(item, dict) for item in items):
             self.refuse(f"{kind} must be a list of objects")
         if len(items) > _MOST_ITEMS:
-            self.refuse(f"{len(items)} {kind} exceed the limit of {_MOST_ITEMS}")
+            self.refuse(f"the file has {len(items)} {kind}; the limit is {_MOST_ITEMS}")
         self._items[kind] = items
         return items
 
     def item(self, kind: str, index: object) -> dict[str, Any]:
-        """Return the item of the given kind (nodes, skins, ...) at an index."""
+        """Return the item of a kind (nodes, skins, ...) at an index."""
         items = self.items(kind)
         return items[self.index(kind, index, len(items))]
 
     def index(self, kind: str, index: object, count: int) -> int:
-        """Return `index` if it is an integer in ``[0, count)``; raise an error otherwise."""
+        """Return `index` if it is an integer in ``[0, count)``. Otherwise, raise an error."""
         if isinstance(index, bool) or not isinstance(index, int) or not 0 <= index < count:
-            self.refuse(f"index {str(index)[:20]} is not among the {count} {kind}")
+            self.refuse(f"the file refers to {kind} {str(index)[:20]}, but has only {count} {kind}")
         return index
 
     def numbers(self, value: object, count: int, what: str) -> NDArray[np.float64]:
@@ -102,7 +105,7 @@ class GltfFile:
         return array
 
     def accessor(self, index: object, kind: str) -> NDArray[np.float64]:
-        """Return the values of an accessor, shape (count, width), scaling normalized integers."""
+        """Return the values of an accessor, shape (count, width). Normalized integers are scaled."""
         accessor = self.item("accessors", index)
         if accessor.get("type") != kind:
             self.refuse(f"accessor {index} must be {kind}, found {str(accessor.get('type'))[:20]}")
@@ -128,7 +131,7 @@ class GltfFile:
             )
         self._left -= 8 * count * width
         if self._left < 0:
-            self.refuse("its curves use the same data too often")
+            self.refuse("the animation curves use the same data too often")
         raw = np.ndarray((count, width), dtype, buffer, start + offset, (stride, dtype.itemsize))
         with np.errstate(invalid="ignore"):  # any bit pattern is possible
             values = raw.astype(np.float64)
@@ -141,14 +144,14 @@ class GltfFile:
     # --- bytes ------------------------------------------------------------------------------
 
     def _chunks(self, data: bytes) -> bytes:
-        """Return the JSON chunk of a GLB file, and store the binary chunk."""
+        """Return the JSON chunk of a GLB file. Store the binary chunk in this object."""
         if len(data) < 20:
-            self.refuse("the file ends in its header")
+            self.refuse("the file is truncated within its header")
         version, length = struct.unpack_from("<II", data, 4)
         if version != 2:
-            self.refuse(f"GLB version {version}; only 2 is supported")
+            self.refuse(f"only GLB version 2 is supported; this file has version {version}")
         if length > len(data):
-            self.refuse(f"the file says {length} bytes but has {len(data)}: it is truncated")
+            self.refuse(f"the file is truncated: it should have {length} bytes but has {len(data)}")
         place, text = 12, None
         while place + 8 <= length:
             size, kind = struct.unpack_from("<II", data, place)
@@ -161,7 +164,7 @@ class GltfFile:
                 self.binary = chunk
             place += 8 + size
         if text is None:
-            self.refuse("there is no JSON chunk")
+            self.refuse("the file has no JSON chunk")
         return text
 
     def buffer(self, index: object) -> bytes:
@@ -202,10 +205,14 @@ class GltfFile:
             inside = False
         if not inside:
             self.refuse(
-                f"{what} should be in {uri[:60]!r} in the same folder, which does not exist"
+                f"{what} should be in the file {uri[:60]!r} in the same folder, which does not "
+                "exist"
             )
         if not fits:
-            self.refuse(f"the files it refers to exceed {LARGEST >> 20} MB, including {uri[:60]!r}")
+            self.refuse(
+                f"the files that this file refers to, including {uri[:60]!r}, exceed "
+                f"{LARGEST >> 20} MB"
+            )
         return data
 
     def view_bytes(self, index: object) -> bytes:
@@ -218,10 +225,10 @@ class GltfFile:
         return buffer[start : start + length]
 
     def size(self, owner: dict[str, Any], key: str, usual: int | None) -> int:
-        """Return a number of bytes or items from an object in the document; `usual` if missing."""
+        """Return a number of bytes or items from an object, or `usual` if it is missing."""
         value = owner.get(key, usual)
         if isinstance(value, bool) or not isinstance(value, int) or not 0 <= value < 2**40:
-            self.refuse(f"{key} must be a size in bytes or items, found {str(value)[:20]}")
+            self.refuse(f"{key} must be a number of bytes or items, found {str(value)[:20]}")
         return value
 
 

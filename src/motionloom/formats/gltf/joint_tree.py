@@ -1,4 +1,4 @@
-"""Joints of a skeleton among the nodes of a glTF file, and their hierarchy."""
+"""The joints of a skeleton among the nodes of a glTF file, and their hierarchy."""
 
 from __future__ import annotations
 
@@ -25,9 +25,9 @@ class JointTree:
     Attributes
     ----------
     joints : list of int
-        Nodes, parents first; the first is the root.
+        Nodes of the joints, parents first. The first is the root.
     parents : list of int
-        Index in `joints` of each parent; -1 for the root.
+        Index in `joints` of each joint's parent; -1 for the root.
     above : list of int
         Nodes above the root, topmost first.
     ends : list of int
@@ -51,37 +51,38 @@ class NodeTransform:
 
 
 def joint_tree(file: GltfFile, members: list[int], moved: set[int]) -> JointTree:
-    """Return the tree that contains all `members`; nodes between them also become joints.
+    """Return the tree that contains all `members`. Nodes between them also become joints.
 
     Parameters
     ----------
     file : GltfFile
+        File that contains the nodes.
     members : list of int
-        The joints of a skin, or all animated nodes.
+        Joints of a skin, or all animated nodes.
     moved : set of int
-        Nodes with animation curves; they cannot be end sites.
+        Nodes with animation curves. They cannot be end sites.
     """
     nodes = file.items("nodes")
     parents = node_parents(file)
     chosen = set(members)
     depths = node_depths(file, parents)
     if len(chosen) > _MOST_JOINTS:
-        file.refuse(f"{len(chosen)} joints exceed the limit of {_MOST_JOINTS}")
+        file.refuse(f"the skeleton has {len(chosen)} joints; the limit is {_MOST_JOINTS}")
     tops = _topmost(chosen, parents, depths)
     root = tops[0] if len(tops) == 1 else _meeting(file, tops, parents, depths)
     inside = {root}
     for node in chosen:
-        while node not in inside:  # up to the root, or to a visited branch
+        while node not in inside:  # go up to the root, or to a branch that was visited before
             inside.add(node)
             node = parents[node]
     if len(inside) > _MOST_JOINTS:
-        file.refuse(f"{len(inside)} joints exceed the limit of {_MOST_JOINTS}")
+        file.refuse(f"the skeleton has {len(inside)} joints; the limit is {_MOST_JOINTS}")
     place = {node: number for number, node in enumerate(members)}
     order = sorted(inside, key=lambda node: (depths[node], place.get(node, -1)))
     if len(inside) == len(members) and all(
         node == root or place[parents[node]] < place[node] for node in members
     ):
-        order = members  # already parents first: keep the order of the file
+        order = members  # parents already come first, so keep the order of the file
     has_children = {parents[node] for node in inside}
     ends = [
         node
@@ -92,7 +93,7 @@ def joint_tree(file: GltfFile, members: list[int], moved: set[int]) -> JointTree
     joints = [node for node in order if node not in tips]
     number = {node: k for k, node in enumerate(joints)}
     if depths[root] > _MOST_ABOVE:
-        file.refuse(f"the root has {depths[root]} nodes above it, more than {_MOST_ABOVE}")
+        file.refuse(f"the root has {depths[root]} nodes above it; the limit is {_MOST_ABOVE}")
     above: list[int] = []
     node = parents[root]
     while node >= 0:
@@ -130,7 +131,7 @@ def node_transform(file: GltfFile, index: int, repairs: Repairs) -> NodeTransfor
 def node_scale(
     file: GltfFile, scales: NDArray[np.float64], node: int, repairs: Repairs
 ) -> NDArray[np.float64]:
-    """Return uniform scales (T,) from per-axis scales (T, 3); raise an error for mirrored nodes."""
+    """Return uniform scales (T,) from per-axis scales (T, 3). Raise an error for mirrored nodes."""
     if np.any(scales <= 1e-9):
         file.refuse(f"node {node} is mirrored or flattened by its scale")
     return uniform_scale(scales, repairs)
@@ -141,7 +142,7 @@ def skin_members(file: GltfFile, skin: dict[str, Any]) -> list[int]:
     joints = skin.get("joints")
     nodes = file.items("nodes")
     if not isinstance(joints, list) or not joints:
-        file.refuse("a skin must have joints")
+        file.refuse("a skin must have at least one joint")
     members = [file.index("nodes", joint, len(nodes)) for joint in joints]
     return list(dict.fromkeys(members))
 
@@ -152,13 +153,13 @@ def _is_end(node: dict[str, Any]) -> bool:
 
 
 def node_parents(file: GltfFile) -> list[int]:
-    """Return the parent of each node, or -1; raise an error if a node has two."""
+    """Return the parent of each node, or -1. Raise an error if a node has two parents."""
     nodes = file.items("nodes")
     parents = [-1] * len(nodes)
     for index, node in enumerate(nodes):
         children = node.get("children", [])
         if not isinstance(children, list):
-            file.refuse(f"the children of node {index} are not a list")
+            file.refuse(f"the children of node {index} must be a list")
         for child in children:
             child = file.index("nodes", child, len(nodes))
             if parents[child] >= 0:
@@ -168,7 +169,7 @@ def node_parents(file: GltfFile) -> list[int]:
 
 
 def node_depths(file: GltfFile, parents: list[int]) -> list[int]:
-    """Return the depth of each node in its tree; raise an error for cycles."""
+    """Return the depth of each node in its tree. Raise an error for cycles."""
     depths = [-1] * len(parents)
     for start in range(len(parents)):
         path = []
@@ -189,7 +190,9 @@ def node_depths(file: GltfFile, parents: list[int]) -> list[int]:
 def _topmost(chosen: set[int], parents: list[int], depths: list[int]) -> list[int]:
     """Return the chosen nodes without a chosen ancestor."""
     covered = [False] * len(parents)
-    for node in sorted(range(len(parents)), key=depths.__getitem__):  # from the top down
+    for node in sorted(
+        range(len(parents)), key=depths.__getitem__
+    ):  # visit nodes from the top down
         parent = parents[node]
         covered[node] = parent >= 0 and (covered[parent] or parent in chosen)
     return sorted(node for node in chosen if not covered[node])

@@ -1,8 +1,8 @@
 """Reader for glTF files, ``.glb`` and ``.gltf``.
 
-It reads the nodes of one skin and one animation; meshes, materials and inverse bind matrices are
-ignored. glTF is in meters with y up by definition. Animation curves have keys at arbitrary times
-and are sampled at a constant rate.
+The reader reads the nodes of one skin and one animation. Meshes, materials and inverse bind
+matrices are ignored. By definition, glTF is in meters with y up. Animation curves have keys at
+arbitrary times and are sampled at a constant rate.
 """
 
 from __future__ import annotations
@@ -41,8 +41,8 @@ from motionloom.motion.rotations import quaternions as rot
 
 _USUAL_RATE = 30.0
 _SLOWEST, _FASTEST = 10.0, 1000.0  # plausible frame rates; other key spacings are ignored
-_LATE = 0.5  # seconds before the first key that cause a warning
-_STEADY = 0.02  # fraction of a frame: tolerance of key times, which are single precision
+_LATE = 0.5  # if the first key is later than this many seconds, a warning is added
+_STEADY = 0.02  # tolerance of key times in single precision, as a fraction of a frame
 _KINDS = {"translation": "VEC3", "rotation": "VEC4", "scale": "VEC3"}
 
 
@@ -53,10 +53,11 @@ class AnimationCurve:
     Attributes
     ----------
     times : ndarray, shape (K,)
-        Seconds, increasing.
+        Times of the keys in seconds, increasing.
     values : ndarray, shape (K, 3) or (K, 4)
+        Values at the keys.
     tangents : ndarray, shape (K, 2, 3) or (K, 2, 4), or None
-        In- and out-tangents of cubic splines.
+        In-tangents and out-tangents of a cubic spline.
     step : bool
         True if values are constant between keys.
     """
@@ -67,7 +68,7 @@ class AnimationCurve:
     step: bool
 
     def at(self, times: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Return the values at times (T,), shape (T, 3) or (T, 4); constant outside the keys."""
+        """Return the values at times (T,), shape (T, 3) or (T, 4), constant outside the keys."""
         keys = self.times
         if len(keys) == 1:
             return np.repeat(self.values, len(times), axis=0)
@@ -110,14 +111,14 @@ def read_curves(file: GltfFile, animation: dict, wanted: set[int]) -> Curves:
             file.refuse("a channel of the animation has no target")
         node, way = target.get("node"), target.get("path")
         if not isinstance(way, str):
-            file.refuse(f"a channel of the animation has the path {str(way)[:20]}")
+            file.refuse(f"the path of an animation channel must be a string; found {str(way)[:20]}")
         if way not in _KINDS or not isinstance(node, int) or node not in wanted:
             continue
         sampler = samplers[file.index("samplers", channel.get("sampler"), len(samplers))]
         if not isinstance(sampler, dict):
             file.refuse("a sampler of the animation is not an object")
         if (node, way) in curves:
-            file.refuse(f"two channels for the {way} of node {node}")
+            file.refuse(f"the animation has two channels for the {way} of node {node}")
         curves[node, way] = _curve(file, sampler, way)
     return curves
 
@@ -133,11 +134,12 @@ def steady_times(
     Parameters
     ----------
     curves : dict
+        Curves by node and property.
     fps : float or None
         Rate set by the user.
     stated : float or None
-        Rate in the extras of the skin, where motionloom's writer puts it; for motions of one
-        frame.
+        Rate in the extras of the skin, where motionloom's writer puts it. It is needed for motions
+        of one frame.
     """
     if not curves:
         return np.zeros(1), fps or stated or _USUAL_RATE
@@ -189,9 +191,9 @@ def _curve(file: GltfFile, sampler: dict, way: str) -> AnimationCurve:
         file.refuse(f"interpolation must be LINEAR, STEP or CUBICSPLINE, found {str(how)[:20]!r}")
     keys = 3 if how == "CUBICSPLINE" else 1
     if len(values) != keys * len(times):
-        file.refuse(f"a {way} has {len(times)} times and {len(values)} values")
+        file.refuse(f"a {way} curve has {len(times)} times but {len(values)} values")
     if np.any(np.diff(times) <= 0.0):
-        file.refuse(f"the times of a {way} do not increase")
+        file.refuse(f"the times of a {way} curve do not increase")
     if way == "rotation":
         values = values[:, [3, 0, 1, 2]]
     tangents = None
@@ -207,8 +209,8 @@ def _curve(file: GltfFile, sampler: dict, way: str) -> AnimationCurve:
     return AnimationCurve(times, values, tangents, how == "STEP")
 
 
-_ROOM = 4_000_000  # limit on joints times frames for any file
-_GROWTH = 64  # or, for files with many keys, limit per key
+_ROOM = 4_000_000  # joints times frames that any file may have
+_GROWTH = 64  # the same limit for files with many keys, per key
 
 
 def read(
@@ -224,8 +226,8 @@ def read(
 ) -> Motion:
     """Read one motion from a glTF file; see `motionloom.load` for the options.
 
-    Without a skin, the animated nodes are read. The default rate is that of the keys, or 30
-    without keys. The root path includes the nodes above the root.
+    In a file without a skin, the animated nodes are read. The default rate is that of the keys, or
+    30 if there are no keys. The root path includes the motion of the nodes above the root.
     """
     repairs = started(path, up=up, fps=fps, strict=strict)
     path = repairs.path
@@ -238,7 +240,7 @@ def read(
     else:
         members = _animated(file, chosen)
         repairs.add(
-            "the file has no skin; the nodes that the animation moves were read as the skeleton"
+            "the file has no skin, so the nodes that the animation moves were read as the skeleton"
         )
     everything = set(range(len(file.items("nodes"))))
     curves = {} if chosen is None else read_curves(file, chosen, everything)
@@ -246,7 +248,7 @@ def read(
     used = set(tree.joints) | set(tree.above) | set(tree.ends)
     curves = {key: curve for key, curve in curves.items() if key[0] in used}
     if not curves:
-        warnings.append("no animation moves this skeleton; one frame in its rest pose was read")
+        warnings.append("no animation moves this skeleton, so one frame in its rest pose was read")
     _check_room(file, curves, fps, len(tree.joints))
     late = min((float(curve.times[0]) for curve in curves.values()), default=0.0)
     if late > _LATE:
@@ -262,8 +264,8 @@ def read(
     motion = scaled_to_meters(to_y_up(motion, up or "y"), meters)
     height = body_height(motion.skeleton)
     if height is not None and not 0.5 <= height <= 4.0:
-        warnings.append(f"the figure is {height:.3g} m tall; if that is wrong, set its unit")
-    scale = Unit(meters, "glTF is in meters" if unit is None else "given")
+        warnings.append(f"the figure is {height:.3g} m tall. If that is wrong, set the option unit")
+    scale = Unit(meters, "glTF files are in meters" if unit is None else "given")
     origin = repairs.origin("gltf", scale, up=up or "y", frame_time=1.0 / rate, warnings=warnings)
     return replace(motion, origin=origin)
 
@@ -314,14 +316,14 @@ def joint_names(file: GltfFile, tree: JointTree, repairs: Repairs) -> tuple[list
     names = unique_names(given)
     for old, new in zip(given, names, strict=True):
         if old != new:
-            repairs.add(f"a duplicate joint {old[:40]!r} was renamed {new[:40]!r}")
+            repairs.add(f"the duplicate joint {old[:40]!r} was renamed {new[:40]!r}")
     return names[: len(tree.joints)], names[len(tree.joints) :]
 
 
 def _chosen(
     file: GltfFile, kind: str, which: str | int | None, warnings: list[str]
 ) -> dict[str, Any] | None:
-    """Find a skin or animation by name or index; by default the first, or None if there is none."""
+    """Find a skin or animation by name or index. The default is the first, or None without any."""
     items = file.items(kind)
     names = [str(item.get("name", number)) for number, item in enumerate(items)]
     if which is None:
@@ -340,7 +342,9 @@ def _chosen(
         number = int(which)
     if not 0 <= number < len(items):
         shown = ", ".join(names[:20]) or "none"
-        raise MotionFormatError(f"no {kind[:-1]} {which!r}; the file has {shown}", path=file.path)
+        raise MotionFormatError(
+            f"there is no {kind[:-1]} {which!r}. The file has {shown}", path=file.path
+        )
     return items[number]
 
 
@@ -374,8 +378,10 @@ def _stated_rate(skin: dict[str, Any] | None) -> float | None:
 
 
 def _check_room(file: GltfFile, curves, fps: float | None, joints: int) -> None:
-    """Raise an error if there are too many frames for the keys, which may be years apart."""
+    """Raise an error if widely spaced keys would require too many frames."""
     keys = sum(len(curve.times) for curve in curves.values())
     frames = frame_count(curves, fps)
     if frames * joints > max(_ROOM, _GROWTH * keys):
-        file.refuse(f"the animation would be {frames:.3g} frames long; set a lower fps")
+        file.refuse(
+            f"the animation would have {frames:.3g} frames, which is too many; set a lower fps"
+        )

@@ -1,7 +1,7 @@
 """VRM Animation files, ``.vrma``: glTF with a map of human bones, for VRM avatars.
 
-The nodes rest in a T-pose that faces +Z, as the specification requires, whatever the rest pose of
-the skeleton: players apply rotations relative to the rest pose.
+Players apply rotations relative to the rest pose, so the specification requires that the nodes rest
+in a T-pose that faces +Z. The writer converts any other rest pose of the skeleton.
 """
 
 from __future__ import annotations
@@ -57,7 +57,7 @@ def write(motion: Motion, path: str | Path, *, compact: bool = False) -> None:
     missing = [role for role in BONES if role not in joints and role not in _OPTIONAL]
     if missing:
         raise InvalidInput(
-            f"a VRM Animation needs joints for the roles {', '.join(missing)}, which are missing"
+            f"a VRM Animation needs joints for roles that are missing: {', '.join(missing)}"
         )
     posed = replace(skeleton, rest=t_pose(skeleton, motion), role_map=dict(skeleton.roles))
     cast = [(motion.name, replace(motion, skeleton=posed))]

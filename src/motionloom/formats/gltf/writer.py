@@ -1,7 +1,7 @@
 """Writer for glTF files: skeletons, skins, an animation, and figures (`motionloom.character`).
 
-Characters with the same skeleton share its static data: vertices and skin are in the file once,
-and characters of one color share a mesh.
+Characters with the same skeleton share static data. The vertices and the skin are in the file only
+once, and characters of one color share a mesh.
 """
 
 from __future__ import annotations
@@ -23,8 +23,8 @@ from motionloom.motion.rotations import quaternions as rot
 
 _COMPONENTS = {"<f4": 5126, "<u2": 5123, "<i2": 5122, "<u4": 5125}
 _VERTICES, _INDICES = 34962, 34963  # targets of buffer views
-_PACKED = 32767.0  # step of a normalized short: 3e-5, or 0.1 mm at the extremities
-_STILL = 1e-6  # smaller differences of quaternions are ignored
+_PACKED = 32767.0  # the step of a normalized short is 3e-5, which is 0.1 mm at the extremities
+_STILL = 1e-6  # quaternions that differ by less are treated as equal
 
 
 def write(
@@ -36,8 +36,8 @@ def write(
 ) -> None:
     """Write one motion, or several characters in one scene, as glTF; see `motionloom.save`.
 
-    Each character keeps its skeleton, length and rate; all characters start at time 0. `compact`
-    halves the size, with position errors of at most 0.1 mm.
+    Each character keeps its skeleton, length and rate, and all characters start at time 0.
+    `compact` halves the file size. It causes position errors of at most 0.1 mm.
     """
     document, binary = gltf_document(characters(motion), kind=figure_kind(mesh), compact=compact)
     write_document(Path(path), document, binary)
@@ -96,7 +96,7 @@ class _Document:
         return len(items) - 1
 
     def accessor(self, values: NDArray, kind: str, *, bounds: bool = False, target: int = 0) -> int:
-        """Append an array (N, width) to the buffer; return the index of its accessor."""
+        """Append an array (N, width) to the buffer, and return the index of its accessor."""
         wide = values.dtype.itemsize == 4
         coded = {"f": "<f4", "u": "<u4" if wide else "<u2", "i": "<i2"}[values.dtype.kind]
         data = np.ascontiguousarray(values, coded)
@@ -139,7 +139,7 @@ class _Document:
         self._add_curves(motion, first)
 
     def add_meshes(self, motion: Motion, meshes: Sequence[SkinnedMesh]) -> None:
-        """Add a character with its own meshes."""
+        """Add a character with meshes from its file."""
         first, holder = self._add_joints(motion, motion.name or "character")
         for mesh in meshes:
             bind = self._inverse_bind(mesh.bind)
@@ -152,7 +152,7 @@ class _Document:
         self._add_curves(motion, first)
 
     def _add_root(self, node: dict[str, Any]) -> int:
-        """Add a root node to the scene; return its index."""
+        """Add a root node to the scene, and return its index."""
         number = self.add("nodes", node)
         self.document["scenes"][0]["nodes"].append(number)
         return number
@@ -188,7 +188,7 @@ class _Document:
         return self.add("materials", {"name": look.name, "pbrMetallicRoughness": surface})
 
     def _add_joints(self, motion: Motion, name: str) -> tuple[int, int]:
-        """Add nodes for joints and end sites; return the first one and the node above it."""
+        """Add nodes for joints and end sites. Return the first of them and the node above it."""
         skeleton, nodes = motion.skeleton, self.document["nodes"]
         first = len(nodes)
         places = np.concatenate([rest_pose(skeleton).positions[:1], skeleton.point_offsets[1:]])
@@ -209,7 +209,7 @@ class _Document:
         return self.accessor(columns.astype(np.float32), "MAT4")
 
     def _figure(self, figure: SkinnedMesh, key: str, color: int) -> int:
-        """Return the mesh index of a figure in a given color; all colors share its vertices."""
+        """Return the mesh index of a figure in one color. All colors share its vertices."""
         if (key, color) not in self.figures:
             if key not in self.vertices:
                 self.vertices[key] = self._vertices(figure)

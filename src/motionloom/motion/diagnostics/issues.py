@@ -5,9 +5,9 @@ between 1.4 and 2.1 m tall, and toes point forward. The ground can push but not 
 that nobody falls faster than 9.81 m/s^2. Nobody turns halfway around in a thirtieth of a second.
 Each issue reports a measurement and the advice that follows from it.
 
-Issues with a single solution can be repaired: short flips are replaced by interpolating between
-the neighboring frames, and a body above or below the floor is moved onto it. Units, axes and rates
-are left to the user.
+Issues that have only one solution can be repaired: short flips are replaced by interpolating
+between the neighboring frames, and a body above or below the floor is moved onto it. Units, axes
+and rates are for the user to decide.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ _DIP_LIMIT = 1.0
 # CMU, Bandai-Namco and others, and above 2.6 in 95 % of CMU's runs and jumps at twice their rate.
 _FLIES = (0.7, 1.5)
 _TOO_FAST = 2.6
-_FACTORS = (2.0, 3.0, 4.0)  # by which a stated rate may be too high
+_FACTORS = (2.0, 3.0, 4.0)  # factors by which a stated rate may be too high
 _SPLAYED = 1.0  # median distance between the ankles along the hip line, in leg lengths
 _LEG = ("hip", "knee", "ankle", "foot")
 _SLIDE_LIMIT = 0.08  # meters per contact
@@ -110,9 +110,9 @@ def _unit(measured: Measurements) -> Issue | None:
     return Issue(
         "unit",
         "error" if not 1.0 <= height <= 2.5 else "warning",
-        f"the figure is {height:.2f} m tall with 1 unit = {unit:g} m",
-        "if it is not a child or a creature, set the unit with --unit: cm, mm, inch, or meters "
-        "per unit",
+        f"the figure is {height:.2f} m tall if one unit is {unit:g} m",
+        "if the figure is not a child or a creature, set the unit with --unit: cm, mm, inch, "
+        "or meters per unit",
     )
 
 
@@ -124,7 +124,7 @@ def _up(measured: Measurements) -> Issue | None:
         )
     for warning in origin.warnings:
         if "up axis" in warning:
-            return Issue("up", "warning", warning, "rotate it with --up z")
+            return Issue("up", "warning", warning, "rotate the motion upright with --up z")
     return None
 
 
@@ -141,9 +141,9 @@ def _tpose(measured: Measurements) -> Issue | None:
 def _rate(measured: Measurements) -> Issue | None:
     """Check the frame rate: a body in flight falls at 1 g, or at 4 g if played at double speed.
 
-    Without a flight phase the evidence is weaker: the ground pushes and does not pull, which
-    limits downward and sideways accelerations. Jitter exceeds these limits as well, and the issue
-    is then a warning that suggests no other rate.
+    Without a flight phase the evidence is weaker: the ground pushes and does not pull, which limits
+    downward and sideways accelerations. Jitter also exceeds these limits, so in this case the issue
+    is only a warning and suggests no other rate.
     """
     if measured.acceleration is None:
         return None
@@ -216,7 +216,10 @@ def _sides(measured: Measurements) -> Issue | None:
 
 
 def _legs_down(rest: Measurements) -> bool:
-    """Return whether the rest pose stands upright. In LAFAN1, every bone points along X."""
+    """Return whether the rest pose stands upright.
+
+    It does not in LAFAN1, where every bone points along X.
+    """
     for side in ("left", "right"):
         leg = rest.position(f"{side}_hip")[0] - rest.position(f"{side}_ankle")[0]
         if leg[1] < 0.7 * np.linalg.norm(leg):
@@ -297,7 +300,7 @@ def _floor(measured: Measurements) -> Issue | None:
         "floor",
         "error",
         f"the ground is {100 * abs(ground):.0f} cm {'above' if ground > 0 else 'below'} y = 0",
-        "--fix moves the body onto it; skip this if the take uses a beam, a ball or a ledge",
+        "--fix moves the ground to y = 0; skip this if the take uses a beam, a ball or a ledge",
     )
 
 
@@ -310,14 +313,14 @@ def _roles(measured: Measurements) -> Issue | None:
         "roles",
         "warning" if limbs else "info",
         f"no joint was found for {', '.join(assignment.missing)}",
-        "name them in a mapping file and pass it with --roles",
+        "name the joints in a mapping file, and pass the file with --roles",
     )
 
 
 def _bones(measured: Measurements) -> Issue | None:
     if measured.motion.translations is None:
         return None
-    return Issue("bones", "info", "bones change their length")
+    return Issue("bones", "info", "some bones change their length during the motion")
 
 
 def _carrier(measured: Measurements) -> Issue | None:
@@ -325,7 +328,7 @@ def _carrier(measured: Measurements) -> Issue | None:
     if carrier is None:
         return None
     sentence = carrier.text(measured.motion.skeleton.names[0])
-    return Issue("carrier", "info", f"{sentence}; it was composed into the body")
+    return Issue("carrier", "info", f"{sentence}; its motion was merged into the body")
 
 
 def _slide(measured: Measurements) -> Issue | None:
@@ -365,7 +368,7 @@ def repair(motion: Motion) -> tuple[Motion, tuple[str, ...]]:
     >>> walk = ml.demo.clip("walk").transform(shift=(0, 0.3, 0))
     >>> repaired, done = repair(walk)
     >>> done
-    ('set down by 0.30 m on the floor',)
+    ('moved down by 0.30 m onto the floor',)
     """
     done: list[str] = []
     measured = Measurements(motion)
@@ -377,7 +380,7 @@ def repair(motion: Motion) -> tuple[Motion, tuple[str, ...]]:
     ground = measured.ground_offset
     if ground is not None:
         motion = motion.transform(shift=(0.0, -ground, 0.0))
-        done.append(f"set {'down' if ground > 0 else 'up'} by {abs(ground):.2f} m on the floor")
+        done.append(f"moved {'down' if ground > 0 else 'up'} by {abs(ground):.2f} m onto the floor")
     return motion, tuple(done)
 
 
@@ -405,7 +408,7 @@ def _without_flips(measured: Measurements) -> tuple[Motion, int]:
 def _flips(frames: NDArray[np.intp], longest: int, total: int) -> list[tuple[int, int]]:
     """Return ranges [start, end) from a jump to the jump that soon reverses it.
 
-    Both ends of the motion count as jumps: a take may begin or end with a bad frame.
+    Both ends of the motion count as jumps, because a take may begin or end with a bad frame.
     """
     marks = [0, *(int(frame) for frame in frames), total]
     ranges: list[tuple[int, int]] = []

@@ -46,7 +46,7 @@ _VISIBLE_LEAP = 0.20  # meters in one frame, in excess of the steps before and a
 class Measurements:
     """Measurements of a motion of T frames, each computed on first use.
 
-    They describe the body: joints above the hips are excluded.
+    They describe only the body, so joints above the hips are excluded.
     """
 
     def __init__(self, motion: Motion) -> None:
@@ -58,7 +58,7 @@ class Measurements:
         return all(role in self.roles for role in roles)
 
     def position(self, role: str) -> Array:
-        """Return the world positions of a role, shape (T, 3)."""
+        """Return the world positions of the joint with this role, shape (T, 3)."""
         return self._points[:, self.motion.skeleton.point(role)].astype(np.float64)
 
     @cached_property
@@ -130,8 +130,8 @@ class Measurements:
     def jump_frames(self) -> NDArray[np.intp]:
         """Frames among `turn_frames` in which a body point visibly jumps.
 
-        The step of the point must exceed its steps in the nearest regular frames before and after:
-        a point that moves fast for several frames does not jump.
+        The step of the point must exceed its steps in the nearest regular frames before and after,
+        because a point that moves fast for several frames does not jump.
         """
         if not len(self.turn_frames):
             return self.turn_frames
@@ -149,10 +149,11 @@ class Measurements:
 
     @cached_property
     def acceleration(self) -> Array | None:
-        """Acceleration of the center of mass in g, shape (T, 3), over a tenth of a second.
+        """Acceleration of the center of mass in g, shape (T, 3).
 
-        NaN at both ends and around jumps, which are reported separately. None if the skeleton has
-        too few roles or the motion has too few frames.
+        The acceleration is measured in windows of a tenth of a second. It is NaN at both ends and
+        around jumps, which are reported separately. The result is None if the skeleton has too few
+        roles or the motion has too few frames.
         """
         motion = self.motion
         window = max(5, round(0.1 * motion.fps) | 1)
@@ -171,9 +172,9 @@ class Measurements:
     def flight_gravity(self) -> float | None:
         """Downward acceleration of the center of mass while the body is in the air, in g.
 
-        A high percentile over the flight phases, in which both feet are well above the ground and
-        nothing pushes the body sideways (a body that sits down with lifted feet falls more
-        slowly). None without flight phases.
+        The value is a high percentile over the flight phases, in which both feet are well above the
+        ground and nothing pushes the body sideways (a body that sits down with lifted feet falls
+        more slowly). It is None if the motion has no flight phases.
         """
         if self.acceleration is None or not self.has(*_FEET):
             return None

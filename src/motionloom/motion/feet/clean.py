@@ -77,9 +77,9 @@ def root_shift(
     """Return the root displacement that suits legs with new ankle positions.
 
     A least-squares solution over all frames: the distances from hip to ankle change little,
-    weighted by how far the knee would have to bend, and the root moves little and smoothly. While
-    a foot stands, jitter of the captured root is removed: the locked foot no longer has this
-    jitter, and the knee would have to compensate for it.
+    weighted by how far the knee would have to bend, and the root moves little and smoothly. While a
+    foot stands, jitter of the captured root is removed. The locked foot no longer has this jitter,
+    so the knee would otherwise have to compensate for it.
 
     Parameters
     ----------
@@ -177,15 +177,15 @@ class CleanReport:
     Attributes
     ----------
     slide_before_m, slide_after_m : float or None
-        Mean horizontal travel per contact, in the contacts of the original motion; None without
-        contacts.
+        Mean horizontal travel per contact in meters, before and after the cleanup. Both use the
+        contacts of the original motion, and both are None if it has no contacts.
     speed_before_m_s, speed_after_m_s : float or None
-        Median horizontal speed of heels and balls in contact.
+        Median horizontal speed in m/s of heels and balls in contact, before and after the cleanup.
     frames_changed : int
         Frames in which a joint was rotated by more than 0.1 degrees or the root moved by more
         than 1 mm.
     mean_angle_change, max_angle_change : float
-        Root mean square and largest change of the legs' joint angles, radians.
+        Root mean square and largest change of the legs' joint angles, in radians.
     contacts : FootContacts
         The contacts that were locked.
     """
@@ -203,14 +203,14 @@ class CleanReport:
 def clean_feet(
     motion: Motion, *, contacts: FootContacts | None = None, ease: float = 0.25
 ) -> tuple[Motion, CleanReport]:
-    """Remove foot skate; return a motion whose feet do not slide in contact, and a report.
+    """Remove foot skate; return a motion whose feet do not slide during contacts, and a report.
 
     Parameters
     ----------
     motion : Motion
         Needs hips, knees, ankles and feet on both sides.
     contacts : FootContacts, optional
-        Default: `foot_contacts` of the motion.
+        Default: the contacts that `foot_contacts` finds.
     ease : float
         Seconds before and after a contact over which the foot leaves and rejoins its captured
         path.
@@ -278,10 +278,10 @@ def lock_feet(
     motion : Motion
     contacts : FootContacts
     ease : float
-        Seconds.
+        Seconds before and after a contact over which the foot leaves and rejoins its path.
     heights : mapping, optional
-        Height in meters of each contact, for ``left_ball`` and ``right_ball``. Default: the
-        captured height.
+        Height in meters of the ground under each contact, for ``left_ball`` and ``right_ball``. By
+        default, feet keep the captured height.
     """
     if not ease > 0.0:
         raise InvalidInput(f"ease must be a positive time in seconds; got {ease}")

@@ -80,11 +80,12 @@ class FootContacts:
     Attributes
     ----------
     plants : dict of str to tuple of Plant
-        For ``left_heel``, ``left_ball``, ``right_heel``, ``right_ball``, in order of time.
+        Contacts of ``left_heel``, ``left_ball``, ``right_heel`` and ``right_ball``, each in order
+        of time.
     floor : float
         Height in meters at which the balls of the feet stand on the main floor.
     frames : int
-        T.
+        Number of frames, T.
     fps : float
 
     Examples
@@ -156,8 +157,8 @@ def foot_contacts(
         Maximum height in meters of that ground above the floor (CMU's floors tilt by up to 5 cm
         over a take). Higher contacts, such as on stairs, count while the other foot moves.
     shortest, gap : float
-        Seconds. Contacts shorter than `shortest` are dropped, and gaps between contacts shorter
-        than `gap` are closed.
+        Times in seconds. Contacts shorter than `shortest` are dropped, and gaps between contacts
+        shorter than `gap` are closed.
     skate : float
         Highest speed in m/s of a skating foot. If no foot is slow enough, a foot that is slow
         compared with the swinging one and moves steadily below the hips is also in contact. Use
@@ -170,7 +171,7 @@ def foot_contacts(
     Raises
     ------
     RoleError
-        If a foot has no ankle or no ball.
+        If a foot lacks an ankle or a ball.
 
     Examples
     --------
@@ -302,7 +303,7 @@ def _skating(
 ) -> dict[str, list[tuple[int, int]]]:
     """Find further contacts of each part from feet that move with the drift of the body.
 
-    Only contacts in frames where no foot is slow enough to stand.
+    Only frames in which no foot is slow enough to stand are considered.
     """
     from motionloom.motion.feet.skating import ground_drift
 

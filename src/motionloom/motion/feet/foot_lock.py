@@ -34,10 +34,10 @@ _SOLE_SMOOTHING = 0.015  # seconds
 _KNEE_SMOOTHING = (
     0.05  # seconds; faster changes in a locked leg are absorbed by the pitch of the foot
 )
-_MAX_ROCK = np.radians(5.0)  # of a foot whose heel and ball are down
+_MAX_ROCK = np.radians(5.0)  # rocking of a foot whose heel and ball are down
 LIFT_ONSET = 0.003  # meters of depth over which the lift of a foot below the ground sets in
 _MAX_TOE_BEND = np.radians(40.0)
-_MAX_PITCH = np.radians(8.0)  # of a foot on its ball, to relax the knee
+_MAX_PITCH = np.radians(8.0)  # pitch of a foot on its ball that relaxes the knee
 
 
 @dataclass(frozen=True)
@@ -79,10 +79,10 @@ def foot_of(motion: Motion, side: str, contacts: FootContacts) -> Foot:
 def ball_targets(
     foot: Foot, plants: Sequence[Plant], levels: Array, *, most: float | None = None
 ) -> Array:
-    """Return ball targets (T, 3), one of `levels` per contact, and NaN outside contacts.
+    """Return ball targets (T, 3) at the height in `levels` of each contact; NaN outside contacts.
 
-    `most` limits the rise of the ball above its level when it rolls off, in meters. The rise of a
-    skating foot is always limited, since its height is as uncertain as its position.
+    `most` is the maximum rise of the ball above its level when it rolls off, in meters. The rise of
+    a skating foot is always limited, since its height is as uncertain as its position.
     """
     ball = foot.limb.end + rot.rotate(foot.sole, foot.lever)
     spots = np.full_like(ball, np.nan)
@@ -97,8 +97,8 @@ def ball_targets(
 def locked_sole(foot: Foot, reach: float, fps: float) -> Array:
     """Return the ankle's world rotation (T, 4) for a locked foot.
 
-    It is nearly constant while the whole sole is down. While only the ball is down, it is freed of
-    jitter that the ankle would have to follow.
+    It is nearly constant while the whole sole is down. While only the ball is down, jitter is
+    removed, because the ankle would have to follow it.
     """
     sole = _calm_sole(foot, reach, fps)
     turn = np.full((len(sole), 3), np.nan)
@@ -153,8 +153,9 @@ def relax_knee(
     While the heel is up, the ankle can rotate about the ball, and in the air the foot is free.
     There the knee bends as captured, except for the change in the nearest frames with the heel
     down. In those frames the knee takes the slow part of the change, and for the rest the ankle
-    rotates about the ball by about a millimeter. `grounds` contains the heights (T,) of the ground
-    before and after: a foot in the air goes no deeper below the ground than captured.
+    rotates about the ball by about a millimeter. `grounds` contains the ground heights (T,) before
+    and after the correction, because a foot in the air may go no deeper below the ground than
+    captured.
     """
     hip = foot.limb.start + shift
     bones = _bones(foot.limb)
@@ -191,8 +192,8 @@ def relax_knee(
 def raise_toes(before: Motion, after: Motion, side: str, grounds: tuple[Array, Array]) -> Array:
     """Return the local rotations (T, J, 4) of `after` with toes bent up out of the ground.
 
-    `grounds` contains the heights (T,) of the ground under the ball before and after. Toes may be
-    as far below it as captured, but no farther.
+    `grounds` contains the ground heights (T,) under the ball before and after the correction. Toes
+    may be as far below the ground as captured, but no farther.
     """
     q = after.rotations.astype(np.float64)
     skeleton, roles = after.skeleton, after.skeleton.roles
@@ -247,12 +248,12 @@ def _slow_pitch(sole: Array, mean: Array, ahead: Array) -> Array:
 
 
 def _softened_rise(rise: Array, most: float | None) -> Array:
-    """Return the height (T,) above ground to hold a ball captured at height `rise`.
+    """Return the height (T,) above ground at which to hold a ball captured at height `rise`.
 
-    A small rise is nearly removed and a large one nearly preserved: the ball stands firm and still
-    rolls off over the toes. A ball captured below the ground is raised: completely if it is a few
-    centimeters deep, otherwise as far as the leg allows. `most` limits its distance from the
-    ground.
+    A small rise is nearly removed and a large one nearly preserved, so that the ball stands firm
+    but still rolls off over the toes. A ball captured below the ground is raised: completely if it
+    is a few centimeters deep, otherwise as far as the leg allows. `most` limits its distance from
+    the ground.
     """
     firm = np.where(rise > 0.0, _FIRM_RISE, _FIRM_DEPTH)
     way = rise * np.abs(rise) / (np.abs(rise) + firm)
@@ -262,8 +263,9 @@ def _softened_rise(rise: Array, most: float | None) -> Array:
 def _turn_to_span(lever: Array, axis: Array, hip: Array, span: Array) -> Array:
     """Return the angle (T,) to rotate `lever` about `axis` so that its tip is `span` from `hip`.
 
-    All vectors are (T, 3) and relative to the ball. |hip - lever|^2 is a sine of the angle. The
-    smaller of the two solutions is used; if there is none, the nearest angle.
+    All vectors are (T, 3) and relative to the ball. |hip - lever|^2 is a sinusoidal function of the
+    angle. The smaller of the two solutions is used. If there is no solution, the nearest angle is
+    used.
     """
     square = np.cross(axis, lever)
     level = np.sum(hip**2, axis=-1) + np.sum(lever**2, axis=-1) - span**2

@@ -1,6 +1,6 @@
 """Gait detection: standing, walking, jogging or running in each frame.
 
-Labels of takes are coarse: a take called "run" begins and ends with walking steps. The gait is
+Take labels are coarse: a take called "run" begins and ends with walking steps. The gait is
 determined from the motion of the body, with thresholds from biomechanics that hold for any body
 size:
 
@@ -39,7 +39,7 @@ _NEEDED = ("hips", *(f"{side}_{part}" for side in SIDES for part in ("hip", "ank
 _GRAVITY = 9.81  # m/s^2
 _HIP_HEIGHT = 1.08  # height of the hip joint divided by its distance from the ankle (Winter 2009)
 _PREFERRED, _LIMIT = 0.25, 1.0  # Froude numbers: preferred walking speed, limit of walking
-_STAND = 0.1  # of the preferred walking speed
+_STAND = 0.1  # fraction of the preferred walking speed
 _STRIDE = 1.0  # seconds over which hips and feet are compared: a stride of a walk
 # Fractions of a stride with a foot on the ground; below them, a standing or walking body is
 # jumping.
@@ -60,7 +60,7 @@ def gaits(motion: Motion) -> NDArray[np.str_]:
     Parameters
     ----------
     motion : Motion
-        Without hips, legs or feet no frame has a gait.
+        If the skeleton lacks hips, legs or feet, no frame has a gait.
 
     Returns
     -------
@@ -105,7 +105,7 @@ def gait_segments(motion: Motion) -> list[tuple[str, int, int]]:
 
 
 def label_gaits(label: str) -> tuple[str, ...]:
-    """Return the gaits a label denotes; empty if it names something else or several gaits.
+    """Return the gaits that a label denotes, or () if it names no gait or several different ones.
 
     Examples
     --------
@@ -126,7 +126,7 @@ def _bounce(motion: Motion, height: NDArray[np.float64]) -> NDArray[np.float64]:
 
 
 def _grounded(motion: Motion) -> NDArray[np.float64]:
-    """Return the fraction of each stride with a foot on the ground, or 1 without contacts."""
+    """Return the fraction of each stride with a foot on the ground; 1 if contacts are unknown."""
     contacts = motion.contacts()
     feet = np.any([contacts.standing(side) for side in SIDES], axis=0)
     if not feet.any():

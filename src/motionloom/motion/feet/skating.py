@@ -6,7 +6,7 @@ foot over which the body travels: slow compared with the swinging foot, steady, 
 Its velocity, smoothed over time, is the *drift* of the motion. Relative to the drift, a skating
 foot is as still as a standing foot is on the ground, and the same kind of threshold applies.
 
-Feet do not carry the body in free fall; flight phases have no drift. Walking in place, as on a
+Feet do not carry the body in free fall, so flight phases have no drift. Walking in place, as on a
 treadmill, is not changed, and neither is a glide above the speed limit.
 """
 
@@ -59,9 +59,9 @@ def ground_drift(motion: Motion, velocities: Array, *, limit: float) -> tuple[Ar
     motion : Motion
         At least three frames.
     velocities : ndarray, shape (T, 4, 2)
-        Horizontal velocities of the foot parts, m/s: heel and ball, left then right.
+        Horizontal velocities in m/s of left heel, left ball, right heel and right ball.
     limit : float
-        Highest speed of the drift, m/s.
+        Highest speed of the drift in m/s.
 
     Returns
     -------
@@ -129,8 +129,8 @@ def drift_shift(motion: Motion, contacts: FootContacts) -> Array:
 
     A least-squares solution over all frames: each heel and ball in contact stays at one position,
     which is free, and the root stays near its path and moves smoothly. As a result, a body that
-    drifts on standing feet stays in place, and a walk with sliding feet keeps its poses and most
-    of its path. Zero if no foot slides far enough to need a correction.
+    drifts on standing feet stays in place, and a walk with sliding feet keeps its poses and most of
+    its path. The result is zero if no foot slides far enough to need a correction.
     """
     from scipy.sparse import coo_array, diags_array
     from scipy.sparse.linalg import spsolve
@@ -179,7 +179,7 @@ def _in_place(motion: Motion, drift: Array, certain: Mask) -> bool:
 def _carrying(motion: Motion) -> Mask:
     """Return a mask of frames in which each foot may carry the body, shape (T, 2).
 
-    False where the hips fall freely, and for a foot that is not below its hip.
+    The mask is False where the hips fall freely and where a foot is not below its hip.
     """
     roles = ["hips", "left_hip", "left_ankle", "right_hip", "right_ankle"]
     places = motion.role_positions(roles).astype(np.float64)

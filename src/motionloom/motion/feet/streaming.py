@@ -1,9 +1,10 @@
 """Streaming foot lock: holds feet in contact, one block of frames at a time.
 
 `Motion.clean_feet` sees the whole motion and eases each foot toward the position where it will
-stand. A player knows only the frames played so far. Here a foot is held where its contact begins.
-After the contact a critically damped spring releases the correction, so that nothing jumps. The
-root follows the held feet through another spring and is lowered where a leg is too short.
+stand. A player knows only the frames played so far. Here, a foot is therefore held where its
+contact begins. After the contact a critically damped spring releases the correction, so that
+nothing jumps. The root follows the held feet through another spring and is lowered where a leg is
+too short.
 
 The state is eighty numbers per character and does not grow with time.
 """
@@ -41,7 +42,7 @@ _RELEASE_PULL = 10.0
 _FOLLOW_RATE = 9.0  # 1/s: rate at which the root follows held feet
 _ROOT_SHARE = 0.7  # fraction of the correction of held feet that the root takes over
 _LOWER_RATE = 18.0  # 1/s: rate at which the root is lowered for legs that cannot reach
-_SETTLE_RATE = _LOWER_RATE  # 1/s: a ball in contact comes down to its ground, with the root
+_SETTLE_RATE = _LOWER_RATE  # 1/s: rate at which a ball in contact comes down to the ground
 # Meters of rise up to which a ball in contact is held down. This is four times the value for whole
 # motions (`foot_lock`), because the height of the contact is not known in advance.
 _FIRM_RISE_STREAMING = 0.04
@@ -54,9 +55,9 @@ _CAUGHT_AGAIN = 0.1  # meters from its path at which a released foot may be held
 # no longer slows down: a skating foot has a steady speed.
 _CATCH_SPEED = 0.6  # m/s: slower feet are held at once
 _SKATE_SPEED = 1.5  # m/s: faster feet do not skate, they travel
-_SLOWS = 0.95  # of the last speed: below it, a foot slows down
-_RISES = 0.3  # m/s upwards: faster feet are not caught, ...
-_RISEN = 0.6  # ... and held ones are released: they leave the ground
+_SLOWS = 0.95  # a foot slower than this fraction of its last speed slows down
+_RISES = 0.3  # m/s: feet that rise faster are not held, ...
+_RISEN = 0.6  # ... and held feet that rise faster are released
 
 # In a nearly straight leg, a millimeter between hip and ankle moves the knee by centimeters, and
 # the ankle hardly depends on the bend. There a spring moves the bend toward the value that the
@@ -145,11 +146,11 @@ class StreamingFootLock:
         return other
 
     def rebase(self) -> NDArray[np.float64]:
-        """Return the shift of the root and subtract it from the state; (characters, 3), y = 0.
+        """Return the root shift (characters, 3), whose y is 0, and subtract it from the state.
 
-        Add it to the root of all later frames. Nothing moves visibly. From then on the root is
-        where the held feet carried it, and free legs need no correction for a root that follows
-        the other foot. A nearly straight knee would bend by centimeters for such a correction.
+        Add the shift to the root of all later frames, so that nothing moves visibly. From then on
+        the root is where the held feet carried it, and free legs need no correction for a root that
+        follows the other foot. Such a correction would move a nearly straight knee by centimeters.
 
         Examples
         --------
@@ -178,7 +179,7 @@ class StreamingFootLock:
         rotations : array_like, shape (n, J, 4)
         root : array_like, shape (n, 3)
         contacts : array_like of bool, shape (n, 4)
-            Which foot parts are in contact, in the order of
+            True for foot parts in contact, in the order of
             `motionloom.motion.feet.contacts.FOOT_PARTS`.
         ground_heights : array_like, shape (n, 2), optional
             Height of the ground in meters under the left and the right ball; NaN where unknown. A
@@ -270,7 +271,7 @@ def _release_rate(state):
 
 @kernel
 def _hold_point(state, place, stands, other, other_held, first, dt):
-    """Advance by one frame the correction `state` (16,) of a point at `place` (3,) in the motion.
+    """Advance the correction `state` (16,) of a point at `place` (3,) in the motion by one frame.
 
     `other` (16,) is the state of the other point of the foot. Columns: 0-2 correction, 3-5 its
     velocity, 6-8 held position, 9 phase: held (1), free (0), or released until it is near its path

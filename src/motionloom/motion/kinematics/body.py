@@ -5,8 +5,8 @@ the axes of the file. Parts that no bone covers (below the ankle, and above the 
 end site marks the top) are a fixed fraction of the height.
 
 Segment masses as fractions of the whole, and the position of each segment's center between its
-ends, are the mean of women and men in [1]_. If a skeleton has no hands or feet, they count toward
-the forearms and ankles.
+ends, are the mean of women and men in [1]_. If a skeleton has no hands or feet, their masses are
+added to the forearms and ankles.
 
 References
 ----------
@@ -180,7 +180,7 @@ class BodyProportions:
     hip_width : float
         Distance between the hip joints.
     up : ndarray, shape (3,)
-        Unit vector up the trunk, in the frame of the hips.
+        Unit vector along the trunk, pointing up, in the frame of the hips.
     """
 
     leg: float
@@ -225,9 +225,10 @@ def body_proportions(skeleton: Skeleton) -> BodyProportions | None:
 
 
 def _trunk(skeleton: Skeleton, tree: BodyTree, at: dict[str, int], end: str) -> float:
-    """Return the length along the bones from the hips to the role `end`, without detours.
+    """Return the length along the bones from the hips to the joint `end`, without detours.
 
-    Second Life's spine goes up and comes back twice, for bones that older bodies do not have.
+    This matters for Second Life, whose spine goes up and comes back twice to hold bones that older
+    bodies do not have.
     """
     places, lengths = [np.zeros(3)], [0.0]
     for point in tree.between(at["hips"], at[end]):
@@ -260,7 +261,7 @@ def _dropped_chest(skeleton: Skeleton, tree: BodyTree, at: dict[str, int], end: 
     """Return the length of the chest for files that place the neck at the chest.
 
     CMU's conversion drops the thorax bone, which is as long as each of the spine bones below it:
-    for subject 1, these bones have 2.065, 2.050 and 2.045 units in the Acclaim original.
+    for subject 1, these bones are 2.065, 2.050 and 2.045 units long in the Acclaim original.
     """
     if "chest" not in at:
         return 0.0
@@ -312,7 +313,7 @@ def center_of_mass(motion: Motion) -> NDArray[np.float64]:
     Returns
     -------
     center : ndarray, shape (T, 3)
-        Meters.
+        Position in meters.
 
     Raises
     ------

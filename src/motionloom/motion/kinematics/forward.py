@@ -1,9 +1,9 @@
 """Forward kinematics: from local rotations to positions and global rotations.
 
-One pass over the joints, parents first: the global rotation of a joint is its parent's times its
-local one, and its position is its parent's plus the rotated offset. The kernels process blocks of
-frames laid out joint by joint: the inner loop runs over the frames of one joint, and the compiler
-vectorizes it.
+One pass over the joints, parents first, is enough: the global rotation of a joint is its parent's
+times its local one, and its position is its parent's plus the rotated offset. The kernels process
+blocks of frames laid out joint by joint, so that the inner loop runs over the frames of one joint
+and the compiler can vectorize it.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ def joint_positions(
     Parameters
     ----------
     rotations : array_like, shape (T, J, 4)
-        Local rotations, unit, ``wxyz``.
+        Local rotations as unit quaternions ``wxyz``.
     root : array_like, shape (T, 3)
         Path of the root joint in meters, which replaces the root's offset.
     parents : array_like of int, shape (J,)
@@ -41,7 +41,7 @@ def joint_positions(
     translations : array_like, shape (T, J, 3), optional
         Offset of every joint in every frame, if bones change their length.
     end_parents, end_offsets : array_like, shapes (E,), (E, 3), optional
-        End sites, appended after the joints.
+        Parent joints and offsets of the end sites, which are appended after the joints.
 
     Returns
     -------
@@ -86,7 +86,7 @@ def joint_positions(
 
 
 def global_rotations(rotations: ArrayLike, parents: ArrayLike) -> NDArray[np.float32]:
-    """World rotations (T, J, 4) of joints with local `rotations` (T, J, 4).
+    """Return the world rotations (T, J, 4) of joints with local `rotations` (T, J, 4).
 
     Examples
     --------
@@ -117,7 +117,7 @@ def _tree(value: ArrayLike, joints: int) -> NDArray[np.int32]:
     earlier = parents[1:].view(np.uint32) < np.arange(1, joints, dtype=np.uint32)
     if parents[0] != -1 or not earlier.all():
         raise InvalidInput(
-            "parents must be -1 for joint 0 and an earlier joint for every other; "
+            "parents must be -1 for joint 0 and an earlier joint for every other joint; "
             f"got {parents.tolist()}"
         )
     return parents
@@ -188,8 +188,8 @@ def _positions(q, root, parents, offsets, translations, out):
     """Fill `out` (T, P, 3); the first J points have rotations, the rest are end sites.
 
     q (T, J, 4), root (T, 3), parents (P,), offsets (P, 3), translations (T, J, 3) or (0, J, 3) if
-    the bones keep their length; float32 and int32. Parents come before their children, and one
-    pass over the points is enough. NaN spreads only to the points below a joint.
+    the bones keep their length; float32 and int32. Parents come before their children, so one pass
+    over the points is enough. NaN spreads only to the points below a joint.
 
     The loop visits one joint after the other, with the frames of a block innermost: the products
     of one joint in many frames are the same instruction on many numbers, whereas the joints of one

@@ -38,7 +38,7 @@ class Carrier:
     Attributes
     ----------
     names : tuple of str, length C
-        The joints, topmost first; the last one is the parent of the hips.
+        The joints from the top down; the last one is the parent of the hips.
     moves : bool
         True if the last of them moves in the world.
     placement : tuple of 7 floats, length C, or None
@@ -47,10 +47,11 @@ class Carrier:
         constant.
     path : ndarray, shape (T, C, 7), or None
         Position and rotation of each joint relative to the hips in every frame, if not constant.
-        Libraries do not store it; without it, the carrier is placed on the floor below the hips.
+        Libraries do not store this path. Without it, the carrier is placed on the floor below the
+        hips.
     left_out : tuple of str
-        Points below the carrier that are not below the hips (IK targets, props, cameras), which
-        are not part of the motion.
+        Points below the carrier that are not below the hips, such as IK targets, props and cameras.
+        They are not part of the motion.
 
     Examples
     --------
@@ -69,11 +70,11 @@ class Carrier:
         names = ", ".join(map(repr, self.names))
         how = "stands still"
         if self.moves:
-            how = "travels along" if self.placement is None else "moves with it"
+            how = "follows a separate path" if self.placement is None else "moves with it"
         out = ""
         if self.left_out:
             shown = ", ".join(self.left_out[:5]) + (", ..." if len(self.left_out) > 5 else "")
-            out = f"; {shown} next to the body skipped"
+            out = f"; {shown} skipped, not part of the body"
         return f"{names} above {hips!r} {how}{out}"
 
     def frames(self, chosen: slice) -> Carrier:
@@ -161,7 +162,7 @@ def body_skeleton(skeleton: Skeleton) -> Skeleton:
 
 
 def hips_as_root(motion: Motion) -> Motion:
-    """Return the same motion with the hips as root; joints above become the origin's carrier.
+    """Return the same motion with the hips as root; joints above them become its carrier.
 
     The translation and rotation of the joints above are composed into the hips. Points below those
     joints that are not part of the body are dropped and listed in the carrier. A motion whose root
@@ -324,7 +325,7 @@ def _below(skeleton: Skeleton, root: int, still: Array | None) -> tuple[Skeleton
 
 
 def _axis_turn(still: Array) -> NDArray[np.int64] | None:
-    """Return the body axis (3,) that a static carrier turns upright, unless it is y; -1, 0 or 1."""
+    """Return the body axis (3,) that a static carrier turns to +Y, or None if it is +Y itself."""
     up = rot.rotate(rot.inverse(still), np.array([0.0, 1.0, 0.0]))
     axis = np.rint(up).astype(np.int64)
     if up @ axis < _UPRIGHT or axis[1] == 1:
@@ -357,7 +358,7 @@ def _cached_below(
         rest,
         skeleton.role_map,
     )
-    if smaller.roles != skeleton.roles:  # identified by the names above the hips
+    if smaller.roles != skeleton.roles:  # roles were found with the help of names above the hips
         smaller = replace(smaller, role_map=dict(skeleton.roles))
     return _shared(_ByKey(smaller)).skeleton, kept
 

@@ -46,7 +46,7 @@ MAX_EXTENSION = 0.995  # maximum extension of a limb, as a fraction of its lengt
 # toward its bend direction: over a whole motion, and frame by frame.
 _STRAIGHT_OFFSET = 0.01
 _STRAIGHT_OFFSET_FRAMEWISE = 0.03
-_CLEARLY_BENT = 0.045  # ... and when the bend of the limb decides instead of the toes
+_CLEARLY_BENT = 0.045  # ... and above which the bend of the limb decides, not the toes
 _TOES_AHEAD = 0.3  # toes whose perpendicular part is shorter than this give no direction
 
 
@@ -61,7 +61,7 @@ class TwoBonePose:
     middle, end : ndarray, shape (T, 3)
         World positions of the middle joint and of the tip.
     bend : ndarray, shape (T,)
-        Angle between the two bones in radians: 0 is straight, never negative.
+        Angle between the two bones in radians, 0 or more; 0 means that the limb is straight.
     reached : ndarray of bool, shape (T,)
         True where the tip lies on the target, False where the soft limit held it back.
     """
@@ -157,8 +157,8 @@ def two_bone_pose(
 def soft_reach(distance: ArrayLike, length: ArrayLike, *, softness: ArrayLike) -> Array:
     """Return the distance (T,) a limb of `length` spans for a target at `distance`.
 
-    Equal to `distance` up to ``(1 - softness) * length``, then an exponential approach with
-    the same slope.
+    The result equals `distance` up to ``(1 - softness) * length``. From there it continues with the
+    same slope and approaches `length` exponentially.
 
     Examples
     --------
@@ -176,8 +176,8 @@ def soft_reach(distance: ArrayLike, length: ArrayLike, *, softness: ArrayLike) -
 def swing_direction(rest: ArrayLike, direction: ArrayLike, carried: ArrayLike) -> Array:
     """Rotate `carried` (3,) by the shortest rotation from `rest` (3,) to `direction` (T, 3).
 
-    A pole follows its limb this way: the knee of a hanging leg points forward, and it points up
-    once the leg swings forward.
+    This makes a pole follow its limb: the knee of a hanging leg points forward, and the knee of a
+    leg that swings forward points up.
 
     Examples
     --------
@@ -200,7 +200,10 @@ def _basis(first: Array, second: Array) -> Array:
 
 
 def _perpendicular_to(along: Array, vector: Array) -> Array:
-    """Return unit vectors along the part of `vector` perpendicular to `along`, or any such one."""
+    """Return unit vectors along the part of `vector` perpendicular to `along`.
+
+    Where this part is zero, any vector perpendicular to `along` is returned.
+    """
     along, vector = np.broadcast_arrays(along, vector)
     part = vector - np.sum(vector * along, axis=-1, keepdims=True) * along
     spare = np.where(np.abs(along[..., :1]) < 0.9, [1.0, 0.0, 0.0], [0.0, 1.0, 0.0])
@@ -328,7 +331,7 @@ def limb_of(motion: Motion, roles: tuple[str, str, str]) -> tuple[tuple[int, int
 
 
 def with_global_rotations(q: Array, skeleton: Skeleton, turned: Mapping[int, Array]) -> Array:
-    """Return local rotations (T, J, 4) after replacing the world rotations (T, 4) of given joints.
+    """Return local rotations (T, J, 4) after replacing the world rotations (T, 4) of some joints.
 
     Joints are set from the root outward; all other joints keep their local rotations.
     """
@@ -387,9 +390,9 @@ def shortest_rotation_into(a, b, out):
 def _soft_extension(wanted, natural, length):
     """Return the softly limited extension of a limb captured at `natural` for a target at `wanted`.
 
-    Lengths in meters. A limb that the motion itself extends beyond the limit keeps its extension.
-    Otherwise the extension approaches the limit exponentially, starting at 97 % of the limb's
-    length.
+    Lengths are in meters. A limb that the motion itself extends beyond the limit keeps its
+    extension. Otherwise the extension approaches the limit exponentially, starting at 97 % of the
+    limb's length.
     """
     most = max(MAX_EXTENSION * length, min(natural, 0.9999 * length))
     soft = 0.97 * length

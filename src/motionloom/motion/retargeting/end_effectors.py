@@ -1,9 +1,9 @@
 """Hand placement: hands that touch something keep touching it on a body of another size.
 
 The importance of a hand's position, from 0 to 1, follows from its distance to the things it may
-touch: the floor, the other hand, the head, the trunk, the knees. An important hand keeps its
-position relative to them; any other hand keeps the angles of its arm. This is a simple form of
-Shin, Lee, Shin and Gleicher (2001).
+touch: the floor, the other hand, the head, the trunk and the knees. An important hand keeps its
+position relative to these things, and any other hand keeps the angles of its arm. This is a simple
+form of Shin, Lee, Shin and Gleicher (2001).
 """
 
 from __future__ import annotations
@@ -44,12 +44,12 @@ def place_hands(
     floor: float | None = None,
     importance: Mapping[str, ArrayLike] | None = None,
 ) -> Motion:
-    """Place the hands of `moved` like those of the source, weighted by importance.
+    """Place the hands of `moved` as in the source, weighted by importance.
 
     Parameters
     ----------
     source : Motion
-        The original, T frames.
+        The original motion, T frames.
     moved : Motion
         The same frames on another skeleton, with the arm angles of the source.
     scale : float
@@ -57,8 +57,8 @@ def place_hands(
     floor : float, optional
         Height of the source's floor in meters; None for no floor.
     importance : mapping, optional
-        For ``left_hand`` and ``right_hand``, a number from 0 to 1 or one per frame (T,). Default:
-        the `hand_importance` of everything a hand may touch.
+        Importance of ``left_hand`` and ``right_hand``: a number from 0 to 1, or one number per
+        frame (T,). By default, it is computed by `hand_importance` for everything a hand may touch.
     """
     given = {hand: _given(hand, value, len(moved)) for hand, value in (importance or {}).items()}
     goals = {}
@@ -85,7 +85,7 @@ def place_hands(
 
 
 def hand_importance(distance: Array, fps: float, *, size: float = 1.0) -> Array:
-    """Importance (T,) of a hand at `distance` (T,) meters from an object, smooth in time.
+    """Return the importance (T,) of a hand at `distance` (T,) meters from an object, smoothed.
 
     Examples
     --------
@@ -177,8 +177,8 @@ def _given(hand: str, value: ArrayLike, frames: int) -> Array:
     array = np.asarray(value, dtype=np.float64)
     if array.ndim > 1 or (array.ndim == 1 and len(array) != frames):
         raise InvalidInput(
-            f"importance of {hand} must be one number or one per frame ({frames}); "
-            f"got shape {array.shape}"
+            f"importance of {hand} must be one number, or one number for each of the "
+            f"{frames} frames; got shape {array.shape}"
         )
     if not np.all((array >= 0.0) & (array <= 1.0)):
         raise InvalidInput(f"importance of {hand} must lie between 0 and 1")

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 Array = NDArray[np.float64]
 
-# Limits beyond which an error is raised: widths as fractions of the target's, and degrees.
+# Limits beyond which an error is raised: widths relative to the target's, and angles in degrees.
 _HOPELESS_WIDTH = (0.5, 2.0)
 _HOPELESS_ANGLE = 60.0
 _PARTS = {
@@ -62,7 +62,7 @@ def retarget_fit(
     contacts : FootContacts, optional
         Contacts of the source.
     grounds : mapping, optional
-        Height in meters of the ground under each contact, for ``left_ball`` and ``right_ball``.
+        Ground height in meters under each contact of ``left_ball`` and ``right_ball``.
 
     Raises
     ------
@@ -159,7 +159,7 @@ def _limb_angles(there: Mapping[str, Array], here: Mapping[str, Array]) -> tuple
 
 
 def _trunk(places: Mapping[str, Array]) -> Array | None:
-    """Return the trunk axes (T, 3, 3): left, up and forward; None without hips and neck."""
+    """Return the trunk's left, up and forward axes (T, 3, 3); None without hips and neck."""
     if not {"hips", "neck", "left_hip", "right_hip"} <= places.keys():
         return None
     up = _unit(places["neck"] - places["hips"])
@@ -178,7 +178,7 @@ def _height(
     contacts: FootContacts | None,
     scale: float,
 ) -> float | None:
-    """Return the head height in leg-plus-trunk lengths, relative to that of the source."""
+    """Return the head height divided by leg and trunk length, relative to the source."""
     if contacts is None or not all("head" in places for places in (there, here)):
         return None
     tall = [
@@ -188,7 +188,7 @@ def _height(
     ]
     heights = [float(np.nanmedian(places["head"][:, 1])) for places in (there, here)]
     floors = contacts.floor, scale * contacts.floor
-    if heights[0] - floors[0] < 0.5 * tall[0]:  # lying and crouching bodies have no such height
+    if heights[0] - floors[0] < 0.5 * tall[0]:  # lying and crouching bodies are not compared
         return None
     return (heights[1] - floors[1]) / tall[1] / ((heights[0] - floors[0]) / tall[0])
 

@@ -1,18 +1,18 @@
 """Neutral pose: the posture in which skeletons of different rigs are compared.
 
-The local rotations of two rigs cannot be compared, because their axes and rest poses differ. The
-world rotation of each body part relative to a common posture can: upright, facing +Z, arms out to
+The local rotations of two rigs cannot be compared, because their axes and rest poses differ. World
+rotations can be compared if they are relative to a common posture: upright, facing +Z, arms out to
 the sides, legs straight, feet flat. The rest pose is rotated into this posture from the trunk
 outward. The trunk rotates about the vertical (or freely, if it does not rest upright), arms and
-legs follow bone by bone with the shortest rotation, and feet are placed flat on the ground
-whatever their shape.
+legs follow bone by bone with the shortest rotation, and feet are placed flat on the ground whatever
+their shape.
 
-In many files, a body cannot take the zero pose: all bones point along one axis, because joint axes
-follow the bones and the file has no other rest pose (LAFAN1, Bandai-Namco, most rigs written
-without their bind pose). Such a pose is recognized part by part: an arm along the spine, a leg
-next to the head, collars that do not lead to the side, sides that are not mirror images. The bone
-directions of the neutral pose are the same as for any rig. However, the rest pose then does not
-show the twist of each bone or the natural position of collars and feet;
+In many files, the zero pose is impossible for a body: all bones point along one axis, because joint
+axes follow the bones and the file has no other rest pose (LAFAN1, Bandai-Namco, most rigs written
+without their bind pose). Such a pose is recognized part by part. Its signs are an arm along the
+spine, a leg next to the head, collars that do not lead to the side, and sides that are not mirror
+images. The bone directions of the neutral pose are the same as for any rig. However, the rest pose
+then does not show the twist of each bone or the natural position of collars and feet;
 `motionloom.motion.retargeting.observed_pose` takes these from a motion.
 """
 
@@ -56,7 +56,7 @@ _COLLAR_RISE = (np.radians(-5.0), np.radians(40.0))
 # Arms closer than this to the direction of the spine are not a rest pose.
 _ARM_RAISED = np.radians(40.0)
 _LEG_RAISED = np.radians(100.0)
-_FOLD = np.radians(50.0)  # for a trunk that is not straight at rest; 20 degrees in LAFAN1
+_FOLD = np.radians(50.0)  # limit for a trunk that is not straight at rest; 20 degrees in LAFAN1
 _FOLDED = np.radians(120.0)  # an elbow or a knee bent by more than this is folded
 # Height of the ankle above the ball of a flat foot, in leg lengths: 0.066 in the built-in corpus,
 # 0.07 in CMU, 0.10 in LAFAN1, 0.08 in Bandai-Namco.
@@ -71,11 +71,11 @@ class NeutralPose:
     Attributes
     ----------
     turns : dict of str to ndarray, shape (4,)
-        World rotation ``wxyz`` per role from the rest pose to the neutral pose.
+        World rotation ``wxyz`` of each role from the rest pose to the neutral pose.
     unknown : frozenset of str
         Roles for which the rest pose is not usable.
     assumed : frozenset of str
-        Unknown roles that no motion has shown either: the directions of limbs are known, but the
+        Unknown roles that no motion has shown either. Their limb directions are known, but the
         twist of bones, the rise of collars and the slope of feet are assumed.
     """
 
@@ -221,7 +221,7 @@ class RestDirections:
         return None if line is None else _unit(line)
 
     def of(self, role: str) -> Array | None:
-        """Return the direction of the bone that starts at a joint, or of the trunk, or None."""
+        """Return the direction of the trunk or of the bone that starts at a joint, or None."""
         if role in TRUNK:
             return self.pelvis()[1] if role == "hips" else self.chest_up()
         side, _, part = role.partition("_")
@@ -253,8 +253,8 @@ class RestDirections:
     def straight(self) -> bool:
         """Return whether the trunk at rest is straight and perpendicular to the hip line.
 
-        It is not straight if the pelvis has the axes of the world and all other axes follow their
-        bones (Rokoko): the zero pose then lays the spine to the side.
+        The trunk is not straight if the pelvis has the axes of the world and all other axes follow
+        their bones (Rokoko), because the zero pose then lays the spine to the side.
         """
         whole = self._spine("hips")
         bones = [self._bone(role) for role in ("hips", "chest")]
@@ -388,8 +388,9 @@ def _limbs_known(
 ) -> bool:
     """Return whether both limbs at rest are in an anatomically possible posture.
 
-    Their first bones must be mirror images and at least (`away`) or at most `limit` radians from
-    the direction `pole`, and their middle joints must not be folded.
+    Their first bones must be mirror images. These bones must be at most `limit` radians from the
+    direction `pole`, or at least that far from it if `away` is True. The middle joints must not be
+    folded.
     """
     first = []
     for side in SIDES:
@@ -407,7 +408,7 @@ def _limbs_known(
 
 
 def _flat_foot(rest: RestDirections, side: str, trunk: Array) -> Array | None:
-    """Return the rotation of a foot that rests level, about the vertical only; otherwise None."""
+    """Return the rotation about the vertical for a foot that is level at rest, otherwise None."""
     bone = rest.direction(f"{side}_ankle", f"{side}_foot")
     if bone is None:
         return trunk

@@ -1,9 +1,8 @@
 """Neutral pose estimated from a motion, for skeletons without a usable rest pose.
 
-The elbow and the knee are hinges: the normal of the plane in which they bend, in the axes of a
-bone, gives the twist of that bone. In the neutral pose elbows bend forward and knees backward. The
-neutral position of collars, wrists and trunk is their average, and feet are neutral where they
-stand flat.
+The elbow and the knee are hinges, so the normal of the plane in which they bend gives the twist of
+a bone. In the neutral pose elbows bend forward and knees backward. The neutral position of collars,
+wrists and trunk is their average, and feet are neutral where they stand flat.
 """
 
 from __future__ import annotations
@@ -38,12 +37,12 @@ Array = NDArray[np.float64]
 
 # The assumed neutral rotation of a joint is used unless it is farther than this from the mean.
 _PLAUSIBLE = np.radians(45.0)
-_COLLAR_RANGE = np.radians(60.0)  # from the mean collar to the lateral direction
+_COLLAR_RANGE = np.radians(60.0)  # angle between the mean collar and the lateral direction
 # A limb shows its hinge if it is bent at least this much on average, always about the same axis.
 _LEAST_BEND = np.sin(np.radians(6.0))
 _LEAST_AGREEMENT = 0.5
 _LEAST_FLAT_FRAMES = 3
-# Range of shoulder width changes from rest that are attributed to the rig's habit.
+# Range of changes in shoulder width from rest that are attributed to the rig.
 _HABIT = (0.03, 0.06)
 _ALIKE = np.radians(20.0)  # bones whose directions in their joint's axes differ by less are equal
 
@@ -51,7 +50,7 @@ _ALIKE = np.radians(20.0)  # bones whose directions in their joint's axes differ
 def observed_pose(
     motion: Motion, pose: NeutralPose, contacts: FootContacts | None = None
 ) -> NeutralPose:
-    """Fill in the unknown roles of `pose` from a motion, as far as it reveals them.
+    """Fill in the unknown roles of `pose` that a motion reveals.
 
     Parameters
     ----------
@@ -107,11 +106,11 @@ def shared_pose(
 
 
 def settled_collars(motion: Motion, pose: NeutralPose) -> NeutralPose:
-    """Move the collars of `pose` to where the motion holds them, if shoulders differ from rest.
+    """Move the collars of `pose` to where the motion holds them if shoulders differ from rest.
 
     Every rig raises or draws back the collars differently in its rest pose. If the shoulders stay
-    narrower or wider than at rest throughout a motion, this shows the rig's habit and not a shrug;
-    another rig would otherwise shrug permanently.
+    narrower or wider than at rest throughout a motion, the difference is a property of the rig and
+    not a shrug. If it were transferred, another rig would shrug permanently.
     """
     at_rest = pose.shoulder_width(motion.skeleton)
     seen = _Seen(motion, NeutralPose(pose.turns, frozenset(f"{s}_collar" for s in SIDES)))
@@ -231,7 +230,7 @@ class _Seen:
                 self.take(role, rot.multiply(mean, rot.inverse(self.rest[role])))
 
     def mean_turn(self, role: str, base: str) -> Array | None:
-        """Return the rotation of a role whose mean relative to `base` is neutral; None if known."""
+        """Return the rotation that makes a role's mean relative to `base` neutral, or None."""
         if role not in self.unknown or role not in self.world or base not in self.world:
             return None
         mean = mean_rotation(rot.multiply(rot.inverse(self.world[base]), self.world[role]))

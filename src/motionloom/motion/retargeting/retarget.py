@@ -71,22 +71,22 @@ def retarget(
     Parameters
     ----------
     motion : Motion
-        T frames. Needs hips and legs, and feet with `keep_contacts`.
+        T frames. The skeleton needs hips and legs, and also feet if `keep_contacts` is set.
     skeleton : Skeleton or Motion
         Needs the same roles. Roles that the source lacks, and joints without a role, keep their
         rest pose relative to their parent; joints without a role that have the same name in both
-        skeletons (fingers, for example) are copied. Pass a motion if the rest pose does not show
-        how the skeleton holds its shoulders and feet and how its bones are twisted (all bones
-        along one axis, as in LAFAN1).
+        skeletons (fingers, for example) are copied. If all bones of the rest pose lie along one
+        axis (as in LAFAN1), it does not show how the skeleton holds its shoulders and feet or how
+        its bones are twisted. In this case, pass a motion.
     importance : mapping, optional
-        Weight of the position of a hand against the angles of its arm, 0 to 1, a number or one per
-        frame (T,), for ``left_hand`` and ``right_hand``. 1 keeps the hand at its position in the
-        world, scaled like the path. Default: derived from its distance to the floor, the other
-        hand and the body.
+        Importance of the hand position relative to the arm angles, for ``left_hand`` and
+        ``right_hand``: a number from 0 to 1, or one number per frame (T,). With 1, the hand keeps
+        its position in the world, scaled like the path. By default, the importance depends on the
+        distance of the hand from the floor, the other hand and the body.
     keep_contacts : bool
         Lock the feet to the ground during the contacts of the source.
     contacts : FootContacts, optional
-        Contacts of the source. Default: `foot_contacts` of the motion.
+        Contacts of the source. Default: the contacts that `foot_contacts` finds.
 
     Returns
     -------
@@ -100,7 +100,7 @@ def retarget(
     RoleError
         If the source or the target lacks a required role.
     InvalidInput
-        If the result is not a plausible body, because roles are wrong.
+        If the result is not a plausible body, which means that roles are wrong.
 
     Examples
     --------
@@ -151,9 +151,9 @@ def retarget(
 
 
 def conformed(motion: Motion, skeleton: Skeleton | None, fps: float) -> Motion:
-    """Return `motion` at `fps` and on `skeleton`, if given; the same object if nothing changes.
+    """Return `motion` at `fps` and on `skeleton`, or the same object if nothing changes.
 
-    The root of the result is the hips: joints above them are dropped.
+    The root of the result is the hips, and joints above them are dropped.
 
     Examples
     --------
@@ -173,7 +173,7 @@ def conformed(motion: Motion, skeleton: Skeleton | None, fps: float) -> Motion:
 def on_skeleton(motion: Motion, skeleton: Skeleton) -> Motion:
     """Return `motion` on exactly this skeleton, retargeted unless it is the same body.
 
-    Bones that differ only by rounding (`Skeleton.is_same_body`) are replaced.
+    If the bones differ only by rounding (`Skeleton.is_same_body`), only the skeleton is replaced.
 
     Examples
     --------
@@ -187,7 +187,7 @@ def on_skeleton(motion: Motion, skeleton: Skeleton) -> Motion:
         return motion
     if motion.translations is None and motion.skeleton.is_same_body(skeleton):
         return replace(motion, skeleton=skeleton)
-    return retarget(motion, skeleton).with_quality(None)  # a take, not a result
+    return retarget(motion, skeleton).with_quality(None)  # takes have no report
 
 
 def require_roles(whose: str, skeleton: Skeleton, roles: list[str]) -> None:
@@ -265,8 +265,8 @@ def instep_height(motion: Motion, contacts: FootContacts) -> float:
 def _levels(contacts: FootContacts) -> dict[str, Array]:
     """Return the height of the level ground under each contact of each ball.
 
-    Captured floors tilt slightly; contacts that differ by no more than such a tilt are on one
-    level. Stairs and uneven ground keep their heights.
+    Captured floors tilt slightly, so contacts whose heights differ by no more than such a tilt are
+    on one level. Stairs and uneven ground keep their heights.
     """
     parts = [f"{side}_ball" for side in SIDES]
     heights = np.array([plant.height for part in parts for plant in contacts.plants[part]])
@@ -314,15 +314,15 @@ class StreamRetargeter:
     Parameters
     ----------
     source : Motion
-        Any motion on the source skeleton, ideally a few seconds in which both feet are on the
-        ground at times.
+        Any motion on the source skeleton, ideally a few seconds in which each foot sometimes stands
+        on the ground.
     target : Motion
         A motion on the other skeleton, or its rest pose.
 
     Attributes
     ----------
     scale : float
-        Leg length of the target divided by that of the source; the path is scaled by it.
+        Leg length of the target divided by that of the source. The path is scaled by this factor.
 
     Examples
     --------
@@ -343,7 +343,7 @@ class StreamRetargeter:
         feet = has_feet(source.skeleton) and has_feet(self.skeleton)
         contacts = foot_contacts(source) if feet else None
         self._poses = neutral_poses(source, self.skeleton, example=target, contacts=contacts)
-        self._rise = 0.0  # of the hips: feet do not scale like legs
+        self._rise = 0.0  # height of the hips; feet do not scale like legs
         if contacts is not None:
             turned = transfer_rotations(source, self.skeleton, self._poses, example=target)
             self._rise = instep_height(turned, contacts) - self.scale * instep_height(

@@ -57,11 +57,11 @@ def transfer_rotations(
 ) -> Motion:
     """Transfer the rotations of `motion` to another `skeleton`, with the root at the origin.
 
-    The caller places the root and the feet. `poses` are the neutral poses of both skeletons, by
-    default those of `neutral_poses`; `example` is a motion on `skeleton`.
+    The caller places the root and the feet. `poses` are the neutral poses of both skeletons; by
+    default, `neutral_poses` computes them. `example` is a motion on `skeleton`.
     """
     source = motion.skeleton
-    # World rotation of every source joint since rest.
+    # World rotation of every source joint relative to rest.
     since_rest = rot.multiply(
         motion.global_rotations().astype(np.float64), rot.inverse(global_rest_rotations(source))
     )
@@ -96,7 +96,7 @@ def transfer_rotations(
 
 
 def _local_rotations(skeleton: Skeleton, world_turn: Mapping[int, Array], neutral: Array) -> Array:
-    """Return local rotations (T, J, 4) from world rotations since rest; others are `neutral`."""
+    """Return local rotations (T, J, 4) from world rotations relative to rest, or from `neutral`."""
     rest = global_rest_rotations(skeleton)
     frames = len(next(iter(world_turn.values())))
     local = np.empty((frames, len(skeleton), 4))
@@ -170,9 +170,10 @@ def _swing_collars(
     turn_of_role: dict[str, Array],
     world_turn: dict[int, Array],
 ) -> None:
-    """Reduce the swing of collars that are longer, relative to shoulder width, than the source's.
+    """Reduce the swing of collars that are longer than the source's, relative to shoulder width.
 
-    This raises shoulders and draws them together by the same fraction of their width.
+    As a result, shoulders rise and draw together by the same fraction of their width as in the
+    source.
     """
     here, there = _collar_share(skeleton, to_turns), _collar_share(source, from_turns)
     if here is None or there is None or there >= here or "chest" not in turn_of_role:
@@ -246,7 +247,7 @@ def _trunk_line(motion: Motion) -> Array | None:
 def _point_limbs(motion: Motion, skeleton: Skeleton, world_turn: dict[int, Array]) -> None:
     """Rotate the bones of arms and legs into the directions they have in the motion.
 
-    They already have these directions, unless joints between two roles move in the source.
+    The bones already have these directions, unless joints between two roles move in the source.
     """
     place = motion.positions(end_sites=True).astype(np.float64)
     tree = BodyTree(skeleton)

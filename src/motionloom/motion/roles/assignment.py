@@ -26,7 +26,7 @@ have (collar bones, hands) are missing.
 The naming scheme (the tool or data set that named the joints) is shown by ``info`` and ``doctor``
 and used by export presets. Roles do not depend on it.
 
-A user assigns roles in a file, JSON or TOML, one line per role::
+Users assign roles in a JSON or TOML file, with one line per role::
 
     # roles.toml
     left_hip = "Oberschenkel_links"
@@ -89,7 +89,7 @@ ROLES: tuple[str, ...] = (
     "hips", "spine", "chest", "neck", "head", "head_top",
     *(f"{side}_{limb}" for side in _SIDES for limb in _LIMBS),
 )  # fmt: skip
-# Names alone are trusted if they yield this many of the roles that every person has.
+# Names alone are trusted if they yield at least this many of the roles that every person has.
 _CORE = (
     "hips", "head",
     *(f"{side}_{part}" for side in _SIDES
@@ -134,13 +134,14 @@ class RoleAssignment:
     Attributes
     ----------
     roles : dict of str to str
-        Role to point name.
+        Mapping from role to point name.
     scheme : str
         The naming scheme (``"cmu"``, ``"mixamo"``, ...), ``"names"`` for names that follow no
         known scheme, ``"shape"`` for the tree's shape, ``"map"`` for the user's mapping,
         ``"none"`` if nothing was found; several are joined by ``" + "``.
     confidence : mapping of str to float
-        For each role with a point, from 0 (a guess) to 1 (its name and the tree agree).
+        Confidence of each role that has a point, from 0 (a guess) to 1 (the name and the tree
+        agree).
     point_names : tuple of str
         All joints and end sites of the skeleton.
     """
@@ -152,12 +153,12 @@ class RoleAssignment:
 
     @property
     def missing(self) -> tuple[str, ...]:
-        """Roles that no point has."""
+        """Roles that no point of the skeleton has."""
         return tuple(role for role in ROLES if role not in self.roles)
 
     @property
     def overall(self) -> float:
-        """Mean confidence over all roles, 0 to 1; a missing role counts as zero."""
+        """Mean confidence over all roles, from 0 to 1; a missing role counts as 0."""
         return sum(self.confidence.get(role, 0.0) for role in ROLES) / len(ROLES)
 
     def require(self, roles: Sequence[str]) -> None:
@@ -253,7 +254,7 @@ def load_role_map(path: str | Path) -> dict[str, str | None]:
     Returns
     -------
     role_map : dict of str to str or None
-        Role to point name; None removes the role. For `Skeleton.with_roles`.
+        Mapping from role to point name for `Skeleton.with_roles`; None removes a role.
 
     Raises
     ------
@@ -346,7 +347,7 @@ def apply_role_map(
 
 def _is_toml(path: Path) -> bool:
     if path.suffix.lower() not in (".json", ".toml"):
-        raise MotionFormatError("a role map must end in .json or .toml", path=path)
+        raise MotionFormatError("the file name of a role map must end in .json or .toml", path=path)
     return path.suffix.lower() == ".toml"
 
 
@@ -365,7 +366,9 @@ def _entry(role: str, name: object, path: Path) -> str | None:
     if role not in ROLES:
         raise MotionFormatError(unknown_role(role), path=path)
     if name is not None and not isinstance(name, str):
-        raise MotionFormatError(f"{role} must be a joint's name; got {name!r}", path=path)
+        raise MotionFormatError(
+            f"{role} must be mapped to the name of a joint; got {name!r}", path=path
+        )
     return name or None
 
 

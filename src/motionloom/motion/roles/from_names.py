@@ -1,10 +1,10 @@
 """Roles from joint names, interpreted in the context of the tree.
 
 The same name means different joints in different rigs: HumanIK's ``LeftShoulder`` is the collar
-bone because its child is ``LeftArm``, Xsens' ``LeftShoulder`` is the upper arm because its child
-is ``LeftElbow``. Limbs are therefore read as chains from the trunk outward, and ambiguous names
-are resolved by their neighbors in the chain. The hips are where the legs meet, the chest where the
-arms meet.
+bone because its child is ``LeftArm``, whereas Xsens' ``LeftShoulder`` is the upper arm because its
+child is ``LeftElbow``. Limbs are therefore read as chains from the trunk outward, and ambiguous
+names are resolved by their neighbors in the chain. The hips are where the legs meet, the chest
+where the arms meet.
 """
 
 from __future__ import annotations
@@ -17,8 +17,8 @@ from motionloom.motion.skeleton import BodyTree
 # Confidence of a role, depending on how it was found.
 NAMED = 1.0  # the name and the tree agree
 DECIDED = 0.95  # the name is ambiguous and its neighbors decide
-INFERRED = 0.8  # from the tree, given named neighbors
-SHARED = 0.6  # the skeleton is coarse: shares the point of another role
+INFERRED = 0.8  # the tree and the names of neighbors decide
+SHARED = 0.6  # the skeleton is coarse, and the role shares a point with another
 
 RolePoints = dict[str, tuple[int, float]]  # role -> point, confidence
 

@@ -1,10 +1,10 @@
 """Parsing of joint names into a side and a body part.
 
 Names differ in their prefixes (``mixamorig:``, ``Bip01``, ``m_avg_``, ``DEF-``), in the way words
-are joined (``LeftUpLeg``, ``thigh_l``, ``upper_arm.L``, ``lfemur``) and in the words. A name is
-split into words, prefixes and decoration are dropped, the side is removed, and the rest is looked
-up in one table. Many words mean different joints in different rigs (a ``LeftShoulder`` may be the
-collar bone or the upper arm): the table only gives the named *part*, and
+are joined (``LeftUpLeg``, ``thigh_l``, ``upper_arm.L``, ``lfemur``) and in the choice of words. A
+name is split into words, prefixes and decoration are dropped, the side is removed, and the rest is
+looked up in one table. Many words mean different joints in different rigs (a ``LeftShoulder`` may
+be the collar bone or the upper arm). The table therefore gives only the named *part*, and
 `motionloom.motion.roles.from_names` decides in context.
 """
 
@@ -89,8 +89,8 @@ class Label:
     """Parsed joint name.
 
     It consists of the `part` of the body (None if unknown), the `side` and the `numbers` in the
-    name. Flags mark a `tip` (``HeadTop_End``), joints `aside` of the body (twists, controls, face,
-    props), and a `tail`.
+    name. Flags mark a `tip` (``HeadTop_End``), joints `aside` from the body (twists, controls,
+    face, props), and a `tail`.
     """
 
     part: str | None = None
@@ -153,7 +153,7 @@ def split_words(name: str) -> tuple[str, ...]:
 def side_and_rest(name: str) -> tuple[str | None, str]:
     """Return the side of a name (None on the midline), and its remaining words.
 
-    Corresponding left and right joints have the same rest and opposite sides.
+    Corresponding left and right joints have the same remaining words and opposite sides.
 
     Examples
     --------
@@ -221,7 +221,7 @@ def _label(words: tuple[str, ...]) -> Label:
 
 
 def _child_of_trunk(words: list[str]) -> str:
-    """Join the words; for ``torso_clavicle``, a part of the trunk and its child, keep the child."""
+    """Join the words; if a trunk part precedes its child (``torso_clavicle``), keep the child."""
     stem = "".join(words)
     if stem in _STEMS:
         return stem
@@ -254,7 +254,7 @@ def _part(stem: str, side: str | None, words: list[str]) -> str | None:
 
 
 def _glued_side(stem: str) -> tuple[str | None, str]:
-    """Return the side of ``leftupleg``, ``lfemur``, ``kneeright``, or (None, stem) if none."""
+    """Return the side (or None) and the rest of names such as ``leftupleg`` or ``kneeright``."""
     for word, side in (
         ("left", "left"),
         ("right", "right"),

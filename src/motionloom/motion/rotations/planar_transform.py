@@ -1,12 +1,12 @@
 """Planar rigid transforms: a rotation about the vertical plus a translation on the floor, SE(2).
 
-The position and direction in which a motion was captured carry no meaning, and motions may be
+The position and direction in which a motion was captured carry no meaning, so motions may be
 transformed along the floor before they are compared or blended. `PlanarTransform` is the only type
 for this. It rotates by `yaw` radians about the vertical through the origin, then translates by `x`
 and `z` meters.
 
-A floor position is written as the complex number ``z + ix``: a rotation by `yaw` is then a
-multiplication by ``exp(i yaw)``, and facing +Z is the number 1.
+A floor position is written as the complex number ``z + ix``. A rotation by `yaw` is then a
+multiplication by ``exp(i yaw)``, and the direction +Z is the number 1.
 
 References
 ----------
@@ -42,7 +42,7 @@ class PlanarTransform:
     x, z : array_like, shape (...)
         Translation in meters.
     yaw : array_like, shape (...)
-        Rotation about +Y in radians, before the translation.
+        Rotation about +Y in radians, applied before the translation.
 
     Examples
     --------
@@ -76,7 +76,9 @@ class PlanarTransform:
         """Create transforms from an array (..., 3) of ``x, z, yaw``, the form used in kernels."""
         values = np.asarray(values, np.float64)
         if values.shape[-1:] != (3,):
-            raise InvalidInput(f"values must have shape (..., 3), x, z, yaw; got {values.shape}")
+            raise InvalidInput(
+                f"values must have shape (..., 3) for x, z and yaw; got {values.shape}"
+            )
         return cls(values[..., 0], values[..., 1], values[..., 2])
 
     @classmethod
@@ -101,14 +103,14 @@ class PlanarTransform:
         Parameters
         ----------
         onto, clouds : array_like, shape (..., P, 3)
-            Corresponding points, taken from a short window of two motions.
+            Corresponding points of two motions, taken from a short window.
         weights : array_like, shape (P,) or (..., P), optional
             Weight of each point. Default: equal weights.
 
         Returns
         -------
         transforms : PlanarTransform, shape (...)
-            Minimizes the weighted sum of squared distances.
+            Transforms that minimize the weighted sum of squared distances.
 
         Examples
         --------
@@ -120,7 +122,7 @@ class PlanarTransform:
         a, b = np.asarray(onto, np.float64), np.asarray(clouds, np.float64)
         if a.shape != b.shape or a.ndim < 2 or a.shape[-1] != 3 or a.shape[-2] == 0:
             raise InvalidInput(
-                f"clouds must have the same points, shape (..., P, 3); got {a.shape} and {b.shape}"
+                f"onto and clouds must have the same shape (..., P, 3); got {a.shape} and {b.shape}"
             )
         w = np.ones(a.shape[-2]) if weights is None else np.asarray(weights, np.float64)
         if w.shape not in (a.shape[-2:-1], a.shape[:-1]):
@@ -129,7 +131,9 @@ class PlanarTransform:
             )
         total = w.sum(axis=-1, keepdims=True)
         if not (np.all(w >= 0.0) and np.all(total > 0.0)):
-            raise InvalidInput("weights must be finite, none negative, not all zero")
+            raise InvalidInput(
+                "weights must be finite and non-negative, and at least one must be positive"
+            )
         w = w / total
         floor_a, floor_b = floor_complex(a), floor_complex(b)
         mean_a, mean_b = np.sum(w * floor_a, axis=-1), np.sum(w * floor_b, axis=-1)

@@ -122,9 +122,10 @@ def from_euler(angles: ArrayLike, order: str) -> Array:
     Parameters
     ----------
     angles : array_like, shape (..., N)
-        Radians, one per letter of `order`.
+        Angles in radians, one per letter of `order`.
     order : str
-        Axes from left to right, for example ``"ZYX"``; any number of axes, with any repetition.
+        Axes from left to right, for example ``"ZYX"``. Any number of axes is allowed, and axes may
+        repeat.
 
     Returns
     -------
@@ -139,7 +140,7 @@ def from_euler(angles: ArrayLike, order: str) -> Array:
     order = order.upper()
     if set(order) - set("XYZ") or angles.shape[-1:] != (len(order),):
         raise InvalidInput(
-            f"angles must have one column per axis of order {order!r} (letters X, Y, Z); "
+            f"angles must have one column for each letter (X, Y or Z) of order {order!r}; "
             f"got shape {angles.shape}"
         )
     q = np.broadcast_to(IDENTITY, (*angles.shape[:-1], 4))
@@ -158,13 +159,14 @@ def to_euler(q: ArrayLike, order: str) -> Array:
     ----------
     q : array_like, shape (..., 4)
     order : str
-        Three axes, neighbors different: ``"ZYX"``, ``"XYX"``, ...
+        Three axes, such as ``"ZYX"`` or ``"XYX"``, with no axis twice in a row.
 
     Returns
     -------
     angles : ndarray, shape (..., 3)
-        Radians, left to right; the middle one in [-pi/2, pi/2] (three different axes) or
-        [0, pi] (first and last the same). In gimbal lock the last angle is zero.
+        Angles in radians, from left to right. The middle angle lies in [-pi/2, pi/2] if all axes
+        differ, and in [0, pi] if the first and last axes are the same. In gimbal lock the last
+        angle is zero.
 
     Notes
     -----
@@ -184,7 +186,7 @@ def to_euler(q: ArrayLike, order: str) -> Array:
     order = order.upper()
     if len(order) != 3 or set(order) - set("XYZ") or order[0] == order[1] or order[1] == order[2]:
         raise InvalidInput(
-            f"order must be three axes of X, Y, Z with different neighbors; got {order!r}"
+            f"order must be three letters X, Y or Z, with none twice in a row; got {order!r}"
         )
     q = np.asarray(q, dtype=np.float64)
     # The method is stated for extrinsic sequences; an intrinsic one is its reverse.
@@ -347,8 +349,8 @@ def yaw(angle: ArrayLike) -> Array:
 def yaw_angle(q: ArrayLike) -> Array:
     """Rotation about +Y (...,) in radians, -pi to pi, that is nearest to each rotation (..., 4).
 
-    The twist part of the swing-twist decomposition: smooth as long as the body does not
-    turn upside down.
+    This is the twist part of the swing-twist decomposition. It is smooth as long as the body does
+    not turn upside down.
     """
     q = np.asarray(q, dtype=np.float64)
     w, y = q[..., 0], q[..., 2]
@@ -427,6 +429,6 @@ def right_jacobian_into(v, out):
 def rotate_floor(c, s, x, z):
     """Return the floor position (x, z) rotated by `yaw`, given its cosine `c` and sine `s`.
 
-    The counterpart of `PlanarTransform` for kernels, which use arrays of ``x, z, yaw``.
+    This is the counterpart of `PlanarTransform` for kernels, which use arrays of ``x, z, yaw``.
     """
     return c * x + s * z, c * z - s * x

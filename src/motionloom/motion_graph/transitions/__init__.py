@@ -1,1 +1,1 @@
-"""Transitions, at which playback of a graph switches from one motion to another."""
+"""Transitions between motions: where playback can switch from one motion to another."""

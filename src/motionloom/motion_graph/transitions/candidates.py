@@ -1,15 +1,15 @@
 """Transition candidates: pairs of frames at which two motions are similar.
 
-The error function of two motions is the distance from every frame of one to every frame of the
-other. It is computed in bands of rows, so that two takes of an hour need no more memory than two
-takes of a minute. Two methods find candidates in it:
+The error function of two motions is the matrix of distances between all their frames. It is
+computed in bands of rows, so that two one-hour takes need no more memory than two one-minute takes.
+Two methods find candidates in it:
 
 ``sectors``
-    The smallest error in every square sector, pruned by three conditions: the error is below the
-    threshold; only one of several neighboring minima is kept; and the mean error over the frames
-    to be blended is also below the threshold.
+    Take the smallest error in every square sector, if it meets three conditions: the error is below
+    the threshold, no neighboring sector has a candidate for nearly the same frames that is kept
+    instead, and the mean error over the frames to be blended is also below the threshold.
 ``minima``
-    Every local minimum below the threshold (Kovar, Gleicher & Pighin 2002).
+    Take every local minimum below the threshold (Kovar, Gleicher & Pighin 2002).
 
 References
 ----------
@@ -35,7 +35,7 @@ BAND_CELLS = 4_000_000  # cells per band: 32 MB in double precision
 class Band:
     """Part of an error function that starts at row `row` and column `column`.
 
-    `inner` is the slice of rows that belong only to this band; the others are its margin.
+    `inner` is the slice of rows that belong only to this band; the other rows are its margin.
     """
 
     row: int
@@ -52,7 +52,7 @@ def error_bands(
     multiple: int = 1,
     margin: int = 0,
 ) -> Iterator[Band]:
-    """Yield the distances between all frames of two motions in bands.
+    """Yield the distances between all frames of two motions, one band of rows at a time.
 
     Parameters
     ----------
@@ -63,7 +63,7 @@ def error_bands(
     multiple : int
         Bands start at multiples of this number of rows.
     margin : int
-        Number of rows of the neighboring bands to include.
+        Number of rows to include from each neighboring band.
 
     Examples
     --------
@@ -87,7 +87,7 @@ def error_bands(
 def error_function(
     distance: FrameDistance, a: NDArray[Any], b: NDArray[Any] | None = None
 ) -> NDArray[np.float32]:
-    """Return the whole error function (M, N) of short motions, in single precision."""
+    """Return the complete error function (M, N) in single precision; only for short motions."""
     columns = a if b is None else b
     out = np.empty((len(a), len(columns)), dtype=np.float32)
     for band in error_bands(distance, a, b):
@@ -100,7 +100,7 @@ def error_function(
 Method = Literal["sectors", "minima"]
 METHODS: tuple[Method, ...] = ("sectors", "minima")
 
-_PAIRED = 64  # pairs of frames compared at once, as the diagonal of a small matrix
+_PAIRED = 64  # number of frame pairs compared at once, as the diagonal of a small matrix
 
 Ints = NDArray[np.int64]
 Array = NDArray[np.float64]
@@ -113,16 +113,16 @@ class TransitionCandidates:
     Attributes
     ----------
     frames : ndarray of int64, shape (n, 2)
-        Frame of the first motion and frame of the second.
+        Frame of the first motion and frame of the second motion.
     errors : ndarray, shape (n,)
-        Frame distance at those frames.
+        Frame distance between the two frames.
     means : ndarray, shape (n,)
         Mean distance over the frames to be blended.
     sectors : ndarray of int64, shape (n, 2)
         Sector along the first motion and sector along the second.
     examined : int
-        Number of sectors of the error function; for a motion against itself, those on and above
-        the diagonal.
+        Number of sectors of the error function. If a motion is compared with itself, only sectors
+        on and above the diagonal count.
     """
 
     frames: Ints
@@ -136,7 +136,7 @@ class TransitionCandidates:
 
     @property
     def scores(self) -> Array:
-        """Smallest threshold that each candidate passes, shape (n,)."""
+        """Smallest threshold at which each candidate is accepted, shape (n,)."""
         return np.maximum(self.errors, self.means)
 
     def select(self, mask: NDArray[Any]) -> TransitionCandidates:
@@ -237,7 +237,7 @@ def pruned(
 
 
 def _forbid(cells, row, column, rows, columns, blend, apart) -> None:
-    """Set cells to infinity where a blend does not fit or is too close to the diagonal."""
+    """Set cells to infinity if a blend does not fit there or if they are too near the diagonal."""
     before, after = blend // 2, blend - blend // 2
     i = np.arange(row, row + cells.shape[0])
     j = np.arange(column, column + cells.shape[1])
@@ -248,7 +248,7 @@ def _forbid(cells, row, column, rows, columns, blend, apart) -> None:
 
 
 def _sector_minima(cells: Array, sector: int) -> tuple[Ints, Array]:
-    """Return the frames and error of the smallest cell in each sector with a finite cell."""
+    """Return the frames and error of the smallest cell in each sector that has a finite cell."""
     high, wide = (-(-side // sector) for side in cells.shape)
     padded = np.full((high * sector, wide * sector), np.inf, dtype=cells.dtype)
     padded[: cells.shape[0], : cells.shape[1]] = cells
@@ -273,7 +273,7 @@ def _local_minima(cells: Array, inner: slice) -> tuple[Ints, Array]:
 
 
 def inside(frames: Ints, source: int, target: int, blend: int) -> NDArray[np.bool_]:
-    """Return a mask (n,): True where all frames to be blended around `frames` (n, 2) exist."""
+    """Return a mask (n,): True if all frames to be blended around `frames` (n, 2) exist."""
     ends = np.array([source, target]) - (blend - blend // 2)
     return np.all((frames >= blend // 2) & (frames <= ends), axis=1)
 
@@ -294,11 +294,12 @@ def mean_errors(
 
 
 def _doubled(candidates: TransitionCandidates, near: int) -> NDArray[np.bool_]:
-    """Return a mask (n,) of the candidates that a neighboring sector also has.
+    """Return a mask (n,): True for candidates that a neighboring sector duplicates.
 
     If the first motion runs from left to right and the second from top to bottom, candidates are
-    visited from top right to bottom left. A candidate is dropped if a sector that was not visited
-    yet has another one within `near` frames. The bottom left candidate of each cluster remains.
+    visited from top right to bottom left. A candidate is dropped if a sector that has not been
+    visited yet contains another candidate within `near` frames. The bottom left candidate of each
+    cluster remains.
     """
     at = {(int(i), int(j)): k for k, (i, j) in enumerate(candidates.sectors)}
     out = np.zeros(len(candidates), dtype=bool)

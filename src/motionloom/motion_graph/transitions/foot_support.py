@@ -1,9 +1,10 @@
-"""Foot support: the feet in contact, and the foot that strikes next.
+"""Foot support: which feet are in contact, and which foot strikes next.
 
-Two poses may be similar although the feet disagree: one walker is about to put down the left foot,
-the other has just done so. A transition between them skips a step. Two frames may be connected
-only if the same feet are in contact in both, and if the last foot strike before one frame and the
-next strike after the other are by different feet.
+Two poses may be similar although their foot contacts differ. For example, one walker is about to
+put down the left foot, and the other has just done so. A transition between these poses would skip
+a step. Two frames may therefore be connected only if the same feet are in contact in both, and if
+the last foot strike before one frame and the next foot strike after the other are by different
+feet.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ from motionloom.motion.segment import intervals
 Mask = NDArray[np.bool_]
 
 _GAP = 0.15  # seconds: a shorter lift of a foot does not count as a step
-_SHARE = 0.17  # share of the blended frames in which contacts may differ
+_SHARE = 0.17  # maximum fraction of the blended frames in which contacts may differ
 
 
 @dataclass(frozen=True, eq=False)
@@ -45,7 +46,7 @@ class FootSupport:
 
     @classmethod
     def of(cls, motion: Motion) -> FootSupport:
-        """Detect the foot support of a motion.
+        """Detect the foot contacts and foot strikes of a motion.
 
         Examples
         --------
@@ -72,7 +73,7 @@ class FootSupport:
 
 
 def agreement(a: FootSupport, b: FootSupport, frames: NDArray[np.int64], blend: int) -> Mask:
-    """Return a mask (n,): True where a transition at `frames` keeps the sequence of steps.
+    """Return a mask (n,): True if a transition at `frames` preserves the sequence of steps.
 
     Both directions are checked.
 
@@ -92,7 +93,7 @@ def agreement(a: FootSupport, b: FootSupport, frames: NDArray[np.int64], blend: 
 
 
 def alternates(last: NDArray[np.int8], following: NDArray[np.int8]) -> Mask:
-    """Return whether the last foot strike and the next one are by different feet."""
+    """Return whether the last and the next foot strike are by different feet."""
     return (last != following) | (last < 0)
 
 

@@ -1,8 +1,8 @@
 """Find the transition candidates of all pairs of motions in worker processes.
 
-Searching the error function of every pair takes nearly all the time of building a motion graph.
-Workers receive names of motions, read the motions from the library, and return the few candidates
-they find.
+Most of the time for building a motion graph is spent searching the error function of every pair.
+Workers receive the names of motions, read the motions from the library, and return the few
+candidates they find.
 """
 
 from __future__ import annotations
@@ -27,16 +27,16 @@ from motionloom.parallel import Progress, one_thread
 from motionloom.store.store import Store
 
 MAX_TASK_CELLS = 100_000_000  # maximum cells per task: a few seconds of work
-MIN_TASK_CELLS = 10_000_000  # minimum cells per task: dispatching costs little in comparison
+MIN_TASK_CELLS = 10_000_000  # minimum cells per task, so that dispatching costs little
 _TASKS_PER_WORKER = 8
-_WORTH_A_POOL = 150_000_000  # cells; with fewer, starting processes takes longer than the work
+_WORTH_A_POOL = 150_000_000  # cells; smaller jobs take less time than starting processes
 
 Pair = tuple[int, int]
 
 
 @dataclass(frozen=True)
 class LibraryMotions:
-    """Motions of a library by number, conformed to the first.
+    """Library motions by number, conformed to the first motion.
 
     Numbers beyond the names refer to mirrored copies of the same motions.
     """
@@ -111,7 +111,7 @@ def pair_candidates(
 
 
 class _PreparedMotions:
-    """Prepared rows of motions by number, each computed once per process."""
+    """Prepared rows of motions by number; each motion is prepared once per process."""
 
     def __init__(
         self,
@@ -151,7 +151,7 @@ def _task_candidates(
 
 
 def _tasks(lengths: Sequence[int]) -> list[tuple[Pair, ...]]:
-    """Group all pairs into tasks for one worker each.
+    """Group all pairs into tasks, each of which one worker processes.
 
     Examples
     --------

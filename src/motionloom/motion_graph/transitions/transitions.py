@@ -1,16 +1,16 @@
-"""Find the transitions between the motions of a set.
+"""Find the transitions between a set of motions.
 
-Transition candidates become transitions if
+A transition candidate becomes a transition if
 
 - the same feet are in contact, so that no step is skipped (see `foot_support`);
-- the transition moves no joint more abruptly than the motions themselves do.
+- no joint moves more abruptly than in the original motions.
 
 The maximum frame distance is set by the user, or it is the smallest distance that yields the
-requested number of transitions per minute. Takes are most similar to themselves, so this may cut
-off some motions. The limit is relaxed step by step for those.
+requested number of transitions per minute. Takes are most similar to themselves, so this limit may
+cut off some motions. For these motions, the limit is relaxed step by step.
 
-A transition at frames (i, j) blends the k frames around i with those around j, so that the most
-similar frames are blended half and half. Kravcevich (2014, section 4.6) instead blends A_i to
+A transition at frames (i, j) blends the k frames around i with the k frames around j, so that the
+most similar frames have equal weight. Kravcevich (2014, section 4.6) instead blends A_i to
 A_(i+k-1) with B_(j-k+1) to B_j (see `window_centers`).
 """
 
@@ -55,13 +55,13 @@ class Transitions:
     Attributes
     ----------
     source, target : ndarray of int64, shape (n, 2)
-        Motion, and frame in the middle of the blend.
+        Motion number, and frame in the middle of the blend.
     errors, means : ndarray, shape (n,)
-        Frame distance at that frame, and its mean over the blended frames.
+        Frame distance in the middle of the blend, and mean over the blended frames.
     transforms : ndarray, shape (n, 3)
         Planar transform ``x, z, yaw`` from the target motion to the source motion.
     accelerations : ndarray, shape (n,)
-        Largest acceleration of a joint during the transition, in m/s^2.
+        Largest acceleration of any joint during the transition, in m/s^2.
     blend : int
         Number of frames that are blended.
 
@@ -107,7 +107,7 @@ class Transitions:
 
     @classmethod
     def joined(cls, parts: Sequence[Transitions]) -> Transitions:
-        """Concatenate the transitions of one or more parts."""
+        """Concatenate one or more tables of transitions."""
 
         def every(name: str) -> NDArray[Any]:
             return np.concatenate([getattr(part, name) for part in parts])
@@ -124,23 +124,24 @@ class Transitions:
 
 
 def window_centers(frames: Ints, blend: int, window: str = "centered") -> tuple[Ints, Ints]:
-    """Return the middle frames of the blends of transitions at frames (i, j) of A and B.
+    """Return the middle frame of each blend, for transitions at frames (i, j) of A and B.
 
     Parameters
     ----------
     frames : ndarray of int64, shape (n, 2)
         Frame i of A and frame j of B.
     blend : int
-        Number of frames that are blended, k.
+        Number k of frames that are blended.
     window : {"centered", "kr14"}
-        Frames that are blended: those around i with those around j; or, as in Kravcevich 2014,
-        section 4.6, A_i to A_(i+k-1) with B_(j-k+1) to B_j.
+        Frames that are blended. ``"centered"`` blends the frames around i with the frames around j.
+        ``"kr14"`` blends A_i to A_(i+k-1) with B_(j-k+1) to B_j, as in Kravcevich 2014, section
+        4.6.
 
     Returns
     -------
     there, back : ndarray of int64, shape (n, 2)
-        Source and target frames of the transitions from A to B, and of those from B to A, where i
-        and j are swapped (section 4.8).
+        Source and target frames of the transitions from A to B, and of the transitions from B to A,
+        in which i and j are swapped (section 4.8).
 
     Examples
     --------
@@ -178,7 +179,7 @@ def find_transitions(
     workers: int | None = None,
     progress: Progress | None = None,
 ) -> TransitionReport:
-    """Find all transitions, in both directions, between motions of one skeleton and frame rate.
+    """Find all transitions, in both directions, between motions that share a skeleton and rate.
 
     Parameters
     ----------
@@ -192,10 +193,14 @@ def find_transitions(
     """
     window = settings.rules.window or "centered"
     if window == "directed":
-        raise InvalidInput("window directed only applies to transitions from a file")
+        raise InvalidInput(
+            "window=directed requires transitions from a file; use centered or kr14 to search for "
+            "transitions"
+        )
     if window == "kr14" and settings.rules.match_feet:
         raise InvalidInput(
-            "window kr14 requires match_feet off, because feet are compared around (i, j)"
+            "window=kr14 requires match_feet to be off, because foot contacts are compared around "
+            "(i, j)"
         )
     fps = motions[0].fps
     blend = max(round(settings.rules.blend_seconds * fps), 2)
@@ -257,7 +262,7 @@ def transitions_at(
     window: str = "centered",
     mirror: bool = True,
 ) -> TransitionReport:
-    """Create transitions at given frames.
+    """Create transitions at the frames in `candidates`.
 
     Parameters
     ----------
@@ -265,8 +270,8 @@ def transitions_at(
         Motions with one skeleton and frame rate.
     distance : FrameDistance
     candidates : mapping of (int, int) to ndarray of int64, shape (n, 2)
-        Frames for each pair of motions, at least one pair. Frames too close to an end for a blend
-        are skipped.
+        Frames for each pair of motions; at least one pair is required. Frames that are too close to
+        the end of a motion for a blend are skipped.
     blend : int
         Number of frames that are blended.
     smooth : float, optional
@@ -317,7 +322,7 @@ def blended(
 
 
 def _threshold(good: dict[tuple[int, int], TransitionCandidates], wanted: int, options) -> float:
-    """Return the smallest threshold that leaves `wanted` candidates, or all if there are fewer."""
+    """Return the smallest threshold that `wanted` candidates pass, or all if there are fewer."""
     scores = {pair: group.scores for pair, group in good.items() if len(group)}
     if not scores:
         return 0.0
@@ -340,7 +345,7 @@ def _cut_off(count: int, made: dict[tuple[int, int], Transitions]) -> set[int]:
 
 
 class _Maker:
-    """Maker of transitions that computes each candidate once and counts abrupt transitions."""
+    """Creates transitions: computes each candidate once and counts abrupt transitions."""
 
     def __init__(
         self, motions, foot_supports, blend: int, smooth: float | None, window: str = "centered"
@@ -367,7 +372,7 @@ class _Maker:
         errors: NDArray[np.float64],
         means: NDArray[np.float64],
     ) -> Transitions:
-        """Return the transitions from the first motion of a pair to the second that are smooth."""
+        """Return the smooth transitions from the first motion of a pair to the second."""
         planned = Transitions(
             np.column_stack([np.full(len(frames), pair[0]), frames[:, 0]]),
             np.column_stack([np.full(len(frames), pair[1]), frames[:, 1]]),
@@ -396,15 +401,15 @@ class _Maker:
     def _usual(self, source: int, target: int) -> float:
         """Return the reference acceleration for a transition between two motions, in m/s^2.
 
-        This is the smaller of the acceleration of the whole set and that of the livelier of the
-        two motions: a walk among runs must not jerk as runs do.
+        This is the smaller of two values: the usual acceleration of all motions, and that of the
+        livelier of the two motions. A walk in a set of runs must not jerk as runs do.
         """
         whole, each = self._accelerations
         return min(whole, max(each[source], each[target]))
 
     @cached_property
     def _accelerations(self) -> tuple[float, list[float]]:
-        """Usual accelerations of all motions together, and of each."""
+        """Usual acceleration of all motions together, and of each motion."""
         return _usual(self.motions), [_usual([motion]) for motion in self.motions]
 
 
@@ -415,7 +420,7 @@ def _usual(motions: Sequence[Motion]) -> float:
 
 
 def _abruptness(motions, planned: Transitions, k: int, made: Transition) -> float:
-    """Return the largest joint acceleration over a transition and the adjacent frames, in m/s^2."""
+    """Return the largest joint acceleration in a transition and its adjacent frames, in m/s^2."""
     (a, leave), (b, enter) = planned.leave[k], planned.enter[k]
     before, after = motions[a], motions[b]
     margin = max(round(0.25 * before.fps) - planned.blend // 2 + 2, 2)

@@ -1,1 +1,1 @@
-"""Walks through a motion graph: planning, playing and rating routes."""
+"""Walks through a motion graph: planning, playing and evaluating routes."""

@@ -22,17 +22,17 @@ if TYPE_CHECKING:
 
 _WIDTH = 96  # number of branches that are followed at each stage
 _STARTS = 200  # number of start frames that are tried
-_HORIZON = 4.0  # seconds that a motion is followed before it must be left
-_SMOOTHING = 0.2  # seconds: the sway of a walking body does not count as progress
+_HORIZON = 4.0  # maximum seconds for which a branch stays in one motion
+_SMOOTHING = 0.2  # seconds of averaging, so that body sway does not count as progress
 _STAGE = 0.25  # length of a stage along a path, in meters
 _STAGE_SECONDS = 0.15
-_LOOK_AHEAD = 0.7  # distance to the point steered for: meters on a path, seconds on a guide
+_LOOK_AHEAD = 0.7  # distance to the point steered toward: meters on a path, seconds on a guide
 _STEERS = 2.5  # 1/s: rate of turning toward that point
 _ONSET = 0.15  # seconds to full turning
-# m/s^2: maximum centripetal acceleration that turning the body may add. A runner in a straight run
-# does not lean into a bend.
+# m/s^2: maximum centripetal acceleration that turning the body may add, because a runner captured
+# in a straight run does not lean into a bend.
 _SIDEWAYS = 2.0
-_SLOWEST = 0.25  # m/s: slower progress along a path is abandoned
+_SLOWEST = 0.25  # m/s: routes that progress more slowly along a path are abandoned
 # A route along a path is abandoned as a lap if its length exceeds this multiple of its progress by
 # some meters.
 _DETOUR, _SLACK = 1.2, 1.5
@@ -68,7 +68,7 @@ class _Ground:
 
 @dataclass
 class _Branch:
-    """Partial route that ends at a frame of a motion, in the middle of the last transition."""
+    """Partial route that ends at a frame of a motion in the middle of its last transition."""
 
     cost: float
     motion: int
@@ -81,8 +81,8 @@ class _Branch:
     transition: int
     turning: float = 0.0  # radians by which the last frame was turned
     walked: float = 0.0  # meters
-    played: dict[int, int] = field(default_factory=dict)  # frames of each motion before this one
-    expected: float = 0.0  # further cost that cannot be avoided
+    played: dict[int, int] = field(default_factory=dict)  # frames played of each motion so far
+    expected: float = 0.0  # additional cost that cannot be avoided
 
 
 def best_route(
@@ -92,7 +92,7 @@ def best_route(
     start: tuple[int, int] | None,
     progress: Progress | None = None,
 ) -> Route:
-    """Return the lowest-cost route that the beam search finds.
+    """Find a low-cost route by beam search.
 
     Parameters
     ----------
@@ -101,7 +101,7 @@ def best_route(
     rng : Generator
         Random generator for the start frames.
     start : (int, int), optional
-        Motion and frame to start from. Default: any frame.
+        Motion and frame to start from. Default: the search chooses.
     progress : callable, optional
         Called with the number of branches followed since the last call.
 
@@ -169,7 +169,7 @@ def _beginnings(graph, ground: _Ground, goal: Goal, rng, start) -> list[_Branch]
 
 
 def _followed(graph: MotionGraph, ground: _Ground, goal: Goal, branch: _Branch):
-    """Return the cost and end frame of a branch, if it ends, and the branches that follow it."""
+    """Extend a branch: return its cost and end frame, if it ends, and the longer branches."""
     half = graph.transitions.blend // 2
     frames, which = graph.departures(branch.motion, branch.free)
     trace = _traced(graph, ground, goal, branch)
@@ -225,7 +225,7 @@ def _followed(graph: MotionGraph, ground: _Ground, goal: Goal, branch: _Branch):
 
 
 class _Trace(NamedTuple):
-    """State along a segment, frame by frame; `stop` is the frame at which it ends, or -1."""
+    """State of a branch in each frame of a segment; `stop` is the frame at which it ends, or -1."""
 
     costs: NDArray[np.float64]
     progress: NDArray[np.float64]
@@ -258,15 +258,15 @@ def _trace(
     floor, shift, yaw, turning, progress, time, path, guide, label_mismatch, frames, dt, most,
     gone_before,
 ):  # fmt: skip
-    """Kernel of `_traced`: the path `floor`, transformed and steered along the goal path.
+    """Compute `_traced`: transform the path `floor` and steer it along the goal path.
 
     Floor positions are complex, ``z + ix``: `floor` (T,) is the path of the hips, `path` (P,) is
     the goal path with points every `STEP` meters, and `guide` (G,) has one point per frame; `path`
-    and `guide` are empty if there is none. `label_mismatch` (T,) is the cost of labels. `shift`
-    and `yaw` are the transform of the motion. `turning`, `progress`, `time` and `gone_before` are
-    the state of the parent branch. `frames` is the length of the whole walk (0: until the end of
-    the path), and `most` is the fastest turn in rad/s. Returns the fields of `_Trace`, each (T,),
-    written up to its `stop`.
+    and `guide` are empty if the walk has none. `label_mismatch` (T,) is the cost of missing labels.
+    `shift` and `yaw` are the transform of the motion. `turning`, `progress`, `time` and
+    `gone_before` are the state of the parent branch. `frames` is the length of the whole walk (0
+    means until the end of the path), and `most` is the maximum rate of turning in rad/s. Returns
+    the fields of `_Trace`, each of shape (T,) and written up to `stop`.
     """
     # Frames must be processed in order, because steering depends on the path so far.
     count = len(floor)
@@ -284,8 +284,9 @@ def _trace(
             place += gone
             walked[k] = walked[k - 1] + abs(gone)
             if len(path) > 0:
-                # Progress is the distance along the path, not its nearest point. A path that
-                # crosses itself is therefore walked completely, and no search is needed.
+                # Progress is the distance covered along the path, not the nearest point of the
+                # path. A path that crosses itself is therefore walked completely, and no search is
+                # needed.
                 at = min(int(progress / STEP), len(path) - 2)
                 tangent = (path[at + 1] - path[at]) / STEP
                 progress += gone.real * tangent.real + gone.imag * tangent.imag
@@ -308,7 +309,7 @@ def _trace(
             total += _GUIDE * (away.real**2 + away.imag**2)
         costs[k], along[k], places[k] = total, progress, place
         turned[k] = bend
-        turns[k] = turning  # in the first frame: the turning of the parent branch
+        turns[k] = turning  # the first frame continues the turning of the parent branch
         if (len(path) > 0 and progress >= length) or (frames > 0 and time + k + 1 >= frames):
             stop = k
             break
@@ -319,9 +320,10 @@ def _trace(
 def _turning(turning, gone, aim, dt, most):
     """Return the angle, in radians, by which a walker moving by `gone` turns toward `aim`.
 
-    Both are complex. `turning` is the turn of the last frame; the change from it is limited.
+    `gone` and `aim` are complex numbers. `turning` is the angle of the last frame; the change from
+    it to the new angle is limited.
     """
-    # A walker that stands still or has arrived is not turned: the direction would be noise.
+    # A walker that stands still or has arrived is not turned, because its direction is noise.
     wanted = 0.0
     if abs(gone) > 0.3 * dt and abs(aim) > 0.2:
         off = np.angle(aim * np.conj(gone))
@@ -350,7 +352,8 @@ def _label_costs(goal: Goal, segments: NDArray[np.int64], rows: slice) -> NDArra
 def _unavoidable(goal: Goal, transition: int, time: int) -> float:
     """Return the minimum cost of the unlabeled frames that must follow a transition.
 
-    A branch far from the next label must depart in time, although it has no such cost yet.
+    A branch that is far from the next label must depart early enough, although it does not pay for
+    missing the label yet.
     """
     cost, begin = 0.0, 0
     for remaining, end in zip(goal.label_remaining, goal.label_ends.tolist(), strict=True):
@@ -374,7 +377,7 @@ def _final(goal: Goal, place: complex, facing: float) -> float:
 
 
 def _fittest(branches: list[_Branch]) -> list[_Branch]:
-    """Return the best branches of a stage, at most two of which end with the same transition."""
+    """Return the best branches of a stage; at most two of them end with the same transition."""
     branches.sort(key=lambda branch: branch.cost + branch.expected)
     seen: dict[int, int] = {}
     kept = []
@@ -389,7 +392,7 @@ def _fittest(branches: list[_Branch]) -> list[_Branch]:
 
 
 def _latest(goal: Goal, fps: float) -> float:
-    """Return the frame by which a route must have ended."""
+    """Return the latest frame at which a route may end."""
     if len(goal.path):
         return fps * (len(goal.path) * STEP / _SLOWEST + _HORIZON)
     return float(goal.frames)

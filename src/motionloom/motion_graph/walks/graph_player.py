@@ -1,4 +1,4 @@
-"""Playback of a motion graph: endless motion that is generated while it plays.
+"""Playback of a motion graph: endless motion, generated during playback.
 
 The state of a player consists of a frame of a motion, the planar transform of that motion, and the
 next transition. The controls of ``player.steer`` are:
@@ -45,12 +45,12 @@ if TYPE_CHECKING:
 
 
 _HORIZON = 4.0  # seconds within which the next random transition is chosen, if there is one
-_LOG = 10_000  # maximum number of transitions in the log
+_LOG = 10_000  # maximum number of transitions kept in the log
 
 
 @dataclass(frozen=True)
 class PlayedTransition:
-    """Transition that was played: its middle frame in the output, its source and its target."""
+    """Transition that was played: its middle frame in the output, its source, and its target."""
 
     frame: int
     source: str
@@ -120,7 +120,7 @@ class GraphPlayer(Player):
         self._next = self._choice()
 
     def quality(self, motion: Motion) -> QualityReport:
-        """Return the quality of recorded frames, compared with the motions and the goals."""
+        """Measure the quality of recorded frames, compared with the motions and the goals."""
         return self.graph.quality(motion, self.goals, self._notes)
 
     @property
@@ -145,14 +145,14 @@ class GraphPlayer(Player):
 
     def _steer(self, **controls: Any) -> None:
         if self._script is not None:
-            raise InvalidInput("a player that follows a route has no controls")
+            raise InvalidInput("this player follows a planned route and cannot be steered")
         if "label" in controls:
             label = controls["label"]
             if not isinstance(label, str | None):
                 raise InvalidInput(f"label must be a string; got {str(label)[:80]}")
             self._remaining_frames = (
                 None if label is None else frames_to(self.graph, label)
-            )  # raises an error if no motion has it
+            )  # raises an error if no motion has the label
             self._label = label
         self._automatic = bool(controls.get("automatic", self._automatic))
         if self._blended is None:
@@ -161,12 +161,13 @@ class GraphPlayer(Player):
     def save(
         self, path: str | Path, frames: int, *, progress: Progress | None = None
     ) -> WalkReport:
-        """Play frames into a file. BVH files are streamed, so hours of motion need little memory.
+        """Play frames and write them to a file.
 
         Parameters
         ----------
         path : str or Path
-            File in any format that can be written; it appears when it is complete.
+            File in any format that motionloom can write. It appears once it is complete. BVH files
+            are streamed, so hours of motion need little memory.
         frames : int
         progress : callable, optional
             Called with the number of frames written since the last call.
@@ -198,14 +199,14 @@ class GraphPlayer(Player):
     # --- playing, part by part ------------------------------------------------------
 
     def _next_part(self, count: int) -> FrameBlock:
-        """Return frames of a motion up to its departure, or of a transition; empty at the end."""
+        """Return the next frames, from a motion or a transition; empty at the end of the route."""
         if self._blended is None and self._frame >= self._end and self._next is not None:
             self._blended = 0
         return self._play(count) if self._blended is None else self._blend(count)
 
     @property
     def _end(self) -> int:
-        """Return the frame up to which the current motion is played."""
+        """Return the frame at which the current motion ends or is left."""
         if self._next is None:
             return self._last_frame
         return int(self.graph.transitions.leave[self._next, 1])
@@ -245,7 +246,7 @@ class GraphPlayer(Player):
         return FrameBlock(rotations, root, made.contacts[part], self._played, sources, seams)
 
     def _transforms(self, rotations: NDArray, root: NDArray) -> PlanarTransform:
-        """Return the transform of the next frames; one per frame if the route turns the body."""
+        """Return the transform of the next frames, or one per frame if the route turns the body."""
         if self._turns is None:
             return self._transform
         turns = self._turns[self._played : self._played + len(root)]
@@ -303,8 +304,8 @@ class GraphPlayer(Player):
         if not len(self.graph.departures(motion, frame)[0]):
             last = int(self.graph.departures(motion, 0)[0][-1])
             raise InvalidInput(
-                f"no transition leaves {self.graph.names[motion]} after frame {last}; "
-                f"start at or before that frame, not at {frame}"
+                f"no transition leaves {self.graph.names[motion]} after frame {last}; start at "
+                f"frame {last} or earlier, not at {frame}"
             )
         return motion, frame
 
@@ -329,8 +330,8 @@ class GraphPlayer(Player):
     def _repetition(self, which: NDArray[np.int64]) -> NDArray[np.float64]:
         """Return the divisor that makes transitions to recently played motions less likely.
 
-        Takes are most similar to themselves, so most transitions lead back to the same take. All
-        transitions to a motion that was played for a long time together count as one.
+        Takes are most similar to themselves, so most transitions lead back to the same take. If a
+        motion was played for a long time, all transitions to it together count as one.
         """
         target = self.graph.transitions.target[which, 0]
         long = np.maximum(self._frames_of[target] / (_HORIZON * self.fps), 1.0)
@@ -347,7 +348,7 @@ class GraphPlayer(Player):
             stays = inside & (missing <= self.graph.transitions.blend)
             if stays.any():
                 return which[stays]
-            if inside.any():  # continue while the label applies, then come back
+            if inside.any():  # stay while the label applies, then come back
                 return which[frames == frames[inside].max()]
         rest = frames - self._frame + missing
         if holds.any() and np.argmax(holds) <= rest.min():  # the label soon applies here
@@ -371,7 +372,7 @@ class WalkReport:
     frames : int
     quality : QualityReport
     sources : tuple of Source
-        Provenance of the frames; for a very long walk, only of the first frames.
+        Provenance of the frames. For a very long walk, it covers only the first frames.
     transition_count : int
         Number of transitions played.
     log : tuple of PlayedTransition

@@ -1,9 +1,9 @@
-"""Frames of the motions of a graph to which a label applies.
+"""Frames in a motion graph to which a label applies.
 
 The label of a segment applies to its frames. If the label of a whole take names a gait, it applies
 to the frames with that gait (`motionloom.motion.feet.gait`): a take labeled "run" is "run" only
-while it runs. Any other label of a take applies to all its frames. If no motion is labeled with a
-gait, the gait is measured.
+while it runs. Any other label of a take applies to all its frames. If no motion has the label and
+it names a gait, the gait is measured.
 """
 
 from __future__ import annotations
@@ -51,7 +51,8 @@ def label_frames(graph: MotionGraph, label: str) -> tuple[Mask, ...]:
     for number in whole:
         masks[number][:] = np.isin(graph.gaits[number], meant) if meant else True
     if whole and not any(masks[number].any() for number in whole):
-        for number in whole:  # none of them has the gait, so the label means something else
+        # None of these motions has the gait, so the label means something else.
+        for number in whole:
             masks[number][:] = True
     if not any(mask.any() for mask in masks) and label in GAITS:
         masks = [gait == label for gait in graph.gaits]
@@ -61,7 +62,7 @@ def label_frames(graph: MotionGraph, label: str) -> tuple[Mask, ...]:
 
 
 def graph_labels(graph: MotionGraph) -> list[str]:
-    """Return the sorted labels of the motions of a graph and of their segments."""
+    """Return the sorted labels of motions and segments in a graph."""
     labels = {label for name in graph.names for label in graph.labels.get(name, ())}
     labels |= {label for name in graph.names for _, _, label in graph.segments.get(name, ())}
     return sorted(labels)
@@ -85,11 +86,13 @@ def _nowhere(graph: MotionGraph, label: str) -> str:
         no_motion = f"no motion of the graph has the label {label!r}{gait}"
         return f"{no_motion}. Labels in the graph: {labels}"
     some = ", ".join(lost[:_NAMED]) + (", ..." if len(lost) > _NAMED else "")
-    why = graph.removed.reasons.get(lost[0], "no smooth transitions connect it in both directions")
+    why = graph.removed.reasons.get(
+        lost[0], "no smooth transitions connect it to the graph in both directions"
+    )
     many = f"the {len(lost)} motions that have it" if len(lost) > 1 else "the motion that has it"
     return (
         f"no motion of the graph has the label {label!r}: {many} ({some}) "
         f"{'are' if len(lost) > 1 else 'is'} cut off ({why}). Add takes that change between "
-        f"{label!r} and the others, connect the parts with bridges (bridge), or build a graph of "
-        f"only these motions (label {label}). Labels in the graph: {labels}"
+        f"{label!r} and other motions, connect the parts with bridges (bridge), or build a graph "
+        f"of only the motions with this label (label {label}). Labels in the graph: {labels}"
     )

@@ -1,8 +1,7 @@
-"""Paths on the floor: sampling, rounding of corners, and the distance from a walker to them.
+"""Paths on the floor: sample them, round their corners, and measure distances to them.
 
-Takes that only walk straight ahead cannot turn a sharp corner. The corner is then rounded: the
-path bends with the smallest radius that can be walked. Otherwise the walker would make a lap to
-get back onto the path.
+If all takes walk straight ahead, the walker cannot turn a sharp corner and would make a lap to get
+back onto the path. To prevent this, corners are rounded to the smallest radius that can be walked.
 """
 
 from __future__ import annotations
@@ -18,16 +17,16 @@ from motionloom.motion.kinematics import body
 from motionloom.motion.rotations.planar_transform import floor_complex
 
 STEP = 0.05  # meters between the points of a path
-LONGEST = 20_000.0  # maximum length of a path in meters: four hours of walking
+LONGEST = 20_000.0  # maximum length of a path in meters, about four hours of walking
 
 Floor = NDArray[np.complex128]
 
 _TOLERANCE = 0.05  # relative tolerance of the radius of a rounded corner
-_ROUNDS = 20_000  # maximum iterations that round corners; a radius of 3 m takes 12,000
+_ROUNDS = 20_000  # maximum iterations for rounding corners; a radius of 3 m takes 12,000
 
 
 def hips_path(motion: Motion) -> Floor:
-    """Return the floor positions (T,) of the hips, or of the root if there are no hips."""
+    """Return the floor positions (T,) of the hips, or of the root if the skeleton has no hips."""
     return floor_complex(body.hips_path(motion))
 
 
@@ -37,7 +36,7 @@ def sampled_path(path: Any) -> Floor:
     Raises
     ------
     InvalidInput
-        If the path has another shape, is not finite, is too short or is too long.
+        If the path does not have shape (n, 2), is not finite, is too short, or is too long.
     """
     points = as_numbers(path)
     if points.ndim != 2 or points.shape[1] != 2 or len(points) < 2:
@@ -57,7 +56,7 @@ def sampled_path(path: Any) -> Floor:
 
 
 def as_numbers(given: Any) -> NDArray[np.float64]:
-    """Return `given` as an array, or an empty array if it does not consist of numbers."""
+    """Convert `given` to an array, or return an empty array if it does not consist of numbers."""
     try:
         return np.asarray(given, np.float64)
     except (TypeError, ValueError):
@@ -74,7 +73,7 @@ def rounded(path: Floor, radius: float) -> Floor:
     """Round a path so that no bend is tighter than `radius` in meters; both ends are kept.
 
     Points at tighter bends are moved toward their neighbors until no tight bend remains. A corner
-    becomes an arc of that radius, and the rest of the path stays unchanged.
+    becomes an arc with this radius, and the rest of the path does not change.
 
     Examples
     --------

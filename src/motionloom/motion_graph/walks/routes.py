@@ -1,9 +1,10 @@
-"""Routes through a motion graph: along a path, to a goal, by labels, or from pose to pose.
+"""Routes through a motion graph: along a path, to a goal, with labels, or from pose to pose.
 
-A beam search finds all but the last. It compares partial routes with the goal frame by frame and
-extends them in order of progress (along the path, or in time). Only the best routes continue, and
-none that costs more than the best complete route. A route that is costly at first may still win if
-it is among the best at every stage.
+A beam search finds all of these routes except those from pose to pose. It compares partial routes
+with the goal frame by frame and extends them in order of progress (along the path, or in time). At
+each stage, it continues only with the best routes and drops routes that cost more than the best
+complete route. A route that is costly at first may still win if it is among the best at every
+stage.
 """
 
 from __future__ import annotations
@@ -40,21 +41,21 @@ GENTLE_TURN = 0.35  # rad/s: turning the body at this rate is hardly visible
 # (Hase and Stein 1999), so the legs of a straight walk can follow this.
 STRONG_TURN = 0.8
 SHARP_TURN = 1.6  # rad/s: 50 degrees in a step, for hairpins and goals behind the walker
-# Minimum radius of the bends of a path in meters, and maximum turning. They are tried in this
-# order until a route follows the path without cutting much; otherwise the best route is used. A
-# radius of 0.3 m cannot be walked: it keeps the tips of hairpins, and the walker passes them in a
-# wider bend. A hairpin that leads back along the same line has no rounded form; the last entry
-# walks it unchanged.
+# Minimum radius of the bends of a path in meters, and maximum turning. They are tried in this order
+# until a route follows the path without cutting corners much; if none does, the best route is used.
+# A radius of 0.3 m cannot be walked, but it keeps the tips of hairpins, which the walker passes in
+# a wider bend. A hairpin that leads back along the same line cannot be rounded; the last entry
+# leaves it unchanged.
 _ROUNDINGS = (
     (0.0, GENTLE_TURN), (0.75, STRONG_TURN), (0.3, STRONG_TURN), (1.5, STRONG_TURN),
     (3.0, STRONG_TURN), (0.3, SHARP_TURN), (0.0, SHARP_TURN),
 )  # fmt: skip
-_REACHED = 0.2  # meters from a goal; less than the limit of the quality report
-_FACED = 0.35  # radians from the heading at a goal
+_REACHED = 0.2  # maximum distance from a goal in meters; less than the limit of the quality report
+_FACED = 0.35  # maximum deviation from the heading at a goal, in radians
 _CUT = 0.5  # meters by which a corner may be cut before another radius is tried
-_FOLLOWED = 0.3  # meters: a path counts as followed if no frame is farther from it
-_MISSED = 0.8  # meters, one step: only routes that miss the path by more are turned sharply
-_LABEL_KEPT = 0.8  # share of its time during which a label of a timeline should apply
+_FOLLOWED = 0.3  # meters: a path counts as followed if every frame is at most this far from it
+_MISSED = 0.8  # meters, one step: only routes that miss the path by more turn the body sharply
+_LABEL_KEPT = 0.8  # minimum fraction of the requested time during which a label should apply
 _DETOUR = 1.1  # maximum length of a good walk, as a multiple of the length of the path
 
 
@@ -73,17 +74,17 @@ class Goal:
     guide : ndarray of complex, shape (frames,)
         Approximate position in each frame; empty if any position is allowed.
     frames : int
-        Duration; 0 means as long as the path takes.
+        Number of frames; 0 means as many as the path takes.
     position : complex or None
         Position in the last frame.
     heading : float or None
         Heading in the last frame.
     label_mismatch : ndarray of bool, shape (S, frames of all motions)
-        For each label of the timeline: True at the frames to which it does not apply.
+        True at the frames to which a label of the timeline does not apply.
     labels : tuple of str, length S
         Labels of the timeline.
     label_ends : ndarray of int64, shape (S,)
-        The frame at which each label ends.
+        Frame at which each label ends.
     label_remaining : ndarray, shape (S, transitions)
         Frames from the arrival of each transition until each label applies.
     most_turning : float
@@ -103,7 +104,7 @@ class Goal:
 
 
 def position_goal(goal: Any, seconds: float | None, graph: MotionGraph) -> Goal:
-    """Return the goal of reaching x, z and a heading in time, starting at the origin facing +Z."""
+    """Return the goal of reaching a position and heading in time, from the origin facing +Z."""
     values = as_numbers(goal)
     if values.shape not in ((2,), (3,)) or not np.isfinite(values).all():
         raise InvalidInput(f"goal must be x, z or x, z, heading; got {goal!r}")
@@ -112,7 +113,7 @@ def position_goal(goal: Any, seconds: float | None, graph: MotionGraph) -> Goal:
     frames = max(round(seconds * graph.fps), 1)
     there = complex(values[1], values[0])
     heading = float(values[2]) if len(values) == 3 else None
-    # A Hermite curve that starts and ends in the headings at both ends.
+    # A Hermite curve whose tangents are the headings at both ends.
     u = np.linspace(0.0, 1.0, frames)
     first = abs(there)
     last = abs(there) * (np.exp(1j * heading) if heading is not None else there / (first or 1.0))
@@ -122,7 +123,7 @@ def position_goal(goal: Any, seconds: float | None, graph: MotionGraph) -> Goal:
 
 
 def usual_speed(graph: MotionGraph) -> float:
-    """Return the median speed of the motions of a graph while they move, in m/s."""
+    """Return the median speed of the motions in a graph while they move, in m/s."""
     steps = np.concatenate([np.diff(motion.root[:, [0, 2]], axis=0) for motion in graph.motions])
     speeds = np.linalg.norm(steps, axis=1) * graph.fps
     moving = speeds[speeds > _MOVING]
@@ -130,7 +131,7 @@ def usual_speed(graph: MotionGraph) -> float:
 
 
 def _lengthened(guide: Floor, there: complex, length: float) -> Floor:
-    """Lengthen a guide with bends to both sides, to match the distance walked in the given time."""
+    """Add bends to a guide until it is as long as the distance walked in the available time."""
     if abs(there) < 1e-6 or length > _LONGEST * abs(there):
         return guide
     u = np.linspace(0.0, np.pi, len(guide))  # flat at both ends, where the guide stays unchanged
@@ -181,16 +182,16 @@ def label_goal(
 
 
 def label_notes(goal: Goal, rows: NDArray[np.int64], fps: float) -> list[str]:
-    """Return a note for each label of a timeline that is missed; `rows` are the frames played."""
+    """Return a note for each label that is missed for too long; `rows` are the frames played."""
     notes, begin = [], 0
     for label, missing, end in zip(goal.labels, goal.label_mismatch, goal.label_ends, strict=True):
         played = rows[begin : int(end)]
         labeled = len(played) - int(missing[played].sum())
         if labeled < _LABEL_KEPT * len(played):
             notes.append(
-                f"label {label!r} applies to only {labeled / fps:.1f} of the requested "
-                f"{len(played) / fps:.1f} s. Give it more time, add takes that have it or change "
-                "to it, or allow more transitions (per_minute)"
+                f"label {label!r} applies for only {labeled / fps:.1f} of the requested "
+                f"{len(played) / fps:.1f} s. Give it more time, add takes that have this label or "
+                f"change to it, or allow more transitions (per_minute)"
             )
         begin = int(end)
     return notes
@@ -228,14 +229,15 @@ def frames_to_place(graph: MotionGraph, motion: int, frame: int) -> NDArray[np.f
 def _remaining_frames(graph: MotionGraph, direct: NDArray[np.float64]) -> NDArray[np.float64]:
     """Return the length, in frames, of the shortest path from each arrival.
 
-    `direct` (n,) are the lengths of the paths without another transition.
+    `direct` (n,) contains the lengths of the paths that need no further transition.
     """
     from scipy.sparse import coo_array
     from scipy.sparse.csgraph import dijkstra
 
     leave, enter = graph.transitions.leave, graph.transitions.enter
     count = len(leave)
-    # One node per arrival and one for the goal. Edges are reversed and lead from the goal to all.
+    # There is one node per arrival and one for the goal. Edges are reversed, so paths lead from the
+    # goal to all arrivals.
     rows, columns, costs = [], [], []
     for k in range(count):
         frames, which = graph.departures(int(enter[k, 0]), int(enter[k, 1]))
@@ -246,7 +248,7 @@ def _remaining_frames(graph: MotionGraph, direct: NDArray[np.float64]) -> NDArra
     rows.append(np.full(len(there), count))
     columns.append(there)
     costs.append(direct[there])
-    # A zero would mean that there is no edge; half a frame does not change which path is shorter.
+    # A zero would mean that there is no edge. Half a frame does not change which path is shortest.
     weights = np.maximum(np.concatenate(costs), 0.5)
     matrix = coo_array(
         (weights, (np.concatenate(rows), np.concatenate(columns))), shape=(count + 1,) * 2
@@ -263,7 +265,7 @@ class Route:
     start : (int, int)
         Motion and frame at which the route starts.
     transform : PlanarTransform
-        Transform of that motion.
+        Planar transform of the start motion.
     transitions : tuple of int
     end_frame : int
         The last motion is played up to, but not including, this frame.
@@ -272,13 +274,13 @@ class Route:
     cost : float
         Mean cost per frame.
     turns : ndarray, shape (frames,), optional
-        Angle in radians by which the body is turned in each frame, to bend a straight walk along a
+        Angle in radians by which the body is turned in each frame to bend a straight walk along a
         path.
     places : ndarray of complex, shape (frames,), optional
         Planned positions of the hips.
     notes : tuple of str
-        Adjustments made to follow a path (rounded corners, turned body), and labels that are
-        missed.
+        Notes on adjustments made to follow a path (rounded corners, turned body), and on labels
+        that apply for too short a time.
     """
 
     start: tuple[int, int]
@@ -293,7 +295,7 @@ class Route:
 
 
 class NoRoute(InvalidInput):
-    """No route through the graph reaches the goal."""
+    """Raised if no route through the graph reaches the goal."""
 
 
 def plan(graph: MotionGraph, settings: WalkSettings, *, progress: Progress | None = None) -> Route:
@@ -324,7 +326,7 @@ def _to_position(
     begin: tuple[int, int] | None,
     progress: Progress | None,
 ) -> Route:
-    """Find a route to a goal; the body is turned as little as possible."""
+    """Find a route to a goal that turns the body as little as possible."""
     from motionloom.motion_graph.walks.beam_search import best_route
 
     goal = position_goal(settings.goal_values(), settings.seconds, graph)
@@ -365,17 +367,19 @@ def _along_path(
     begin: tuple[int, int] | None,
     progress: Progress | None,
 ) -> Route:
-    """Find a route along a path; corners are rounded as little as the motions allow."""
+    """Find a route along a path that rounds corners as little as the motions allow."""
     from motionloom.motion_graph.walks.beam_search import best_route
 
     if settings.seconds is not None:
-        raise InvalidInput("a walk along a path cannot have seconds: the path sets its duration")
+        raise InvalidInput(
+            "a walk along a path cannot have seconds, because the path determines its duration"
+        )
     path = sampled_path(settings.floor_path())
     goal = Goal()
     if settings.labels is not None:
         goal = label_goal(replace(goal, path=path), settings.timeline(), None, graph)
     best: tuple[float, Route] | None = None
-    farthest = np.inf  # largest distance between the best route and the path
+    farthest = np.inf  # largest distance between the best route so far and the path
     for radius, turning in _ROUNDINGS:
         if turning == SHARP_TURN and farthest <= _MISSED:
             break
@@ -412,7 +416,7 @@ def _no_route(graph: MotionGraph, path: Floor) -> str:
     who = f"its {count} motions do" if count > 1 else "its motion does"
     return (
         f"no route through the graph follows the path without laps: {who} not cover "
-        f"{STEP * (len(path) - 1):.1f} m or turn as the path does (the longest lasts "
+        f"{STEP * (len(path) - 1):.1f} m or turn as the path does (the longest motion lasts "
         f"{seconds:.1f} s; the usual speed is {usual_speed(graph):.1f} m/s). Add walking motions "
         "and motions that turn, mirror them (mirror), allow more transitions (per_minute), "
         "or draw wider bends"
@@ -426,7 +430,7 @@ def _to_frame(
     start: MotionFrame | str | None,
     end: MotionFrame | str,
 ) -> Route:
-    """Find a route that is random at first and then takes the shortest path to the end."""
+    """Find a route that is random at first and then takes the shortest path to the end pose."""
     motion, frame = graph.locate(end)
     remaining = frames_to_place(graph, motion, frame)
     if not np.isfinite(remaining).any():

@@ -1,4 +1,4 @@
-"""Quality of a walk through a motion graph: path, takes, speeds, and warnings with advice."""
+"""Quality of a walk through a motion graph: path, takes and speeds, with advice in warnings."""
 
 from __future__ import annotations
 
@@ -18,9 +18,10 @@ if TYPE_CHECKING:
     from motionloom.motion_graph.settings import WalkSettings
 
 _MOVING = 0.3  # m/s
-_SPEEDS = (1.0, 99.0)  # percentiles of the speeds that count as minimum and maximum
-_LONG, _SHARE = 10.0, 0.6  # a warning needs a walk this long (s) and this share of one take
-_CORNER = 0.1  # meters: smaller cuts of a corner are not reported
+_SPEEDS = (1.0, 99.0)  # percentiles of the speeds that are used as minimum and maximum
+# Warn if a walk is at least this long (s) and at least this fraction of it comes from one take.
+_LONG, _SHARE = 10.0, 0.6
+_CORNER = 0.1  # meters: corners that are cut by less are not reported
 _STEP_SECONDS = 0.55  # seconds per walking step
 
 
@@ -43,7 +44,7 @@ def walk_parts(
     goals : WalkSettings, optional
         Path or goal of the walk.
     notes : sequence of str
-        Adjustments made to reach it; they become warnings.
+        Adjustments made to reach the path or goal; they become warnings.
     """
     takes = TakesUsed.of(sources, graph.fps, graph.unused)
     fit = path_fit(track, goals)
@@ -57,14 +58,14 @@ def walk_parts(
 
 
 def path_fit(track: NDArray[np.float32], goals: WalkSettings | None) -> PathFit | None:
-    """Compare the hips (T, 2) with the path or goal of a walk; None without a path or goal."""
+    """Compare the hips (T, 2) with the path or goal of a walk; return None if it has neither."""
     if goals is None or (goals.path is None and goals.goal is None):
         return None
     return PathFit.of(track, path=goals.floor_path(), goal=goals.goal_values())
 
 
 def _too_far(graph: MotionGraph, fit: PathFit | None, goals: WalkSettings | None) -> list[str]:
-    """Return a warning if even the highest speed of the graph does not reach the goal in time."""
+    """Return a warning if the goal cannot be reached in time even at the graph's highest speed."""
     if fit is None or goals is None or goals.goal is None or not goals.seconds:
         return []
     away, fastest = float(np.hypot(*goals.goal_values()[:2])), graph.speeds[1]
@@ -77,7 +78,7 @@ def _too_far(graph: MotionGraph, fit: PathFit | None, goals: WalkSettings | None
 
 
 def moving_speeds(motions: Sequence[Motion]) -> tuple[float, float]:
-    """Return the minimum and maximum speed of motions that move, in m/s; zero if none moves.
+    """Return the minimum and maximum speed of motions while they move, in m/s; zero if none moves.
 
     Speeds are averaged over one second.
     """
@@ -97,14 +98,14 @@ def moving_speeds(motions: Sequence[Motion]) -> tuple[float, float]:
 def path_notes(
     path: Floor, radius: float, turns: NDArray[np.float64], graph: MotionGraph
 ) -> list[str]:
-    """Return a note about rounded corners and a note about turning the body.
+    """Return notes about rounded corners and about turning the body.
 
     Parameters
     ----------
     path : ndarray of complex, shape (n,)
-        The path as requested, sampled.
+        Samples of the requested path.
     radius : float
-        Minimum radius of the bends of the walked path, in meters; 0 if it was not rounded.
+        Minimum radius of the bends in the walked path, in meters; 0 if the path was not rounded.
     turns : ndarray, shape (T,)
         Angle in radians by which the body is turned in each frame.
     graph : MotionGraph
@@ -130,7 +131,7 @@ def path_notes(
 def turn_notes(turns: NDArray[np.float64], fps: float, what: str) -> list[str]:
     """Return a note if the body is turned visibly by `turns` (T,), in radians, to do `what`."""
     rate = np.degrees(np.abs(turns) * fps)
-    strong = rate > 22.0  # degrees/s, a little more than GENTLE_TURN: visible
+    strong = rate > 22.0  # degrees/s; a turn a little faster than GENTLE_TURN is visible
     if not strong.any():
         return []
     return [

@@ -10,15 +10,15 @@ from motionloom.motion_matching.exports.databases import write_orangeduck, write
 from motionloom.motion_matching.exports.engines import write_engine
 
 FORMATS = {
-    "orangeduck": "database.bin and features.bin",
-    "unity": ".mmskeleton, .mmpose and .mmfeatures of JLPM22's MotionMatching",
+    "orangeduck": "database.bin and features.bin for orangeduck's Motion-Matching",
+    "unity": ".mmskeleton, .mmpose and .mmfeatures for JLPM22's MotionMatching in Unity",
     "glb": "one GLB file per take with a root bone, and a script for Unreal",
-    "fbx": "the same as FBX",
+    "fbx": "one FBX file per take with a root bone, and a script for Unreal",
 }
 
 
 def export_database(database: MatchingDatabase, folder: str | Path, format: str) -> list[Path]:
-    """Write a database to a folder, created if necessary, and return the files.
+    """Write a database to a folder, which is created if necessary, and return the file paths.
 
     Parameters
     ----------
@@ -30,7 +30,10 @@ def export_database(database: MatchingDatabase, folder: str | Path, format: str)
         raise InvalidInput(f"format must be one of {', '.join(FORMATS)}; got {format!r}")
     place = Path(folder)
     if place.exists() and not place.is_dir():
-        raise InvalidInput(f"{place}: not a folder. A matching database needs several files")
+        raise InvalidInput(
+            f"{place} is not a folder. Choose a folder, because a database is exported as several "
+            "files"
+        )
     place.mkdir(parents=True, exist_ok=True)
     if format == "orangeduck":
         return write_orangeduck(database, place)

@@ -150,8 +150,8 @@ def write_orangeduck(database: MatchingDatabase, folder: Path) -> list[Path]:
     """Write both files and return their paths."""
     if abs(database.fps - FPS) > 1e-6:
         raise InvalidInput(
-            f"orangeduck's program plays {FPS:g} frames per second, but the database has "
-            f"{database.fps:g}. Build it at {FPS:g} fps"
+            f"orangeduck's program needs a database with {FPS:g} frames per second; this one has "
+            f"{database.fps:g}. Build it with fps={FPS:g}"
         )
     skeleton = database.skeleton
     joints = [

@@ -1,1 +1,1 @@
-"""Whole-clip retrieval: distance measures for clips, and their tables."""
+"""Whole-clip retrieval: distance measures for clips and tables of clip features."""

@@ -1,15 +1,15 @@
-"""EMD signatures of clips, one per joint, and nearest clips by Earth Mover's Distance.
+"""EMD signatures of clips, and search for the nearest clips by Earth Mover's Distance (EMD).
 
-The rotation curve of a joint is reduced to its Douglas-Peucker points. Each point has four
-coordinates, three angles in degrees and the time in frames, and its mass is the fraction of frames
-that it represents. The distance between two clips is the weighted sum, over the joints, of the
-Earth Mover's Distances between their signatures.
+A clip has one signature per joint. The joint's rotation curve is reduced to its Douglas-Peucker
+points. Each point has four coordinates, three angles in degrees and the time in frames, and its
+mass is the fraction of frames that it represents. The distance between two clips is the weighted
+sum, over the joints, of the Earth Mover's Distances between their signatures.
 
 **Whole turns.** Two curves that differ by whole turns of an angle describe the same rotations. The
-distance between two signatures is the minimum over all such turns of one of them. This is a metric,
-because a turn moves all points equally. A signature turned by a multiple of 360 degrees is at least
-360 degrees from itself. A distance of 180 degrees or less therefore cannot be reduced by a turn,
-and no turns are tried.
+distance between two signatures is therefore the minimum over all whole turns of one of them. This
+is a metric, because a turn moves all points equally. A signature turned by a multiple of 360
+degrees is at least 360 degrees from itself. A distance of 180 degrees or less therefore cannot be
+reduced by a turn, and no turns are tried.
 
 **Lower bound.** Along each axis, mass must travel at least the distance between the projections of
 the two signatures; in one dimension this is the mean difference of their quantiles. The root of the
@@ -21,8 +21,8 @@ of the mass, which can only lower the bound.
 the k-th best distance. A distance is abandoned as soon as the computed joints plus the bounds of
 the remaining joints exceed it. The result is identical to computing all distances. A metric index
 would not help: on 3,000 pieces of CMU takes, the best of 24 pivot clips rules out 30 % of all
-clips, the bound used here 88 %, and the pivots rule out almost none of the remainder. This is why
-there is no tree.
+clips, whereas the bound used here rules out 88 %, and the pivots rule out almost none of the
+remaining 12 %. For this reason, the clips are not stored in a tree.
 
 References
 ----------
@@ -44,10 +44,10 @@ from motionloom.features.earth_mover import signature_distance
 from motionloom.kernels import kernel
 from motionloom.ragged import offsets_of
 
-PARTS = 8  # parts of the mass, for the bound: more parts hardly raise it
+PARTS = 8  # parts of the mass in the lower bound; more parts hardly raise the bound
 _AXES = 4
 TURN = 360.0  # degrees
-_SLACK = 1e-12  # rounding of a sum over joints
+_SLACK = 1e-12  # relative rounding error of a sum over joints
 
 
 @dataclass(frozen=True, eq=False)
@@ -57,7 +57,7 @@ class EmdSignatures:
     Attributes
     ----------
     points : ndarray, shape (N, 4)
-        Three angles in degrees, and the time in frames multiplied by the weight of time.
+        Three angles in degrees, and the time in frames multiplied by `time_weight`.
     mass : ndarray, shape (N,)
         Masses of the points; they add up to 1 for each signature.
     starts : ndarray of int64, shape (C * J + 1,)
@@ -86,11 +86,11 @@ class EmdSignatures:
         Parameters
         ----------
         curves : array_like, shape (C, T, J, 3)
-            Degrees; all values must be finite.
+            Joint angles in degrees; all values must be finite.
         threshold : float
             Douglas-Peucker tolerance, in degrees.
         time_weight : float
-            Number of degrees that one frame is worth in the ground distance.
+            Weight of time in the ground distance, in degrees per frame.
         perpendicular : bool
             As in `motionloom.features.curves.kept_frames`.
         """
@@ -139,7 +139,7 @@ def limited_distance(
         expected += each[joint] - bounds[joint]
         if expected * (1.0 - _SLACK) > limit:
             return np.inf
-    return each.sum()  # in a fixed order, because float sums depend on it
+    return each.sum()  # summed in a fixed order, because the order affects rounding
 
 
 @kernel
@@ -295,9 +295,10 @@ def emd_nearest(
         Weights of the joints.
     k : int
     whole_turns : bool
-        Compare angles up to whole turns.
+        Treat angles that differ by whole turns as equal.
     prune : bool
-        Use the lower bounds. Otherwise, every distance is computed; the result is the same.
+        Skip clips by their lower bounds. If False, every distance is computed. The result is the
+        same either way.
     """
     if k < 1:
         raise InvalidInput(f"k must be at least 1; got {k}")
@@ -343,7 +344,7 @@ def _nearest(
 
     The query (`_a`) and the clips are given as points (N, 4), masses (N,) and starts (C * J + 1,).
     `bounds` has shape (C, J), their sums `totals` (C,). `order` (C,) sorts the clips by increasing
-    sum; the first sum above the k-th distance ends the search.
+    sum, so the search ends at the first sum above the k-th distance.
     """
     nearest = np.full(k, -1)
     gaps = np.full(k, np.inf)

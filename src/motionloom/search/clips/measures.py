@@ -84,7 +84,7 @@ _SCALING_RATE = 120.0  # frame rate of the CMU takes; the query is the first 128
 class DtwMeasure:
     """Banded DTW of feature vectors: root mean square over frames and points.
 
-    With `spread`, the difference in how far the joints spread is added.
+    With `spread`, the distance also includes how differently the joints spread in the two clips.
     """
 
     name: str
@@ -150,7 +150,10 @@ class DtwMeasure:
 
 
 class CurveMeasure:
-    """Base of rotation-curve measures; `path` is for measures that do not align frames."""
+    """Base class of the measures that compare rotation curves.
+
+    Its `path` serves the measures that do not align frames.
+    """
 
     joints: ClassVar[tuple[str, ...]] = CURVE_JOINTS
     joint_weights: JointWeights
@@ -189,7 +192,7 @@ class CurveMeasure:
 class AngleDtwMeasure(CurveMeasure):
     """Banded DTW of rotation curves: weighted root mean square over frames and joints.
 
-    Curves are compared at the whole turns at which their means are nearest.
+    Whole turns are first added to each curve so that the means are as close as possible.
     """
 
     name: str = "dtw-angles"
@@ -273,7 +276,7 @@ class _WeightedCurves:
         return clips.made[key]
 
     def turns(self, means: NDArray) -> NDArray[np.float64]:
-        """Return the clips' weighted offsets for a query with the given means, shape (C, D)."""
+        """Return the weighted whole turns to add to a query with these means, shape (C, D)."""
         return self.whole_turns * whole_turns(means, self.means) * self.roots
 
     def nearest(
@@ -327,7 +330,7 @@ class EmdMeasure(CurveMeasure):
 
     @property
     def signature_key(self) -> dict[str, Any]:
-        """Options that affect signatures, in addition to the feature vectors."""
+        """Options that affect the signatures but not the feature vectors."""
         return {
             "threshold": self.threshold,
             "time_weight": self.time_weight,
@@ -377,9 +380,9 @@ class EmdMeasure(CurveMeasure):
 
 @dataclass(frozen=True)
 class ScalingMeasure(CurveMeasure):
-    """Uniform scaling of the first 128 frames at 120 fps: weighted root mean square.
+    """Uniform scaling of the first 128 frames at 120 fps: weighted root mean square error.
 
-    Curves are compared at the whole turns at which their means are nearest.
+    Whole turns are first added to each curve so that the means are as close as possible.
     """
 
     name: str = "scaling"

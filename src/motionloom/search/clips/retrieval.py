@@ -1,7 +1,7 @@
 """Whole-clip retrieval: find motions that resemble the query from start to end.
 
 Every measure in `motionloom.search.clips.measures` is also a search method of the same name. The
-feature vectors that it computes for all clips of a library are an artifact of the library.
+feature vectors of all clips in a library are stored as an artifact of the library.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ from motionloom.store.records import Entry
 from motionloom.store.remote.folder import Folder
 from motionloom.store.store import Store
 
-_VERSION = 2  # increase when a measure produces different features than before
+_VERSION = 2  # increase when the features of any measure change
 _SIGNATURES = ("points", "mass", "starts", "quantiles")
 
 
@@ -49,7 +49,7 @@ class ClipTable:
     clips : ClipVectors
         Feature vectors, with the joints that all clips have.
     names : tuple of str, length C
-        Sorted.
+        Names of the clips, sorted.
     fps, frames : ndarray, shape (C,)
         Frame rate and number of frames of each clip as stored.
     left_out : dict of str to str
@@ -85,7 +85,7 @@ class ClipTable:
         rows = rows[:, self.measure.columns(joints, rows.shape[1])]
         if not np.isfinite(rows).all():
             raise InvalidInput(
-                f"{motion.name or 'motion'}: a clip with missing values cannot be compared"
+                f"{motion.name or 'motion'}: the clip has missing values and cannot be compared"
             )
         return rows, joints
 
@@ -136,7 +136,7 @@ def clip_table(
         first = next(iter(left_out))
         raise RoleError(
             f"{library.path}: none of the motions can be compared by {measure.name}; "
-            f"{first}: {left_out[first]}"
+            f"for example, {first}: {left_out[first]}"
         )
     width = measure.clip_rows(library[next(iter(joints))]).shape[1]
     options = {
@@ -205,7 +205,7 @@ def _stored_signatures(
         check_offsets(arrays["starts"], size["N"], "signatures")
         whole = arrays.pop("whole")
         if not size["S"] - 1 == size["C"] * size["J"] == int(whole.sum()) * size["J"]:
-            raise LibraryError(f"{folder}: damaged: signatures of other clips")
+            raise LibraryError(f"{folder}: damaged: the signatures belong to other clips")
         return EmdSignatures(**arrays), whole
 
     key = {**options, **measure.signature_key, "shared": clips.joints}
@@ -226,8 +226,8 @@ def _stored_statistics(
         statistics = open_array(folder / "statistics.npy", memory_map=False)
         if statistics.shape != expected or statistics.dtype != np.float64:
             raise LibraryError(
-                f"{folder}: damaged: expected float64 statistics of shape {expected}, found "
-                f"{statistics.shape}, {statistics.dtype}"
+                f"{folder}: damaged: statistics must be float64 with shape {expected}; got "
+                f"{statistics.dtype} with shape {statistics.shape}"
             )
         return statistics
 

@@ -7,8 +7,8 @@ root mean square of its differences. The distance is their weighted sum:
 
 ``covariance``
     Logarithm of the matrix of second moments of the rows. A column of ones is added so that it also
-    includes the mean pose. Describes which joints move together, and around which pose, in any
-    order.
+    includes the mean pose. Describes which joints move together and around which pose, regardless
+    of when.
 ``spectrum``
     Logarithm of the amplitude of each column, per octave of frequency. Describes how fast each
     joint moves.
@@ -18,10 +18,10 @@ root mean square of its differences. The distance is their weighted sum:
 ``length``
     Logarithm of the duration.
 ``turn``
-    How far the body turns from start to end, to the left or to the right; turns beyond a right
-    angle saturate.
+    How far the body turns from start to end, to the left or to the right. Turns beyond a right
+    angle all count about the same.
 
-None of the weights is fitted to labels in a library. docs/evidence/evaluation.md explains how
+None of the weights were fitted to the labels of a library. docs/evidence/evaluation.md explains how
 they were chosen.
 """
 
@@ -50,13 +50,13 @@ from motionloom.search.clips.vectors import (
     travel_rows,
 )
 
-TRAVEL_SECONDS = 0.2  # meters that one meter per second, or one radian per second, is worth
-STILL_METERS = 0.02  # smaller movements are treated as noise, in covariances
-QUIET_METERS = 0.01  # and in amplitudes
+TRAVEL_SECONDS = 0.2  # meters per (meter per second) of travel or (radian per second) of turning
+STILL_METERS = 0.02  # smaller movements count as noise in covariances
+QUIET_METERS = 0.01  # smaller movements count as noise in amplitudes
 OCTAVES = (0.0, 0.3, 0.6, 1.2, 2.4, 4.8, np.inf)  # Hz
 COSINES = 4
-TURN_RADIANS = 1.5  # turns beyond it saturate
-_ALIGNED = 64  # frames of the alignment that is returned
+TURN_RADIANS = 1.5  # larger turns saturate
+_ALIGNED = 64  # number of frames in the returned alignment
 _SPECTRUM_ROWS = 128  # shorter clips are padded
 _TRAVEL = 4  # columns of travel and turning
 
@@ -157,7 +157,7 @@ def statistic_distances(
 
 @dataclass(frozen=True)
 class StatisticsMeasure:
-    """Weighted sum of differences in five statistics; see the module docstring."""
+    """Weighted sum of the differences in the five statistics that this module describes."""
 
     name: str = "statistics"
     about: str = "covariance, spectrum and trend of poses and travel; length and turn"

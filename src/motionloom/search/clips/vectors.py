@@ -7,7 +7,7 @@ Features are poses and travel, resampled from start to end:
 ``travel``
     Velocity of the hips in the body frame: left, up and forward.
 ``length``
-    Logarithm of the duration: twice as long counts as much as half as long.
+    Logarithm of the duration, so twice as long counts as much as half as long.
 ``spread``
     Logarithm of how far each pose coordinate spreads over the clip, regardless of order. Describes
     which joints move, and in which direction.
@@ -40,11 +40,11 @@ RATE = 30.0  # frames per second at which velocities are computed
 
 # Chosen by a grid search on 222 CMU clips in five groups; see docs/evidence/whole-clips.md.
 TRAVEL_SECONDS = (1.0, 4.0, 1.0)  # left, up, forward: meters per meter per second
-LENGTH_METERS = 1.0  # per factor e of length
+LENGTH_METERS = 1.0  # meters per factor e of length
 
 # On held-out sets (docs/evidence/evaluation.md), 0.5 to 1.5 meters and 1 to 5 cm score about the
 # same.
-SPREAD_METERS = 1.0  # per factor e of spread
+SPREAD_METERS = 1.0  # meters per factor e of spread
 STILL_METERS = 0.02  # spread of a joint that does not move
 _CLIPS_AT_ONCE = 4096
 
@@ -65,7 +65,7 @@ class ClipVectors:
     rows: NDArray[np.float32]
     starts: NDArray[np.int64]
     joints: tuple[str, ...]
-    made: dict = field(default_factory=dict, repr=False)  # cache of the measure
+    made: dict = field(default_factory=dict, repr=False)  # values that a measure caches
 
     def __len__(self) -> int:
         return len(self.starts) - 1
@@ -117,7 +117,7 @@ class ClipMeasure(Protocol):
 
     @property
     def key(self) -> Mapping[str, Any]:
-        """Options that affect `clip_rows`, in addition to motion and name, as plain values."""
+        """Options of the measure that affect `clip_rows`, as plain values."""
 
     def joints_of(self, skeleton: Skeleton) -> tuple[str, ...]:
         """Return the `joints` that a skeleton has.
@@ -136,7 +136,7 @@ class ClipMeasure(Protocol):
 
     @property
     def symmetric(self) -> bool:
-        """Whether distances are symmetric."""
+        """True if distances are symmetric."""
 
     def matrix_rows(self, clips: ClipVectors, first: int, last: int) -> NDArray[np.float64]:
         """Return the distances from clips `first` to `last` (rows) to all clips (columns).
@@ -224,7 +224,7 @@ def clip_summary(motion: Motion, count: int) -> NDArray[np.float64]:
     """Return the poses, travel and length of a clip resampled to `count` frames, (count, 19).
 
     All performers are scaled to the same size. All values are in meters: velocities are multiplied
-    by `TRAVEL_SECONDS`, and a duration longer by a factor e counts `LENGTH_METERS`.
+    by `TRAVEL_SECONDS`, and a duration that is longer by a factor of e adds `LENGTH_METERS`.
 
     Examples
     --------
@@ -283,7 +283,7 @@ def even_rows(rows: ArrayLike, count: int) -> NDArray[np.float64]:
     """
     rows = np.asarray(rows, dtype=np.float64)
     if rows.ndim < 2 or not len(rows):
-        raise InvalidInput(f"rows must have shape (T, ...), T at least 1; got {rows.shape}")
+        raise InvalidInput(f"rows must have shape (T, ...) with T at least 1; got {rows.shape}")
     if count < 1:
         raise InvalidInput(f"count must be at least 1; got {count}")
     at = np.linspace(0.0, len(rows) - 1.0, count)

@@ -2,9 +2,9 @@
 
 Feature vectors are rotated into their principal axes, which preserves distances but concentrates
 them in the first few coordinates. The vectors are then repeatedly split in half across the axis of
-largest variance until 64 remain: a bucket. 32 buckets that lie close together form a node, 32 nodes
-form a node of the next level, and so on up to a single root. A node stores the bounding boxes of
-its children.
+largest variance until each part, a bucket, contains 64 vectors. 32 buckets that lie close together
+form a node, 32 nodes form a node of the next level, and so on up to a single root. A node stores
+the bounding boxes of its children.
 
 A query visits nodes and buckets in order of the distance to their boxes, using a heap, until the
 next box is farther than the k nearest vectors so far. No other order visits fewer blocks: on the
@@ -61,7 +61,7 @@ class BucketIndex:
     blocks : ndarray of float32, shape (B, 18 * P)
         Nodes level by level from the root, followed by the buckets. A block contains, for each
         axis, the lower end of its box and the step of its codes, followed by 64 one-byte codes per
-        axis: of 64 vectors, or of the lower and upper ends of 32 boxes.
+        axis. They encode 64 vectors, or the lower and upper ends of 32 boxes.
     rows : ndarray of int64, shape (N,)
         Index of each bucket vector among the original vectors.
     errors : ndarray of float32, shape (L,)
@@ -114,7 +114,7 @@ class BucketIndex:
     def _check(self) -> None:
         if self.center.ndim != 1 or self.rows.ndim != 1:
             raise ValueError(
-                f"center and rows: expected one dimension, found shapes {self.center.shape} and "
+                f"center and rows must have one dimension; got shapes {self.center.shape} and "
                 f"{self.rows.shape}"
             )
         n_axes = len(self.center)
@@ -129,10 +129,12 @@ class BucketIndex:
         for name, (dtype, shape) in expected.items():
             array = getattr(self, name)
             if array.dtype != dtype or array.shape != shape:
-                actual = f"{array.dtype} of {array.shape}"
-                raise ValueError(f"{name}: expected {np.dtype(dtype)} of {shape}, found {actual}")
+                raise ValueError(
+                    f"{name} must be {np.dtype(dtype)} with shape {shape}; "
+                    f"got {array.dtype} with shape {array.shape}"
+                )
         if self.rows.min(initial=0) < 0:
-            raise ValueError(f"rows: expected numbers of vectors, found {self.rows.min()}")
+            raise ValueError(f"rows must be vector numbers from 0; got {self.rows.min()}")
 
     @cached_property
     def _last_row(self) -> int:
@@ -157,7 +159,7 @@ class BucketIndex:
         Returns
         -------
         offsets : ndarray, shape (Q + 1,)
-            Query q has entries ``offsets[q]`` to ``offsets[q + 1]`` of the other two.
+            Query q has entries ``offsets[q]`` to ``offsets[q + 1]`` of the other two arrays.
         numbers : ndarray of int64
             Indices of the vectors, nearest first; ties are in index order.
         distances : ndarray of float64
@@ -176,13 +178,13 @@ class BucketIndex:
         )
 
     def finder(self, rows: NDArray[np.float32]) -> Finder:
-        """Return a function that searches one query at a time, doing shared work only once."""
+        """Return a function that searches for one query at a time, with tables prepared once."""
         return Finder(self, rows)
 
     def counts(
         self, queries: NDArray[np.float32], rows: NDArray[np.float32], *, radius: float
     ) -> NDArray[np.int64]:
-        """Return the exact number of vectors within `radius` of each query (Q,)."""
+        """Return the exact number of vectors within `radius` of each query, shape (Q,)."""
         return _counts(*self._tables(queries, rows), float(radius))
 
     def _tables(self, queries: NDArray[np.float32], rows: NDArray[np.float32]) -> tuple:
@@ -216,8 +218,10 @@ class BucketIndex:
 
     def _check_length(self, name: str, given: NDArray) -> None:
         if len(given) <= self._last_row:
-            least = f"at least {self._last_row + 1} rows, like the index"
-            raise InvalidInput(f"{name} must have {least}; got {len(given)}")
+            raise InvalidInput(
+                f"{name} must have at least {self._last_row + 1} rows, as many as were indexed; "
+                f"got {len(given)}"
+            )
 
 
 class Finder:
@@ -272,7 +276,7 @@ class Finder:
 
 
 def _read_only(array: NDArray) -> NDArray:
-    """Return a read-only view, so that arrays in memory and in files share a compiled kernel."""
+    """Return a read-only view, so that in-memory and memory-mapped arrays share a kernel."""
     view = np.asarray(array).view()
     view.flags.writeable = False
     return view
@@ -290,12 +294,12 @@ def _nearest(
     queries : ndarray of float32, shape (Q, D)
         Original queries, for exact distances.
     rotated : ndarray of float32, shape (Q, P)
-        Queries in the axes of the index.
+        Queries rotated into the axes of the index.
     rows : ndarray of float32, shape (N, D)
     blocks, codes : ndarray, shapes (B, 18 * P) of float32, (B, 72 * P) of uint8
-        The same memory; see `BucketIndex`.
+        Two views of the same memory; see `BucketIndex`.
     numbers, errors : ndarray, shapes (N,) of int64, (L,) of float32
-        Rows of the buckets, and largest errors of their codes.
+        Row numbers of the vectors in the buckets, and the largest code error of each bucket.
     children : ndarray of int64, shape (nodes + 1,)
         As from `child_offsets`.
     k : int
@@ -308,9 +312,9 @@ def _nearest(
 
     Notes
     -----
-    Queries are visited in order, because the k-th distance of a query plus the step to the next
-    query is the initial bound of the next (triangle inequality). A query with missing values has a
-    non-finite slack and no neighbors. All buffers are allocated here, once.
+    Queries are visited in order. By the triangle inequality, the k-th distance of a query plus the
+    step to the next query bounds the k-th distance of the next query. A query with missing values
+    has a non-finite slack and no neighbors. All buffers are allocated once, in this function.
     """
     n_queries, n_axes = rotated.shape
     k = min(k, len(numbers))
@@ -422,7 +426,7 @@ def _reach(blocks, n_axes):
 
 @kernel
 def _slack(point, reach):
-    """Return a bound on the rounding of vectors, query and steps, and of the sum."""
+    """Return a bound on the total rounding error of the vectors, query, code steps and sum."""
     n_axes = len(point)
     farthest = reach
     for d in range(n_axes):
@@ -437,7 +441,7 @@ def _candidates(
     point, blocks, codes, numbers, errors, children, bound, factor, slack,
     allowed, all_allowed, heap, nearest, least, members, squares, bits,
 ):  # fmt: skip
-    """Write the indices of all vectors that may be among the k nearest to `members`.
+    """Write the indices of all vectors that may be among the k nearest into `members`.
 
     Returns their count, or -1 if there is not enough room. `bound` is an upper bound of the k-th
     distance; `least` receives the smallest possible distance of each vector; `nearest` is a heap of
@@ -598,7 +602,8 @@ def _within(least, members, count, limit):
 def _with_successors(members, count, before, n_rows, allowed, all_allowed):
     """Add the neighbors of the previous frame, and the frames that follow them.
 
-    Only approximate searches need them. For consecutive frames, many neighbors are among them.
+    Only approximate searches need these extra candidates. Consecutive frames have many neighbors
+    among them.
     """
     for number in before:
         for other in range(number, min(number + 2, n_rows)):

@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 
 from motionloom.kernels import kernel
 
-WIDTH = 64  # vectors in a bucket; 32 take equally long for k = 16, and longer for k = 256
+WIDTH = 64  # vectors in a bucket; 32 are as fast for k = 16 and slower for k = 256
 CHILDREN = (
     WIDTH // 2
 )  # children of a node: a box has two codes per axis, so all blocks have the same size
@@ -17,7 +17,7 @@ _AT_ONCE = 1024  # buckets encoded at a time
 
 
 def padded(n_axes: int) -> int:
-    """Return the number of axes including padding, which is always zero."""
+    """Return the number of axes including the padding axes, whose coordinates are always zero."""
     return -(-n_axes // CHUNK) * CHUNK
 
 

@@ -1,4 +1,4 @@
-"""Nearest frames in a library: the k nearest, or all within a radius."""
+"""Search for the k library frames nearest to a query frame, or for all within a radius."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ class FrameIndex(Protocol):
 
 @dataclass(frozen=True, eq=False)
 class Neighbors:
-    """Neighbors of Q frames; those of frame q are the entries ``offsets[q]:offsets[q + 1]``.
+    """Neighbors of Q frames. Frame q has the entries ``offsets[q]`` to ``offsets[q + 1]``.
 
     Attributes
     ----------
@@ -93,10 +93,10 @@ def neighbors(
     k : int or None
         Maximum number of neighbors; None for all, which requires a radius.
     radius : float, optional
-        Meters.
+        Maximum distance in meters.
     epsilon : float
-        0 for exact results; otherwise the k-th distance is at most ``1 + epsilon`` times the true
-        one.
+        Tolerance of an approximate search: the k-th distance is at most ``1 + epsilon`` times the
+        true k-th distance. With 0, results are exact.
     allowed : ndarray of bool, shape (N,), optional
         Feature vectors that may be returned.
 

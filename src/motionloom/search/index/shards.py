@@ -1,10 +1,11 @@
-"""Sharded index: parts that fit in the memory of one worker, all of which are queried.
+"""Sharded index: a library split into parts that each fit in the memory of one worker.
 
 The feature vectors of a library are split into ranges, and each range has its own bucket index (see
 `motionloom.search.index.bucket_index`). A query goes to every shard. Each shard returns its k
 nearest vectors, measured from the original vectors, so distances from different shards are
 comparable to the last bit. The k nearest of all these results are the overall k nearest, exactly as
-with a single index. Shards are memory-mapped where they are queried; on a cluster, by its workers.
+with a single index. Each shard is memory-mapped by the process that queries it. On a cluster, these
+are the workers.
 """
 
 from __future__ import annotations
@@ -47,8 +48,8 @@ class Shards:
         Table of the feature vectors (see `motionloom.store.artifacts.row_table`), which workers
         map themselves.
     workers : int or None
-        As in `motionloom.parallel.executor`. None: the workers of a cluster, or this process,
-        because a pool takes longer to start than a query takes.
+        As in `motionloom.parallel.executor`. With None, a cluster uses its workers, and a single
+        machine uses this process, because starting a pool takes longer than a query.
     """
 
     folder: Folder
@@ -113,7 +114,7 @@ class Shards:
         return cls(folder.absolute(), starts, table, workers)
 
     def nearest(self, queries, rows, *, k: int, radius=np.inf, epsilon=0.0, allowed=None) -> Answer:
-        """Search like `BucketIndex.nearest`; `rows` are read from their file next to the shards."""
+        """Search like `BucketIndex.nearest`; `rows` is ignored because workers read the table."""
         queries = np.ascontiguousarray(queries, dtype=np.float32)
         tasks = []
         for number, (first, last) in enumerate(zip(self.starts, self.starts[1:], strict=False)):

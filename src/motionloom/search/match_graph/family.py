@@ -2,14 +2,14 @@
 
 The result is a match graph (Kovar & Gleicher 2004, section 3.3). Every match of the query becomes a
 node. A later match is compared with the node that it overlaps most. If they share more than 80 % of
-the longer one, the match is that node; if they share less than 20 % of the shorter one, the match
-is a new node; otherwise, it is dropped.
+the longer one, the match is identified with that node. If they share less than 20 % of the shorter
+one, the match becomes a new node. Otherwise, the match is dropped.
 
 In the paper, the range of a node is averaged with the ranges of all matches identified with it. The
-boundaries then drift, because those of every match are slightly off: half of 100 walk cycles become
-too short to correspond to the query. By default, a node therefore keeps its range. In either case,
-an alignment need not start and end where its nodes do: `fitted` trims and extends it. `composed`
-chains several alignments, which aligns distant motions through nearer ones.
+boundaries of every match are slightly off, so averaging makes the node boundaries drift: half of
+100 walk cycles become too short to correspond to the query. By default, a node therefore keeps its
+range. In either case, an alignment need not start and end where its nodes do, so `fitted` trims and
+extends it. `composed` chains several alignments, which aligns distant motions through nearer ones.
 
 *Clear correspondence* is criterion 2 of numerical similarity. Two segments correspond clearly if a
 time alignment lies in the valid region of their distances (Kovar & Gleicher 2004, section 3.1).
@@ -64,8 +64,8 @@ def fitted(path: NDArray[np.int64], a: tuple[int, int], b: tuple[int, int]) -> N
     Returns
     -------
     path : ndarray of int, shape (M, 2)
-        Pairs of frames counted from the starts of `a` and `b`: the given pairs that lie in both
-        ranges, and straight lines from there to (0, 0) and to the last frames.
+        Pairs of frames counted from the starts of `a` and `b`: the pairs of `path` that lie in both
+        ranges, extended by straight lines to (0, 0) and to the last frames.
 
     Examples
     --------
@@ -77,7 +77,7 @@ def fitted(path: NDArray[np.int64], a: tuple[int, int], b: tuple[int, int]) -> N
 
 @kernel
 def _fitted_to_nodes(path, first_a, end_a, first_b, end_b):
-    """Compute `fitted`: pairs (L, 2) inside both ranges, with straight lines to the corners."""
+    """Compute the result of `fitted` from the pairs (L, 2) of a path."""
     low, high = 0, len(path)
     while low < high and (path[low, 0] < first_a or path[low, 1] < first_b):
         low += 1
@@ -158,16 +158,18 @@ def grow_family(
     max_nodes : int or None
         Maximum number of nodes besides the query.
     same, apart : float
-        Overlap above which a match is an existing node, and below which it is a new node.
+        Overlap above which a match is identified with an existing node (`same`), and overlap below
+        which it becomes a new node (`apart`).
     unit : str
         Unit of the distances.
     average_ranges : bool
         Average the range of a node, including the query, with the range of every match identified
         with it. By default, a node keeps its first range.
     seconds : (float, float)
-        Minimum and maximum duration of a match.
+        Minimum and maximum duration of a match, in seconds.
     squares : bool
-        The cost of a path in the graph is the root of the sum of squared costs, instead of the sum.
+        Measure a path in the graph by the root of the sum of its squared costs. By default, the
+        costs are added.
     is_clear : callable, optional
         ``is_clear(node, match)`` returns whether the frames of a match correspond clearly to those
         of the node. Default: all matches do.
@@ -185,7 +187,7 @@ def grow_family(
     """
     if not 0.0 <= apart <= same <= 1.0:
         raise InvalidInput(
-            f"overlaps must satisfy 0 <= apart <= same <= 1; got apart {apart}, same {same}"
+            f"apart and same must satisfy 0 <= apart <= same <= 1; got apart={apart}, same={same}"
         )
     if tiers is not None and tiers < 1:
         raise InvalidInput(f"tiers must be at least 1 or all; got {tiers}")
@@ -237,13 +239,13 @@ def grow_family(
 def most_overlapping(
     nodes: Sequence[Node], near: Iterable[int], match: Match
 ) -> tuple[int, float, float]:
-    """Return the node that overlaps a match most, and the shared part of the shorter and longer."""
+    """Return the node that overlaps a match most, and the shared fractions of both lengths."""
     best, most, of_longer = -1, 0.0, 0.0
     first, last = match.start_frame, match.end_frame
     for b in near:
         node = nodes[b]
         start, end = node.start_frame, node.end_frame
-        if start >= last or end <= first:  # most are elsewhere: thousands of nodes take seconds
+        if start >= last or end <= first:  # most nodes: a slow test of thousands takes seconds
             continue
         shared = min(end, last) - max(start, first)
         lengths = end - start, last - first
@@ -307,7 +309,7 @@ class _Frames:
 
 
 class ClearCorrespondence:
-    """Test for whether a match clearly corresponds to a member of a family.
+    """Test that decides whether a match clearly corresponds to a member of a family.
 
     Parameters
     ----------
@@ -331,7 +333,10 @@ class ClearCorrespondence:
         self._frames = lru_cache(_MOST_SEGMENTS)(self._prepared)
 
     def __call__(self, node: Node, match: Match) -> bool:
-        """Return whether the match corresponds clearly; True if required joints are missing."""
+        """Return whether the match corresponds clearly.
+
+        If the skeletons lack the required joints, the test is skipped and the result is True.
+        """
         try:
             is_query = node.tier == 0
             a = self._frames(node.motion, node.start_frame, node.end_frame, is_query)

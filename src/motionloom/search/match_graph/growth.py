@@ -1,4 +1,4 @@
-"""Growth of a query's family: its members are searched until there are no new ones."""
+"""Growth of a query's family: each new member is used as a query until no new members appear."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def library_family(
 ) -> Family:
     """Return the match graph of a query; see `motionloom.Library.family`.
 
-    `progress` is called with 1 after the search of each member.
+    `progress` is called with the value 1 after each member has been searched.
 
     Examples
     --------
@@ -76,7 +76,7 @@ def family_sweep(
 
 
 def _member_seconds(query: Query, settings: FamilySettings) -> tuple[float, float]:
-    """Return the minimum and maximum duration of a member, unlimited for whole clips."""
+    """Return the allowed durations of a member in seconds: minimum and maximum."""
     if isinstance(settings.method, ClipMethod):
         return 0.0, math.inf
     low, high = settings.expansion.member_lengths
@@ -84,7 +84,7 @@ def _member_seconds(query: Query, settings: FamilySettings) -> tuple[float, floa
 
 
 class _Growth:
-    """Searches from the members of a family, with the verdicts on these members."""
+    """Searches from the members of a family, filtered by accepted and rejected matches."""
 
     def __init__(
         self,
@@ -107,11 +107,11 @@ class _Growth:
         self._found: dict[str, tuple[float, Sequence[Match]]] = {}
 
     def find(self, limit: float) -> Callable[[Node], Sequence[Match]]:
-        """Return a function that searches for the query or a member, up to a distance."""
+        """Return a function that searches with the query or a member, up to distance `limit`."""
         method = self.settings.method
         if isinstance(method, Dtw):
             method = method.for_families()
-        # A family has no maximum distance to the query, but its searches have one.
+        # Members may be at any distance from the query, but each search has a maximum distance.
         each = SearchSettings(
             method=method, max=self.settings.max, max_distance=limit,
             exclude_query=self.settings.exclude_query, **motion_choice(self.settings),
@@ -124,7 +124,7 @@ class _Growth:
             within, matches = self._found.get(key, (-1.0, ()))
             if within < limit:
                 matches = find(node)
-                # Fewer than `max`: they include the matches of all smaller limits.
+                # Fewer than `max` matches include all matches of smaller limits.
                 is_whole = self.settings.max is None or len(matches) < self.settings.max
                 self._found[key] = (limit if is_whole else -1.0, matches)
                 if self.progress is not None:
@@ -178,7 +178,7 @@ class _Growth:
 def _expansion(
     library: Store, query: Query, settings: SearchSettings
 ) -> Callable[[Node], Sequence[Match]]:
-    """Return a function that searches for the query or a member of its family."""
+    """Return a function that searches with the query or a member of its family."""
     from motionloom.search.retrieval import search
 
     def find(node: Node) -> Matches:

@@ -63,15 +63,15 @@ class Edge:
     cost : float
         Mean distance over the cells of the alignment.
     alignment : ndarray of int, shape (L, 2)
-        Pairs of frames, counted from the start of each node, from the first frames of both to
-        the last.
+        Pairs of frames, counted from the start of each node. The first pair contains the first
+        frames of both nodes, and the last pair contains their last frames.
     clear : bool
-        True if the frames correspond clearly: a time alignment lies in the valid region of the
-        distances (criterion 2 of Kovar & Gleicher 2004, section 3.1). Always True with the match
-        web.
+        True if the frames correspond clearly, that is, if a time alignment lies in the valid region
+        of the distances (criterion 2 of Kovar & Gleicher 2004, section 3.1). Always True with the
+        match web.
     cuts_off : int
-        Number of nodes that cannot be reached from the query without this edge; 0 unless it is a
-        cut edge.
+        Number of nodes that cannot be reached from the query without this edge. It is 0 unless the
+        edge is a cut edge.
 
     Examples
     --------
@@ -102,12 +102,12 @@ class Family:
         All nodes except the query as matches, nearest first. `distance` is the distance to the
         query, and `alignment` follows the shortest path.
     squares : bool
-        If True, the cost of a path is the root of the sum of squared costs, as in the paper, whose
-        distances are squares; otherwise, it is the sum.
+        If True, the cost of a path is the root of the sum of its squared edge costs, because the
+        distances of the paper are squared. Otherwise, it is the sum of the edge costs.
     join_distance : float or None
         Maximum distance at which nodes were joined.
     sweep : LimitSweep or None
-        How the family grows with that distance, if the distance was chosen automatically.
+        Growth of the family with the join distance, if that distance was chosen automatically.
 
     Examples
     --------
@@ -156,8 +156,8 @@ class Family:
     def cut_edges(self) -> tuple[Edge, ...]:
         """Edges whose removal splits the family, sorted by the number of nodes they cut off.
 
-        Everything beyond such an edge depends on a single match: if that match is wrong, everything
-        beyond it may be wrong.
+        All nodes beyond a cut edge depend on a single match. If that match is wrong, all of them
+        may be wrong.
         """
         edges = [edge for edge in self.edges if edge.cuts_off]
         return tuple(sorted(edges, key=lambda edge: (-edge.cuts_off, -edge.cost)))
@@ -195,8 +195,8 @@ class Family:
     def only(self, numbers: Iterable[int]) -> Family:
         """Return the family restricted to the given nodes, always including the query.
 
-        Edges between them are preserved. Nodes whose path to the query is interrupted are joined to
-        it directly, by the alignment along their former path.
+        Edges between these nodes are preserved. A node whose path to the query is interrupted is
+        joined directly to the query, with the alignment along its former path.
 
         Raises
         ------
@@ -242,7 +242,7 @@ class Family:
     def to_networkx(self) -> networkx.Graph:
         """Return the graph as a `networkx.Graph`.
 
-        Nodes have the same numbers as here and the attributes ``motion``, ``start_frame``,
+        Nodes have the same numbers as in `nodes` and the attributes ``motion``, ``start_frame``,
         ``end_frame``, ``tier`` and ``distance_to_query``. Edges have ``weight`` (the cost) and
         ``alignment`` as JSON, with frames of the lower-numbered node first. All attributes can be
         written as GraphML.
@@ -262,7 +262,7 @@ class Family:
             import networkx
         except ImportError:
             raise MissingExtra(
-                "graphs for other programs need NetworkX; install it with: "
+                "exporting a graph requires NetworkX; install it with: "
                 "pip install 'motionloom[graphs]'"
             ) from None
         graph = networkx.Graph(query=self.query)
@@ -322,9 +322,9 @@ class Family:
 def shortest_paths(
     count: int, edges: Iterable[Edge], squares: bool = False
 ) -> tuple[NDArray[np.float64], NDArray[np.int32]]:
-    """Return the cost of the shortest path from the query to each node, and its predecessor.
+    """Return the cost of the shortest path from the query to each node, and each predecessor.
 
-    With `squares`, the cost of a path is the root of the sum of its squared costs.
+    With `squares`, the cost of a path is the root of the sum of its squared edge costs.
     """
     from scipy.sparse import (
         csr_array,  # importing takes half a second, and a plain search does not need it

@@ -5,10 +5,11 @@ the matches of those matches. Members are searched nearest first, as in Prim's a
 searched only once and enters at the longest edge of its path to the query. A single growth
 therefore yields the families of all join distances.
 
-One wrong match brings in all its own matches. The size of a family therefore grows with its true
-members, reaches a plateau, and then explodes. The proposed join distance is the middle of the
-widest plateau, measured by the ratio of its ends; plateaus far from the typical distance count
-less. The growth ends as soon as no later plateau can be wider, usually at the first wrong member.
+A wrong match adds all of its matches to the family. The family therefore grows while true members
+enter, stays the same size over a plateau, and grows rapidly after the first wrong match. The
+proposed join distance is the middle of the widest plateau, measured by the ratio of its ends.
+Plateaus far from the typical join distance score lower. The growth ends as soon as no later plateau
+can be wider, usually at the first wrong member.
 """
 
 from __future__ import annotations
@@ -119,8 +120,8 @@ def best_plateau(
 ) -> tuple[float, float]:
     """Return the best plateau: a range of join distances over which the size is constant.
 
-    Only plateaus with at least one member are considered; `largest` ends the last one. Without
-    members, both ends are `fallback`.
+    Only plateaus with at least one member are considered. The last plateau ends at `largest`.
+    Without members, both ends are `fallback`.
 
     Examples
     --------
@@ -178,9 +179,10 @@ def limit_sweep(
     largest : float
         Largest join distance.
     fallback : float
-        Proposed if the query has no match.
+        Join distance to propose if the query has no match.
     complete : bool
-        Grow to `largest` or to `max_nodes`; otherwise, stop when the proposal is certain.
+        Continue until `largest` or `max_nodes` is reached. If False, stop as soon as the proposal
+        is certain.
 
     Examples
     --------

@@ -45,21 +45,19 @@ from motionloom.store.artifacts.collection import Collection, WrittenFile
 from motionloom.store.records import Entry, text_digest
 from motionloom.store.store import Store
 
-MOST_CELLS = 16_000_000  # cells of the matrix in memory: 128 MB
-CHUNK_CELLS = (
-    2_000_000  # cells of several motions processed together: they stay in the processor's cache
-)
-_COARSE_PATHS = (
-    1.5  # paths whose mean at 10 Hz is up to this factor above the limit may refine to a match
-)
-_ROUNDED = 5e-4  # meters: step in which values are stored
+MOST_CELLS = 16_000_000  # maximum matrix cells in memory: 128 MB
+# Cells of the motions that are processed together. This many fit into the processor's cache.
+CHUNK_CELLS = 2_000_000
+# A path may become a match by refinement if its mean at 10 Hz is below the limit times this factor.
+_COARSE_PATHS = 1.5
+_ROUNDED = 5e-4  # step of the stored values, in meters
 OVERLAP_SECONDS = 10.0  # overlap of the parts of long motions
 _GROUP_FRAMES = 80_000  # frames in the columns of one file
 _HELD_FRAMES = 160_000  # frames that a process caches between tasks: 320 MB for near cells
 MAX_TASK_CELLS = 1_000_000_000  # maximum cells per task: ten seconds to a minute of work
 MIN_TASK_CELLS = 5_000_000  # minimum cells per task, so that the overhead of scheduling is small
-_TASKS_PER_WORKER = 8  # at least, given enough work, so all workers finish at about the same time
-_COPY = "copy-"  # prefix of a motion key: another motion with the same frames
+_TASKS_PER_WORKER = 8  # minimum if there is enough work, so that workers finish together
+_COPY = "copy-"  # key prefix for another motion with the same frames
 
 Frames = PreparedFrames | WindowTrends
 Task = tuple[tuple[str, tuple[str, ...]], ...]
@@ -89,20 +87,20 @@ def motion_web(
     Parameters
     ----------
     a : PreparedFrames or WindowTrends
-        M frames, as from `motionloom.features.matrix.prepared_frames`; for near cells, with window
-        trends.
+        M frames, as returned by `motionloom.features.matrix.prepared_frames`. For near cells, they
+        must be `WindowTrends`.
     others : sequence of PreparedFrames or WindowTrends
         N frames in total.
     rate : float
         Frames per second of all motions.
     itself : int, optional
-        Index of the motion itself among the others, if it is included.
+        Index of the row motion in `others`, if it is included there.
     limits : WebLimits, optional
     direct : bool
-        Build directly at the full rate instead of starting at 10 Hz: slower but exact.
+        Build directly at the full rate instead of starting at 10 Hz, which is slower but exact.
     most_cells : int
-        Maximum number of cells of the distance matrix in memory. Motions with more frames than its
-        square root are processed in parts.
+        Maximum number of cells of the distance matrix in memory. Motions with more frames than the
+        square root of this number are processed in parts.
 
     Returns
     -------
@@ -296,8 +294,8 @@ def copy_key(key: str) -> str:
 def web_keys(entries: Iterable[Entry]) -> dict[str, str]:
     """Return the keys of motions for which webs are built, by name.
 
-    The first of several motions with the same frames represents all of them. The second is included
-    for the web between two such motions, which differs from the web of a motion with itself.
+    If several motions have the same frames, the first represents all of them. The second also gets
+    a key, because the web between two identical motions differs from that of a motion with itself.
     """
     keys: dict[str, str] = {}
     seen: set[str] = set()
@@ -330,7 +328,8 @@ def missing_pairs(keys: dict[str, str], covered: NDArray[np.bool_]) -> dict[str,
             both = wanted[first, copy]
             wanted[copy], wanted[:, copy] = False, False
             wanted[first, copy] = both
-    # A new motion has many missing partners, the others only the new motion: it becomes the row.
+    # A new motion lacks webs with many others, and each of those lacks only the new one. The new
+    # motion therefore becomes the row.
     counts = wanted.sum(axis=1)
     order = sorted(range(len(names)), key=lambda n: (-counts[n], names[n]))
     rank = np.empty(len(names), np.int64)

@@ -10,8 +10,8 @@ Two rules go beyond the paper and can be switched off. First, a chain ends where
 one, so no cell is in two chains. Second, cells that are not near any chain are searched a second
 time. Lines of minima cross and fork: a chain on the wrong branch soon becomes too steep to
 continue, and the right branch has no cell where a chain could start. In the second search, a chain
-may start at any minimum but must be twice as long, because with so many starts accidental chains
-are longer.
+may start at any minimum but must be twice as long, because so many starts also produce longer
+accidental chains.
 
 *Bridges* are paths between chains through the valid region. Noise interrupts lines of minima, so
 chains are joined wherever a short time alignment within the valid region leads from one to another.
@@ -59,14 +59,14 @@ def minima_chains(
     minima : ndarray of uint8, shape (M, N)
         As from `motionloom.alignment.matrix_minima`; other cells are 0.
     starts : ndarray of int64, shape (K + 1,)
-        Where the columns of each motion start; chains stay within a motion.
+        First column of each motion, followed by N. Chains stay within a motion.
     max_slope : int
     least_length : float
         Chains with fewer frames (mean of both motions) are dropped.
     shared_cells : bool
-        Whether a chain continues over cells of earlier ones, as in the paper.
+        If True, a chain may continue over cells of earlier chains, as in the paper.
     second_pass : bool
-        Whether cells that are not near any chain are searched again.
+        If True, cells that are not near any chain are searched again.
 
     Returns
     -------
@@ -233,8 +233,8 @@ def bridges_between(
     reach : float
         Maximum Manhattan distance between both ends, in cells (exclusive).
     near : NearCells, optional
-        Restricts the result to bridges that a match with a mean up to its limit may use. Default:
-        all bridges.
+        If present, only bridges are returned that a match with a mean up to the limit of `near` may
+        use. Default: all bridges.
     """
     side = max(int(np.ceil(reach)), 1)  # cells of a path are fewer than `reach` apart
     costs = np.where(region, matrix, np.inf)
@@ -244,7 +244,7 @@ def bridges_between(
     other = np.full(len(cells), -1, np.int32)
     _enter(at, other, cells)
     chain_of = np.repeat(np.arange(len(offsets) - 1, dtype=np.int32), np.diff(offsets))
-    # Without a limit, nothing is too far.
+    # Without a limit, no path is too long.
     nothing = np.zeros((1, 1), np.float32)
     rest = _Rest(near.limit, near.before, near.after) if near else _Rest(-1.0, nothing, nothing)
     slopes = (0,) * max_slope  # see `band_path`
@@ -283,8 +283,8 @@ def _bridges(costs, starts, cells, offsets, chain_of, at, other, slopes, side, r
 
     `costs` (M, N) is infinite outside the valid region. For each chain, the best path to every
     other chain is updated cell by cell. `touched` lists the chains that are reached, so arrays over
-    all chains need not be cleared. The paths themselves are computed last, because far more ends
-    are compared than bridges kept.
+    all chains need not be cleared. The cells of the paths are computed last, because far more pairs
+    of ends are compared than bridges are kept.
     """
     n_chains, max_slope = max(len(offsets) - 1, 1), len(slopes)
     best, source = np.full(n_chains, np.inf), np.empty(n_chains, np.int64)
@@ -351,9 +351,10 @@ def _chain_means(costs, at, i, j, end_column, slopes, side, rest, scratch, ends,
     """Compute the means of the lowest-cost paths from cell (i, j) to nearby chain cells.
 
     Writes the chain cells to `ends` and the means to `means`; returns their number. For each row of
-    the dynamic program, `totals` and `counts` contain, for column w at index ``w + 1``: the
-    lowest-cost path (0); the lowest-cost path that may go down next (1); paths that end with 1, 2,
-    ... steps down (2 ...). Paths that end with steps to the right are carried along the row.
+    the dynamic program, `totals` and `counts` have three kinds of entries for column w, at index
+    ``w + 1``. Entry 0 is the lowest-cost path, entry 1 is the lowest-cost path that may go down
+    next, and entries 2, 3, ... are the paths that end with 1, 2, ... steps down. Paths that end
+    with steps to the right are carried along the row.
 
     Rows are the outer loop, and only columns reached by a path of the previous row are visited:
     `low` to `high`, and further right as long as paths lead there. With a limit, a path is dropped

@@ -1,9 +1,10 @@
-"""Compact encoding of match webs: steps and differences of values, compressed.
+"""Compact encoding of match webs as compressed steps and value differences.
 
-Each step along a path is one of three, and values change little from cell to cell. A step is stored
-as a byte that compresses to a bit or two; a value is stored as the difference from the previous
-one, in half millimeters. A bridge is stored as the steps from its first chain to its second. Blocks
-of columns, one per motion, are compressed separately, so a search reads only the blocks it needs.
+There are only three kinds of steps along a path, and values change little from cell to cell. A step
+is stored as a byte that compresses to a bit or two; a value is stored as the difference from the
+previous one, in half millimeters. A bridge is stored as the steps from its first chain to its
+second. Blocks of columns, one per motion, are compressed separately, so a search reads only the
+blocks it needs.
 
 Files are not trusted: sizes, lengths, steps and every index are checked before a kernel sees them,
 and decompression is bounded.
@@ -30,13 +31,13 @@ from motionloom.search.match_web.web import Web, joined
 
 _MARK = b"mloomweb"
 _VERSION = 2
-_FRONT = len(_MARK) + 8  # the mark, the version, the header's size
+_FRONT = len(_MARK) + 8  # bytes of the mark, the version and the header size
 _LONGEST = 1 << 24  # maximum size of a header, in bytes
 _QUANTUM = 5e-4  # step of a value, in the unit of the distance; coarser for large values
 _LARGEST = 32000
-_LEVEL = 4  # compression level: half the time of level 6, files 7 % larger
-_MOST = 1 << 25  # maximum numbers in one field: cells of a web
-_LARGEST_NUMBER = 1 << 40  # limit of a difference, so that sums do not overflow
+_LEVEL = 4  # compression level: twice as fast as level 6, with files 7 % larger
+_MOST = 1 << 25  # maximum count of numbers in one field, which limits the cells of a web
+_LARGEST_NUMBER = 1 << 40  # maximum difference between values, so that sums do not overflow
 _FIELDS = ("lengths", "heads", "leaves", "arrives", "steps", "values")
 
 
@@ -47,12 +48,12 @@ class WebHeader:
     Attributes
     ----------
     about : dict
-        Data supplied by the caller.
+        Data that the caller passed to `encoded`.
     rows : int
     rate, quantum : float
         Frames per second, and unit of the values.
     widths : tuple of int
-        Bytes of a number of each field.
+        Number of bytes per value, for each field.
     ends : ndarray of int64, shape (K + 1,)
         Block k has columns ``ends[k]`` to ``ends[k + 1]``.
     places : ndarray of int64, shape (K + 1,)
@@ -70,16 +71,16 @@ class WebHeader:
 
 
 def encoded(web: Web, about: dict, *, ends: Sequence[int] = ()) -> bytes:
-    """Encode a web, and associated data, as bytes.
+    """Encode a web and the data that describes it as bytes.
 
     Parameters
     ----------
     web : Web
     about : dict
-        Stored as JSON in the header, which `described` reads.
+        Data to store as JSON in the header, which `described` reads.
     ends : sequence of int
-        Ends of the blocks of columns that can be read separately, each with one or several motions.
-        Default: a single block. Chains must be ordered by motion.
+        Last columns (exclusive) of the blocks that can be read separately. A block contains one or
+        more motions. Default: a single block. Chains must be ordered by motion.
     """
     bounds = np.array([0, *(ends or [web.shape[1]])], np.int64)
     count = web.chain_count
@@ -155,14 +156,14 @@ def described(path: Path) -> dict:
 
 
 def description(data: bytes) -> dict:
-    """Read the header of bytes from `encoded`, and the start of the data; see `web_header`."""
+    """Read the header of bytes from `encoded`, adding where the data starts; see `web_header`."""
     try:
         version, size = struct.unpack_from("<II", data, len(_MARK))
         if data[: len(_MARK)] != _MARK or version != _VERSION:
-            raise ValueError("another kind of file")
+            raise ValueError("this is not a web file of the current version")
         header = parse_json(unpacked_bytes(data[_FRONT : _FRONT + size], _LONGEST))
         if not isinstance(header, dict) or not isinstance(header.get("about"), dict):
-            raise ValueError("no header")
+            raise ValueError("the header is missing")
         return {**header, "at": _FRONT + size}
     except (struct.error, ValueError, zlib.error, RecursionError) as error:
         raise LibraryError(f"damaged web: {error}") from None
@@ -261,7 +262,7 @@ def _within(numbers: NDArray, end: int) -> bool:
 
 def _expect(what: str, holds: bool) -> None:
     if not holds:
-        raise ValueError(f"its {what} cannot be")
+        raise ValueError(f"invalid {what}")
 
 
 def _folded(numbers: NDArray[np.int64] | None) -> NDArray[np.uint8]:
@@ -284,7 +285,7 @@ def _planes(table: NDArray[np.uint8], width: int) -> bytes:
 
 def _from_planes(data: bytes, at: int, count: int, width: int) -> NDArray[np.int64]:
     if not 0 <= count <= _MOST or at + count * width > len(data):
-        raise ValueError("its numbers are truncated, or there are too many")
+        raise ValueError("the file ends too early, or a field is larger than allowed")
     planes = np.frombuffer(data, np.uint8, count * width, at).reshape(width, count)
     folded = planes[0].astype("<u8")
     for n in range(1, width):

@@ -4,17 +4,17 @@ In a large library, most cells of the distance matrices compare motions that hav
 A match is a path with a mean distance of at most R, so the sum of R minus the distance over its
 cells is not negative. The largest such sum of all paths through a cell follows from the largest
 sums of paths that end there and of paths that start there, as in local alignment. A cell through
-which every path has a negative sum cannot be in a match. Such cells are skipped; minima, chains,
-valid region and bridges are computed only among the others.
+which every path has a negative sum cannot be in a match. Such cells are skipped, and minima,
+chains, the valid region and bridges are computed only among the remaining cells.
 
-*Window trends* first give lower bounds of all distances. The poses of a window change smoothly:
-their mean and linear trend over the window capture almost everything. These two are the
-coefficients of the window with respect to orthonormal polynomials, so distances between
-coefficients are distances between projections. They are at most the distances between the windows
-themselves, for every rotation and translation, and therefore also for the best one. At a reduced
-rate, they take two matrix products in single precision. For distances up to 0.15 m in CMU takes,
-the bounds are too small by 0.4 % (median) and by 2 % (one in twenty). The means of a window are
-centered on the floor, so single precision suffices.
+*Window trends* first give lower bounds of all distances. The poses of a window change smoothly, so
+their mean and linear trend describe them almost completely. Mean and trend are the coefficients of
+the window with respect to orthonormal polynomials, so distances between coefficients are distances
+between projections. They never exceed the distances between the full windows, for any rotation and
+translation, and therefore also for the best one. At a reduced rate, two matrix products in single
+precision compute them. For distances up to 0.15 m in CMU takes, the bounds are too small by 0.4 %
+(median) and by 2 % (one in twenty). The means of a window are centered on the floor, so single
+precision suffices.
 
 >>> import motionloom as ml
 >>> from motionloom.features.matrix import prepared_frames
@@ -39,32 +39,33 @@ from motionloom.features.point_cloud import PointCloud
 from motionloom.kernels import kernel
 from motionloom.search.match_web.web import WebLimits
 
-COARSER = 1.15  # a mean at 10 Hz is less than this times the mean of the refined path
+COARSER = 1.15  # upper bound of the mean at 10 Hz, as a multiple of the mean of the refined path
 # Chain cells beyond near cells, since chains start and end there (docs/explanation/scale.md).
 _BEYOND = 10
 _COEFFICIENTS = 2  # coefficients of a window: mean and trend
-_HEIGHT = 0.9  # meters: heights relative to the middle of the body keep squares small
-_ROWS = 64  # rows of products computed at a time: they stay in the processor's cache
+_HEIGHT = 0.9  # meters; heights relative to the middle of the body keep squares small
+_ROWS = 64  # rows of products computed at a time, which fit into the processor's cache
 
 
 @dataclass(frozen=True, eq=False)
 class NearCells:
     """Cells of a matrix that matches may visit, with bounds for the rest of a match.
 
-    Only motions that have such cells have columns here.
+    The arrays have columns only for the motions with near cells.
 
     Attributes
     ----------
     motions : list of int
-        Indices of these motions, increasing.
+        Indices of the motions with near cells, increasing.
     cells : ndarray of bool, shape (M, N)
+        True for near cells.
     around : ndarray of bool, shape (M, N)
-        These cells and those before and after them, where chains may continue.
+        True for near cells and for the cells before and after them, where chains may continue.
     before, after : ndarray of float32, shape (M, N)
         Upper bounds of the sum of `limit` minus distance over the cells of a path that leads to a
         cell, and of a path that continues from it; 0 if the path starts or ends there.
     limit : float
-        Maximum mean of a match, squared if means are of squares.
+        Maximum mean distance of a match, squared if squared distances are averaged.
     """
 
     motions: list[int]
@@ -78,14 +79,14 @@ class NearCells:
 def near_cells(
     bounds: NDArray[np.float32], starts: NDArray[np.int64], limits: WebLimits
 ) -> NearCells | None:
-    """Return cells on paths with a mean up to that of near matches, or None if there are none.
+    """Return the cells that a near match may visit, or None if there are none.
 
     Parameters
     ----------
     bounds : ndarray of float32, shape (M, N)
         Lower bounds of the distances.
     starts : ndarray of int64, shape (K + 1,)
-        Where the columns of each motion start; paths stay within a motion.
+        First column of each motion, followed by N. Paths stay within a motion.
     limits : WebLimits
         Paths have at most `max_slope` consecutive cells in one row or column.
 
@@ -150,11 +151,11 @@ def _motions_below(bounds, starts, limit):
 def _near(bounds, starts, motions, limit, max_slope):
     """Compute near cells and the largest sums before and after each cell, all (M, columns).
 
-    `bounds` (M, N) are compared with `limit`. A row is processed as a whole, so loops become vector
-    instructions; each step along the row is a pass over it, `max_slope` - 1 in total. For each row,
+    `bounds` (M, N) are compared with `limit`. A row is processed as a whole, so that loops become
+    vector instructions. Steps along the row take `max_slope` - 1 passes over it. For each row,
     `sums[0]` are the largest sums of paths that reached a cell from another column or start there,
-    `sums[k]` those of paths that have gone down k times since, and `line` the maximum of all. The
-    columns of the results are those of `motions`.
+    `sums[k]` are those of paths that have gone down k times since, and `line` is the maximum of
+    all. The results have columns only for `motions`.
     """
     n_rows, n_columns = bounds.shape[0], 0
     for k in motions:
@@ -236,13 +237,13 @@ class WindowTrends:
     Attributes
     ----------
     floor : ndarray of float32, shape (T, 4 P)
-        Mean, then trend: x of all points, followed by z.
+        Means and then trends of the points, with all x coordinates before all z coordinates.
     heights : ndarray of float32, shape (T, 2 P)
-        Heights, in the same order.
+        Means and then trends of the heights.
     norms : ndarray of float32, shape (T,)
-        Squared norm of floor and heights.
+        Sum of the squared norms of `floor` and `heights`.
     frames : PreparedFrames
-        The frames themselves.
+        The prepared frames of the motion.
     """
 
     floor: NDArray[np.float32]
@@ -376,5 +377,5 @@ def _from_products(out, along, across, up, norms_a, norms_b):
         for j in range(out.shape[1]):
             overlap = np.sqrt(re[j] * re[j] + im[j] * im[j]) + y[j]
             squared = norm + norms_b[j] - two * overlap
-            # Rounding can dip below zero; the sum of both is 2 * squared, 0 or NaN.
+            # Rounding can make `squared` slightly negative. The sum is 2 * squared, 0 or NaN.
             line[j] = np.sqrt(half * (squared + np.abs(squared)))

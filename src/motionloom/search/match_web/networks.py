@@ -1,16 +1,16 @@
-"""Networks of chains and bridges: the paths that matches may use, and an index of many webs.
+"""Networks of chains and bridges: selection of the paths that matches may use, and an index.
 
 *Useful paths.* A match is a path along chains and over bridges with a mean distance of at most R,
 so the sum of R minus the distance over its cells is not negative. The largest such sum of all paths
 through a cell follows from the largest sums of paths that end there and of paths that start there,
 as in the maximum subarray problem. Cells and bridges through which every path has a negative sum
-cannot be in a match. Such paths, and networks that cover too little time, are dropped before the
-web is refined, because refinement is most of the work.
+cannot be in a match. These cells and bridges, and networks that cover too little time, are dropped
+before the web is refined, because refinement takes most of the time.
 
-*Index.* Frames of all motions are numbered consecutively, so a cell is a pair of such numbers, and
-the webs of all pairs of motions form one network of paths. A pair is stored once and read both
-ways: the motion of the query may be in the rows or in the columns. In either direction, the index
-finds the paths that pass a frame without visiting the others.
+*Index.* Frames of all motions are numbered consecutively. A cell is a pair of these numbers, so the
+webs of all pairs of motions form one network of paths. A pair is stored once and read both ways:
+the motion of the query may be in the rows or in the columns. In either direction, the index finds
+the paths that pass through a frame without visiting other paths.
 """
 
 from __future__ import annotations
@@ -38,9 +38,9 @@ def useful_paths(web: Web, limit: float, *, least: float = 0.0, squares: bool = 
     limit : float
         Maximum mean distance of matches.
     least : float
-        Minimum number of frames of both motions that matches cover.
+        Minimum number of frames that a match must cover in each motion.
     squares : bool
-        Whether means are of squared distances.
+        If True, squared distances are averaged.
 
     Returns
     -------
@@ -158,7 +158,7 @@ def _useful(
     arrival, by_arrival : ndarray of int64
         Bridges that arrive at cell x are ``by_arrival[arrival[x]:arrival[x + 1]]``.
     leaving, by_leave : ndarray of int64
-        The same for bridges that leave the cell.
+        The same for the bridges that leave from a cell.
     leaves, arrives : ndarray of int64, shape (B,)
         Chain cells that each bridge joins.
     """
@@ -196,7 +196,7 @@ def _useful(
     for b in range(n_bridges):
         best = ahead[leaves[b]] + whole[b] + behind[arrives[b]]
         best = max(best, max(ahead[leaves[b]] + head[b], tail[b] + behind[arrives[b]]))
-        if best >= 0.0:  # both of its ends are kept, even if paths start or end on it
+        if best >= 0.0:  # keep both ends of the bridge, even if paths start or end on it
             bridges[b], useful[leaves[b]], useful[arrives[b]] = True, True, True
     kept = np.zeros(n_cells, np.bool_)
     for c in range(chain_count):
@@ -261,16 +261,16 @@ class WebIndex:
     leaves, arrives : ndarray of int64, shape (B,)
         Chain cells that each bridge joins; `leaves` is sorted.
     bridge_paths, arrive_paths : ndarray of int64, shape (B,)
-        Path of the cells of each bridge, and of the chain that it arrives at.
+        Number of the path that contains the bridge's cells, and of the chain where the bridge ends.
     passing : tuple of (bounds, paths)
-        For rows and for columns: paths that pass the frames of block k are
+        One pair for rows and one for columns. The paths that pass through the frames of block k are
         ``paths[bounds[k]:bounds[k + 1]]``.
     greatest : float
         Maximum distance over all cells, squared if `squares`.
     max_slope : int
         Maximum number of cells of a match in one row or column.
     squares : bool
-        True if `sums` are of squared distances.
+        True if `sums` contains sums of squared distances.
     """
 
     starts: NDArray[np.int64]
@@ -324,7 +324,7 @@ def web_index(
     max_slope : int
         Maximum number of cells of a match in one row or column.
     squares : bool
-        Average squared distances.
+        If True, squared distances are averaged.
     """
     cells, values, lengths, is_chain, leaves, arrives = [], [], [], [], [], []
     count = 0

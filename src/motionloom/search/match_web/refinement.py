@@ -1,10 +1,10 @@
-"""Coarse-to-fine refinement of a match web: paths found at 10 Hz, refined to the full rate.
+"""Coarse-to-fine refinement of a match web: paths found at 10 Hz are refined to the full rate.
 
 A path is padded and upsampled to a band of the finer matrix. The new ends of a chain are the
-smallest cells around the old ends; those of a bridge lie on the refined chains that it joins. The
-lowest-cost path within the band connects them (Kovar & Gleicher 2004, section 3.2, figure 8). A
-chain may then follow minima of the finer matrix by up to one coarse cell on either side, which
-matters mainly at the ends of motions.
+smallest cells around the old ends. The new ends of a bridge lie on the refined chains that it
+joins. The lowest-cost path within the band connects the two ends (Kovar & Gleicher 2004, section
+3.2, figure 8). A chain may then be extended along minima of the finer matrix, by up to one coarse
+cell on either side, which matters mainly at the ends of motions.
 """
 
 from __future__ import annotations
@@ -19,7 +19,14 @@ from motionloom.kernels import kernel
 from motionloom.search.match_web.web import Web, WebLimits
 
 _COARSEST = 10.0  # frames per second of the coarsest level
-_STRIDES = (1, 3, 6, 12, 24, 48)  # 60 fps go 10, 20, 60 as in the paper; 30 fps 10, 30
+_STRIDES = (
+    1,
+    3,
+    6,
+    12,
+    24,
+    48,
+)  # 60 fps: 10, 20, 60 as in the paper; 30 fps: 10, 30
 
 
 def strides(rate: float) -> tuple[int, ...]:
@@ -124,12 +131,12 @@ def refined(
 
 
 class _Finer(NamedTuple):
-    """Finer level of a web, M by N, and its relation to the coarser level.
+    """Finer level of a web, with M rows and N columns, and its relation to the coarser level.
 
     Attributes
     ----------
     matrix : ndarray, shape (M, N)
-        Costs of the cells; only those of `corridor` are defined.
+        Costs of the cells. Only the cells of `corridor` have defined values.
     starts, coarse_starts : ndarray of int64, shape (K + 1,)
         Where the columns of each motion start, at the finer and at the coarser level.
     ratio : int
@@ -181,10 +188,10 @@ def _mark(where, cells, offsets, chain_count, coarse_starts, starts, ratio, beyo
 
 @kernel
 def _refined_chains(cells, offsets, finer, extended):
-    """Return the refined chains: cells, offsets, and the new number of each coarse chain or -1.
+    """Return the cells and offsets of the refined chains, and the new number of each coarse chain.
 
-    `cells` (C, 2) and `offsets` (chains + 1,) are those of the coarser level. Refined chains follow
-    up to `extended` minima beyond either end.
+    The number is -1 for dropped chains. `cells` (C, 2) and `offsets` (chains + 1,) belong to the
+    coarser level. Refined chains follow up to `extended` minima beyond either end.
     """
     ratio, coarse_starts = finer.ratio, finer.coarse_starts
     out = np.empty((max(1024, 2 * ratio * len(cells)), 2), np.int32)
@@ -224,7 +231,7 @@ def _refined_chains(cells, offsets, finer, extended):
 def _refined_bridges(
     cells, offsets, chain_count, leaves, arrives, chain_cells, chain_offsets, number, finer
 ):  # fmt: skip
-    """Return the refined bridges: cells in between, offsets, and their ends on chains.
+    """Return the refined bridges: the cells between their ends, offsets, and the ends on chains.
 
     `cells` (C, 2), `offsets` (P + 1,), `leaves` and `arrives` (B,) belong to the coarser web, whose
     first `chain_count` paths are chains; `chain_cells`, `chain_offsets` and `number` are the
@@ -247,7 +254,8 @@ def _refined_bridges(
         k = np.searchsorted(coarse_starts, path[0, 1], side="right") - 1
         left = _on_chain(path[0], number[of_leave], chain_cells, chain_offsets, finer, k)
         come = _on_chain(path[-1], number[of_arrive], chain_cells, chain_offsets, finer, k)
-        # The smallest cells near the old ends or, if no path joins them, those farthest apart.
+        # Try the smallest cells near the old ends and, if no path joins them, the cells that
+        # are farthest from each other.
         for attempt in range(2):
             start, end = (left[0], come[0]) if attempt == 0 else (left[1], come[2])
             fine = _through_band(path, chain_cells[start], chain_cells[end], finer, k)

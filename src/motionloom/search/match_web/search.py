@@ -1,8 +1,8 @@
 """Search in the match webs of a library, or in the web of an external query.
 
 A search opens only the webs of its query's motion, including some frames before and after the
-query. The most recently opened webs are cached with the library object. A search with a different
-limit is therefore fast enough for a slider, and memory does not grow with the library.
+query. The most recently opened webs are cached with the library object, so repeating a search with
+a different limit is fast enough for a slider. Memory does not grow with the library.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ _CONTEXT_SECONDS = 1.0  # seconds of motion around an external query, for its we
 
 
 _FRAMES_TOGETHER = 1024  # frames of a long motion that are opened at a time
-MOST_CELLS = 16_000_000  # maximum number of path cells in the cached indices; 50 bytes each
+MOST_CELLS = 16_000_000  # maximum number of path cells in the cached indexes, at 50 bytes per cell
 
 
 class LibraryWeb:
@@ -51,7 +51,7 @@ class LibraryWeb:
         self._indices: OrderedDict[tuple[str, int, int], WebIndex] = OrderedDict()
 
     def index(self, name: str, start: int, end: int) -> WebIndex:
-        """Return the paths that pass through frames ``[start, end)`` of a motion, as rows."""
+        """Return an index of the paths that pass through frames ``[start, end)`` of a motion."""
         first = start // _FRAMES_TOGETHER * _FRAMES_TOGETHER
         last = -(-end // _FRAMES_TOGETHER) * _FRAMES_TOGETHER
         key = (name, first, last)
@@ -92,9 +92,9 @@ def library_web(library: Store, options: WebOptions | None = None) -> LibraryWeb
     built = store.files.state()
     if built is None:
         how = _as_typed(options)
-        missing = f"its match webs have not been built{how and ' with these options'}"
+        missing = f"the match webs have not been built{how and ' with these options'}"
         if not how and any(store.folder.parent.glob("web.*")):
-            missing = "its match webs were built with other options, or by an earlier release"
+            missing = "the match webs were built with other options or by an earlier release"
         raise LibraryError(
             f"{library.path}: {missing}; build them with motionloom web {library.path} build{how}"
         )
@@ -130,7 +130,7 @@ def web_search(
 def web_expansion(
     library: Store, query: Query, settings: SearchSettings
 ) -> Callable[[Node], Sequence[Match]]:
-    """Return a function for `grow_family` that searches for the query or a family member."""
+    """Return a function for `grow_family` that searches with the query or a family member."""
     searcher = _WebSearch(library, query, settings)
     labels = cache(library.labels)
 
@@ -157,7 +157,7 @@ class _IndexedSegment:
 
 
 class _WebSearch:
-    """Search for one query and its matches with the same settings."""
+    """Searches for one query and its family, all with the same settings."""
 
     def __init__(self, library: Store, query: Query, settings: SearchSettings) -> None:
         method = settings.method
@@ -174,7 +174,7 @@ class _WebSearch:
         self.lengths = (ratios[0] * length, ratios[1] * length)
 
     def candidates(self, segment: _IndexedSegment) -> list[Candidate]:
-        """Return the candidates for a segment, with the segment itself first if in the library."""
+        """Return the candidates for a segment, starting with the segment if the library has it."""
         own, length = segment.own, segment.end - segment.start
         limits = replace(
             Limits.of(self.settings, None),

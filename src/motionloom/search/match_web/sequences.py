@@ -5,11 +5,11 @@ may branch off over bridges to other paths, and ends at the last cell in the que
 columns are a match, and its mean distance is the distance of the match (Kovar & Gleicher 2004,
 section 3.3).
 
-There are very many sequences, but only the one with the smallest mean of all sequences with the
-same ends can be a match. Instead of enumerating sequences, *labels* are propagated: the distance
-(T) and the number of cells (n) so far. A label dominates another if it is at least as good for
-every final mean between 0 and the threshold, that is, both in T and in T - threshold * n. Dropping
-dominated labels loses nothing, and few remain on each path.
+There are very many sequences, but among sequences with the same ends, only the one with the
+smallest mean can be a match. Instead of enumerating sequences, the search propagates *labels*. A
+label stores the total distance (T) and the number of cells (n) so far. A label dominates another if
+it is at least as good for every final mean between 0 and the threshold, that is, both in T and in T
+- threshold * n. Dropping dominated labels loses nothing, and few remain on each path.
 
 A sequence is a time alignment, so at most `max_slope` of its consecutive cells may lie in one row
 or column, even across the transition between a chain and a bridge. A label therefore stores the
@@ -46,15 +46,15 @@ def web_matches(
     start, end : int
         Half-open range of frames of one motion, numbered as in `index`.
     limits : Limits
-        Limits of the matches; the nearer of two matches that overlap too much is kept.
+        Limits of the matches. If two matches overlap too much, the nearer one is kept.
     allowed : ndarray of bool, shape (M,), optional
         Motions to search.
 
     Returns
     -------
     matches : list of Candidate
-        Matches with frames numbered as in `index`; their paths pair frames counted from `start`
-        with those frames.
+        Matches with frames numbered as in `index`. Their paths pair query frames, counted from
+        `start`, with frames of the match.
     """
     if not len(index):
         return []
@@ -148,13 +148,13 @@ def _sequences(network, paths, a, b, threshold, most_steps):
 
     At most `most_steps` consecutive steps go right, or down. Returns means (S,), ends (S, 4) and
     labels. `ends` contains the first cell, the last cell, the last label (or -1), and the bridge
-    after it on which the last cell lies (or -1). Labels contain the input of `_cells_of`: entry
-    cell, previous label, and bridge in between.
+    after it on which the last cell lies (or -1). Labels contain the input of `_cells_of`: the entry
+    cell, the previous label, and the bridge between them.
 
     Each start has a separate set of labels, because sequences with different first cells are
     different matches. Labels are visited in order of the sum of row and column of their entry
-    cells. This sum increases along paths and over bridges, so when a label is visited, all labels
-    that could dominate it exist.
+    cells. This sum increases along paths and over bridges, so all labels that could dominate a
+    label exist when it is visited.
     """
     rows, columns, sums, offsets = network.rows, network.columns, network.sums, network.offsets
     leaves, arrives, bridge_of = network.leaves, network.arrives, network.bridge_of
@@ -286,7 +286,7 @@ def _sequences(network, paths, a, b, threshold, most_steps):
                     )
                     if waiting == len(queue):
                         queue = _doubled(queue)
-                    # Nearest last: a label is visited when no earlier label can appear.
+                    # The queue ends with the next label to visit; no earlier one can still appear.
                     at = waiting
                     while at > 0 and _is_before(rows, columns, entry[queue[at - 1]], y):
                         queue[at] = queue[at - 1]
@@ -353,7 +353,7 @@ def _last_within(rows, columns, x, last, run, most_steps):
 
 @kernel
 def _cells_within(rows, columns, leave, first, last, arrive, run, most_steps):
-    """Return the number of cells of a bridge, including its arrival, that a run can reach."""
+    """Return how many cells of a bridge, including the cell of arrival, a run can reach."""
     steps, here = abs(run), leave
     for x in range(first, last + 1):
         there = x if x < last else arrive
@@ -420,7 +420,7 @@ def _doubled(numbers):
 
 @kernel
 def _kept(first, last, order, taken, max_overlap, limit):
-    """Return the matches, in order, that barely overlap previously accepted matches."""
+    """Return the matches in `order` that do not overlap a previously accepted match too much."""
     low = np.empty(len(order) + len(taken), np.int64)
     high = np.empty(len(order) + len(taken), np.int64)
     count = len(taken)

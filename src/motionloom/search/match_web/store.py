@@ -1,4 +1,4 @@
-"""Webs of a library: one per pair of motions, stored with the library and extended on demand.
+"""Webs of a library. There is one web per pair of motions, and new pairs are added on demand.
 
 ::
 
@@ -7,8 +7,8 @@
 OPTIONS is a digest of the build options, KEY the fingerprint of the motion in the rows, and COLUMNS
 the fingerprint of the motions in the columns. An interrupted build resumes where it stopped, and
 adding a motion builds only its own pairs (see `motionloom.store.artifacts.collection`). Motions
-with the same frames share their webs. The web of each pair can be read separately: a search opens
-only the webs of its query's motion.
+with the same frames share their webs. The web of each pair can be read separately, so a search
+opens only the webs of its query's motion.
 """
 
 from __future__ import annotations
@@ -56,10 +56,10 @@ from motionloom.store.store import Store
 
 _VERSION = 5  # increase when the same motions give different webs than before
 _NEAR_VERSION = 2  # increase when different near cells, chains or bridges are kept
-CELL_SECONDS = 31e-9  # per core; measured, see docs/explanation/clusters.md
-NEAR_CELL_SECONDS = 14e-9  # if only near cells are computed; measured, see docs/evidence/scale.md
+CELL_SECONDS = 31e-9  # measured time per cell on one core; see docs/explanation/clusters.md
+NEAR_CELL_SECONDS = 14e-9  # the same if only near cells are computed; see docs/evidence/scale.md
 NETWORK_SECONDS = 0.4  # shorter networks of chains and bridges are dropped in webs of near cells
-_WORTH_A_POOL = 400_000_000  # cells; below this, starting processes takes longer than they save
+_WORTH_A_POOL = 400_000_000  # cells; for less work, starting processes takes longer than it saves
 
 
 @dataclass(frozen=True)
@@ -71,7 +71,8 @@ class WebReport:
     motions : int
         Number of motions that now have webs with each other.
     pairs, built : int
-        Number of their pairs, including each motion with itself, and how many were built now.
+        Number of pairs of these motions, including each motion with itself, and the number of pairs
+        that this build added.
     left_out : dict of str to str
         Motions whose skeletons lack a required joint, each with the reason.
     bytes : int
@@ -98,7 +99,7 @@ class LeftToBuild:
 
 @dataclass(frozen=True, eq=False)
 class _Pack:
-    """A web file: its row motion, column motions (key numbers), and block locations."""
+    """A web file, with the numbers of its row and column motions and the location of each block."""
 
     name: str
     row: int
@@ -108,9 +109,9 @@ class _Pack:
 
 @dataclass(frozen=True)
 class _Owners:
-    """Motions with the same frames: their frame count, and the start of each on the timeline.
+    """Motions with the same frames, with their frame count and the start of each on the timeline.
 
-    `is_copy` is True if they appear in the columns as a motion other than the one in the rows.
+    `is_copy` is True for the key of a second motion with the same frames; see `copy_key`.
     """
 
     frames: int
@@ -119,10 +120,10 @@ class _Owners:
 
 
 class WebTable:
-    """Web files of a library at one moment, with blocks by motion; see `WebStore.table`.
+    """Snapshot of the web files of a library, with blocks by motion; see `WebStore.table`.
 
-    Growing a family searches the webs of one member after the other. Listing the folder and the
-    keys of all motions for each of them took longer than the searches.
+    Growing a family searches the webs of one member after the other. The snapshot is read only
+    once, because listing all files and motion keys for each member took longer than the searches.
     """
 
     def __init__(self, packs: list[_Pack], owners: dict[int, _Owners]) -> None:
@@ -196,12 +197,11 @@ class WebStore:
         self.folder = library.path.absolute() / FOLDER / f"web.{self._key()}"
         self.files = library.artifacts.collection(self.folder.name, described)
         self._packs: dict[str, _Pack] = {}
-        self._numbers: dict[
-            str, int
-        ] = {}  # numbers of motion keys, in the order in which they are encountered
+        # Motion keys are numbered in the order in which they are first encountered.
+        self._numbers: dict[str, int] = {}
 
     def _key(self) -> str:
-        """Digest of everything webs depend on except the motions; the order matters."""
+        """Digest of all options that affect webs. The order of the options matters."""
         limits = self.limits
         how = {
             "version": _VERSION,
@@ -234,15 +234,15 @@ class WebStore:
         if not isinstance(every.distance, PointCloud):
             if options.cells == "near":
                 raise InvalidInput(
-                    f"cells must be all with the distance {every.distance.name}; near cells need a "
-                    "point-cloud distance (pc1 to pc11)"
+                    f"cells must be all with the distance {every.distance.name}, because near "
+                    "cells need a point-cloud distance (pc1 to pc11)"
                 )
             return every
         limits = replace(every.limits, near=NEAR_MATCHES, network_seconds=NETWORK_SECONDS)
         near = cls(library, options.distance, limits)
         if options.cells == "near":
             return near
-        # Existing webs are extended with the options they were started with.
+        # An existing web is extended with the options with which it was started.
         for web in (every, near):
             if web.files.state() is not None:
                 return web
@@ -259,14 +259,16 @@ class WebStore:
         workers: int | None = None,
         progress: Progress | None = None,
     ) -> WebReport:
-        """Build missing webs. Only one build runs at a time; others wait.
+        """Build the missing webs. Only one build runs at a time, and other builds wait for it.
 
         Parameters
         ----------
         label, only, exclude : str or several, optional
-            Build only pairs of selected motions: by label, by name, or all except some names.
+            Build only pairs of motions that are selected by label or by name, or that are not
+            excluded by name.
         workers : int, optional
-            Number of processes. Default: one per core, or only this process for little work.
+            Number of processes. By default, one per core is used, or only this process if there is
+            little to build.
         progress : callable, optional
             Called with the number of pairs done since the last call.
         """
@@ -357,7 +359,7 @@ class WebStore:
                     reason = getattr(done.error, "strerror", None) or done.error
                     raise LibraryError(
                         f"{self.folder}: cannot write to this library: {reason}. Finished "
-                        "webs are safe; run the same command again to resume"
+                        "webs are saved; run the same command again to resume"
                     ) from done.error
                 if done.error is not None:
                     raise done.error
@@ -375,10 +377,10 @@ class WebStore:
         left_out = self._left_out(entries)
         kept = [entry for entry in entries if entry.name not in left_out]
         if not kept:
-            first = next(iter(left_out.items()), ("", "nothing was chosen"))
+            first = next(iter(left_out.items()), ("", "no motion was selected"))
             raise RoleError(
                 f"{self.library.path}: no motion has all joints that {self.distance.name} needs; "
-                f"{first[0]}: {first[1]}"
+                f"for example, {first[0]}: {first[1]}"
             )
         return kept, left_out
 
@@ -391,7 +393,7 @@ class WebStore:
                 lacks[entry.skeleton] = self._lack(entry.name)
             reasons[entry.name] = lacks[entry.skeleton]
             if reasons[entry.name] is None and entry.frames < 2:
-                reasons[entry.name] = "it has only one frame, and a web needs two"
+                reasons[entry.name] = "has only one frame, but a web needs at least two"
         return {name: reason for name, reason in reasons.items() if reason is not None}
 
     def _lack(self, name: str) -> str | None:
@@ -424,7 +426,7 @@ class WebStore:
                         return _both_halves(web)
                     return web if pack.row == number_a else web.transposed()
         raise LibraryError(
-            f"{self.library.path}: there is no web of {a!r} and {b!r}; build it with "
+            f"{self.library.path}: there is no web between {a!r} and {b!r}; build it with "
             f"motionloom web {self.library.path} build"
         )
 
@@ -433,7 +435,7 @@ class WebStore:
         return WebTable(self._index(), self._owners(timeline))
 
     def buildable(self, names: Iterable[str]) -> list[str]:
-        """Return motions that can have webs: all required joints and at least two frames."""
+        """Return the motions that have all required joints and at least two frames."""
         entries = [self.library.entry(name) for name in names]
         left_out = self._left_out(entries)
         return [entry.name for entry in entries if entry.name not in left_out]
@@ -441,8 +443,8 @@ class WebStore:
     def pieces(self, timeline: Timeline | None = None) -> Iterator[tuple[int, int, Web]]:
         """Yield all webs, and the start of their rows and columns on the library's timeline.
 
-        Each pair of motions appears once. The web of a motion with itself contains only later
-        columns: the other half is the same, read by columns.
+        Each pair of motions appears once. In the web of a motion with itself, columns are always
+        later than rows, because the other half is its mirror image.
 
         Yields
         ------
@@ -477,7 +479,8 @@ class WebStore:
         name : str
             Motion in the rows.
         rows : tuple of int
-            Half-open range of its frames; paths that pass none of them are omitted.
+            Half-open range of frames of that motion. Paths that pass through none of them are
+            omitted.
         table : WebTable
 
         Yields
@@ -537,9 +540,15 @@ class WebStore:
             pack.columns[block],
         )
         if columns != owners[int(expected)].frames:
-            raise self._damaged(pack, f"{columns} columns for {owners[int(expected)].frames}")
+            raise self._damaged(
+                pack,
+                f"it has {columns} columns for a motion of {owners[int(expected)].frames} frames",
+            )
         if pack.header.rows != owners[pack.row].frames:
-            raise self._damaged(pack, f"{pack.header.rows} rows for {owners[pack.row].frames}")
+            raise self._damaged(
+                pack,
+                f"it has {pack.header.rows} rows for a motion of {owners[pack.row].frames} frames",
+            )
         return self._block(pack, block)
 
     def timeline(self, entries: Sequence[Entry] | None = None) -> Timeline:
@@ -550,7 +559,7 @@ class WebStore:
         return self._numbers.setdefault(key, len(self._numbers))
 
     def _index(self) -> list[_Pack]:
-        """Return all current web files; files seen before are not read again."""
+        """Return all current web files. Files that were read earlier are not read again."""
         names = self.files.names()
         new = [name for name in names if name not in self._packs]
         if new:
@@ -569,7 +578,7 @@ class WebStore:
             return _Pack(name, self._number(str(row)), numbers, replace(header, about={}))
         except (ValueError, TypeError, KeyError, LibraryError):
             raise LibraryError(
-                f"the web {name} is damaged: its description is invalid; remove it and rebuild "
+                f"the web {name} is damaged because its header is invalid; remove it and rebuild "
                 "the web"
             ) from None
 
@@ -588,7 +597,7 @@ class WebStore:
         )
 
     def covered(self) -> set[tuple[str, str]]:
-        """Pairs of motion keys for which webs are built."""
+        """Return the pairs of motion keys for which webs exist."""
         packs = self._index()
         keys = list(self._numbers)
         return {(keys[pack.row], keys[k]) for pack in packs for k in pack.columns.tolist()}
@@ -604,7 +613,7 @@ class WebStore:
         return out
 
     def _sweep(self) -> None:
-        """Remove webs of removed or changed motions, and leftovers of killed builds."""
+        """Remove webs of removed or changed motions, and leftover files of interrupted builds."""
         self.files.sweep()
         keys = {web_key(entry) for entry in self.library.entries()}
         current = {self._number(key) for each in keys for key in (each, copy_key(each))}

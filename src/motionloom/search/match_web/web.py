@@ -1,10 +1,10 @@
 """Match web: all potentially similar segments of two motions, as a network of paths.
 
-Rows of the distance matrix are frames of one motion, columns frames of another. *Chains* run
-along one-dimensional minima (`motionloom.search.match_web.chains`); *bridges* join chains through
-the valid region (`motionloom.search.match_web.chains`). Every path along chains and over bridges
-is a nearly optimal time alignment: its rows and columns are segments of the two motions that may
-be similar (Kovar & Gleicher 2004, section 3.2).
+Rows of the distance matrix are frames of one motion, and columns are frames of another. *Chains*
+run along one-dimensional minima (`motionloom.search.match_web.chains`); *bridges* join chains
+through the valid region (`motionloom.search.match_web.chains`). Every path along chains and over
+bridges is a nearly optimal time alignment, so its rows and columns are segments of the two motions
+that may be similar (Kovar & Gleicher 2004, section 3.2).
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from motionloom.search.match_web.near_cells import NearCells
 
 LEAST_SECONDS = 0.25  # shorter chains are dropped; Kovar & Gleicher 2004, section 3.2
-REACH_SECONDS = 2.0  # bridges are shorter than this, sum of both motions; same section
+REACH_SECONDS = 2.0  # bridges are shorter than this in total over both motions; same section
 
 
 @dataclass(frozen=True)
@@ -38,27 +38,30 @@ class WebLimits:
     Parameters
     ----------
     alpha : float
-        The valid region ends where the squared distance exceeds that of a minimum by this fraction.
+        Size of the valid region. A cell belongs to it if its squared distance exceeds that of a
+        minimum by at most this fraction.
     max_slope : int
         Maximum number of frames of one motion that correspond to one frame of the other.
     chain_seconds : float
-        Chains shorter than this (mean of both motions) are dropped.
+        Minimum length of a chain, averaged over both motions, in seconds. Shorter chains are
+        dropped.
     bridge_seconds : float
-        Maximum span of a bridge (sum of both motions, exclusive).
+        Maximum total span of a bridge over both motions, in seconds (exclusive).
     squares : bool
-        Bridges minimize the mean of squared distances instead of distances.
+        If True, bridges minimize the mean squared distance instead of the mean distance.
     edge_minima : bool
-        Whether the first and the last frame of a motion can be minima.
+        If True, the first and the last frame of a motion can be minima.
     shared_cells : bool
-        Whether chains continue over cells of earlier chains.
+        If True, chains may continue over cells of earlier chains.
     second_pass : bool
-        Whether areas without chains are searched a second time.
+        If True, areas without chains are searched a second time.
     extended_chains : bool
-        Whether refined chains follow minima beyond their ends.
+        If True, refined chains follow minima beyond their ends.
     near : float
         Maximum mean distance of relevant matches, in meters.
     network_seconds : float
-        Networks of chains and bridges that cover less than this of either motion are dropped.
+        Minimum duration of a network of chains and bridges in each motion, in seconds. Shorter
+        networks are dropped.
     """
 
     alpha: float = ALPHA
@@ -75,7 +78,7 @@ class WebLimits:
 
     @property
     def is_near(self) -> bool:
-        """Whether only near cells count."""
+        """True if the web is restricted to near cells."""
         return self.near < math.inf
 
     @classmethod
@@ -115,18 +118,18 @@ class Web:
     rate : float
         Frames per second of rows and columns.
     cells : ndarray of int32, shape (C, 2)
-        Row and column of the cells of all paths, concatenated: first the chains, then the
-        bridges. Neither decreases along a path.
+        Row and column of the cells of all paths, first of the chains, then of the bridges. Rows and
+        columns never decrease along a path.
     values : ndarray of float32, shape (C,)
         Distance at each cell.
     offsets : ndarray of int64, shape (paths + 1,)
         Path p has cells ``offsets[p]`` to ``offsets[p + 1]``. A bridge between adjacent cells has
-        none.
+        no cells.
     chain_count : int
         Paths 0 to ``chain_count - 1`` are chains.
     leaves, arrives : ndarray of int64, shape (B,)
-        Bridge b (path ``chain_count + b``) leads from chain cell ``leaves[b]`` over its own cells
-        to chain cell ``arrives[b]``; both are indices into `cells`.
+        Bridge b (path ``chain_count + b``) leads from chain cell ``leaves[b]`` over the bridge
+        cells to chain cell ``arrives[b]``. Both are indices into `cells`.
 
     Examples
     --------
@@ -216,7 +219,7 @@ def joined(webs: Sequence[tuple[Web, int]], shape: tuple[int, int], rate: float)
     Parameters
     ----------
     webs : sequence of (Web, int)
-        Webs and their first columns; in increasing order if `Web.between` is used.
+        Webs and their first columns. They must be in increasing order for `Web.between` to work.
     shape : tuple of int
     rate : float
     """
@@ -262,12 +265,12 @@ def build_web(
     rate : float
         Frames per second of its rows and columns.
     starts : array_like of int, shape (K + 1,), optional
-        Where the columns of each of K motions start; no path leads from one motion to another.
-        Default: one motion.
+        First column of each of K motions, followed by N. No path leads from one motion to another.
+        Default: a single motion.
     itself : int, optional
-        First column of the row motion itself, if it is among the columns. There, a cell counts only
-        if its column is later than its row by at least the length of the shortest chain: the rest
-        is the trivial diagonal and the mirror image.
+        First column of the row motion itself, if it is among the columns. In these columns, a cell
+        counts only if its column is later than its row by at least the length of the shortest
+        chain. All other cells belong to the trivial diagonal or to the mirror image.
     lag : int
         Offset in frames of the column `itself` relative to the first row, if rows and columns are
         parts of that motion.

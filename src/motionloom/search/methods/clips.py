@@ -45,25 +45,33 @@ class ClipMethod(Method):
 @register_method
 @dataclass(frozen=True, kw_only=True)
 class ClipStatistics(ClipMethod):
-    """Whole clips: statistics of poses and travel, in any order and of any length."""
+    """Whole clips: statistics of poses and travel that depend little on order and length."""
 
     NAME = "statistics"
 
     covariance_weight: float = setting(
-        1.0, "Weight of which joints move together, and around which pose.", least=0.0
+        1.0,
+        "Weight of the covariance: which joints move together, and around which pose.",
+        least=0.0,
     )
     spectrum_weight: float = setting(
-        1.0, "Weight of how fast each joint moves, in octaves.", least=0.0
+        1.0, "Weight of the spectrum: how fast each joint moves.", least=0.0
     )
-    trend_weight: float = setting(1.0, "Weight of the order of events in a clip.", least=0.0)
-    length_weight: float = setting(0.2, "Weight of the logarithm of the duration.", least=0.0)
-    turn_weight: float = setting(0.1, "Weight of how far the body turns, left or right.", least=0.0)
+    trend_weight: float = setting(
+        1.0, "Weight of the trend: the order of events in a clip.", least=0.0
+    )
+    length_weight: float = setting(
+        0.2, "Weight of the difference in duration, on a logarithmic scale.", least=0.0
+    )
+    turn_weight: float = setting(
+        0.1, "Weight of how far the body turns to the left or right.", least=0.0
+    )
 
     def check(self) -> None:
         """Check that at least one weight is above zero."""
         weights = {name: value for name, value in vars(self).items() if name != "k"}
         if not any(weights.values()):
-            raise InvalidInput(f"at least one of {', '.join(weights)} must be above 0")
+            raise InvalidInput(f"at least one of {', '.join(weights)} must be above 0; all are 0")
 
     def measure(self) -> ClipMeasure:
         """Return the distance measure."""
@@ -81,11 +89,11 @@ class ClipStatistics(ClipMethod):
 @register_method
 @dataclass(frozen=True, kw_only=True)
 class ClipDtw(ClipMethod):
-    """Whole clips: banded DTW of poses, travel and length, and spread of the joints."""
+    """Whole clips: banded DTW of poses, travel and length, plus the spread of each joint."""
 
     NAME = "dtw-clip"
 
-    joint_spread: bool = setting(True, "Also compare how far each joint ranges over the clip.")
+    joint_spread: bool = setting(True, "Also compare how far each joint moves over the clip.")
 
     def measure(self) -> ClipMeasure:
         """Return the distance measure."""
@@ -95,12 +103,14 @@ class ClipDtw(ClipMethod):
 
 
 JOINT_WEIGHTS = Setting(
-    "Weights of the joints: importance (limbs and trunk above fingers), equal, or "
-    "JOINT=WEIGHT,... for some joints.",
+    "Joint weights: importance (limbs and trunk count more than fingers), equal, or "
+    "JOINT=WEIGHT,... to set the weights of individual joints.",
     metavar="importance|equal|JOINT=WEIGHT,...",
 )
 CLIP_FRAMES = Setting("Number of frames to which each clip is resampled.", least=2)
-WHOLE_TURNS = Setting("Compare angles up to whole turns: 179 and -179 degrees are 2 degrees apart.")
+WHOLE_TURNS = Setting(
+    "Ignore whole turns when comparing angles, so that 179 and -179 degrees differ by 2 degrees."
+)
 
 
 @register_method
@@ -112,14 +122,14 @@ class Emd(ClipMethod):
 
     curve_threshold: float = setting(
         10.0,
-        "Douglas-Peucker tolerance of a curve.",
+        "Douglas-Peucker tolerance for simplifying rotation curves.",
         unit="degrees",
         least=0.0,
     )
     line_distance: Literal["time", "perpendicular"] = setting(
         "time",
-        "Distance of a frame from the line of its curve: at its time, or perpendicular (a frame "
-        "counts as a degree).",
+        "How to measure the distance of a frame from the simplified curve: at the same time, or "
+        "perpendicular to the curve (one frame counts as one degree).",
     )
     time_weight: float = setting(
         1.0, "Weight of time in the Earth Mover's Distance, in degrees per frame.", least=0.0
@@ -155,7 +165,10 @@ class AngleDtw(ClipMethod):
     NAME = "dtw-angles"
 
     band: float = setting(
-        0.1, "Half-width of the band, as a fraction of the clip.", least=0.0, greatest=1.0
+        0.1,
+        "Half-width of the DTW band, as a fraction of the clip length.",
+        least=0.0,
+        greatest=1.0,
     )
     clip_frames: int = setting(128, CLIP_FRAMES)
     joint_weights: str | Any = setting("importance", JOINT_WEIGHTS)
@@ -181,10 +194,10 @@ class UniformScaling(ClipMethod):
     NAME = "scaling"
 
     scale_factor: float = setting(
-        1.2, "Largest factor by which the speed of a clip is changed.", least=1.0
+        1.2, "Maximum factor by which a clip is sped up or slowed down.", least=1.0
     )
     stretch_only: bool = setting(
-        False, "Never compare an initial segment that is shorter than the query."
+        False, "Compare the query only with initial segments that are at least as long."
     )
     joint_weights: str | Any = setting("importance", JOINT_WEIGHTS)
     whole_turns: bool = setting(True, WHOLE_TURNS)

@@ -1,4 +1,4 @@
-"""`Method`, the base of all search methods, and the registry of methods."""
+"""`Method`, the base class of all search methods, and the registry of methods."""
 
 from __future__ import annotations
 
@@ -53,5 +53,7 @@ def register_method(method: M) -> M:
         If the name is already taken.
     """
     if METHODS.setdefault(method.NAME, method) is not method:
-        raise InvalidInput(f"a search method is already called {method.NAME!r}")
+        raise InvalidInput(
+            f"a search method named {method.NAME!r} already exists; choose another name"
+        )
     return method

@@ -20,14 +20,14 @@ if TYPE_CHECKING:
     from motionloom.store.store import Store
 
 ANY_DURATION = (0.0, float("inf"))
-MAX_OVERLAP = 0.3  # adjacent repetitions of an action may share this part of the shorter one
+MAX_OVERLAP = 0.3  # fraction of the shorter match; adjacent repetitions of an action overlap
 # Matches of the web are half to twice as long as the query, even in later rounds of query
 # expansion. Otherwise, members could become shorter every round until everything is similar.
 WEB_DURATIONS = (0.5, 2.0)
-# Neighbors as in Krüger et al.; with bridges, finds four fifths of the DTW matches in a fifth of
-# the time.
+# As in Krüger et al. With bridges, this many neighbors find four fifths of the DTW matches in a
+# fifth of the time.
 LAZY_K = 256
-NEAR_FRAMES = 200_000  # frames; in larger libraries, the match web has near cells only
+NEAR_FRAMES = 200_000  # from this size, a library's match web has only near cells
 NEAR_MATCHES = 0.1  # meters; maximum distance of the matches in a web of near cells
 
 
@@ -36,7 +36,7 @@ class FeatureChoice(Settings):
     """Choice of the feature vectors to compare."""
 
     features: str | Any = setting(
-        "e15", "Feature set that frames are compared by; dtw also takes any frame distance."
+        "e15", "Feature set used to compare frames; dtw also accepts any frame distance."
     )
 
 
@@ -46,10 +46,10 @@ class PoseOptions(Settings):
 
     normalize: Literal["heading", "full", "paper"] | None = setting(
         None,
-        "Remove heading and place of every pose, or position and whole rotation of the pelvis "
-        "(full and paper). [heading]",
+        "Remove the heading and floor position of every pose (heading), or the position and full "
+        "rotation of the pelvis (full and paper). [heading]",
     )
-    scale_free: bool | None = setting(None, "Scale performers of all sizes to one.")
+    scale_free: bool | None = setting(None, "Scale all performers to the same body size.")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -59,21 +59,19 @@ class FeatureOptions(PoseOptions, FeatureChoice):
 
 @dataclass(frozen=True, kw_only=True)
 class NeighborOptions(Settings):
-    """Options of methods that search nearest neighbors."""
+    """Options of methods that search for nearest neighbors."""
 
     k: int | None = setting(
         None,
         "Maximum number of neighbors per query frame. [lazy 256, neighbors 16]",
         least=1,
     )
-    radius: float | None = setting(
-        None, "Only neighbors within this distance.", unit="m", least=0.0
-    )
+    radius: float | None = setting(None, "Maximum distance of a neighbor.", unit="m", least=0.0)
     index: Literal["bucket", "kdtree", "shards"] = setting(
-        "bucket", "Nearest-neighbor index; all give the same answers."
+        "bucket", "Nearest-neighbor index. All indexes give the same results."
     )
     epsilon: float = setting(
-        0.0, "Relative error allowed for the k-th distance; 0 is exact.", least=0.0
+        0.0, "Maximum relative error of the k-th distance. With 0, the search is exact.", least=0.0
     )
 
 
@@ -83,8 +81,8 @@ class SegmentOptions(Settings):
 
     max_overlap: float = setting(
         MAX_OVERLAP,
-        "Fraction of the shorter of two matches that may overlap; with 1, matches may end at every "
-        "frame.",
+        "Maximum overlap of two matches, as a fraction of the shorter one. With 1, matches may end "
+        "at every frame.",
         least=0.0,
         greatest=1.0,
     )
@@ -98,7 +96,8 @@ class SegmentOptions(Settings):
         low, high = self.durations
         if not 0.0 <= low <= high:
             raise InvalidInput(
-                f"durations must be the minimum and the maximum ratio; got {self.durations}"
+                "durations must be a minimum and a maximum ratio, with 0 <= minimum <= maximum; "
+                f"got {self.durations}"
             )
 
 
@@ -109,8 +108,8 @@ class WebOptions(Settings):
     distance: str | Any = setting("pc11", "Frame distance of the match web.")
     alpha: float = setting(
         0.15,
-        "Match web: the valid region ends where the squared distance exceeds that of a minimum by "
-        "this fraction.",
+        "Match web: size of the valid region, as the fraction by which squared distances may "
+        "exceed those of the minima.",
         least=0.0,
     )
     max_slope: int = setting(
@@ -120,26 +119,26 @@ class WebOptions(Settings):
         least=1,
     )
     chain_seconds: float = setting(
-        0.25, "Match web: shorter chains of minima are dropped.", unit="s", least=0.0
+        0.25, "Match web: minimum length of a chain of minima.", unit="s", least=0.0
     )
     bridge_seconds: float = setting(
         2.0,
-        "Match web: maximum span of a bridge between chains, as the sum of both motions.",
+        "Match web: maximum length of a bridge between chains, summed over both motions.",
         unit="s",
         least=0.0,
     )
     squares: bool = setting(
         False,
-        "Match web: average squared distances, as in the paper; a match has the root of the mean.",
+        "Match web: average squared distances, as in the paper, and take the root for each match.",
     )
     rules: Literal["default", "paper"] = setting(
-        "default", "Match web: use the rules of motionloom or of the paper for chains."
+        "default", "Match web: follow chains by the rules of motionloom (default) or of the paper."
     )
     cells: Literal["auto", "all", "near"] = setting(
         "auto",
-        "Match web: compare all frames, or only where poses are near neighbors, which finds "
-        f"matches up to {NEAR_MATCHES} m (auto: near from {NEAR_FRAMES:,} frames on, unless a web "
-        "already exists).",
+        "Match web: compare all pairs of frames (all), or only pairs with similar poses (near), "
+        f"which finds matches up to {NEAR_MATCHES} m. With auto, a new web uses near if the "
+        f"library has at least {NEAR_FRAMES:,} frames.",
     )
 
     @preset
@@ -149,7 +148,9 @@ class WebOptions(Settings):
 
 
 Steps = Literal["slope", "classic"]
-_STEPS = Setting("Alignment steps: slope (half to twice the speed of the query) or classic.")
+_STEPS = Setting(
+    "Alignment steps: slope (matches run at half to twice the query's speed) or classic DTW steps."
+)
 
 
 @register_method
@@ -162,16 +163,19 @@ class Dtw(SegmentOptions, FeatureOptions, Method):
     steps: Steps = setting("slope", _STEPS)
     weights: Literal["moving", "equal"] | None = setting(
         None,
-        "Weight joints equally, or by how far they move in the query. [equal; moving in families]",
+        "Weight joints equally (equal) or by how far they move in the query (moving). [equal; in "
+        "families moving]",
     )
     rank: Literal["movement", "distance"] | None = setting(
         None,
-        "Rank by the distance of movements or by the mean distance of poses; lazy also "
-        "by the sum of distances. [movement; in families distance]",
+        "Rank matches by how similar their movements are (movement) or by their mean pose distance "
+        "(distance). Method lazy can also rank by the sum of pose distances (sum). [movement; in "
+        "families distance]",
     )
     speed_seconds: float = setting(
         0.15,
-        "Weight of joint speeds when refining the start and end of a match; 0 to ignore them.",
+        "Weight of joint speeds when refining the start and end of a match. With 0, speeds are "
+        "ignored.",
         unit="s",
         least=0.0,
     )
@@ -189,29 +193,28 @@ class Dtw(SegmentOptions, FeatureOptions, Method):
         return _unit_of(self.features)
 
     def for_families(self) -> Dtw:
-        """Return settings that rank by the poses of moving joints, since families are blended."""
+        """Return settings for families, which rank by the poses of moving joints."""
         return replace(self, rank=self.rank or "distance", weights=self.weights or "moving")
 
 
 @register_method
 @dataclass(frozen=True, kw_only=True)
 class LazyGraph(SegmentOptions, NeighborOptions, FeatureOptions, Method):
-    """Lazy neighborhood graph (Krüger et al. 2010): aligns nearest neighbors only."""
+    """Lazy neighborhood graph (Krüger et al. 2010), which aligns only nearest neighbors."""
 
     NAME: ClassVar = "lazy"
 
     steps: Steps = setting("slope", _STEPS)
     bridge: int | None = setting(
         None,
-        "Maximum number of query frames without a neighbor that a path may skip; 0 as in the "
-        "paper. "
-        "[any number]",
+        "Maximum number of consecutive query frames without a neighbor that a path may skip; 0 as "
+        "in the paper. [any number]",
         least=0,
     )
     rank: Literal["distance", "sum"] = setting(
         "distance",
-        "Rank by the mean distance per cell of the alignment, or by the sum over the cells, as in "
-        "the paper.",
+        "Rank matches by the mean distance per cell of the alignment (distance), or by the sum of "
+        "the distances, as in the paper (sum).",
     )
 
     def candidates(
@@ -235,9 +238,9 @@ class LazyGraph(SegmentOptions, NeighborOptions, FeatureOptions, Method):
 @register_method
 @dataclass(frozen=True, kw_only=True)
 class MatchWeb(SegmentOptions, WebOptions, Method):
-    """Match web (Kovar & Gleicher 2004): the fastest method, built in advance.
+    """Match web (Kovar & Gleicher 2004), the fastest method, which needs a web built in advance.
 
-    The web options must be those that the web was built with.
+    The options must be the same as when the web was built.
     """
 
     NAME: ClassVar = "web"

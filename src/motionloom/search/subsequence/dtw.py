@@ -4,9 +4,9 @@ Small libraries are searched in one pass. In large libraries, lower bounds first
 everything; the results are the same (`motionloom.search.subsequence.lower_bounds`).
 
 On a cluster, each worker searches a part of the library, again with the same results. A worker
-computes the costs up to its own threshold, below which its part alone has enough alignments. Below
-the smallest of these thresholds, the costs of all parts are known, and there are enough alignments
-in total, because the part with the smallest threshold already has enough.
+chooses a threshold below which its part alone has enough alignments, and computes the costs up to
+that threshold. Below the smallest of these thresholds, the costs of all parts are known, and there
+are enough alignments in total, because the part with the smallest threshold already has enough.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ from motionloom.store.store import Store
 BOUNDED_ROWS = 2_000_000  # in smaller libraries, one pass over all rows is as fast as the bounds
 _BOXES_VERSION = 1
 _ATTEMPTS = 2  # attempts with lower bounds before a full pass
-_STILL = 0.1  # a joint that hardly moves counts a tenth of the joint that moves most
+_STILL = 0.1  # weight of a joint that hardly moves, relative to the joint that moves most
 
 
 def dtw_search(
@@ -103,7 +103,7 @@ def dtw_search(
 
 
 def is_feature_set(features: Any) -> bool:
-    """Return whether this is a feature set or its name; raise if it is not a distance either."""
+    """Return whether `features` is a feature set; raise an error if it is not a distance either."""
     if isinstance(features, str) and features not in FEATURES:
         frame_distance(features)
         return False
@@ -113,8 +113,8 @@ def is_feature_set(features: Any) -> bool:
 def moving_weights(query: NDArray[np.float32], *, point_size: int = 3) -> NDArray[np.float32]:
     """Return feature weights that weight each point by how far it moves in the query.
 
-    Points that do not move say little about the query: a punch is a punch in any stance. The mean
-    square of the weights is 1, so distances stay in meters.
+    Points that do not move say little about the query. For example, a punch is a punch in any
+    stance. The mean square of the weights is 1, so distances stay in meters.
 
     Parameters
     ----------
@@ -168,7 +168,7 @@ def dtw_matches(
         Motions to search.
     limits : Limits
     bounds : RunBoxes or BoxedTable, optional
-        Boxes of the same vectors; the results do not depend on them.
+        Run boxes of the same vectors, which speed up the search without changing the results.
     traced : bool
         As in `motionloom.search.candidates.Alignments.best`.
 
@@ -280,10 +280,10 @@ def dtw_matches_by_distance(
     steps: str = "slope",
     limits: Limits = ANY,
 ) -> list[Candidate]:
-    """Return `dtw_matches` for any frame distance, motion by motion.
+    """Return the same as `dtw_matches` for any frame distance, computed motion by motion.
 
-    `query` contains the prepared frames of the query. Candidates refer to the frames of all
-    motions, concatenated.
+    `query` contains the prepared frames of the query. The frame numbers of candidates count the
+    concatenated frames of all motions.
     """
     starts = offsets_of([len(motion) for motion in motions])
     matrices = [np.asarray(distance.matrix(query, distance.prepare(m)), float) for m in motions]
@@ -316,7 +316,9 @@ def _search_by_distance(
             entries.append(entry)
             motions.append(motion)
     if not motions:
-        raise RoleError(f"no motion has all joints that {distance.name} needs; {reason}")
+        raise RoleError(
+            f"no motion has all joints that {distance.name} needs; for example, {reason}"
+        )
     timeline = Timeline.at(entries, rate)
     frames = query.cut(distance.prepare(at_rate(query.motion, rate)), rate)
     query.check_length(len(frames), rate)
@@ -348,7 +350,7 @@ class BoxedTable:
     table, boxes : Path or RemoteFolder
         Folders of the feature vectors and of `RunBoxes`.
     starts : ndarray of int64, shape (K + 1,)
-        Where each motion begins.
+        First row of each motion, followed by the number of rows.
     """
 
     table: Folder
@@ -365,7 +367,7 @@ class BoxedTable:
         limit: float,
         wanted: int,
     ) -> SparseCosts:
-        """Compute `BoundedPass.costs` with one worker per part of the motions."""
+        """Compute the same as `BoundedPass.costs`, with one worker per part of the motions."""
         parts = motion_parts(self.starts, parallel.available_workers())
         work = partial(
             _part_costs,
@@ -381,7 +383,9 @@ class BoxedTable:
         with parallel.executor(tasks=len(parts)) as pool:
             for done in parallel.completed(work, parts, pool):
                 if done.error is not None or done.result is None:
-                    raise done.error or LibraryError(f"{self.table}: a part returned no result")
+                    raise done.error or LibraryError(
+                        f"{self.table}: a worker returned no result for its part of the table"
+                    )
                 results.append((done.item[0], done.result))
         return merged([part for _, part in sorted(results, key=lambda pair: pair[0])])
 

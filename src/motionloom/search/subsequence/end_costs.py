@@ -9,8 +9,8 @@ then runs over the tile while it is in the cache. With slope-limited steps, no c
 another cell of its row, so a whole row is computed at once.
 
 Float32 is precise to a tenth of a millimeter here, except near zero, where the difference of large
-squares is dominated by rounding noise and is clamped. The costs therefore only serve to *choose*
-ends; the few chosen ones are recomputed in float64 (`motionloom.alignment`).
+squares is dominated by rounding noise and is clamped. The costs therefore serve only to *choose*
+ends, and the few chosen alignments are recomputed in float64 (`motionloom.alignment`).
 """
 
 from __future__ import annotations
@@ -20,8 +20,8 @@ from numpy.typing import NDArray
 
 from motionloom.kernels import kernel
 
-# Columns: eight rows of a tile and one row of the matrix fit into the first-level cache. Not a
-# power of two, because rows would then collide in the cache.
+# Columns of a tile, chosen so that eight rows of a tile and one row of the matrix fit into the
+# first-level cache. A power of two would make the rows collide in the cache.
 TILE = 368
 _LOOK = 6  # query frames after which a tile may be abandoned
 _UNROLLED = 8  # features multiplied at a time
@@ -45,11 +45,11 @@ def end_costs(
     rows : ndarray, shape (N, D)
         Feature vectors of all motions, concatenated.
     starts : ndarray, shape (K + 1,)
-        Start of each motion, followed by N. Alignments never cross these.
+        Start of each motion, followed by N. Alignments never cross from one motion to the next.
     steps : {"slope", "classic"}
         See `motionloom.alignment.dtw`.
     weights : ndarray, shape (D,), optional
-        Factors of the features.
+        Factor for each feature.
     limit : float
         Costs above this limit may be returned as infinite, which saves time with slope-limited
         steps.
@@ -60,8 +60,8 @@ def end_costs(
     Returns
     -------
     costs : ndarray, shape (N,)
-        Sum of distances along the alignment, in the unit of the features; infinite where too few
-        frames of the motion precede.
+        Sum of distances along the alignment, in the unit of the features. It is infinite where too
+        few frames of the motion precede the end.
 
     Examples
     --------
@@ -118,7 +118,7 @@ def _distances(factors, tile, width, row):
         _add_products(factors[d : d + _UNROLLED], tile[d : d + _UNROLLED], width, row)
     for j in range(width):
         square = row[j]
-        # Clamp; a missing frame (NaN) is infinitely far from everything.
+        # Clamp negative squares. A missing frame (NaN) is infinitely far from every frame.
         clamped = square if square > 0.0 else np.float32(0.0)
         row[j] = np.sqrt(clamped) if square == square else np.float32(np.inf)
 
@@ -150,12 +150,12 @@ def slope_costs(factors, center, weights, rows, starts, limit, enough):
 
     Notes
     -----
-    Tiles of library frames are the outer loop, query frames the middle one: a tile stays in the
-    first-level cache while the whole query passes over it. A cell depends on the two rows above and
-    on up to two columns to the left, so only three rows of costs and the last two columns of the
-    previous tile (`tails`) are stored. Costs only grow along a path: if two consecutive rows are
-    entirely above the limit, the rest of the tile is infinite, unless a path enters from the
-    previous tile.
+    Tiles of library frames are the outer loop, and query frames are the middle loop, so that a tile
+    stays in the first-level cache while the whole query passes over it. A cell depends on the two
+    rows above and on up to two columns to the left, so only three rows of costs and the last two
+    columns of the previous tile (`tails`) are stored. Costs only grow along a path. If two
+    consecutive rows are entirely above the limit, the rest of the tile is therefore infinite,
+    unless a path enters from the previous tile.
     """
     n_query, n_rows = factors.shape[0], rows.shape[0]
     infinite = np.float32(np.inf)
@@ -214,7 +214,7 @@ def slope_costs(factors, center, weights, rows, starts, limit, enough):
         if enough > 0 and best < least[-1]:
             least[-1] = best
             least.sort()
-            # Slightly more, because of rounding.
+            # Slightly larger, to allow for rounding.
             limit = min(limit, least[-1] * np.float32(1.0001) + np.float32(1e-3))
     return out
 

@@ -1,12 +1,12 @@
 """Lazy neighborhood graph: alignments made of nearest neighbors (``method="lazy"``).
 
-Krüger et al. (2010), section 4.1. Each neighbor of each query frame is a node; an edge leads from a
-node to a node that continues it in time. The shortest paths from the neighbors of the query's first
-frame to the neighbors of its last frame are found in one sweep over the query, because its frames
-order the nodes topologically. If all cells of an alignment are neighbors, the path is identical to
-that of subsequence DTW.
+The method is described by Krüger et al. (2010), section 4.1. Each neighbor of each query frame is a
+node, and an edge leads from a node to a node that continues it in time. The shortest paths from the
+neighbors of the query's first frame to the neighbors of its last frame are found in one sweep over
+the query, because its frames order the nodes topologically. If all cells of an alignment are
+neighbors, the path is identical to that of subsequence DTW.
 
-Extensions of the paper: slope-limited steps, ranking by mean cost per cell, non-maximum
+Extensions beyond the paper are slope-limited steps, ranking by mean cost per cell, non-maximum
 suppression, limits on the duration, and bridges. ``preset="kt10"`` selects the paper's graph. A
 *bridge* skips query frames for which the motion is not among the neighbors. Each skipped cell costs
 as much as the farthest neighbor of its frame, which is a lower bound of its true cost.
@@ -46,13 +46,13 @@ _NONE = -1
 def lazy_search(
     library: Store, query: Query, settings: SearchSettings
 ) -> tuple[list[Candidate], Timeline]:
-    """Search with the lazy graph; candidates with bridges are realigned exactly."""
+    """Search with the lazy graph, and realign candidates that contain bridges exactly."""
     method = settings.method
     assert isinstance(method, LazyGraph)
     if not is_feature_set(method.features):
         raise InvalidInput(
             f"method lazy needs a feature set, one of {', '.join(FEATURES)}; "
-            f"got {method.features!r} (method dtw takes any distance)"
+            f"got {method.features!r}. To use another frame distance, choose method dtw"
         )
     features, vectors = query.features(library, method)
     motions = motion_choice(settings)
@@ -60,7 +60,7 @@ def lazy_search(
     limits = wider = Limits.of(settings, query.span(features))
     bridge = len(vectors) - 1 if method.bridge is None else method.bridge
     if bridge > 0 and limits.max_matches is not None:
-        # Costs of bridges are lower bounds: collect more candidates and align them exactly.
+        # Bridge costs are only lower bounds, so collect more candidates and align them exactly.
         wider = replace(limits, max_matches=MORE * limits.max_matches)
     candidates = lazy_matches(
         near.offsets,
@@ -109,7 +109,7 @@ def lazy_matches(
     starts : ndarray, shape (K + 1,)
         Start of each motion, followed by N.
     steps : {"slope", "classic"}
-        ``classic`` are the steps of the paper; see `motionloom.alignment.dtw`.
+        Allowed alignment steps; see `motionloom.alignment.dtw`. The paper uses ``classic``.
     bridge : int
         Maximum number of consecutive query frames that a path may skip.
     per_cell : bool
@@ -119,7 +119,7 @@ def lazy_matches(
     Returns
     -------
     candidates : list of Candidate
-        Their `distance` is always per cell, in the unit of `distances`.
+        Candidates whose `distance` is always the mean per cell, in the unit of `distances`.
 
     Examples
     --------
@@ -189,8 +189,8 @@ def _sought(rows, pointer, stop, row):
 def _sweep(offsets, rows, distances, firsts, farthest, slope, bridge):
     """Compute the shortest-path cost to each node, the number of cells, and predecessors.
 
-    The second column of `came` marks a slope-limited step that repeats a row: the cell in between
-    is a node of the previous frame.
+    The second column of `came` marks a slope-limited step that repeats a row, for which the cell in
+    between is a node of the previous frame.
     """
     n_nodes, length = len(rows), len(offsets) - 1
     costs = np.full(n_nodes, np.inf)

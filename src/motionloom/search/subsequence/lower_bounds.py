@@ -1,4 +1,4 @@
-r"""Exact subsequence DTW without a full pass: lower bounds rule out almost all of a library.
+r"""Exact subsequence DTW that uses lower bounds to skip almost all of a library.
 
 An alignment with slope-limited steps visits every query frame once and advances by at most two
 library frames per query frame. Split the query into groups of g frames, each with mean m. If the
@@ -9,10 +9,10 @@ gives
 
 because the mean of library frames in S is in S. S is the box of the block of ``2 g`` frames in
 which the group starts, and of the frames that the group may reach from there (see
-`motionloom.search.subsequence.run_boxes`). The next group starts in the same block or in the next,
-and at most four groups start in one block: a library frame is aligned with at most two query
-frames, so an alignment is in another block ``4 g`` query frames later. (Otherwise, a query that
-stands still could be compared with the single nearest pose throughout.) With these steps, the
+`motionloom.search.subsequence.run_boxes`). The next group starts in the same block or in the next.
+At most four groups start in one block, because a library frame is aligned with at most two query
+frames, so an alignment is in another block ``4 g`` query frames later. (Without this limit, a query
+that stands still could be aligned with its single nearest pose throughout.) With these steps, the
 lowest-cost path through the matrix ``g d(m, S)`` of groups and blocks costs no more than any
 alignment that passes those blocks. This is a lower bound with 2 g^2 times fewer cells than the
 alignment itself.
@@ -24,16 +24,18 @@ blocks. Runs that survive one level are examined on the next finer level, and fi
 computed from the rows themselves. In the runs that survive all levels, the kernel of the full pass
 computes the costs.
 
-**Exactness.** Let T be the threshold. The costs of all ends up to T are then known to the last bit:
-each is the minimum over the same alignments, computed by the same operations; all other ends are
-infinite. Whether an end up to T is a local minimum depends only on costs up to T. Candidates are
-visited in order of cost, so all decisions of non-maximum suppression up to T are those of the full
-pass. If enough candidates are accepted, the full pass would also have stopped there. Otherwise, T
-was too small, and the search is repeated with a larger threshold or as a full pass.
+**Exactness.** Let T be the threshold. The costs of all ends up to T are then identical to those of
+the full pass, because each is the minimum over the same alignments, computed by the same
+operations. All other costs are infinite. Whether an end up to T is a local minimum depends only on
+costs up to T. Candidates are visited in order of cost, so all decisions of non-maximum suppression
+up to T are those of the full pass. If enough candidates are accepted, the full pass would also have
+stopped there. Otherwise, T was too small, and the search is repeated with a larger threshold or as
+a full pass.
 
-T is found by aligning the query where the bounds are smallest: the costs of any existing alignments
-will do, and the better they are, the less survives. Rounding can make the float32 costs of the
-kernel smaller than exact costs. This error is bounded (`_rounding`) and added to the threshold.
+T is found by aligning the query where the bounds are smallest. Any existing alignments provide a
+valid threshold, and the better they are, the fewer blocks survive. Rounding can make the float32
+costs of the kernel smaller than exact costs. This error is bounded (`_rounding`) and added to the
+threshold.
 """
 
 from __future__ import annotations
@@ -54,20 +56,22 @@ _PIECE = 1024  # frames per trial alignment when finding a threshold
 _PROBES = 4  # minimum number of trial alignments per requested match
 _ROWS_PER_PROBE = 50_000  # frames of the library per trial alignment
 _BATCH_ROWS = 8_000_000
-_PART = 0.2  # factor of the box size when choosing trial alignments
-_COMPARED = 8  # factor of places compared on the finest level beforehand
-_STAYS = 4  # successive groups that can start in one block
-_COLUMNS = 480  # blocks processed together: spans are short, and short loops are slow
+_PART = 0.2  # scale of the boxes when choosing trial alignments
+_COMPARED = 8  # spans compared on the finest level, per trial alignment
+_STAYS = 4  # maximum number of successive groups that start in one block
+_COLUMNS = 480  # blocks processed together, because spans are short and short loops are slow
 
 
 @dataclass(frozen=True, eq=False)
 class SparseCosts:
-    """Costs of ends up to a threshold, in timeline spans; costs elsewhere are larger.
+    """Costs of alignment ends up to a threshold, stored for spans of the timeline.
+
+    All costs outside the spans exceed the threshold.
 
     Attributes
     ----------
     spans : ndarray of int64, shape (S, 3)
-        Index of the motion, first frame, and end.
+        Index of the motion, first frame, and last frame (exclusive) of each span.
     costs : ndarray of float32
         Costs of all spans, concatenated; infinite above the threshold.
     threshold : float
@@ -102,7 +106,8 @@ class BoundedPass:
     allowed : ndarray of bool, shape (K,), optional
         Motions to search.
     reach : int
-        Spans closer than this are joined, so local minima are those of the full pass.
+        Spans closer than this many frames are joined, so that local minima are the same as in the
+        full pass.
 
     Examples
     --------
@@ -157,7 +162,7 @@ class BoundedPass:
         return float("inf")
 
     def costs(self, limit: float = np.inf, *, wanted: int = 0) -> SparseCosts:
-        """Return the costs of all ends up to `limit`, or fewer if `wanted` ends suffice.
+        """Return the costs of all ends up to `limit`, or up to a smaller cost if that is enough.
 
         Parameters
         ----------
@@ -223,9 +228,9 @@ class BoundedPass:
     def _probe(self, wanted: int) -> None:
         """Align the query where it appears to fit best.
 
-        Bounds are zero in many places. Smaller boxes around the same centers indicate better where
-        good alignments are: first those of the coarsest level, then, for the best places, those of
-        the finest.
+        Bounds are zero in many places. Smaller boxes around the same centers show more clearly
+        where good alignments are. Boxes of the coarsest level are compared first, and then boxes of
+        the finest level in the best places.
         """
         count = max(_PROBES * wanted, len(self.rows) // _ROWS_PER_PROBE)
         _, best = self._surviving(LEVELS - 1, _pieces(self._motions), np.inf, part=_PART)
@@ -265,9 +270,9 @@ def _pieces(spans: NDArray[np.int64]) -> NDArray[np.int64]:
 def _rounding(query: NDArray[np.float32], weights: NDArray[np.float32]) -> float:
     """Return a bound on how far a kernel cost can fall below the sum of exact distances.
 
-    With ``|x - q| = d`` and ``|q| <= Q`` relative to the center, the added squares are at most
-    ``(2 Q + d)^2``, and the error of the sum is a fraction e of that: about twenty roundings. The
-    error of the root is at most d where ``d^2 = e (2 Q + d)^2``, and less elsewhere.
+    With ``|x - q| = d`` and ``|q| <= Q`` relative to the center, the added squares are at most ``(2
+    Q + d)^2``, and the error of the sum is a fraction e of that, about twenty roundings. The error
+    of the root is at most d where ``d^2 = e (2 Q + d)^2``, and less elsewhere.
     """
     centered = (query - query.mean(axis=0)) * weights
     radius = float(np.sqrt(np.max(np.einsum("md,md->m", centered, centered), initial=0.0)))
@@ -277,7 +282,7 @@ def _rounding(query: NDArray[np.float32], weights: NDArray[np.float32]) -> float
 
 
 def _groups(query: NDArray[np.float32], size: int) -> tuple[NDArray[np.float32], NDArray]:
-    """Return the means and sizes of groups of `size` successive frames; the last may be smaller."""
+    """Return the means and sizes of groups of `size` frames; the last group may be smaller."""
     bounds = np.append(np.arange(0, len(query), size), len(query))
     sums = np.add.reduceat(query.astype(np.float64), bounds[:-1], axis=0)
     sizes = np.diff(bounds)
@@ -339,7 +344,7 @@ def _surviving_spans(groups, boxes, rows, from_rows, starts, spans, stride, part
     ----------
     groups : _Groups
     boxes : _Boxes
-        Not used with `from_rows`.
+        Stored boxes; not used with `from_rows`.
     rows : ndarray of float32, shape (N, D)
     from_rows : bool
         Compute boxes from the rows, with a finer stride than the stored boxes.
@@ -362,10 +367,10 @@ def _surviving_spans(groups, boxes, rows, from_rows, starts, spans, stride, part
     Notes
     -----
     Groups are the outer loop and blocks the inner loop, so a step of the dynamic program takes a
-    few vector instructions over the blocks of many spans. After each group, the smallest sum so far
-    is used for pruning: sums only grow, so if it exceeds the limit, nothing in this portion
-    survives. Single precision is covered by the slack of the limit (`_rounding`). Blocks with
-    missing values have an inverted box, which is far from everything.
+    few vector instructions over the blocks of many spans. Sums only grow, so the blocks are
+    abandoned as soon as their smallest sum exceeds the limit. The limit includes a slack for the
+    rounding of single precision (`_rounding`). Blocks with missing values have an inverted box,
+    which is infinitely far from every point.
     """
     means, sizes, weights = groups.means, groups.sizes, groups.weights
     n_groups, n_features = means.shape
@@ -535,9 +540,9 @@ def _begin(stays, costs, now, n):
 def _add_step(stays, before, costs, now, n, side):
     """Compute the lowest-cost paths to each block, from the same or an adjacent block.
 
-    ``stays[k]`` are paths whose last k + 1 groups (at most four) are in that block. `before` are
-    all paths with one group less; they come from the previous block (`side` -1) or, in the backward
-    pass, from the next block (1).
+    ``stays[k]`` contains the paths whose last k + 1 groups (at most four) are in that block.
+    `before` contains all paths with one group less, which come from the previous block (`side` -1)
+    or, in the backward pass, from the next block (1).
     """
     s0, s1, s2 = stays[0], stays[1], stays[2]
     edge = 0 if side < 0 else n - 1

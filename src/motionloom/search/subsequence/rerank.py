@@ -1,13 +1,13 @@
 """Second pass of a search: reranking by movement, or refinement of boundaries.
 
-The first pass over a library compares poses frame by frame; nothing else is fast enough. The
-surroundings of its few candidates are then examined more closely, including joint speeds.
+The first pass over a library compares poses frame by frame, because anything else would be too
+slow. The surroundings of its few candidates are then examined more closely, including joint speeds.
 
-*Ranking* (``rank="movement"``). An action is often repeated nearby in a different stance: from a
-crouch, or with the idle arms in another place. The pose distance has no separate minimum there, but
-the distance of movements does. The surroundings of the candidates are therefore searched again by
-poses and speeds together, which yields the matches. Along an alignment, the difference between two
-motions consists of a constant part (different stance, build, or placement of idle arms) and a
+*Ranking* (``rank="movement"``). An action is often repeated nearby in a different stance, such as a
+crouch, or with the idle arms in another position. The pose distance has no separate minimum there,
+but the distance of movements does. The surroundings of the candidates are therefore searched again
+by poses and speeds together, which yields the matches. Along an alignment, the difference between
+two motions consists of a constant part (different stance, build, or placement of idle arms) and a
 varying part (a different movement). The constant part counts less. A segment that moves less than
 the query is farther from it, by a factor of up to the square root of two; otherwise, standing still
 would be near everything. Both corrections fade as the query itself moves less, so a static pose is
@@ -16,9 +16,9 @@ searched as a pose.
 *Boundaries.* Poses do not show when an action starts if it starts from standing still. With
 ``rank="distance"``, each candidate is realigned including joint speeds, and keeps its rank. In both
 modes, deviating from the query's tempo has a small cost, so a match keeps time where nothing
-happens. If the query starts at rest, so does the match, with the same time before the first
-movement. The same applies to the end. A walk from standing to standing is matched from standing to
-standing, regardless of the number of steps.
+happens. If the query starts at rest, the match also starts at rest, with the same time before the
+first movement. The same applies to the end. A walk that starts and ends with standing is matched by
+walks that start and end with standing, regardless of the number of steps.
 """
 
 from __future__ import annotations
@@ -35,19 +35,17 @@ from motionloom.ragged import offsets_of, row_of
 from motionloom.search.candidates import ANY, Alignments, Candidate, Limits
 from motionloom.search.subsequence.end_costs import end_costs
 
-# The same values for all evaluations: six captured actions with each of their 55 occurrences as the
-# query, 212 actions of the built-in corpus, 19 labeled exercises. Halving or doubling any of them
+# All evaluations use these values: six captured actions with each of their 55 occurrences as the
+# query, 212 actions of the built-in corpus, and 19 labeled exercises. Halving or doubling any value
 # changes little.
 _WARP = 0.1  # cost per frame of deviating from the query's tempo, relative to the query's size
 _STANCE = 0.3  # weight of a constant difference
 _STILL = 0.03  # meters; a query that moves no more than this is a pose
 _REST = 0.25  # fraction of the query's mean speed below which joints are at rest
 _REST_SECONDS = 0.1  # shorter pauses do not count as rest
-_CANDIDATE_OVERLAP = (
-    0.5  # candidates may overlap by this fraction; otherwise the better one is kept
-)
+_CANDIDATE_OVERLAP = 0.5  # if candidates overlap by more than this fraction, the better one is kept
 _AROUND = 30.0  # seconds searched before and after a candidate for the same movement
-MORE = 3  # candidates per match
+MORE = 3  # candidates per requested match
 
 
 def wider(limits: Limits) -> Limits:
@@ -75,7 +73,7 @@ def rerank(
     rank: str = "movement",
     limits: Limits = ANY,
 ) -> list[Candidate]:
-    """Return matches near the candidates by movement, or the candidates with refined boundaries.
+    """Return matches near the candidates ranked by movement, or candidates with new boundaries.
 
     Parameters
     ----------
@@ -86,14 +84,15 @@ def rerank(
     rate : float
         Frames per second.
     scale : float
-        Factor from distances of feature vectors to meters.
+        Factor that converts distances between feature vectors to meters.
     seconds : float
         Weight of speeds: one meter per second counts as this many meters.
     rank : {"movement", "distance"}
-        ``movement``: movements near the candidates, by their distance; see the module docstring.
-        ``distance``: the candidates, with order and distances unchanged.
+        ``movement`` returns the movements near the candidates, sorted by their movement distance;
+        see the module docstring. ``distance`` returns the candidates with unchanged order and
+        distances.
     limits : Limits
-        Limits, in the distances of `rank`.
+        Limits of the matches; `max_distance` refers to the distance that `rank` selects.
     """
     profile = _QueryProfile(query, query_speed, weights, rate, scale, seconds, steps)
     if rank == "movement" and candidates:
@@ -331,7 +330,8 @@ class _QueryProfile:
 def _first_movement(resting: NDArray[np.bool_], at: int, at_the_end: bool) -> int | None:
     """Return the start of the movement at `at`, or of the next one if `at` is at rest.
 
-    None if it starts outside the window; the end of a motion counts as rest.
+    The result is None if the movement starts outside the window. The end of a motion counts as
+    rest.
     """
     if resting[at]:
         moving = np.flatnonzero(~resting[at:])

@@ -24,7 +24,7 @@ from motionloom.ragged import offsets_of
 from motionloom.store.remote.folder import Folder
 
 STRIDE = 8  # frames per block of the finest level
-LEVELS = 3  # the coarsest has blocks of 32 frames, a second
+LEVELS = 3  # the coarsest level has blocks of 32 frames, about a second
 _LARGEST = 65_535  # code
 _AT_ONCE = 1_000_000  # frames read at a time
 
@@ -37,9 +37,9 @@ class RunBoxes:
     ----------
     codes : tuple of ndarray of uint16, shapes (B, 2, D)
         Lower and upper ends of the boxes of each level, the finest first. The blocks of a motion
-        follow each other; a block without finite vectors has its lower end above its upper end.
+        are contiguous. A block without finite vectors has its lower end above its upper end.
     low, step : ndarray of float32, shape (D,)
-        ``low + step * code`` are coordinates.
+        A code represents the coordinate ``low + step * code``.
     """
 
     codes: tuple[NDArray[np.uint16], ...]
@@ -115,8 +115,8 @@ class RunBoxes:
         ranges = open_array(folder / "range.npy", memory_map=False)
         if ranges.shape != (2, n_features) or ranges.dtype != np.float32:
             raise ValueError(
-                f"range: expected float32 of {(2, n_features)}, found {ranges.dtype} of "
-                f"{ranges.shape}"
+                f"range must be float32 with shape {(2, n_features)}; got {ranges.dtype} with "
+                f"shape {ranges.shape}"
             )
         codes = []
         for level in range(LEVELS):
@@ -124,8 +124,8 @@ class RunBoxes:
             shape = (int(first_blocks(starts, STRIDE << level)[-1]), 2, n_features)
             if level_codes.shape != shape or level_codes.dtype != np.uint16:
                 raise ValueError(
-                    f"codes{level}: expected uint16 of {shape}, found {level_codes.dtype} of "
-                    f"{level_codes.shape}"
+                    f"codes{level} must be uint16 with shape {shape}; got {level_codes.dtype} with "
+                    f"shape {level_codes.shape}"
                 )
             codes.append(level_codes)
         return cls(tuple(codes), ranges[0], ranges[1])
@@ -174,7 +174,7 @@ def _least_and_greatest(rows):
 
 @kernel
 def _is_finite(row):
-    """Return whether all values are finite; zero times a non-finite value is NaN (no branch)."""
+    """Return whether all values are finite, without branches: zero times an infinity is NaN."""
     total = np.float32(0.0)
     for d in range(len(row)):
         total += row[d] * np.float32(0.0)

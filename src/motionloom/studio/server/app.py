@@ -82,7 +82,7 @@ def create_app(
     app = StudioApp(
         title="motionloom studio",
         version=__version__,
-        description="HTTP interface of the studio's page; it does the same as the command line.",
+        description="HTTP interface of the studio's page; it can do the same as the command line.",
         docs_url=None,  # these pages load external scripts; /openapi.json is the document
         redoc_url=None,
         lifespan=_lifespan,

@@ -22,16 +22,19 @@ AT_ONCE = 4  # requests that compute at a time
 READ_AT_ONCE = 16  # requests for frames, strips, beats ... of motions; there are 40 threads
 WAITING = 64  # requests that may wait for their turn
 RECEIVED = 512 << 20  # total bytes of bodies being received, waiting or computing
-BODY_SECONDS = 120.0  # for a computing request to arrive completely
+BODY_SECONDS = 120.0  # time for a computing request to arrive completely
 LIVE_AT_ONCE = 8  # websocket messages of all windows processed at a time
-HEAD_SECONDS = 15.0  # for a connection to send the head of a request
-SILENT = 100  # connections without a request yet; the oldest are closed first ...
+HEAD_SECONDS = 15.0  # time for a connection to send the headers of a request
+SILENT = 100  # connections that have not sent a request; the oldest are closed first ...
 _YOUNG = 1.0  # ... but not within these seconds, because their request may not be read yet ...
 _CROWDED = 4 * SILENT  # ... unless there are this many
 
-_LIGHT = ("/api/uploads", "/api/jobs")  # bodies written directly to disk; status of jobs
+_LIGHT = (
+    "/api/uploads",
+    "/api/jobs",
+)  # bodies are written directly to disk, or only a status is read
 _COMPUTED = ("/api/crowds", "/api/grid", "/api/families", "/api/dance/music")
-_STATUS = ("/api/library", "/api/library/history")  # small; always answered
+_STATUS = ("/api/library", "/api/library/history")  # small responses, which never wait
 
 
 class WorkLimiter:
@@ -95,7 +98,7 @@ class _Body:
                     limiter.received += part
                     if limiter.received > RECEIVED:
                         raise HTTPException(
-                            503, "the server is receiving too much data; try again later"
+                            503, "the server is receiving too much data at once; try again later"
                         )
                     more = message.get("more_body", False)
         except TimeoutError:

@@ -28,10 +28,10 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 LOCAL_NAMES = frozenset({"127.0.0.1", "localhost", "[::1]"})
 COOKIE = "motionloom_token"
-LARGEST_JSON = 8 << 20  # bytes of a body of any type; files have other limits
-BODY_SECONDS = 30  # between two parts of a body
+LARGEST_JSON = 8 << 20  # bytes of a request body; uploaded files have other limits
+BODY_SECONDS = 30  # maximum time between two parts of a body
 
-_FILES = ("/api/uploads/", "/api/dance/music/")  # have other limits
+_FILES = ("/api/uploads/", "/api/dance/music/")  # uploaded files, which have other limits
 _FORM_TYPES = ("application/x-www-form-urlencoded", "multipart/form-data", "text/plain")
 _OWN_SITES = ("same-origin", "none")  # the page itself, or an address typed by the user
 
@@ -204,11 +204,13 @@ def _bounded(receive: Receive, path: str) -> Receive:
         try:
             message = await asyncio.wait_for(receive(), BODY_SECONDS)
         except TimeoutError:
-            raise HTTPException(408, f"no data received for {BODY_SECONDS} s") from None
+            raise HTTPException(
+                408, f"the request body stalled: no data arrived for {BODY_SECONDS} s"
+            ) from None
         whole = not message.get("more_body", False)
         size += len(message.get("body", b""))
         if size > LARGEST_JSON and not path.startswith(_FILES):
-            raise HTTPException(413, f"a JSON body may have at most {LARGEST_JSON >> 20} MB")
+            raise HTTPException(413, f"a request body may have at most {LARGEST_JSON >> 20} MB")
         return message
 
     return bounded

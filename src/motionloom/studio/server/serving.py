@@ -23,7 +23,7 @@ from motionloom.studio.state.library_choice import LibraryChoice, remember
 
 _TOKEN = re.compile(r"[A-Za-z0-9._~-]{1,200}")
 _ANYWHERE = ("0.0.0.0", "::", "")
-_PING_SECONDS = 600  # for a browser to answer a ping; long enough for a loaded machine
+_PING_SECONDS = 600  # time for a browser to answer a ping; long enough for a loaded machine
 _SHUTDOWN_SECONDS = 1  # allowed for responses in progress when the server stops
 
 

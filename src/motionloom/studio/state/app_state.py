@@ -33,7 +33,7 @@ _FEWER = {
     "acted": 4,
     "matching": 3,
     "character": 3,
-}  # kinds whose values have many megabytes
+}  # kinds whose values take many megabytes
 # Kinds that depend on all motions and labels.
 _LIBRARY_WIDE = ("family", "graph", "prepared", "walk", "matching")
 

@@ -27,8 +27,8 @@ from motionloom.library import is_library
 FILE = "recent-libraries.json"
 MOST_RECENT = 20
 LONGEST_NAME = 80  # characters of a new library's name
-_LARGEST = 1 << 18  # bytes of the list
-_MOST_ENTRIES = 5000  # maximum number of entries of the folder to examine
+_LARGEST = 1 << 18  # bytes of the file with the list
+_MOST_ENTRIES = 5000  # folder entries to examine
 _REFUSED = frozenset('/\\:*?"<>|')
 _lock = threading.Lock()
 _log = logging.getLogger("motionloom")
@@ -109,17 +109,19 @@ class LibraryChoice:
         """
         name = name.strip().removesuffix(".loom")
         if not name or len(name) > LONGEST_NAME:
-            raise InvalidInput(f"the name of a library must have 1 to {LONGEST_NAME} characters")
+            raise InvalidInput(
+                f"the name of a library must have 1 to {LONGEST_NAME} characters; got {len(name)}"
+            )
         if set(name) & _REFUSED or not name.isprintable() or name[0] == "." or name[-1] in ". ":
             raise InvalidInput(
                 f"{name!r} cannot be the name of a library: use letters, digits, spaces, - and _"
             )
         if is_reserved(name):
-            raise InvalidInput(f"{name!r} is the name of a device on Windows; choose another")
+            raise InvalidInput(f"{name!r} is reserved for a device on Windows; choose another name")
         path = self.folder / f"{name}.loom"
         if os.path.lexists(path):
             raise InvalidInput(
-                f"there is a library {name!r} already; open it, or choose another name"
+                f"a library called {name!r} already exists; open it, or choose another name"
             )
         return path
 
@@ -146,7 +148,9 @@ def remember(path: Path) -> None:
             with atomic_write(place) as scratch:
                 scratch.write_text(json.dumps([str(recent) for recent in paths], indent=1), "utf-8")
         except OSError as error:
-            _log.warning("%s: cannot be written (%s)", place, error.strerror)
+            _log.warning(
+                "the list of recent libraries, %s, cannot be written: %s", place, error.strerror
+            )
 
 
 def _known(path: Path, place: Literal["recent", "folder"]) -> KnownLibrary:

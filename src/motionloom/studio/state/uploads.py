@@ -121,7 +121,7 @@ class UploadBatch:
         path = self.folder.joinpath(*checked_name(name).parts)
         with self._lock:
             if self.files >= MOST_FILES:
-                raise InvalidInput(f"at most {MOST_FILES} files in one import")
+                raise InvalidInput(f"one import may have at most {MOST_FILES} files; split it")
             self.files += 1
             self.motions += not is_companion(path)
         try:
@@ -134,7 +134,7 @@ class UploadBatch:
         return UploadedFile(self, name, path, os.fdopen(handle, "wb"))
 
     def uncount(self, path: Path, size: int = 0) -> None:
-        """Discard an incomplete file of which `size` bytes were counted."""
+        """Stop counting an incomplete file of which `size` bytes were received."""
         with self._lock:
             self.size -= size
             self.files -= 1
@@ -245,20 +245,24 @@ def checked_name(name: str) -> PurePosixPath:
     parts = name.split("/")
     if not name or len(name) > _LONGEST_NAME or len(parts) > _DEEPEST:
         raise InvalidInput(
-            f"the file name {shown} is too long: at most {_LONGEST_NAME} characters and "
-            f"{_DEEPEST} folders"
+            f"the file name {shown} must have 1 to {_LONGEST_NAME} characters and at most "
+            f"{_DEEPEST} levels"
         )
     for part in parts:
         if part in ("", ".", "..") or set(part) & set('\\:*?"<>|') or not part.isprintable():
             raise InvalidInput(f"{shown} is not a valid file name: {part[:40]!r} is not allowed")
         if is_reserved(part):
-            raise InvalidInput(f"{shown}: {part[:40]!r} is the name of a device on Windows")
+            raise InvalidInput(
+                f"{shown}: {part[:40]!r} is reserved for a device on Windows; rename it"
+            )
         if part.startswith(".") or part.endswith((".", " ")):
             raise InvalidInput(
                 f"{shown}: hidden files and names that end in a period or space are not accepted"
             )
         if len(os.fsencode(part)) > _LONGEST_PART:
-            raise InvalidInput(f"{shown}: {part[:40]!r}... is too long for a file name")
+            raise InvalidInput(
+                f"{shown}: {part[:40]!r}... is too long; use at most {_LONGEST_PART} bytes"
+            )
     path = PurePosixPath(*parts)
     suffix = path.suffix.lower()
     if suffix in _REFUSED:
@@ -278,7 +282,7 @@ def _make_folder(folder: Path, *, exist_ok: bool = False) -> None:
         if folder.is_symlink():
             raise LibraryError(f"{folder} is a symbolic link; delete it")
     except OSError as error:
-        raise LibraryError(f"{folder}: cannot be created: {error.strerror}") from None
+        raise LibraryError(f"the folder {folder} cannot be created: {error.strerror}") from None
 
 
 def _remove_abandoned(folder: Path) -> None:
@@ -289,13 +293,13 @@ def _remove_abandoned(folder: Path) -> None:
         with writer_lock(folder, timeout=0.0):
             pass
     except LibraryError:
-        return  # that server is running
+        return  # the server is still running
     shutil.rmtree(folder, ignore_errors=True)
 
 
 def _write_error(name: str, error: OSError) -> InvalidInput:
     if isinstance(error, FileExistsError):
-        return InvalidInput(f"{name}: uploaded twice in one import")
+        return InvalidInput(f"{name} was uploaded twice in one import")
     if error.errno in (errno.ENOSPC, errno.EDQUOT):
-        return InvalidInput(f"{name}: the disk of the library is full")
-    return InvalidInput(f"{name}: cannot be written: {error.strerror}")
+        return InvalidInput(f"{name} cannot be written: the disk of the library is full")
+    return InvalidInput(f"{name} cannot be written: {error.strerror}")

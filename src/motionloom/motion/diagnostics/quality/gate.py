@@ -52,7 +52,7 @@ MAX_JUMP = 0.1  # meters in one frame
 MAX_OVERLAP = (0.04, 0.095)  # meters
 MAX_IMBALANCE = (0.05, 0.15)  # meters
 
-_SAME_STEP = 0.2  # seconds within which a repeated step matches one in the take
+_SAME_STEP = 0.2  # seconds between a repeated step and its counterpart in the take
 _LEAST_STEPS = 4
 _JUDGED = 3  # steps that a block leaves to the next one: the last two and the one between them
 
@@ -64,9 +64,9 @@ class SourceStatistics:
     Attributes
     ----------
     acceleration : float
-        99.9th percentile of the accelerations of all joints and frames, m/s^2.
+        99.9th percentile of joint accelerations over all frames, in m/s^2.
     slide, floor : float
-        Slide per contact and floor penetration, meters.
+        Foot slide per contact and floor penetration, both in meters.
     overlaps : ndarray, shape (pairs,)
         Depth by which each pair of limbs overlaps, in meters; the maximum over all frames.
     imbalance : float
@@ -93,9 +93,9 @@ class SourceStatistics:
     def of(cls, sources: Iterable[Motion], *, whole_takes: bool = True) -> SourceStatistics:
         """Return the statistics of motions that share a skeleton and a frame rate.
 
-        With `whole_takes`, the motions are complete takes. The frame numbers of the provenance
-        then refer to them, and the steps of the result can be compared with theirs. This does not
-        work for clips cut out of takes.
+        With `whole_takes`, the motions are complete takes. The frame numbers of the provenance then
+        refer to them, and the steps of the result can be compared with theirs. Clips cut out of
+        takes do not allow this comparison.
         """
         motions = list(sources)
         slides: list[float] = []
@@ -138,10 +138,10 @@ def quality_report(
     ----------
     motion : Motion
     contacts : FootContacts, optional
-        Default: those of the motion.
+        Default: the contacts found in the motion.
     sources : iterable of Motion, optional
-        The takes the motion was made from, on the same skeleton and at the same rate, to compare
-        it with. Default: no comparison, and no figures for seams and steps.
+        The takes from which the motion was made, with the same skeleton and frame rate. The motion
+        is compared with them. Without them, the report has no figures for seams and steps.
     usual : SourceStatistics, optional
         The statistics of the sources, if already computed.
 
@@ -316,7 +316,7 @@ class QualityMeter:
 def worst_seam(motion: Motion, usual: float) -> Seam | None:
     """Return the seam with the largest acceleration relative to the sources' `usual_acceleration`.
 
-    None for a motion without seams, or if the sources do not move.
+    Return None if the motion has no seams or the sources do not move.
     """
     largest = seam_accelerations(motion)
     if motion.provenance is None or not len(largest) or not usual > 0.0:
@@ -345,7 +345,7 @@ def _imbalance(motion: Motion, contacts: FootContacts) -> Array | None:
 
 
 def _jumping_part(motion: Motion, jumps: Array) -> str:
-    """Return the name of the joint with the largest jump (J,), or the whole body for the hips."""
+    """Return the joint with the largest jump (J,); if it is the hips, return "the whole body"."""
     names = motion.skeleton.names
     hips = motion.skeleton.roles.get("hips")
     if hips in names and jumps[names.index(hips)] > 0.0:
@@ -356,7 +356,7 @@ def _jumping_part(motion: Motion, jumps: Array) -> str:
 def _repeats_in_take(
     provenance: Provenance, frame: int, fps: float, usual: SourceStatistics
 ) -> bool:
-    """Return whether the take itself repeats a foot at this step, or is unknown."""
+    """Return True if the take also repeats a foot at this step, or if the take is unknown."""
     for source in provenance.sources:
         if source.start <= frame < source.end:
             own = usual.repeated_steps.get(source.motion)

@@ -37,12 +37,12 @@ class FootSlide:
     Attributes
     ----------
     per_contact_m : float or None
-        Horizontal distance traveled within a contact, mean over contacts of heels and balls;
-        None without contacts.
+        Horizontal distance in meters that a heel or ball travels during a contact, averaged over
+        all contacts; None if there are no contacts.
     speed_m_s : float or None
-        Horizontal speed, mean over all frames in contact.
+        Mean horizontal speed in m/s over all frames in contact.
     worst_m : float or None
-        Distance of the contact that slides most.
+        Largest distance in meters traveled during any contact.
     contacts : int
         Number of contacts.
     """
@@ -67,7 +67,7 @@ def foot_slide(motion: Motion, contacts: FootContacts | None = None) -> FootSlid
     Returns
     -------
     slide : FootSlide
-        Without contacts the figures are None: it is then unknown whether the feet slide.
+        Without contacts the figures are None, because it is unknown whether the feet slide.
 
     Examples
     --------
@@ -122,8 +122,8 @@ def floor_penetration(motion: Motion, contacts: FootContacts | None = None) -> f
 def floor_depths(motion: Motion, contacts: FootContacts | None = None) -> NDArray[np.float64]:
     """Return the depth of the balls of the feet below the ground in meters, shape (T,).
 
-    The ground under a foot is the height of its ball in the nearest contact. The deeper foot
-    counts.
+    The ground under a foot is the height of its ball in the nearest contact. In each frame, the
+    deeper foot counts.
     """
     contacts = contacts_of(motion, contacts)
     depth = np.zeros((len(motion), 2))
@@ -142,7 +142,7 @@ def floor_depths(motion: Motion, contacts: FootContacts | None = None) -> NDArra
 def joint_accelerations(motion: Motion) -> NDArray[np.float64]:
     """Return the magnitudes of the joints' world accelerations in m/s^2, shape (T - 2, J).
 
-    Row k is frame k + 1.
+    Row k belongs to frame k + 1.
 
     Examples
     --------
@@ -172,15 +172,17 @@ def usual_acceleration(motions: Iterable[Motion]) -> float:
 
 
 def jump_sizes(motion: Motion) -> NDArray[np.float64]:
-    """Return the largest joint jump in each step in meters, shape (T - 1,); row k: from k to k + 1.
+    """Return the largest joint jump between consecutive frames in meters, shape (T - 1,).
 
-    A jump is a step of at least 0.1 m from one frame to the next. It is more than three times as
-    long as all steps of the same joint two to four frames before and after. It is also much longer
-    than the adjacent steps or, for a joint that jumps away and back, as long as one of them: a
-    fast arm speeds up and slows down over several frames. Zero means that no joint jumps. The
-    first and last two steps are not judged, because too few frames surround them.
+    Row k describes the step from frame k to frame k + 1. A jump is a step of at least 0.1 m. It is
+    more than three times as long as all steps of the same joint two to four frames before and
+    after. It is also much longer than the adjacent steps or, for a joint that jumps away and back,
+    as long as one of them. An arm that is merely fast speeds up and slows down over several frames.
+    Zero means that no joint jumps. The first and last two steps are not judged, because too few
+    frames surround them.
 
-    In 300 takes of the CMU database it finds 17 with jumps, all of them capture errors.
+    With this definition, 17 of 300 takes from the CMU database have jumps, all of which are capture
+    errors.
 
     Examples
     --------
@@ -217,7 +219,7 @@ def contacts_of(motion: Motion, contacts: FootContacts | None) -> FootContacts:
         return foot_contacts(motion)
     if contacts.frames != len(motion):
         raise InvalidInput(
-            f"contacts must cover {len(motion)} frames; got {contacts.frames}. Resample the "
-            f"motion before computing its contacts"
+            f"contacts must cover the motion's {len(motion)} frames; got {contacts.frames}. "
+            f"Resample the motion before computing its contacts"
         )
     return contacts

@@ -13,17 +13,17 @@ from motionloom.motion.provenance import Source
 
 MAX_PATH_MEAN = 0.25  # meters
 MAX_PATH_WORST = 1.0  # meters: about one step
-MAX_DETOUR = 1.3  # length walked over length of the path
+MAX_DETOUR = 1.3  # length walked divided by the length of the path
 MAX_GOAL = 0.25  # meters
 MIN_BEATS = 0.8  # fraction of the foot landings that are on a beat
-FEWEST_LANDINGS = 8  # with fewer, the fraction is meaningless and motion beats count
-MAX_WIDTH_CHANGE = 0.05  # of shoulders and hips, after retargeting
+FEWEST_LANDINGS = 8  # with fewer landings, motion beats are judged instead
+MAX_WIDTH_CHANGE = 0.05  # relative change of shoulder and hip width by retargeting
 MAX_LIMB_ANGLE = 10.0  # degrees between a limb in the source and in the retargeted motion
-MAX_HEIGHT_CHANGE = 0.10  # of the height of the head
+MAX_HEIGHT_CHANGE = 0.10  # relative change of the head's height
 MAX_FOOT_HEIGHT = 0.01  # meters between the balls in contact and the scaled ground
 
 _TAKES_NAMED = 4  # takes named in the line, longest first
-_FIGURE = re.compile(r"(?<![\w.])\d+(?:\.\d+)?(?![\w])")  # but not inside a name
+_FIGURE = re.compile(r"(?<![\w.])\d+(?:\.\d+)?(?![\w])")  # a number that is not part of a name
 
 
 @dataclass(frozen=True)
@@ -33,18 +33,20 @@ class RetargetFit:
     Attributes
     ----------
     shoulder_width, hip_width : float or None
-        Width divided by the target's width in its neutral pose or in a motion on it; median over
-        frames. None if the skeleton has no shoulders.
+        Width of the shoulders or hips after retargeting, divided by the target's width in its
+        neutral pose or in a motion of the target; the median over all frames. None if the skeleton
+        has no shoulders.
     limb_angle_deg : float
-        Angle between corresponding arm and leg bones of both motions, relative to the trunk: 95th
-        percentile over frames, for the bone that differs most.
+        Angle in degrees between an arm or leg bone in the source and in the result, relative to the
+        trunk. The figure is the 95th percentile over all frames for the bone that differs most.
     limb : str
-        Role at which that bone begins.
+        Role of the joint at which this bone begins.
     height : float or None
-        Height of the head above the floor in lengths of legs and trunk, divided by the source's;
-        median over frames.
+        Height of the head above the floor relative to the length of legs and trunk, divided by the
+        same ratio in the source; the median over all frames.
     foot_height_m : float or None
-        Largest distance of the balls in contact from the scaled ground of the source.
+        Largest distance in meters between a ball in contact and the source's ground, scaled to the
+        target.
     assumed : tuple of str
         Body parts whose natural pose is assumed, because neither the target's rest pose nor a
         motion shows it.
@@ -93,11 +95,11 @@ class WorstFrame:
         The measured value, and the largest value without a warning, in the same unit.
     frame : int
     second : float
-        The frame as a time.
+        Time of the frame in seconds.
     detail : str
-        Where on the body, or between which takes.
+        The body part, or the two takes that meet at the seam.
     take : str
-        The take in that frame; empty if unknown.
+        The take used in this frame; empty if unknown.
 
     Examples
     --------
@@ -120,7 +122,7 @@ class WorstFrame:
 
     @property
     def passed(self) -> bool:
-        """Whether the value exceeds the limit."""
+        """True if the value exceeds the limit."""
         return self.value > self.limit
 
 
@@ -133,11 +135,12 @@ class Seam:
     frame : int
         Middle of the transition.
     second : float
-        The same as a time.
+        Time of this frame in seconds.
     before, after : str
         Names of the takes that meet; empty if unknown.
     ratio : float
-        Largest joint acceleration within 0.25 s, divided by the 99.9th percentile of the sources.
+        Largest joint acceleration within 0.25 s of the seam, divided by the 99.9th percentile of
+        the joint accelerations in the sources.
 
     Examples
     --------
@@ -218,7 +221,7 @@ class PathFit:
 
     @property
     def path_missed(self) -> bool:
-        """Whether the motion misses the path by more than the limits."""
+        """True if the motion misses the path by more than the limits allow."""
         return (self.mean_m or 0.0) > MAX_PATH_MEAN or (self.worst_m or 0.0) > MAX_PATH_WORST
 
     @property
@@ -272,7 +275,7 @@ class TakesUsed:
 
     @classmethod
     def joined(cls, parts: Sequence[TakesUsed]) -> TakesUsed | None:
-        """Combine the takes of several motions: add up seconds, keep takes that none uses."""
+        """Add up the seconds of each take in several motions, and list the takes that none uses."""
         if not parts:
             return None
         seconds: dict[str, float] = {}
@@ -296,11 +299,11 @@ class BeatFit:
     Attributes
     ----------
     total : int
-        Beats of the music.
+        Number of beats in the music.
     within_one_frame : int
-        Number of these beats that have a beat of the motion within one frame.
+        Number of music beats that have a motion beat within one frame.
     landings_on_beat, landings_total : int or None
-        Number of foot landings on a beat of the music, and of all foot landings.
+        Number of foot landings on a beat of the music, and total number of foot landings.
     landing_coherence : float or None
         Coherence of the landings with the music, 0 to 1.
 
@@ -326,7 +329,7 @@ class BeatFit:
 
     @property
     def landings_missed(self) -> bool:
-        """Whether too few landings are on a beat, given enough landings to judge."""
+        """True if there are enough landings to judge, and too few of them are on a beat."""
         on, total = self.landings_on_beat, self.landings_total or 0
         return on is not None and total >= FEWEST_LANDINGS and on < MIN_BEATS * total
 

@@ -8,8 +8,8 @@ connected by a joint (upper arm and forearm, thigh and trunk) always overlap and
 *Balance* and *alternation* are based on foot contacts. Balance is the distance over the floor from
 the center of mass to the area between the feet in contact. It is measured only while the body
 stands upright and still, since a body that walks, turns or jumps may be anywhere. Alternation
-checks that each step is made by the other foot than the step before; a repeated step is typical of
-a bad seam.
+checks that the feet take turns, because two steps in a row with the same foot are typical of a bad
+seam.
 """
 
 from __future__ import annotations
@@ -63,10 +63,10 @@ _JOINED = {
         (f"{side} shin", f"{side} foot"),
     )
 } | {frozenset(("trunk", "head")), frozenset(("left thigh", "right thigh"))}
-# Crouching presses the upper arms against the thighs: 0.09 m deep in CMU's takes.
+# Upper arms and thighs overlap when a body crouches, by 0.09 m in CMU's takes.
 _JOINED |= {frozenset((f"{a} upper arm", f"{b} thigh")) for a in SIDES for b in SIDES}
 _STILL = 0.15  # m/s: maximum horizontal speed of the center of mass of a standing body
-_STILL_SECONDS = 0.5  # for this long
+_STILL_SECONDS = 0.5  # minimum time for which a standing body is this slow
 _UPRIGHT = 0.9  # height of the hips above the standing foot in leg lengths: not sitting
 _BESIDE = 0.06  # meters: a foot no higher than this above the standing one also carries weight
 _FOOT_MARGIN = 0.06  # meters around ankle, ball and toes that belong to the sole
@@ -83,11 +83,11 @@ class Capsules:
     ----------
     names : tuple of str
     ends : tuple of (int, int)
-        Points of the skeleton at both ends.
+        Skeleton points at the two ends of each capsule.
     radii : tuple of float
-        Meters.
+        Radius of each capsule in meters.
     pairs : tuple of (int, int)
-        Parts that are not connected by a joint.
+        Pairs of parts to compare, which are the parts not connected by a joint.
 
     Examples
     --------
@@ -132,7 +132,7 @@ class Capsules:
 def limb_overlaps(motion: Motion) -> Array:
     """Return the depth in meters by which body parts overlap, shape (T, pairs of `Capsules.of`).
 
-    Zero where the parts do not touch.
+    The depth is zero where the parts do not touch.
 
     Examples
     --------
@@ -199,7 +199,8 @@ def imbalance(motion: Motion, contacts: FootContacts) -> Array:
     """Return how far the center of mass is outside the support, in meters, shape (T,).
 
     The support is the convex hull of ankles, balls and toes of the feet in contact, with a margin
-    for the width of the feet. NaN in frames where the body does not stand upright and still.
+    for the width of the feet. The result is NaN in frames where the body does not stand upright and
+    still.
 
     Examples
     --------

@@ -32,11 +32,11 @@ from motionloom.motion.diagnostics.quality.parts import (
 _ADVICE: dict[str, tuple[str, str]] = {
     "slide": (
         "feet slide {cm:.1f} cm per contact, {detail} worst at {at}",
-        "try motionloom clean, or exclude takes that slide themselves",
+        "try motionloom clean, or exclude takes in which the feet already slide",
     ),
     "floor": (
         "feet are {cm:.1f} cm below the floor on average, worst at {at}",
-        "try motionloom clean on the takes, or use takes on one level floor",
+        "try motionloom clean on the takes, or use takes recorded on one level floor",
     ),
     "seam": (
         "the seam at {at} accelerates {value:.1f} times as much as the takes ({detail})",
@@ -68,36 +68,36 @@ class QualityReport:
     Attributes
     ----------
     foot_slide_m : float or None
-        Horizontal travel of heel (ankle) and ball within a contact, summed from frame to frame,
-        mean over all contacts; None without contacts.
+        Horizontal distance in meters that a heel (ankle) or ball travels during a contact, summed
+        from frame to frame and averaged over all contacts; None if there are no contacts.
     floor_penetration_m : float or None
-        Depth of the deeper ball below its height in the nearest contact, mean over frames; None
-        without contacts.
+        Depth in meters of the deeper ball below its height in the nearest contact, averaged over
+        all frames; None if there are no contacts.
     seam_acceleration_ratio : float or None
         Largest joint acceleration (second difference of world positions) within 0.25 s of a seam,
-        divided by the 99.9th percentile over all joints and frames of the sources; None without
-        seams.
+        divided by the 99.9th percentile over all joints and frames of the sources; None if there
+        are no seams.
     worst_seam : Seam or None
         The seam with that acceleration.
     foot_alternation : float or None
-        Fraction of the steps that are made by the other foot than the step before, or that repeat
-        a foot where the take also repeats it; None with fewer than four steps or unknown takes.
+        Fraction of the steps that alternate feet, or that repeat a foot where the take also repeats
+        it; None if there are fewer than four steps or the takes are unknown.
     jumps : int or None
         Frames in which a joint jumps by at least 0.1 m; see `jump_sizes`.
     limb_intersection_m : float or None
-        Depth by which two body parts, modeled as capsules, overlap more than in the sources; the
-        maximum over all frames and pairs of parts.
+        Depth in meters by which two body parts, modeled as capsules, overlap more than in the
+        sources; the maximum over all frames and pairs of parts.
     balance_m : float or None
-        How much farther outside the feet the center of mass lies than in the sources while the
-        body stands still; the maximum over all frames. None if the body never stands still.
+        How many meters farther outside the feet the center of mass lies than in the sources while
+        the body stands still; the maximum over all frames. None if the body never stands still.
     worst : tuple of WorstFrame
-        Worst frame of each measure, most severe first.
+        Worst frame of each measure; the most severe comes first.
     path : PathFit or None
         Distance from the path or goal, for motions that have one.
     takes : TakesUsed or None
         Takes used and unused.
     speeds_m_s : (float, float) or None
-        Lowest and highest speed that the sources can produce.
+        Lowest and highest speed in m/s that the sources can produce.
     beats : BeatFit or None
         Fit to the music, for dances.
     retarget : RetargetFit or None
@@ -145,7 +145,7 @@ class QualityReport:
         return replace(changed, warnings=tuple(dict.fromkeys(every)))
 
     def _notes(self) -> list[str]:
-        """Return the warnings from the command that made the motion, except those about limits."""
+        """Return the warnings that the command added to the warnings about limits."""
         limits = limits_passed(self)
         return [text for text in self.warnings if text not in limits]
 
@@ -204,7 +204,7 @@ class QualityReport:
         return self.line()
 
     def line(self) -> str:
-        """The report as one line of text: exceeded limits first, then the main figures.
+        """The report as one line of text, with exceeded limits first and then the main figures.
 
         Examples
         --------
@@ -302,7 +302,7 @@ def limits_passed(report: QualityReport) -> list[str]:
     if beats is not None and beats.landings_missed:
         sentences.append(
             f"{beats.landings_on_beat} of {beats.landings_total} foot landings are on a beat: try "
-            "takes with clear steps, music closer to their tempo, or set the beats of the takes "
+            "takes with clear steps or music closer to their tempo, or set the beats of the takes "
             "(motionloom beats --save)"
         )
     return sentences
@@ -355,9 +355,9 @@ def _retarget_limits(fit: RetargetFit) -> list[str]:
             f"the bone that begins at the {fit.limb.replace('_', ' ')} is "
             f"{fit.limb_angle_deg:.0f} degrees off its direction in the source: "
             + (
-                "locking the feet moves them; switch keep_contacts off, or clean the source"
+                "locking the feet bends the legs; turn off keep_contacts, or clean the source"
                 if leg
-                else "the hand keeps its contact; try importance 0 for that hand"
+                else "the arm bends to keep the hand in place; try importance 0 for this hand"
             )
         )
     if fit.height is not None and abs(fit.height - 1.0) > MAX_HEIGHT_CHANGE:
@@ -372,7 +372,7 @@ def _retarget_limits(fit: RetargetFit) -> list[str]:
         )
     if fit.assumed:
         sentences.append(
-            f"the target's rest pose does not show how it holds its {', '.join(fit.assumed)}, and "
+            f"the target's rest pose does not show how it holds its {', '.join(fit.assumed)}, so "
             f"a pose is assumed: pass a motion of the target, with bent limbs and flat feet, as "
             f"the target"
         )

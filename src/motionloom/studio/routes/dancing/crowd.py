@@ -40,8 +40,8 @@ if TYPE_CHECKING:
 
 router = APIRouter(prefix="/crowds", tags=["crowds"])
 
-_MAX_FRAMES = 150_000  # of all characters together: 50 MB for the page
-_USUAL_SECONDS = 60.0  # maximum, if no length is set
+_MAX_FRAMES = 150_000  # for all characters together: 50 MB for the page
+_USUAL_SECONDS = 60.0  # assumed if no length is set
 
 
 class BallroomRequest(RequestModel):

@@ -42,8 +42,8 @@ router = APIRouter(prefix="/dance", tags=["dance"])
 MAX_MUSIC = (
     24 << 20
 )  # bytes of a music file: four minutes of CD audio, or hours of compressed audio
-_MAX_SECONDS = 300.0  # of a dance that is sent in one response
-_MAX_TUNE_SECONDS = 600.0  # of a generated tune: 26 MB of sound
+_MAX_SECONDS = 300.0  # per dance, which is sent in one response
+_MAX_TUNE_SECONDS = 600.0  # per generated tune: 26 MB of sound
 _MEDIA = {".wav": "audio/wav", ".mp3": "audio/mpeg", ".ogg": "audio/ogg", ".flac": "audio/flac"}
 
 
@@ -51,7 +51,7 @@ class ChoreographyRequest(RequestModel):
     """Takes from which a choreography is learned, in addition to those chosen in the settings."""
 
     takes: Annotated[list[list[Name]], Field(max_length=MOST_VALUES)] = Field(
-        [], description="Names; takes in a nested list were danced together."
+        [], description="Names of takes; those in one inner list were danced together."
     )
     settings: Served[ChoreographySettings] = ChoreographySettings()
 
@@ -69,8 +69,8 @@ class TuneRequest(BaseModel):
         seconds = self.bars * self.meter * 60.0 / self.tempo_bpm
         if seconds > _MAX_TUNE_SECONDS:
             raise ValueError(
-                f"a tune may have at most {_MAX_TUNE_SECONDS:.0f} s; {self.bars} bars have "
-                f"{seconds:.0f}"
+                f"a tune may last at most {_MAX_TUNE_SECONDS:.0f} s; {self.bars} bars at this "
+                f"tempo last {seconds:.0f} s"
             )
         return self
 
@@ -182,7 +182,7 @@ def make_tune(request: TuneRequest, state: State) -> MusicInfo:
 
 @router.get("/music/{key}")
 def music(key: str, state: State) -> MusicInfo:
-    """Return the beats, bars and length of a loaded piece of music."""
+    """Return the beats, bars and length of loaded music."""
     return music_of(state, key).info(key)
 
 
@@ -312,7 +312,7 @@ def _music_file(data: bytes, suffix: str, filename: str) -> LoadedMusic:
         path.write_bytes(data)
         try:
             music = replace(load_music(path), name=Path(filename).stem, path="")
-        except MotionloomError as error:  # the message contains the path of the temporary file
+        except MotionloomError as error:  # hide the path of the temporary file
             raise InvalidInput(str(error).replace(str(path), filename)) from None
     if suffix in AUDIO_SUFFIXES:
         media_type = _MEDIA.get(suffix, "application/octet-stream")

@@ -26,18 +26,20 @@ router = APIRouter(prefix="/movements", tags=["movements"])
 class MovementsRequest(RequestModel):
     """Takes to cut into movements at their beats."""
 
-    name: Name = Field(description="Name to save it under; replaces an existing one.")
+    name: Name = Field(
+        description="Name of the saved choreography; one with the same name is replaced."
+    )
     settings: Served[ChoreographySettings]
 
 
 class MovementGraphEdit(BaseModel):
-    """A manual edit (Kim, Park & Shin 2003, section 4.3)."""
+    """A manual edit of a choreography (Kim, Park & Shin 2003, section 4.3)."""
 
     action: Literal["connect", "remove", "rename"]
     source: str
     target: str = Field("", description="The other node; for rename, the new name.")
     likelihood: float = Field(
-        0.5, gt=0.0, le=1.0, description="For connect: transition likelihood."
+        0.5, gt=0.0, le=1.0, description="For connect: likelihood of the transition, up to 1."
     )
 
 

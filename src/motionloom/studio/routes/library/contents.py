@@ -44,7 +44,7 @@ class MotionRow(BaseModel):
 
 
 class LibraryContents(BaseModel):
-    """The open library and its motions, sorted by name; no name if no library is open."""
+    """The open library and its motions, sorted by name; empty if no library is open."""
 
     id: str
     name: str
@@ -112,7 +112,7 @@ class LabeledTakes(BaseModel):
 
 @router.post("/library/labels")
 def label_places(given: PlaceLabel, state: State) -> LabeledTakes:
-    """Add or remove a label of takes or segments as one change; return the takes' labels."""
+    """Add a label to takes or segments, or remove it, as one change; return the takes' labels."""
     library = state.library
     with library.store.change("label"):
         for place in given.places:
@@ -183,7 +183,7 @@ def remove(given: TakeNames, state: State) -> dict[str, None]:
 
 
 class LibraryChange(BaseModel):
-    """One change of the library, with a description."""
+    """One change to the library, with a description."""
 
     text: str
     undone: bool
@@ -199,7 +199,7 @@ def history(state: State) -> list[LibraryChange]:
 
 @router.post("/library/undo")
 def undo(state: State) -> LibraryChange:
-    """Undo the latest change of the library, no matter where it was made."""
+    """Undo the latest change to the library, no matter where it was made."""
     return _exchanged(state, state.library.undo())
 
 

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 router = APIRouter(tags=["motions"])
 
-_MAX_THUMBNAILS = 64  # of one response
+_MAX_THUMBNAILS = 64  # per response
 
 MotionNames = Annotated[
     list[str], Query(min_length=1, max_length=_MAX_THUMBNAILS, description="Names of motions")
@@ -149,14 +149,14 @@ def motion_beats(name: str, state: State) -> MotionBeats:
 
 
 class BeatTimes(BaseModel):
-    """Beats set by hand, in ascending seconds; an empty list restores detected beats."""
+    """Beat times set by hand, in seconds, ascending; an empty list restores detected beats."""
 
     times: Annotated[list[float], Field(max_length=10_000)]
 
 
 @router.put("/motions/{name:path}/beats")
 def keep_beats(name: str, request: BeatTimes, state: State) -> MotionBeats:
-    """Save the beats of a motion set by hand; an empty list deletes them."""
+    """Save beats of a motion that were set by hand; an empty list deletes saved beats."""
     state.library.beats.edit(name, times=request.times)
     state.invalidate(lambda key: key[0] == "beats")
     state.notify("kept")
@@ -222,11 +222,11 @@ class Thumbnail:
     Attributes
     ----------
     places : ndarray of uint8, shape (F, P, 2)
-        Pixels of a square image of 256 x 256: x to the right, y downwards.
+        Pixel coordinates in an image of 256 x 256 pixels: x to the right, y downward.
     parents : tuple of int
         Index of the parent of each point; -1 for none.
     fps : float
-        Images per second.
+        Playback rate, in images per second.
     """
 
     places: NDArray[np.uint8]
@@ -251,7 +251,9 @@ def thumbnail(motion: Motion) -> Thumbnail:
     hips[:, 1] = 0.0
     shown = positions[:, points] - hips[:, None]
     start, end = most_active_segment(shown, round(_SECONDS * motion.fps))
-    floor = np.nanmin(shown[start:end, :, 1], initial=np.inf)  # keeps a climbing figure visible
+    floor = np.nanmin(
+        shown[start:end, :, 1], initial=np.inf
+    )  # so that a climbing figure stays visible
     shown[..., 1] -= floor if np.isfinite(floor) else 0.0
     count = max(int(round((end - start) / motion.fps * _FPS)), 1)
     frames = start + np.arange(count) * (end - start) // count

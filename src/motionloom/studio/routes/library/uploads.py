@@ -74,7 +74,7 @@ async def upload(filename: str, request: Request, state: State) -> ImportResult:
     try:
         await _receive(batch, filename, request)
         if not batch.motions:
-            raise InvalidInput(f"{filename} does not contain a complete motion; upload its folder")
+            raise InvalidInput(f"{filename} is not a complete motion; upload its whole folder")
         result = await run_in_threadpool(_import, state, batch, ImportOptions(), lambda steps: None)
     finally:
         state.uploads.finish(batch.key).remove()

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 router = APIRouter(tags=["export"])
 
 LIST = "matches.json"
-_MAX_FRAMES = 400_000  # of one zip
+_MAX_FRAMES = 400_000  # per zip archive
 _IN_MEMORY = 16 << 20  # bytes; larger archives are spooled to disk
 _CHUNK = 1 << 18
 
@@ -115,9 +115,7 @@ def packed(id: str, state: State) -> Response:
 def _check_size(request: ExportRequest) -> None:
     frames = sum(max(clip.end_frame - clip.start_frame, 0) for clip in request.clips)
     if frames > _MAX_FRAMES:
-        raise InvalidInput(
-            f"a zip archive must have at most {_MAX_FRAMES:,} frames; got {frames:,}"
-        )
+        raise InvalidInput(f"a zip archive may have at most {_MAX_FRAMES:,} frames; got {frames:,}")
 
 
 def _write(

@@ -27,8 +27,8 @@ SegmentText = Annotated[str, Query(max_length=300, description="NAME or NAME:STA
 Distance = Annotated[str, Query(max_length=60, description="Distance between frames")]
 
 USUAL = WebOptions().distance
-MAX_SIDE = 4000  # rows and columns shown
-MAX_CELLS = 36_000_000  # cells of a match web built, or of minima computed, on request
+MAX_SIDE = 4000  # rows or columns that are shown
+MAX_CELLS = 36_000_000  # cells for which a match web is built, or minima are computed, on request
 _STRIP = 256  # rows computed at once
 _LEVELS = 255  # 255 means beyond the color range, or unknown
 _PROBED_ROWS, _PROBED_COLUMNS = 40, 500  # sampled to determine the color range
@@ -36,7 +36,7 @@ _LONGEST_QUERY = 900  # maximum rows of a query: half a minute
 
 
 class GridSide(TypedDict):
-    """Rows or columns of a matrix: a segment of a motion; `first` is its first row or column."""
+    """The segment of a motion along one side of a matrix; `first` is its first row or column."""
 
     motion: str
     start_frame: int
@@ -68,7 +68,7 @@ class WebSize(TypedDict):
 
 
 class GridWebHead(TypedDict):
-    """Numbers of shown polylines, and the size of the whole web."""
+    """Number of polylines shown, by kind, and the size of the whole web."""
 
     chains: int
     bridges: int
@@ -77,14 +77,14 @@ class GridWebHead(TypedDict):
 
 
 class GridPathsHead(TypedDict):
-    """Matches of the rows among the columns."""
+    """Matches for the row segment within the column segment."""
 
     matches: list[MatchRow]
 
 
 @router.get("", response_model=GridHead, response_class=ArrayResponse)
 def heat_map(state: State, a: SegmentText, b: SegmentText, distance: Distance = USUAL) -> Response:
-    """Return distances as ``cells`` (rows, columns) of bytes: 254 for ``high``, 255 beyond."""
+    """Return distances as ``cells`` (rows, columns): bytes, 254 at ``high`` and 255 above it."""
     pair = state.library.compare(a, b, WebOptions(distance=distance))
     step = _step(pair)
     high = _color_range(pair)
@@ -119,7 +119,7 @@ def lines(
     distance: Distance = USUAL,
     max_distance: float | None = None,
 ) -> CodeLines:
-    """Command that writes the figure, and Python code that computes the matrix."""
+    """Return a command that writes the figure, and Python code that computes the matrix."""
     pair = state.library.compare(a, b, WebOptions(distance=distance))
     return _lines(state.library.path, pair, a, b, max_distance)
 
@@ -128,8 +128,8 @@ def lines(
 def marks(state: State, a: SegmentText, b: SegmentText, distance: Distance = USUAL) -> Response:
     """Return minima (bit 1) and valid region (bit 2) as ``marks`` (rows, columns).
 
-    The minima are one-dimensional and computed at the full rate; a cell that represents several
-    cells has the bits of all.
+    The minima are one-dimensional and computed at the full rate. If the shown matrix is coarser, a
+    cell combines the bits of all cells that it represents.
     """
     pair = state.library.compare(a, b, WebOptions(distance=distance))
     if pair.shape[0] * pair.shape[1] > MAX_CELLS:
@@ -185,7 +185,7 @@ def web(state: State, a: SegmentText, b: SegmentText, distance: Distance = USUAL
 
 @router.get("/paths", response_model=GridPathsHead, response_class=ArrayResponse)
 def paths(state: State, a: SegmentText, b: SegmentText, distance: Distance = USUAL) -> Response:
-    """Return DTW matches of rows among columns: ``cells`` (C, 2), ``offsets``, ``distances``."""
+    """Return DTW matches of rows in columns: ``cells`` (C, 2), ``offsets``, ``distances``."""
     pair = state.library.compare(a, b, WebOptions(distance=distance))
     matches = pair.dtw_matches()
     scales = np.array([pair.rate / pair.a.motion.fps, pair.rate / pair.b.motion.fps])

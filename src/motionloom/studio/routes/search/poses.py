@@ -27,8 +27,8 @@ from motionloom.studio.state.app_state import AppState, State
 
 router = APIRouter(tags=["search"])
 
-MAX_FRAMES = 60_000  # of all clips of one request
-_POINTS = 22  # of small figures, which have no fingers
+MAX_FRAMES = 60_000  # per request, for all clips together
+_POINTS = 22  # per small figure, which has no fingers
 _CONTEXT = 15  # frames before and after a clip, for the estimation of foot contacts
 _FIGURES = 512  # number of skeletons with cached figures
 
@@ -50,7 +50,7 @@ class FrameSequence(BaseModel):
     motion: str = Field(max_length=300)
     frames: list[Frame] = Field(min_length=1, max_length=MAX_FRAMES)
     anchor: int = Field(
-        0, ge=0, description="Index into frames of the one aligned with the reference pose."
+        0, ge=0, description="Index in `frames` of the frame to align with the reference pose."
     )
 
 
@@ -61,7 +61,7 @@ class PosesRequest(BaseModel):
     onto: FrameReference
     clips: list[FrameSequence] = Field(min_length=1, max_length=500)
     small: bool = Field(
-        False, description="Send figures for cards, with few points and no contacts."
+        False, description="Send small figures for cards, which have few points and no contacts."
     )
 
 
@@ -116,7 +116,9 @@ def poses(request: PosesRequest, state: State, own: Worn) -> Response:
     for clip in request.clips:
         take, motion = _frames(state, own, clip.motion, clip.frames)
         if clip.anchor >= len(motion):
-            raise InvalidInput(f"anchor must be below {len(motion)}; got {clip.anchor}")
+            raise InvalidInput(
+                f"anchor must be less than {len(motion)}, the number of frames; got {clip.anchor}"
+            )
         transform = placed_at_origin @ alignment(reference, motion[clip.anchor])
         points = motion.positions(end_sites=True)
         skeleton = own.body if own else state.library.store.entry(clip.motion).skeleton
@@ -155,7 +157,7 @@ def poses(request: PosesRequest, state: State, own: Worn) -> Response:
 def _frames(
     state: AppState, own: OwnCharacter | None, name: str, frames: Sequence[int]
 ) -> tuple[Motion, Motion]:
-    """Return a take, or the part of it to retarget to a character, and its frames."""
+    """Return a take and its chosen frames, both retargeted if a character is selected."""
     take = state.library[name]
     motion = frames_of(take, frames, name)
     if own is None:
@@ -172,7 +174,7 @@ def _contacts(take: Motion, frames: Sequence[int]) -> NDArray[np.bool_]:
 
 
 def _figure(state: AppState, take: Motion, skeleton: str) -> StickFigure:
-    """Return the cached figure of a skeleton; computing it is slower than drawing it."""
+    """Return the figure of a skeleton, which is cached because it is slow to compute."""
     figures: dict[str, StickFigure] = state.cached(("figures",), dict)
     if skeleton not in figures:
         if len(figures) >= _FIGURES:

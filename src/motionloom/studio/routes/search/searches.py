@@ -40,7 +40,7 @@ if TYPE_CHECKING:
 
 router = APIRouter(tags=["search"])
 
-MAX_QUICK_FRAMES = 150_000  # number of frames whose features take a second or two
+MAX_QUICK_FRAMES = 150_000  # features of this many frames take a second or two
 _NODE_SIZE = (1.0, 1.2)  # size of the layout of a family; the page scales it
 _WIDEN = 1.6  # aspect ratio; pages and names are wide
 
@@ -92,7 +92,7 @@ class MissingWebs(BaseModel):
 
 
 class Preparation(BaseModel):
-    """Prerequisites of a search: missing webs, built on request, or a running job."""
+    """Prerequisites of a search: webs that the user must request, or a running job."""
 
     lacking: MissingWebs | None
     job: JobStatus[None] | None
@@ -263,12 +263,12 @@ def _web_settings(settings: SearchSettings) -> WebSettings:
     choice = {
         **motion_choice(settings),
         "exclude": None,
-    }  # exclusions apply only to the searched motions
+    }  # exclusions apply to the search, not to the webs
     return WebSettings(web=WebOptions(**options), **choice)
 
 
 def _missing_webs(library: Library, settings: SearchSettings) -> MissingWebs | None:
-    """Return the missing webs of a search that take too long to build without asking the user."""
+    """Return the webs that a search needs but that are not built, or None if there are none."""
     if not isinstance(settings.method, MatchWeb):
         return None
     pairs = library.webs.missing(_web_settings(settings)).pairs

@@ -43,8 +43,8 @@ router = APIRouter(prefix="/characters", tags=["characters"])
 BODY = "character-"  # prefix of the body key of a character
 _MAX_BYTES = 64 << 20
 _MAX_VERTICES = 300_000
-_MAX_PIXELS = 1 << 26  # of a texture
-_PAINT = (0.62, 0.66, 0.72)  # if the file does not define a color
+_MAX_PIXELS = 1 << 26  # per texture
+_PAINT = (0.62, 0.66, 0.72)  # used if the file does not define a color
 
 
 class CharacterInfo(BaseModel):
@@ -152,7 +152,7 @@ def _read(data: bytes, filename: str, key: str, state: AppState) -> OwnCharacter
         mesh = _merged(gltf.character.meshes(path, motion.skeleton))
         if state.library.names:  # raises if takes cannot be retargeted to it
             state.library[state.library.names[0]][:2].retarget(motion)
-    except MotionloomError as error:  # the message contains the path of the temporary file
+    except MotionloomError as error:  # hide the path of the temporary file
         raise InvalidInput(str(error).replace(str(path), filename)) from None
     info = CharacterInfo(
         id=key,

@@ -86,8 +86,8 @@ class PosesSubject(BaseModel):
         rotations = _decoded("rotations", self.rotations, (len(skeleton), 4))
         if len(root) != len(rotations) or not len(root):
             raise InvalidInput(
-                f"rotations and root must have the same number of frames, at least one; got "
-                f"{len(rotations)} and {len(root)}"
+                f"rotations and root must have the same number of frames, at least one; rotations "
+                f"has {len(rotations)}, root has {len(root)}"
             )
         lengths = np.linalg.norm(rotations, axis=-1, keepdims=True)
         if np.abs(lengths - 1.0).max() > _UNIT:
@@ -105,9 +105,9 @@ def _decoded(name: str, text: str, shape: tuple[int, ...]) -> NDArray[np.float32
     if len(data) % size:
         raise InvalidInput(
             f"{name} must have {size} bytes per frame; got {len(data)} bytes, which is not a "
-            f"multiple"
+            f"multiple of {size}"
         )
     values = np.frombuffer(data, "<f4").reshape(-1, *shape)
     if not np.isfinite(values).all():
-        raise InvalidInput(f"{name} must be finite")
+        raise InvalidInput(f"{name} must contain only finite numbers")
     return values

@@ -35,8 +35,8 @@ if TYPE_CHECKING:
 
 router = APIRouter(prefix="/subjects", tags=["subjects"])
 
-_MAX_KEPT = 64  # characters of one subject
-_FILM_SECONDS = 60.0  # maximum drawn; the caption of a longer motion says so
+_MAX_KEPT = 64  # characters per subject
+_FILM_SECONDS = 60.0  # maximum length; the caption says if the motion is longer
 _FILMS = {"gif": ("image/gif", 20.0), "mp4": ("video/mp4", 30.0)}  # type, frames per second
 
 

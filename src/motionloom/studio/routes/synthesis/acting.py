@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 router = APIRouter(prefix="/act", tags=["act"])
 
 _BRIDGE = "(bridge)"
-_STEPS = 2  # steps of a job after the motions are described: options, motion
+_STEPS = 2  # steps of a job after describing the motions: find segments, synthesize
 
 
 class ScriptRequest(BaseModel):
@@ -40,7 +40,9 @@ class ActRequest(ScriptRequest):
     """A script, and segments chosen by the user for some of its phrases."""
 
     instead: dict[int, Name] = Field(
-        {}, max_length=100, description="Index of a phrase, from 0, to its segment TAKE:START-END."
+        {},
+        max_length=100,
+        description="Segment TAKE:START-END by the index of its phrase, which starts at 0.",
     )
 
 
@@ -53,7 +55,7 @@ class PhraseOption(TypedDict):
 
 
 class ScriptPhrase(TypedDict):
-    """A phrase of a script with its segments, best first; `near` has similar phrases if none."""
+    """A phrase and its segments, best first; without segments, `near` has similar phrases."""
 
     text: str
     near: list[str]
@@ -63,7 +65,7 @@ class ScriptPhrase(TypedDict):
 class PlannedSegment(TypedDict):
     """A segment of an acted script, `start` to `end` in seconds of the result.
 
-    `number` is that of its phrase, or -1 for a bridge.
+    `number` is the index of its phrase, or -1 for a bridge.
     """
 
     __pydantic_config__ = ConfigDict(extra="allow")  # type: ignore[misc]  # of `PlannedPhrase`

@@ -43,8 +43,8 @@ if TYPE_CHECKING:
 
 router = APIRouter(prefix="/graphs", tags=["graphs"])
 
-_MAX_MOTIONS = 300  # of one graph on the page; more than can be drawn
-_MAX_POINTS = 5_000  # of a path
+_MAX_MOTIONS = 300  # per graph; the page cannot draw more
+_MAX_POINTS = 5_000  # per path
 
 Coordinate = Annotated[float, Field(ge=-1e4, le=1e4)]
 
@@ -89,7 +89,12 @@ class TransitionRequest(BaseModel):
 
     graph: Served[GraphSettings]
     transition: str = Field(description="NAME:FRAME,NAME:FRAME")
-    seconds: float = Field(1.0, ge=0.0, le=10.0, description="Seconds shown before and after.")
+    seconds: float = Field(
+        1.0,
+        ge=0.0,
+        le=10.0,
+        description="Time to show before and after the transition, in seconds.",
+    )
 
 
 class TransitionEdit(BaseModel):

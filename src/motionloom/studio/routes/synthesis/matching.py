@@ -40,8 +40,8 @@ if TYPE_CHECKING:
 
 router = APIRouter(prefix="/matching", tags=["matching"])
 
-_MAX_FRAMES = 400_000  # of the takes of one database
-_RECORDED_SECONDS = 300.0  # of a recording
+_MAX_FRAMES = 400_000  # per database, for all takes together
+_RECORDED_SECONDS = 300.0  # per recording
 
 
 class MatchingRequest(RequestModel):
@@ -90,7 +90,8 @@ class Recording:
 class MatchingInfo(TypedDict):
     """Description of a matching database.
 
-    `tags` has the seconds of each gait and label, `speeds` the slowest and fastest speed in m/s.
+    `tags` has the duration of each gait and label in seconds, and `speeds` the slowest and fastest
+    speed in m/s.
     `made` is true if standing poses were synthesized because no take contains any.
     """
 
@@ -105,7 +106,7 @@ class MatchingInfo(TypedDict):
 
 
 class CoverageResult(TypedDict):
-    """Id of the page of a coverage report, and its findings."""
+    """A coverage report: the id of its page, and its findings as sentences."""
 
     id: str
     sentences: list[str]
@@ -204,7 +205,7 @@ def _check(settings: MatchingSettings, state: AppState) -> int:
     frames = sum(library.store.entry(name).frames for name in chosen)
     if frames > _MAX_FRAMES:
         raise InvalidInput(
-            f"a controller in the studio has at most {_MAX_FRAMES:,} frames; these takes have "
+            f"a controller in the studio may have at most {_MAX_FRAMES:,} frames; these takes have "
             f"{frames:,}. Choose a label, or names of takes that walk, run, turn and stop"
         )
     return len(chosen)

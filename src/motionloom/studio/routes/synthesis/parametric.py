@@ -34,10 +34,11 @@ class ParametrizeRequest(RequestModel):
     query: Name | None = Field(None, description="Query NAME:START-END, whose family is searched.")
     takes: Name | None = Field(
         None,
-        description="Name of a take; it and the motions that `search` selects are used as a whole.",
+        description="Name of a take. It and the motions that `search` selects become the examples, "
+        "each as a whole.",
     )
     search: Served[FamilySettings] = FamilySettings()
-    name: Name = Field(description="Name to save it under; replaces an existing one.")
+    name: Name = Field(description="Name of the saved motion; one with the same name is replaced.")
     by: list[Name] = Field(
         min_length=1, max_length=20, description="Parameters, such as right_ankle@33 or turn."
     )
@@ -80,7 +81,7 @@ class ParametricHead(NamedBones):
 
 @dataclass
 class SharedParametricMotion:
-    """A parametric motion shared by windows; only one uses it at a time, as foot lock has state."""
+    """A parametric motion shared by windows, one at a time, because foot locking keeps state."""
 
     motion: ParametricMotion
     lock: threading.Lock = field(default_factory=threading.Lock)
@@ -107,7 +108,7 @@ def stored(state: State) -> list[ParametricRow]:
 def create(request: ParametrizeRequest, state: State) -> JobStatus[ParametrizeResult]:
     """Start a job that learns a parametric motion; its result has name and number of examples."""
     if sum(map(bool, (request.family, request.query, request.takes))) != 1:
-        raise InvalidInput("a parametric motion needs one of family, query and takes")
+        raise InvalidInput("a parametric motion needs exactly one of family, query and takes")
 
     # Built-in parameters only: a string from a browser must not refer to files or functions.
     by = [parameter(text) for text in request.by]
