@@ -193,7 +193,7 @@ export class ActView extends View {
 
   render() {
     const { acted } = this;
-    return html`<h2>Act a script</h2>
+    return html`<h2>Act out a script</h2>
       <form @submit=${this.submit}>
         <label class="faint" for="script">Phrases, separated by commas, such as “walk 3 s”, “wave while walking” or “kick twice”; TAKE:START-END also works.</label>
         <textarea id="script" placeholder=${EXAMPLE} @keydown=${this.key}></textarea>
