@@ -390,7 +390,7 @@ def _tree(
 def _nearest_tree(measure: FrameDistance, prepared: Sequence) -> list[Edge]:
     """Return the minimum spanning tree over the costs of all pairwise alignments.
 
-    Of all paths between two motions, the path in this tree has the smallest maximum step.
+    The path between any two motions in this tree minimizes the largest step along the path.
     """
     from scipy.sparse.csgraph import minimum_spanning_tree
 

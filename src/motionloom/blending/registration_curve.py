@@ -264,7 +264,7 @@ def edge_transforms(
     Parameters
     ----------
     onto, other : Example
-        Two examples with the same skeleton.
+        The two examples, which share a skeleton.
     times_onto, times_other : ndarray, shape (K,)
         Corresponding frames.
 

@@ -76,7 +76,7 @@ class ParameterSpace:
     members : ndarray of int32, shape (S, m)
         Examples that each sample blends, of which at most d + 1 have a nonzero weight.
     weights : ndarray, shape (S, m)
-        Weights of those examples.
+        Blend weights of these examples.
     delta : float
     tried : int
         Number of blends computed to find the samples.

@@ -353,7 +353,7 @@ def parametrize(
     registration : Registration
         Registered examples, as returned by `motionloom.blending.register`.
     by : Parameter, str, callable, mapping, or several
-        The parameters; see `motionloom.Library.parametrize`.
+        The parameters that control the motion; see `motionloom.Library.parametrize`.
     settings : ParametrizeSettings, optional
         Default: ``ParametrizeSettings()``.
     name : str

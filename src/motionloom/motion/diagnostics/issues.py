@@ -58,7 +58,7 @@ class Issue:
     severity : {"error", "warning", "info"}
         An error needs a repair and a warning needs a second look; info is for reference.
     message : str
-        The measurement, as text.
+        The measurement in words.
     advice : str
         Suggested remedy.
     """

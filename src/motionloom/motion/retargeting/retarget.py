@@ -297,7 +297,7 @@ def _tilt(contacts: FootContacts, levels: Mapping[str, Array]) -> Array:
 
 
 def _contacts_on(motion: Motion, contacts: FootContacts) -> FootContacts:
-    """Return the same contacts with the foot heights of this motion."""
+    """Return the same contacts, with heights measured in this motion."""
     plants = {}
     for part, rows in contacts.plants.items():
         height = part_path(motion, part)[:, 1]
