@@ -74,7 +74,7 @@ class MatchedContacts:
     floors: NDArray[np.float64]
 
     def only(self, numbers: Sequence[int]) -> MatchedContacts:
-        """Return the contacts of the examples `numbers`, in that order."""
+        """Return the contacts of the examples listed in `numbers`, in this order."""
         return MatchedContacts(
             self.parts,
             self.lifts,

@@ -101,7 +101,7 @@ class ClipPoses:
         return np.diff(self.offsets)
 
     def only(self, numbers: Sequence[int]) -> ClipPoses:
-        """Return the clips `numbers`, in that order."""
+        """Return the clips listed in `numbers`, in this order."""
         rows = [np.arange(self.offsets[n], self.offsets[n + 1]) for n in numbers]
         every = np.concatenate(rows)
         return ClipPoses(

@@ -426,7 +426,7 @@ def _flips(frames: NDArray[np.intp], longest: int, total: int) -> list[tuple[int
 
 
 def _between(values: Array, start: int, end: int, mix: Callable[..., Array]) -> Array:
-    """Interpolate from frame ``start - 1`` to `end`; hold the other frame if one does not exist."""
+    """Interpolate from frame ``start - 1`` to `end`; if one of them is missing, hold the other."""
     before = values[start - 1] if start > 0 else values[end]
     after = values[end] if end < len(values) else before
     share = (np.arange(start, end) - (start - 1)) / (end - start + 1)

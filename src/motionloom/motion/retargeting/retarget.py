@@ -195,7 +195,7 @@ def require_roles(whose: str, skeleton: Skeleton, roles: list[str]) -> None:
     try:
         skeleton.role_assignment.require(roles)
     except RoleError as error:
-        raise RoleError(f"cannot retarget: in {whose} {error}") from None
+        raise RoleError(f"cannot retarget: in {whose}, {error}") from None
     if leg_length(skeleton) <= 0.0:
         raise InvalidInput(f"cannot retarget: the legs of {whose} have no length")
 

@@ -85,7 +85,7 @@ class RetargetFit:
 
 @dataclass(frozen=True)
 class WorstFrame:
-    """Worst frame of a measure.
+    """The frame with the worst value of a measure.
 
     Attributes
     ----------

@@ -43,7 +43,7 @@ _ADVICE: dict[str, tuple[str, str]] = {
         "try a longer blend, more takes, or another seed",
     ),
     "steps": (
-        "{percent:.0f} % of the steps repeat a foot where the takes alternate, first at {at}",
+        "{percent:.0f} % of the steps repeat a foot although the takes alternate, first at {at}",
         "try more takes, or match feet at transitions",
     ),
     "jump": (
@@ -372,7 +372,7 @@ def _retarget_limits(fit: RetargetFit) -> list[str]:
         )
     if fit.assumed:
         sentences.append(
-            f"the target's rest pose does not show how it holds its {', '.join(fit.assumed)}, so "
+            f"the rest pose does not show how the target holds its {', '.join(fit.assumed)}, so "
             f"a pose is assumed: pass a motion of the target, with bent limbs and flat feet, as "
             f"the target"
         )
