@@ -162,7 +162,9 @@ def test_every_kind_on_the_menu_creates_its_parameter():
 @pytest.mark.parametrize("frame", [-1, 10_000])
 def test_a_frame_outside_the_motion_is_reported(walk, frame):
     for measured in (at("hips", 3), joint_speed("hips", 3), center_of_mass(3)):
-        with pytest.raises(InvalidInput, match=rf"a frame of the motion, 0 to \d+; got {frame}"):
+        with pytest.raises(
+            InvalidInput, match=rf"lie within the motion, from 0 to \d+; got {frame}"
+        ):
             measured(walk, frame)
 
 

@@ -120,7 +120,7 @@ def test_a_staircase_leads_to_the_middle_of_the_paired_frames(rng):
         (lambda: Timewarp([0, 1], [0, 0]), "values must be finite and strictly increasing"),
         (lambda: Timewarp([0, 1, 1], [0, 1, 2]), "times must be .* value 2 is not"),
         (lambda: Timewarp([0], [0]), "times must be one-dimensional"),
-        (lambda: Timewarp([0, 1], [0, 1, 2]), "equal lengths; got 2 and 3"),
+        (lambda: Timewarp([0, 1], [0, 1, 2]), "the same length; got 2 and 3"),
         (lambda: Timewarp([0, 1], [0, 1], [1, 0]), "slopes must be 2 positive"),
         (lambda: Timewarp([0, np.nan], [0, 1]), "times must be finite"),
         (lambda: Timewarp.along([[0, 0]]), "end at a later frame"),
