@@ -406,7 +406,7 @@ def test_names_the_roles_that_are_missing(walk):
     ):
         walk.retarget(bare)
     still = Motion(bare, np.tile(rot.IDENTITY, (4, 3, 1)), np.zeros((4, 3)), 30)
-    with pytest.raises(RoleError, match="in the motion's skeleton no joint has the role left_hip"):
+    with pytest.raises(RoleError, match="in the motion's skeleton, no joint has the role left_hip"):
         still.retarget(walk.skeleton)
 
 
