@@ -298,7 +298,7 @@ def test_offsets_are_added_to_the_distances(rng, k):
         (lambda: scaling_nearest([[0.0]], [[0.0, 1.0]], [0, 1], k=1), "features; got 1 and 2"),
         (
             lambda: scaling_nearest([[0.0]], [[0.0]], [0, 2], k=1),
-            "starts must increase from 0 to the 1 ",
+            "starts must increase from 0 to the number of rows, 1",
         ),
         (
             lambda: scaling_nearest([[0.0]], [[0.0]], [0, 0, 1], k=1),
