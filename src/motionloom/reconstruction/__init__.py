@@ -1,6 +1,7 @@
-"""Reconstruct a whole body from a few markers, with the poses of a library as prior.
+"""Reconstruct a whole body from a few markers, using the poses of a library as a prior.
 
-Based on Krüger, Tautges, Weber and Zinke (2010), section 5.2, after Chai and Hodgins (2005):
+The method follows Krüger, Tautges, Weber and Zinke (2010), section 5.2, which builds on Chai and
+Hodgins (2005). The modules are:
 
 - `control_signal`: the joint of each marker, and gaps
 - `heading`: position and heading of the body, and the most likely path of headings
