@@ -75,7 +75,7 @@ class Strides:
         return cls(motion, inside)
 
     def times(self, phase: Array) -> Array:
-        """Return the frames at given phases, shifted by whole strides if the take is too short."""
+        """Return the frames at some phases, shifted by whole strides if the take is too short."""
         low, high = float(self.phase[0]), float(self.phase[-1])
         inside = phase - np.maximum(np.ceil(phase - high), 0.0)
         inside = inside + np.maximum(np.ceil(low - inside), 0.0)

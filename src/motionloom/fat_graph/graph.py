@@ -45,7 +45,7 @@ class FatEdge:
     clips : tuple of Segment
         The examples that are blended.
     members : int
-        Number of clips found, including those that are not used as examples.
+        Number of clips found, including clips that are not used as examples.
     parametric : ParametricMotion
         Motion with the parameters ``turn`` in radians and ``average_speed`` in m/s.
     bridge : bool
@@ -149,7 +149,7 @@ class FatGraph:
         """Minimum and maximum speed that each gait can keep, in m/s, slowest gait first.
 
         Gaits are the parts of the graph that are connected only by the transitions of `bridge`.
-        Without such transitions, there is one gait.
+        Without these transitions, there is only one gait.
         """
         parts: dict[int, set[int]] = {pose: {pose} for pose in range(len(self.poses))}
         own = [edge for edge in self.edges if not edge.bridge]

@@ -257,13 +257,13 @@ def _too_few(markers: Markers, chosen: dict[str, str], seen: dict[str, str]) -> 
     unseen = [f"{role} ({chosen[role]})" for role in chosen if role not in seen]
     if len(chosen) >= LEAST_MARKERS:
         return (
-            f"a body needs at least {LEAST_MARKERS} markers, but only {len(seen)} of them ever "
-            f"appear. Missing in all frames: {', '.join(unseen)}"
+            f"a body needs at least {LEAST_MARKERS} markers, but only {len(seen)} of the assigned "
+            f"markers ever appear. Missing in all frames: {', '.join(unseen)}"
         )
-    named = f"only {', '.join(chosen.values())} name joints" if chosen else "none names a joint"
+    named = f"only {', '.join(chosen.values())} name joints" if chosen else "no label names a joint"
     return (
-        f"a body needs at least {LEAST_MARKERS} markers, but {named} among the labels "
-        f"{_some(markers.labels)}. Assign labels with roles, as hips=LABEL,left_wrist=LABEL,... "
+        f"a body needs at least {LEAST_MARKERS} markers, but {named}. The labels are "
+        f"{_some(markers.labels)}. Assign them with roles, as hips=LABEL,left_wrist=LABEL,... "
         f"The usual roles are {', '.join(SIX)}"
     )
 

@@ -164,7 +164,7 @@ class Prior:
             self._pose.features.starts, self._marker.features.starts
         ):
             raise RoleError(
-                f"some motions lack joints that features {chosen.name} need; choose others"
+                f"some motions lack joints that {chosen.name} needs; use other features"
             )
         self.frame = MarkerFrame.fit(self._marker.features.rows, has_hips="hips" in roles)
         self.count = min(settings.neighbors, self._marker.allowed_count)

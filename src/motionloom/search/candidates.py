@@ -107,7 +107,7 @@ class Limits:
         return max(1, length // 4) if self.max_overlap < 1.0 else 0
 
     def suppression(self) -> NonMaximumSuppression:
-        """Return a new non-maximum suppression with these limits."""
+        """Return a new `NonMaximumSuppression` that applies these limits."""
         return NonMaximumSuppression(self.max_overlap, self.occupied)
 
 
@@ -269,9 +269,9 @@ def _rank(candidate: Candidate) -> tuple[float, int]:
 def local_minima(costs, starts, reach):
     """Return frames whose finite cost is the minimum within `reach` frames of the same motion.
 
-    `costs` has shape (N,), `starts` (K + 1,). Ties go to the first frame. When a frame is not the
-    minimum, the scan jumps to the smaller cost ahead of it: no frame in between can be a minimum,
-    so most frames are never compared with the frames behind them.
+    `costs` has shape (N,), `starts` (K + 1,). Ties go to the first frame. If a frame is not a
+    minimum, the scan jumps to the next smaller cost, because no frame in between can be a minimum.
+    Most frames are therefore never compared with the frames before them.
     """
     out = np.empty(len(costs), np.int64)
     count = 0

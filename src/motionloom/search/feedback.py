@@ -42,7 +42,7 @@ def search_with_verdicts(
 ) -> Matches:
     """Search with the query and the accepted matches, and move results near rejected matches down.
 
-    Accepted matches have distance 0, like the query itself; rejected matches are excluded.
+    Accepted matches have a distance of 0, like the query. Rejected matches are excluded.
 
     Parameters
     ----------

@@ -108,7 +108,7 @@ class EmdSignatures:
         return len(self.quantiles)
 
     def take(self, clips: NDArray[np.int64]) -> EmdSignatures:
-        """Return the signatures of the clips at the given indices."""
+        """Return the signatures of the clips with these indices."""
         joints = self.quantiles.shape[1]
         numbers = (np.asarray(clips)[:, None] * joints + np.arange(joints)).ravel()
         counts = np.diff(self.starts)[numbers]

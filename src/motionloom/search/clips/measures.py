@@ -1,15 +1,15 @@
 """Distance measures for whole clips, by name.
 
-=============== ==================================================================== =======
-``statistics``  covariance, spectrum and trend of poses and travel, length, turn     its own
-``dtw-clip``    banded DTW of poses, travel and length, and spread of joints         meters
-``emd``         Earth Mover's Distance of rotation curves (Tam et al. 2007)          degrees
-``dtw-angles``  banded DTW of rotation curves                                        degrees
-``scaling``     uniform scaling of rotation curves (Keogh et al. 2004)               degrees
-``dtw-e15``     banded DTW of poses alone                                            meters
-``dtw-pc11``    banded DTW of point clouds                                           meters
-``dtw-jrd``     banded DTW of joint relative distances                               its own
-=============== ==================================================================== =======
+=============== ================================================================ ===============
+``statistics``  covariance, spectrum and trend of poses and travel, length, turn log units
+``dtw-clip``    banded DTW of poses, travel and length, and spread of joints     meters
+``emd``         Earth Mover's Distance of rotation curves (Tam et al. 2007)      degrees
+``dtw-angles``  banded DTW of rotation curves                                    degrees
+``scaling``     uniform scaling of rotation curves (Keogh et al. 2004)           degrees
+``dtw-e15``     banded DTW of poses alone                                        meters
+``dtw-pc11``    banded DTW of point clouds                                       meters
+``dtw-jrd``     banded DTW of joint relative distances                           weighted meters
+=============== ================================================================ ===============
 
 A measure turns clips into feature vectors and compares the vectors. Each of the measure's *joints*
 has its own columns. Columns of joints that a skeleton lacks are NaN, and clips are compared only by

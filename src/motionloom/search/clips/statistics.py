@@ -144,7 +144,7 @@ def _trend(rows: NDArray[np.float64]) -> NDArray[np.float64]:
 def statistic_distances(
     own: NDArray, others: NDArray, width: int, weights: tuple[float, ...]
 ) -> NDArray[np.float64]:
-    """Return the distances (C,) from a clip's statistics (S,) to those of C clips (C, S)."""
+    """Return the distances (C,) between the statistics of one clip (S,) and of C clips (C, S)."""
     out = np.zeros(len(others))
     at = 0
     for size, weight in zip(statistic_sizes(width), weights, strict=True):

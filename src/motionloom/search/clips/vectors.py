@@ -132,7 +132,7 @@ class ClipMeasure(Protocol):
         """Return the feature vectors of a clip, (length, width), with NaN for missing joints."""
 
     def columns(self, joints: tuple[str, ...], width: int) -> NDArray[np.int64]:
-        """Return which of the `width` columns belong to the given joints."""
+        """Return which of the `width` columns belong to `joints`."""
 
     @property
     def symmetric(self) -> bool:
@@ -177,7 +177,7 @@ def pose_joints(skeleton: Skeleton, required: tuple[str, ...]) -> tuple[str, ...
 
 
 def joint_columns(joints: tuple[str, ...], some: tuple[str, ...]) -> NDArray[np.int64]:
-    """Return the columns of the given joints, three per joint.
+    """Return the indices of the columns that belong to some joints, three per joint.
 
     Examples
     --------
@@ -269,7 +269,7 @@ def joint_spreads(poses: NDArray) -> NDArray[np.float64]:
 
 
 def spread_distances(own: NDArray, spreads: NDArray) -> NDArray[np.float64]:
-    """Return the RMS differences between spreads (D,) and those of clips (C, D), in meters."""
+    """Return RMS differences in meters between the spreads of a query (D,) and clips (C, D)."""
     return SPREAD_METERS * np.sqrt(np.mean((spreads - own) ** 2, axis=1))
 
 

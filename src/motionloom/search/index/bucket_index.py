@@ -134,7 +134,9 @@ class BucketIndex:
                     f"got {array.dtype} with shape {array.shape}"
                 )
         if self.rows.min(initial=0) < 0:
-            raise ValueError(f"rows must be vector numbers from 0; got {self.rows.min()}")
+            raise ValueError(
+                f"rows must contain non-negative vector numbers; got {self.rows.min()}"
+            )
 
     @cached_property
     def _last_row(self) -> int:

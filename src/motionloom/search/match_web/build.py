@@ -205,7 +205,7 @@ def _near_web(
     stride: int,
     finer: Sequence[int],
 ) -> Web:
-    """Build the web of near cells from the motions that have such cells."""
+    """Build the web of near cells from the motions that have near cells."""
     matrix = every = TrendMatrix(a, others)
     starts = matrix.sampled_starts(stride)
     near = near_cells(matrix.lower_bounds(stride), starts, limits)

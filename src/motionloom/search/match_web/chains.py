@@ -21,7 +21,7 @@ one with the smallest mean is the bridge.
 One dynamic program per chain cell computes its lowest-cost paths to all surrounding cells, and thus
 to all chains. At 10 Hz it covers two seconds of both motions combined, about a hundred cells, of
 which the valid region and the slope limits exclude some. Only the ends of the best path to each
-chain are recorded; the path itself is recomputed at the end.
+chain are recorded, and the cells in between are recomputed at the end.
 """
 
 from __future__ import annotations
@@ -130,7 +130,7 @@ def _chains(matrix, minima, starts, max_slope, least_length, shared_cells, secon
 
 @kernel
 def _marked(minima, first, last):
-    """Return the rows and columns of the minima in the given columns, shape (count, 2)."""
+    """Return the rows and columns of the minima in a range of columns, shape (count, 2)."""
     places, count = np.empty((1024, 2), np.int64), 0
     for i in range(len(minima)):
         line = minima[i, first:last]

@@ -380,7 +380,7 @@ def _on_chain(cell, chain, cells, offsets, finer, k):
 def _through_band(path, start, end, finer, k):
     """Return the lowest-cost path from `start` to `end` in the band around a coarse path, if any.
 
-    Cells are those of the finer level. The band is `ratio` cells wide on all sides.
+    Cells belong to the finer level. The band extends `ratio` cells on all sides.
     """
     starts, coarse_starts, ratio = finer.starts, finer.coarse_starts, finer.ratio
     empty = np.empty((0, 2), np.int64)

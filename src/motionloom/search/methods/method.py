@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 M = TypeVar("M", bound="type[Method]")
 
 METHODS: dict[str, type[Method]] = {}
-"""Search methods by name. This is the only table of them; `register_method` adds to it."""
+"""All search methods by name. `register_method` adds a method to this table."""
 
 
 @dataclass(frozen=True, kw_only=True)
