@@ -1,4 +1,4 @@
-"""Control signal: the joint, the positions and the gaps of each marker."""
+"""Control signal: the joint, positions and gaps of each marker."""
 
 from __future__ import annotations
 

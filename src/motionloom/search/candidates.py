@@ -125,7 +125,7 @@ class NonMaximumSuppression:
             self.keep(start, end)
 
     def keep(self, start: int, end: int) -> bool:
-        """Accept the range unless it is suppressed; return whether it was accepted."""
+        """Accept the range unless it is suppressed, and return whether it was accepted."""
         cells = range(start >> 8, (end >> 8) + 1)
         for cell in cells:
             for a, b in self._ranges.get(cell, ()):

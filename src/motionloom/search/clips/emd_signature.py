@@ -123,7 +123,7 @@ def limited_distance(
 ):
     """Return the distance between two clips, or inf as soon as it must exceed `limit`.
 
-    `bounds` (J,) are lower bounds of the weighted joint distances; joints are visited in order of
+    `bounds` (J,) are lower bounds of the weighted joint distances. Joints are visited in order of
     decreasing bound. Angles are compared up to multiples of `turn`.
     """
     joints = len(weights)
@@ -237,8 +237,8 @@ def _signatures(curves, threshold, time_weight, perpendicular):
 def _quantiles(points, mass, starts):
     """Return sorted coordinate means over `PARTS` equal parts of the mass, (S, 4, PARTS).
 
-    The parts are filled with points in the order of a coordinate; a point that does not fit is
-    split. The last part takes the remainder caused by rounding.
+    Points are sorted by a coordinate and assigned to the parts in this order. A point that does not
+    fit into a part is split. The last part takes the remainder caused by rounding.
     """
     count = len(starts) - 1
     out = np.zeros((count, _AXES, PARTS))

@@ -207,7 +207,7 @@ class StatisticsMeasure:
         return np.rint(pairs * per_row).astype(np.int64)
 
     def statistics(self, clips: ClipVectors) -> NDArray[np.float64]:
-        """Return the statistics of each clip, computed once; NaN for clips with missing values."""
+        """Return the cached statistics of each clip; NaN for clips with missing values."""
         if "statistics" not in clips.made:
             out = np.full((len(clips), sum(statistic_sizes(clips.rows.shape[1]))), np.nan)
             for c in np.flatnonzero(clips.whole):

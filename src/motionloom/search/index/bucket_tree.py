@@ -1,4 +1,4 @@
-"""Construction of a bucket index: vector order, tree of boxes, 8-bit codes."""
+"""Construction of a bucket index: the order of its vectors, its tree of boxes and its codes."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
 """Match graph: segments of motions, with edges between similar segments.
 
-An edge joins two numerically similar segments; its cost is the cost of their alignment (Kovar &
+An edge joins two numerically similar segments, and its cost is the cost of their alignment (Kovar &
 Gleicher 2004, section 3.3). The distance between a node and the query is the cost of the shortest
 path, so a leaping side kick is reached from a front kick through intermediate kicks.
 """

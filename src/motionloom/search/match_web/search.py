@@ -40,7 +40,7 @@ MOST_CELLS = 16_000_000  # maximum number of path cells in the cached indexes, a
 
 
 class LibraryWeb:
-    """Webs of a library, opened motion by motion; created by `library_web`."""
+    """Webs of a library, opened motion by motion. Use `library_web` to create an instance."""
 
     def __init__(self, store: WebStore, options: WebOptions) -> None:
         self.store = store

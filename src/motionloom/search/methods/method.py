@@ -24,7 +24,7 @@ METHODS: dict[str, type[Method]] = {}
 
 @dataclass(frozen=True, kw_only=True)
 class Method(Settings):
-    """A search method: its options, and `candidates`, which performs the search.
+    """A search method with its options. Its `candidates` method performs the search.
 
     To add a method, write a subclass and register it with `register_method`; see CONTRIBUTING.md.
     """
