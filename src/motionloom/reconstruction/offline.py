@@ -250,7 +250,7 @@ def _feet(prior: Prior) -> list[str]:
 
 
 def _standing(motion: Motion, prior: Prior) -> tuple[Array, Array] | None:
-    """Return the position of the ball of each foot in contact and its variance, per frame."""
+    """Return, for each frame, the ball positions of the feet in contact and their variances."""
     feet = _feet(prior)
     if len(feet) < len(SIDES):
         return None

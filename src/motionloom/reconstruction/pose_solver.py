@@ -106,12 +106,12 @@ class Body:
 
 @dataclass(frozen=True)
 class Expectation:
-    """Expected pose, for the smoothness energy.
+    """Expected pose, toward which the smoothness energy pulls.
 
     Attributes
     ----------
     pose : ndarray, shape (A, 4)
-        Rotations ``wxyz`` of the joints that rotate; that of the root is in the world.
+        Rotations ``wxyz`` of the joints that rotate. The root rotation is in world space.
     variance : float
         Variance of the rotations, in squared radians.
     root : ndarray, shape (3,)
@@ -132,7 +132,7 @@ class SolvedPose:
     Attributes
     ----------
     turns : ndarray, shape (A, 4)
-        Rotations ``wxyz`` of the joints that rotate; that of the root is in the world.
+        Rotations ``wxyz`` of the joints that rotate. The root rotation is in world space.
     root : ndarray, shape (3,)
     unlikeliness : float
         Prior energy per observed coordinate.

@@ -176,7 +176,7 @@ class Prior:
         return self._marker.nearest(rows * self._scale, count, radius)
 
     def row_distance(self, a: Array, b: Array) -> float:
-        """Return the distance between marker rows (3 P,) in meters, as in `near_markers`."""
+        """Return the distance between two marker rows (3 P,) in meters; see `near_markers`."""
         scale = self._marker.features.feature_set.scale * self._scale
         return float(scale * np.linalg.norm(a - b))
 
@@ -224,7 +224,7 @@ class Prior:
         return low - _LIMIT_SLACK, high + _LIMIT_SLACK
 
     def no_limits(self) -> tuple[Array, Array]:
-        """Return limits that no joint reaches."""
+        """Return infinite joint limits, which no joint reaches."""
         wide = np.full((len(self.joints), 3), np.inf)
         return -wide, wide
 

@@ -183,7 +183,7 @@ class Alignments:
     def ending_at(
         self, ends: NDArray[np.int64], costs: NDArray, *, limits: Limits = ANY, traced: bool = True
     ) -> list[Candidate]:
-        """Return `best` for alignments that end at the frames `ends` with costs `costs`."""
+        """Return the result of `best`, restricted to alignments that end at the frames `ends`."""
         order = np.argsort(costs, kind="stable")
         kept: list[Candidate] = []
         suppression = limits.suppression()

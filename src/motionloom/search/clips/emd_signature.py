@@ -270,7 +270,7 @@ def emd_matrix_rows(
     *,
     whole_turns: bool = True,
 ) -> NDArray[np.float64]:
-    """Return distances from clips `first` to `last` to earlier clips, NaN beyond the diagonal."""
+    """Return the distances between clips `first` to `last` and earlier clips, otherwise NaN."""
     return _matrix_rows(
         signatures.points, signatures.mass, signatures.starts, weights, len(signatures),
         first, last, _turn(whole_turns),
@@ -324,7 +324,10 @@ def _turn(whole_turns: bool) -> float:
 
 @kernel
 def _matrix_rows(points, mass, starts, weights, count, first, last, turn):
-    """Compute distances from clips `first` to `last` to earlier clips, (last - first, count)."""
+    """Compute the distances between clips `first` to `last` and all earlier clips.
+
+    The result has shape (last - first, count).
+    """
     out = np.full((last - first, count), np.nan)
     nothing = np.zeros(len(weights))
     for a in range(first, last):
@@ -340,7 +343,7 @@ def _matrix_rows(points, mass, starts, weights, count, first, last, turn):
 def _nearest(
     points_a, mass_a, starts_a, points, mass, starts, weights, bounds, totals, order, k, turn
 ):
-    """Return the `k` nearest clips, their distances, and the number of distances started.
+    """Return the `k` nearest clips, their distances, and how many distances were started.
 
     The query (`_a`) and the clips are given as points (N, 4), masses (N,) and starts (C * J + 1,).
     `bounds` has shape (C, J), their sums `totals` (C,). `order` (C,) sorts the clips by increasing

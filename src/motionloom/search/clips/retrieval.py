@@ -122,7 +122,7 @@ class ClipTable:
 def clip_table(
     library: Store, measure: ClipMeasure, *, progress: Progress | None = None
 ) -> ClipTable:
-    """Return the table of all clips, computing it if it is not stored; see `ClipTable`.
+    """Return the table of all clips of a library, which is computed and stored on first use.
 
     Raises
     ------
@@ -274,7 +274,7 @@ def gaps_in(table: ClipTable) -> Iterable[str]:
 
 @dataclass(frozen=True, eq=False)
 class WholeClips:
-    """Clips to which the candidates of a whole-clip search refer."""
+    """Clips of a library, which convert the candidates of a whole-clip search to matches."""
 
     table: ClipTable
 

@@ -106,7 +106,10 @@ def statistic_sizes(width: int) -> tuple[int, ...]:
 
 
 def _covariance(rows: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return the lower triangle of the log second moments, off-diagonals times root two."""
+    """Return the lower triangle of the matrix logarithm of the second moments.
+
+    Elements off the diagonal are multiplied by the square root of two, because each occurs twice.
+    """
     width = rows.shape[1]
     extended = np.column_stack([rows, np.ones(len(rows))])
     moments = extended.T @ extended / len(rows)

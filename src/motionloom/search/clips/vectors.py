@@ -85,7 +85,7 @@ class ClipVectors:
 
 
 def mirrored(rows: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Complete a symmetric matrix that is filled up to the diagonal.
+    """Complete a symmetric matrix of which only the lower triangle is filled.
 
     Examples
     --------
@@ -139,7 +139,7 @@ class ClipMeasure(Protocol):
         """True if distances are symmetric."""
 
     def matrix_rows(self, clips: ClipVectors, first: int, last: int) -> NDArray[np.float64]:
-        """Return the distances from clips `first` to `last` (rows) to all clips (columns).
+        """Return the distances between clips `first` to `last` (rows) and all clips (columns).
 
         Values are NaN for clips with gaps and, if distances are symmetric, beyond the diagonal.
         """

@@ -55,7 +55,7 @@ Answer = tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.float64]]
 
 @dataclass(frozen=True, eq=False)
 class BucketIndex:
-    """Index of N vectors in D dimensions, padded to P axes, in B blocks, L of them buckets.
+    """Index of N vectors in D dimensions, padded to P axes. L of its B blocks are buckets.
 
     Attributes
     ----------

@@ -262,7 +262,7 @@ class _Rest(NamedTuple):
 
 
 class _Rows(NamedTuple):
-    """Two rows of the dynamic program of `_chain_means`, W columns and a margin."""
+    """Two rows of the dynamic program in `_chain_means`, with W columns and a margin."""
 
     totals: NDArray[np.float64]  # (2, max_slope + 1, W + 2)
     counts: NDArray[np.float64]  # (2, max_slope + 1, W + 2)
@@ -279,7 +279,7 @@ def _enter(at, other, cells):
 
 @kernel
 def _bridges(costs, starts, cells, offsets, chain_of, at, other, slopes, side, rest):
-    """Return bridges between all pairs of chains: leaves, arrives, cells between, offsets.
+    """Compute the bridges between all pairs of chains: `leaves`, `arrives`, `cells` and `offsets`.
 
     `costs` (M, N) is infinite outside the valid region. For each chain, the best path to every
     other chain is updated cell by cell. `touched` lists the chains that are reached, so arrays over

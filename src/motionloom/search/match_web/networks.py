@@ -244,7 +244,7 @@ def _root(root, c):
 
 @dataclass(frozen=True, eq=False)
 class WebIndex:
-    """Paths of many webs; built by `web_index`.
+    """Index of the paths of many webs. Use `web_index` to build one.
 
     Attributes
     ----------

@@ -90,7 +90,9 @@ class WebReport:
 
 @dataclass(frozen=True)
 class LeftToBuild:
-    """Remaining work in a build: pairs, matrix cells, and estimated core seconds."""
+    """Remaining work of a build, as numbers of pairs and matrix cells and estimated core
+    seconds.
+    """
 
     pairs: int
     cells: float

@@ -409,7 +409,7 @@ def motion_parts(starts: NDArray[np.int64], count: int) -> list[tuple[int, int]]
 
 
 def merged(parts: list[SparseCosts]) -> SparseCosts:
-    """Merge the costs of all parts up to their smallest threshold."""
+    """Merge the costs of all parts up to the smallest of their thresholds."""
     threshold = min(part.threshold for part in parts)
     costs = np.concatenate([part.costs for part in parts])
     costs[costs > threshold] = np.inf

@@ -135,7 +135,7 @@ def _add_products(f, t, width, row):
 
 @kernel
 def slope_costs(factors, center, weights, rows, starts, limit, enough):
-    """Compute `end_costs` with slope-limited steps: float32 costs (N,).
+    """Compute the costs (N,) of `end_costs` with slope-limited steps, in float32.
 
     Parameters
     ----------
@@ -231,7 +231,7 @@ def _any_below(costs, width, limit):
 
 @kernel
 def _respect_borders(now, before, earlier, matrix, i, starts, border, first, last):
-    """Undo steps from the previous motion: no step may cross a border."""
+    """Undo steps from one motion to the next, because no step may cross a border."""
     infinite = np.float32(np.inf)
     # The previous border may lie at the second-to-last column of the previous tile.
     b = max(border - 1, 0)
