@@ -90,9 +90,7 @@ class WebReport:
 
 @dataclass(frozen=True)
 class LeftToBuild:
-    """Remaining work of a build, as numbers of pairs and matrix cells and estimated core
-    seconds.
-    """
+    """Remaining work of a build, with the estimated time in core seconds."""
 
     pairs: int
     cells: float
