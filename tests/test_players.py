@@ -60,7 +60,7 @@ def kinds() -> dict[str, Kind]:
         "route": Kind(GraphPlayer, lambda: GraphPlayer(graph, route=route), {},
                       {"transition": True}, "follows a planned route and cannot be steered"),
         "fat graph": Kind(FatPlayer, lambda: fat.player(speed=1.2), {"direction": 1.0},
-                          {"direction": 1.0, "speed": -1.0}, "speed must be .* not negative"),
+                          {"direction": 1.0, "speed": -1.0}, "speed must be .* non-negative"),
         "matching": Kind(MatchingPlayer, lambda: matched.player(velocity=(0.0, 1.2)),
                          {"velocity": (1.0, 0.0)}, {"velocity": (1.0, 0.0), "speed": -1.0},
                          "speed must be a finite number, at least 0"),

@@ -291,7 +291,7 @@ def test_matches_are_a_sequence(lib):
         ("walk_p0", {"steps": "wild"}, InvalidInput, "steps must be one of"),
         ("walk_p0", {"weights": "heavy"}, InvalidInput, "weights must be one of moving, equal"),
         ("walk_p0", {"max_overlap": 1.5}, InvalidInput, "max_overlap must be at most 1"),
-        ("walk_p0", {"durations": (2.0, 1.0)}, InvalidInput, "minimum and the maximum ratio"),
+        ("walk_p0", {"durations": (2.0, 1.0)}, InvalidInput, "a minimum and a maximum ratio"),
         ("walk_p0", {"rank": "length"}, InvalidInput, "rank must be one of movement, distance"),
         ("walk_p0", {"speed_seconds": -1.0}, InvalidInput, "speed_seconds must be at least 0"),
         ("walk_p0", {"method": "lazy", "bridge": -1}, InvalidInput, "bridge must be at least 0"),
