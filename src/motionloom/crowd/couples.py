@@ -207,8 +207,8 @@ def couple_steps(
     if (usable := _apart(cuts)) < 4:
         raise InvalidInput(
             "a ballroom needs at least 4 movements in which partners hold each other and step on "
-            f"the beat; {', '.join(couple[0].name for couple, _ in analyzed)} have {usable} such "
-            f"movements of {meter} beats. Use more takes or another meter"
+            f"the beat; the takes ({', '.join(couple[0].name for couple, _ in analyzed)}) have "
+            f"{usable} such movements of {meter} beats. Use more takes or another meter"
         )
     every = max(round(float(np.median([rhythm.period for _, rhythm in analyzed])) * fps), 2)
     if graph == "learned":
