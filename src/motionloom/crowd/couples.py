@@ -88,7 +88,7 @@ def guessed_couples(
     ----------
     names : sequence of str
     motion_of : callable
-        Returns the take with a given name.
+        Function that returns the take with a given name.
     among : str
         Description of the takes for error messages, such as ``"12 takes"``.
 

@@ -297,7 +297,7 @@ class CrowdMotion:
         """Count the beats of all agents, and those on which a foot lands within one frame.
 
         Landings of heels and balls are detected in the final motions, and landings of either
-        partner count. `landings` uses a wider tolerance, which is that of listeners.
+        partner count. `landings` has a wider tolerance, based on what listeners notice.
         """
         return self._beats_on_time
 

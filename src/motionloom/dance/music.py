@@ -259,7 +259,7 @@ def write_sound(music: Music, path: str | Path, *, seconds: float | None = None)
     path : str or Path
         ``.wav`` file.
     seconds : float, optional
-        Duration. Default: that of the music.
+        Duration of the file. Default: the duration of the music.
 
     Examples
     --------

@@ -120,7 +120,10 @@ def checked_times(times: Iterable[float], seconds: float) -> tuple[float, ...]:
     if len(given) < 2 or not all(math.isfinite(time) for time in given):
         raise InvalidInput(f"beats must be at least two finite times in seconds; got {list(given)}")
     if any(b - a < SHORTEST_GAP for a, b in pairwise(given)):
-        raise InvalidInput(f"beats must increase by at least {SHORTEST_GAP:g} s; got {list(given)}")
+        raise InvalidInput(
+            f"beats must be in increasing order and at least {SHORTEST_GAP:g} s apart; "
+            f"got {list(given)}"
+        )
     if given[0] < 0.0 or given[-1] > seconds + 1e-6:
         raise InvalidInput(
             f"beats must lie within the {seconds:.2f} s of the motion; "

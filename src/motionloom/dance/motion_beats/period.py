@@ -221,7 +221,7 @@ def _spectral(seconds: Array, power: Array) -> list[Period]:
 def _repeating(
     seconds: Array, power: Array, likeness: Array, rate: float, duration: float
 ) -> list[Period]:
-    """Return the periods of which a lag with high self-similarity is a multiple."""
+    """Return periods such that a lag with high self-similarity is a multiple of them."""
     lags = [(lag, value) for lag, value in _crests(likeness, rate) if value > _ALIKE]
     if not lags:
         return []

@@ -167,7 +167,7 @@ class TransitionGraph:
         return TransitionGraph(chosen, members, identity[0], np.roll(identity, 1, axis=1))
 
     def without_nodes(self, names: Iterable[str]) -> TransitionGraph:
-        """Remove the given nodes and their edges."""
+        """Remove nodes and their edges."""
         gone = {self.node(name) for name in names}
         keep = [k for k in range(len(self)) if k not in gone]
         if not keep:

@@ -109,7 +109,8 @@ class SeamTable:
         max_seam : float
             Maximum allowed ratio.
         usual : sequence of float, optional
-            `usual_acceleration` of the takes, per character. Default: that of the movements.
+            Usual acceleration of each character in the takes, in m/s^2. Default: computed from the
+            movements.
         speed : float
             Speed at which the movements are played; 1 means as captured.
         """
