@@ -580,7 +580,7 @@ def test_wrong_rules_are_reported_by_number(tmp_path):
     with pytest.raises(InvalidInput, match="rules must be a list"):
         with_rules(small(), "none")
     (tmp_path / "r.json").write_text("[\n{,")
-    with pytest.raises(MotionFormatError, match=r"r.json:2: not JSON"):
+    with pytest.raises(MotionFormatError, match=r"r.json:2: the rules file is not valid JSON"):
         load_rules(tmp_path / "r.json")
     (tmp_path / "r.json").write_text("{}")
     with pytest.raises(MotionFormatError, match="a rules file must contain a list"):
