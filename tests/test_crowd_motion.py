@@ -221,7 +221,7 @@ def test_couples_cannot_march(waltz):
     scene = MarchSettings(
         points=((0, 0), (0, 9)), tempo_bpm=96.0, seconds=2.0, formation=Formation(ranks=1, files=1)
     )
-    with pytest.raises(InvalidInput, match="a march needs movements of a single character"):
+    with pytest.raises(InvalidInput, match="a march needs movements of one character"):
         march(scene, waltz)
 
 

@@ -126,7 +126,7 @@ def test_takes_with_too_few_movements_are_rejected(couple):
         match="no couple was detected among 1 take, because no two takes have",
     ):
         guessed_couples(["take"], {"take": leader}.__getitem__, among="1 take")
-    with pytest.raises(InvalidInput, match="a ballroom needs at least 4 in hold and on the beat"):
+    with pytest.raises(InvalidInput, match="a ballroom needs at least 4 movements"):
         couple_steps([(leader[:150], follower[:150])], meter=3)
     with pytest.raises(InvalidInput, match="at least two strides .*dance_groove"):
         marching_steps([ml.demo.clip("dance_groove")])

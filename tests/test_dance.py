@@ -173,7 +173,7 @@ def test_a_running_clock_changes_its_tempo_smoothly_and_is_read_in_order():
     steps = np.diff(np.concatenate([first, then])) * 30.0 * 60.0
     assert steps[0] == pytest.approx(100.0) and steps[-1] == pytest.approx(150.0, abs=0.1)
     assert np.abs(np.diff(steps)).max() < 15.0
-    with pytest.raises(InvalidInput, match="consecutive; expected 150"):
+    with pytest.raises(InvalidInput, match="in order; expected frame 150"):
         clock.beats_at(7, 1, 30.0)
 
 

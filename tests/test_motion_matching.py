@@ -417,7 +417,9 @@ def test_a_damaged_database_is_rejected_before_use(database, tmp_path):
     opened = open_database(tmp_path, MatchingSettings())
     assert opened.ranges == database.ranges
     np.save(tmp_path / "features.npy", np.zeros((5, 27), np.float32))
-    with pytest.raises(LibraryError, match=r"features: expected float32 of \(\d+, 27\), got"):
+    with pytest.raises(
+        LibraryError, match=r"features: expected float32 with shape \(\d+, 27\), got"
+    ):
         open_database(tmp_path, MatchingSettings())
     about = json.loads((tmp_path / "about.json").read_text())
     about["ranges"][0][2] += 7
@@ -595,7 +597,7 @@ def test_the_command_generates_a_motion_through_poses(library, walks, tmp_path):
         (["--pose", "walk_p0:9@1"], "keys must contain at least two poses; got 1"),
         (
             ["--pose", "walk_p0:9@1", "--pose", "walk_p0:3@1.001"],
-            "at least one frame .0.033 s. apart",
+            "at least one frame (0.033 s) apart",
         ),
         ([], "match fill needs a FILE and --gap, or at least two --pose options"),
     ],

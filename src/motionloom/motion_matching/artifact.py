@@ -1,4 +1,4 @@
-"""Matching databases stored as artifacts of a library.
+"""Store matching databases as artifacts of a library.
 
 ::
 
@@ -39,8 +39,9 @@ if TYPE_CHECKING:
 
 KIND = "motion-matching"
 _FORMAT = 11
-_FASTEST = 1e6  # largest valid value of frames per second and of m/s^2
-_MOST = {"rotations": 2.0, "root": 1e6, "places": 1e6, "features": 1e6}  # largest absolute values
+_FASTEST = 1e6  # upper limit of valid frame rates (fps) and accelerations (m/s^2)
+# Largest valid absolute value in each array.
+_MOST = {"rotations": 2.0, "root": 1e6, "places": 1e6, "features": 1e6}
 
 
 def library_database(
@@ -120,7 +121,7 @@ def save_database(database: MatchingDatabase, folder: Path) -> None:
 
 
 def open_database(folder: Folder, settings: MatchingSettings) -> MatchingDatabase:
-    """Open a saved database; arrays are memory-mapped, and their shapes are checked.
+    """Open a saved database, memory-map its arrays, and check their shapes and values.
 
     Raises
     ------
