@@ -134,7 +134,7 @@ def test_scripts_are_parsed():
         ("walk, " * 50, "at most 40 phrases; got 50"),
         ("walk, swim across the lake", "no motion in this library shows 'swim across the lake'"),
         ("walk for 9000 s", "a duration must be between 0.2 and 120 seconds"),
-        ("walk 900 m", "a distance must be 0.3 to 100 meters"),
+        ("walk 900 m", "a distance must be between 0.3 and 100 meters"),
         ("walk 3 s 4 m", "must not have both a duration and a distance"),
         ("walk\x1b[31m", r"a script must not have control characters; got '\x1b'"),
         ("walk\x00, jump", "a script must not have control characters"),

@@ -66,7 +66,7 @@ WRONG = {
     "studio empty": "motionloom import NEW.loom empty",
     "studio takes.loom --token a --no-token": "--token and --no-token cannot be combined",
     "label takes.loom --import labels.json": "labels.json: not a valid JSON file",
-    "label takes.loom --import labels.csv": "labels.csv: label files must be UTF-8 text; byte 11 is invalid",
+    "label takes.loom --import labels.csv": "must be UTF-8 text; byte 11 is invalid",
     "search takes.loom wlak": "did you mean walk?",
     "show takes.loom": "name one of its motions, as in takes.loom:NAME",
     "label takes.loom wlak gait": "did you mean walk?",
