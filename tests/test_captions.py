@@ -135,7 +135,10 @@ def test_captions_are_compared_with_labels(tmp_path):
     assert ran("evaluate-captions", *options, "-o", page).returncode == 0
     assert "| bandai | walk | 2 | walk or march | 0.50 | 0.50 |" in page.read_text()
     for wrong, message in (
-        (["--sets", "odd"], "captions can be scored on exercises, cmu-groups, cmu-kinds, bandai"),
+        (
+            ["--sets", "odd"],
+            "captions can only be scored on the sets exercises, cmu-groups, cmu-kinds, bandai",
+        ),
         ([*options, "-o", "page.txt"], "the output must be a .md file"),
         (["--sets", "exercises", "--keep", tmp_path], "set its folder with --data"),
     ):

@@ -384,7 +384,7 @@ def test_sentences_are_scored_without_the_performer_asked_about(tmp_path):
     assert scores.motion == 1.0 and scores.learned_from == (16, 16)
     done = ran("evaluate-sentences", library.path, tmp_path / "said.csv", "--json")
     assert json.loads(done.stdout)["sentences"] == 16
-    with pytest.raises(InvalidInput, match="not found, or not a UTF-8 file"):
+    with pytest.raises(InvalidInput, match="does not exist or is not UTF-8 text"):
         evaluate_sentences(library, tmp_path / "none.csv", SentenceSettings())
     (tmp_path / "bad.csv").write_text("a,b\n")
     with pytest.raises(InvalidInput, match="expected the columns take, sentence"):
