@@ -171,7 +171,7 @@ def match_graph_figure(family: Family, clips: Sequence[Motion]) -> Figure:
 
     if len(clips) != len(family.nodes):
         raise InvalidInput(
-            f"clips must have one clip for each of the {len(family.nodes)} nodes of the match "
+            f"clips must contain one clip for each of the {len(family.nodes)} nodes of the match "
             f"graph; got {len(clips)}"
         )
     places = graph_layout(family_distances(family), _BOX)

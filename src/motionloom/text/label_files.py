@@ -128,7 +128,7 @@ def _read_csv(text: str, path: Path) -> list[LabelRow]:
         limits = [_number(cells.get(each), f"{path}: line {line}") for each in (start, end)]
         if (limits[0] is None) != (limits[1] is None):
             raise InvalidInput(
-                f"{path}: line {line}: {start} and {end} must both be given, or neither"
+                f"{path}: line {line}: {start} and {end} must both be given, or both be empty"
             )
         rows.append(LabelRow(_stem(name), label, limits[0], limits[1], in_frames))
     return rows
