@@ -111,7 +111,7 @@ def test_a_wrong_condition_is_refused():
 def test_a_skeleton_without_arms_is_reported():
     first = ml.Skeleton(["hips"], [-1], [[0, 0, 0]])
     still = ml.Motion(first, np.tile([1.0, 0, 0, 0], (9, 1, 1)), np.zeros((9, 3)), 30, name="dot")
-    with pytest.raises(RoleError, match="captions need the joints .* of 'dot' lacks"):
+    with pytest.raises(RoleError, match="captions require the joints .* of 'dot' lacks"):
         captions(still)
     assert len(NEEDED) == 16
 
