@@ -86,7 +86,7 @@ WRONG = {
     "synthesize takes.loom kick -o a.bvh": "Missing option '--at'",
     "dance takes.loom nosuch.mid -o a.bvh": "name a file, or write tune",
     "act takes.loom flibbertigibbet -o a.bvh": "use an action",
-    "evaluate takes.loom": "Label them (motionloom label), or set labels to",
+    "evaluate takes.loom": "Label more clips (motionloom label), or set labels to",
     "parametrize takes.loom walk --by left_wrist@10 --name a": "Use a larger join_distance",
 }
 
