@@ -160,7 +160,7 @@ def test_skeletons_without_the_roles_of_a_body_have_sticks():
     assert figure_mesh(WALK.skeleton, kind="none") is None
     assert figure_mesh(WALK.skeleton, kind="low") is body_mesh(WALK.skeleton, detail="low")
     with pytest.raises(
-        InvalidInput, match="a body needs the roles hips, left_hip, .* the skeleton lacks"
+        InvalidInput, match="a body requires the roles hips, left_hip, .* the skeleton lacks"
     ):
         body_mesh(chain)
     with pytest.raises(InvalidInput, match="detail must be one of high, low; got 'fine'"):

@@ -396,7 +396,7 @@ def test_tables_that_the_csv_module_refuses_are_refused(tmp_path, name):
         (".json", "[" * 100_000, "nested too deeply"),
         (".json", '{"a": 1' + "0" * 400 + "}", "too many digits"),
         (".json", '{"a": {"frame_ann": {"labels": 3}}}', ""),
-        (".json", '{"a": {"seq_ann": {"labels": [{"raw_label": []}]}}}', "needs proc_label"),
+        (".json", '{"a": {"seq_ann": {"labels": [{"raw_label": []}]}}}', "must have proc_label"),
         (".csv", "motion,start,end,label\na,1e999,2,x\n", "expected a number"),
         (".csv", "motion,start,end,label\na,1,0,x\n", "must be before the end"),
         (".csv", "motion,start,end,label\na\n", ""),
@@ -541,7 +541,7 @@ def test_other_files_of_words_are_checked_before_use(words, name):
 
 def test_scripts_have_an_end(captioned):
     with ml.Library(captioned) as library:
-        with pytest.raises(InvalidInput, match="must last at most 600 seconds; got 720"):
+        with pytest.raises(InvalidInput, match="must last at most 600 seconds in total; got 720"):
             library.act(", ".join(["walk 120 s"] * 6))
 
 
