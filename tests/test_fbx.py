@@ -140,7 +140,7 @@ def test_reports_unsupported_output(tmp_path, options, message):
 
 
 def test_several_takes_need_one_character(tmp_path):
-    with pytest.raises(InvalidInput, match="several takes can only be written for one character"):
+    with pytest.raises(InvalidInput, match="several takes can be written only for one character"):
         fbx.write(Scene([WALK, WALK], names=["a", "b"]), tmp_path / "a.fbx", takes=[WALK])
 
 
@@ -173,7 +173,9 @@ def test_comes_back_with_rest_pose_takes_and_end_sites(tmp_path, rng, monkeypatc
     with pytest.raises(MotionFormatError, match="no skeleton is called 'Bob'; the file has Hips"):
         ml.load(tmp_path / "a.fbx", skeleton="Bob")
     monkeypatch.setenv("MOTIONLOOM_READ_SECONDS", "0")
-    with pytest.raises(InvalidInput, match="READ_SECONDS must be a positive number; got 0"):
+    with pytest.raises(
+        InvalidInput, match="READ_SECONDS must be a positive number of seconds; got 0"
+    ):
         ml.load(tmp_path / "a.fbx")
 
 
@@ -238,10 +240,13 @@ def test_text_files_in_inches_z_up_with_pre_and_post_rotation(tmp_path):
 @pytest.mark.parametrize(
     ("content", "message"),
     [
-        (b"", "ufbx cannot read it"),
-        (b"Kaydara FBX Binary  \x00\x1a\x00\xe8\x1c\x00\x00", "ufbx cannot read it|no skeleton"),
-        (b"hello", "ufbx cannot read it|no skeleton"),
-        (ASCII.format(kind="Null").encode(), "no skeleton: no limb node, no skin"),
+        (b"", "ufbx cannot read this file"),
+        (
+            b"Kaydara FBX Binary  \x00\x1a\x00\xe8\x1c\x00\x00",
+            "ufbx cannot read this file|no skeleton",
+        ),
+        (b"hello", "ufbx cannot read this file|no skeleton"),
+        (ASCII.format(kind="Null").encode(), "no skeleton, because it has no limb node, no skin"),
     ],
 )
 def test_reports_unreadable_files(tmp_path, content, message):
@@ -257,7 +262,7 @@ def test_a_crash_of_the_library_is_reported(tmp_path, monkeypatch):
     (tmp_path / "crash.py").write_text("import os\nos.abort()\n")
     monkeypatch.setattr(reader.script, "__file__", str(tmp_path / "crash.py"))
     with pytest.raises(
-        MotionFormatError, match="ufbx crashed on this file .exit code -6.; the file is"
+        MotionFormatError, match="the file is damaged: ufbx crashed while reading it .exit code -6"
     ):
         ml.load(path)
 

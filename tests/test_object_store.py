@@ -486,7 +486,7 @@ def test_a_cache_without_room_is_reported(tmp_path, monkeypatch):
         cache.file("key", full)
     assert not list(tmp_path.rglob("*.*"))
     monkeypatch.setenv("MOTIONLOOM_CACHE_GB", "plenty")
-    with pytest.raises(InvalidInput, match="must be a positive number; got 'plenty'"):
+    with pytest.raises(InvalidInput, match="must be a positive number of gigabytes; got 'plenty'"):
         local_cache()
 
 
@@ -499,7 +499,9 @@ def test_the_settings_file_says_where_copies_are_kept(tmp_path, monkeypatch):
     (tmp_path / "motionloom.toml").write_text("store = 3\n")
     trust_settings(tmp_path / "motionloom.toml")
     monkeypatch.setenv("MOTIONLOOM_CACHE_GB", "1")
-    with pytest.raises(InvalidInput, match=r"store must be a table, \[store\]; got 3"):
+    with pytest.raises(
+        InvalidInput, match=r"store must be a table that starts with \[store\]; got 3"
+    ):
         local_cache()
 
 

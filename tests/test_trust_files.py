@@ -44,7 +44,7 @@ def test_pipes_and_devices_are_refused_at_once(tmp_path):
 
 @pytest.mark.parametrize("name", ["", "..", "/x", "a//b", "a/../b", "C:x", "a\\b", "\x1bx", "a\0b"])
 def test_names_that_are_not_plain_are_refused(tmp_path, name):
-    with pytest.raises(LibraryError, match="files of a library must have plain names"):
+    with pytest.raises(LibraryError, match="library files must have plain names"):
         plain_name(name)
     with pytest.raises(LibraryError, match="plain name"):
         below(tmp_path, name)
@@ -558,7 +558,7 @@ def test_what_unpacks_to_anything_is_refused():
 def test_synonyms_of_a_library_are_a_file_of_its_own(words):
     (words / "synonyms.txt").symlink_to("/dev/zero")
     with pytest.raises(
-        LibraryError, match="this is a link; the files of a library must be in its own"
+        LibraryError, match="this is a symbolic link, but library files must be in the"
     ):
         ml.Library(words).find("kick")
     (words / "synonyms.txt").unlink()

@@ -105,7 +105,7 @@ class GltfFile:
         return array
 
     def accessor(self, index: object, kind: str) -> NDArray[np.float64]:
-        """Return the values of an accessor, shape (count, width). Normalized integers are scaled."""
+        """Return the values (count, width) of an accessor, with normalized integers scaled."""
         accessor = self.item("accessors", index)
         if accessor.get("type") != kind:
             self.refuse(f"accessor {index} must be {kind}, found {str(accessor.get('type'))[:20]}")
