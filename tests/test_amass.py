@@ -113,7 +113,7 @@ def test_y_up_by_option_and_a_warning_by_default(file):
     content["poses"][:] = 0.0  # stands still
     content["trans"][:] = [0, 0.95, 0]
     path = file(**content)
-    assert any("if z is not up" in text for text in ml.load(path).origin.warnings)
+    assert any("If z is not the up axis" in text for text in ml.load(path).origin.warnings)
     motion = ml.load(path, up="y")
     assert motion.role_positions(["head"])[0, 0, 1] > 1.2
 
@@ -134,8 +134,14 @@ def test_without_trans_the_figure_stays(file):
         ({"poses": np.zeros(72)}, "poses must have shape"),
         ({"poses": np.zeros((0, 72)), "trans": np.zeros((0, 3))}, "the file has no frames"),
         ({"trans": np.zeros((4, 3))}, r"trans must have shape \(5, 3\), found \(4, 3\)"),
-        ({"poses": np.full((5, 72), np.nan)}, "poses of frame 0 holds nan"),
-        ({"trans": np.full((5, 3), 1e30)}, r"trans of frame 0 holds 1e\+30"),
+        (
+            {"poses": np.full((5, 72), np.nan)},
+            "poses contains the implausible value nan in frame 0",
+        ),
+        (
+            {"trans": np.full((5, 3), 1e30)},
+            r"trans contains the implausible value 1e\+30 in frame 0",
+        ),
         ({"poses": np.array(["a"])}, "poses must hold numbers"),
         (
             {"poses": np.array([{}], dtype=object)},

@@ -444,7 +444,7 @@ def test_whole_frames_of_a_cut_file(file):
 
 def test_a_failed_write_leaves_nothing(tmp_path):
     markers = ml.Markers(["x" * 250 + str(k) for k in range(1000)], np.zeros((1, 1000, 3)), 60.0)
-    with pytest.raises(InvalidInput, match="exceed the 255 blocks"):
+    with pytest.raises(InvalidInput, match="do not fit into the 255"):
         markers.save(tmp_path / "a.c3d")
     with pytest.raises(
         InvalidInput, match="the unit of a C3D file must be one of m, dm, cm, mm; got 'inch'"

@@ -128,7 +128,7 @@ def test_euler_angles_continue_where_they_wrap(rng):
     ("options", "message"),
     [
         ({"up": "x"}, "up axis of an FBX file must be y or z; got 'x'"),
-        ({"takes": [WALK.resample(60)]}, "must share one rate; got .30.0, 60.0."),
+        ({"takes": [WALK.resample(60)]}, "must have the same rate; got .30.0, 60.0."),
         ({"takes": [ml.demo.clip("walk", performer=2)]}, "'walk_p2' has a different skeleton"),
         ({"takes": [WALK[:0]]}, "each motion at least one frame"),
     ],
@@ -168,9 +168,13 @@ def test_comes_back_with_rest_pose_takes_and_end_sites(tmp_path, rng, monkeypatc
     assert "one of 2 takes, 'walk_p0', was read; the others are other" in again.origin.warnings[0]
     other = ml.load(tmp_path / "a.fbx", animation="other")
     assert (len(other), other.name) == (7, "other")
-    with pytest.raises(MotionFormatError, match="no animation 'jump'; the file has walk_p0, other"):
+    with pytest.raises(
+        MotionFormatError, match="no animation 'jump'. Animations in the file: walk_p0"
+    ):
         ml.load(tmp_path / "a.fbx", animation="jump")
-    with pytest.raises(MotionFormatError, match="no skeleton is called 'Bob'; the file has Hips"):
+    with pytest.raises(
+        MotionFormatError, match="no skeleton is called 'Bob'. Skeletons in the file: Hips"
+    ):
         ml.load(tmp_path / "a.fbx", skeleton="Bob")
     monkeypatch.setenv("MOTIONLOOM_READ_SECONDS", "0")
     with pytest.raises(

@@ -396,7 +396,7 @@ class Catalogue(CatalogueFile):
     # --- files of artifacts in an object store ------------------------------------------
 
     def artifact_files(self, folder: str, file: str | None = None) -> dict[str, tuple[Piece, ...]]:
-        """Return the files of an artifact in the object store, or one of them, with their pieces."""
+        """Return one or all files of an artifact in the object store, with their pieces."""
         query = "SELECT file, pieces FROM stored WHERE folder = ? AND file = coalesce(?, file)"
         files = self.rows(f"{query} ORDER BY file", (folder, file))
         return {name: as_pieces(parse_json(text)) for name, text in files}

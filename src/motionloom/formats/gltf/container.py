@@ -91,7 +91,9 @@ class GltfFile:
     def index(self, kind: str, index: object, count: int) -> int:
         """Return `index` if it is an integer in ``[0, count)``. Otherwise, raise an error."""
         if isinstance(index, bool) or not isinstance(index, int) or not 0 <= index < count:
-            self.refuse(f"the file refers to {kind} {str(index)[:20]}, but has only {count} {kind}")
+            self.refuse(
+                f"index {str(index)[:20]} is not valid, because the file has {count} {kind}"
+            )
         return index
 
     def numbers(self, value: object, count: int, what: str) -> NDArray[np.float64]:
