@@ -385,7 +385,7 @@ def test_lost_and_damaged_objects_are_rebuilt_or_reported(pair, cache, small_tas
     web = next(name for name in objects("memory://takes") if name.endswith(".web"))
     overwrite(there.store.files, web, b"no web")
     shutil.rmtree(cache)
-    with pytest.raises(LibraryError, match="it was removed and must be rebuilt"):
+    with pytest.raises(LibraryError, match="The file was removed and must be rebuilt"):
         list(WebStore(there.store).pieces())
     assert WebStore(there.store).build(workers=1).built > 0
     assert list(WebStore(there.store).pieces())
@@ -431,7 +431,7 @@ def test_an_unreachable_store_is_reported_in_one_line_and_finished_work_is_safe(
             store.build(workers=1)
         assert 0 < store.missing() < 15
         with pytest.raises(
-            ObjectStoreError, match="memory:///takes: the store cannot be written to"
+            ObjectStoreError, match="memory:///takes: the object store cannot be written to"
         ):
             there.add_motion(ml.demo.clip("walk_left"), name="another")
     monkeypatch.setattr(MemoryFileSystem, "find", away)

@@ -77,7 +77,7 @@ class CatalogueFile:
         path = self.folder / self.file
         if not self.folder.exists():
             raise LibraryError(
-                f"{self.folder}: this library does not exist; create it with `motionloom import` "
+                f"{self.folder}: no such library; create it with `motionloom import` "
                 "or, in "
                 "Python, Library.create"
             )
