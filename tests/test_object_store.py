@@ -435,7 +435,7 @@ def test_an_unreachable_store_is_reported_in_one_line_and_finished_work_is_safe(
         ):
             there.add_motion(ml.demo.clip("walk_left"), name="another")
     monkeypatch.setattr(MemoryFileSystem, "find", away)
-    with pytest.raises(ObjectStoreError, match="the store cannot be read: timed out"):
+    with pytest.raises(ObjectStoreError, match="the object store cannot be read: timed out"):
         store.build(workers=1)
     monkeypatch.undo()
     assert store.build(workers=1).built > 0
