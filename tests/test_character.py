@@ -240,5 +240,5 @@ def test_vrm_animations_rest_in_a_t_pose_and_name_the_human_bones(tmp_path):
         line = np.diff(rest.role_positions([f"{side}_shoulder", f"{side}_wrist"])[0], axis=0)[0]
         assert sign * line[0] / np.linalg.norm(line) > 0.999
     headless = walk.skeleton.with_roles({"head": None})
-    with pytest.raises(InvalidInput, match="needs joints for the roles head, which are missing"):
+    with pytest.raises(InvalidInput, match="needs joints for roles that are missing: head"):
         replace(walk, skeleton=headless).save(tmp_path / "b.vrma")

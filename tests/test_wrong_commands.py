@@ -46,7 +46,7 @@ WRONG = {
     # files
     "info wlak.bvh": "did you mean walk.bvh",
     "info takes.lom": "did you mean takes.loom",
-    "info broken.bvh": "broken.bvh:3: the hierarchy ends with 1 closing brace(s) missing",
+    "info broken.bvh": "broken.bvh:3: the hierarchy lacks 1 closing brace(s)",
     "info empty.bvh": "the file is empty",
     "info notes.txt": "unknown suffix '.txt'; expected one of .bvh,",
     "info empty": "is a folder; name one of its files",
