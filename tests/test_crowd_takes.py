@@ -83,6 +83,7 @@ def test_a_graph_is_learned_from_a_couple(couple, waltz):
     assert plain.transition_phase == 0.0 < waltz.transition_phase
 
 
+@pytest.mark.slow
 def test_captured_couples_never_collide(waltz):
     radius = couple_radius(waltz)
     assert 0.4 < radius < 0.8
@@ -179,6 +180,7 @@ def test_two_learned_nodes_are_the_strides_of_the_two_feet(walks):
     assert len(graph) == 1 and len(graph.members[0]) <= 16
 
 
+@pytest.mark.slow
 def test_each_rule_for_strides_can_be_switched_off(walks):
     ours = marching_steps(walks)
 

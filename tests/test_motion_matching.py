@@ -181,6 +181,7 @@ def test_a_path_follower_only_moves_forward_and_stops_at_the_end():
     assert places.real.max() <= 4.0 + 1e-9 and places.real[-1] > 3.8
 
 
+@pytest.mark.slow
 def test_courses_are_run(database):
     circle = run_course(database, "figure-eight")
     figures = circle.to_dict()

@@ -280,6 +280,7 @@ def test_scores_and_measured_parameters_may_be_combined(lib):
         lib.parametrize(names, by={name: 1.0 for name in names[:3]})
 
 
+@pytest.mark.slow
 def test_scores_come_from_a_file_on_the_command_line(lib, tmp_path):
     table = tmp_path / "styles.csv"
     rows = [f"{name},{k / 10},{20 + k}" for k, name in enumerate(lib.names)]
@@ -348,6 +349,7 @@ def test_parameters_that_do_not_fit_the_query_are_rejected(kicks):
 # --- through the library and the command line ---------------------------------------------
 
 
+@pytest.mark.slow
 def test_examples_without_a_clear_alignment_are_named_in_one_line(lib, monkeypatch):
     monkeypatch.setattr("motionloom.blending.registration.clear_alignment", lambda *_, **__: None)
     done = invoked(
