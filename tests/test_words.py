@@ -326,7 +326,7 @@ def test_labels_as_babel_writes_them(tmp_path):
         (
             "a.csv",
             "motion,start,end,label\nrun,1,2,a\n",
-            "no label in this file refers to a motion",
+            "no label in this file refers to",
         ),
         ("a.json", "{", "not a valid JSON file"),
         ("a.json", "[]", "expected a JSON object with one entry per motion"),
