@@ -650,6 +650,6 @@ def _number(value: Any, name: str, least: float | None = None) -> float | None:
     except (TypeError, ValueError, OverflowError):
         given = np.nan
     if not abs(given) <= _MOST or (least is not None and given < least):
-        more = "" if least is None else f", at least {least:g}"
-        raise InvalidInput(f"{name} must be a finite number{more}; got {value!r}")
+        low = -_MOST if least is None else least
+        raise InvalidInput(f"{name} must be a number from {low:g} to {_MOST:g}; got {value!r}")
     return given
