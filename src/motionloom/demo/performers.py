@@ -1,7 +1,7 @@
 """Performers of the built-in corpus: body proportions, movement style and skeleton.
 
 Joint names follow HumanIK. The zero pose is a T-pose facing +Z, with the character's left at +X.
-All lengths are derived from the standing height with the segment lengths of Drillis and Contini,
+All lengths are derived from the standing height with Drillis and Contini's segment lengths,
 scaled by each performer's leg, arm and shoulder ratios.
 """
 

@@ -78,7 +78,7 @@ class ParametricCollection(Mapping[str, "ParametricMotion"]):
         return open_parametric(self._store, name, by=by)
 
     def about(self) -> list[dict[str, Any]]:
-        """Return one row per parametric motion (``name``, ``by``, ``examples``) without loading it."""
+        """Return one row per motion (``name``, ``by``, ``examples``) without loading the motion."""
         from motionloom.parametric.artifact import KIND
 
         rows = []

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 
 class CrowdPlan:
-    """A plan from which a crowd is synthesized. Call `takes`, `choreography` and `run`, in this order.
+    """A plan for synthesizing a crowd. Call `takes`, `choreography` and `run`, in this order.
 
     Parameters
     ----------

@@ -185,7 +185,7 @@ class Jobs:
         return job.status()
 
     def close(self, timeout: float = 1.0) -> None:
-        """Ask all jobs to stop and wait up to `timeout` seconds; daemon threads may outlive this."""
+        """Ask all jobs to stop, and wait up to `timeout` seconds until they have ended."""
         with self._lock:
             running = [job for job in self._jobs.values() if job.state == "running"]
         for job in running:
