@@ -233,11 +233,11 @@ class Torso:
     wobble: Array
 
     def on_pelvis(self, offset: ArrayLike) -> Array:
-        """Return the world position (T, 3) of a point fixed to the pelvis at `offset` from the root."""
+        """Return the world position (T, 3) of a point at `offset` from the root in pelvis axes."""
         return self.root + rot.rotate(self.pelvis, offset)
 
     def on_chest(self, offset: ArrayLike) -> Array:
-        """Return the world position (T, 3) of a point fixed to the chest at `offset` from Spine1."""
+        """Return the world position (T, 3) of a point at `offset` from Spine1 in chest axes."""
         offsets = self.performer.skeleton.offsets
         chest = self.on_pelvis(offsets[1]) + rot.rotate(self.spine, offsets[2])
         return chest + rot.rotate(self.chest, offset)

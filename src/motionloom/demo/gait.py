@@ -31,7 +31,7 @@ class FloorPath:
 def path_from(
     plan: MotionPlan, distance: float, curvature: Callable[[Array], Array] | float = 0.0
 ) -> FloorPath:
-    """Return a path from the plan's current position, with its curvature in 1/m, positive to the left."""
+    """Return a path from the plan's current position; curvature is in 1/m, positive to the left."""
     ds = 0.01
     length = np.arange(0.0, distance + 3.0, ds)
     bend = curvature(length) if callable(curvature) else np.full(len(length), curvature)

@@ -94,7 +94,7 @@ def infer_unit(skeleton: Skeleton) -> Unit:
 
 
 def _nearest(height: float) -> str:
-    """Choose the unit that best fits a person; a child in meters is likelier than a giant in inches."""
+    """Choose the most plausible unit; a child in meters is likelier than a giant in inches."""
     for name in ("m", "cm", "mm"):
         if _CHILD <= height * UNITS[name] < _PERSON[0]:
             return name

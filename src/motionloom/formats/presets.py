@@ -34,7 +34,7 @@ _LIMBS = ("collar", "shoulder", "elbow", "wrist", "hip", "knee", "ankle", "foot"
 
 
 def _names(trunk: str, limbs: str, *, left: str, right: str) -> dict[str, str]:
-    """Return a mapping from roles to joint names, which are listed in the order of `_TRUNK` and `_LIMBS`.
+    """Map roles to joint names, which must be in the order of `_TRUNK` and `_LIMBS`.
 
     `left` and `right` are patterns that add the side to the name of a limb.
     """

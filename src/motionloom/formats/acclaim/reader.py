@@ -198,7 +198,7 @@ def _poses(
 
 
 def _full_count(times: NDArray[np.int64], path: Path, repairs: Repairs, most: int) -> int:
-    """Return the number of frames, including missing ones; raise an error if too many are missing."""
+    """Return the number of frames, including missing ones; raise if too many are missing."""
     count = int(times[-1]) + 1
     missing = count - len(times)
     if missing:
@@ -215,7 +215,7 @@ def _full_count(times: NDArray[np.int64], path: Path, repairs: Repairs, most: in
 
 
 def _places(times: NDArray[np.int64], count: int):
-    """Return the known frames before and after each frame, and its relative position between them."""
+    """Return the known frames before and after each frame, and its fraction of the way between."""
     wanted = np.arange(count)
     after = np.clip(np.searchsorted(times, wanted), 0, len(times) - 1)
     before = np.where(times[after] > wanted, np.maximum(after - 1, 0), after)
@@ -322,7 +322,7 @@ def _header(data: bytes, repairs: Repairs) -> tuple[bool | None, int]:
 
 
 def _lines(body: NDArray[np.uint8], bones: list[Bone]) -> tuple[NDArray[np.int64], int]:
-    """Replace names with spaces. Return each line's kind and the offset of the first unknown name."""
+    """Blank out the names; return each line's kind and the offset of the first unknown name."""
     names = [bone.name.encode() for bone in bones]
     starts = offsets_of([len(name) for name in names])
     letters = np.frombuffer(b"".join(names), np.uint8)

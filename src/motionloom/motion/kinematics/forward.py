@@ -1,9 +1,9 @@
 """Forward kinematics: from local rotations to positions and global rotations.
 
 One pass over the joints, parents first, is enough: the global rotation of a joint is its parent's
-times its local one, and its position is its parent's plus the rotated offset. The kernels process
-blocks of frames laid out joint by joint, so that the inner loop runs over the frames of one joint
-and the compiler can vectorize it.
+global rotation times its local rotation, and its position is its parent's position plus the rotated
+offset. The kernels process blocks of frames laid out joint by joint, so that the inner loop runs
+over the frames of one joint and the compiler can vectorize it.
 """
 
 from __future__ import annotations
