@@ -155,7 +155,7 @@ def waltz(
 
 
 def _stand(middle: Array, heading: float, role: float) -> tuple[float, float]:
-    """Return a partner's position (x, z); the leader (1) is behind `middle`, the follower in front."""
+    """Return a partner's position (x, z): leader (1) behind `middle`, follower (-1) in front."""
     ahead = np.array([np.sin(heading), np.cos(heading)])
     aside = np.array([np.cos(heading), -np.sin(heading)])
     place = middle - role * (0.5 * _APART * ahead - _BESIDE * aside)

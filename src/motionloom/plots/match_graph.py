@@ -212,7 +212,7 @@ def family_distances(family: Family) -> NDArray[np.float64]:
 
 
 def _moments(family: Family, clips: Sequence[Motion]) -> list[int]:
-    """Return corresponding frames of all clips, at which the query is farthest from its end poses."""
+    """Return the corresponding frames at which the clips differ most from their end poses."""
     times = np.arange(len(clips[0]))
     frames = [times]
     by_segment = {

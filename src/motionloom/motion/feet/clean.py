@@ -144,7 +144,7 @@ def _jitter(root: Array, standing: Mask, fps: float) -> Array:
 
 
 def _stiffness(limb: Limb) -> Array:
-    """Return the squared knee rotation per change in hip-ankle distance (T,), large for straight legs."""
+    """Return the squared knee rotation (T,) per change in hip-ankle distance; large if straight."""
     span = np.linalg.norm(limb.end - limb.start, axis=-1)
     straight = np.clip(span / limb.length, 0.0, 1.0)
     return 1.0 / np.maximum(1.0 - straight**2, 2e-3)
@@ -161,7 +161,7 @@ def _lowering(limb: Limb, ankle: Array, shift: Array) -> Array:
 
 
 def _envelope(values: Array, width: int) -> Array:
-    """Return a smooth upper envelope of `values` (T,), computed with a maximum filter and smoothing."""
+    """Return a smooth upper envelope of `values` (T,), by maximum filtering and smoothing."""
     if not np.any(values > 0.0):
         return values
     above = running_maximum(values, 2 * width + 1)

@@ -275,7 +275,7 @@ class TakesUsed:
 
     @classmethod
     def joined(cls, parts: Sequence[TakesUsed]) -> TakesUsed | None:
-        """Add up the seconds of each take over several motions, and list the takes that none uses."""
+        """Add up the seconds of each take in several motions, and list the unused takes."""
         if not parts:
             return None
         seconds: dict[str, float] = {}
