@@ -4,8 +4,8 @@ A time alignment is a staircase of frame pairs. A `Timewarp` is a smooth, strict
 that follows the staircase and passes through its first and last pair. `Timewarp.then` composes
 timewarps; a timewarp and its inverse cancel exactly.
 
-The curve is a rational quadratic spline, which is monotone for any positive slopes at its knots
-and has an inverse in closed form. Beyond its ends it is linear.
+The curve is a rational quadratic spline, which is monotone for any positive slopes at its knots and
+has an inverse in closed form. Beyond its ends, the curve is linear.
 
 References
 ----------
@@ -109,8 +109,8 @@ class Timewarp:
         spacing : float
             Number of frames between knots.
         steepest : float
-            The slope stays between ``1 / steepest`` and `steepest`, or as near as the lengths
-            of the motions allow.
+            Maximum slope. The slope stays between ``1 / steepest`` and `steepest`, or as close to
+            this range as the lengths of the motions allow.
 
         Returns
         -------
@@ -218,7 +218,7 @@ def _solved(spline: _Spline, values: Array) -> Array:
 
 
 def _mean_slopes(x: Array, y: Array) -> Array:
-    """Return the slopes (K,) at the knots: geometric means, which invert along with the curve."""
+    """Return the slopes (K,) at the knots, as geometric means, which invert along with the curve."""
     width = np.diff(x)
     steep = np.log(np.diff(y) / width)
     if len(steep) == 1:

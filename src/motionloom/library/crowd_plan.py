@@ -1,4 +1,4 @@
-"""Plan of a crowd: settings with defaults, takes, and the choreography learned from them."""
+"""Crowd plans: settings with their defaults, takes, and the choreography learned from them."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 
 class CrowdPlan:
-    """Plan of a crowd. Call `takes`, then `choreography`, then `run`.
+    """A plan for synthesizing a crowd. Call `takes`, `choreography` and `run`, in this order.
 
     Parameters
     ----------
@@ -113,7 +113,7 @@ class CrowdPlan:
         return marching_steps(takes, fps=settings.fps, progress=progress, **graph)
 
     def fitted(self, choreography: Choreography) -> Any:
-        """Return the settings with a tempo, radius, speed and street that suit the takes."""
+        """Return the settings, with tempo, radius, speed and street adapted to the takes."""
         settings = self.settings
         if self.settings.has_takes and not (self._described or self.given.keys() & _MUSIC):
             tempo = min(max(float(round(60.0 / choreography.period)), 40.0), 240.0)
@@ -145,7 +145,7 @@ class CrowdPlan:
         return march(settings, choreography, progress=progress)
 
     def _look_up(self) -> None:
-        """Find the takes of the library selected by names and labels."""
+        """Find the library takes that the names and labels select."""
         if self._library is None:
             self._library = Store(self.settings.movements.library or "")
         if not len(self._library):
@@ -204,7 +204,7 @@ _MUSIC = {"music", "tempo_bpm"}
 
 
 def _merged(kind: str, given: Mapping[str, Any], path: Path | None) -> dict[str, Any]:
-    """Return the settings of a crowd description, overridden by the given settings."""
+    """Return the settings from a crowd description, overridden by the settings in `given`."""
     values = {} if path is None else file_values(path)
     if values.pop("kind", kind) != kind:
         raise InvalidInput(f"{path}: does not describe a {kind}")
@@ -236,7 +236,7 @@ def _speed_is_free(given: Mapping[str, Any]) -> bool:
 
 
 def expanded(text: str, names: Sequence[str]) -> list[str]:
-    """Return names that match a pattern; ``60_*+61_*`` pairs names with equal wildcard text.
+    """Return the names that match a pattern; ``60_*+61_*`` pairs names whose ``*`` parts are equal.
 
     Examples
     --------
@@ -264,7 +264,7 @@ def expanded(text: str, names: Sequence[str]) -> list[str]:
 
 
 def _filled(pattern: str, pieces: Sequence[str]) -> str:
-    """Replace the wildcards of a pattern."""
+    """Replace each wildcard in a pattern with the next of `pieces`."""
     for piece in pieces:
         pattern = pattern.replace("*", piece, 1)
     return pattern

@@ -1,4 +1,4 @@
-"""Figures of blends: motions drawn on top of each other, and parameter spaces."""
+"""Figures of blends and parameter spaces."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def draw_overlay(
     title: str = "",
     thick: Sequence[int] = (0, -1),
 ) -> None:
-    """Draw motions of one skeleton on top of each other, with colors from a color scale.
+    """Overlay motions with the same skeleton, with colors from a color scale.
 
     Parameters
     ----------

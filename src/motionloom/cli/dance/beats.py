@@ -82,7 +82,7 @@ def beats(
 
 
 def _analyzed(texts: list[str], settings: BeatSettings) -> tuple[list[Motion], Beats]:
-    """Return the motions and their beats; for takes of a library, the beats saved there."""
+    """Return the motions and their beats; for library takes, the beats saved in the library."""
     from motionloom.library import beats as beats_of
 
     place, names = _in_library(texts)

@@ -78,7 +78,7 @@ def dance(
     details: Annotated[bool, DETAILS] = False,
     json: Annotated[bool, JSON] = False,
 ) -> None:
-    """Synthesize a dance to music from the movements of takes, in a new order and on its beats."""
+    """Synthesize a dance to music by rearranging movements from takes to fit the beats."""
     _check_output(output)
     if inspect is not None:
         check_picture(inspect)
@@ -153,7 +153,7 @@ def _generated(song: str) -> bool:
 
 
 def _check_song(song: str, tempo: float | None) -> None:
-    """Raise if the music cannot be used, before the takes are analyzed."""
+    """Raise an error if the music cannot be used, before the takes are analyzed."""
     if _generated(song):
         return
     if tempo is not None:

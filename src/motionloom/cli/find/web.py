@@ -1,4 +1,4 @@
-"""``motionloom web``: match webs of all pairs of motions, for interactive searches."""
+"""``motionloom web``: match webs for all pairs of motions, for interactive searches."""
 
 from __future__ import annotations
 

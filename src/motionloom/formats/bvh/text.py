@@ -339,7 +339,7 @@ def _declared_frames(text: BvhText, path, repairs: Repairs) -> int | None:
 
 
 def _reflowed(rows, lengths, width, declared, odd, line_of, path, repairs, partial):
-    """Return the values of a table whose lines are not rows, if only one way to split them fits."""
+    """Return the values of a table whose lines are not rows, if only one split is possible."""
     total = len(rows.values)
     last = len(lengths) - 1
     whole = total // width

@@ -1,4 +1,4 @@
-"""Main script of the separate process. It reads a file with another script; see `child_process`.
+"""Main script of the separate process, which runs a reader script; see `child_process`.
 
 Neither script imports motionloom. The other script has a function ``read``, which takes a request
 and returns metadata, and an exception ``REFUSED``, which says why a file cannot be read.

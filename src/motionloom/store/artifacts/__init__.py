@@ -76,7 +76,7 @@ Thing = TypeVar("Thing")
 
 @dataclass(frozen=True, eq=False)
 class Artifact:
-    """Content of a named artifact: a JSON description, and arrays by name."""
+    """Content of a named artifact: a JSON description and named arrays."""
 
     about: dict[str, Any]
     arrays: dict[str, NDArray[Any]]
@@ -181,7 +181,7 @@ class Artifacts:
         return tuple(sorted(names))
 
     def _read_named(self, kind: str, name: str, read: Callable[[Folder], Thing]) -> Thing:
-        """Read an artifact with `read` and return the result."""
+        """Read a named artifact with `read`, and return the result."""
         failed = ""
         for _ in range(_ATTEMPTS):
             current = versions(self.folders.names(), f"{kind}.{name}")

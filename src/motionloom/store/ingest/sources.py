@@ -44,7 +44,7 @@ class SourceFile:
 def find_sources(
     paths: Iterable[str | Path],
 ) -> tuple[list[SourceFile], list[tuple[str, str]]]:
-    """Find all motion files among `paths`, including those in folders, without duplicates.
+    """Find all motion files in `paths` and in their folders, without duplicates.
 
     Folders are searched recursively. Hidden files and folders are ignored, and links to folders are
     followed once. Returns the sources, sorted by path, and pairs (folder, reason) for folders that

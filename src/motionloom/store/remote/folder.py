@@ -23,7 +23,7 @@ Files = dict[str, tuple[Piece, ...]]
 
 @dataclass(frozen=True)
 class RemoteFolder:
-    """Files by name, with the pieces they consist of. Names in subfolders contain ``/``."""
+    """Files by name, with their pieces. Names of files in subfolders contain ``/``."""
 
     store: ObjectStore
     name: str

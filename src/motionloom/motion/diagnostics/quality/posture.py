@@ -1,4 +1,4 @@
-"""Posture of the body: overlapping limbs, balance while standing, and alternating steps.
+"""Posture measures: overlapping limbs, balance while standing, and alternating steps.
 
 *Overlap* is the depth by which body parts, modeled as capsules, penetrate each other. A capsule is
 the set of points within a radius of a line segment. The radii are fractions of the body's height
@@ -7,9 +7,9 @@ connected by a joint (upper arm and forearm, thigh and trunk) always overlap and
 
 *Balance* and *alternation* are based on foot contacts. Balance is the distance over the floor from
 the center of mass to the area between the feet in contact. It is measured only while the body
-stands upright and still, since a body that walks, turns or jumps may be anywhere. Alternation
-checks that the feet take turns, because two steps in a row with the same foot are typical of a bad
-seam.
+stands upright and still, since the center of mass may be anywhere while the body walks, turns or
+jumps. Alternation checks that the feet take turns, because two steps in a row with the same foot
+are typical of a bad seam.
 """
 
 from __future__ import annotations
