@@ -218,7 +218,7 @@ def _solved(spline: _Spline, values: Array) -> Array:
 
 
 def _mean_slopes(x: Array, y: Array) -> Array:
-    """Return the slopes (K,) at the knots, as geometric means, which invert along with the curve."""
+    """Return slopes (K,) at the knots: geometric means, which invert along with the curve."""
     width = np.diff(x)
     steep = np.log(np.diff(y) / width)
     if len(steep) == 1:

@@ -1,4 +1,4 @@
-"""Build a matching database: retarget and mirror takes, compute features, build an index."""
+"""Building of matching databases: retargeting, mirroring, features and index."""
 
 from __future__ import annotations
 
@@ -133,7 +133,7 @@ def matching_database(
 
 
 class _Parts:
-    """Collects the arrays of all ranges."""
+    """Arrays of all ranges, collected while a database is built."""
 
     def __init__(self) -> None:
         self.ranges: list[Range] = []
@@ -153,7 +153,7 @@ class _Parts:
             self._add(twin, contacts[:, [2, 3, 0, 1]], mirrored=True)
 
     def check(self, takes: int) -> None:
-        """Raise `InvalidInput` if names are not unique, or no take moves."""
+        """Raise `InvalidInput` if names are not unique, or no take moves over the floor."""
         names = [part.name for part in self.ranges]
         if len(set(names)) < len(names):
             raise InvalidInput(
@@ -170,7 +170,7 @@ class _Parts:
             )
 
     def walking(self, like: Motion) -> Motion:
-        """Return the walking frames as one motion, or all moving frames if no take walks."""
+        """Return the walking frames as one motion, or all moving frames if there is no walking."""
         gaits = self.joined("gaits")
         rows = gaits == 2
         rows = rows if rows.any() else gaits >= 0
@@ -197,7 +197,7 @@ class _Parts:
         ]
 
     def walks(self, like: Motion) -> list[Motion]:
-        """Return the takes that walk, or all takes if none walks, without mirrored copies."""
+        """Return takes that contain walking, or all takes if none does, without mirrored copies."""
         shares = []
         for number, part in enumerate(self.ranges):
             rotations, root = self._held["rotations"][number], self._held["root"][number]
