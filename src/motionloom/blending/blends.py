@@ -156,11 +156,11 @@ class Blend:
         return self._mixed(self._track(weights), at)
 
     def frames(self, weights: ArrayLike) -> int:
-        """Return the length of a blend in frames: the rounded weighted mean of its examples."""
+        """Return the number of frames in a blend: the rounded weighted mean over its examples."""
         return self._frames(self._track(weights))
 
     def points(self, weights: ArrayLike) -> NDArray[np.float64]:
-        """Return the point of the registration curve for each frame of a blend."""
+        """Return the registration curve point for each frame of a blend."""
         track = self._track(weights)
         return self._points(track, 0, self._frames(track))
 

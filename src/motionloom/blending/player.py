@@ -274,7 +274,7 @@ class ScenePlayer(Steered, ABC):
         return Scene(motions, self.names)
 
     def quality(self, character: int, motion: Motion) -> QualityReport:
-        """Return the quality of the recorded frames of the character with index `character`."""
+        """Return the quality of the frames recorded for the character with index `character`."""
         return quality_report(motion)
 
 

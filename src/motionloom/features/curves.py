@@ -76,7 +76,7 @@ rank the arm above the finger; the numbers are motionloom's."""
 
 
 def joint_weights(weights: str | Mapping[str, float] = "importance") -> dict[str, float]:
-    """Return the weight of each of `CURVE_JOINTS`.
+    """Return the weight of each joint in `CURVE_JOINTS`.
 
     Parameters
     ----------

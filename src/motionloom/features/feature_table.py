@@ -106,7 +106,7 @@ class LibraryFeatures(RowTable):
         return min(index, int(self.starts[motion + 1] - self.starts[motion]) - 1)
 
     def of(self, motion: Motion) -> NDArray[np.float32]:
-        """Compute the rows of any motion with the rate and options of this table, shape (T, D).
+        """Compute the rows (T, D) of any motion with this table's frame rate and options.
 
         The motion may have a different frame rate, skeleton and size.
         """

@@ -145,7 +145,7 @@ class _Parts:
     def add(
         self, motion: Motion, contacts: NDArray[np.bool_], *, mirror: bool, made: bool = False
     ) -> None:
-        """Add a take and, with `mirror`, a mirrored copy; with `made`, every frame gets a gait."""
+        """Add a take and, with `mirror`, a mirrored copy; with `made`, all frames have a gait."""
         self._made = made
         self._add(motion, contacts, mirrored=False)
         if mirror:

@@ -217,7 +217,7 @@ def _turn_rates(database: MatchingDatabase) -> Array:
 
 
 def _seconds(speeds: Array, turns: Array, fps: float) -> Array:
-    """Return the number of seconds spent near each speed and turn."""
+    """Return the number of seconds spent near each speed and turn rate."""
     near_speed = np.argmin(np.abs(speeds[:, None] - SPEEDS), axis=1)
     near_turn = np.argmin(np.abs(turns[:, None] - TURNS), axis=1)
     counts = np.zeros((len(SPEEDS), len(TURNS)))

@@ -313,7 +313,7 @@ class MatchingDatabase:
         return fill_gaps(self, motion, known_frames)
 
     def through_poses(self, keys: Sequence[tuple[float, Motion]]) -> Motion:
-        """Generate a motion through poses at given times; see `motion_matching.keyframes`."""
+        """Generate a motion that passes through timed poses; see `motion_matching.keyframes`."""
         from motionloom.motion_matching.keyframes import through_poses
 
         return through_poses(self, keys)

@@ -218,7 +218,7 @@ def _stop(still: Motion, walk: Motion, frame: int) -> Motion:
 
 
 def _mixed(still: Motion, walk: Motion, times: Array, weight: Array, name: str) -> Motion:
-    """Mix the walk at the given times with the standing pose, without sliding feet."""
+    """Blend the walk at the given times with the standing pose, without sliding feet."""
     low = np.minimum(np.floor(times).astype(np.int64), len(walk) - 2)
     share = (times - low)[:, None]
     poses = walk.rotations.astype(np.float64)

@@ -137,7 +137,7 @@ def fill_gaps(database: MatchingDatabase, motion: Motion, known_frames: ArrayLik
 def through_poses(
     database: MatchingDatabase, keys: Sequence[tuple[float, Motion]], *, name: str = "keys"
 ) -> Motion:
-    """Generate a motion through poses at given times.
+    """Generate a motion that passes through specified poses at specified times.
 
     Parameters
     ----------

@@ -497,7 +497,7 @@ class MatchingPlayer(Player):
             self._place += off if abs(off) <= most else off / abs(off) * most
 
     def _step_aside(self, before: int, after: int) -> complex:
-        """Return the root shift at a jump that keeps feet in contact in place."""
+        """Return the root shift that keeps feet in contact from moving at a jump."""
         features, contacts = self.database.features, self.database.contacts
         stand = (contacts[before] & contacts[after]).reshape(2, 2).any(axis=1)
         if not stand.any():

@@ -99,7 +99,7 @@ def solve_sequence(
     rules: ReconstructionRules = OUR_RULES,
     progress: Progress | None = None,
 ) -> SolvedSequence:
-    """Solve the poses of all frames of a control signal."""
+    """Solve the poses for all frames of a control signal."""
     filled = signal.filled()
     # Filled short gaps are accurate to a few millimeters, almost like observations.
     short = signal.short_gaps

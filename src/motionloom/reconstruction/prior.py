@@ -171,7 +171,7 @@ class Prior:
         self.joints, self.tips = _turning(skeleton)
 
     def near_markers(self, rows: Array, *, count: int | None = None, radius: float = np.inf):
-        """Return the rows and distances in meters (Q, K) of the neighbors of markers (Q, 3 P)."""
+        """Return rows and distances in meters (Q, K) of the poses nearest to markers (Q, 3 P)."""
         count = self.count if count is None else min(count, self.count)
         return self._marker.nearest(rows * self._scale, count, radius)
 

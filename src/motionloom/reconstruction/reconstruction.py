@@ -337,7 +337,7 @@ def _standing_distances(signal: ControlSignal) -> tuple[float, float] | None:
 
 
 def _standing_fit(skeleton: Skeleton, to_ankle: float, to_head: float) -> _Fit | None:
-    """Fit a skeleton to standing distances, assuming either the same rig or another one."""
+    """Fit a skeleton to standing distances, assuming the same rig or a different one."""
     own = body_proportions(skeleton)
     if own is None:
         return None
@@ -381,7 +381,7 @@ def _moved(skeleton: Skeleton, hips: float, to_head: float) -> Skeleton:
 def _extent_fit(
     library: Store, skeleton: Skeleton, names: list[str], signal: ControlSignal
 ) -> _Fit:
-    """Find the size at which the extents of the markers match the motions of the skeleton."""
+    """Find the scale at which the marker extents match the skeleton's motions."""
     some = names[:: max(1, len(names) // _MOTIONS_EACH)][:_MOTIONS_EACH]
     places = [library[name].role_positions(signal.roles)[::4] for name in some]
     extents = _extents(np.concatenate(places).astype(np.float64))
