@@ -257,7 +257,7 @@ def unmatched_feet(
 
 
 def _steps(contacts, positions, times, side) -> list[tuple[int, int]]:
-    """Return the intervals between ball plants of a foot that are at least one step apart."""
+    """Return the intervals between consecutive plants of a foot's ball that are a step apart."""
     part = f"{side}_ball"
     plants = contacts.plants.get(part, ())
     steps = []

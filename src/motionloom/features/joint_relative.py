@@ -79,7 +79,7 @@ def mirrored(pair: Pair) -> Pair:
 
 
 def symmetric_pairs(roles: Iterable[str] = ROLES) -> tuple[Pair, ...]:
-    """Return all joint pairs, with only one of each pair and its mirror image.
+    """Return all joint pairs, omitting the mirror image of each pair.
 
     Parameters
     ----------

@@ -263,7 +263,7 @@ def _changes(database: MatchingDatabase) -> tuple[int, int]:
 
 
 def _session(database: MatchingDatabase, seed: int) -> Motion:
-    """Play random steering: a new velocity every two seconds, sometimes zero."""
+    """Steer randomly, with a new velocity every two seconds, which is sometimes zero."""
     rng = np.random.default_rng(seed)
     player = database.player()
     slow, fast = database.speed_range
