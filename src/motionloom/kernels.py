@@ -176,7 +176,7 @@ class Kernel:
 
     @functools.cached_property
     def content(self) -> bytes:
-        """Digest of the code and constants of the function and the kernels it calls."""
+        """Digest of the code and constants of this function and of the kernels that it calls."""
         content = _sha256(
             self.function.__module__.encode()
         )  # compiled code contains the name of its module

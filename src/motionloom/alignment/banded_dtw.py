@@ -328,7 +328,7 @@ def _matrix_rows(rows, columns, reach, usable, first, last):
 # Sums may be reordered, so that eight run at a time.
 @kernel(fastmath={"reassoc"})
 def _keogh(rows, clips, low, high, bounds, rests):
-    """Compute the squared excess over the envelope: in total (C,), and from each row on (C, T + 1)."""
+    """Compute the squared excess over the envelope: total (C,), and from each row on (C, T + 1)."""
     length, width = low.shape
     for c in clips:
         for t in range(length - 1, -1, -1):

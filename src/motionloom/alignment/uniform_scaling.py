@@ -152,7 +152,7 @@ def scaled_lengths(n: int, m: int, factor: float, *, stretch_only: bool = False)
 
 @kernel
 def _place(i, p, n):
-    """Return the frame, among the first p of a clip, to compare with frame i of n."""
+    """Return which of a clip's first p frames to compare with query frame i of n."""
     return (p * (i + 1) + n - 1) // n - 1
 
 

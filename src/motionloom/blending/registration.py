@@ -1,13 +1,13 @@
-"""Registration: find the corresponding frames of all members of a family.
+"""Registration, which finds the corresponding frames of all members of a family.
 
-Very different motions have no obvious time correspondence. Two reaches to opposite sides differ
-most at the apex, and a direct alignment of the two avoids matching those frames. Distant motions
-are therefore registered by way of the motions between them (Kovar & Gleicher 2004, section 4.1).
-Dijkstra's algorithm (1959) finds the shortest path from the query to every member of the match
-graph. The edges of these paths connect only similar motions. Along each edge, dynamic programming
-in the valid region of the distance matrix computes a time alignment, and a strictly increasing
-timewarp is fitted to it. The composition of the timewarps along a path gives the member's frame for
-every query frame. This map is the registration curve.
+Very different motions have no obvious time correspondence. Two reaches to opposite sides, for
+example, differ most at the apex, so a direct alignment avoids matching their apex frames. Distant
+motions are therefore registered by way of intermediate motions (Kovar & Gleicher 2004, section
+4.1). Dijkstra's algorithm (1959) finds the shortest path from the query to every member of the
+match graph. The edges of these paths connect only similar motions. Along each edge, dynamic
+programming in the valid region of the distance matrix computes a time alignment, and a strictly
+increasing timewarp is fitted to it. The composition of the timewarps along a path gives the
+member's frame for every query frame. This map is the registration curve.
 
 Members are aligned on the floor along the same edges, and their foot contacts are matched.
 
@@ -118,7 +118,7 @@ class Registration:
 
     @cached_property
     def statistics(self) -> SourceStatistics:
-        """Statistics of the examples, with which blends are compared."""
+        """Statistics of the examples, to which blends are compared."""
         motions = (example.motion for example in self.examples)
         return SourceStatistics.of(motions, whole_takes=False)
 
@@ -168,7 +168,7 @@ class Registration:
         return track.states(np.array([point]))[0][0]
 
     def only(self, numbers: Sequence[int]) -> Registration:
-        """Return the registration of the examples listed in `numbers`, which must start with 0."""
+        """Return the registration of only the examples in `numbers`, which must start with 0."""
         chosen = list(numbers)
         if not chosen or chosen[0] != 0 or len(set(chosen)) < len(chosen):
             raise InvalidInput(f"numbers must start with 0, which is the query; got {chosen}")
@@ -207,7 +207,7 @@ class Registration:
         return replace(self, curve=moved)
 
     def placed(self, number: int) -> Motion:
-        """Return example `number`, moved to the start of the query like a blend."""
+        """Return example `number`, moved to the query's start position, like a blend."""
         places = PlanarTransform.from_array(self.curve.transforms[0, [0, number]])
         return (places[0] @ places[1].inverse()).apply_to_motion(self.examples[number].motion)
 
@@ -331,7 +331,7 @@ def _edge_warp(matrix: Array, a: Example, b: Example, fps: float) -> tuple[Timew
     """Return the timewarp between two examples, and whether it is unambiguous.
 
     `matrix` holds the distances between all their frames. If no time alignment lies in the valid
-    region, the one with the lowest cost is used.
+    region, the alignment with the lowest cost is used.
     """
     leads = a.lead, b.lead
     ends = a.lead + len(a) - 1, b.lead + len(b) - 1

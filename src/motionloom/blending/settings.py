@@ -10,7 +10,7 @@ from motionloom.settings import Settings, setting
 
 @dataclass(frozen=True, kw_only=True)
 class ExampleChoice(Settings):
-    """Settings that determine which examples are dropped from a blend."""
+    """Settings that determine which examples are excluded from a blend."""
 
     drop_unmatched: bool = setting(
         False,

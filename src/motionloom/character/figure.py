@@ -234,7 +234,7 @@ class _Figure:
         return [palm, Loft(root, tip, forward, rows, whole, 0.014 * size)]
 
     def finger_joints(self, side: str, wrist: Array, along: Array) -> tuple[int, ...]:
-        """Return the wrist and the joints of the middle finger, straight ahead of the wrist.
+        """Return the wrist and the joints of the middle finger, from the wrist outward.
 
         If several joints are at the same position, as in CMU files, the last joint rotates the
         hand.

@@ -51,7 +51,7 @@ def is_library(place: str | Path) -> bool:
 def motions_in(
     place: Path, *, exclude: Path | None = None
 ) -> tuple[list[tuple[str, str]], list[dict[str, str]]]:
-    """List all motions of a library, or of a folder and its subfolders.
+    """List all motions in a library, or in a folder and its subfolders.
 
     Parameters
     ----------

@@ -121,7 +121,7 @@ class AnnotatedMotion:
 
 
 def names() -> tuple[str, ...]:
-    """Return the names of all clips, then of all takes, with performer suffixes.
+    """Return the names of all clips and then all takes, with performer suffixes.
 
     Examples
     --------

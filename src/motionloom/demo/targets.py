@@ -103,7 +103,7 @@ def _lean(plan, start, chamber, hit, side, *, back, away, sideways) -> None:
 
 
 def _leap(plan: MotionPlan, side: str, hit: float, leap: float) -> None:
-    """Jump off the standing leg: free flight of the pelvis with its apex at `hit`."""
+    """Jump off the standing leg, with a free flight of the pelvis whose apex is at `hit`."""
     rise = np.sqrt(2.0 * leap / GRAVITY)
     off, on = hit - rise, hit + rise
     speed = GRAVITY * rise

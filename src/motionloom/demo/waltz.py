@@ -269,7 +269,7 @@ def waltz_take(seed: int = 0, fps: float = 30.0) -> CrowdTake:
 
 
 def march_takes(seed: int = 0, fps: float = 30.0, *, steps: int = _STEPS) -> list[CrowdTake]:
-    """Create marches of one performer at four speeds and three turn rates.
+    """Create marches by one performer at four speeds and three turn rates.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""Measure the quality of captions and of text search.
+"""Quality of captions and text search.
 
 *Captions are compared with labels*. The labels of a set are classes ("wave-left-hand", "Squat"),
 and `EXPECTED` lists the predicates that captions of each class should contain. Recall is the

@@ -154,7 +154,7 @@ def cmu_groups(data: DataFolder) -> Clips:
 
 
 def cmu_kinds(data: DataFolder) -> Clips:
-    """Yield CMU takes by description, at most twelve of each of `KINDS`, without duplicates."""
+    """Yield CMU takes selected by description, at most twelve per kind in `KINDS`."""
     rows = [row for row in data.table("cmu30-metadata.csv") if not row["duplicate_of"]]
     files = data.takes()
     low, high = _KIND_SECONDS
@@ -170,7 +170,7 @@ def cmu_kinds(data: DataFolder) -> Clips:
 
 
 def exercise_pieces(data: DataFolder) -> Clips:
-    """Yield the labeled exercises of three CMU takes, cut into pieces of about three seconds."""
+    """Yield the labeled exercises in three CMU takes, cut into pieces of about three seconds."""
     files = data.takes()
     for name, cells in data.exercises().items():
         motion = load(files[name])

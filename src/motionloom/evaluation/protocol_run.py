@@ -224,7 +224,7 @@ def _some(every: Sequence[Place]) -> list[Place]:
 
 
 def query_set(name: str, data: DataFolder) -> QuerySet:
-    """Return a set of queries by name; create the library of its motions if it does not exist."""
+    """Return a query set by name; create the library of its motions if it does not exist."""
     motions, queries = QUERY_SETS[name](data)
     path = data.kept / f"{name}.loom"
     if not path.exists():

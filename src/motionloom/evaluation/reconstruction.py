@@ -1,4 +1,4 @@
-"""Measure the accuracy of reconstructions from a few markers.
+"""Accuracy of reconstructions from a few markers.
 
 The error of a frame is the mean distance between true and reconstructed joints in world space,
 without alignment. Coincident joints count once (CMU skeletons have 31 joints at 21 positions);

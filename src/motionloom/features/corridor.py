@@ -71,7 +71,7 @@ class _Window(NamedTuple):
 
 
 class _Tile(NamedTuple):
-    """Tile of the matrix of two motions: `rows` by `columns` cells starting at (`top`, `left`).
+    """A tile of a distance matrix: `rows` by `columns` cells starting at (`top`, `left`).
 
     `column` is the first column of the second motion in the whole matrix.
     """

@@ -1,9 +1,10 @@
 """Joint rotation curves, simplified with the Douglas-Peucker method.
 
 The rotation of a joint is relative to the body part above it and to the rest pose (see
-`motionloom.features.joint_angles`). It is given as Euler angles in degrees, in the order Z, Y, X, as in CMU files. Angles are *unwrapped*: a joint that rotates past 180 degrees continues to
-181. Two angle triples describe the same rotation. The triple closer to the previous frame is used,
-so that curves jump only where the joint itself jumps. Curves of similar motions may still differ by a whole
+`motionloom.features.joint_angles`). It is given as Euler angles in degrees, in the order Z, Y, X,
+as in CMU files. Angles are *unwrapped*: a joint that rotates past 180 degrees continues to 181. Two
+angle triples describe the same rotation. The triple closer to the previous frame is used, so that
+curves jump only where the joint itself jumps. Curves of similar motions may still differ by a whole
 turn, because 179.8 and -179.8 degrees in the first frame are only 0.4 degrees apart. Measures
 therefore compare curves up to whole turns (`whole_turns`). Columns are NaN for joints that a
 skeleton lacks; measures compare the joints that two clips have in common.
@@ -75,7 +76,7 @@ rank the arm above the finger; the numbers are motionloom's."""
 
 
 def joint_weights(weights: str | Mapping[str, float] = "importance") -> dict[str, float]:
-    """Return the weight of each of `CURVE_JOINTS`.
+    """Return the weight of each joint in `CURVE_JOINTS`.
 
     Parameters
     ----------

@@ -89,7 +89,7 @@ class LibraryFeatures(RowTable):
         return slice(int(self.starts[m]), int(self.starts[m + 1]))
 
     def locate(self, row: int) -> tuple[str, int]:
-        """Return the name of the motion to which a row belongs, and the corresponding stored frame."""
+        """Return the motion to which a row belongs, and the corresponding stored frame."""
         if not 0 <= row < len(self.rows):
             raise InvalidInput(f"row must be between 0 and {len(self.rows) - 1}; got {row}")
         m = int(row_of(self.starts, row))
@@ -106,7 +106,7 @@ class LibraryFeatures(RowTable):
         return min(index, int(self.starts[motion + 1] - self.starts[motion]) - 1)
 
     def of(self, motion: Motion) -> NDArray[np.float32]:
-        """Compute the rows of any motion with the rate and options of this table, shape (T, D).
+        """Compute the rows (T, D) of any motion with this table's frame rate and options.
 
         The motion may have a different frame rate, skeleton and size.
         """

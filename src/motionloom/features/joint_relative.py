@@ -68,7 +68,7 @@ PUBLISHED_WEIGHTS: dict[Pair, float] = {
 
 
 def mirrored(pair: Pair) -> Pair:
-    """Return the mirror image of a pair of joints.
+    """Return the mirror image of a joint pair.
 
     Examples
     --------
@@ -79,7 +79,7 @@ def mirrored(pair: Pair) -> Pair:
 
 
 def symmetric_pairs(roles: Iterable[str] = ROLES) -> tuple[Pair, ...]:
-    """Return all pairs of joints, keeping only one of each mirrored pair.
+    """Return all joint pairs, omitting the mirror image of each pair.
 
     Parameters
     ----------

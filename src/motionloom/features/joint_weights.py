@@ -165,7 +165,7 @@ def learn_weights(
 def held_out_auc(
     tagged: TaggedPoses, *, method: Method = "nnls", top: int | None = None, folds: int = FOLDS
 ) -> tuple[float | None, float | None]:
-    """Return the AUC of learned and of equal weights on poses from held-out motions.
+    """Return the AUC of learned weights and of equal weights on poses from held-out motions.
 
     Motions are divided into `folds` parts. For each part, weights are learned from the pairs that
     do not contain its motions and tested on the pairs that do. The AUC is the mean over the parts,
@@ -218,7 +218,7 @@ def area_under_curve(distances: ArrayLike, similar: ArrayLike) -> float:
 def _solved(
     rows: NDArray[np.float64], tags: NDArray[np.bool_], method: Method, top: int | None
 ) -> NDArray[np.float64]:
-    """Compute the weights of all columns of `rows`; columns with missing values get weight zero."""
+    """Compute a weight for each column of `rows`; columns with missing values have weight zero."""
     there = np.flatnonzero(np.all(np.isfinite(rows), axis=0))
     if not len(there):
         raise InvalidInput("no pair of joints exists in the skeletons of all poses")

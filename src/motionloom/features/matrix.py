@@ -112,7 +112,7 @@ def prepared_frames(motion: Motion, distance: str | FrameDistance = "pc11") -> P
 
 
 class DistanceMatrix:
-    """Distances between the frames of a motion (rows) and of several motions (columns).
+    """Distances between the frames of one motion (rows) and those of several others (columns).
 
     Parameters
     ----------

@@ -40,7 +40,8 @@ class PointCloud:
 
     Notes
     -----
-    Weights decrease linearly toward both ends of the window, as in Kovar et al. They sum to one, so the distance is a root mean square.
+    Weights decrease linearly toward both ends of the window [1]_ and sum to one, so the distance is
+    a root mean square.
 
     References
     ----------

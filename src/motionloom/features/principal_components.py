@@ -79,7 +79,7 @@ class Moments:
 
     @classmethod
     def of(cls, rows: NDArray[np.float64]) -> Moments:
-        """Return the moments of the vectors of one motion."""
+        """Return the moments of one motion's vectors."""
         rows = rows[np.isfinite(rows).all(axis=1)]
         return cls(len(rows), rows.sum(axis=0), rows.T @ rows)
 

@@ -182,7 +182,7 @@ def started(path: str | Path, *, up: str | None, fps: float | None, strict: bool
 
 
 class Repairs:
-    """Repairs made by a reader, as sentences. In strict mode, the first repair raises an error."""
+    """Repairs made by a reader, as sentences. In strict mode, the first one raises an error."""
 
     def __init__(self, path: str | Path, *, strict: bool = False) -> None:
         self.path = Path(path)

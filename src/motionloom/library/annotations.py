@@ -211,7 +211,7 @@ class BeatCollection:
     def of(
         self, take: str | Sequence[str], settings: BeatSettings | None = None, **options: Any
     ) -> Beats:
-        """Return the beats of a take, or of takes danced together; see `motionloom.beats`.
+        """Return the beats of a take, or of several takes danced together; see `motionloom.beats`.
 
         A tempo, first beat and partners saved with `set` are taken into account.
 

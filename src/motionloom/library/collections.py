@@ -142,7 +142,7 @@ class GraphCollection:
 
     @property
     def settings(self) -> GraphSettings | None:
-        """Settings saved by the latest call of `keep`, or None."""
+        """Settings saved by the latest call to `keep`, or None."""
         from motionloom.motion_graph.artifact import graph_settings
 
         return graph_settings(self._store)
@@ -349,7 +349,7 @@ class WebCollection:
         return self.of(a, b)
 
     def of(self, a: str, b: str, options: WebOptions | None = None) -> Web:
-        """Return the match web between two motions; rows are frames of `a`, columns of `b`.
+        """Return the match web between two motions; rows are frames of `a`, columns frames of `b`.
 
         Parameters
         ----------

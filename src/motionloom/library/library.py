@@ -187,7 +187,7 @@ class Library(FindVerbs, MotionVerbs, DanceVerbs):
 
     @property
     def labels(self) -> LabelCollection:
-        """Labels of motions and of segments: ``lib.labels["86_01"]``."""
+        """Labels of motions and segments: ``lib.labels["86_01"]``."""
         return LabelCollection(self.store)
 
     @property

@@ -353,7 +353,7 @@ class Motion(TimeSeries):
         return replace(self, rotations=rotations, root=root)
 
     def without_heading(self) -> Motion:
-        """Return the same poses moved over the origin and turned to face +Z in every frame.
+        """Return the same poses, moved over the origin and rotated to face +Z in every frame.
 
         Examples
         --------

@@ -119,7 +119,7 @@ class Skeleton(FrozenArrays):
 
     @property
     def point_names(self) -> tuple[str, ...]:
-        """Names of joints, then of end sites, length J + E."""
+        """Names of all joints, followed by those of all end sites, length J + E."""
         return self.names + self.end_names
 
     @property

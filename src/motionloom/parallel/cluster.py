@@ -273,7 +273,7 @@ def _packed(thing: Any) -> bytes:
 
 
 def _on_worker(function: bytes, values: bytes) -> Any:
-    """Run a task with one thread. This is the function that workers of the cluster execute."""
+    """Run a task with one thread. This is the function that cluster workers execute."""
     _start_worker()
     args, kwargs = pickle.loads(values)
     return _unpacked(function)(*args, **kwargs)

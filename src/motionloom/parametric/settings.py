@@ -11,7 +11,7 @@ from motionloom.settings import Settings, preset, setting
 
 @dataclass(frozen=True, kw_only=True)
 class ExampleRules(ExampleChoice):
-    """Settings that determine which examples are dropped from a parametric motion."""
+    """Settings that determine which examples are excluded from a parametric motion."""
 
     redundant: float | None = setting(
         None,
@@ -60,7 +60,7 @@ class ParametrizeSettings(Settings):
 
     @preset
     def kg04(cls: Any) -> ParametrizeSettings:
-        """Settings of Kovar & Gleicher 2004, section 4."""
+        """Settings from Kovar & Gleicher 2004, section 4."""
         rules = ExampleRules(redundant_by="interpolated")
         return cls(samples=1000, spacing=0.0127, sampling="nearest", examples=rules)
 
@@ -87,5 +87,5 @@ class SynthesisSettings(Settings):
 
     @preset
     def kg04(cls: Any) -> SynthesisSettings:
-        """Settings of Kovar & Gleicher 2004, section 4: weights are not refined."""
+        """Settings from Kovar & Gleicher 2004, section 4, where weights are not refined."""
         return cls(refine=False, scheme="samples")

@@ -137,7 +137,7 @@ def write_parameter_space(
     title: str = "",
     dpi: float = 110,
 ) -> Path:
-    """Draw the parameters of examples and of sampled blends.
+    """Draw the parameters of examples and sampled blends.
 
     Large red markers are examples, and small gray markers are samples, as in figure 14 of Kovar &
     Gleicher (2004). Targets are rings, each joined by a line to the parameters that were reached.

@@ -232,7 +232,7 @@ def exchange(store: Store, number: int) -> None:
 
 
 def _restore_artifacts(store: Store, number: int) -> list[tuple[str, str | None]]:
-    """Restore the artifacts that a change replaced. Return stems and versions of current ones."""
+    """Restore the artifacts that a change replaced, and return the previously current versions."""
     from motionloom.store.artifacts.folders import LocalFolders, versions
 
     rows = store.catalogue.rows(

@@ -115,7 +115,7 @@ class StoredMotions:
 
     @property
     def id(self) -> str:
-        """Identifier of the library. It survives moving, but a rebuilt library gets a new one."""
+        """Identifier of the library, which changes if it is rebuilt but not if it is moved."""
         return self.catalogue.meta()["id"]
 
     @property

@@ -14,7 +14,7 @@ from motionloom.motion.rotations.planar_transform import PlanarTransform
 
 
 def frames_of(take: Motion, frames: Sequence[int], name: str) -> Motion:
-    """Return a motion that consists of the chosen frames of a take, in that order."""
+    """Return a motion with the chosen frames of a take, in the order listed."""
     chosen = np.asarray(frames, np.int64)
     if chosen.max() >= len(take):
         raise InvalidInput(f"{name} has frames 0 to {len(take) - 1}; got {chosen.max()}")

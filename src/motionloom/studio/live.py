@@ -124,7 +124,7 @@ class ReachHead(TypedDict):
 
 
 class BrowserWindow:
-    """The players of one browser window.
+    """A browser window and its players.
 
     Parameters
     ----------
@@ -177,7 +177,7 @@ class BrowserWindow:
 
 
 async def live_socket(socket: WebSocket) -> None:
-    """Answer the requests of one window until it closes."""
+    """Answer requests from one window until it closes."""
     state = socket.app.state.studio
     if state.listener_count >= _MAX_WINDOWS:
         await socket.close(

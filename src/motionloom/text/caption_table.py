@@ -205,7 +205,7 @@ def _event(row: Any) -> Event:
 
 
 def motion_statistics(signals: BodySignals) -> Array:
-    """Return statistics of the body signals of a motion, shape (D,); all values are finite."""
+    """Return statistics (D,) of a motion's body signals; all values are finite."""
     curves = signals.curves
     out: list[float] = [np.log(max(signals.frames, 1) / RATE)]
     for name in sorted(curves):
@@ -253,7 +253,7 @@ def _path(curves, frames: int) -> list[float]:
 
 
 def _steps(curves, frames: int) -> list[float]:
-    """Return statistics of steps and flights, and the turn and travel in the longest flight."""
+    """Return statistics of steps and flights, and the rotation and travel in the longest flight."""
     seconds = max(frames, 1) / RATE
     out: list[float] = []
     total = 0

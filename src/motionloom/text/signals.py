@@ -236,7 +236,7 @@ def _flights(curves: dict[str, Array]) -> Array:
 def _steps(
     ankle: Array, stands: NDArray[np.bool_], face: NDArray[np.complex128], side: str
 ) -> dict[str, Array]:
-    """Return curves for the steps of a foot from one place on the ground to another."""
+    """Return curves for a foot's steps from one place on the ground to another."""
     sign = 1.0 if side == "left" else -1.0
     curves = np.zeros((4, len(ankle)))
     for start, end in intervals(~stands):

@@ -133,7 +133,7 @@ class TextMatch:
 
 @dataclass(frozen=True, eq=False)
 class TextMatches(Sequence[TextMatch]):
-    """Matches, best first, and the words of the query that are unknown.
+    """Matches, best first, and the unknown words in the query.
 
     `unknown` maps each word that does not match any motion to a similarly spelled known word, or to
     "".
@@ -198,7 +198,7 @@ def find(
 
 
 def rank(index: TextIndex, asked: Sequence[str]) -> tuple[Array, NDArray[np.bool_]]:
-    """Return the score of each motion for the words of a query, and whether any word matched."""
+    """Return the score of each motion for a query's words, and whether any word matched."""
     named, captioned = (index.text_scores(field, asked) for field in ("named", "captioned"))
     moving = _CAPTIONED * _standard(captioned)
     matched = (named > 0.0) | (captioned > 0.0)

@@ -223,7 +223,7 @@ def _size(text: str, what: str, more: str = "") -> tuple[float, float]:
 def _plan(
     kind: str, given: dict[str, Any], library: str | None, description: Path | None
 ) -> CrowdPlan:
-    """Return the plan of a crowd; the first argument may be a description instead of a library."""
+    """Return the plan for a crowd; the first argument may be a description or a library."""
     if library is not None and Path(library).suffix.lower() in (".toml", ".json"):
         if description is not None:
             raise InvalidInput(

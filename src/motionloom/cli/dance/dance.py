@@ -216,7 +216,7 @@ def _write(made: Dance, path: Path) -> list[Path]:
 
 
 def _video(made: Dance, path: Path) -> Path:
-    """Write a video of the leader with the music, or with the notes of a score as tones."""
+    """Write a video of the leader with the music; a score is played as synthesized tones."""
     import tempfile
 
     from motionloom.plots.figures.animation import write_mp4

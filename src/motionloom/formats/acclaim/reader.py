@@ -248,7 +248,7 @@ def _unit(acclaim: AcclaimSkeleton, skeleton: Skeleton) -> Unit:
 
 @dataclass(frozen=True)
 class AcclaimFrames:
-    """Values of all bones in all frames of an AMC file.
+    """The values for all bones in all frames of an AMC file.
 
     Attributes
     ----------
@@ -266,7 +266,7 @@ class AcclaimFrames:
 
 
 def read_frames(data: bytes, bones: list[Bone], path: Path, repairs: Repairs) -> AcclaimFrames:
-    """Parse the frames of an AMC file for the bones of its skeleton."""
+    """Parse the frames in an AMC file, given the bones of its skeleton."""
     if b"\r" in data and b"\n" not in data:
         data = data.replace(b"\r", b"\n")
     degrees, start = _header(data, repairs)

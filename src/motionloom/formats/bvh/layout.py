@@ -108,7 +108,7 @@ def plain_layout(hierarchy: str) -> Layout | None:
 
 
 class Layout:
-    """Tree of a figure and the columns of its channel table. Layouts are immutable.
+    """A figure's tree and the columns of its channel table. Layouts are immutable.
 
     Attributes
     ----------

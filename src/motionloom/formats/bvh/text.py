@@ -1,4 +1,4 @@
-"""Text of a BVH file: decoding, splitting into parts, and parsing the table of channel values."""
+"""BVH text: decoding, splitting into parts, and parsing the table of channel values."""
 
 from __future__ import annotations
 
@@ -110,7 +110,7 @@ def split_bvh(data: bytes, path: str | Path, repairs: Repairs) -> BvhText:
 
 
 def _motion_keyword(data: bytes) -> re.Match[bytes] | None:
-    """Find the word MOTION. Its usual spelling is found without a regular expression."""
+    """Find the word MOTION. The common spelling is found without a regular expression."""
     place = data.find(b"\nMOTION") + 1
     if place and b"motion" not in data[:place].lower():
         match = _MOTION_LINE.match(data, place)

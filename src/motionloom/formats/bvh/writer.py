@@ -130,7 +130,7 @@ def _children(skeleton: Skeleton) -> list[list[int]]:
 
 
 def rows(table: NDArray[np.float64]):
-    """Format a table of channel values as lines of text."""
+    """Format a channel value table as lines of text."""
     template = " ".join(["%.6f"] * table.shape[1]) + "\n"
     return (template % tuple(row) for row in table.tolist())
 

@@ -1,4 +1,4 @@
-"""Header, parameters and layout of a C3D file, in any of three byte orders.
+"""Header, parameters and layout of C3D files, in any of three byte orders.
 
 Everything is read from slices of the file's bytes, and sizes stated in the file are never trusted.
 A parameter is a value with up to seven dimensions in a named group.
@@ -166,7 +166,7 @@ def _fits(data: bytes, head: C3dHeader, layout: DataLayout) -> bool:
 
 
 def _roughness(data: bytes, head: C3dHeader, layout: DataLayout) -> float:
-    """Return the median step of a point between frames, relative to the extent of the points.
+    """Return the median point movement between frames, relative to the extent of the points.
 
     The result is 0 if there are too few frames to judge, and infinite if most values are not
     finite.

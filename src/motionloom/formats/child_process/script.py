@@ -13,7 +13,7 @@ import sys
 
 
 def main(request: dict) -> None:
-    """Run ``read`` of the requested script, and print the answer as one line of JSON."""
+    """Run the requested script's ``read`` function, and print its result as one line of JSON."""
     script = runpy.run_path(request["script"])
     try:
         import resource

@@ -227,7 +227,7 @@ class GltfFile:
         return buffer[start : start + length]
 
     def size(self, owner: dict[str, Any], key: str, usual: int | None) -> int:
-        """Return a number of bytes or items from an object, or `usual` if it is missing."""
+        """Return a number of bytes or items from an object, or the default `usual` if missing."""
         value = owner.get(key, usual)
         if isinstance(value, bool) or not isinstance(value, int) or not 0 <= value < 2**40:
             self.refuse(f"{key} must be a number of bytes or items, found {str(value)[:20]}")

@@ -172,7 +172,7 @@ def _extent(
 
 
 def _key_rate(times: NDArray[np.float64]) -> float | None:
-    """Return the rate of evenly spaced keys, or of the median spacing if keys are missing."""
+    """Return the frame rate of the keys, based on the median spacing if some keys are missing."""
     if len(times) < 2:
         return None
     spacing = float(np.median(np.diff(times)))

@@ -228,7 +228,7 @@ def _legs_down(rest: Measurements) -> bool:
 
 
 def _toes_ahead(measured: Measurements) -> float:
-    """Return the median cosine of the angle between the toes of the lower foot and the heading.
+    """Return the median cosine of the angle between the lower foot's toes and the heading.
 
     The other foot may point anywhere: a sprinter's swinging foot points backward.
     """

@@ -44,7 +44,7 @@ _VISIBLE_LEAP = 0.20  # meters in one frame, in excess of the steps before and a
 
 
 class Measurements:
-    """Measurements of a motion of T frames, each computed on first use.
+    """Measurements of a motion with T frames, each computed on first use.
 
     They describe only the body, so joints above the hips are excluded.
     """

@@ -117,7 +117,7 @@ class FootContacts:
         return tuple((plant.start_frame, plant.end_frame) for plant in self._plants(part))
 
     def standing(self, side: str) -> Mask:
-        """Return a mask of frames with the heel or ball of one side in contact, shape (T,)."""
+        """Return a mask (T,) of frames in which the heel or ball on one side is in contact."""
         return self[f"{side}_heel"] | self[f"{side}_ball"]
 
     def standing_parts(self) -> Mask:
@@ -301,7 +301,7 @@ def _skating(
     limits: _Limits,
     skate: float,
 ) -> dict[str, list[tuple[int, int]]]:
-    """Find further contacts of each part from feet that move with the drift of the body.
+    """Find additional contacts of feet that move with the drift of the body.
 
     Only frames in which neither foot is slow enough for an ordinary contact are considered.
     """

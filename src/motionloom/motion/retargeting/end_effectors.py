@@ -1,4 +1,4 @@
-"""Hand placement, which preserves the contacts of hands on a body of another size.
+"""Hand placement, which preserves hand contacts on a body of another size.
 
 The importance of a hand's position, from 0 to 1, depends on its distance from the objects that it
 may touch: the floor, the other hand, the head, the trunk and the knees. An important hand keeps its

@@ -346,7 +346,7 @@ def yaw(angle: ArrayLike) -> Array:
 
 
 def yaw_angle(q: ArrayLike) -> Array:
-    """Angle (...,) in radians, -pi to pi, of the rotation about +Y nearest to each of (..., 4).
+    """Yaw (...,) in radians, -pi to pi, of the rotation about +Y nearest to each of (..., 4).
 
     This is the twist part of the swing-twist decomposition. It is smooth as long as the body does
     not turn upside down.

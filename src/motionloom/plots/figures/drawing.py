@@ -336,7 +336,7 @@ class BodyFigure:
     colors: NDArray[np.float64]
 
     def triangles(self, motion: Motion, frame: int, camera: Camera) -> Triangles:
-        """Return the shaded triangles of one frame that face the camera, the farthest first."""
+        """Return the shaded triangles that face the camera in one frame, farthest first."""
         corners = camera.project(self.mesh.posed(motion, frame))[self.mesh.triangles]
         return shaded_triangles(corners, self.colors)
 

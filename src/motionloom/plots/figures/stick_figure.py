@@ -175,7 +175,7 @@ def _anchor(skeleton: Skeleton) -> tuple[int, NDArray[np.bool_]]:
 
 
 def _size(poses: NDArray[np.float64]) -> float:
-    """Return the median of the longest edges of the bounding boxes; 1 if the figure is a point."""
+    """Return the median over time of the bounding box's longest edge; 1 for a single point."""
     extent = _quietly(np.nanmax, poses) - _quietly(np.nanmin, poses)
     longest = _middle(extent.max(axis=1)[:, None])[0]
     return float(longest) if longest > 1e-9 else 1.0

@@ -175,7 +175,7 @@ class Artifacts:
         return self._read_named(kind, name, _described)
 
     def names(self, kind: str) -> tuple[str, ...]:
-        """Return the names of all artifacts of a kind, sorted."""
+        """Return the sorted names of all artifacts of one kind."""
         stems = (folder.rpartition(".")[0] for folder in self.folders.names())
         names = {stem.removeprefix(f"{kind}.") for stem in stems if stem.startswith(f"{kind}.")}
         return tuple(sorted(names))

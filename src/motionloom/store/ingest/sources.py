@@ -1,4 +1,4 @@
-"""Source files of an import, and the names of their motions.
+"""Source files for an import, and the names of their motions.
 
 A motion is named after its file, without the suffix (``86_01``). If several files of one import
 have the same name, enough of each path is added to distinguish them, as in ``a/walk`` and

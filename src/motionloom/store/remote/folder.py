@@ -68,7 +68,7 @@ Folder = Path | RemoteFolder
 
 
 def between(pieces: Sequence[Piece], first: int, last: int) -> tuple[Piece, ...]:
-    """Return the pieces that hold bytes `first` to `last` of a file made of `pieces`.
+    """Return the pieces that hold bytes `first` to `last` of a file that consists of `pieces`.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""Layers: the arms of one motion combined with the legs and trunk of another.
+"""Layers, which combine the arms of one motion with the legs and trunk of another.
 
 The body is split at the chest. The arms keep their timing and their motion relative to the chest;
 legs, trunk and the path on the floor come from the other motion. Arms are inertialized where the

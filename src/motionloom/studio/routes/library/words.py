@@ -118,7 +118,7 @@ def find(request: FindRequest, state: State) -> FindResults:
 
 @router.get("/motions/{name:path}/words")
 def words(name: str, state: State) -> MotionWords:
-    """Return the captions and labeled segments of a motion, in order of time."""
+    """Return a motion's captions and labeled segments, in chronological order."""
     library = state.library
     entry = library.store.entry(name)
     captions, reason = state.cached(

@@ -36,7 +36,7 @@ _LONGEST_QUERY = 900  # maximum rows of a query: half a minute
 
 
 class GridSide(TypedDict):
-    """The segment of a motion along one side of a matrix; `first` is its first row or column."""
+    """The motion segment along one side of a matrix; `first` is its first row or column."""
 
     motion: str
     start_frame: int
@@ -60,7 +60,7 @@ class GridHead(TypedDict):
 
 
 class WebSize(TypedDict):
-    """Size of a whole match web."""
+    """Size of a complete match web."""
 
     chains: int
     bridges: int
@@ -68,7 +68,7 @@ class WebSize(TypedDict):
 
 
 class GridWebHead(TypedDict):
-    """Number of polylines shown, by kind, and the size of the whole web."""
+    """Number of polylines of each kind in the response, and the size of the complete web."""
 
     chains: int
     bridges: int

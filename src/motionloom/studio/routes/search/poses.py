@@ -95,7 +95,7 @@ class PosesHead(TypedDict):
 
 @router.post("/poses", response_model=PosesHead, response_class=ArrayResponse)
 def poses(request: PosesRequest, state: State, own: Worn) -> Response:
-    """Return the points of all clips, aligned, one clip after another.
+    """Return the aligned points of all clips, one clip after another.
 
     In the header, ``clips`` has the name, frame rate and numbers of frames and points of each clip,
     and the index of its body in ``bodies``. ``positions`` is flat, (frames, points, 3) for each

@@ -101,7 +101,7 @@ def family_of(state: AppState, id: str) -> Family:
 
 
 def corresponding_frames(matches: Matches, length: int) -> NDArray[np.int32]:
-    """Return the frames of each match that correspond to the `length` frames of the query."""
+    """Return, for each match, the frames that correspond to the query's `length` frames."""
     rows = np.zeros((len(matches), length), np.int32)
     for row, match in zip(rows, matches, strict=True):
         row[:] = np.rint(match.corresponding_frames(length))

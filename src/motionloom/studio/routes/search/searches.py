@@ -46,7 +46,7 @@ _WIDEN = 1.6  # aspect ratio; pages and names are wide
 
 
 class SearchMethod(BaseModel):
-    """Properties of a search method that are not in the schema of the settings.
+    """Properties of a search method that are not in the settings schema.
 
     `unit` is null if the unit of the features applies; `mirrors` is true if the method supports
     mirrored queries.
@@ -126,7 +126,7 @@ class SearchHead(TypedDict):
 
 
 class FamilyNode(BaseModel):
-    """A member of a family; `frames` has the member's frame for each frame of the query."""
+    """A family member; `frames` has the member's frame for each query frame."""
 
     motion: str
     start_frame: int
@@ -242,7 +242,7 @@ def prepare(request: SearchRequest, state: State) -> Preparation:
 
 @router.post("/search/web")
 def build_web(request: SearchRequest, state: State) -> JobStatus[BuiltWebs]:
-    """Start a job that builds the match webs of a search; progress counts pairs of takes."""
+    """Start a job that builds the match webs for a search; its progress counts take pairs."""
     lacking = _missing_webs(state.library, request.settings)
     settings = _web_settings(request.settings)
 
@@ -255,7 +255,7 @@ def build_web(request: SearchRequest, state: State) -> JobStatus[BuiltWebs]:
 
 
 def _web_settings(settings: SearchSettings) -> WebSettings:
-    """Return the settings of the webs that a search needs, from the options of its method."""
+    """Derive the settings of the webs that a search needs from its method's options."""
     method = settings.method
     if not isinstance(method, MatchWeb):
         raise InvalidInput(f"method {method.NAME} does not use match webs")
