@@ -227,7 +227,9 @@ def transition_candidates(
     errors = np.concatenate([errors for _, errors in parts]) if parts else np.zeros(0)
     there, reverse = window_centers(frames, blend, window)
     means = _blend_errors(distance, a, second, there, blend)
-    back = None if window == "centered" else _blend_errors(distance, second, a, reverse, blend)
+    back = None
+    if window != "centered":  # the frames of the first motion first, as distances are symmetric
+        back = _blend_errors(distance, a, second, reverse[:, ::-1], blend)
     high, wide = -(-len(a) // sector), -(-len(second) // sector)
     examined = high * (high + 1) // 2 if half else high * wide
     return TransitionCandidates(frames, errors, means, frames // sector, examined, back)

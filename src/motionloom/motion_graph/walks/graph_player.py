@@ -173,11 +173,13 @@ class GraphPlayer(Player):
         progress : callable, optional
             Called with the number of frames written since the last call.
         """
-        if Path(path).suffix.lower() != ".bvh":
+        # A stream must know its length, but a walk may stop early at a dead end.
+        if Path(path).suffix.lower() != ".bvh" or self.graph.dead_ends:
             motion = self.record(frames=frames, name=Path(path).stem)
             motion.save(path)
             quality, sources = self.quality(motion), motion.sources
-            return WalkReport(frames, quality, sources, self.transition_count, tuple(self.log))
+            log = tuple(self.log)
+            return WalkReport(len(motion), quality, sources, self.transition_count, log)
         meter = _WalkMeter(self.graph, self.goals, self._notes)
         played: list[Source] = []
         with bvh_stream(path, self.skeleton, frames=frames, fps=self.fps) as out:
