@@ -17,6 +17,7 @@ from motionloom.settings import Settings, presets_of
 from reproduction import PAPERS
 from reproduction.claims import FAILS, HOLDS, NOT_TESTED
 from reproduction.data import CREDITS
+from reproduction.own_rules import rule_rows
 
 RESULTS = Path(__file__).parent / "results"
 PAGE = Path(__file__).parents[1] / "docs" / "evidence" / "papers.md"
@@ -141,6 +142,13 @@ def markdown(report: dict[str, Any]) -> str:
         for claim in report["claims"]
     ]
     blocks.append(_table(["place", "the paper says", "measured here", "rule", "outcome"], rows))
+    if rule_rows(report["name"]):
+        blocks.append(
+            "## Rules that are not in the paper\n\nmotionloom follows these rules by default. The "
+            f"preset `{report['name']}` switches them off.\n"
+        )
+        header = ["rule of motionloom", "setting", "default", "preset"]
+        blocks.append(_table(header, rule_rows(report["name"])))
     if any(claim["table"] or claim["picture"] for claim in report["claims"]):
         blocks.append("## Figures and tables\n")
     for claim in report["claims"]:

@@ -322,7 +322,11 @@ def test_labels_as_babel_writes_them(tmp_path):
         ("a.csv", "motion,start,end,label\nwalk,1,,a\n", "start and end must both be given"),
         ("a.csv", "motion,start,end,label\nwalk,3,2,a\n", "must be before the end"),
         ("a.csv", "motion,start,end,label\nwalk,99,100,a\n", "starts at frame 2970, but"),
-        ("a.csv", "motion,start,end,label\nrun,1,2,a\n", "no label in this file refers to a motion"),
+        (
+            "a.csv",
+            "motion,start,end,label\nrun,1,2,a\n",
+            "no label in this file refers to a motion",
+        ),
         ("a.json", "{", "not a valid JSON file"),
         ("a.json", "[]", "expected a JSON object with one entry per motion"),
         (
