@@ -229,7 +229,7 @@ class WebStore:
     def of(cls, library: Store, options: WebOptions) -> WebStore:
         """Return the webs with the given options; see `motionloom.search.settings.WebOptions`."""
         every = cls(library, options.distance, WebLimits.of(options))
-        if options.cells == "all" or (options.cells == "auto" and options.rules == "paper"):
+        if options.cells == "all" or (options.cells == "auto" and options.rules != "default"):
             return every
         if not isinstance(every.distance, PointCloud):
             if options.cells == "near":
@@ -243,9 +243,9 @@ class WebStore:
         if options.cells == "near":
             return near
         # An existing web is extended with the options with which it was started.
-        for web in (every, near):
-            if web.files.state() is not None:
-                return web
+        for store in (every, near):
+            if store.files.state() is not None:
+                return store
         return near if library.frames >= NEAR_FRAMES else every
 
     # --- building -----------------------------------------------------------------------
