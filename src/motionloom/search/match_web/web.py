@@ -84,6 +84,7 @@ class WebLimits:
     @classmethod
     def of(cls, options: WebOptions) -> WebLimits:
         """Return the limits for web options; see `motionloom.search.settings.WebOptions`."""
+
         def applies(rule: str) -> bool:
             return options.rules in ("default", rule)
 
