@@ -281,5 +281,5 @@ def test_points_that_are_not_frames_are_rejected(families):
 
 
 def test_invalid_windows_are_rejected(families):
-    with pytest.raises(InvalidInput, match="within the 73 frames of the blend; got 70 to 90"):
+    with pytest.raises(InvalidInput, match="within the blend's 73 frames; got 70 to 90"):
         families("kick").window([1.0, 0.0, 0.0, 0.0], 70, 90)

@@ -65,11 +65,11 @@ BALLROOMS = [
     ({"library": 4}, "library must be a string; got 4"),
     ({"meter": 0}, "meter must be at least 1"),
     ({"color": 3}, "unknown keys for a ballroom: color. Valid keys: align, columns, couples"),
-    ({"points": CORNER}, "a ballroom has no points"),
+    ({"points": CORNER}, "unknown keys for a ballroom: points"),
 ]  # fmt: skip
 MARCHES = [
-    ({"points": []}, "points must be at least two rows"),
-    ({"points": [[0, 0]]}, "points must be at least two rows"),
+    ({"points": []}, "points must have at least two rows"),
+    ({"points": [[0, 0]]}, "points must have at least two rows"),
     ({"points": [[0, 0], [0, 0]]}, "neighboring points must differ"),
     ({"points": [[0, 0], [0, NAN]]}, "points.1. must be x and z, each a number .*; got nan"),
     ({"points": [[0, 0, 0], [1, 1, 1]]}, "points.0. must be x and z"),
@@ -85,7 +85,7 @@ MARCHES = [
     ({"speed": 5}, "speed must be at most 4; got 5"),
     ({"speed": 1.4}, "in the sharpest corner, soldiers .* the takes only allow 0.30 to"),
     ({"speed": 2.0, "points": [[0, 0], [0, 30]]}, "on the straight street, soldiers would have to"),
-    ({"couples": 3}, "a march has no couples"),
+    ({"couples": 3}, "unknown keys for a march: couples"),
 ]  # fmt: skip
 
 

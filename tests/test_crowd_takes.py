@@ -83,6 +83,7 @@ def test_a_graph_is_learned_from_a_couple(couple, waltz):
     assert plain.transition_phase == 0.0 < waltz.transition_phase
 
 
+@pytest.mark.slow
 def test_captured_couples_never_collide(waltz):
     radius = couple_radius(waltz)
     assert 0.4 < radius < 0.8
@@ -126,7 +127,7 @@ def test_takes_with_too_few_movements_are_rejected(couple):
         match="no couple was detected among 1 take, because no two takes have",
     ):
         guessed_couples(["take"], {"take": leader}.__getitem__, among="1 take")
-    with pytest.raises(InvalidInput, match="a ballroom needs at least 4 in hold and on the beat"):
+    with pytest.raises(InvalidInput, match="a ballroom needs at least 4 movements"):
         couple_steps([(leader[:150], follower[:150])], meter=3)
     with pytest.raises(InvalidInput, match="at least two strides .*dance_groove"):
         marching_steps([ml.demo.clip("dance_groove")])
@@ -179,6 +180,7 @@ def test_two_learned_nodes_are_the_strides_of_the_two_feet(walks):
     assert len(graph) == 1 and len(graph.members[0]) <= 16
 
 
+@pytest.mark.slow
 def test_each_rule_for_strides_can_be_switched_off(walks):
     ours = marching_steps(walks)
 

@@ -156,5 +156,7 @@ def test_weights_match_an_exhaustive_search(rng):
         _, least = best_blend(travels, target, FAR_COST)
         assert cost <= 1.03 * least + 1e-4  # tiny weights are dropped
     np.testing.assert_allclose(ours[-2:], np.eye(8)[:2], atol=1e-6)
-    with pytest.raises(InvalidInput, match=r"the same columns.* got shapes \(8, 3\) and \(1, 2\)"):
+    with pytest.raises(
+        InvalidInput, match=r"the same number of columns.* got shapes \(8, 3\) and \(1, 2\)"
+    ):
         travel_weights(travels, [[0.0, 1.0]])

@@ -258,10 +258,10 @@ def test_vectors_that_do_not_fit_the_index_are_refused(rng):
         ("blocks", lambda a: a.view(np.int32), "blocks must be float32 with"),
         ("rows", lambda a: a[:-64], "must be float32 with"),
         ("rows", lambda a: a.astype(np.int32), "rows must be int64 with"),
-        ("rows", lambda a: a - 1, "rows must be vector numbers from 0; got -1"),
+        ("rows", lambda a: a - 1, "rows must contain non-negative numbers; got -1"),
         ("errors", lambda a: a[1:], "errors must be float32 with"),
         ("axes", lambda a: a[:, 1:], r"axes must be float64 with shape \(7, 7\)"),
-        ("center", lambda a: a[1:], "expected"),
+        ("center", lambda a: a[1:], "must"),
     ],
 )
 def test_a_damaged_index_is_refused_when_it_is_opened(rng, tmp_path, name, damage, message):

@@ -159,8 +159,9 @@ def test_if_steps_are_unclear_the_whole_body_decides(rng, beats, period):
     assert led[0].seconds == pytest.approx(period, rel=0.01)
 
 
+@pytest.mark.slow
 @pytest.mark.cmu
-@pytest.mark.parametrize("pairs", [SALSA[:2], pytest.param(SALSA[2:], marks=pytest.mark.slow)])
+@pytest.mark.parametrize("pairs", [SALSA[:2], SALSA[2:]])
 def test_partners_in_one_take_share_the_beat(cmu30, pairs):
     """Without the step cycle, periods of partners agreed in none of these 8 takes (3 of all 15)."""
     agree = 0
@@ -287,13 +288,14 @@ def test_the_commands_set_save_and_report_beats(lib, tmp_path):
 # --- music met by landings ----------------------------------------------------------------
 
 
+@pytest.mark.slow
 @pytest.mark.cmu
 @pytest.mark.parametrize(
     "names",
     [
         ("138_01", "138_02"),
-        pytest.param(("60_03", "60_06", "60_08"), marks=pytest.mark.slow),
-        pytest.param(("61_01", "61_03", "61_15"), marks=pytest.mark.slow),
+        ("60_03", "60_06", "60_08"),
+        ("61_01", "61_03", "61_15"),
     ],
 )
 def test_feet_of_captured_dance_land_on_the_beats_of_music(cmu30, names):

@@ -256,7 +256,10 @@ def test_says_why_a_library_cannot_be_opened(tmp_path):
             "an import was killed while writing, .* open the library once with write access",
         ),
         ("SQLITE_READONLY_DIRECTORY", "cannot open the catalogue: disk trouble"),
-        ("SQLITE_BUSY", "the catalogue is locked by another process; run this again"),
+        (
+            "SQLITE_BUSY",
+            "the catalogue is locked by another process; run the same command again later",
+        ),
         ("SQLITE_IOERR", "the catalogue cannot be used: disk trouble"),
     ],
 )
@@ -284,7 +287,7 @@ def test_damaged_frames_are_distinguished_from_good_ones(lib):
     np.save(paths["other"], np.zeros((20, 7), np.float32))
     with pytest.raises(LibraryError, match="damaged frames"):
         lib["cut"]
-    with pytest.raises(LibraryError, match="the frames of 'gone' are missing; import it"):
+    with pytest.raises(LibraryError, match="the frames of 'gone' are missing; import the motion"):
         lib["gone"]
     with pytest.raises(LibraryError, match=r"expected float32 of shape \(20, 15\), found"):
         lib["other"]

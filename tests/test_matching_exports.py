@@ -124,7 +124,7 @@ def test_unknown_formats_and_invalid_folders_are_rejected(database, tmp_path):
         database.export(tmp_path, "maya")
     file = tmp_path / "file"
     file.write_text("")
-    with pytest.raises(InvalidInput, match="file: not a folder"):
+    with pytest.raises(InvalidInput, match="file is not a folder"):
         database.export(file, "unity")
 
 

@@ -49,6 +49,7 @@ def test_regular_beats_are_found_to_the_frame(performer):
     assert detected.period == pytest.approx(0.5, rel=0.002)
 
 
+@pytest.mark.slow
 def test_perturbed_beats_are_found_within_a_third_of_a_frame():
     off = []
     for seed in (0, 1):
@@ -289,6 +290,7 @@ def test_periods_of_real_gaits_and_dances_agree_with_independent_measurements(cm
             assert is_simple_multiple(detected.period / float(row["step_s"])), name
 
 
+@pytest.mark.slow
 @pytest.mark.cmu
 def test_periods_hold_at_the_rate_of_capture(cmu_data, cmu_raw):
     with open(cmu_data / "beats" / "dev.csv", encoding="utf-8") as file:
@@ -310,6 +312,7 @@ def test_a_body_that_stands_still_has_no_beats(groove):
     assert detected.as_dict()["beats"] == []
 
 
+@pytest.mark.slow
 def test_aimless_movement_mostly_has_no_rhythm(groove):
     from scipy.ndimage import gaussian_filter1d
 
@@ -462,6 +465,7 @@ def test_every_beat_of_a_waltz_is_found(seed):
     assert np.abs(off).max() < 3.0 and off.std() < 0.8  # the first one used to be eight frames off
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("bodies", [slice(0, 2), slice(0, 1), slice(1, 2)])
 def test_a_waltz_that_lilts_between_its_steps_is_counted_in_steps(bodies):
     take = waltz_take()

@@ -338,6 +338,7 @@ def test_a_path_is_followed(graph):
     assert quality.seam_acceleration_ratio < 1.5 and quality.foot_slide_m < 0.015
 
 
+@pytest.mark.slow
 def test_straight_walks_are_bent_along_a_path(walks):
     straight = motion_graph([walks[0], walks[3]])
     path = s_curve(20.0)
@@ -348,6 +349,7 @@ def test_straight_walks_are_bent_along_a_path(walks):
     assert np.abs(np.convolve(turned, np.ones(30) / 30, "valid")).max() < 0.6  # never on the spot
 
 
+@pytest.mark.slow
 def test_a_route_that_cannot_be_walked_is_reported(walks):
     still = replace(walks[0], root=walks[0].root * np.float32([0.0, 1.0, 0.0]))
     graph = motion_graph([still])
@@ -355,12 +357,14 @@ def test_a_route_that_cannot_be_walked_is_reported(walks):
         graph.walk(path=[(0.0, 0.0), (0.0, 8.0)])
 
 
+@pytest.mark.slow
 def test_a_goal_is_reached_in_time(graph):
     walk = graph.walk(seconds=8.0, goal=(3.0, 8.0), seed=1)
     assert len(walk) == 240
     assert np.linalg.norm(walk.root[-1, [0, 2]] - [3.0, 8.0]) < 0.8
 
 
+@pytest.mark.slow
 def test_labels_along_a_timeline_are_kept(graph):
     walk = graph.walk(labels=[("turn", 4.0), ("walk", 4.0)], seed=1)
     assert len(walk) == 240
@@ -392,9 +396,12 @@ def test_a_walk_starts_and_ends_with_the_requested_poses(graph):
         ({"path": [[0, 0]]}, r"path must have shape \(n, 2\)"),
         ({"path": [[0, 0], [1]]}, r"path must have shape \(n, 2\)"),
         ({"path": [[0, 0], [0, 0.01]]}, "path must be longer"),
-        ({"path": [[0, 0], [0, np.nan]]}, "path must be finite"),
+        ({"path": [[0, 0], [0, np.nan]]}, "path must contain only finite numbers"),
         ({"path": [[0, 0], [0, 5]], "seconds": 3.0}, "a walk along a path cannot have seconds"),
-        ({"path": [[0, 0], [0, 5]], "goal": (1, 1)}, "only one of a path, a goal and an end pose"),
+        (
+            {"path": [[0, 0], [0, 5]], "goal": (1, 1)},
+            "a path, a goal or an end pose, but only one of them",
+        ),
         ({"goal": (1, 1)}, "needs a duration"),
         ({"goal": (1,), "seconds": 3.0}, "goal must be x, z"),
         ({"goal": "there", "seconds": 3.0}, "goal must be X,Z"),
@@ -654,6 +661,7 @@ def doubled(down, seams):
     ]
 
 
+@pytest.mark.slow
 @pytest.mark.cmu
 @pytest.mark.parametrize(
     ("subject", "takes", "distance"),

@@ -81,7 +81,7 @@ def test_files_that_are_not_music_are_reported(tmp_path, monkeypatch):
     film = bytearray(write_tune(tmp_path / "f.mid", bars=1).read_bytes())
     film[12:14] = (0x10000 - 25 * 256 + 40).to_bytes(2, "big")
     (tmp_path / "f.mid").write_bytes(bytes(film))
-    with pytest.raises(MotionFormatError, match="SMPTE frames"):
+    with pytest.raises(MotionFormatError, match="SMPTE time division"):
         load_music(tmp_path / "f.mid")
     once = saved(tmp_path / "1.mid", note())
     with pytest.raises(MotionFormatError, match="the notes have no clear beat period"):

@@ -162,12 +162,16 @@ def test_every_kind_on_the_menu_creates_its_parameter():
 @pytest.mark.parametrize("frame", [-1, 10_000])
 def test_a_frame_outside_the_motion_is_reported(walk, frame):
     for measured in (at("hips", 3), joint_speed("hips", 3), center_of_mass(3)):
-        with pytest.raises(InvalidInput, match=rf"a frame of the motion, 0 to \d+; got {frame}"):
+        with pytest.raises(
+            InvalidInput, match=rf"lie within the motion, from 0 to \d+; got {frame}"
+        ):
             measured(walk, frame)
 
 
 def test_a_motion_without_frames_cannot_be_measured(walk):
-    with pytest.raises(InvalidInput, match="parameter turn needs a motion with frames"):
+    with pytest.raises(
+        InvalidInput, match="parameter turn cannot be measured on a motion without frames"
+    ):
         turn()(walk[:0])
 
 
@@ -289,10 +293,10 @@ def test_scores_are_read_from_a_file(tmp_path, walk):
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("motion\nwalk\n", "need a header"),
-        ("motion,mood\n", "a line per motion"),
+        ("motion\nwalk\n", "needs a header"),
+        ("motion,mood\n", "one line per motion"),
         ("motion,age\nwalk,3\n", "there is no column mood; the columns are age"),
-        ("motion,mood\nwalk,3\nwalk,4\n", "styles.csv:3: walk is scored twice"),
+        ("motion,mood\nwalk,3\nwalk,4\n", "styles.csv:3: the motion walk already has scores"),
         ("motion,mood\nwalk,\n", "must be finite numbers; got ''"),
         ("motion,mood\nwalk,nan\n", "must be finite numbers; got 'nan'"),
     ],
@@ -308,10 +312,13 @@ def test_invalid_score_files_are_rejected(tmp_path, text, message):
     ("values", "message"),
     [
         ({}, "at least one example"),
-        ({"walk": "happy"}, "score of walk must be a finite number or a row; got 'happy'"),
+        (
+            {"walk": "happy"},
+            "score of walk must be a finite number or a row of finite numbers; got 'happy'",
+        ),
         ({"walk": np.nan}, "must be a finite number"),
         ({"walk": 1.0, "run": (1.0, 2.0)}, "same number of values for every example"),
-        ({"walk": 1.0, "mood": {"run": 2.0}}, "by name, not both"),
+        ({"walk": 1.0, "mood": {"run": 2.0}}, "got a mix of both"),
         ({"mood": {"a": 1}, "age": {"b": 1}}, "there is none for b"),
     ],
 )
@@ -321,12 +328,12 @@ def test_invalid_scores_are_rejected(values, message, walk):
 
 
 def test_a_missing_file_is_reported(tmp_path, walk):
-    with pytest.raises(InvalidInput, match=r"none.csv: scores cannot be read"):
+    with pytest.raises(InvalidInput, match=r"none.csv: cannot read the scores"):
         as_parameters(str(tmp_path / "none.csv"), walk)
 
 
 def test_scores_cannot_be_measured(walk):
-    with pytest.raises(InvalidInput, match="a score per example and cannot be measured"):
+    with pytest.raises(InvalidInput, match="a score set by hand and cannot be measured"):
         scores({"walk": 1.0})(walk)
     with pytest.raises(InvalidInput, match="score for every example; there is none for run"):
         scores({"walk": 1.0}).scores.of([("walk:0-9", "walk"), ("run:0-9", "run")])
@@ -353,7 +360,7 @@ def test_a_function_of_a_module_is_stored_by_reference(tmp_path, monkeypatch, wa
         ("broken_gaits:pace", "broken_gaits:pace cannot be imported: ModuleNotFoundError"),
         ("gaits:limit", "must be a function defined in gaits"),
         ("gaits:other", "must be a function defined in gaits"),
-        ("os:system", "functions of the standard library cannot be parameters"),
+        ("os:system", "functions from the standard library cannot be parameters"),
     ):
         with pytest.raises(InvalidInput, match=message):
             as_parameters(text, walk)

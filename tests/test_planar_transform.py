@@ -101,7 +101,7 @@ def test_reports_invalid_input():
         aligning(np.zeros((3, 3)), np.zeros((4, 3)))
     with pytest.raises(InvalidInput, match="weights must be 3 numbers"):
         aligning(np.zeros((3, 3)), np.zeros((3, 3)), [1.0, 1.0])
-    with pytest.raises(InvalidInput, match="not all zero"):
+    with pytest.raises(InvalidInput, match="at least one must be positive"):
         aligning(np.zeros((3, 3)), np.zeros((3, 3)), [0.0, 0.0, 0.0])
     with pytest.raises(InvalidInput, match=r"shape \(..., 3\) for x, z and yaw; got \(4,\)"):
         PlanarTransform.from_array(np.zeros(4))

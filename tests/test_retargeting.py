@@ -402,11 +402,11 @@ def test_importance_falls_with_distance():
 def test_names_the_roles_that_are_missing(walk):
     bare = Skeleton(["Hips", "Spine", "Head"], [-1, 0, 1], [[0, 0, 0], [0, 0.3, 0], [0, 0.3, 0]])
     with pytest.raises(
-        RoleError, match="cannot retarget: in the target skeleton no joint has the role left_hip"
+        RoleError, match="cannot retarget: in the target skeleton, no joint has the role left_hip"
     ):
         walk.retarget(bare)
     still = Motion(bare, np.tile(rot.IDENTITY, (4, 3, 1)), np.zeros((4, 3)), 30)
-    with pytest.raises(RoleError, match="in the motion's skeleton no joint has the role left_hip"):
+    with pytest.raises(RoleError, match="in the motion's skeleton, no joint has the role left_hip"):
         still.retarget(walk.skeleton)
 
 

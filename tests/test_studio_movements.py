@@ -125,9 +125,13 @@ def test_a_node_can_be_renamed_and_danced(client):
     ("path", "body", "words"),
     [
         ("tango/edits", {"action": "remove", "source": "a", "target": "b"}, "tango"),
-        ("disco/edits", {"action": "remove", "source": "a", "target": "b"}, "there is no node"),
+        (
+            "disco/edits",
+            {"action": "remove", "source": "a", "target": "b"},
+            "the graph has no node",
+        ),
         ("disco/edits", {"action": "rename", "source": "m2", "target": " "}, "1 to 60 characters"),
-        ("disco/dance", {"nodes": ["nobody"]}, "there is no node 'nobody'"),
+        ("disco/dance", {"nodes": ["nobody"]}, "the graph has no node 'nobody'"),
         ("", {"name": "x", "settings": {"label": ["nothing"]}}, "nothing"),
     ],
 )

@@ -120,5 +120,5 @@ def test_weights_ease_from_one_to_the_other():
 
 
 def test_invalid_windows_are_rejected(walk):
-    with pytest.raises(InvalidInput, match="same length and not be empty; got 5 and 6"):
+    with pytest.raises(InvalidInput, match="same length and at least one frame; got 5 and 6"):
         transition(walk.skeleton, window(walk, 0, 5), window(walk, 0, 6))

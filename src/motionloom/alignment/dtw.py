@@ -49,7 +49,7 @@ class Alignment:
     Parameters
     ----------
     cost : float
-        Sum of the cells.
+        Sum of the visited cells.
     path : ndarray of int, shape (L, 2)
         Row and column of each cell, from first to last.
 

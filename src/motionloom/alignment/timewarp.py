@@ -107,7 +107,7 @@ class Timewarp:
         alignment : array_like, shape (L, 2)
             Pairs of frames; neither column may decrease.
         spacing : float
-            Frames between knots.
+            Number of frames between knots.
         steepest : float
             The slope stays between ``1 / steepest`` and `steepest`, or as near as the lengths
             of the motions allow.

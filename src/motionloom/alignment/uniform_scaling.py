@@ -94,7 +94,7 @@ def scaling_nearest(
     k : int
     factor : float
     stretch_only : bool
-        As in `scaled_distance`.
+        See `scaled_distance`.
     usable : array_like of bool, shape (C,), optional
         Mask of the clips to compare. Default: all clips.
     prune : bool

@@ -47,8 +47,8 @@ def matrix_minima(
     matrix : array_like, shape (M, N)
         Distances between the frames of two motions.
     starts : array_like of int, shape (K + 1,), optional
-        Columns belong to K motions: motion k has columns ``starts[k]`` to ``starts[k + 1]``.
-        Default: one motion.
+        Columns belong to K motions: motion k has columns ``starts[k]`` to ``starts[k + 1]``. By
+        default, all columns belong to one motion.
     edges : bool
         True if the first and the last cell of a line can also be minima.
 
@@ -93,7 +93,7 @@ def valid_region(
         Minima are extended up to the first cell whose squared distance is larger by this
         fraction.
     starts : array_like of int, shape (K + 1,), optional
-        As in `matrix_minima`.
+        Column ranges of several motions; see `matrix_minima`.
     squared : bool
         True if `matrix` contains squared distances.
     minima : ndarray of uint8, shape (M, N), optional
@@ -285,7 +285,7 @@ def clear_alignment(
     margin : int
         Number of rows and columns after `start` and before `end` that are always valid.
     alpha : float
-        As in `motionloom.alignment.valid_region`.
+        Tolerance of the valid region; see `motionloom.alignment.valid_region`.
     max_slope : int
 
     Returns

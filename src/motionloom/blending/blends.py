@@ -139,7 +139,7 @@ class Blend:
         Parameters
         ----------
         point : float
-            Frame of the query.
+            Query frame, which may be fractional.
         weights : array_like, shape (N,)
         """
         rotations, root = self.poses(weights, [point])

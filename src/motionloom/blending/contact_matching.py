@@ -74,7 +74,7 @@ class MatchedContacts:
     floors: NDArray[np.float64]
 
     def only(self, numbers: Sequence[int]) -> MatchedContacts:
-        """Return the contacts of the examples `numbers`, in that order."""
+        """Return the contacts of the examples listed in `numbers`, in this order."""
         return MatchedContacts(
             self.parts,
             self.lifts,
@@ -167,7 +167,7 @@ def matched_contacts(
     positions : sequence of dict, length N
         Positions of the plants; see `plant_positions`.
     times : ndarray, shape (K, N)
-        Corresponding frames; columns are strictly increasing.
+        Corresponding frames of the N examples; each column must increase strictly.
     order : sequence of int
         The examples, in the order in which they are compared.
     """
@@ -213,7 +213,7 @@ def matched_contacts(
 def unmatched_feet(
     contacts: Sequence[FootContacts], positions: PlantPositions, times: NDArray[np.float64]
 ) -> dict[int, tuple[str, float]]:
-    """Return the examples whose foot contacts cannot be matched with those of the first example.
+    """Return the examples whose foot contacts cannot be matched with the first example.
 
     Parameters
     ----------
@@ -221,7 +221,7 @@ def unmatched_feet(
     positions : sequence of dict, length N
         Positions of the plants; see `plant_positions`.
     times : ndarray, shape (K, N)
-        Corresponding frames.
+        Corresponding frames of the N examples.
 
     Returns
     -------

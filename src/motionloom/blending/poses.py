@@ -8,8 +8,8 @@ order. Unlike those, it takes almost no time to compute, accepts the slightly ne
 extrapolation, and depends smoothly on the weights.
 
 A quaternion and its negative are the same rotation. Signs are therefore chosen first, once for each
-clip: consecutive frames of a clip lie in one hemisphere, and the joints of each clip are flipped as
-a whole toward those of the first clip. The average is then smooth in time and in the weights.
+clip: consecutive frames of a clip lie in one hemisphere, and each joint of a clip is flipped in all
+frames at once to match the first clip. The average is then smooth in time and in the weights.
 
 Between frames, clips are interpolated by cubic curves (Catmull & Rom 1974), so that slow playback
 does not jerk at every frame.
@@ -101,7 +101,7 @@ class ClipPoses:
         return np.diff(self.offsets)
 
     def only(self, numbers: Sequence[int]) -> ClipPoses:
-        """Return the clips `numbers`, in that order."""
+        """Return the clips listed in `numbers`, in this order."""
         rows = [np.arange(self.offsets[n], self.offsets[n + 1]) for n in numbers]
         every = np.concatenate(rows)
         return ClipPoses(
@@ -113,14 +113,14 @@ class ClipPoses:
         )
 
     def in_one_hemisphere(self, times: ArrayLike, turns: ArrayLike | None = None) -> ClipPoses:
-        """Flip the joints of every clip toward those of the first clip.
+        """Flip quaternion signs in every clip so that each joint is close to the first clip.
 
         Parameters
         ----------
         times : array_like, shape (T, N)
-            Corresponding frames.
+            Corresponding frames of the N clips.
         turns : array_like, shape (T, N), optional
-            Yaw by which each clip will be turned at those frames.
+            Yaw in radians by which each clip will be turned at these frames.
         """
         times = np.asarray(times, np.float64)
         turns = np.zeros_like(times) if turns is None else np.asarray(turns, np.float64)

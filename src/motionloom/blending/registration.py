@@ -168,7 +168,7 @@ class Registration:
         return track.states(np.array([point]))[0][0]
 
     def only(self, numbers: Sequence[int]) -> Registration:
-        """Return the registration of the examples `numbers`; the first must be the query, 0."""
+        """Return the registration of the examples listed in `numbers`, which must start with 0."""
         chosen = list(numbers)
         if not chosen or chosen[0] != 0 or len(set(chosen)) < len(chosen):
             raise InvalidInput(f"numbers must start with 0, which is the query; got {chosen}")
@@ -390,7 +390,7 @@ def _tree(
 def _nearest_tree(measure: FrameDistance, prepared: Sequence) -> list[Edge]:
     """Return the minimum spanning tree over the costs of all pairwise alignments.
 
-    Of all paths between two motions, the path in this tree has the smallest maximum step.
+    The path between any two motions in this tree minimizes the largest step along the path.
     """
     from scipy.sparse.csgraph import minimum_spanning_tree
 

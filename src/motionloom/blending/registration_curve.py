@@ -81,7 +81,7 @@ class RegistrationCurve:
         return len(self.times)
 
     def only(self, numbers: Sequence[int]) -> RegistrationCurve:
-        """Return the curve of the examples `numbers`, in that order."""
+        """Return the curve of the examples listed in `numbers`, in this order."""
         parts = (self.times, self.speeds, self.transforms, self.twists)
         return RegistrationCurve(*(np.ascontiguousarray(part[:, numbers]) for part in parts))
 
@@ -264,7 +264,7 @@ def edge_transforms(
     Parameters
     ----------
     onto, other : Example
-        Two examples with the same skeleton.
+        The two examples, which share a skeleton.
     times_onto, times_other : ndarray, shape (K,)
         Corresponding frames.
 

@@ -207,5 +207,5 @@ def _standing(window: Window, frames: int) -> NDArray[np.bool_]:
 
 
 def _foot_joints(skeleton: Skeleton) -> list[int]:
-    """Return the points of the foot parts, in order."""
+    """Return the skeleton points of the foot parts, in the order of `FOOT_PARTS`."""
     return [int(point) for point in skeleton.points(list(FOOT_ROLES.values()))]

@@ -13,8 +13,8 @@ The parameters of the function define the arguments and options::
 A parameter annotated with a settings class becomes one option per field, including the fields of
 its methods and groups. Only options that the user typed are passed to `Settings.of`, so that they
 override a preset even if they equal a default. `Annotated[SearchSettings, Fields(...)]` drops
-fields or selects those of the short help; a parameter ``Annotated[dict, GraphSettings]`` receives
-only the typed options, as a dictionary by field.
+fields or chooses the fields that the short help shows. A parameter ``Annotated[dict,
+GraphSettings]`` receives only the typed options, as a dictionary by field.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Help of commands: the usual options on one screen, all options on request.
 
-``motionloom search --help`` shows the usual options, ``--method lazy --help`` adds those of a
-method, and ``--help-all`` shows all of them by group and method.
+``motionloom search --help`` shows the usual options, ``--method lazy --help`` adds the options of
+a method, and ``--help-all`` shows all options by group and method.
 """
 
 from __future__ import annotations

@@ -83,7 +83,7 @@ def match(
     The database is stored in the library; the other actions build it if necessary. `courses`
     measures how well the character follows steering courses: a circle, a figure eight, a zigzag,
     stops, a sprint, turns. `fill` replaces frames of a file (--gap) with motion that connects the
-    frames before and after, or synthesizes a motion through given poses (--pose).
+    frames before and after, or synthesizes a motion through several poses (--pose).
     """
     from motionloom.formats import check_output
 

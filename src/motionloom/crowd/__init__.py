@@ -1,9 +1,9 @@
 """Crowds: many characters that move to one piece of music without colliding.
 
-Couples waltz around a ballroom, soldiers march along a street in formation, dancers fill a dance
-floor. Movements come from a choreography (`motionloom.dance`) and start on the same downbeats.
-Social forces and formations steer the agents, and predicted contacts of discs keep them apart.
-Based on Kim, Park and Shin 2003, section 6.2.
+Couples waltz around a ballroom, soldiers march along a street in formation, and dancers fill a
+dance floor. Movements come from a choreography (`motionloom.dance`) and start on the same
+downbeats. Social forces and formations steer the agents. Each agent occupies a disc, and contacts
+between discs are predicted to keep agents apart. Based on Kim, Park and Shin 2003, section 6.2.
 """
 
 from typing import TYPE_CHECKING

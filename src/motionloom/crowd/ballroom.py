@@ -33,12 +33,12 @@ _TURN = 0.6  # maximum turn of a couple per movement, in radians
 
 @dataclass(frozen=True, eq=False)
 class Ballroom(CrowdMotion):
-    """Motions of the couples in a ballroom."""
+    """Result of `ballroom`: the motions of all couples."""
 
     settings: BallroomSettings
 
     def clearance(self) -> float:
-        """Return the minimum gap between discs, walls and columns, in meters; never negative."""
+        """Return the smallest gap between a couple and another, a wall or a column, in meters."""
         settings, at = self.settings, self.centers
         gaps = [np.inf]
         if settings.floor.room is not None:
@@ -78,7 +78,7 @@ def ballroom(
 
 
 def fitted_ballroom(settings: BallroomSettings, choreography: Choreography) -> BallroomSettings:
-    """Set the radius of the couples from the takes if it is not given."""
+    """Measure the radius of the couples in the takes, unless it is set."""
     if settings.floor.radius is not None or not settings.has_takes:
         return settings
     radius = max(round(couple_radius(choreography) + _MARGIN, 1), RADIUS)
@@ -86,17 +86,18 @@ def fitted_ballroom(settings: BallroomSettings, choreography: Choreography) -> B
 
 
 class BallroomPlayer(BlockPlayer):
-    """Player of all couples in a ballroom.
+    """Play all couples in a ballroom.
 
-    The controls are ``speed`` around the room in m/s, and ``facing`` of the leaders in degrees
-    from the direction of travel. If ``facing`` is None, the movements decide.
+    The controls are ``speed``, the speed around the room in m/s, and ``facing``, the direction that
+    leaders face, in degrees from the direction of travel. If ``facing`` is None, it is determined
+    by the movements.
 
     Parameters
     ----------
     settings : BallroomSettings
     choreography : Choreography
     avoid : iterable of (int, int)
-        Pairs of movements; the second must not follow the first.
+        Pairs of movements of which the second must not follow the first.
     """
 
     controls = ("speed", "facing")
@@ -135,7 +136,7 @@ def danced_blocks(
     *,
     floor: _Floor | None = None,
 ) -> Iterator[Block]:
-    """Yield the frames movement by movement, in constant memory."""
+    """Yield the frames of all couples, one movement at a time, in constant memory."""
     music, fps = settings.loaded_music(choreography.meter), choreography.fps
     seconds = music.seconds if settings.seconds is None else settings.seconds
     frames = frame_count(seconds, None, fps)
@@ -193,7 +194,7 @@ class _Floor:
             self._facing = None if given is None else float(np.deg2rad(given))
 
     def choice(self, seconds: float) -> tuple[NDArray[np.int64], list[Array]]:
-        """Choose the next node and weights of each agent, toward its desired position."""
+        """Choose the next node and blend weights of each agent, according to its desired travel."""
         way = seconds * np.hypot(*self._wanted.T)
         turn = np.arctan2(*self._wanted.T) - self._headings
         around = _wrapped(turn + (self._facing or 0.0))
@@ -213,7 +214,7 @@ class _Floor:
         return chosen, weights
 
     def _drawn(self, agent: int, target: Array, able: NDArray[np.bool_]) -> int:
-        """Draw the next node of an agent by transition probability and, by default, by travel."""
+        """Draw an agent's next node by transition probability and, by default, by its travel."""
         graph = self.graph
         likelihoods = graph.start if self._now is None else graph.transitions[self._now[agent]]
         smooth = likelihoods * [able[list(group)].any() for group in graph.members]

@@ -1,4 +1,4 @@
-"""Choreographies from takes with known beats, and of the built-in waltz and marches."""
+"""Build choreographies from takes with known beats, such as the built-in waltz and marches."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ from motionloom.demo.waltz import march_takes, waltz_take
 from motionloom.errors import InvalidInput
 from motionloom.motion import Motion
 
-_STEPS = 9  # steps per march for a learned graph: two strides, 48 in total with mirrored ones
-_LARGEST_SHIFT = 0.2  # maximum distance between a known and a detected beat, in beats
+_STEPS = 9  # number of steps used from each march: two strides, 48 in total with mirrored ones
+_LARGEST_SHIFT = 0.2  # maximum difference between a known and a detected beat, in beats
 
 
 class Take(Protocol):
-    """Motions of characters that move together, and their beats, starting at a downbeat."""
+    """Protocol for takes with known beats: motions of characters that move together, and beats."""
 
     @property
     def motions(self) -> tuple[Motion, ...]:
@@ -33,7 +33,7 @@ class Take(Protocol):
 
     @property
     def beats(self) -> NDArray[np.float64]:
-        """Times of the beats in seconds."""
+        """Times of the beats in seconds; the first is a downbeat."""
 
 
 def cut_at_beats(
@@ -56,11 +56,11 @@ def cut_at_beats(
     nodes : int
         Number of alternating nodes; 2 if the leading foot changes.
     most : int, optional
-        Use only the first movements of each take.
+        Maximum number of movements used from each take. Default: all.
     kind : str
     transition_phase : float, optional
-        Offset of the start of movements from their first beat, in beats, in [0, 1). Default: where
-        transitions are smoothest (`motionloom.crowd.learned.best_transition_phase`).
+        Time from the first beat of a movement to its start, in beats, in [0, 1). Default: the phase
+        at which transitions are smoothest (`motionloom.crowd.learned.best_transition_phase`).
 
     Examples
     --------
@@ -103,16 +103,17 @@ def cut_at_beats(
 
 
 def detected_beats(take: Take) -> NDArray[np.float64]:
-    """Return the beats of a take as detected in its motions, near the known ones.
+    """Return the beats that are detected in a take near its known beats, in seconds.
 
-    A foot that is put down softly comes to rest later than its detected landing. Movements are cut
-    at detected beats, as found by `motionloom.beats`, so that these match the music.
+    Known and detected beats differ, because a foot that is put down softly comes to rest later than
+    its detected landing. Movements are cut at beats detected as in `motionloom.beats`, so that the
+    detected beats of the result match the music.
     """
     beats = np.asarray(take.beats, np.float64)
     seen = huber_beats(candidate_beats(take.motions), beats)
     most = _LARGEST_SHIFT * np.gradient(beats)
     off = np.clip(seen - beats, -most, most)
-    # The first and the last beat have motion on one side only.
+    # The first and the last beat have motion on one side only, so they are not detected reliably.
     off[[0, -1]] = np.median(off[1:-1]) if len(off) > 2 else 0.0
     return np.asarray(beats + off)
 
@@ -120,7 +121,7 @@ def detected_beats(take: Take) -> NDArray[np.float64]:
 def _cuts(take: Take, meter: int) -> list[Cut]:
     """Return all movements of a take, in order."""
     fps, detected = take.motions[0].fps, detected_beats(take)
-    # An extra beat, for movements that end after the last one.
+    # An extra beat is needed for movements that end after the last beat.
     beats = np.append(detected, 2.0 * detected[-1] - detected[-2]) * fps
     return [
         Cut(take.motions, beats[start : start + meter + 2], follows=start > 0)
@@ -134,7 +135,7 @@ def _beat_frames(takes: Sequence[Take]) -> int:
 
 
 def _phase(cuts: Sequence[Cut], number: Sequence[int], nodes: int) -> float:
-    """Return the phase at which movement ends are most similar to the starts of successors."""
+    """Return the phase at which the ends of movements are most similar to the next starts."""
     seams: list[list[tuple[tuple[Motion, ...], NDArray[np.float64]]]] = [[] for _ in range(nodes)]
     for cut, k in zip(cuts, number, strict=True):
         seams[k].append((cut.motions, cut.beats[:2]))
@@ -167,9 +168,10 @@ def waltz_steps(
     ----------
     fps : float
     graph : {"built-in", "learned"}
-        Two nodes that alternate between the left and the right foot, or a learned graph.
+        ``"built-in"`` has two nodes that alternate between the left and the right foot;
+        ``"learned"`` is learned from the movements.
     groups : int, optional
-        Nodes of the learned graph.
+        Number of nodes of the learned graph.
     transition_phase : float, optional
         As in `cut_at_beats`.
 
@@ -208,10 +210,10 @@ def march_steps(
     ----------
     fps : float
     graph : {"built-in", "learned"}
-        One node with a stride of each march, or a learned graph of all strides and their mirrored
-        copies.
+        ``"built-in"`` has one node with a stride of each march; ``"learned"`` is learned from all
+        strides and their mirrored copies.
     groups : int
-        Nodes of the learned graph.
+        Number of nodes of the learned graph.
     transition_phase : float, optional
         As in `cut_at_beats`.
 

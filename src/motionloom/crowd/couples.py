@@ -43,18 +43,18 @@ _HANDS = 0.3  # meters: maximum distance between wrists whose hands are together
 _HELD = 0.25  # minimum fraction of the time during which hands are together
 _HOLD = 1.6  # meters: partners farther apart have let go
 _UNEVEN = 0.25  # maximum deviation of the beats of a movement from its period, as a fraction
-_UNEVEN_LANDINGS = 0.4  # the same if beats were moved to landings
-_NEAR = 0.8  # maximum frames between a beat and a landing on it; reports allow one frame
+_UNEVEN_LANDINGS = 0.4  # the same for beats that were moved to landings
+_NEAR = 0.8  # maximum number of frames between a beat and a landing on it; reports allow one frame
 _STEP = 0.15  # maximum distance between a step and its beat, in beats
 _STEPPED = 0.85  # minimum share of beats with a landing if couples step on every beat
-_ENOUGH = 24  # with fewer movements, those with more beats without a landing are also used
+_ENOUGH = 24  # if there are fewer movements, those with more missed beats are also used
 _FOLLOWERS = 6  # successors of each movement, in addition to the next one in its take
-_GUESSED = 200  # maximum number of takes to search for couples; with more, some match by chance
+_GUESSED = 200  # maximum number of takes to search for couples; among more, some match by chance
 _BODY = 0.25  # meters of space that a body needs around its root
 
 
 def found_couples(motions: Sequence[Motion]) -> list[Couple]:
-    """Find pairs of motions that were danced together: equally long, face to face, in hold.
+    """Find pairs of motions of the same length in which dancers face and hold each other.
 
     The first of each pair is the leader. Among hundreds of takes, some pairs match by chance.
 
@@ -82,20 +82,20 @@ def found_couples(motions: Sequence[Motion]) -> list[Couple]:
 def guessed_couples(
     names: Sequence[str], motion_of: Callable[[str], Motion], *, among: str
 ) -> list[Couple]:
-    """Find couples among takes by name; raises before reading if there are too many takes.
+    """Find couples among named takes; if there are too many, raise before reading any.
 
     Parameters
     ----------
     names : sequence of str
     motion_of : callable
-        Returns the take with a given name.
+        Function that returns the take with a given name.
     among : str
-        Description of the takes for errors, such as ``"12 takes"``.
+        Description of the takes for error messages, such as ``"12 takes"``.
 
     Raises
     ------
     InvalidInput
-        If there are more than 200 takes, or no couple among them.
+        If there are more than 200 takes, or no two of them form a couple.
 
     Examples
     --------
@@ -143,22 +143,22 @@ def couple_steps(
     meter : int, optional
         Beats per movement. Default: estimated.
     graph : {"learned", "built-in"}
-        The transition graph: learned from the movements, or one node per movement.
+        ``"learned"`` groups similar movements into nodes; ``"built-in"`` has one node per movement.
     groups : int, optional
         Number of nodes of a learned graph. Default: 5, or more if movements differ too much to be
         blended.
     transition_phase : float, optional
-        Offset of the start of movements from their first beat, in beats, in [0, 1). Default: where
-        transitions are smoothest.
+        Time from the first beat of a movement to its start, in beats, in [0, 1). Default: the phase
+        at which transitions are smoothest.
     max_seam : float, optional
-        Drop transitions whose accelerations exceed this multiple of those of the takes; see
-        `motionloom.dance.transitions.seams`. With None, transitions are not checked.
+        Drop transitions in which joints accelerate more than this multiple of the usual maximum in
+        the takes; see `motionloom.dance.transitions.seams`. If None, transitions are not checked.
     align : {"landings", "beats"}
-        Align the foot landings of the couple, or its motion beats, with the beats of the music.
+        Events that are aligned with the beats of the music: foot landings or motion beats.
     kind : str
     beats_of : callable, optional
-        Function that finds the beats of a couple. The function of a library uses beats set by
-        hand.
+        Function that finds the beats of a couple. A library passes a function that also uses beats
+        set by hand.
     progress : callable, optional
         Called with 1 for every analyzed couple.
 
@@ -207,8 +207,8 @@ def couple_steps(
     if (usable := _apart(cuts)) < 4:
         raise InvalidInput(
             "a ballroom needs at least 4 movements in which partners hold each other and step on "
-            f"the beat; {', '.join(couple[0].name for couple, _ in analyzed)} have {usable} such "
-            f"movements of {meter} beats. Use more takes or another meter"
+            f"the beat; the takes ({', '.join(couple[0].name for couple, _ in analyzed)}) have "
+            f"{usable} such movements of {meter} beats. Use more takes or another meter"
         )
     every = max(round(float(np.median([rhythm.period for _, rhythm in analyzed])) * fps), 2)
     if graph == "learned":
@@ -240,9 +240,9 @@ def couple_radius(choreography: Choreography) -> float:
 def _cuts(
     analyzed: Sequence[tuple[Couple, Beats]], meter: int, fps: float, *, landed: bool
 ) -> list[Cut]:
-    """Return movements in hold and on the beat, preferring those with a landing on most beats.
+    """Return movements in hold and on the beat, and prefer those with a landing on most beats.
 
-    Partners step together, but not on every beat: in salsa, both wait on every fourth beat.
+    Partners step together, but not on every beat. In salsa, both pause on every fourth beat.
     """
     candidates: list[tuple[int, bool, Cut]] = []
     for couple, rhythm in analyzed:
@@ -278,16 +278,16 @@ def _apart(cuts: Sequence[Cut]) -> int:
     count, ends = 0, dict[str, float]()
     for cut in sorted(cuts, key=lambda cut: float(cut.beats[-2])):
         name = cut.motions[0].name
-        if cut.beats[0] >= ends.get(name, -np.inf) - 1.0:  # frames; the last beat is shared
+        if cut.beats[0] >= ends.get(name, -np.inf) - 1.0:  # frames; last beat is shared
             ends[name] = float(cut.beats[-2])
             count += 1
     return count
 
 
 def _on_steps(analyzed: list[tuple[Couple, Beats]]) -> list[tuple[Couple, Beats]]:
-    """Keep only every second beat if feet land on these and not on all beats.
+    """Keep only every second beat if feet land more reliably on these than on all beats.
 
-    Couples that step on three of four beats step on every beat at half the tempo.
+    A couple that steps on three of four beats may step on every beat at half the tempo.
     """
     every, halves = [], []
     for couple, rhythm in analyzed:
@@ -318,7 +318,7 @@ def _graph(movements: Sequence[Movement], cuts: Sequence[Cut]) -> TransitionGrap
     """Return a graph of one node per movement, with edges to the most similar starts."""
     count = len(movements)
     gaps = transition_differences(movements)
-    np.fill_diagonal(gaps, np.inf)  # repeating a figure immediately looks mechanical
+    np.fill_diagonal(gaps, np.inf)  # no figure follows itself, because that looks mechanical
     typical = float(np.median(np.sort(gaps, axis=1)[:, 0]))
     likely = np.zeros((count, count))
     for k, row in enumerate(gaps):
@@ -352,7 +352,7 @@ def _equal_length(motion: Motion, other: Motion, most: float) -> bool:
 
 
 def _held(first: Motion, other: Motion) -> float:
-    """Return the fraction of the time during which hands touch; 0 if they are not a couple."""
+    """Return the fraction of time during which hands touch; 0 if the bodies are not a couple."""
     if abs(first.fps - other.fps) > 1e-6 * first.fps:
         other = other.resample(first.fps)
     away = _distances(first, other)

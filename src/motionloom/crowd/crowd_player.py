@@ -1,9 +1,9 @@
-"""Player of a crowd: agents that dance the same choreography to the same clock.
+"""Play a crowd, in which all agents dance the same choreography to the same clock.
 
-All agents start their movements on the same downbeats, so one movement of all agents is one block
-of frames. The movements of a node are blended for all of its agents in one call of the kernel.
-Then seams are inertialized, a steering function moves and turns the agents, and feet are locked.
-The blocks form a `CrowdMotion`, which measures its quality.
+All agents start their movements on the same downbeats, so the frames are generated in blocks of one
+movement of all agents. The movements of a node are blended for all of its agents in one kernel
+call. Then seams are inertialized, a steering function moves and turns the agents, and feet are
+locked. All blocks together form a `CrowdMotion`, which reports its quality.
 """
 
 from __future__ import annotations
@@ -42,11 +42,12 @@ Array = NDArray[np.float64]
 # additional yaws (A, n).
 Steer = Callable[[Array, Array], tuple[Array, Array]]
 
-# Locked feet may move bodies off their discs by the margin of the discs, minus a rounding error.
+# Foot locking may move bodies away from their discs by the margin of the discs, minus a rounding
+# error.
 _LEASH = 0.999 * SWAY
 _TOO_SHORT = 5.0  # seconds: no rhythm can be detected in shorter motions
-_LOG = 100_000  # number of movements remembered, more than the longest crowd has
-_ROUNDS = 6  # attempts to avoid transitions that turned out rough
+_LOG = 100_000  # number of movements remembered, more than the longest crowd motion has
+_ROUNDS = 6  # number of attempts to avoid transitions that turned out to be rough
 
 
 @dataclass(frozen=True, eq=False)
@@ -60,7 +61,7 @@ class Block:
     contacts : list of ndarray of bool, C of shape (A, n, 4)
     centers : ndarray, shape (A, n, 2)
     chosen : ndarray of int, shape (A,)
-        Node of each agent.
+        Node that each agent plays.
     weights : list of ndarray
         Blend weights of the movements of that node.
     frames : ndarray, shape (n,)
@@ -77,7 +78,7 @@ class Block:
 
 
 class CrowdPlayer:
-    """Player of A agents that dance one choreography.
+    """Play A agents that dance one choreography.
 
     Parameters
     ----------
@@ -115,9 +116,9 @@ class CrowdPlayer:
         self.set_speed(1.0)
 
     def set_speed(self, speed: float) -> None:
-        """Choose the transitions for the speed at which the movements will be played."""
+        """Choose the transitions that are smooth at the playback speed of the movements."""
         self.seams = None
-        for tried in (speed, 1.0):  # if that is too fast, use the speed of the takes
+        for tried in (speed, 1.0):  # if no table is usable at `speed`, use the speed of the takes
             table = self.choreography.seams(tried)
             if table is not None and self.seams is None:
                 self.seams = table.without(self._avoid).within(self.choreography.graph)
@@ -133,7 +134,7 @@ class CrowdPlayer:
         return self.seams.after(members, weights[agent])
 
     def weights_for(self, number: int, targets: Array, able: NDArray[np.bool_]) -> list[Array]:
-        """Return blend weights (n,) of a node for targets (A, 3), from `able` (A, N)."""
+        """Return blend weights (n,) per agent for targets (A, 3) and `able` movements (A, N)."""
         node, members = self.nodes[number], list(self.choreography.graph.members[number])
         free = able[:, members]
         free |= ~free.any(axis=1, keepdims=True)
@@ -166,7 +167,7 @@ class CrowdPlayer:
         Parameters
         ----------
         chosen : ndarray of int, shape (A,)
-            Node of each agent.
+            Node that each agent plays.
         weights : list of ndarray
             Blend weights of the movements of that node, per agent.
         frames : ndarray, shape (n,)
@@ -175,7 +176,7 @@ class CrowdPlayer:
             Function that moves and turns the agents.
         """
         agents, bodies = len(self), len(self.skeletons)
-        # The first three frames are for the seam; then come the frames to play.
+        # Three frames for the seam, followed by the frames to play.
         speed = frames[1] - frames[0] if len(frames) > 1 else 1.0
         times = np.concatenate([frames[0] + speed * np.arange(3.0), frames])
         size = len(times)
@@ -228,7 +229,7 @@ class CrowdPlayer:
 
 
 def _grounds(node: DanceNode, body: int) -> Array:
-    """Return the contact heights (n, 2) of the balls of the feet; NaN without a contact."""
+    """Return the heights (n, 2) of the balls of both feet during contact, and NaN otherwise."""
     out = np.full((len(node), 2), np.nan)
     for n, movement in enumerate(node.movements):
         heights = movement.bodies[body].role_positions(["left_foot", "right_foot"])[..., 1]
@@ -241,7 +242,7 @@ def _grounds(node: DanceNode, body: int) -> Array:
 
 
 def _mixed(node: DanceNode, body: int, shares: Array, times: Array, places: Array):
-    """Blend the poses of one body of all agents of a node, in one call of the kernel."""
+    """Blend the poses of one body for all agents of a node, in one kernel call."""
     agents, size, count = len(shares), len(times), len(node)
     clips = node.clips[body]
     transforms = between(node.transforms, times)
@@ -293,10 +294,10 @@ class CrowdMotion:
         return Scene([motion for agent in self.motions for motion in agent])
 
     def beats_on_time(self) -> tuple[int, int]:
-        """Return the number of beats times agents, and on how many a foot lands within a frame.
+        """Count the beats of all agents, and those on which a foot lands within one frame.
 
-        Landings of heels and balls are detected in the final motions; those of either partner
-        count. `landings` uses the wider tolerance of listeners.
+        Landings of heels and balls are detected in the final motions, and landings of either
+        partner count. `landings` has a wider tolerance, based on what listeners notice.
         """
         return self._beats_on_time
 
@@ -322,16 +323,16 @@ class CrowdMotion:
         return LandingFit.total_of([music_landings(agent, self.music) for agent in self.motions])
 
     def beats_by_analysis(self) -> tuple[int, int] | None:
-        """Return `beats_on_time` of the first agent; None for less than 5 seconds."""
+        """Count beats with a motion beat of the first agent; None for less than 5 seconds."""
         if self.motions[0][0].duration < _TOO_SHORT:
             return None
         return beats_on_time(self.motions[0], self.music)
 
     def quality(self) -> CrowdQuality:
-        """Return the quality of all characters, compared with the movements of the same body.
+        """Return the quality of all characters, each compared with its movements in the takes.
 
-        Leaders are compared with leaders and followers with followers. A beat counts once for each
-        agent and is met if a foot lands on it.
+        Leaders are compared with leaders, and followers with followers. A beat counts once for each
+        agent and is met if any foot of the agent lands on it.
         """
         every = (motion.quality for agent in self.motions for motion in agent)
         reports = [report for report in every if report is not None]
@@ -343,9 +344,10 @@ class CrowdMotion:
         return CrowdQuality(worst, QualityReport.mean_of(reports))
 
     def sources(self) -> list[dict[str, Any]]:
-        """Return the source frames, when they are shown, and by how many characters.
+        """List which source frames are shown, when, and by how many characters.
 
-        ``weight`` is the mean over the characters that show them; ``characters`` is their number.
+        ``characters`` is the number of characters that show the frames, and ``weight`` is their
+        mean blend weight.
         """
         weights: dict[tuple, list[float]] = {}
         for motion in self.scene:
@@ -377,12 +379,12 @@ class CrowdQuality:
 
 
 def movement_frames(music: Music, choreography: Choreography, frames: int) -> Iterator[Array]:
-    """Yield the frames (n,) of each movement, chosen so that its beats match the music."""
+    """Yield the frames (n,) to play of each movement, so that its beats match the music."""
     meter = choreography.meter
     beats = MusicClock(music).beats_at(0, frames, choreography.fps)
     downbeat = float(music.downbeats[0]) if len(music.downbeats) else 0.0
     first = downbeat + choreography.transition_phase
-    # The tolerance includes a frame that is just before a start because of rounding.
+    # The tolerance includes a frame that lies just before a start only because of rounding.
     bars = np.floor((beats - first) / meter + 1e-9)
     edges = np.flatnonzero(np.diff(bars)) + 1
     for start, stop in zip([0, *edges], [*edges, frames], strict=True):
@@ -391,7 +393,7 @@ def movement_frames(music: Music, choreography: Choreography, frames: int) -> It
 
 
 class BlockPlayer(ScenePlayer):
-    """Player of the blocks of a crowd, in constant memory.
+    """Play the blocks of a crowd in constant memory.
 
     Parameters
     ----------
@@ -453,20 +455,22 @@ class BlockPlayer(ScenePlayer):
         return out
 
     def quality(self, character: int, motion: Motion) -> QualityReport:
-        """Return the quality of a character, compared with the movements of the same body."""
+        """Return the quality of a character, compared with its movements in the takes."""
         return self.choreography.quality(motion, body=character % self._bodies)
 
     def perform(self, progress: Progress | None = None) -> CrowdMotion:
-        """Return the whole crowd, from the first frame to the last; the player must be new.
+        """Play the whole crowd from the first frame to the last.
 
-        `progress` is called with 1 after every movement and may raise an exception to stop.
+        No frames may have been read from the player before.
+
+        `progress` is called with 1 after every movement. If it raises an exception, playing stops.
         """
         self._progress = progress
         scene = self.record(seconds=self.seconds)
         bodies = self._bodies
         every = scene.motions
         agents = tuple(every[k : k + bodies] for k in range(0, len(every), bodies))
-        # Computed from the final roots, after the feet were locked.
+        # Centers are computed from the final roots, because foot locking moves the bodies.
         centers = np.array(
             [
                 np.mean([body.root[:, [0, 2]] for body in agent], axis=0, dtype=np.float64)
@@ -476,7 +480,7 @@ class BlockPlayer(ScenePlayer):
         return CrowdMotion(agents, centers, self.music, self.choreography)
 
     def rough_pairs(self, made: CrowdMotion) -> tuple[float, set[tuple[int, int]]]:
-        """Return the worst seam, and the pairs of movements at seams above the limit."""
+        """Return the worst seam ratio, and the pairs of movements with a seam above the limit."""
         steps, rough, worst = self.choreography, set(), 0.0
         if steps.max_seam is None:
             return 0.0, set()
@@ -494,7 +498,7 @@ class BlockPlayer(ScenePlayer):
         return worst, rough
 
     def _movements(self, block: Block) -> list[int]:
-        """Return the movement with the largest weight for each agent."""
+        """Return each agent's movement with the largest blend weight."""
         members = self.choreography.graph.members
         return [
             members[node][int(row.argmax())]
@@ -516,21 +520,21 @@ class BlockPlayer(ScenePlayer):
 
 
 def character_name(name: str, agent: int, role: str) -> str:
-    """Return the name of a body of an agent, such as ``"couple 3 leader"``."""
+    """Return the name of one body of an agent, such as ``"couple 3 leader"``."""
     return " ".join(filter(None, (name, str(agent + 1), role)))
 
 
 def smoothest(
     make: Callable[[set[tuple[int, int]]], BlockPlayer], progress: Progress | None = None
 ) -> CrowdMotion:
-    """Return the smoothest of several crowds, each without the rough transitions of earlier ones.
+    """Play a crowd several times, each time without the rough transitions so far; return the best.
 
-    Steering and locked feet make some seams rougher than they were when transitions were checked.
+    Steering and foot locking make some seams rougher than they were when transitions were checked.
 
     Parameters
     ----------
     make : callable
-        Returns the player of the crowd without some pairs of movements.
+        Function that takes pairs of movements to avoid and returns a player of the crowd.
     progress : callable, optional
         Called with 1 after every movement.
     """
@@ -545,5 +549,5 @@ def smoothest(
         if not rough - avoid:
             break
         avoid |= rough
-    assert best is not None  # noqa: S101 - the first worst is finite
+    assert best is not None  # noqa: S101 - the first attempt always has a finite worst seam
     return best

@@ -1,13 +1,13 @@
-"""Dance floors: characters that dance next to each other at random without colliding.
+"""Dance floors, on which characters dance at random next to each other without colliding.
 
-Rhythmic takes are danced as a choreography: all characters share the beat, and each stays around
-its own place. Other takes become walks through a motion graph; the one that covers the smallest
-area out of a few random walks is used.
+Rhythmic takes are danced as a choreography, in which all characters share the beat and each stays
+near its place. Other takes become walks through a motion graph; of a few random walks, the one that
+covers the smallest area is used.
 
 The *footprint* of a character is the area of the floor below its joints over the whole dance.
-Footprints are packed at least a body width apart, so bodies never come closer than that.
-Footprints are rasterized: one correlation of the occupied grid with a footprint and its margin
-finds all free positions, and the one nearest to the center of the floor is used.
+Footprints are packed at least a body width apart, so bodies never come closer to each other. They
+are rasterized on a grid. One correlation of the occupied cells with a footprint and its margin
+finds all free positions, and the position nearest to the center of the floor is used.
 """
 
 from __future__ import annotations
@@ -35,9 +35,9 @@ Array = NDArray[np.float64]
 Cells = NDArray[np.bool_]
 
 _CELL = 0.1  # meters: side of a grid cell
-_MOST_CELLS = 200  # along the longest footprint; beyond that, cells become larger
+_MOST_CELLS = 200  # maximum number along the longest footprint; if it is larger, so are the cells
 _TRIES = 4  # number of random walks; the one with the smallest footprint is used
-_MOST_MINUTES = 20.0  # limit for takes: a motion graph compares every frame with every other
+_MOST_MINUTES = 20.0  # limit of all takes: a motion graph compares every frame with every other
 
 
 @dataclass(frozen=True, eq=False)
@@ -51,9 +51,10 @@ class DanceFloor:
     method : {"choreography", "graph"}
         How the motions were generated.
     takes : tuple of Motion
-        Movements or takes that the motions are generated from, with one skeleton.
+        Movements or takes from which the motions are generated; all have the same skeleton.
     least_distance : float
-        Minimum distance between two bodies in any frame, between joints on the floor, in meters.
+        Minimum distance between two bodies in any frame, measured between joints on the floor, in
+        meters.
     """
 
     motions: tuple[Motion, ...]
@@ -93,15 +94,17 @@ def dance_floor(
     Parameters
     ----------
     takes : sequence of Motion
-        Takes; they are retargeted to the skeleton of the first.
+        Takes to use. All are retargeted to the skeleton of the first.
     settings : DanceFloorSettings
     beats_of : callable, optional
-        Function that finds the beats of a take. The function of a library uses beats set by hand.
+        Function that finds the beats of a take. A library passes a function that also uses beats
+        set by hand.
 
     Raises
     ------
     InvalidInput
-        If the takes do not allow endless motion, or the characters do not fit on the floor.
+        If no endless motion can be generated from the takes, or the characters do not fit on the
+        floor.
 
     Examples
     --------
@@ -117,10 +120,10 @@ def dance_floor(
 
 
 class DanceFloorPlayer(ScenePlayer):
-    """Player of all characters on a dance floor.
+    """Play all characters on a dance floor.
 
-    Positions depend on the footprints of the whole dances, so the player has a fixed length: it
-    ends after `settings.seconds` and has no controls.
+    The positions depend on the footprints of the whole dances, so all motions are generated in
+    advance. The player ends after `settings.seconds` and has no controls.
 
     Parameters
     ----------
@@ -152,7 +155,7 @@ class DanceFloorPlayer(ScenePlayer):
     ) -> None:
         if not takes:
             raise InvalidInput("takes must contain at least one motion; got none")
-        frame_count(settings.seconds, None, takes[0].fps)  # raises before any work is done
+        frame_count(settings.seconds, None, takes[0].fps)  # raises before any work
         seeds = np.random.SeedSequence(settings.seed).spawn(settings.count + 1)
         dances = _dances(takes, settings.method, settings.seconds, seeds[1:], beats_of)
         self.method, self.takes, self._quality = dances.method, dances.takes, dances.quality
@@ -200,13 +203,13 @@ def _whole_block(motion: Motion) -> FrameBlock:
 
 
 def dance_takes(names: Sequence[str], labels: Any) -> list[str]:
-    """Return the motions with a label that starts with ``dance``; all if there are none.
+    """Return the names of motions with a label that starts with ``dance``; all if there are none.
 
     Parameters
     ----------
     names : sequence of str
     labels : callable
-        Returns the labels of a motion by name.
+        Function that returns the labels of a motion by name.
 
     Examples
     --------
@@ -219,7 +222,7 @@ def dance_takes(names: Sequence[str], labels: Any) -> list[str]:
 
 @dataclass(frozen=True, eq=False)
 class _Dances:
-    """Motions around the origin, how they were generated, and how their quality is measured."""
+    """Motions near the origin, how they were generated, and how their quality is measured."""
 
     method: str
     takes: tuple[Motion, ...]
@@ -325,7 +328,8 @@ def packed(
     floor : (float, float), optional
         Width and depth of the floor in meters, around the origin. Default: as large as needed.
     width : float
-        Minimum distance between two bodies in meters; half of it is the distance to the edges.
+        Minimum distance between two bodies in meters. The distance to the edges of the floor is
+        half of it.
     seed : int or Generator
         Random seed for the headings.
 
@@ -350,12 +354,12 @@ def packed(
     longest = max(float(np.ptp(p.reshape(-1, 2), axis=0).max()) for p in points)
     cell = max(_CELL, longest / _MOST_CELLS)
     prints = [footprint(p, cell) for p in points]
-    # Two points are as far apart as the centers of their cells, or closer by up to a diagonal.
+    # Two points can be closer than the centers of their cells by up to a cell diagonal.
     reach = width / cell + np.sqrt(2.0)
     around = [_grown(cells, reach) for cells, _ in prints]
     edge = int(np.ceil(reach)) - int(
         np.ceil(0.5 * width / cell)
-    )  # cells that may lie outside the floor
+    )  # number of cells that may lie outside the floor
     if floor is not None:
         sides = [(int(floor[0] / cell) + 2 * edge, int(floor[1] / cell) + 2 * edge)]
     else:
@@ -402,7 +406,7 @@ def least_distance(motions: Sequence[Motion]) -> float:
     for a in range(len(points)):
         for b in range(a):
             apart = np.linalg.norm(middles[a] - middles[b], axis=-1) - spreads[a] - spreads[b]
-            for frame in np.argsort(apart):  # most promising first
+            for frame in np.argsort(apart):  # the most promising pairs first
                 if apart[frame] >= nearest:
                     break
                 gaps = points[a][frame][:, None] - points[b][frame][None]
@@ -429,7 +433,7 @@ def _largest_first(around: Sequence[Cells]) -> NDArray[np.int64]:
 def _laid_out(
     side: tuple[int, int], prints: Sequence[Cells], around: Sequence[Cells]
 ) -> list[NDArray[np.int64]]:
-    """Place footprints while they fit, the largest first, and return their first cells."""
+    """Place footprints, the largest first, until one does not fit; return their first cells."""
     grid = np.zeros(side, bool)
     corners = []
     for number in _largest_first(around):

@@ -1,4 +1,4 @@
-"""Floor plans: start positions in a ballroom, and the street of a march."""
+"""Floor plans: start positions of couples in a ballroom, and the street of a march."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ Array = NDArray[np.float64]
 _SPACE = 1.06  # distance between couples at the start, as a multiple of their diameter
 _STEP = 0.05  # distance between samples of a street, in meters
 _LONGEST = 10_000.0  # meters
-_TIGHTEST = 0.2  # minimum speed of a file relative to the middle; below, its curve almost folds
+_TIGHTEST = 0.2  # minimum speed of a file relative to the middle; if lower, its path almost folds
 
 
 def couple_places(
@@ -24,13 +24,13 @@ def couple_places(
     size: float,
     couples: int,
 ) -> Array:
-    """Return start positions (M, 2) on a hexagonal lattice for couples of radius `size`.
+    """Return start positions (M, 2) for couples of radius `size`, on a hexagonal lattice.
 
     Parameters
     ----------
     room : (float, float), optional
-        Width and depth in meters. Without walls (None), there are positions for twice as many
-        `couples`.
+        Width and depth of the room in meters. If None, there are no walls, and there are positions
+        for twice as many `couples`.
     columns : sequence of (x, z, radius)
     size : float
         Radius of a couple, in meters.
@@ -71,7 +71,7 @@ class Street:
     places : ndarray, shape (S, 2)
         Positions ``x, z``.
     headings, bends : ndarray, shape (S,)
-        Headings in radians, and curvature in radians per meter, positive to the left.
+        Heading in radians and curvature in radians per meter, which is positive to the left.
     """
 
     way: Array
@@ -124,7 +124,7 @@ class Street:
         return float(self.way[-1])
 
     def positions(self, way: ArrayLike, offset: ArrayLike) -> Array:
-        """Return positions x, z, yaw (..., 3) at distances `way` along and `offset` to the left.
+        """Return positions x, z, yaw (..., 3), `way` meters along the street, `offset` to the left.
 
         Before its start and after its end, the street continues straight.
         """
@@ -137,12 +137,12 @@ class Street:
         return np.stack([x + s * beyond + c * left, z + c * beyond - s * left, yaw], axis=-1)
 
     def speed_range(self, offsets: Array) -> tuple[float, float]:
-        """Return the relative speeds of the slowest and fastest files at these offsets."""
+        """Return the lowest and highest speed of files at these offsets, relative to the middle."""
         each = 1.0 - self.bends[:, None] * np.asarray(offsets)[None]
         return float(each.min()), float(each.max())
 
     def check_files(self, offsets: Array) -> None:
-        """Raise if the curve of a file folds, or crosses another part of the street."""
+        """Raise if the path of a file folds or crosses another part of the street."""
         slow, _ = self.speed_range(offsets)
         if slow < _TIGHTEST:
             k = int(np.abs(self.bends).argmax())

@@ -1,8 +1,8 @@
-"""Hand holds: hands on the partner, detected in movements and restored by inverse kinematics.
+"""Hand holds between partners, detected in movements and restored by inverse kinematics.
 
-In a closed hold, a hand lies on the back of the partner, or two hands hold each other. Such a hand
-hardly moves relative to a joint of the partner, so holds can be detected automatically. Foot
-locking shifts the partners relative to each other; two-bone inverse kinematics of the arms moves
+In a closed hold, a hand lies on the back of the partner, or two hands hold each other. The hand
+then hardly moves relative to a joint of the partner, so holds can be detected automatically. Foot
+locking shifts the partners relative to each other, so two-bone inverse kinematics of the arms moves
 the hands back.
 """
 
@@ -55,7 +55,7 @@ class Holds:
 
     @classmethod
     def of(cls, pairs: Sequence[tuple[Motion, ...]]) -> Holds:
-        """Detect the holds in movements of two dancers; none for other numbers of dancers.
+        """Detect the holds in movements of two dancers; there are none if the number is not two.
 
         Examples
         --------
@@ -87,7 +87,7 @@ class Holds:
         rotations: Sequence[NDArray[np.float32]],
         root: Sequence[NDArray[np.float32]],
     ) -> None:
-        """Restore the holds of A couples, in place: rotations (A, n, J, 4), root (A, n, 3)."""
+        """Restore the holds of A couples; changes rotations (A, n, J, 4) in place, not root."""
         if len(self):
             parents = [skeleton.parents.astype(np.int64) for skeleton in skeletons]
             chains = [self._chain(body, parents[body]) for body in (0, 1)]
@@ -98,7 +98,7 @@ class Holds:
             )  # fmt: skip
 
     def _chain(self, body: int, parents: NDArray[np.int64]) -> NDArray[np.int64]:
-        """Return the joints of a body that take part in a hold, and their ancestors."""
+        """Return the joints of a body that are part of a hold, and their ancestors."""
         own = self.arms[:, 0] == body
         chain: set[int] = set()
         for joint in [*self.arms[own, 3], *self.arms[~own, 4]]:
@@ -111,7 +111,7 @@ class Holds:
 def _hold(
     own: list[Motion], other: list[Motion], side: str
 ) -> tuple[list[int], Array, Array] | None:
-    """Return arm and held joint, tip and anchor if the hand of `side` holds; otherwise None."""
+    """Return arm and held joint, tip and anchor of the hand on `side`; None if it holds nothing."""
     skeleton = own[0].skeleton
     try:
         arm = skeleton.points([f"{side}_{part}" for part in ("shoulder", "elbow", "wrist")])
@@ -224,7 +224,7 @@ def _pose(q, root, t, parents, offsets, chain, turn, place, local, bone):
 
 @kernel
 def _bring(q, t, parents, turn, place, arm, tip, goal, scratch):
-    """Rotate shoulder and elbow so that the tip reaches the goal; the hand does not turn.
+    """Rotate shoulder and elbow so that the tip reaches the goal; the hand keeps its orientation.
 
     Changes the rotations `q` (n, J, 4) at frame t. `turn` (J, 4) and `place` (J, 3) are the global
     pose before, `arm` is a row of `Holds.arms`, tip and goal have shape (3,), and `scratch` has

@@ -1,13 +1,13 @@
-"""Movement transition graphs of crowds, learned from movements with known beats.
+"""Learn movement transition graphs for crowds from movements with known beats.
 
-In Kim, Park and Shin (2003, section 6.2), couples waltz and soldiers march on learned graphs: 30
-bars of a waltz in 5 nodes, and 44 strides in 2 nodes. Movements are compared at their beats and
+In Kim, Park and Shin (2003, section 6.2), couples waltz and soldiers march on learned graphs, with
+30 bars of a waltz in 5 nodes and 44 strides in 2 nodes. Movements are compared at their beats and
 grouped. Transitions are allowed if they are smooth or were seen in the takes.
 
 The *transition phase* is the time after a beat at which movements start and end. A foot lands on
-the beat itself, and a seam there, which continues velocities, would push the foot into the floor.
-All movements may instead start a little later, where poses are most similar and accelerations
-smallest: in a waltz while both feet are on the floor, in a march while one leg passes the other.
+the beat, so a seam on the beat, which continues velocities, would push the foot into the floor. All
+movements may therefore start a little later, where poses are most similar and accelerations are
+smallest. In a waltz, both feet are then on the floor; in a march, one leg passes the other.
 """
 
 from __future__ import annotations
@@ -37,25 +37,25 @@ Array = NDArray[np.float64]
 
 _AHEAD = 0.1  # seconds: weight of velocities; its square is the weight of accelerations
 _TRIED = 20  # number of phases tried within a beat
-# Minimum distance in beats from a landing to a seam, and from a seam to a landing. A quarter of a
-# beat after the seam, 143 of 330 landings of salsa couples are off the beat, because the seam has
-# not faded yet.
+# Minimum time in beats from a landing to a seam, and from a seam to a landing. If landings follow a
+# quarter of a beat after the seam, 143 of 330 landings of salsa couples are off the beat, because
+# the seam has not faded yet.
 _CLEAR = (0.25, 0.45)
 _GROUPS = 5  # number of nodes, as in the waltz of the paper
-# Maximum root mean square difference per joint and beat of movements that can be blended. The bars
-# of the built-in waltz are within 0.16 of the centers of 5 nodes. Figures of captured salsa (CMU
-# 60 and 61) are 0.46 from the nearest other figure, and blends of them tremble.
+# Maximum root mean square difference per joint and beat between movements that can be blended. The
+# bars of the built-in waltz are within 0.16 of the centers of 5 nodes. Figures of captured salsa
+# (CMU 60 and 61) are 0.46 from the nearest other figure, and blends of them tremble.
 _BLENDABLE = 0.25
 # Edges that are less than half as likely as in a uniform graph are dropped: transitions onto the
 # wrong foot have a third of that likelihood (waltz 0.07 of 0.2, march 0.13 of 0.5). Less likely
 # edges are kept if fewer than 80 % of the movements could be reached without them.
 _UNLIKELY = (0.5, 0.25, 0.125, 0.0)
 _REACHED = 0.8
-_SUCCESSORS = 6  # maximum number of successors of a node; only large graphs would have more
-# Smoothness has as much weight as two seen transitions per node: the more transitions are seen,
-# the larger is their weight (w2 in the paper). With equal weights, one or two edges in a graph of
-# five nodes lead onto the wrong foot (waltz takes of seeds 0 to 4); with 0.7, none do. A waltz of
-# 30 bars has 0.74.
+_SUCCESSORS = 6  # maximum number of successors of a node, which matters only in large graphs
+# Smoothness has as much weight as two seen transitions per node, so the weight of seen transitions
+# (w2 in the paper) grows with their number. With equal weights, one or two edges in a graph of five
+# nodes lead onto the wrong foot (waltz takes of seeds 0 to 4). With a weight of 0.7, no edges do. A
+# waltz of 30 bars has 0.74.
 _PRIOR = 2.0
 
 
@@ -68,12 +68,12 @@ class Cut:
     motions : tuple of Motion
         One motion per body, the leader first.
     beats : ndarray, shape (meter + 2,)
-        Its beats in frames, followed by the first two beats of the next movement.
+        Beats of the movement in frames, followed by the first two beats of the next movement.
     mirrored : bool
     follows : bool
-        True if it continues the previous cut of the same take.
+        True if the movement directly follows the previous cut of the same take.
     lead : str
-        Foot that lands on its first beat, if known.
+        Foot that lands on the first beat, or an empty string if unknown.
     """
 
     motions: tuple[Motion, ...]
@@ -83,7 +83,7 @@ class Cut:
     lead: str = ""
 
     def movement(self, beat_frames: int, phase: float = 0.0) -> Movement:
-        """Return the movement, warped to one beat period."""
+        """Return the movement, warped to a constant beat period."""
         names = tuple(motion.name for motion in self.motions)
         beats = self.beats if phase > 0.0 else self.beats[:-1]
         return warped_movement(
@@ -108,7 +108,7 @@ def learned_steps(
     min_likelihood: float | None = None,
     seed: int = 0,
 ) -> Choreography:
-    """Learn the transition graph of movements.
+    """Learn a choreography, with its transition graph, from cuts.
 
     Parameters
     ----------
@@ -120,30 +120,33 @@ def learned_steps(
         Number of nodes, at most the number of movements. Default: 5, or more if movements of one
         node would differ too much to be blended.
     transition_phase : float, optional
-        Offset of the start of movements from their first beat, in beats, in [0, 1). Default: where
-        transitions are smoothest.
+        Time from the first beat of a movement to its start, in beats, in [0, 1). Default: the phase
+        at which transitions are smoothest.
     connected : bool
-        Keep the largest strongly connected part of the graph. If False, keep all nodes with
-        outgoing edges, because strides of the two feet are not connected.
+        If True, keep only the largest strongly connected component of the graph. If False, keep all
+        nodes with outgoing edges; marches need this, because strides of the two feet are not
+        connected.
     kind : str
     left_out : mapping, optional
-        Takes without movements, with the reason for each.
+        Reason for each take that has no movements.
     choose : callable, optional
-        Function that selects the movements of a node to keep: it takes all movements and the
-        indices of the node, and returns indices. Default: all.
+        Function that selects the movements to keep in a node. It is called with all movements and
+        the indices of those in the node, and returns indices. Default: keep all.
     max_seam : float, optional
-        Drop transitions whose accelerations exceed this multiple of those of the takes; see
-        `motionloom.dance.transitions.seams`. Default: transitions are not checked.
+        Drop transitions in which joints accelerate more than this multiple of the usual maximum in
+        the takes; see `motionloom.dance.transitions.seams`. Default: transitions are not checked.
     landed : bool
         True if feet land on the beats, so that movements should not start there.
     same_lead : bool
-        Movements whose `lead` differs from that of most of their group cannot be blended with it.
-        Move them to the nearest group with their lead, or drop them if there is none.
+        If True, a movement whose `lead` differs from that of most of its group is moved to the
+        nearest group with its lead, or dropped if there is none, because movements with different
+        leads cannot be blended.
     behavior : float, optional
         Weight of seen transitions, 0 to 1. By default, it grows with their number.
     min_likelihood : float, optional
-        Drop less likely edges. Default: half the uniform likelihood, or less if more than a fifth
-        of the movements would be lost; only the six most likely edges of a node are kept.
+        Drop edges with a lower likelihood. Default: half the uniform likelihood, or less if more
+        than a fifth of the movements would be lost. In any case, only the six most likely edges of
+        a node are kept.
     seed : int
         Random seed for the clustering.
 
@@ -184,7 +187,7 @@ def learned_steps(
 
 
 def usual_of_cuts(cuts: Sequence[Cut]) -> tuple[float, ...]:
-    """Return `usual_acceleration` of the takes from which cuts were made, per body."""
+    """Return each body's `usual_acceleration` in the takes that cuts were made from."""
     takes = {tuple(map(id, cut.motions)): cut.motions for cut in cuts}.values()
     return tuple(usual_acceleration(body) for body in zip(*takes, strict=True))
 
@@ -198,7 +201,7 @@ def compact_steps(
     max_seam: float | None = None,
     usual: tuple[float, ...] = (),
 ) -> Choreography:
-    """Return a choreography of the movements in the graph, with smooth transitions only."""
+    """Return a choreography with only the movements in the graph and smooth transitions."""
     every = Choreography(tuple(movements), graph, kind, left_out, usual=usual)
     graph = every.with_smooth_transitions(max_seam).graph
     kept = sorted(k for group in graph.members for k in group)
@@ -222,7 +225,7 @@ def _learned(
     connected: bool,
     behavior: float | None,
 ) -> TransitionGraph:
-    """Return the graph with likely edges only, but enough to reach most movements."""
+    """Return the graph with likely edges only, but with enough edges to reach most movements."""
     begins = [n for n, cut in enumerate(cuts) if not cut.follows]
     starts = [n == 0 or cuts[n].motions[0] is not cuts[n - 1].motions[0] for n in begins]
     lengths = np.diff([*begins, len(cuts)]).tolist()
@@ -262,7 +265,7 @@ def _blendable(movements: Sequence[Movement], apart: Array, groups: Groups, seed
 
 
 def _by_lead(cuts: Sequence[Cut], apart: Array, groups: Groups) -> Groups:
-    """Make groups with a single lead each, if there is a group for every lead."""
+    """Change groups so that each has a single lead, if there is a group for every lead."""
     leads = np.array([cut.lead for cut in cuts])
     usual = np.array([_usual(leads[groups.members(k)].tolist()) for k in range(len(groups))])
     labels = groups.labels.copy()
@@ -282,7 +285,7 @@ def _usual(leads: Sequence[str]) -> str:
 
 
 def _seams(cuts: Sequence[Cut], groups: Groups) -> list[list[tuple[tuple[Motion, ...], Array]]]:
-    """Return the start of each group's movements and the end of the movements before them."""
+    """Return the starts of each group's movements and the ends of the movements before them."""
     seams: list[list[tuple[tuple[Motion, ...], Array]]] = [[] for _ in range(len(groups))]
     for n, cut in enumerate(cuts):
         seams[groups.labels[n]].append((cut.motions, cut.beats[:2]))
@@ -300,16 +303,16 @@ def best_transition_phase(
     Parameters
     ----------
     cuts : sequence of groups
-        Starts and ends of movements between which transitions occur. Each has the motions, and the
-        beat and the next beat in frames, shape (2,).
+        Groups of starts and ends of movements between which transitions occur. Each entry has the
+        motions, and the frames (2,) of a beat and the next beat.
     landed : bool
         True if feet land on the beats, so that movements should start between them.
 
     Returns
     -------
     transition_phase : float
-        Phase that minimizes the deviation of joint positions and velocities within the groups, and
-        the accelerations, weighted by `_AHEAD`.
+        Phase with the smallest sum of three terms, weighted by `_AHEAD`: the deviations of joint
+        positions and of velocities within the groups, and the accelerations.
     """
     phases = np.arange(_TRIED) / _TRIED
     gaps = np.zeros(_TRIED)

@@ -1,4 +1,4 @@
-"""Marches of soldiers in ranks and files along a street, in step."""
+"""Marches, in which soldiers in ranks and files walk in step along a street."""
 
 from __future__ import annotations
 
@@ -29,23 +29,23 @@ from motionloom.parallel import Progress
 Array = NDArray[np.float64]
 
 _STREET_SCALES = (1.0, 1.5, 2.0, 3.0, 4.0)
-_SPARE = 0.15  # m/s: outer files may be faster than the takes by this amount
+_SPARE = 0.15  # m/s: amount by which outer files may be faster than the takes
 
 
 @dataclass(frozen=True, eq=False)
 class March(CrowdMotion):
-    """Motions of the soldiers of a march."""
+    """Result of `march`: the motions of all soldiers."""
 
     settings: MarchSettings
 
     def misplacement(self) -> Array:
-        """Return the distance (A, T) from each soldier to its place in the formation, in m."""
+        """Return the distance (A, T) of each soldier from its place in the formation, in meters."""
         times = np.arange(self.centers.shape[1]) / self.motions[0][0].fps
         ideal = formation(self.settings, times)
         return np.hypot(*(self.centers - ideal[..., :2]).transpose(2, 0, 1))
 
     def left_feet_in_step(self) -> float:
-        """Return the fraction of left landings within one frame of the majority's landings."""
+        """Return the fraction of left foot landings that are within one frame of most soldiers'."""
         stands = np.stack([agent[0].contacts()["left_heel"] for agent in self.motions])
         every = [landings(stand) for stand in stands]
         beats = landings(stands.mean(axis=0) > 0.5)
@@ -60,7 +60,7 @@ class March(CrowdMotion):
 
 
 def formation(settings: MarchSettings, times: Array) -> Array:
-    """Return positions (A, T, 3) in the formation at times (T,), by rank, the right file first."""
+    """Return positions (A, T, 3) in the formation at times (T,), rank by rank, right file first."""
     ranks = np.repeat(np.arange(settings.formation.ranks), settings.formation.files)
     offsets = np.tile(settings.formation.offsets, settings.formation.ranks)
     way = (
@@ -79,7 +79,7 @@ def march(
     ----------
     settings : MarchSettings
     choreography : Choreography
-        Strides with several speeds and turns.
+        Choreography of strides that differ in speed and turn.
     progress : callable, optional
         Called with 1 after every movement.
 
@@ -100,17 +100,17 @@ def march(
 def fitted_march(
     settings: MarchSettings, choreography: Choreography, *, fit_speed: bool, fit_street: bool
 ) -> MarchSettings:
-    """Adapt the speed and the street to the takes and the tempo.
+    """Adapt the speed and the street of a march to the takes and the tempo.
 
     Parameters
     ----------
     settings : MarchSettings
     choreography : Choreography
     fit_speed : bool
-        Set the speed to the mean of the takes; the speed of the built-in marches is scaled with
-        the tempo.
+        If True, set the speed to the mean speed of the takes, or scale the speed of the built-in
+        marches with the tempo.
     fit_street : bool
-        Enlarge the street until the takes can follow its corners.
+        If True, enlarge the street until the takes can follow its corners.
     """
     music = settings.loaded_music(choreography.meter, settings.seconds_on_street)
     slowest, fastest = pace(choreography, music.bpm)
@@ -133,14 +133,14 @@ def fitted_march(
 
 
 class MarchPlayer(BlockPlayer):
-    """Player of all soldiers in a march. It follows the street and has no controls.
+    """Play all soldiers in a march, who follow the street. There are no controls.
 
     Parameters
     ----------
     settings : MarchSettings
     choreography : Choreography
     avoid : iterable of (int, int)
-        Pairs of strides; the second must not follow the first.
+        Pairs of strides of which the second must not follow the first.
     """
 
     def __init__(
@@ -168,7 +168,7 @@ def marched_blocks(
     *,
     avoid: Iterable[tuple[int, int]] = (),
 ) -> Iterator[Block]:
-    """Yield the frames movement by movement, in constant memory."""
+    """Yield the frames of all soldiers, one movement at a time, in constant memory."""
     fps, meter = choreography.fps, choreography.meter
     if len(choreography.movements[0].bodies) != 1:
         raise InvalidInput(
@@ -198,7 +198,7 @@ def marched_blocks(
         odds = graph.start if number < 0 else graph.transitions[number]
         able = np.stack([player.able(i) for i in range(count)])
         smooth = np.array([able[:, list(group)].any(axis=1).all() for group in graph.members])
-        if smooth.any():  # if no likely stride is smooth, allow any smooth stride
+        if smooth.any():  # if no likely stride is smooth, any smooth one is allowed
             odds = odds * smooth if (odds * smooth).any() else smooth.astype(np.float64)
         number = int(rng.choice(len(graph), p=odds / odds.sum()))
         weights = player.weights_for(number, target, able)

@@ -354,8 +354,8 @@ class Formation(Settings):
         1.2, "Distance between neighboring soldiers.", unit="m", least=0.5, greatest=10.0
     )
     speed: float | None = setting(
-        None, f"Speed along the street. [{SPEED:g}, or measured in the takes]", unit="m/s",
-        least=0.1, greatest=4.0,
+        None, f"Speed along the street. [measured from the takes; built-in march: {SPEED:g}]",
+        unit="m/s", least=0.1, greatest=4.0,
     )  # fmt: skip
 
     @property

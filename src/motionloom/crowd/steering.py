@@ -1,15 +1,15 @@
-"""Steering of agents: social forces, turn and drift per frame, and collision avoidance.
+"""Steer agents with social forces, turn and shift them in each frame, and avoid collisions.
 
 Social forces (Helbing and Molnar 1995) drive each couple along the counterclockwise flow around
-the room and push it away from other couples, walls and columns. Couples that would meet within a
-few seconds give way early: contacts are predicted as for discs. The result is a desired velocity,
-which determines how movements are chosen, turned and shifted.
+the room and push it away from other couples, walls and columns. Contacts are predicted as for
+discs, so couples that would meet within a few seconds give way early. The result is a desired
+velocity, which determines how movements are chosen, turned and shifted.
 
-Discs may touch but never overlap, for any time step. This is an event-driven simulation of hard
-discs (after Alder and Wainwright 1959) with inelastic contacts. Within a step, every disc moves
-along a straight line. The first contact of two discs, or of a disc with a wall or a column, is
-predicted in closed form. All discs advance to that time, and the closing velocity is removed, half
-from each disc. This repeats until the end of the step.
+Collision avoidance is an event-driven simulation of hard discs (after Alder and Wainwright 1959)
+with inelastic contacts. Whatever the time step, discs may touch but never overlap. Within a step,
+every disc moves along a straight line. The first contact of two discs, or of a disc with a wall or
+a column, is predicted in closed form. All discs advance to that time, and the closing velocity is
+removed, half from each disc. This repeats until the end of the step.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ _RELAX = 1.2  # seconds: relaxation time of the desired velocity toward the flow
 _PUSH = 1.6  # m/s^2: repulsion of discs that touch
 _FADE = 0.35  # meters over which the repulsion falls to a third
 _FORESEE = 3.0  # seconds: time horizon of predicted contacts
-_GIVE_WAY = 0.7  # m/s^2, for an immediate contact
+_GIVE_WAY = 0.7  # m/s^2: repulsion of an immediate contact
 _SIGHT = 2.0  # meters: couples farther apart ignore each other
 _FASTEST = 0.8  # m/s
 _LANE = 0.62  # radius of the lane, as a fraction of the distance from the center to the wall
@@ -35,7 +35,7 @@ _LANE = 0.62  # radius of the lane, as a fraction of the distance from the cente
 
 @kernel
 def flow(place, half, speed, out):
-    """Compute the flow velocity at a position (2,): around the room and back to the lane.
+    """Compute the flow velocity at a position (2,), which leads around the room along a lane.
 
     `half` (2,) is half the size of the room; without walls it is infinite. Fills `out` (2,).
     """
@@ -59,9 +59,10 @@ def flow(place, half, speed, out):
 def wanted_velocities(places, wanted, radii, half, columns, speed, dt):
     """Advance the desired velocities (A, 2) of agents at `places` (A, 2) by a step, in place.
 
-    `radii` (A,), half of the room (2,), columns (C, 3) as ``x, z, radius``.
+    `radii` has shape (A,), `half` (2,) is half the size of the room, and `columns` (C, 3) has rows
+    ``x, z, radius``.
     """
-    # All forces are summed from the old velocities before any velocity changes, so that the order
+    # All forces are computed from the old velocities before any velocity changes, so that the order
     # of the agents does not matter. Pairs beyond `_SIGHT` are never visited.
     count = len(places)
     force, stream = np.zeros((count, 2)), np.zeros(2)
@@ -97,7 +98,7 @@ def wanted_velocities(places, wanted, radii, half, columns, speed, dt):
 
 @kernel
 def _push(x, z, vx, vz, apart):
-    """Compute the repulsion from the origin of an object at (x, z) with velocity (vx, vz)."""
+    """Compute the force that pushes an object at (x, z) with velocity (vx, vz) from the origin."""
     gap = np.hypot(x, z) - apart
     push = _PUSH * np.exp(-max(gap, 0.0) / _FADE)
     due = contact_time(x, z, vx, vz, apart)
@@ -106,12 +107,12 @@ def _push(x, z, vx, vz, apart):
     return push
 
 
-_TURN_RATE = np.deg2rad(30.0)  # per second: maximum turn of a movement
+_TURN_RATE = np.deg2rad(30.0)  # radians per second: maximum turn rate of a movement
 _TURN_EASE = 3.0  # 1/s: rate at which the turn rate changes
 _DRIFT = 0.2  # m/s: maximum drift of a movement, which lengthens the steps
 _DRIFT_EASE = 3.0  # 1/s
 _GAIN = 1.6  # 1/s: rate at which a soldier returns to its place in the formation
-_HARDLY = 0.15  # m/s: a slower movement has no direction
+_HARDLY = 0.15  # m/s: slower movements count as having no direction
 
 
 @kernel
@@ -148,7 +149,7 @@ def danced(
 
     Returns the centers (A, n, 2) and yaws (A, n) of every frame.
     """
-    # Frames are the outer loop, because every couple reacts to the current positions of the
+    # The outer loop is over frames, because every couple reacts to the current positions of the
     # others.
     count, frames = steps.shape[0], steps.shape[1]
     moves = np.empty((count, 2))
@@ -181,9 +182,10 @@ def danced(
 
 @kernel
 def marched(centers, yaws, rates, drifts, steps, headings, goals, dt):
-    """Steer soldiers through the frames of a movement, toward goals (A, n, 3), ``x, z, yaw``.
+    """Steer soldiers through the frames of a movement toward goals ``x, z, yaw`` (A, n, 3).
 
-    State and result are as for `danced`; `headings` (A, n) are those of the bodies before turning.
+    The state and the result are as in `danced`. `headings` (A, n) are the headings of the bodies
+    before turning.
     """
     # The goals of a formation are far apart and soldiers stay near them, so no collision avoidance
     # is needed.
@@ -204,7 +206,7 @@ def marched(centers, yaws, rates, drifts, steps, headings, goals, dt):
     return out_centers, out_yaws
 
 
-_SKIN = 1e-7  # meters between discs, as a guard against rounding
+_SKIN = 1e-7  # meters kept between discs, as a guard against rounding
 _STILL = 1e-12  # smaller closing velocities are rounding errors of earlier contacts
 _PATIENCE = 8  # after this many contacts within one step, a disc stops until the next step
 
@@ -224,7 +226,7 @@ def moved_discs(
     places : array_like, shape (N, 2)
         Centers ``x, z`` of discs that do not overlap each other, walls or columns.
     displacements : array_like, shape (N, 2)
-        Intended displacements.
+        Displacements of the discs if there were no contacts.
     radii : array_like, shape (N,)
     room : array_like, shape (2,), optional
         Width (x) and depth (z) of a room around the origin. Default: no walls.
@@ -296,7 +298,7 @@ def near_pairs(places, reach):
 
 @kernel
 def contact_time(x, z, vx, vz, apart):
-    """Return the time until a point at (x, z) moving at (vx, vz) is `apart` from the origin."""
+    """Return the time until a point at (x, z) with velocity (vx, vz) is `apart` from the origin."""
     closing = x * vx + z * vz
     if closing >= -_STILL:
         return np.inf
@@ -313,7 +315,7 @@ def contact_time(x, z, vx, vz, apart):
 
 @kernel
 def _wall_time(place, velocity, room):
-    """Return the time until a center reaches +-room on this axis."""
+    """Return the time until a center reaches ``-room`` or ``+room`` on one axis."""
     if velocity == 0.0:
         return np.inf
     left = room - place if velocity > 0.0 else room + place
@@ -324,7 +326,8 @@ def _wall_time(place, velocity, room):
 def advance(places, velocities, radii, half, columns):
     """Kernel of `moved_discs`: one unit of time; changes places and velocities (N, 2) in place.
 
-    `radii` (N,), half of the room (2,), columns (C, 3) as ``x, z, radius``.
+    `radii` has shape (N,), `half` (2,) is half the size of the room, and `columns` (C, 3) has rows
+    ``x, z, radius``.
     """
     count, posts = len(places), len(columns)
     if count == 0:
@@ -332,7 +335,7 @@ def advance(places, velocities, radii, half, columns):
     fastest = 0.0
     for i in range(count):
         fastest = max(fastest, np.hypot(velocities[i, 0], velocities[i, 1]))
-    # A contact never makes a disc faster than the fastest one, so pairs farther apart cannot meet.
+    # Contacts never make a disc faster than the fastest disc, so pairs farther apart cannot meet.
     pairs = near_pairs(places, 2.0 * radii.max() + 2.0 * fastest + 1e-3)
     contacts = np.zeros(count, np.int64)
     left = 1.0
@@ -389,7 +392,7 @@ def _meet(places, velocities, contacts, a, b, fastest):
     x, z = x / size, z / size
     closing = (velocities[b, 0] - velocities[a, 0]) * x + (velocities[b, 1] - velocities[a, 1]) * z
     share = 0.5
-    if contacts[a] > _PATIENCE:  # a stopped disc is not pushed
+    if contacts[a] > _PATIENCE:  # a stopped disc cannot be pushed
         share = 0.0
     elif contacts[b] > _PATIENCE:
         share = 1.0
@@ -408,7 +411,7 @@ def _meet(places, velocities, contacts, a, b, fastest):
 
 @kernel
 def _slide(velocity, x, z):
-    """Remove the component of a velocity (2,) from (x, z) toward the origin, in place."""
+    """Remove the part of a velocity (2,) at (x, z) that points to the origin, in place."""
     size = np.hypot(x, z)
     x, z = x / size, z / size
     closing = velocity[0] * x + velocity[1] * z

@@ -1,10 +1,11 @@
-"""Strides of captured walks, for marches.
+"""Cut strides from captured walks, for marches.
 
-In a march the beats are the footfalls, and a stride has two. A walk is cut at every second
-footfall, starting from the first one with either foot. The two nodes of the learned graph are then
-the strides that start with the left and with the right foot. In the built-in graph, a stride lasts
-from one landing of the left foot to the next. A few strides that differ in speed and turn are kept
-in each node and blended toward the next position of each soldier.
+The beats of a march are footfalls, and a stride has two of them. A walk is cut at every second
+footfall, starting from its first footfall with either foot. The two nodes of the learned graph are
+then the strides that start with the left foot and those that start with the right foot. In the
+built-in graph, a stride lasts from one landing of the left foot to the next. Each node keeps a few
+strides that differ in speed and turn, and blends them so that each soldier reaches its next
+position.
 """
 
 from __future__ import annotations
@@ -31,34 +32,34 @@ from motionloom.motion.rotations.planar_transform import PlanarTransform
 Array = NDArray[np.float64]
 
 METER = 2  # left, right
-_SHORTEST, _LONGEST = 0.28, 1.2  # range of seconds from footfall to footfall
+_SHORTEST, _LONGEST = 0.28, 1.2  # shortest and longest time from footfall to footfall, in seconds
 _UNEVEN = 0.2  # maximum difference between the two steps of a stride, as a fraction of the stride
-_LEAST_WAY = 0.15  # meters: minimum length of a stride forward
-_SIDEWAYS = 0.5  # maximum sideways travel, as a fraction of the travel forward
-_ODD = 2.5  # strides with a median difference above this multiple of the minimum are dropped
+_LEAST_WAY = 0.15  # meters: minimum forward length of a stride
+_SIDEWAYS = 0.5  # maximum sideways travel, as a fraction of the forward travel
+_ODD = 2.5  # strides whose median difference exceeds this multiple of the smallest one are dropped
 _SAME_TRAVEL = 0.02  # meters and radians: smaller differences count as the same travel
 _MOST = 16  # number of strides kept in the built-in graph
 
 
 @dataclass(frozen=True, kw_only=True)
 class StrideRules:
-    """Rules of learned marches that are not in the paper.
+    """Rules for learned marches that are not in the paper.
 
-    See the departures in docs/explanation/crowds.md.
+    docs/explanation/crowds.md explains why they differ from the paper.
 
     Attributes
     ----------
     footfalls : bool
-        Use footfalls as beats. If False, use motion beats.
+        True to use footfalls as beats, False to use motion beats.
     off_tempo : float, optional
         Maximum deviation of a stride from the median tempo, as a fraction. None allows any.
     same_lead : bool
-        Move strides that start with another foot than their node to another node.
+        Move a stride to another node if it starts with the other foot than its node.
     most : int, optional
-        Number of strides kept in each node, chosen to differ most in travel. None keeps all
+        Number of strides to keep in each node, selected to differ most in travel. None keeps all
         strides, including those that start or end unlike the others.
     start_left : bool
-        Start marches with the left foot. If False, start like the takes.
+        True to start marches with the left foot, False to start them like the takes.
     """
 
     footfalls: bool = True
@@ -89,25 +90,25 @@ def marching_steps(
     Parameters
     ----------
     walks : sequence of Motion
-        Walks or marches; other parts of the takes are ignored.
+        Takes with walks or marches. Other parts of the takes are ignored.
     fps : float
         Frames per second of the choreography.
     mirror : bool
         Also use a mirrored copy of every walk, for turns to both sides.
     graph : {"learned", "built-in"}
-        The transition graph: learned from the strides, or one node of strides that start with the
-        left foot.
+        ``"learned"`` is learned from the strides; ``"built-in"`` has one node, with strides that
+        start with the left foot.
     groups : int
-        Number of nodes of a learned graph. Two nodes become the strides of the two feet.
+        Number of nodes of a learned graph. With two nodes, each contains the strides of one foot.
     transition_phase : float, optional
         Offset of the start of movements from their first beat, in beats, in [0, 1). Default: where
         transitions are smoothest.
     max_seam : float, optional
-        Drop transitions whose accelerations exceed this multiple of those of the takes, or that
-        change the standing foot. With None, the graph decides.
+        Drop transitions in which joints accelerate more than this multiple of the usual maximum in
+        the takes, or in which a standing foot moves. If None, transitions are not checked.
     kind : str
     rules : StrideRules
-        Rules of a learned graph that are not in the paper.
+        Rules for a learned graph that are not in the paper.
     progress : callable, optional
         Called with 1 for every analyzed walk.
 
@@ -183,14 +184,14 @@ def marching_steps(
 
 
 def starting_left(graph: TransitionGraph) -> TransitionGraph:
-    """Start a graph with the strides of the left foot, as in drill, if there are any."""
+    """Return a graph that starts with strides of the left foot, as in drill, if there are any."""
     if "left" not in graph.names:
         return graph
     return replace(graph, start=np.eye(len(graph))[graph.node("left")])
 
 
 def pace(choreography: Choreography, bpm: float) -> tuple[float, float]:
-    """Return the slowest and fastest speeds of all nodes at a tempo, in m/s."""
+    """Return the lowest and highest speed that all nodes allow at a tempo, in m/s."""
     seconds = choreography.meter * 60.0 / bpm
     speeds = [np.hypot(*node.travel[:, :2].T) / seconds for node in choreography.dance_nodes]
     return (
@@ -200,7 +201,7 @@ def pace(choreography: Choreography, bpm: float) -> tuple[float, float]:
 
 
 def stride_cuts(walk: Motion, *, mirrored: bool = False, lead: str | None = None) -> list[Cut]:
-    """Cut even forward strides, at every second footfall of each run.
+    """Cut a walk into even forward strides, at every second footfall.
 
     Parameters
     ----------
@@ -250,7 +251,7 @@ def beat_cuts(walk: Motion, *, mirrored: bool = False) -> list[Cut]:
 
 
 def _is_stride(walk: Motion, at: Array) -> bool:
-    """Return whether footfalls (4,) are evenly spaced and lead forward."""
+    """Return whether four footfalls are evenly spaced and lead forward."""
     steps = np.diff(at) / walk.fps
     even = np.ptp(steps) < _UNEVEN * 2.0 * steps.mean()
     if not even or steps.min() <= _SHORTEST or steps.max() >= _LONGEST:
@@ -267,7 +268,7 @@ def _travel(walk: Motion, start: int, stop: int) -> Array:
 
 
 def _chosen(movements: Sequence[Movement], group: list[int], most: int) -> list[int]:
-    """Select strides of a group with typical starts and ends that differ most in travel."""
+    """Select strides of a group that have typical starts and ends and differ most in travel."""
     gaps = transition_differences([movements[k] for k in group])
     medians = 0.5 * (np.median(gaps, axis=0) + np.median(gaps, axis=1))
     alike = np.array(group)[medians <= _ODD * medians.min()]

@@ -1,7 +1,7 @@
-"""Beat clocks, which give the position of every frame of a dance in beats.
+"""Beat clocks, which convert the frames of a dance to positions in beats.
 
-Position 12.5 is halfway between beat 12 and beat 13. Movements are played by the clock, so that
-their beats match those of the music at any tempo.
+Position 12.5 is halfway between beat 12 and beat 13. The clock determines how fast movements play,
+so that their beats match those of the music at any tempo.
 """
 
 from __future__ import annotations
@@ -18,17 +18,17 @@ from motionloom.errors import InvalidInput
 Array = NDArray[np.float64]
 
 _SLOWEST, _FASTEST = 20.0, 400.0  # beats per minute
-_SETTLE = 0.5  # time that most of a change of tempo takes, in seconds
+_SETTLE = 0.5  # seconds in which most of a tempo change happens
 
 
 class BeatClock(Protocol):
-    """Protocol of clocks that give the positions of consecutive frames in beats."""
+    """Protocol for clocks that convert consecutive frames to positions in beats."""
 
     def beats_at(self, first_frame: int, count: int, fps: float) -> Array:
-        """Return increasing positions (count,) of the `count` frames from `first_frame`."""
+        """Return increasing positions (count,) in beats of `count` frames from `first_frame`."""
 
     def period_at(self, seconds: float) -> float:
-        """Return the number of seconds per beat at the given time."""
+        """Return the length of a beat at a time, in seconds."""
 
 
 class MusicClock:
@@ -41,7 +41,7 @@ class MusicClock:
     ----------
     music : Music
     positions : ndarray, shape (K,), optional
-        Positions of the dance at the K beats. Default: 0, 1, 2, ...
+        Positions of the dance, in beats, at the K beats of the music. Default: 0, 1, 2, ...
 
     Examples
     --------
@@ -71,7 +71,7 @@ class MusicClock:
         return np.asarray(self._warp(seconds))
 
     def period_at(self, seconds: float) -> float:
-        """Return the number of seconds per beat, averaged over the second after `seconds`."""
+        """Return the length of a beat in seconds, averaged over the second after `seconds`."""
         first, last = self.beats_at_times(np.array([seconds, seconds + 1.0]))
         return float(1.0 / max(last - first, 1e-9))
 
@@ -116,7 +116,7 @@ class TempoClock:
         return positions[:-1]
 
     def period_at(self, seconds: float) -> float:
-        """Return the number of seconds per beat at the current tempo."""
+        """Return the length of a beat at the current tempo, in seconds."""
         return 60.0 / self._wanted
 
 

@@ -1,8 +1,8 @@
 """Choreographies: movements cut from takes, and their transition graph.
 
 `Choreography.from_takes` finds beats and meter, cuts movements, groups them and learns the
-transitions. A choreography is saved as one JSON file with the graph and the cuts of the movements,
-which can be edited by hand (`motionloom.dance.choreography_file`).
+transitions. A choreography is saved as one JSON file, which contains the graph and the cuts of the
+movements and can be edited by hand (`motionloom.dance.choreography_file`).
 """
 
 from __future__ import annotations
@@ -65,23 +65,23 @@ class Choreography:
     Attributes
     ----------
     movements : tuple of Movement
-        Movements with one meter and one beat period, in the order of the takes.
+        Movements in the order of the takes. All have the same meter and beat period.
     graph : TransitionGraph
         Transition graph whose `members` are indices into `movements`.
     kind : str
         Name of the dance (``"waltz"``), used by `for_music`.
     left_out : dict of str to str
-        Takes without movements, with the reason for each.
+        Reason for each take that has no movements.
     comparison : MovementComparison, optional
-        How the movements are compared. Default: as in `MovementComparison.of`.
+        Weights used to compare the movements. Default: chosen by `MovementComparison.of`.
     runs : tuple of int
-        Lengths of the runs of consecutive movements in the takes; empty if unknown.
+        Number of movements in each run of consecutive movements in the takes; empty if unknown.
     max_seam : float, optional
         Maximum acceleration at a transition, relative to `usual`; see
         `motionloom.dance.transitions.seams`. Default: transitions are not checked.
     usual : tuple of float
-        `usual_acceleration` of the takes in m/s^2, one per character. If empty, that of the
-        movements is used.
+        Usual accelerations in the takes, in m/s^2, one per character; see `usual_acceleration`. If
+        empty, those of the movements are used.
 
     Examples
     --------
@@ -106,7 +106,7 @@ class Choreography:
 
     @property
     def beat_frames(self) -> int:
-        """Frames between the beats of all movements."""
+        """Number of frames between two beats, the same in all movements."""
         return self.movements[0].beat_frames
 
     @property
@@ -116,12 +116,12 @@ class Choreography:
 
     @property
     def period(self) -> float:
-        """Seconds between the beats of all movements."""
+        """Seconds between two beats, the same in all movements."""
         return self.beat_frames / self.fps
 
     @property
     def transition_phase(self) -> float:
-        """Offset in beats from a downbeat to the start of all movements."""
+        """Time from a downbeat to the start of a movement, in beats, the same for all movements."""
         return self.movements[0].transition_phase
 
     @classmethod
@@ -138,18 +138,20 @@ class Choreography:
         Parameters
         ----------
         takes : sequence of Motion, or of sequences of Motion
-            Takes; an inner sequence contains the motions of characters that dance together.
+            Takes to learn from. An inner sequence contains the motions of characters that dance
+            together.
         settings : ChoreographySettings, optional
         beats_of : callable, optional
-            Function that finds the beats of a take. The function of a library uses beats set by
-            hand.
+            Function that finds the beats of a take. Default: `analyze_beats`. A library passes a
+            function that also uses beats set by hand.
         progress : callable, optional
             Called with 1 for every analyzed take.
 
         Raises
         ------
         InvalidInput
-            If no take has a movement, or every path through the graph ends.
+            If no movement can be cut from the takes, or the graph has no cycle, so that every dance
+            would end.
 
         Examples
         --------
@@ -176,14 +178,14 @@ class Choreography:
         ).with_smooth_transitions(max_seam)  # fmt: skip
 
     def with_smooth_transitions(self, max_seam: float | None) -> Choreography:
-        """Return the choreography with smooth transitions only; with None, keep all transitions.
+        """Return the choreography with smooth transitions only, or with all transitions for None.
 
         See `motionloom.dance.transitions.seams`.
 
         Raises
         ------
         InvalidInput
-            If a dance with only smooth transitions would end.
+            If no dance with only smooth transitions can continue indefinitely.
         """
         if max_seam is None:
             return replace(self, max_seam=None)
@@ -195,10 +197,10 @@ class Choreography:
         return made
 
     def seams(self, speed: float = 1.0) -> SeamTable | None:
-        """Return the checked transitions at a speed, or None if transitions are not checked."""
+        """Return the smooth transitions at a speed, or None if transitions are not checked."""
         if self.max_seam is None:
             return None
-        speed = float(2.0 ** (round(8.0 * np.log2(speed)) / 8.0))  # steps of 9 %
+        speed = float(2.0 ** (round(8.0 * np.log2(speed)) / 8.0))  # steps of 9 %: few tables
         if speed not in self._seams:
             self._seams[speed] = SeamTable.of(
                 self.movements, max_seam=self.max_seam, usual=self.accelerations, speed=speed
@@ -210,7 +212,7 @@ class Choreography:
         return {}
 
     def with_graph(self, graph: TransitionGraph) -> Choreography:
-        """Return the same movements with another graph."""
+        """Return a choreography with the same movements and another graph."""
         numbers = range(len(self.movements))
         for name, group in zip(graph.names, graph.members, strict=True):
             strange = [k for k in group if k not in numbers]
@@ -251,7 +253,7 @@ class Choreography:
 
     @cached_property
     def node_sequences(self) -> list[list[int]]:
-        """Return the nodes in the order of the takes; removed nodes split a sequence."""
+        """Sequences of nodes as they occur in the takes; a removed node splits a sequence."""
         node_of = {k: node for node, group in enumerate(self.graph.members) for k in group}
         out: list[list[int]] = []
         first = 0
@@ -266,12 +268,12 @@ class Choreography:
         return [sequence for sequence in out if sequence]
 
     def phrases(self, order: int) -> Phrases:
-        """Return likelihoods of the next node given up to `order` previous nodes."""
+        """Return a model that predicts the next node from up to `order` previous nodes."""
         return Phrases.of(self.node_sequences, self.graph.transitions, order)
 
     @cached_property
     def statistics(self) -> tuple[SourceStatistics, ...]:
-        """Statistics of the movements of each character, the baseline for dances."""
+        """Statistics of each character's movements, with which dances are compared."""
         return tuple(
             replace(
                 SourceStatistics.of(
@@ -284,12 +286,12 @@ class Choreography:
 
     @cached_property
     def accelerations(self) -> tuple[float, ...]:
-        """`usual`, or the usual accelerations of the movements if it is empty."""
+        """Usual acceleration per character: `usual`, or that of the movements if it is empty."""
         bodies = zip(*(movement.bodies for movement in self.movements), strict=True)
         return self.usual or tuple(usual_acceleration(body) for body in bodies)
 
     def quality(self, motion: Motion, body: int = 0) -> QualityReport:
-        """Return the quality of the dance of one character, compared with its movements."""
+        """Return the quality of one character's dance, compared with that character's movements."""
         offered = {
             movement.source[body]: "without a smooth transition" for movement in self.movements
         }
@@ -299,14 +301,14 @@ class Choreography:
         return quality_report(motion, usual=self.statistics[body]).with_parts(takes=takes)
 
     def onto(self, skeleton: Skeleton | Sequence[Skeleton]) -> Choreography:
-        """Return the same movements, retargeted to other skeletons."""
+        """Return the choreography retargeted to other skeletons."""
         count = len(self.movements[0].bodies)
         given = [skeleton] * count if isinstance(skeleton, Skeleton) else list(skeleton)
         if len(given) != count:
             raise InvalidInput(f"expected {count} skeletons, one per character; got {len(given)}")
         moved = tuple(movement.onto(given) for movement in self.movements)
         made = replace(self, movements=moved, usual=())
-        made.__dict__["smoothness"] = self.smoothness  # transitions stay those of the takes
+        made.__dict__["smoothness"] = self.smoothness  # found with the takes' skeletons
         made.__dict__["_seams"] = self._seams
         return made
 
@@ -322,9 +324,10 @@ class Choreography:
         blend: Literal["least_squares", "cardinal"] = "least_squares",
         bend: bool = True,
     ) -> DancePlayer:
-        """Return a player that can be steered while it plays; see `DancePlayer`.
+        """Return a player whose dance can be steered while it plays; see `DancePlayer`.
 
-        `clock` may be a tempo in beats per minute, which ``steer(tempo=...)`` can change.
+        If `clock` is a number, it is the tempo in beats per minute, which ``steer(tempo=...)`` can
+        change.
         """
         from motionloom.dance.dancing.dance_player import DancePlayer
 
@@ -343,9 +346,10 @@ class Choreography:
         ----------
         song : str or Path
         meter : int, optional
-            Beats per bar of a file. Default: as specified in the file, or 4.
+            Beats per bar of a music file. Default: as specified in the file, or 4.
         tempo_bpm : float, optional
-            Tempo of a tune in beats per minute. Default: that of the takes, limited to 40 to 200.
+            Tempo of a generated tune in beats per minute. Default: the tempo of the takes, limited
+            to the range 40 to 200.
         """
         from motionloom.dance.music import load_music, tune
 
@@ -359,7 +363,7 @@ class Choreography:
     def dance(
         self, music: Music | str | Path, settings: DanceSettings | None = None, **options: Any
     ) -> Motion | Scene:
-        """Dance to a piece of music; several dancers make a `Scene`.
+        """Dance to a piece of music, and return a `Motion`, or a `Scene` for several dancers.
 
         `dance_to` also returns the music and the path through the graph.
 
@@ -396,13 +400,14 @@ class Choreography:
         music : Music, or the path of a MIDI or audio file
         settings : DanceSettings, optional
         progress : callable, optional
-            Called with the number of frames generated. A dance is generated several times, until
-            its landings agree with the music. An exception raised by it stops the dance.
+            Called with the number of frames generated. The total can exceed the length of the
+            dance, because a dance is generated again until its landings agree with the music. If
+            the function raises an exception, generation stops.
 
         Raises
         ------
         InvalidInput
-            If the music has fewer than two beats, or `follow` is not a path.
+            If the music has fewer than two beats, or `follow` is not a valid path.
         """
         from motionloom.dance.dancing.dance import dance
 
@@ -410,7 +415,7 @@ class Choreography:
         return dance(self, music, given, progress=progress)
 
     def as_dict(self) -> dict[str, Any]:
-        """Return the graph and the cuts of the movements as plain data."""
+        """Return the graph and the cuts of the movements as plain data for JSON."""
         texts = [movement.text for movement in self.movements]
         return {
             **self.graph.as_dict(texts),
@@ -455,12 +460,12 @@ class Choreography:
 def for_music(
     choreographies: Sequence[Choreography], *, kind: str | None = None, meter: int | None = None
 ) -> Choreography:
-    """Return the first choreography of a kind or, without a kind, of a meter.
+    """Return the first choreography with this kind or, if no kind is given, with this meter.
 
     Raises
     ------
     InvalidInput
-        If none fits. The message lists the choreographies.
+        If there is no such choreography. The message lists the available ones.
 
     Examples
     --------

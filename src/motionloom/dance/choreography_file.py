@@ -1,7 +1,7 @@
-"""Choreographies in files and as artifacts of a library.
+"""Save and load choreographies as files and as artifacts of a library.
 
-A choreography is saved as its movement transition graph, including edits, and the frames of the
-takes that each movement is cut from.
+The saved data contain the movement transition graph, including edits, and for each movement the
+takes and frames that it was cut from.
 """
 
 from __future__ import annotations
@@ -26,11 +26,11 @@ MotionOf = Callable[[str], Motion]
 
 _VELOCITY_WEIGHT_0_1 = 0.01
 
-_MOST_BEAT_FRAMES, _MOST_FPS = 100_000, 10_000.0  # memory grows with both
+_MOST_BEAT_FRAMES, _MOST_FPS = 100_000, 10_000.0  # limits on memory, which grows with both values
 
 
 def load_choreography(path: str | Path, motion_of: MotionOf) -> Choreography:
-    """Read a choreography from a file; `motion_of` maps names to takes.
+    """Read a choreography from a file; `motion_of` returns the take with a given name.
 
     Raises
     ------
@@ -51,7 +51,7 @@ def load_choreography(path: str | Path, motion_of: MotionOf) -> Choreography:
 
 
 def choreography_from(data: Mapping[str, Any], motion_of: MotionOf, path: Path) -> Choreography:
-    """Build a choreography from plain data (see `Choreography.as_dict`); errors name `path`."""
+    """Build a choreography from plain data (see `Choreography.as_dict`); errors mention `path`."""
     graph = graph_from(data, path)
     if "cuts" not in data:
         raise MotionFormatError(
@@ -99,7 +99,7 @@ def choreography_from(data: Mapping[str, Any], motion_of: MotionOf, path: Path) 
 
 
 def _comparison(data: Mapping[str, Any], movements: Sequence[Movement]) -> MovementComparison:
-    """Return how the movements were compared; in version 0.1, all joints have weight 1."""
+    """Return the comparison weights in a file; in version 0.1 files, all joints have weight 1."""
     joints = movements[0].motion.skeleton.names
     try:
         weights = data.get("weights") or {}
@@ -112,7 +112,7 @@ def _comparison(data: Mapping[str, Any], movements: Sequence[Movement]) -> Movem
 
 
 def _max_seam(data: Mapping[str, Any]) -> float | None:
-    """Return the limit of the seams, or None for files of version 0.1."""
+    """Return the maximum seam acceleration in a file, or None for files of version 0.1."""
     given = data.get("max_seam")
     if given is not None and not (isinstance(given, int | float) and given > 0.0):
         raise MotionFormatError(f"max_seam must be positive; got {given!r}")
@@ -120,7 +120,7 @@ def _max_seam(data: Mapping[str, Any]) -> float | None:
 
 
 def _runs(data: Mapping[str, Any], count: int) -> tuple[int, ...]:
-    """Return the lengths of the runs of movements; empty for files of version 0.1."""
+    """Return the run lengths in a file; empty for files of version 0.1."""
     try:
         runs = tuple(int(length) for length in data.get("runs", ()))
     except (TypeError, ValueError):
@@ -135,7 +135,7 @@ def _runs(data: Mapping[str, Any], count: int) -> tuple[int, ...]:
 
 @dataclass(frozen=True, eq=False)
 class _Cut:
-    """Cut of a movement: names of its takes, one per character, and its beats."""
+    """Where a movement was cut: the names of its takes, one per character, and its beats."""
 
     source: tuple[str, ...]
     beats: NDArray[np.float64]
@@ -153,7 +153,7 @@ class _Cut:
 
 
 class _Takes:
-    """Takes of the cuts, each read once and converted to the skeletons of the first."""
+    """Cache of the takes that are cut, converted to the skeletons of the first cut."""
 
     def __init__(self, motion_of: MotionOf, fps: float) -> None:
         self._motion_of, self._fps = motion_of, fps
@@ -166,7 +166,8 @@ class _Takes:
         Raises
         ------
         ValueError
-            If the beats are outside the takes, or the number of takes differs.
+            If the beats are outside the takes, or the number of takes differs from that of other
+            cuts.
         """
         bodies, at = self._bodies(cut), cut.beats
         last = len(bodies[0]) - 1
@@ -209,7 +210,7 @@ KIND = "choreography"
 
 
 def save_choreography(library: Store, made: Choreography, name: str) -> None:
-    """Save a choreography in the library of its takes, replacing any of the same name.
+    """Save a choreography in the library of its takes; one with the same name is replaced.
 
     If the choreography has no kind, its name becomes its kind.
 

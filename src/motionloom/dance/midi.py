@@ -1,4 +1,4 @@
-"""Read beats of MIDI files from their tempos and time signatures or from their notes.
+"""Read the beats of MIDI files, from tempos and time signatures or from notes.
 
 Files are not trusted: sizes, lengths and counts are checked before memory is allocated.
 """
@@ -21,10 +21,10 @@ from motionloom.errors import InvalidInput, MotionFormatError
 
 Array = NDArray[np.float64]
 
-LARGEST_BYTES = 2 * 2**20  # an opera takes less than a megabyte
+LARGEST_BYTES = 2 * 2**20  # even an opera has less than a megabyte
 LONGEST_SECONDS = 2 * 3600.0
 _MOST_BEATS = 100_000
-_TEMPO = 500_000  # MIDI default in microseconds per quarter note: 120 per minute
+_TEMPO = 500_000  # MIDI default tempo in microseconds per quarter note: 120 beats per minute
 _SHORTEST, _LONGEST = 0.25, 1.5  # seconds between beats estimated from notes
 
 
@@ -79,9 +79,9 @@ f"this file lasts {seconds / 3600.0:.1f} hours", path=path,
 
 
 def _loudness(score: _Score, clock: _Clock, beats: Array) -> Array:
-    """Return the loudness of each beat from the velocities of the notes that start in it."""
+    """Return the loudness of each beat, from the velocities of the notes that start in it."""
     notes = np.array(score.notes)
-    # A note on a beat may start a rounding error before it.
+    # Because of rounding errors, a note on a beat may seem to start just before it.
     times = clock.seconds(notes[:, 0]) + 1e-6
     return beat_loudness(beats, times, (notes[:, 3] / 127.0) ** 2)
 
@@ -188,7 +188,7 @@ def _written_beats(score: _Score, path: Path) -> tuple[Array, NDArray[np.int64],
 
 
 def _beat(meter: tuple[int, ...], ticks_per_quarter: int) -> tuple[float, int]:
-    """Return ticks per beat and beats per bar; in 6/8, 9/8 and 12/8 a beat is three eighths."""
+    """Return ticks per beat and beats per bar; in 6/8, 9/8 and 12/8, a beat has three eighths."""
     numerator, denominator = max(meter[0], 1), max(meter[1], 1)
     unit = 4.0 * ticks_per_quarter / denominator
     if denominator >= 8 and numerator % 3 == 0 and numerator > 3:

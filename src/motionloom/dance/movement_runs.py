@@ -1,4 +1,4 @@
-"""Cut takes into runs of movements: find beats and meter, and drop uneven movements.
+"""Find beats and meter of takes, and cut them into runs of movements.
 
 Takes with a rhythm are cut into movements of one meter and one beat period. Movements with uneven
 beats are dropped, so a take becomes one or more *runs* of consecutive movements.
@@ -23,19 +23,19 @@ from motionloom.motion.kinematics.root_carrier import hips_as_root
 from motionloom.motion.retargeting.retarget import conformed
 
 Takes = Sequence[Motion | Sequence[Motion]]
-Run = tuple[list[Movement], bool]  # consecutive movements; True if from the start of a take
+Run = tuple[list[Movement], bool]  # consecutive movements; True at the start of a take
 
 _UNEVEN = 0.25  # maximum deviation of the beats of a movement from its period, as a fraction
-# The same for beats that were moved to landings, because quick, quick, slow steps are uneven.
+# The same for beats that were moved to landings, where quick, quick, slow steps are uneven.
 _UNEVEN_LANDINGS = 1.0
-_SHORTEST = 1.0  # seconds: with an estimated meter, shorter movements get twice the beats
+_SHORTEST = 1.0  # seconds: shorter movements get twice the beats if the meter is estimated
 _LANDED = 0.85  # minimum share of the landings of a movement that are on its beats
 
 
 def usual_accelerations(
     movements: Sequence[Movement], takes: Iterable[tuple[Sequence[Motion], Any, Any]]
 ) -> tuple[float, ...]:
-    """Return `usual_acceleration` of the takes from which movements were cut, per character."""
+    """Return each character's `usual_acceleration` in the takes that movements were cut from."""
     used = {movement.source for movement in movements}
     together = [
         motions for motions, *_ in takes if tuple(motion.name for motion in motions) in used
@@ -49,7 +49,7 @@ def analyzed_takes(
     beats_of: Callable[[Sequence[Motion], BeatSettings], Beats],
     progress: Callable[[int], None] | None,
 ) -> tuple[list, dict[str, str]]:
-    """Return (motions, beats, mirrored) of every rhythmic take, with the skeleton of the first."""
+    """Return (motions, beats, mirrored) of every rhythmic take, and why others were skipped."""
     out: list[tuple[list[Motion], Beats, bool]] = []
     left_out: dict[str, str] = {}
     for take in takes:
@@ -82,7 +82,7 @@ def analyzed_takes(
 def movement_runs(
     analyzed: list, settings: ChoreographySettings, left_out: dict[str, str]
 ) -> tuple[list[Movement], list[Run]]:
-    """Return all movements, and the runs of consecutive movements."""
+    """Cut takes; return all movements, and the runs of consecutive movements."""
     meter = settings.meter
     if meter is None:
         meter = usual_meter([(motions, beats) for motions, beats, _ in analyzed])
@@ -123,10 +123,10 @@ def _like_first(motions: list[Motion], first: list[Motion]) -> list[Motion]:
 def _even_runs(
     movements: list[Movement], beats: Beats, settings: ChoreographySettings
 ) -> list[Run]:
-    """Return runs of movements with even beats on which feet land; all movements if too few.
+    """Return runs of movements with even beats on which feet land; all runs if these are too few.
 
-    An uneven beat is more often a detection error than part of the dance, and would be off the
-    music.
+    An uneven beat is more often a detection error than part of the dance, and the movement would
+    then not match the music.
     """
     landed = settings.movements.align == "landings"
     most = _UNEVEN_LANDINGS if landed else _UNEVEN

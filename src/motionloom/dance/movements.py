@@ -1,8 +1,8 @@
-"""Basic movements: segments of takes from one downbeat to the next.
+"""Cut takes into basic movements, which last from one downbeat to the next.
 
 A take is cut at every `meter`-th motion beat. The movements are warped to one beat period and
-moved to the origin, facing +Z (Kim, Park and Shin 2003, section 4.1). Movements are compared by
-posture and velocity at their beats, equations (12) to (15).
+moved to the origin, facing +Z (Kim, Park and Shin 2003, section 4.1). Movements are compared by the
+postures and velocities at their beats, equations (12) to (15).
 """
 
 from __future__ import annotations
@@ -22,15 +22,15 @@ from motionloom.motion.rotations import quaternions as rot
 
 Array = NDArray[np.float64]
 
-# Joints with weight 1; all others have weight 0. The paper gives no weights; these come from the
-# measure that it uses (Lee, Chai, Reitsma, Hodgins and Pollard 2002). With equal weights, a single
-# thumb made up 21 to 26 % of the difference of salsa movements. Joints between hips and chest are
-# the spine.
+# Joints with weight 1; all others have weight 0. The paper does not list its weights, so these are
+# taken from the measure that it cites (Lee, Chai, Reitsma, Hodgins and Pollard 2002). With equal
+# weights, a single thumb made up 21 to 26 % of the difference of salsa movements. Joints between
+# hips and chest are the spine.
 IMPORTANT = ("hips", "spine", "chest", *(f"{side}_{part}" for side in ("left", "right")
              for part in ("shoulder", "elbow", "hip", "knee")))  # fmt: skip
 # Limits of the weight of velocities (nu in the paper) if it is chosen from the data. Equal shares
 # give 0.007 for walks and 0.02 to 0.07 for captured dances. The built-in dance stands still on its
-# beats, where equal shares would amplify noise (3.6).
+# beats, so equal shares (3.6) would amplify noise.
 _VELOCITY_RANGE = (0.001, 0.1)
 
 
@@ -41,12 +41,13 @@ class Movement:
     Attributes
     ----------
     source : tuple of str
-        Names of the takes that it was cut from, one per character.
+        Names of the takes that the movement was cut from, one per character.
     start_frame, end_frame : int
-        Half-open range in the takes. The next movement starts with the last beat of this one.
+        Frames ``[start_frame, end_frame)`` of the takes. The next movement starts with the last
+        beat of this one.
     beats : ndarray, shape (B,)
-        Beats in frames of the take, including the first and last: ``meter + 1`` beats, plus one if
-        there is a `transition_phase`.
+        Positions of the beats in frames of the take: ``meter + 1`` beats, including the first and
+        the last, and one more if `transition_phase` is not 0.
     bodies : tuple of Motion
         Warped motions, the leader first. Beat k is at frame
         ``(k - transition_phase) * beat_frames``.
@@ -55,8 +56,8 @@ class Movement:
     mirrored : bool
         True if left and right were exchanged.
     transition_phase : float
-        Offset in beats of its start from its first beat and of its end from its last beat.
-        Transitions may be smoother between beats than at a foot landing.
+        Number of beats by which the movement starts after its first beat and ends after its last
+        one. Transitions may be smoother between beats than on a beat, where a foot lands.
 
     Examples
     --------
@@ -86,7 +87,7 @@ class Movement:
 
     @property
     def clock(self) -> Array:
-        """Frames (B,) of the beats in the movement; some are outside it if it is shifted."""
+        """Frames (B,) of the beats in the movement, negative for beats before its start."""
         beats = np.arange(len(self.beats), dtype=np.float64)
         clock: Array = (beats - self.transition_phase) * float(self.beat_frames)
         return clock
@@ -104,7 +105,7 @@ class Movement:
 
     @property
     def text(self) -> str:
-        """``NAME:START-END``, as on the command line, with ``~`` if mirrored."""
+        """Text ``NAME:START-END``, as on the command line, followed by ``~`` if mirrored."""
         return f"{self.source[0]}:{self.start_frame}-{self.end_frame}{'~' * self.mirrored}"
 
 
@@ -129,7 +130,7 @@ def cut_movements(
     first_beat : int
         Index of the first downbeat.
     beat_frames : int, optional
-        Common beat period in frames. Default: that of the take, rounded.
+        Beat period of the movements, in frames. Default: the period of the take, rounded.
     mirrored : bool
         True if `motions` are mirrored; stored in the movements.
 
@@ -175,10 +176,10 @@ def warped_movement(
     *,
     transition_phase: float = 0.0,
 ) -> Movement:
-    """Return the movement between given beats (B,), in frames, warped to one period.
+    """Return the movement between beats (B,), in frames, warped to a constant beat period.
 
-    With a `transition_phase`, it starts and ends later by this number of beats, and `beats` has
-    one more entry.
+    If `transition_phase` is not 0, the movement starts and ends later by this number of beats, and
+    `beats` must have one more entry.
     """
     count = (len(beats) - 1 - (transition_phase > 0.0)) * beat_frames + 1
     place = np.interp(
@@ -197,7 +198,7 @@ def warped_movement(
 
 
 def _warped(motions: tuple[Motion, ...], place: Array) -> tuple[Motion, ...]:
-    """Sample motions at fractional frames; the leader starts at the origin."""
+    """Sample motions at fractional frames, and move the start of the leader to the origin."""
     taken = [sampled(hips_as_root(motion), place) for motion in motions]
     turn = -float(taken[0][0].headings()[0])
     shift = rot.rotate(rot.yaw(turn), taken[0].root[0].astype(np.float64))
@@ -205,7 +206,7 @@ def _warped(motions: tuple[Motion, ...], place: Array) -> tuple[Motion, ...]:
 
 
 def sampled(motion: Motion, frames: Array) -> Motion:
-    """Sample a motion at fractional frames, at the same frame rate."""
+    """Sample a motion at fractional frames; the frame rate stays the same."""
     before = np.clip(np.floor(frames).astype(np.intp), 0, len(motion) - 1)
     after = np.minimum(before + 1, len(motion) - 1)
     share = frames - before
@@ -232,7 +233,7 @@ class Postures:
     velocities : ndarray, shape (N, B, C + J, 3)
         Velocities of the roots, then angular velocities of the joints.
     weights : ndarray, shape (J,)
-        Weights of the joints, w and v in the paper.
+        Weights of the joints in all comparisons, w and v in the paper.
     """
 
     roots: Array
@@ -260,9 +261,9 @@ def postures(movements: Sequence[Movement], *, weights: Array | None = None) -> 
 def end_postures(
     movements: Sequence[Movement], *, last: bool, weights: Array | None = None
 ) -> Postures:
-    """Return the postures at the first or last frame, moved to the origin and facing +Z.
+    """Return the postures at the first or last frame, moved to the origin to face +Z.
 
-    A movement starts where the previous one ends, so only the remaining difference counts.
+    Position and heading do not count, because a movement starts where the previous one ends.
     """
     _check_alike(movements)
     rows = []
@@ -300,10 +301,10 @@ def joint_weights(skeleton: Skeleton, weights: Mapping[str, float] | str = "impo
     ----------
     skeleton : Skeleton
     weights : {"important", "all"} or mapping of str to float
-        *important* means 1 for pelvis, spine, shoulders, elbows, hips and knees and 0 for the
-        others; *all* means 1 for all joints. A mapping starts from *important* and sets other
-        weights for roles or joint names. If a skeleton has none of the important joints, all
-        joints have weight 1.
+        ``"important"`` gives weight 1 to pelvis, spine, shoulders, elbows, hips and knees and 0 to
+        the other joints; ``"all"`` gives weight 1 to all joints. A mapping from roles or joint
+        names to weights changes the weights of ``"important"``. If a skeleton has none of the
+        important joints, all joints have weight 1.
 
     Raises
     ------
@@ -363,9 +364,10 @@ class MovementComparison:
         weights: Mapping[str, float] | str = "important",
         velocity_weight: float | None = None,
     ) -> MovementComparison:
-        """Choose how to compare these movements; `weights` as in `joint_weights`.
+        """Choose weights for comparing these movements; for `weights`, see `joint_weights`.
 
-        By default, velocities have as much weight as postures in the median pair, within limits.
+        By default, velocities and postures contribute equally, within limits, to the difference of
+        a typical pair of movements.
         """
         each = joint_weights(movements[0].motion.skeleton, weights)
         if velocity_weight is None:
@@ -388,7 +390,7 @@ def movement_differences(movements: Sequence[Movement], how: MovementComparison)
 def transition_differences(
     movements: Sequence[Movement], how: MovementComparison | None = None
 ) -> Array:
-    """Return differences (N, N) between the last posture of i and the first posture of j."""
+    """Return the differences (N, N) between the last posture of movement i and the first of j."""
     how = how or MovementComparison.of(movements)
     last, first = (end_postures(movements, last=end, weights=how.weights) for end in (True, False))
     return differences(last, first, velocity_weight=how.velocity_weight)

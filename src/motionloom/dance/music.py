@@ -1,4 +1,4 @@
-"""Music: beats, bars and duration of MIDI files, audio files or generated tunes.
+"""Read music: beats, bars and duration of MIDI files, audio files or generated tunes.
 
 librosa (extra ``audio``) detects the beats of audio files. Music without sound, such as a score,
 is written as a WAV file with a tone for every note and a click on every beat, so that you can hear
@@ -26,7 +26,7 @@ Source = Literal["score", "notes"]
 MIDI_SUFFIXES = (".mid", ".midi", ".kar", ".smf")
 AUDIO_SUFFIXES = (".wav", ".mp3", ".ogg", ".flac", ".aif", ".aiff", ".opus", ".m4a")
 
-LONGEST_SECONDS = 10 * 60.0  # maximum analyzed audio; memory grows with it
+LONGEST_SECONDS = 10 * 60.0  # maximum length of analyzed audio in seconds; limits memory
 LARGEST_SOUND = 1 << 29  # maximum bytes of decoded sound: ten minutes in stereo at 96 kHz
 RATE = 22_050  # samples per second of audio, both read and written
 
@@ -52,7 +52,7 @@ class Music:
     onsets : ndarray, shape (N,)
         Times at which notes start, in seconds.
     loudness : ndarray, shape (K,)
-        Loudness of each beat until the next, 0 to 1; empty if unknown.
+        Loudness from each beat to the next, 0 to 1; empty if unknown.
     name : str
     path : str
         Path of the file, if there is one.
@@ -73,7 +73,7 @@ class Music:
         return 60.0 / float(np.median(np.diff(self.beats))) if len(self.beats) > 1 else 0.0
 
     def inner_beats(self, seconds: float) -> Array:
-        """Return the beats at least half a second from both ends of a dance of this duration.
+        """Return the beats that are at least half a second from both ends of a dance of `seconds`.
 
         Closer to the ends, a beat has motion on one side only and cannot be detected.
         """
@@ -92,7 +92,7 @@ class Music:
 
 
 def beat_loudness(beats: Array, times: Array, powers: Array) -> Array:
-    """Return the root of the total sound power of each beat, relative to the maximum.
+    """Return the loudness of each beat: the root of its total sound power, relative to the maximum.
 
     Examples
     --------
@@ -108,7 +108,7 @@ def beat_loudness(beats: Array, times: Array, powers: Array) -> Array:
 
 
 def beats_met(wanted: Array, detected: Array, fps: float) -> int:
-    """Count the `wanted` times (K,) that have a `detected` time (N,) within one frame.
+    """Return how many `wanted` times (K,) have a `detected` time (N,) within one frame.
 
     Examples
     --------
@@ -132,8 +132,8 @@ def load_music(path: str | Path, *, meter: int | None = None, source: Source = "
     meter : int, optional
         Beats per bar. Default: as specified in the file, or 4.
     source : {"score", "notes"}
-        For MIDI: beats from tempos and time signatures, or from note onsets. In live recordings
-        the tempo is often meaningless; use the notes for those.
+        Where the beats of a MIDI file come from: tempos and time signatures, or note onsets. Use
+        ``"notes"`` for live recordings, whose tempos are often meaningless.
 
     Raises
     ------
@@ -163,14 +163,14 @@ def tune(
     tempo_bpm: float = 120.0,
     seed: int | np.random.Generator = 0,
 ) -> Music:
-    """Generate a tune; parameters as in `motionloom.demo.tunes.write_tune`.
+    """Generate a tune. The parameters are those of `motionloom.demo.tunes.write_tune`.
 
     Examples
     --------
     >>> tune(bars=2, tempo_bpm=120).beats[:3]
     array([0. , 0.5, 1. ])
     """
-    from motionloom.demo.tunes import write_tune  # loads the whole corpus
+    from motionloom.demo.tunes import write_tune  # imported here because it loads the whole corpus
 
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "tune.mid"
@@ -225,7 +225,7 @@ def read_audio(path: str | Path, *, meter: int = 4) -> Music:
 
 
 def _check_size(path: Path) -> None:
-    """Raise if a file decodes to too much sound: a small file may contain hours of silence."""
+    """Raise if a file decodes to too much sound; even a small file may contain hours of silence."""
     check_regular(path)
     try:
         header = import_module("soundfile").info(str(path))
@@ -243,7 +243,7 @@ def _check_size(path: Path) -> None:
 
 
 def _loudness(sound: NDArray, rate: float, beats: NDArray) -> NDArray:
-    """Return the root mean square of the sound of each beat, relative to the largest."""
+    """Return the loudness of each beat: the RMS of its samples, relative to the maximum."""
     edges = np.append(np.round(beats * rate).astype(int), len(sound))
     parts = [sound[a:b] for a, b in zip(edges[:-1], edges[1:], strict=True)]
     loud = np.array([np.sqrt(np.mean(part**2)) if len(part) else 0.0 for part in parts])
@@ -251,7 +251,7 @@ def _loudness(sound: NDArray, rate: float, beats: NDArray) -> NDArray:
 
 
 def write_sound(music: Music, path: str | Path, *, seconds: float | None = None) -> Path:
-    """Write beats and notes of a piece of music as a WAV file.
+    """Write a WAV file with a click on every beat and a tone for every note.
 
     Parameters
     ----------
@@ -259,7 +259,7 @@ def write_sound(music: Music, path: str | Path, *, seconds: float | None = None)
     path : str or Path
         ``.wav`` file.
     seconds : float, optional
-        Duration. Default: that of the music.
+        Duration of the file. Default: the duration of the music.
 
     Examples
     --------
@@ -287,7 +287,7 @@ def write_sound(music: Music, path: str | Path, *, seconds: float | None = None)
 
 
 def audible(music: Music, path: str | Path, seconds: float | None = None) -> Path:
-    """Return the music as an audio file: the original, or written to `path` for a score."""
+    """Return an audio file of the music: the original or, for a score, one written to `path`."""
     if Path(music.path).suffix.lower() in AUDIO_SUFFIXES:
         return Path(music.path)
     return write_sound(music, path, seconds=seconds)

@@ -2,7 +2,7 @@
 
 `beat_study` generates motions for evaluating beat trackers at any tempo and regularity, after the
 three test motions of Kim, Park and Shin (2003, figure 6): a repeated short cycle, the same cycle
-with each beat displaced by up to a given fraction of the period, and a dance whose limbs are early
+with each beat displaced by up to a fraction of the period, and a dance whose limbs are early
 or late.
 """
 

@@ -1,4 +1,4 @@
-"""Fat graphs: base poses, and continuously steerable motions between them."""
+"""Fat graphs: base poses connected by motions with continuously steerable direction and speed."""
 
 from typing import TYPE_CHECKING
 

@@ -1,14 +1,14 @@
 """Find base poses, the poses that motions pass through most often.
 
 The pose with the most neighbors within a radius is the first base pose. The next one is the pose
-with the most neighbors among the rest, and so on. An index counts neighbors and visits only rows
-near a frame, not all n frames [1]_. Neighbors are counted but not stored, so their number is not
-limited. With the limit `k` of the paper, up to 80 % of the frames of captured walks have `k`
-neighbors, and chance decides which of them is a base pose.
+with the most neighbors among the remaining poses, and so on. An index counts the neighbors of a
+frame by visiting only nearby rows instead of all n frames [1]_. Neighbors are counted but not
+stored, so their number is not limited. With the limit `k` of the paper, up to 80 % of the frames of
+captured walks have `k` neighbors, so chance decides which of them becomes a base pose.
 
-Two rules are our additions. A segment around every pass of a base pose is excluded (`apart`), so
-that motions between base poses are long enough to be blended. And motions must pass a base pose
-several times (`least`).
+Two rules go beyond the papers. First, frames around every pass through a base pose are excluded
+(`apart`), so that motions between base poses are long enough to be blended. Second, motions must
+pass through a base pose several times (`least`).
 
 References
 ----------
@@ -39,11 +39,11 @@ class BasePoses:
     Attributes
     ----------
     rows : ndarray of int64, shape (B,)
-        Row of each base pose, the one with the most neighbors first.
+        Row of each base pose, sorted by decreasing number of neighbors.
     counts : ndarray of int64, shape (B,)
         Number of neighbors of each base pose, including itself.
     passes : ndarray of int64, shape (P, 2)
-        Row and base pose of each pass, in the order of rows.
+        Row and base pose of each pass, sorted by row.
 
     Examples
     --------
@@ -82,12 +82,12 @@ def base_poses(
         Minimum number of rows between a neighbor of one base pose and another base pose. With 0,
         only the neighbors themselves are excluded.
     k : int, optional
-        Maximum number of neighbors that are counted. Default: all. If two poses have the same
-        number of neighbors, the first becomes the base pose.
+        Maximum number of neighbors to count. By default, all are counted. If two poses have the
+        same number of neighbors, the first becomes the base pose.
     most : int
         Maximum number of base poses.
     least : int
-        Minimum number of passes of a base pose.
+        Minimum number of times that motions must pass through a base pose.
 
     Examples
     --------
@@ -127,7 +127,7 @@ def base_poses(
 
 
 def _all_passes(members: list[tuple[Ints, NDArray[np.float64]]], bounds: Ints, apart: int) -> Ints:
-    """Return the row and base pose of every pass; of two close passes, keep the nearer one."""
+    """Return the row and base pose of every pass. If two passes are close, keep the nearer one."""
     every = []
     for number, (near, away) in enumerate(members):
         visits, gaps = _visits(near, away, bounds, apart)
@@ -168,7 +168,9 @@ def _set_aside(free: NDArray[np.bool_], near: Ints, bounds: Ints, apart: int) ->
 
 def _check(table, radius, apart, k) -> None:
     if table.ndim != 2 or not len(table) or not np.all(np.isfinite(table)):
-        raise InvalidInput(f"rows must be finite and not empty; got shape {table.shape}")
+        raise InvalidInput(
+            f"rows must be a 2-D array of finite numbers, at least one row; got shape {table.shape}"
+        )
     if not (np.isfinite(radius) and radius > 0.0):
         raise InvalidInput(f"radius must be positive; got {radius}")
     if apart < 0:

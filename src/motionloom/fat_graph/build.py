@@ -1,4 +1,4 @@
-"""Build a fat graph: find base poses and clips between them, form fat edges, drop dead ends."""
+"""Build a fat graph: find base poses, group the clips between them into edges, drop dead ends."""
 
 from __future__ import annotations
 
@@ -29,15 +29,15 @@ Array = NDArray[np.float64]
 
 _APART = 0.3  # minimum time between base poses, in seconds
 _LONGEST = 2.5  # maximum time between base poses, in seconds
-_DURATIONS = 1.4  # largest ratio of a clip's duration to the median of its edge
+_DURATIONS = 1.4  # maximum ratio of a clip's duration to the median duration of its edge
 _SAMPLES = 60  # number of samples of an edge
 _SPACING = 0.005  # minimum distance between samples, in radians and m/s
 _FAST = ("jog", "run")
-_PASSES = 1.5  # mean passes per fast motion above which no further base poses are searched
-_FAST_RADIUS = 1.5  # radius of neighbors of fast poses, as a multiple of that of all
-_BRIDGE_CLIPS = 5  # takes of each gait that transitions are built from, and transitions kept
+_PASSES = 1.5  # no more base poses are added above this mean number of passes per fast motion
+_FAST_RADIUS = 1.5  # neighbor radius of fast poses, as a multiple of the general radius
+_BRIDGE_CLIPS = 5  # number of takes per gait used for transitions, and of transitions to keep
 _ROUGHEST = 1.0  # maximum acceleration of a transition, as a multiple of that of its takes
-_WAY = 0.3  # m/s: a slower body has no clear direction of travel
+_WAY = 0.3  # m/s; a slower body has no clear direction of travel
 
 
 def fat_graph(motions: Sequence[Motion], settings: FatGraphSettings | None = None) -> FatGraph:
@@ -46,15 +46,15 @@ def fat_graph(motions: Sequence[Motion], settings: FatGraphSettings | None = Non
     Parameters
     ----------
     motions : sequence of Motion
-        Walks, runs and turns with any skeletons and frame rates. They are retargeted to the
-        skeleton and resampled to the rate of the first.
+        Walks, runs and turns with any skeletons and frame rates. They are converted to the skeleton
+        and frame rate of the first motion.
     settings : FatGraphSettings, optional
         Default: ``FatGraphSettings()``.
 
     Raises
     ------
     InvalidInput
-        If the motions pass no pose often enough, or no route leads back to a base pose.
+        If no pose occurs often enough, or no route leads back to a base pose.
 
     Examples
     --------
@@ -79,8 +79,8 @@ def fat_graph(motions: Sequence[Motion], settings: FatGraphSettings | None = Non
         bases = _with_fast_poses(ready, rows, bases, settings, chosen.scale, apart)
     if not len(bases):
         raise InvalidInput(
-            f"no pose occurs more than three times within {settings.radius:g} m in the "
-            f"{len(ready)} motions. Add repetitive motions, such as walks, or raise radius"
+            f"no pose occurs more than three times in the {len(ready)} motions (radius "
+            f"{settings.radius:g} m). Add repetitive motions, such as walks, or increase radius"
         )
     edges, removed = _fat_edges(ready, bases, rows, settings.examples, settings.seed)
     made: list[Motion] = []
@@ -117,10 +117,10 @@ def _with_fast_poses(
     scale: float,
     apart: int,
 ) -> BasePoses:
-    """Find base poses of all motions, and extra ones for jogs and runs that pass too few.
+    """Add base poses for jogs and runs that pass through too few of the base poses.
 
     If most motions are walks, the most frequent poses are walking poses. Poses of fast motions
-    change more from frame to frame, so their neighbors may be farther away.
+    change more from frame to frame, so a larger radius is used for their neighbors.
     """
     fast = [k for k, motion in enumerate(motions) if np.isin(gaits(motion), _FAST).mean() > 0.5]
     passed = np.isin(rows.row_of(bases.passes[:, 0]), fast) if len(bases) else np.zeros(0, bool)
@@ -156,7 +156,7 @@ def _bridges(
     edges: Sequence[FatEdge],
     settings: FatGraphSettings,
 ) -> tuple[list[Motion], list[FatEdge]]:
-    """Return motions that lead from the largest component to others and back, and their edges."""
+    """Return transitions between the largest component and the others, and their edges."""
     parts = _components(len(bases), edges)
     strides = {
         k: steps for k, motion in enumerate(motions) if (steps := Strides.of(motion)) is not None
@@ -210,14 +210,14 @@ def _bridge(
 def _places(
     bases: BasePoses, rows: Ragged, pose: int, strides: Mapping[int, Strides]
 ) -> list[tuple[int, int]]:
-    """Return the motions and frames that pass a base pose, if their steps were detected."""
+    """Return the motions and frames that pass through a base pose and have detected steps."""
     passes = bases.passes[bases.passes[:, 1] == pose, 0]
     places = (_place(int(row), rows) for row in passes)
     return [place for place in places if place[0] in strides]
 
 
 def _distinct(places: Sequence[tuple[int, int]], count: int) -> list[tuple[int, int]]:
-    """Return one place of each motion, chosen evenly."""
+    """Return one place per motion, evenly chosen from all places."""
     own = list({motion: (motion, frame) for motion, frame in places}.values())
     chosen = np.unique(np.linspace(0, len(own) - 1, min(count, len(own))).round().astype(int))
     return [own[k] for k in chosen]
@@ -278,7 +278,7 @@ def _fat_edge(
     examples: int,
     seed: int,
 ) -> tuple[FatEdge, int] | None:
-    """Return the edge of a group of clips and the number of unmatched clips, or None."""
+    """Return the edge that blends a group of clips, or None, and the number of unmatched clips."""
     if len(group) < 2:
         return None
     values = np.array([_turn_and_speed(motions[m][a : b + 1]) for m, a, b in group])
@@ -307,7 +307,7 @@ def _turn_and_speed(clip: Motion) -> Array:
 
 
 def _spread_out(values: Array, count: int) -> list[int]:
-    """Return `count` row numbers far from each other, the central row first."""
+    """Return the numbers of `count` rows that are far from each other, the central row first."""
     scaled = (values - values.mean(axis=0)) / np.maximum(values.std(axis=0), 1e-6)
     chosen = [int(np.argmin((scaled**2).sum(axis=1)))]
     gaps = np.linalg.norm(scaled - scaled[chosen[0]], axis=1)

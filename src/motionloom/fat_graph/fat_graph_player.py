@@ -1,11 +1,11 @@
 """Playback of a fat graph: endless motion with steerable direction and speed.
 
-The player is on one fat edge at a time. Turn and speed on it may change at any frame: the blend
-weights follow their targets. An edge ends in a base pose, where the next edge begins; the offset
-between the two poses fades (`motionloom.blending.inertialization`). If no blend turns enough, the
-path is bent a little, as far as the feet can follow. The next edge is chosen by the cost of
-keeping the requested speed from there on, so that a route from standing to running is found if
-there is one. The controls of ``steer`` are:
+The player plays one fat edge at a time. Turn and speed may change at any frame, and the blend
+weights follow their targets. An edge ends in a base pose, where the next edge begins, and the
+offset between the two poses fades out (`motionloom.blending.inertialization`). If no blend turns
+enough, the path is bent a little, as far as the feet can follow. The next edge is chosen by the
+cost of keeping the requested speed from there on, so the player finds a route from standing to
+running if one exists. The controls of ``steer`` are:
 
 ``direction``
     Heading in radians from +Z toward +X; None means straight on.
@@ -37,8 +37,8 @@ if TYPE_CHECKING:
 Array = NDArray[np.float64]
 
 _FORESIGHT = 0.9  # discount factor per edge
-_LATE = 0.8  # after this share of an edge, new controls apply to the next edge
-_BEND = 0.35  # rad/s: maximum bending of the path if no blend turns enough
+_LATE = 0.8  # fraction of an edge after which new controls apply to the next edge
+_BEND = 0.35  # rad/s; maximum bending of the path if no blend turns enough
 # Cost of changing the gait, in meters of deviation. Without it, the player would keep a speed
 # between a walk and a jog by changing from one to the other and back.
 _CHANGE_OF_GAIT = 1.0
@@ -78,7 +78,7 @@ class FatPlayer(Player):
     ) -> None:
         if not 0 <= start < len(graph.poses):
             raise InvalidInput(
-                f"start must be a base pose, 0 to {len(graph.poses) - 1}; got {start}"
+                f"start must be the number of a base pose, 0 to {len(graph.poses) - 1}; got {start}"
             )
         self.graph, self.skeleton, self.fps = graph, graph.skeleton, graph.fps
         self._clips = {str(clip): clip for edge in graph.edges for clip in edge.clips}
@@ -92,12 +92,12 @@ class FatPlayer(Player):
         self._played = 0
         self._costs = self._costs_to_go()
         self._last: FrameBlock | None = None  # the last frame, before the foot lock
-        self._ready: FrameBlock | None = None  # frames of the edge that are already read
+        self._ready: FrameBlock | None = None  # frames of the edge that were read but not played
         self._facing = 0.0  # direction of travel at the start of the edge
         self._enter(start)
 
     def quality(self, motion: Motion) -> QualityReport:
-        """Return the quality of recorded frames, given the motions and the requested speeds."""
+        """Return the quality of recorded frames, with warnings about speeds that cannot be kept."""
         return self.graph.quality(motion, self._asked)
 
     def _read(self, count: int) -> FrameBlock:
@@ -133,7 +133,7 @@ class FatPlayer(Player):
     # --- playing, edge by edge -------------------------------------------------------
 
     def _next(self, count: int) -> FrameBlock:
-        """Return up to `count` transformed frames of the edge; none at its end."""
+        """Return up to `count` transformed frames of the edge, or none at the end of the edge."""
         part = self._ready
         if part is not None and len(part) > count:
             self._ready = _cut(part, count, len(part))
@@ -213,7 +213,7 @@ class FatPlayer(Player):
         return float(np.angle(np.exp(1j * (direction - self._facing))))
 
     def _aim(self, gone: float) -> None:
-        """Change the weights during an edge, so that the rest of it completes the turn."""
+        """Change the blend weights so that the remaining frames of the edge complete the turn."""
         turned = self._turn + self._bend * self._edge.seconds * self.fps
         wanted = (self._wanted_turn() - gone * turned) / (1.0 - gone)
         self._blend.steer(weights=self._weights(wanted))
@@ -241,7 +241,7 @@ class FatPlayer(Player):
         return min(edges, key=cost)
 
     def _cost(self, edge: FatEdge) -> float:
-        """Return the cost of an edge: speed deviation times duration, less with more examples."""
+        """Return the cost of an edge: speed deviation times duration, lower with more examples."""
         speed = self._controls["speed"]
         off = 0.0 if speed is None else abs(speed - float(np.clip(speed, *edge.speeds)))
         change = _CHANGE_OF_GAIT if edge.bridge else 0.0
@@ -279,6 +279,6 @@ def _number(value: float | None, name: str) -> float | None:
         return None
     given = float(value) if np.ndim(value) == 0 else np.nan
     if not np.isfinite(given) or (name == "speed" and given < 0.0):
-        least = ", not negative" if name == "speed" else ""
-        raise InvalidInput(f"{name} must be a finite number{least}; got {value!r}")
+        kind = "finite, non-negative number" if name == "speed" else "finite number"
+        raise InvalidInput(f"{name} must be a {kind}; got {value!r}")
     return given

@@ -1,10 +1,10 @@
 """Generated transitions between gaits: a walk that becomes a jog, and the reverse.
 
-Walks and jogs share no pose, so a fat graph of both falls into two parts. However, they share the
-order of the steps. The *phase* of a take counts strides: it is a whole number when the left foot
-lands and a half when the right foot lands. A transition plays a walk and a jog at the same phase
-for about one stride, and blends poses, speed and pace of the first into those of the second. It
-starts in a base pose of one take and ends in a base pose of the other.
+Walks and jogs share no poses, so a fat graph of both falls into two parts. However, their steps
+occur in the same order. The *phase* of a take counts strides: it is a whole number when the left
+foot lands and a half when the right foot lands. A transition plays a walk and a jog at the same
+phase for about one stride and blends the poses, speed and pace of the first into those of the
+second. It starts in a base pose of one take and ends in a base pose of the other.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ _SHORTEST = 0.8  # minimum length of a transition, in strides
 
 @dataclass(frozen=True, eq=False)
 class Strides:
-    """Take with the phase of its steps.
+    """A take and the phase of its steps.
 
     Attributes
     ----------
@@ -46,7 +46,10 @@ class Strides:
 
     @classmethod
     def of(cls, motion: Motion) -> Strides | None:
-        """Detect the strides of a take; None if its feet alternate fewer than three times."""
+        """Detect the strides of a take, or return None if the feet alternate too rarely.
+
+        The feet must alternate at least three times.
+        """
         contacts = motion.contacts()
         landings = sorted(
             (int(frame), 0.5 * number)
@@ -72,7 +75,7 @@ class Strides:
         return cls(motion, inside)
 
     def times(self, phase: Array) -> Array:
-        """Return the frames at given phases, shifted by whole strides if the take is too short."""
+        """Return the frames at some phases, shifted by whole strides if the take is too short."""
         low, high = float(self.phase[0]), float(self.phase[-1])
         inside = phase - np.maximum(np.ceil(phase - high), 0.0)
         inside = inside + np.maximum(np.ceil(low - inside), 0.0)
@@ -89,8 +92,8 @@ def gait_transition(
 ) -> Motion:
     """Build a motion from frame `start` of one take to frame `end` of another, in step with both.
 
-    With `lead`, this number of strides of the first take is played before the transition, and of
-    the second take after it.
+    `lead` is the number of strides of the first take to play before the transition, and of the
+    second take to play after it.
 
     Examples
     --------

@@ -41,15 +41,15 @@ class FatEdge:
     Attributes
     ----------
     source, target : int
-        Base poses.
+        Numbers of the base poses where the edge starts and ends.
     clips : tuple of Segment
         The examples that are blended.
     members : int
-        Number of clips found, including those that are not used as examples.
+        Number of clips found, including clips that are not used as examples.
     parametric : ParametricMotion
         Motion with the parameters ``turn`` in radians and ``average_speed`` in m/s.
     bridge : bool
-        True if its clips were generated to connect two gaits.
+        True if the clips were generated to connect two gaits.
 
     Examples
     --------
@@ -93,11 +93,12 @@ class FatGraph:
     Attributes
     ----------
     motions : tuple of Motion
-        Motions with one skeleton and frame rate.
+        Motions, all with the same skeleton and frame rate.
     poses : tuple of (str, int)
         Motion and frame of each base pose.
     offsets : ndarray, shape (B,)
-        Angle from heading to direction of travel in each base pose; positive to the left.
+        Angle from heading to direction of travel in each base pose, in radians; positive to the
+        left.
     edges : tuple of FatEdge
     removed : dict
         Number of dropped base poses and clips, by reason.
@@ -137,18 +138,18 @@ class FatGraph:
     def speeds(self) -> tuple[float, float]:
         """Minimum and maximum speed that can be kept, in m/s.
 
-        A single short edge may be faster. These are the speeds of the slowest and the fastest
-        cycle through the graph.
+        These are the speeds of the slowest and the fastest cycle through the graph. A single short
+        edge may be faster.
         """
         ranges = self.gait_speeds
         return min(slow for slow, _ in ranges), max(fast for _, fast in ranges)
 
     @cached_property
     def gait_speeds(self) -> tuple[tuple[float, float], ...]:
-        """Minimum and maximum speed that can be kept in each gait, in m/s; the slowest gait first.
+        """Minimum and maximum speed that each gait can keep, in m/s, slowest gait first.
 
         Gaits are the parts of the graph that are connected only by the transitions of `bridge`.
-        Without such transitions, there is one gait.
+        Without these transitions, there is only one gait.
         """
         parts: dict[int, set[int]] = {pose: {pose} for pose in range(len(self.poses))}
         own = [edge for edge in self.edges if not edge.bridge]
@@ -166,13 +167,13 @@ class FatGraph:
         return tuple(sorted(ranges))
 
     def _round_speed(self, edges: Sequence[FatEdge], end: int, sign: float) -> float:
-        """Return the largest mean over a cycle of `sign` times one end of the speed ranges."""
+        """Return the largest mean speed over a cycle, or with `sign` -1, the negated smallest."""
         ends = [(e.source, e.target, sign * e.speeds[end], e.seconds) for e in edges]
         low, high = min(speed for *_, speed, _ in ends), max(speed for *_, speed, _ in ends)
         while high - low > 1e-3:
             middle = 0.5 * (low + high)
             gains = np.zeros(len(self.poses))
-            for _ in range(len(self.poses) + 1):  # growth beyond this indicates a cycle
+            for _ in range(len(self.poses) + 1):  # growth beyond this value indicates a cycle
                 before = gains.copy()
                 for source, target, speed, seconds in ends:
                     gain = before[source] + (speed - middle) * seconds
@@ -181,11 +182,11 @@ class FatGraph:
         return float(low)
 
     def leaving(self, pose: int) -> list[int]:
-        """Return the numbers of the edges that leave a base pose; there is at least one."""
+        """Return the numbers of the edges that leave a base pose (at least one)."""
         return [number for number, edge in enumerate(self.edges) if edge.source == pose]
 
     def info(self) -> dict[str, Any]:
-        """Return the figures of the graph as plain data."""
+        """Return the statistics of the graph as plain data."""
         return {
             "motions": len(self.motions),
             "frames": sum(map(len, self.motions)),
@@ -212,7 +213,7 @@ class FatGraph:
     def player(
         self, *, direction: float | None = 0.0, speed: float | None = None, start: int = 0
     ) -> FatPlayer:
-        """Return a player of endless motion with a given direction and speed; see `FatPlayer`.
+        """Return a player that generates endless motion in a direction at a speed; see `FatPlayer`.
 
         Parameters
         ----------
@@ -221,7 +222,7 @@ class FatGraph:
         speed : float or None
             Speed in m/s; None means the usual speed.
         start : int
-            Base pose to start with.
+            Number of the base pose to start with.
         """
         from motionloom.fat_graph.fat_graph_player import FatPlayer
 
@@ -235,16 +236,16 @@ class FatGraph:
         speed: float | None = None,
         steering: Sequence[tuple[float, float | None, float | None]] = (),
     ) -> Motion:
-        """Generate a walk with given directions and speeds.
+        """Generate a walk that follows changes of direction and speed.
 
         Parameters
         ----------
         seconds : float
-            Duration.
+            Duration in seconds.
         direction, speed : float or None
             As in `player`.
         steering : sequence of (second, direction, speed)
-            Changes of direction and speed, in order of time. With None, the speed does not change.
+            Changes of direction and speed. A speed of None leaves the speed unchanged.
 
         Returns
         -------
@@ -266,8 +267,8 @@ class FatGraph:
             until = round(second * self.fps)
             if not 0 <= until < frames:
                 raise InvalidInput(
-                    f"changes of steering must lie within the {seconds:g} s of the walk; got "
-                    f"{second:g} s"
+                    f"steering changes must occur within the {seconds:g} s of the walk; got "
+                    f"a change at {second:g} s"
                 )
             parts += player.blocks(until - at)
             at = until
@@ -285,7 +286,7 @@ class FatGraph:
         ----------
         motion : Motion
         asked : iterable of float
-            Requested speeds, in m/s. Speeds that cannot be kept become warnings.
+            Requested speeds, in m/s. The report warns about speeds that cannot be kept.
         """
         report = quality_report(motion, usual=self.statistics)
         names = [motion.name for motion in self.motions]
@@ -299,11 +300,11 @@ class FatGraph:
             return None
         kind = "slower" if speed < low else "faster"
         return (
-            f"a speed of {speed:.2f} m/s was requested, but these takes allow {low:.2f} to "
+            f"a speed of {speed:.2f} m/s was requested, but these takes only allow {low:.2f} to "
             f"{high:.2f} m/s. Add {kind} takes, or request a speed in this range"
         )
 
     @cached_property
     def statistics(self) -> SourceStatistics:
-        """Statistics of the motions, the baseline for the quality of generated motion."""
+        """Statistics of the motions, used as the baseline for the quality of generated motion."""
         return SourceStatistics.of(self.motions)

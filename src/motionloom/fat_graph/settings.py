@@ -22,29 +22,29 @@ class FatGraphSettings(MotionChoice):
 
     radius: float = setting(
         0.07,
-        "Maximum distance between neighboring poses, root mean square over joints.",
+        "Maximum distance between neighboring poses, as the root mean square over the joints.",
         unit="m",
         above=0.0,
     )
     features: str | Any = setting("e15x3", "Features used to compare poses.")
     normalize: Literal["heading", "full", "paper"] | None = setting(
         None,
-        "Remove the heading and position of every pose, or the position and full rotation of the "
-        "pelvis (full and paper). [heading]",
+        "Remove the heading and floor position of every pose (heading), or the position and full "
+        "rotation of the pelvis (full and paper). [heading]",
     )
     poses: int = setting(8, "Maximum number of base poses.", least=1)
     k: int | None = setting(
-        None, "Maximum number of neighbors of a frame that are counted. [all]", least=1
+        None, "Maximum number of neighbors to count for each frame. [all]", least=1
     )
-    examples: int = setting(20, "Maximum number of clips of a fat edge that are blended.", least=2)
+    examples: int = setting(20, "Maximum number of clips to blend on each fat edge.", least=2)
     bridge: bool = setting(
-        True, "Generate transitions between gaits that share no pose, such as walks and jogs."
+        True, "Generate transitions between gaits that share no poses, such as walks and jogs."
     )
     seed: int | Any = setting(0, "Random seed for sampling blends.", least=0)
 
     @preset
     def kt10(cls: Any) -> FatGraphSettings:
-        """Settings of Krüger et al. 2010."""
+        """Settings of Krüger et al. (2010)."""
         return cls(features="e15", normalize="paper")
 
     def check(self) -> None:

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 
 class Comparison:
-    """Comparison of the frames of two segments (rows and columns); see `Library.compare`.
+    """Frame-by-frame comparison of two segments, as rows and columns; see `Library.compare`.
 
     Attributes
     ----------

@@ -86,10 +86,10 @@ class MotionVerbs:
             Result of `family`; a query, whose family is then searched first; or names of motions,
             each used as a whole as an example. The first is the query.
         by : Parameter, str, callable, mapping, or several
-            The parameters: `motionloom.at`, those of `motionloom.parameters`, their names
-            (``right_ankle@33``, ``lowest(hips)``), any function of a motion or a reference to
-            one (``MODULE:FUNCTION``), or scores per example: motion to number, or a CSV file
-            (``styles.csv``, ``styles.csv:mood,age``).
+            The parameters. Each is a `Parameter` of `motionloom.at` or `motionloom.parameters`; its
+            name (``right_ankle@33``, ``lowest(hips)``); a function of a motion, or a
+            reference to one (``MODULE:FUNCTION``); or scores of the examples, as a mapping from
+            motion to number or as a CSV file (``styles.csv``, ``styles.csv:mood,age``).
         settings : ParametrizeSettings, optional
         name : str, optional
             Save the result in the library under this name, as ``lib.parametric[name]``.

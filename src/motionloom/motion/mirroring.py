@@ -55,7 +55,7 @@ def mirror(motion: Motion) -> Motion:
     rest = global_rest_rotations(skeleton)
     axis = _symmetry_axis(skeleton, twin, rest)
     turned = motion.global_rotations().astype(np.float64)
-    # The mirrored joint has the reflected rotation of its counterpart, expressed in its own axes.
+    # The mirrored joint has the reflected rotation of its counterpart, converted to its axes.
     axes = rot.multiply((rot.inverse(rest) * _REFLECT)[twin], rot.multiply(_HALF_TURN[axis], rest))
     axes = _fitting_axes(motion, twin, axes)
     mirrored = rot.multiply((turned * _REFLECT)[:, twin], axes)

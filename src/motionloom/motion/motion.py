@@ -91,7 +91,7 @@ class Motion(TimeSeries):
     Parameters
     ----------
     skeleton : Skeleton
-        J joints.
+        Skeleton with J joints.
     rotations : array_like, shape (T, J, 4)
         Local rotations, unit quaternions ``wxyz``; stored as float32.
     root : array_like, shape (T, 3)
@@ -99,11 +99,11 @@ class Motion(TimeSeries):
     fps : float
         Frames per second.
     name : str
-        The stem of the file, or the name in a library.
+        The file name without its suffix, or the name in a library.
     translations : array_like, shape (T, J, 3), optional
         Offset of every joint in every frame; only needed if bones change their length.
     origin : Origin
-        The file it was read from.
+        The file from which the motion was read.
     provenance : Provenance, optional
         The captured frames from which the motion was synthesized; None for captured motion.
 

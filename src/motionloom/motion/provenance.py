@@ -88,7 +88,7 @@ class Provenance:
     ----------
     sources : tuple of Source
     seams : tuple of int
-        Frames of the result in the middle of each transition.
+        The frame of the result in the middle of each transition.
 
     Examples
     --------

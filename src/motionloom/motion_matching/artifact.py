@@ -1,4 +1,4 @@
-"""Matching databases stored as artifacts of a library.
+"""Store matching databases as artifacts of a library.
 
 ::
 
@@ -39,8 +39,9 @@ if TYPE_CHECKING:
 
 KIND = "motion-matching"
 _FORMAT = 11
-_FASTEST = 1e6  # largest valid value of frames per second and of m/s^2
-_MOST = {"rotations": 2.0, "root": 1e6, "places": 1e6, "features": 1e6}  # largest absolute values
+_FASTEST = 1e6  # upper limit of valid frame rates (fps) and accelerations (m/s^2)
+# Largest valid absolute value in each array.
+_MOST = {"rotations": 2.0, "root": 1e6, "places": 1e6, "features": 1e6}
 
 
 def library_database(
@@ -120,7 +121,7 @@ def save_database(database: MatchingDatabase, folder: Path) -> None:
 
 
 def open_database(folder: Folder, settings: MatchingSettings) -> MatchingDatabase:
-    """Open a saved database; arrays are memory-mapped, and their shapes are checked.
+    """Open a saved database, memory-map its arrays, and check their shapes and values.
 
     Raises
     ------
@@ -143,8 +144,10 @@ def open_database(folder: Folder, settings: MatchingSettings) -> MatchingDatabas
         count = ranges[-1].stop
         _check_arrays(arrays, ranges, count, len(skeleton))
         index = BucketIndex.open(folder / "index")
-        if len(index.center) != COUNT or index.rows.max(initial=-1) >= count:
+        if len(index.center) != COUNT:
             raise ValueError(f"expected an index of {COUNT} features, got {len(index.center)}")
+        if (largest := index.rows.max(initial=-1)) >= count:
+            raise ValueError(f"the index refers to frame {largest}, but there are {count} frames")
         labels = {
             label: tuple(_span(a, b, count) for a, b in parts)
             for label, parts in about["labels"].items()

@@ -39,9 +39,9 @@ from motionloom.motion_matching.settings import MatchingSettings
 from motionloom.parallel import Progress
 from motionloom.search.index.bucket_index import BucketIndex
 
-_LEAST_SECONDS = 0.7  # shorter takes are skipped
-_STANDS = 0.2  # m/s of the root: slower generated frames without a gait count as standing
-_LOCOMOTION = 0.5  # m/s: if all takes are slower, none moves
+_LEAST_SECONDS = 0.7  # minimum duration of a take in seconds; shorter takes are skipped
+_STANDS = 0.2  # m/s: generated frames without a gait count as standing if the root is slower
+_LOCOMOTION = 0.5  # m/s: if all takes are slower, they are rejected because none walks
 
 
 def matching_database(
@@ -56,10 +56,11 @@ def matching_database(
     Parameters
     ----------
     motions : sequence of Motion
-        Takes. The character has the skeleton of the first.
+        Takes to use. The character gets the skeleton of the first.
     settings : MatchingSettings
     labels : mapping, optional
-        Segments of each motion by name: first frame, last frame (excluded) and label.
+        Maps the name of a motion to its labeled segments, each a first frame, an end frame
+        (excluded) and a label.
     progress : callable, optional
         Called as ``progress(1)`` after every motion.
 
@@ -68,7 +69,7 @@ def matching_database(
     RoleError
         If a motion has no hips or feet.
     InvalidInput
-        If no motion is long enough, or none moves over the floor.
+        If no motion is long enough, or no motion moves over the floor.
     """
     if not motions:
         raise InvalidInput("motion matching needs at least one motion, but no motions are selected")
@@ -132,7 +133,7 @@ def matching_database(
 
 
 class _Parts:
-    """Arrays of all ranges, collected one range after the other."""
+    """Collects the arrays of all ranges."""
 
     def __init__(self) -> None:
         self.ranges: list[Range] = []
@@ -144,7 +145,7 @@ class _Parts:
     def add(
         self, motion: Motion, contacts: NDArray[np.bool_], *, mirror: bool, made: bool = False
     ) -> None:
-        """Add a take and, with `mirror`, a mirrored copy; with `made`, all frames get a gait."""
+        """Add a take and, with `mirror`, a mirrored copy; with `made`, every frame gets a gait."""
         self._made = made
         self._add(motion, contacts, mirrored=False)
         if mirror:
@@ -159,7 +160,7 @@ class _Parts:
                 f"mirrored copies are named with the ending {MIRRORED}, but some takes already "
                 "have such names. Exclude those takes, or turn mirror off"
             )
-        ahead = self.joined("features")[:, 19:21]  # position after a second
+        ahead = self.joined("features")[:, 19:21]  # position of the root one second ahead
         fastest = float(np.percentile(np.hypot(ahead[:, 0], ahead[:, 1]), 99.5))
         if fastest < _LOCOMOTION:
             stay = "the take stays" if takes == 1 else f"all {takes} takes stay"
@@ -169,7 +170,7 @@ class _Parts:
             )
 
     def walking(self, like: Motion) -> Motion:
-        """Return the walking frames as a motion, or all moving frames if no take walks."""
+        """Return the walking frames as one motion, or all moving frames if no take walks."""
         gaits = self.joined("gaits")
         rows = gaits == 2
         rows = rows if rows.any() else gaits >= 0
@@ -196,7 +197,10 @@ class _Parts:
         ]
 
     def walks(self, like: Motion) -> list[Motion]:
-        """Return the takes that walk, or all if none walks; without mirrored copies."""
+        """Return the takes that are mostly walking, or all takes if there are none.
+
+        Mirrored copies are excluded.
+        """
         shares = []
         for number, part in enumerate(self.ranges):
             rotations, root = self._held["rotations"][number], self._held["root"][number]
@@ -252,7 +256,7 @@ def _labeled(
     stored: Mapping[str, float],
     fps: float,
 ) -> dict[str, tuple[tuple[int, int], ...]]:
-    """Return the frames of the database with each label."""
+    """Return the frame ranges of each label in the database."""
     labeled: dict[str, list[tuple[int, int]]] = {}
     for part in ranges:
         scale = fps / stored.get(part.take, fps)

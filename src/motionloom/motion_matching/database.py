@@ -1,4 +1,4 @@
-"""Matching database: poses, root motion and features of all frames, with an exact index.
+"""Matching database with the poses, root motion and features of all frames, and an exact index.
 
 A *range* contains the frames of one take or of its mirrored copy. The player never jumps into the
 last third of a second of a range, because too few frames follow.
@@ -32,9 +32,9 @@ if TYPE_CHECKING:
     from motionloom.motion_matching.steering_courses import CourseResult
 
 MIRRORED = "_mirrored"
-_END_SECONDS = 1.0 / 3.0  # end of each range that is never jumped to
-_ROUGH_SECONDS = 0.27  # time around rough frames that is never jumped to
-_END_ROUGH_SECONDS = 0.6  # end of a range in which rough frames are not played
+_END_SECONDS = 1.0 / 3.0  # seconds at the end of each range that are never jumped to
+_ROUGH_SECONDS = 0.27  # seconds around rough frames that are never jumped to
+_END_ROUGH_SECONDS = 0.6  # seconds at the end of a range in which rough frames are not played
 _MOVING = 0.3  # m/s
 ARRAYS = {
     "rotations": (np.float32, ("joints", 4)),
@@ -64,7 +64,7 @@ class Range:
 
 @dataclass(frozen=True, eq=False)
 class MatchingDatabase:
-    """The N frames that a motion matching player chooses from.
+    """Database of the N frames from which a motion matching player chooses.
 
     Built by `motionloom.motion_matching.matching_database`.
 
@@ -79,18 +79,18 @@ class MatchingDatabase:
     gaits : ndarray of int8, shape (N,)
         0 for no gait, otherwise 1 + index into `motionloom.motion.feet.gait.GAITS`.
     rough : ndarray of bool, shape (N,)
-        True where a take jerks: a joint accelerates more than in 99.9 % of all frames.
+        True where a take is rough because a joint accelerates more than in 99.9 % of all frames.
     places : ndarray, shape (N, 3)
-        Root motion: x, z, facing.
+        Root motion of each frame: x, z, facing.
     features : ndarray of float32, shape (N, 27)
-        Features, not normalized.
+        Features of each frame, not normalized.
     index : BucketIndex
         Index of the normalized features of all frames that may be jumped to.
     settings : MatchingSettings
     labels : mapping of str to tuple of (int, int)
-        Frames of each label of the library.
+        Frame ranges of each label in the library.
     skipped : mapping of str to str
-        Skipped takes, with the reason for each.
+        Reason for each take that was skipped.
     acceleration : float
         99.9th percentile of the accelerations of all joints, in m/s^2.
 
@@ -142,7 +142,7 @@ class MatchingDatabase:
 
     @cached_property
     def starts(self) -> NDArray[np.int64]:
-        """First frame of each range, and the number of frames."""
+        """First frame of each range, followed by the total number of frames."""
         return np.array([*(part.start for part in self.ranges), len(self)], np.int64)
 
     def range_of(self, frame: int) -> Range:
@@ -150,14 +150,14 @@ class MatchingDatabase:
         return self.ranges[int(np.searchsorted(self.starts, frame, side="right")) - 1]
 
     def last_frame(self, frame: int) -> int:
-        """Return the last playable frame of the range of a frame; a rough end is excluded."""
+        """Return the last playable frame in the range of a frame, before any rough end."""
         number = int(np.searchsorted(self.starts, frame, side="right")) - 1
         last = int(self._lasts[number])
         return last if frame <= last else self.ranges[number].stop - 1
 
     @cached_property
     def _lasts(self) -> NDArray[np.int64]:
-        """Last frame of each range before a rough end; a jump must happen before it."""
+        """Last playable frame of each range, before any rough end; the player must then jump."""
         lasts = []
         near, reach = round(_END_ROUGH_SECONDS * self.fps), round(_ROUGH_SECONDS * self.fps)
         for part in self.ranges:
@@ -191,7 +191,7 @@ class MatchingDatabase:
 
     @cached_property
     def speed_range(self) -> tuple[float, float]:
-        """Slowest and fastest speed of travel in the takes, in m/s, without extreme percentiles.
+        """Lowest and highest speed of travel in the takes, in m/s, without extreme percentiles.
 
         Generated motions are excluded, because a start from standing passes through all speeds
         without staying at any of them.
@@ -207,7 +207,7 @@ class MatchingDatabase:
 
     @cached_property
     def standing_frame(self) -> int:
-        """Frame in which the body is most still; frame 0 if no frame stands."""
+        """Standing frame in which the body moves least; 0 if no frame stands."""
         standing = np.flatnonzero((self.gaits == 1) & self.searchable)
         if not len(standing):
             return 0
@@ -234,15 +234,15 @@ class MatchingDatabase:
 
     @cached_property
     def tags(self) -> tuple[str, ...]:
-        """Gaits that occur, and labels of the library."""
+        """Tags that can be selected: the gaits that occur, and the labels of the library."""
         there = [gait for k, gait in enumerate(GAITS) if np.any(self.gaits == k + 1)]
         return (*there, *(label for label in self.labels if label not in there))
 
     def allowed(self, tags: Sequence[str] = ()) -> NDArray[np.bool_]:
         """Return the mask (N,) of frames that are allowed as jump targets.
 
-        With tags, these are frames with any of the tags and standing frames; without, frames of
-        any gait.
+        If tags are set, these are the frames with any of the tags and standing frames. Otherwise,
+        they are the frames of any gait.
         """
         mask = self.gaits > 0
         if tags:
@@ -259,7 +259,7 @@ class MatchingDatabase:
         radius: float = np.inf,
         allowed: NDArray[np.bool_] | None = None,
     ) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
-        """Return the exact `k` nearest frames to features (27,), not normalized, and their costs.
+        """Return the `k` frames nearest to features (27,), not normalized, and their costs; exact.
 
         Examples
         --------
@@ -289,7 +289,7 @@ class MatchingDatabase:
 
     @takes(MatchingWalkSettings)
     def walk(self, settings: MatchingWalkSettings | None = None, **options: Any) -> Motion:
-        """Generate a walk with provenance and quality.
+        """Generate a walk, and return it with its provenance and quality.
 
         Parameters
         ----------
@@ -307,7 +307,7 @@ class MatchingDatabase:
         return _walk(self, MatchingWalkSettings.given(settings, options))
 
     def fill_gaps(self, motion: Motion, known_frames: ArrayLike) -> Motion:
-        """Replace unknown frames of a motion; see `motionloom.motion_matching.keyframes`."""
+        """Fill the unknown frames of a motion; see `motionloom.motion_matching.keyframes`."""
         from motionloom.motion_matching.keyframes import fill_gaps
 
         return fill_gaps(self, motion, known_frames)
@@ -319,22 +319,23 @@ class MatchingDatabase:
         return through_poses(self, keys)
 
     def coverage(self, *, seed: int = 0) -> Coverage:
-        """Measure which controls the takes support; see `motionloom.motion_matching.coverage`."""
+        """Measure which controls the takes cover; see `motionloom.motion_matching.coverage`."""
         from motionloom.motion_matching.coverage import coverage
 
         return coverage(self, seed=seed)
 
     def export(self, folder: str | Path, format: str) -> list[Path]:
-        """Write the database for another program, and return the files.
+        """Write the database in the format of another program, and return the file paths.
 
         Parameters
         ----------
         folder : str or Path
             Output folder; it is created if necessary.
         format : {"orangeduck", "unity", "glb", "fbx"}
-            orangeduck's ``database.bin`` and ``features.bin`` (build with ``fps=60``); the three
-            files of JLPM22's MotionMatching; or one file per take with a root bone on the floor,
-            and a script for Unreal's editor.
+            ``"orangeduck"`` writes ``database.bin`` and ``features.bin`` and needs a database built
+            with ``fps=60``. ``"unity"`` writes the three files of JLPM22's MotionMatching.
+            ``"glb"`` and ``"fbx"`` write one file per take with a root bone on the floor, and a
+            script for Unreal's editor.
         """
         from motionloom.motion_matching.exports import export_database
 
@@ -346,7 +347,7 @@ class MatchingDatabase:
 
         chosen = COURSES if names is None else tuple(names)
         for name in chosen:
-            course_path(name)  # raises for an unknown course before any is run
+            course_path(name)  # an unknown course raises an error before any course is run
         return [run_course(self, name) for name in chosen]
 
     def motion(self, part: Range) -> Motion:
@@ -358,7 +359,7 @@ class MatchingDatabase:
 
     @cached_property
     def statistics(self) -> SourceStatistics:
-        """Statistics of the takes for quality reports, without mirrored copies."""
+        """Statistics of the takes, without mirrored copies, for quality reports."""
         parts = [part for part in self.ranges if not part.mirrored]
         usual = SourceStatistics.of([self.motion(part) for part in parts])
         steps = dict(usual.repeated_steps)
@@ -374,7 +375,7 @@ class MatchingDatabase:
         return tuple(name for name in names if not is_made(name))
 
     def info(self) -> dict[str, Any]:
-        """Return the figures of the database as plain data."""
+        """Return the main figures of the database as plain data."""
         return {
             "takes": len(self.takes),
             "ranges": len(self.ranges),
@@ -393,7 +394,7 @@ class MatchingDatabase:
 def searchable_frames(
     ranges: Sequence[Range], rough: NDArray[np.bool_], fps: float
 ) -> NDArray[np.bool_]:
-    """Return the mask (N,) of frames far from rough frames and from the end of their range."""
+    """Return the mask (N,) of frames that are far from rough frames and the end of their range."""
     mask = np.ones(len(rough), bool)
     reach = round(_ROUGH_SECONDS * fps)
     for part in ranges:

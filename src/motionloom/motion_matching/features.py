@@ -1,4 +1,4 @@
-"""Matching features: 27 numbers that describe the pose of a frame and its trajectory.
+"""Compute matching features: 27 numbers that describe the pose and trajectory of a frame.
 
 =====================  =====  ===========================================================
 group                  count  in the frame of the root motion
@@ -52,12 +52,12 @@ GROUPS = {
 COUNT = 27
 POSE, TRAJECTORY = slice(0, 15), slice(15, 27)
 
-_LEAST_SPREAD = 1e-3  # m or m/s: a group that varies less is not scaled
+_LEAST_SPREAD = 1e-3  # m or m/s: features that vary less than this are not scaled
 
 
 @dataclass(frozen=True, eq=False)
 class Normalization:
-    """Normalization ``(features - offset) / scale``, both (27,); weight zero is infinite scale.
+    """Normalization ``(features - offset) / scale``; a weight of zero is an infinite scale.
 
     Examples
     --------
@@ -70,7 +70,7 @@ class Normalization:
 
     @classmethod
     def of(cls, features: NDArray, settings: MatchingSettings) -> Normalization:
-        """Return the normalization for weights and, with ``spread``, for features (N, 27)."""
+        """Return the normalization for the weights and, with ``spread``, for features (N, 27)."""
         offset, scale = features.mean(axis=0, dtype=np.float64), np.ones(COUNT)
         for part, number in GROUPS.values():
             weight = settings.weights.values[number]
@@ -124,7 +124,7 @@ def check_roles(motion: Motion) -> None:
 def trajectory(
     root: RootMotion, fps: float
 ) -> tuple[NDArray[np.complex128], NDArray[np.complex128]]:
-    """Return positions and directions (T, 3) at the horizons, relative to each frame."""
+    """Return future positions and directions (T, 3) at the horizons, relative to each frame."""
     last = len(root) - 1
     back = max(last - max(round(0.25 * fps), 1), 0)
     steps = max(last - back, 1)
@@ -166,9 +166,9 @@ def _rotated(vectors: Array, root: RootMotion, *, place: bool = True) -> Array:
 
 Complex = NDArray[np.complex128]
 
-_PLACE_SECONDS = 0.15  # standard deviation of the smoothing of positions ...
-_FACING_SECONDS = 0.2  # ... and of facing
-_END_SECONDS = 0.3  # time over which the velocity at an end is measured
+_PLACE_SECONDS = 0.15  # standard deviation for smoothing positions, in seconds
+_FACING_SECONDS = 0.2  # standard deviation for smoothing the facing, in seconds
+_END_SECONDS = 0.3  # seconds over which the velocity at an end is measured
 
 
 @dataclass(frozen=True, eq=False)
@@ -198,7 +198,7 @@ class RootMotion:
 
     @classmethod
     def of(cls, motion: Motion) -> RootMotion:
-        """Compute root motion from the hips; the facing uses hips and shoulders of both sides."""
+        """Compute the root motion from the hips; the facing is computed from hips and shoulders."""
         hips = floor_complex(motion.role_positions(["hips"])[:, 0].astype(np.float64))
         heading = motion.headings()
         floor = _smoothed(hips, motion.fps, _PLACE_SECONDS)
@@ -210,7 +210,7 @@ class RootMotion:
 
 
 def _smoothed(values: NDArray, fps: float, seconds: float) -> NDArray:
-    """Smooth values (T,); beyond the ends, they continue with their last velocity."""
+    """Smooth values (T,), which continue beyond the ends with their last velocity."""
     width = seconds * fps
     reach = int(4.0 * width + 1.5)
     last = min(max(round(_END_SECONDS * fps), 1), len(values) - 1)

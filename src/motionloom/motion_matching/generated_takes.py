@@ -1,10 +1,10 @@
-"""Generate standing, starting and stopping for takes in which nobody stands.
+"""Generate standing, starting and stopping motions for takes in which nobody stands.
 
 Many takes contain only steps; a character built from them could neither stop nor start. Over whole
 strides, the limbs swing around the standing pose. The mean rotations of walking frames therefore
 give an upright pose with the feet side by side; adding mirrored frames makes it symmetric. In the
-middle of a stance, a walker passes through nearly that pose. At this point a walk can slow down to
-a stop while its pose becomes the mean pose, and the reverse.
+middle of a stance, a walker passes through nearly that pose. At this point, a walk can slow down to
+a stop while its pose becomes the mean pose. A start is the reverse.
 """
 
 from __future__ import annotations
@@ -29,17 +29,17 @@ Array = NDArray[np.float64]
 
 STANDING, STARTING, STOPPING = "standing (made)", "starting (made)", "stopping (made)"
 MADE = (STANDING, STARTING, STOPPING)
-_LEAST_STANDING = 0.5  # seconds: with more standing frames, none are generated
+_LEAST_STANDING = 0.5  # seconds: if the takes stand for longer, no standing is generated
 _STAND_SECONDS = 2.0
-_RAMP_SECONDS = 0.7  # time in which a walk slows down to a stop
-_REST_SECONDS = 0.6  # standing time before a start and after a stop
-_LEAST_GAIT = 0.3  # minimum time of a gait for a take to have it, in seconds
-_LEAD = 0.4  # strides before and after a change of gait
-_CHANGES = 4  # takes of each gait from which changes are generated
+_RAMP_SECONDS = 0.7  # seconds in which a walk slows down to a stop
+_REST_SECONDS = 0.6  # seconds of standing before a start and after a stop
+_LEAST_GAIT = 0.3  # minimum duration of a gait in a take to count, in seconds
+_LEAD = 0.4  # number of strides before and after a change of gait
+_CHANGES = 4  # number of takes of each gait from which changes are generated
 _LIFT = 0.06  # extra lift of a foot halfway between standing and walking, in meters
-_STEPS_SECONDS = 0.8  # minimum walking time in a start or a stop ...
-_AROUND_SECONDS = 1.6  # ... and maximum
-_UNUSUAL = 0.3  # cost of a walk e times as fast as usual; a walk that stays in place costs 1
+_STEPS_SECONDS = 0.8  # minimum walking time in a start or a stop, in seconds
+_AROUND_SECONDS = 1.6  # maximum walking time in a start or a stop, in seconds
+_UNUSUAL = 0.3  # cost of a walk that is e times as fast as usual; a walk in place has a cost of 1
 
 
 def is_made(name: str) -> bool:
@@ -48,7 +48,7 @@ def is_made(name: str) -> bool:
 
 
 def needs_gait_changes(gaits: Sequence[NDArray[np.int8]], fps: float) -> bool:
-    """Return whether some takes walk (2), others jog or run (3, 4), and none does both."""
+    """Return whether some takes walk (gait 2), others jog or run (3, 4), and no take does both."""
     least = _LEAST_GAIT * fps
     walks = [np.count_nonzero(take == 2) >= least for take in gaits]
     runs = [np.count_nonzero(take > 2) >= least for take in gaits]
@@ -56,7 +56,7 @@ def needs_gait_changes(gaits: Sequence[NDArray[np.int8]], fps: float) -> bool:
 
 
 def gait_changes(walks: Sequence[Motion], runs: Sequence[Motion]) -> list[Motion]:
-    """Generate smooth motions in which a walk becomes a jog or run, or the reverse.
+    """Generate motions in which a walk becomes a jog or a run, or the reverse, if they are smooth.
 
     Examples
     --------
@@ -65,7 +65,7 @@ def gait_changes(walks: Sequence[Motion], runs: Sequence[Motion]) -> list[Motion
     >>> [motion.name for motion in made]
     ['walk_p0 to jog_p0 (made)']
 
-    The change back to a walk would have been rougher than the takes.
+    Here, the change back to a walk is missing because it would have been rougher than the takes.
     """
     both = [
         [strides for motion in _spread(takes) if (strides := Strides.of(motion)) is not None]
@@ -85,7 +85,7 @@ def gait_changes(walks: Sequence[Motion], runs: Sequence[Motion]) -> list[Motion
 
 
 def _spread(takes: Sequence[Motion]) -> list[Motion]:
-    """Return a subset of the takes, spaced evenly by speed."""
+    """Return a few of the takes, spaced evenly by speed."""
     speeds = [
         float(np.linalg.norm(take.root[-1, [0, 2]] - take.root[0, [0, 2]])) / take.duration
         for take in takes
@@ -101,7 +101,7 @@ def needs_standing(gaits: NDArray[np.int8], fps: float) -> bool:
 
 
 def standing_motions(frames: Motion, takes: Sequence[Motion], floor: float) -> list[Motion]:
-    """Generate standing, starting and stopping motions; only standing without a long walk.
+    """Generate standing, starting and stopping motions, or only standing if no walk is long enough.
 
     Parameters
     ----------
@@ -131,7 +131,7 @@ def standing_motions(frames: Motion, takes: Sequence[Motion], floor: float) -> l
 
 
 def _straight(walk: Motion) -> Motion:
-    """Straighten a walk along +Z; turns are undone around the root."""
+    """Straighten a walk along +Z by rotating it around its root."""
     root = RootMotion.of(walk)
     steps = np.abs(np.diff(root.floor))
     along = np.concatenate([[0.0], np.cumsum(steps)]).astype(np.complex128)
@@ -164,7 +164,7 @@ def _held(still: Motion, seconds: float, name: str = "") -> Motion:
 def _middle_stance(takes: Sequence[Motion]) -> tuple[Motion, int] | None:
     """Find a segment that walks straight ahead at the usual speed, and its middle frame.
 
-    In the middle frame, the ankles pass each other and one foot stands.
+    In the middle frame, the ankles pass each other while one foot stands.
     """
     stances: list[tuple[float, float, Motion, int, int]] = []
     for take in takes:
@@ -194,7 +194,7 @@ def _middle_stance(takes: Sequence[Motion]) -> tuple[Motion, int] | None:
 
 
 def _start(still: Motion, walk: Motion, frame: int) -> Motion:
-    """Return a start: the standing pose, then the walk from a frame on at increasing speed."""
+    """Return a start: the standing pose, then the walk from a frame on, with increasing speed."""
     ramp = max(round(_RAMP_SECONDS * walk.fps), 2)
     rest = max(round(_REST_SECONDS * walk.fps), 1)
     share = np.arange(ramp) / ramp
@@ -206,7 +206,7 @@ def _start(still: Motion, walk: Motion, frame: int) -> Motion:
 
 
 def _stop(still: Motion, walk: Motion, frame: int) -> Motion:
-    """Return a stop: the walk up to a frame at decreasing speed, then the standing pose."""
+    """Return a stop: the walk up to a frame, with decreasing speed, then the standing pose."""
     ramp = max(round(_RAMP_SECONDS * walk.fps), 2)
     rest = max(round(_REST_SECONDS * walk.fps), 1)
     share = 1.0 - np.arange(1, ramp + 1) / ramp
@@ -225,7 +225,7 @@ def _mixed(still: Motion, walk: Motion, times: Array, weight: Array, name: str) 
     walking = rot.slerp(poses[low], poses[low + 1], share)
     places = walk.root.astype(np.float64)
     way = (1.0 - share) * places[low] + share * places[low + 1]
-    # The body stays above its root; height and pose become those of standing.
+    # The body stays above its root, and its height and pose become those of standing.
     smooth = weight * weight * (3.0 - 2.0 * weight)
     root = RootMotion.of(walk)
     floor = np.interp(times, np.arange(len(walk)), root.floor.real)
@@ -244,7 +244,7 @@ def _mixed(still: Motion, walk: Motion, times: Array, weight: Array, name: str) 
 
 
 def _contacts(made: Motion, walk: Motion, times: Array, weight: Array, swings: str) -> FootContacts:
-    """Return the contacts of a start or stop: the walk's, and both feet while standing."""
+    """Return the contacts of a start or stop: those of the walk, and both feet while standing."""
     own = walk.contacts()
     flags = own.standing_parts()[np.round(times).astype(np.int64)]
     ramp = (weight > 0.0) & (weight < 1.0)
@@ -263,7 +263,7 @@ def _contacts(made: Motion, walk: Motion, times: Array, weight: Array, swings: s
 
 
 def _swing_side(walk: Motion, frame: int) -> str:
-    """Return the side of the swing foot, the faster foot, in a frame of a walk."""
+    """Return the side of the swing foot, which is the faster foot, in a frame of a walk."""
     around = slice(max(frame - 1, 0), frame + 2)
     feet = walk.role_positions(["left_ankle", "right_ankle"])[around][:, :, [0, 2]]
     left, right = np.linalg.norm(feet[-1].astype(np.float64) - feet[0], axis=1)
@@ -273,7 +273,8 @@ def _swing_side(walk: Motion, frame: int) -> str:
 def _lifted(motion: Motion, side: str, rise: Array) -> Motion:
     """Raise one foot of a motion by `rise` (T,) in meters, so that it is not dragged.
 
-    Halfway between walking and standing, a foot is only half as high as in a step.
+    Without this, a foot halfway between walking and standing would be only half as high as in a
+    step.
     """
     joints, limb = limb_of(motion, (f"{side}_hip", f"{side}_knee", f"{side}_ankle"))
     target = limb.end + rise[:, None] * [0.0, 1.0, 0.0]
@@ -286,7 +287,7 @@ def _lifted(motion: Motion, side: str, rise: Array) -> Motion:
 
 
 def _mean_rotations(rotations: Array) -> Array:
-    """Return mean quaternions (J, 4): the largest eigenvector of each sum of q q^T."""
+    """Return mean quaternions (J, 4), which are the principal eigenvectors of the sums of q q^T."""
     sums = np.einsum("tja,tjb->jab", rotations, rotations)
     mean = np.linalg.eigh(sums)[1][:, :, -1]
     return mean * np.where(mean[:, :1] < 0.0, -1.0, 1.0)

@@ -2,10 +2,10 @@
 
 For each gap between two known frames, a search finds the segment of the takes whose ends are most
 similar to these frames. It compares the positions of the main joints at both ends, relative to the
-first, and their velocities if the adjacent frames are also known. Segments may be up to a quarter
-longer or shorter than the gap. The best one is moved to the first key and stretched to the length
-of the gap. The remaining offsets at both keys are spread over the adjacent frames, so that the
-motion passes through all keys exactly.
+first end, and their velocities if the adjacent frames are also known. Segments may be up to a
+quarter longer or shorter than the gap. The best one is moved to the first key and stretched to the
+length of the gap. The remaining offsets at both keys are spread over the adjacent frames, so that
+the motion passes through all keys exactly.
 """
 
 from __future__ import annotations
@@ -37,14 +37,14 @@ _ROLES = (
     "right_foot", "left_elbow", "right_elbow", "left_wrist", "right_wrist",
 )  # fmt: skip
 _STRETCH = (1.0, 0.9, 1.1, 0.8, 1.25)  # lengths of segments, as multiples of the gap
-_STRETCH_COST = 0.1  # m, for a segment twice or half as long
-_VELOCITY = 0.1  # s: weight of velocities relative to positions
-_FADE_SECONDS = 0.5  # time in which the offset at a key fades
+_STRETCH_COST = 0.1  # m: cost of a segment that is twice or half as long as the gap
+_VELOCITY = 0.1  # seconds: weight of velocities relative to positions
+_FADE_SECONDS = 0.5  # seconds in which the offset at a key fades
 
 
 @dataclass(frozen=True, eq=False)
 class _Seen:
-    """Main joints of N frames, and the position and facing of each frame.
+    """Positions of R main joints in N frames, and the root position and facing of each frame.
 
     Attributes
     ----------
@@ -67,7 +67,7 @@ class _Seen:
         return cls(floor_complex(points), points[..., 1], hips, motion.headings())
 
     def rows(self, frames: NDArray[np.int64], others: NDArray[np.int64]) -> Array:
-        """Return the joints (n, 3 R) of `others` relative to `frames`."""
+        """Return the joint positions (n, 3 R) of frames `others` relative to `frames`."""
         turned = (self.floor[others] - self.place[frames, None]) * np.exp(
             -1j * self.facing[frames, None]
         )
@@ -75,12 +75,12 @@ class _Seen:
 
 
 def fill_gaps(database: MatchingDatabase, motion: Motion, known_frames: ArrayLike) -> Motion:
-    """Replace the unknown frames of a motion.
+    """Fill the unknown frames of a motion with takes from a database.
 
     Parameters
     ----------
     database : MatchingDatabase
-        Database with the takes to use.
+        Database that contains the takes to use.
     motion : Motion
         Motion at the frame rate of the database. Unknown frames may contain any values.
     known_frames : array_like of bool, shape (T,)
@@ -142,10 +142,11 @@ def through_poses(
     Parameters
     ----------
     database : MatchingDatabase
-        Database with the takes to use.
+        Database that contains the takes to use.
     keys : sequence of (float, Motion)
-        Pairs of a time in seconds and a motion whose first frame is the pose; at least two, with
-        any skeleton. The first pose is the first frame of the result.
+        At least two pairs of a time in seconds and a motion whose first frame is the pose. The
+        motions may have any skeleton. The pose with the earliest time becomes the first frame of
+        the result.
     name : str
 
     Examples
@@ -238,7 +239,7 @@ def _segment(
 
 
 def _changes_gait(name: str) -> bool:
-    """Return whether a range is a generated change of gait, which is neither a walk nor a run."""
+    """Return whether a range is a generated change of gait, which is neither walk nor run."""
     return is_made(name.removesuffix(MIRRORED)) and " to " in name
 
 
@@ -251,7 +252,7 @@ def _pair_rows(
     fps: float,
     pace: float,
 ) -> Array:
-    """Return features of both ends: joints relative to the first end, and velocities."""
+    """Return features of both ends: joint positions relative to the first end, and velocities."""
     ends = seen.rows(frames, frames), seen.rows(frames, frames + length)
     parts = list(ends)
     if before:
@@ -289,7 +290,7 @@ def _play(
         np.asarray(part, np.float64) for part in transform.apply_to_poses(turned, moved)
     )
     turned, moved = _bent(database, turned, moved, given[last : last + 1])
-    # Offsets at the keys: rotations fade over the adjacent frames, the path is bent as a whole.
+    # At the keys, rotation offsets fade over the adjacent frames, and the whole path is bent.
     t = np.arange(count + 1)
     fade = min(count, max(round(_FADE_SECONDS * database.fps), 1))
     left = 1.0 - smooth_step(np.clip(t / fade, 0.0, 1.0))

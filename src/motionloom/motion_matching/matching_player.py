@@ -1,23 +1,25 @@
-"""Playback of a matching database: a character that follows controls and paths.
+"""Play a matching database: a character that follows controls and paths.
 
 The state consists of a frame of the database and the position of the root on the floor. A few
 times a second, and when controls change, a search finds the frame that best matches the current
-pose and the desired trajectory. If it is better than the next frame of the current take, playback
-continues there. Offsets of the pose fade (`motionloom.blending.inertialization`), and feet in
-contact stay in place (`motionloom.motion.feet.streaming`). If the takes turn less than desired,
-the root is turned a little more, up to a limit. The controls of ``steer`` are:
+pose and the desired trajectory. If this frame is better than the next frame of the current take,
+playback jumps to it. At a jump, the offset of the pose fades
+(`motionloom.blending.inertialization`), and feet in contact stay in place
+(`motionloom.motion.feet.streaming`). If the takes turn less than desired, the root is turned a
+little more, up to a limit. The controls of ``steer`` are:
 
 ``velocity``
     Desired velocity (x, z), in m/s.
 ``facing``
-    Facing in radians from +Z toward +X; None means the direction of travel.
+    Direction that the body faces, in radians from +Z toward +X; None means the direction of travel.
 ``strafe``
-    If True, keep the current facing whatever the velocity; if False, face the direction of travel
-    again.
+    If True, the current facing is kept for any velocity. If False, the body faces the direction of
+    travel again.
 ``gait``
-    One or more tags (gaits and labels) that frames must have; None allows any gait.
+    One or more tags (gaits and labels) of which frames must have at least one; None allows any
+    gait.
 ``path``
-    Floor positions (n, 2), x and z, to walk along; None means to follow the velocity.
+    Floor positions x, z to walk along, shape (n, 2); None means to follow the velocity.
 ``speed``
     Speed on the path, in m/s.
 """
@@ -54,47 +56,47 @@ if TYPE_CHECKING:
     from motionloom.motion_matching.database import MatchingDatabase
 
 _SEARCH_SECONDS = 0.1
-_STAY_SECONDS = 0.3  # time without a search after a jump ...
-_STUCK_SECONDS = 1.0  # ... and for a character that makes no progress
-_WATCHED_SECONDS = 1.5  # a character makes progress in this time ...
-_GETS_ON = 0.3  # ... if it covers this share of the desired distance
-_LEAST_WAY = 0.3  # m desired in that time: a shorter distance is nearly standing
-_LAGS = 0.6  # below this share of the desired distance, the desired trajectory is scaled up ...
-_MOST_EAGER = 2.0  # ... by at most this factor
-_JUMP_COST = 0.2  # m: a jump must be better than staying in the take by this amount ...
-_JUMP_SHARE = 0.9  # ... and by this factor
+_STAY_SECONDS = 0.3  # seconds without a search after a jump
+_STUCK_SECONDS = 1.0  # seconds without a search after a jump if the character makes no progress
+_WATCHED_SECONDS = 1.5  # seconds in which a character must make progress
+_GETS_ON = 0.3  # minimum share of the desired distance that counts as progress
+_LEAST_WAY = 0.3  # m desired in that time; less is nearly standing and is not checked
+_LAGS = 0.6  # if a smaller share of the desired distance is covered, the trajectory is scaled up
+_MOST_EAGER = 2.0  # maximum factor by which the desired trajectory is scaled up
+_JUMP_COST = 0.2  # m: a jump must cost less than staying in the take by this amount
+_JUMP_SHARE = 0.9  # a jump must cost less than this multiple of staying in the take
 _APART_SECONDS = 0.3  # frames closer than this to the current frame are not jump targets
-_END_SECONDS = 0.3  # before the end of a range: jump as soon as a jump is smooth
+_END_SECONDS = 0.3  # seconds before the end of a range in which any smooth jump is taken
 _BEND = 2.0  # rad/s: maximum extra turn of the root while walking
 _BEND_GAIN = 5.0  # 1/s
 _DRIFT = 0.05  # maximum share of the speed by which the root is moved toward a path
 _STILL = 0.15  # m/s of feet and hips: slower poses can be frozen
 _REST_WAY, _REST_TURN = 0.1, 0.15  # m and rad in the next second: less counts as standing
-_REST_LEAVES = 0.03  # m in the next third of a second: the take starts to move
+_REST_LEAVES = 0.03  # m in the next third of a second: more means that the take starts to move
 _ROUGH_SECONDS = 0.25
-_CANDIDATES = 16  # frames of lowest cost, from which the one with the smoothest seam is chosen
-_SEAM_COST = 0.3  # m, for a seam as rough as the roughest frames of the takes
+_CANDIDATES = 16  # number of best frames from which the one with the smoothest seam is chosen
+_SEAM_COST = 0.3  # m: cost of a seam that is as rough as the roughest frames of the takes
 _REHEARSED = 6  # maximum number of candidates that are rehearsed
-_ROUGHEST = 1.2  # a jump with a rougher seam is postponed
+_ROUGHEST = 1.2  # jumps with a rougher seam are postponed
 _ASIDE = 0.1  # m: maximum shift of the root at a jump
 _CHANGED = 0.3  # m/s or rad: larger changes of the desired velocity start a search at once
 _MOST = 1e6  # largest value of a control, in m, m/s or rad
-WALKING_SPEED = 1.3  # m/s on a path without a desired speed
+WALKING_SPEED = 1.3  # m/s: speed on a path if none is set
 
 
 @dataclass(frozen=True)
 class MatchState:
-    """Current state of a player, for display."""
+    """State of a player, for display."""
 
     take: str
     frame: int  # of the take
     mirrored: bool
-    cost: float  # of the last search, m
-    going_on: float  # cost of going on at the last search, m
+    cost: float  # cost of the best frame in the last search, m
+    going_on: float  # cost of continuing the take in the last search, m
     place: tuple[float, float, float]  # x, z, facing
     velocity: tuple[float, float]
     desired: tuple[float, float]
-    trajectory: tuple[tuple[float, float, float], ...]  # x, z, facing at the horizons, desired
+    trajectory: tuple[tuple[float, float, float], ...]  # desired x, z, facing at the horizons
     tag: str
     jumps: int
 
@@ -106,9 +108,10 @@ class MatchingPlayer(Player):
     ----------
     database : MatchingDatabase
     velocity, facing, strafe, gait, path, speed
-        Initial controls, as in `steer`.
+        Initial controls; see `steer`.
     dynamics : {"sprung", "clamped"}
-        How the velocity follows the desired one.
+        How the velocity approaches the desired velocity: like a spring, or with a limited
+        acceleration.
     start : int, optional
         Frame of the database to start with. Default: a standing frame.
     lock_feet : bool
@@ -157,7 +160,7 @@ class MatchingPlayer(Player):
         self._played = self.jumps = 0
         self._holds = False
         self._share = 1.0
-        self._way: list[complex] = []  # positions during the last seconds with the same controls
+        self._way: list[complex] = []  # positions of the last seconds, since the controls changed
         self._shown: NDArray[np.float64] | None = None  # joints of the last two frames
         self._cost = self._going_on = 0.0
         self._since_search = self._since_jump = 10_000
@@ -217,7 +220,7 @@ class MatchingPlayer(Player):
             self._follower = None
         if sampled is not None:
             self._follower = PathFollower(sampled, self._along_speed())
-            if self._played == 0:  # start at the beginning of the path
+            if self._played == 0:  # a new path is followed from its beginning
                 self._place = complex(self._follower.points[0])
                 self._heading = float(self._follower.direction(0.0))
                 self._simulation.facing = self._heading
@@ -276,13 +279,13 @@ class MatchingPlayer(Player):
         return block
 
     def _show(self, rotations: NDArray[np.float32], root: NDArray[np.float32]) -> None:
-        """Store the joints of the last two frames."""
+        """Store the joint positions of the last two frames."""
         joints = Motion(self.skeleton, rotations, root, self.fps).positions().astype(np.float64)
         before = joints if self._shown is None else self._shown[1:]
         self._shown = np.concatenate([before, joints])
 
     def _advance(self) -> bool:
-        """Go to the next frame, and return whether that was a jump."""
+        """Advance to the next frame, and return whether the player jumped."""
         self._simulate()
         self._watch()
         self._since_search += 1
@@ -305,14 +308,14 @@ class MatchingPlayer(Player):
     def _stay_seconds(self) -> float:
         """Return the time after a jump during which no search runs, in seconds.
 
-        If no take matches the desired motion, jumping can be best in every frame and still make no
-        progress: a few frames forward, then a jump back, indefinitely. Such a character stays in a
-        take longer.
+        If no take matches the desired motion, the character can get stuck: it plays a few frames,
+        jumps back, and repeats this indefinitely. A character that makes no progress therefore
+        stays in a take longer.
         """
         return _STUCK_SECONDS if self._share < _GETS_ON else _STAY_SECONDS
 
     def _watch(self) -> None:
-        """Update the recently covered share of the desired distance, which starts at 1."""
+        """Update the share of the desired distance that was covered recently; it starts at 1."""
         here = self._place if self._follower is None else complex(self._follower.along)
         self._way.append(here)
         count = round(_WATCHED_SECONDS * self.fps)
@@ -329,7 +332,7 @@ class MatchingPlayer(Player):
             self._share = min(gone / wanted, 1.0)
 
     def _eagerness(self) -> float:
-        """Return the scale of the desired trajectory, larger if the character lags behind."""
+        """Return the scale of the desired trajectory, which grows if the character lags behind."""
         return min(_MOST_EAGER, 1.0 / max(self._share, 1e-3)) if self._share < _LAGS else 1.0
 
     def _may_hold(self) -> bool:
@@ -346,12 +349,12 @@ class MatchingPlayer(Player):
         return ends or bool(np.abs(features[15:17]).max() > _REST_LEAVES)
 
     def _was_rough(self) -> bool:
-        """Return whether the take itself was just rough, as this could be mistaken for the seam."""
+        """Return whether the take was just rough, which could be mistaken for a rough seam."""
         first = max(self._frame - round(_ROUGH_SECONDS * self.fps), 0)
         return bool(self.database.rough[first : self._frame + 1].any())
 
     def _simulate(self) -> None:
-        """Advance the desired motion by a frame."""
+        """Advance the desired motion by one frame."""
         dt = 1.0 / self.fps
         if self._follower is None:
             facing = desired_facing(self._desired, self._facing, self._simulation.facing)
@@ -384,7 +387,7 @@ class MatchingPlayer(Player):
     def _search(self, *, due: bool = False, forced: bool = False) -> bool:
         """Jump to a better frame if there is one.
 
-        With `due`, jump to any frame with a smooth seam; with `forced`, jump in any case.
+        If `due` is set, jump to any frame with a smooth seam. If `forced` is set, jump in any case.
         """
         database, frame = self.database, self._frame
         self._since_search = 0
@@ -421,7 +424,7 @@ class MatchingPlayer(Player):
         return True
 
     def _leads(self, frames: NDArray[np.int64]) -> NDArray[np.float64]:
-        """Return each frame's travel in the desired direction within a second, in meters."""
+        """Return how far each frame travels in the desired direction within a second, in meters."""
         places, _ = self._ahead()
         wanted = complex(places[-1]) * cmath.exp(-1j * self._heading)
         x, z = self.database.features[frames, 19:21].T
@@ -430,9 +433,9 @@ class MatchingPlayer(Player):
     def _smoothest(
         self, rows: NDArray[np.int64], costs: NDArray[np.float64], *, forced: bool
     ) -> int | None:
-        """Return the index of the best candidate whose rehearsed seam is smooth.
+        """Return the index of the best candidate with a smooth seam when rehearsed.
 
-        Returns None if there is none; with `forced`, returns the smoothest.
+        If there is none, return None or, if `forced` is set, the smoothest candidate.
         """
         seams = estimated_seams(self.database, self._frame, rows)
         order = np.argsort(costs + _SEAM_COST * seams, kind="stable")
@@ -445,7 +448,7 @@ class MatchingPlayer(Player):
         return min(rough)[1] if forced else None
 
     def _rehearsed(self, frame: int) -> float:
-        """Return the acceleration after a jump to a frame, relative to the takes."""
+        """Return the largest acceleration after a jump to a frame, relative to the takes."""
         if self._shown is None:
             return 0.0
         step, turn = self._steps[frame]
@@ -470,7 +473,7 @@ class MatchingPlayer(Player):
         return steps
 
     def _move(self) -> None:
-        """Move the root by the step to the current frame, and bend its path."""
+        """Move the root by its step to the current frame, and bend its path."""
         if self._holds:
             return
         step, turn = self._steps[self._frame]
@@ -553,7 +556,7 @@ class MatchingPlayer(Player):
         return database.standing_frame
 
     def _begin_moving(self) -> None:
-        """Start with the frame that best matches the desired trajectory, whatever its pose."""
+        """Start with the frame that best matches the desired trajectory, regardless of its pose."""
         if self._follower is None:
             self._simulation.velocity = self._desired
             self._heading = desired_facing(self._desired, self._facing, 0.0)
@@ -647,6 +650,6 @@ def _number(value: Any, name: str, least: float | None = None) -> float | None:
     except (TypeError, ValueError, OverflowError):
         given = np.nan
     if not abs(given) <= _MOST or (least is not None and given < least):
-        more = f" of at least {-_MOST:g}" if least is None else f" of at least {least:g}"
-        raise InvalidInput(f"{name} must be a number{more} and at most {_MOST:g}; got {value!r}")
+        low = -_MOST if least is None else least
+        raise InvalidInput(f"{name} must be a number from {low:g} to {_MOST:g}; got {value!r}")
     return given

@@ -1,10 +1,10 @@
-"""Roughness of jumps to other frames: estimated for many frames, rehearsed for a few.
+"""Measure how rough jumps to other frames are: estimated for many frames, rehearsed for a few.
 
-Both are ratios of the largest acceleration of a joint to the 99.9th percentile of the takes, as in
-`motionloom.motion.diagnostics.quality`. The estimate assumes that offsets of pose and velocity
-fade like a spring. The rehearsal plays the next quarter of a second with copies of the
-inertialization and the foot lock. Only a rehearsal shows what a locked foot does to the knee, and
-how far a foot slides that stands at another position in the other take.
+Both results are ratios of the largest acceleration of a joint to the 99.9th percentile in the
+takes, as in `motionloom.motion.diagnostics.quality`. The estimate assumes that offsets of pose and
+velocity fade like a spring. The rehearsal plays the next quarter of a second with copies of the
+inertialization and the foot lock. Only a rehearsal shows how a locked foot affects the knee, and
+how far a foot slides if it stands at another position in the other take.
 """
 
 from __future__ import annotations
@@ -26,10 +26,10 @@ if TYPE_CHECKING:
 
 Array = NDArray[np.float64]
 
-SEEN = 3  # number of frames of the next motion that a seam needs
-_SECONDS = 0.25  # duration of a rehearsal
-_MOST_SLIDE = 0.06  # meters: a standing foot that slides this far has a ratio of 1
-_LEAST = 1e-6  # m/s^2: avoids division by zero for takes that stand still
+SEEN = 3  # number of frames after the jump that a seam needs
+_SECONDS = 0.25  # duration of a rehearsal, in seconds
+_MOST_SLIDE = 0.06  # meters: a slide of a standing foot by this distance counts as a ratio of 1
+_LEAST = 1e-6  # m/s^2: lower limit that avoids a division by zero for takes that stand still
 
 
 def estimated_seams(database: MatchingDatabase, frame: int, others: NDArray[np.int64]) -> Array:
@@ -59,17 +59,17 @@ def rehearsed_seam(
     inertializer: Inertializer,
     foot_lock: StreamingFootLock | None,
 ) -> float:
-    """Return the ratio of a jump as it would be played; feet that slide far count as rough.
+    """Return the ratio of a jump by playing it; feet that slide far also count as rough.
 
     Parameters
     ----------
     database : MatchingDatabase
     frame : int
-        The next frame.
+        Frame of the database to jump to.
     transform : PlanarTransform
         Transform from its take to the world.
     last : ndarray, shape (2, J, 3)
-        Joints in the last two frames played.
+        Joint positions in the last two frames played.
     inertializer, foot_lock
         State of the player after the last frame; it is not changed.
     """
@@ -91,7 +91,7 @@ def rehearsed_seam(
 
 
 def _slide(played: Motion, contacts: NDArray[np.bool_]) -> float:
-    """Return the longest slide of a foot part over the floor while it stands, in meters."""
+    """Return the farthest that a foot part slides over the floor while it stands, in meters."""
     parts = played.role_positions(list(FOOT_ROLES.values())).astype(np.float64)[:, :, [0, 2]]
     steps = np.linalg.norm(np.diff(parts, axis=0), axis=-1)
     return float((steps * (contacts[1:] & contacts[:-1])).sum(axis=0).max())

@@ -71,7 +71,7 @@ class MatchingSettings(MotionChoice):
 
     mirror: bool = setting(True, "Also use a mirrored copy of each take.")
     fps: float | None = setting(
-        None, "Frames per second of the database. [that of the first take]", above=0.0
+        None, "Frames per second of the database. [frame rate of the first take]", above=0.0
     )
     weights: MatchingWeights = setting(MatchingWeights(), "How strongly each feature counts.")
 

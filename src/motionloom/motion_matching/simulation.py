@@ -1,9 +1,9 @@
-"""Desired trajectory of the next second, computed from controls and paths.
+"""Compute the desired trajectory of the next second from controls and paths.
 
 Controls are a desired velocity and a facing. The velocity approaches the desired one like a
 critically damped spring, or with a limited acceleration. Both are solved in closed form, so the
-trajectory ahead is known immediately. On a path, the trajectory is the path itself from the
-nearest point on, at a speed that still allows a stop at its end.
+trajectory ahead is known immediately. On a path, the trajectory follows the path from the nearest
+point, at a speed that still allows the character to stop at the end.
 """
 
 from __future__ import annotations
@@ -22,19 +22,19 @@ Complex = NDArray[np.complex128]
 
 Dynamics = Literal["sprung", "clamped"]
 
-_RATE = 9.0  # 1/s, rate of the springs: half of a change of velocity takes 0.19 s
+_RATE = 9.0  # 1/s: rate of the springs, with which half of a velocity change takes 0.19 s
 _ACCELERATION = 8.0  # m/s^2, limit for clamped velocities
 _TURNING = 6.0  # rad/s, limit for clamped facing
 _BRAKING = 2.0  # m/s^2, deceleration toward the end of a path
 _MOVING = 0.25  # m/s: slower characters keep their facing
 _STARTING = 2.0  # m/s^2, acceleration toward the speed on a path
 _ARRIVED = 0.3  # a path counts as finished this many meters before its end
-_WINDOW = 1.5  # meters of a path in which the nearest point is searched
+_WINDOW = 1.5  # meters ahead on the path in which the nearest point is searched
 
 
 @dataclass
 class Simulation:
-    """Velocity and facing that follow their desired values.
+    """Velocity and facing that approach their desired values.
 
     Attributes
     ----------
@@ -59,7 +59,7 @@ class Simulation:
     dynamics: Dynamics = "sprung"
 
     def step(self, velocity: complex, facing: float, dt: float) -> None:
-        """Follow a desired velocity and facing for a time step."""
+        """Approach a desired velocity and facing for one time step."""
         if self.dynamics == "sprung":
             away, self.acceleration = _spring(self.velocity - velocity, self.acceleration, dt)
             self.velocity = velocity + away
@@ -73,7 +73,7 @@ class Simulation:
         self.facing += max(-_TURNING * dt, min(_TURNING * dt, turn))
 
     def ahead(self, velocity: complex, facing: float) -> tuple[Complex, NDArray[np.float64]]:
-        """Return positions relative to the character, and facings, at the horizons."""
+        """Return the positions, relative to the character, and the facings at the horizons."""
         times = np.array(HORIZONS)
         turn = _angle(self.facing - facing)
         if self.dynamics == "sprung":
@@ -135,7 +135,7 @@ class PathFollower:
         return self.along >= self.length - _ARRIVED
 
     def follow(self, here: complex) -> None:
-        """Advance to the nearest point of the path that lies ahead."""
+        """Advance to the point ahead on the path that is nearest to a position."""
         first = int(np.searchsorted(self._steps, self.along))
         last = int(np.searchsorted(self._steps, self.along + _WINDOW)) + 1
         part = self.points[max(first - 1, 0) : last]
@@ -151,12 +151,12 @@ class PathFollower:
         self.along = max(self.along, progress)
 
     def at(self, along: NDArray | float) -> Complex:
-        """Return the points at given distances along the path, in meters."""
+        """Return the points at distances along the path, in meters."""
         real = np.interp(along, self._steps, self.points.real)
         return np.asarray(real + 1j * np.interp(along, self._steps, self.points.imag))
 
     def direction(self, along: NDArray | float) -> NDArray[np.float64]:
-        """Return the direction of travel at given distances, in radians, over half a meter."""
+        """Return the direction of the path at distances, in radians, measured over half a meter."""
         here = np.clip(along, 0.25, max(self.length - 0.25, 0.25))
         return np.angle(self.at(here + 0.25) - self.at(here - 0.25))
 
@@ -182,7 +182,7 @@ class PathFollower:
 def desired_facing(velocity: complex, facing: float | None, now: float) -> float:
     """Return the desired facing.
 
-    Without one, this is the direction of travel, or the current facing at low speed.
+    If none is set, this is the direction of travel or, at low speed, the current facing.
     """
     if facing is not None:
         return facing

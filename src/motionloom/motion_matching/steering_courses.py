@@ -1,4 +1,4 @@
-"""Steering courses: standard tasks that show how well a character follows controls.
+"""Run steering courses, standard tasks that show how well a character follows controls.
 
 ==================  ====================================================================
 ``circle``          twice around a circle of 3 m radius
@@ -9,9 +9,10 @@
 ``turn``            walk, then turn 90 degrees to the left and to the right, by velocity
 ==================  ====================================================================
 
-The first five follow a path; the error is the distance from the hips to it. The last has no path.
-Two times are measured: until the character travels more in the new direction than in the old one
-(45 of the 90 degrees), and until it is within 20 degrees of the new direction.
+The first five courses follow a path, and the error is the distance from the hips to the path. The
+last course has no path. For each turn, two times are measured: until the character travels more in
+the new direction than in the old one (45 of the 90 degrees), and until it is within 20 degrees of
+the new direction.
 """
 
 from __future__ import annotations
@@ -53,8 +54,8 @@ class CourseResult:
         Motion with its quality; the path error is ``motion.quality.path.mean_m``.
     path : ndarray, shape (n, 2), or None
     response_s, reached_s : float or None
-        For ``turn``: mean time to half of a turn of 90 degrees, and to within 20 degrees of its
-        end.
+        For ``turn``: mean time to complete half of a 90-degree turn, and to come within 20 degrees
+        of its end, in seconds.
     finished : bool
         True if the end of the path was reached.
     """
@@ -88,7 +89,7 @@ class CourseResult:
 
 
 def course_path(name: str) -> Array | None:
-    """Return the path of a course, (n, 2), x and z; None for ``turn``.
+    """Return the path of a course as rows x, z (n, 2), or None for ``turn``.
 
     Examples
     --------
@@ -125,7 +126,7 @@ def run_course(
     name : str
         One of `COURSES`.
     speed : float, optional
-        Speed in m/s. Default: 1.3, or the nearest speed that the takes have; for a sprint, their
+        Speed in m/s. Default: the speed nearest to 1.3 that the takes have or, for a sprint, their
         highest speed.
     """
     path = course_path(name)
@@ -145,7 +146,7 @@ def run_course(
 
 
 def _start(database: MatchingDatabase, name: str) -> int | None:
-    """Return the start frame: standing for courses with starts, otherwise moving."""
+    """Return the start frame, which stands for courses that include starts and otherwise moves."""
     return database.standing_frame if name in ("stop-and-go", "sprint-to-stop") else None
 
 
@@ -159,7 +160,7 @@ def _along(player: MatchingPlayer, most: int) -> list[FrameBlock]:
 
 
 def _stops(player: MatchingPlayer, most: int, speed: float) -> list[FrameBlock]:
-    """Play along the path, standing for a while after each leg."""
+    """Follow the path, and stand for a while after each leg."""
     blocks, next_stop = [], _LEG
     while most > 0 and not player.done:
         blocks.append(player.read(1))
@@ -190,14 +191,14 @@ def _turns(database: MatchingDatabase, speed: float) -> CourseResult:
 def response_times(
     motion: Motion, controls: tuple[tuple[float, float], ...]
 ) -> tuple[float | None, float | None]:
-    """Return the mean times to complete half of a turn and to come within 20 degrees of it.
+    """Return the mean times to complete half of a turn and to come within 20 degrees of its end.
 
     Parameters
     ----------
     motion : Motion
     controls : tuple of (second, degrees)
-        Desired directions of travel. The first applies from the start and does not count as a
-        change.
+        Times and directions of travel that were requested. The first applies from the start and
+        does not count as a turn.
 
     Returns
     -------

@@ -1,4 +1,4 @@
-"""Parametric motions stored as artifacts of a library and loaded without recomputation."""
+"""Saving parametric motions in a library, and loading them without recomputing them."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ _SHAPES: dict[str, tuple[str, tuple[str | int, ...]]] = {
 
 
 def save_parametric(library: Store, motion: ParametricMotion, name: str) -> None:
-    """Save a parametric motion in a library, replacing any of the same name.
+    """Save a parametric motion in a library, replacing an existing one with the same name.
 
     Examples
     --------
@@ -108,13 +108,13 @@ def open_parametric(library: Store, name: str, *, by: Any = None) -> ParametricM
     library : Store
     name : str
     by : optional
-        The parameters of the motion. Needed only if they are custom functions that cannot be
-        imported from the module that defines them.
+        The parameters of the motion. They are needed only if they are custom functions that cannot
+        be imported from the module that defines them.
 
     Raises
     ------
     LibraryError
-        If the library has no parametric motion of that name, or its file is damaged.
+        If the library has no parametric motion with this name, or its file is damaged.
     InvalidInput
         If a parameter is a function that cannot be imported and is not in `by`.
     """
@@ -157,7 +157,7 @@ def open_parametric(library: Store, name: str, *, by: Any = None) -> ParametricM
 def _check_arrays(
     arrays: Mapping[str, NDArray[Any]], joints: int, count: int, parameters: Sequence[dict]
 ) -> None:
-    """Raise `LibraryError` unless all arrays are consistent, as kernels require."""
+    """Raise `LibraryError` if the arrays are inconsistent, because kernels do not check them."""
     width = sum(len(row["axes"]) for row in parameters)
     size = check_shapes(arrays, _SHAPES, J=joints, N=count, d=width)
     check_offsets(arrays["clip_starts"], size["F"], "clip_starts")
@@ -166,14 +166,14 @@ def _check_arrays(
         arrays[f"{key}"] for key in ("curve_times", "contact_parts", "space_members")
     )
     if count < 1 or size["K"] < 2 or lengths.min() < 1:
-        raise LibraryError("damaged: it has no examples")
+        raise LibraryError("it has no examples")
     outside = (times < -1e-6) | (times > lengths - 1 + 1e-6)
     if outside.any() or (np.diff(times, axis=0) < 0).any():
-        raise LibraryError("damaged: its registration curve goes beyond the examples")
+        raise LibraryError("its registration curve leaves the examples")
     if parts.size and not 0 <= parts.min() <= parts.max() < len(FOOT_PARTS):
-        raise LibraryError("damaged: it has contacts of unknown foot parts")
+        raise LibraryError("it has contacts of unknown foot parts")
     if members.size and not 0 <= members.min() <= members.max() < count:
-        raise LibraryError("damaged: its samples refer to examples that do not exist")
+        raise LibraryError("its samples refer to missing examples")
 
 
 def _checked_parameter(row: dict[str, Any]) -> dict[str, Any]:
@@ -184,12 +184,12 @@ def _checked_parameter(row: dict[str, Any]) -> dict[str, Any]:
         raise ValueError(f"malformed parameter {row}")
     for numbers in values.values():
         if len(numbers) != len(row["axes"]) or not np.isfinite(np.array(numbers, float)).all():
-            raise ValueError(f"scores {numbers}")
+            raise ValueError(f"malformed scores {numbers}")
     return row
 
 
 def parametric_names(library: Store) -> tuple[str, ...]:
-    """Return the names of the parametric motions of a library, sorted."""
+    """Return the sorted names of all parametric motions in a library."""
     return library.artifacts.names(KIND)
 
 
@@ -216,8 +216,8 @@ def _parameters(
         want = [len(row["axes"]) for row in saved]
         if [len(entry) for entry in given] != want:
             raise InvalidInput(
-                f"by must have {want} numbers, like the parameters "
-                f"{', '.join(row['text'] for row in saved)} of {name}; got "
+                f"the parameters of {name} are {', '.join(row['text'] for row in saved)}, so the "
+                f"parameters in by must return {want} numbers; got "
                 f"{[len(entry) for entry in given]}"
             )
         return given
@@ -239,7 +239,7 @@ def _parameter(row: dict[str, Any], registration: Registration, name: str) -> Pa
     if not reference:
         raise InvalidInput(
             f"{name} uses the function {row['text']} as a parameter. The library could not save "
-            "it, because no module defines it by name. Pass the function as by="
+            "it, because it cannot be imported from a module. Pass the function as by="
         )
     if not is_trusted(function_key(reference)):
         raise InvalidInput(
@@ -251,8 +251,8 @@ def _parameter(row: dict[str, Any], registration: Registration, name: str) -> Pa
         measured = own(reference, registration.placed(0))
     except InvalidInput as error:
         raise InvalidInput(
-            f"{name} uses the function {row['text']} as a parameter, which has changed: {error}. "
-            "Pass the function as by="
+            f"{name} uses the function {row['text']} as a parameter, but this function no longer "
+            f"works: {error}. Pass the function as by="
         ) from error
     if len(measured) != len(row["axes"]):
         raise InvalidInput(

@@ -1,13 +1,13 @@
-"""Parameters: named functions of a motion, or scores set by hand per example.
+"""Parameters: named functions of a motion, or scores set by hand for each example.
 
-Custom functions are stored by reference, ``MODULE:FUNCTION``: a library stores the location of a
-function, never its code. The function is imported when the parametric motion is loaded. Only plain
-functions that their module defines under that name are imported, and none from the standard
-library, so that a library from an unknown source cannot call arbitrary code.
+Custom functions are stored by reference, as ``MODULE:FUNCTION``. A library stores the location of a
+function, never its code. The function is imported when the parametric motion is loaded. A library
+from an unknown source must not call arbitrary code, so only plain functions that their module
+defines under this name are imported, and no functions from the standard library.
 
 Scores cover differences between motions that cannot be measured, such as mood, age or style. Kovar
-& Gleicher (2004, section 5) apply scattered-data interpolation directly to examples with such
-values, without sampling: the score of a blend is the weighted mean of the scores of its examples.
+& Gleicher (2004, section 5) apply scattered-data interpolation directly to examples with scores,
+without sampling. The score of a blend is the weighted mean of the scores of its examples.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from motionloom.motion import Motion
 
 Array = NDArray[np.float64]
 Moment = int | slice | None
-"""Where a parameter is measured in a motion: at a frame, over frames, or None if it decides."""
+"""Where a parameter is measured: at a frame, over a slice, or None if the parameter decides."""
 
 
 @dataclass(frozen=True)
@@ -42,20 +42,20 @@ class Parameter:
         The parameter as written on the command line: ``right_ankle@1545``, ``lowest(hips)``,
         ``turn``.
     axes : tuple of str
-        Names of its values.
+        Names of the values that the parameter returns.
     function : callable
         ``function(motion, moment)`` returns the values. `moment` is the frame that corresponds to
         `frame` of the query, the slice that corresponds to `interval`, or None.
     frame : int or None
-        Frame of the query at which the parameter is measured, as stored in the library.
+        Query frame at which the parameter is measured, numbered as in the stored motion.
     interval : (int, int) or None
-        Frames ``[start, end)`` of the query over which the parameter is measured.
+        Query frames ``[start, end)`` over which the parameter is measured.
     ready : bool
-        True if `parameter` can recreate it from `text`.
+        True if the function `parameter` can recreate this parameter from `text`.
     reference : str
-        ``MODULE:FUNCTION`` of a custom function; empty if it cannot be imported.
+        ``MODULE:FUNCTION`` of a custom function; empty if the function cannot be imported.
     scores : Scores or None
-        Scores per example, instead of a function.
+        Scores of the examples, for a parameter that is not a function.
     """
 
     text: str
@@ -71,7 +71,7 @@ class Parameter:
         return len(self.axes)
 
     def __call__(self, motion: Motion, moment: Moment = None) -> Array:
-        """Measure the parameter on a motion; shape (len(self),).
+        """Measure the parameter on a motion; the result has shape (len(self),).
 
         Raises
         ------
@@ -79,7 +79,9 @@ class Parameter:
             If the function fails, or does not return ``len(self)`` finite numbers.
         """
         if not len(motion):
-            raise InvalidInput(f"parameter {self.text} needs a motion with frames; it has none")
+            raise InvalidInput(
+                f"parameter {self.text} cannot be measured on a motion without frames"
+            )
         value = value_of(self.text, lambda: self.function(motion, moment), motion)
         if value.shape != (len(self),):
             raise InvalidInput(
@@ -126,7 +128,7 @@ def is_reference(text: str) -> bool:
 
 
 def reference_of(function: Any) -> str:
-    """Return ``MODULE:FUNCTION``, or an empty string if that cannot be imported.
+    """Return ``MODULE:FUNCTION``, or an empty string if the function cannot be imported.
 
     Examples
     --------
@@ -155,7 +157,7 @@ def imported_function(reference: str) -> Callable[..., Any]:
     """
     module, _, name = reference.partition(":")
     if module.partition(".")[0] in sys.stdlib_module_names:
-        raise InvalidInput(f"{reference}: functions of the standard library cannot be parameters")
+        raise InvalidInput(f"{reference}: functions from the standard library cannot be parameters")
     try:
         function: Any = importlib.import_module(module)
         for part in name.split("."):
@@ -172,14 +174,14 @@ def imported_function(reference: str) -> Callable[..., Any]:
 
 @dataclass(frozen=True, eq=False)
 class Scores:
-    """Scores set by hand, one or more numbers per example.
+    """Scores set by hand: one or more numbers for each example.
 
     Attributes
     ----------
     text : str
         Name of the scores.
     axes : tuple of str
-        Names of the m numbers.
+        Names of the m numbers of each example.
     values : mapping of str to tuple of float
         Maps a motion (``walk_1``) or a segment (``walk_1:10-52``) to m numbers.
     """
@@ -209,7 +211,7 @@ class Scores:
 
 
 def scores_from(given: Mapping[str, Any], *, name: str = "score") -> Scores:
-    """Build scores from a mapping of motions to numbers, or of names to such mappings.
+    """Build scores from a mapping of motions to numbers, or from several named mappings.
 
     Examples
     --------
@@ -222,7 +224,9 @@ def scores_from(given: Mapping[str, Any], *, name: str = "score") -> Scores:
         raise InvalidInput("scores must contain at least one example; got none")
     columns = {key: value for key, value in given.items() if isinstance(value, Mapping)}
     if columns and len(columns) < len(given):
-        raise InvalidInput("scores must be numbers per example or mappings by name, not both")
+        raise InvalidInput(
+            "scores must map examples to numbers, or names to mappings; got a mix of both"
+        )
     if columns:
         return _joined([scores_from(value, name=key) for key, value in columns.items()])
     rows = {str(key): _numbers(name, key, value) for key, value in given.items()}
@@ -237,15 +241,15 @@ def scores_from(given: Mapping[str, Any], *, name: str = "score") -> Scores:
 
 
 def read_scores(path: str | Path, columns: Sequence[str] = ()) -> Scores:
-    r"""Read scores from a CSV file: the first column names motions, the others score them.
+    r"""Read scores from a CSV file, whose first column names motions and whose others hold scores.
 
-    The first line names the columns.
+    The first line contains the names of the columns.
 
     Parameters
     ----------
     path : str or Path
     columns : sequence of str
-        The columns to use. Default: all.
+        The columns to use. Default: all columns.
 
     Examples
     --------
@@ -259,11 +263,11 @@ def read_scores(path: str | Path, columns: Sequence[str] = ()) -> Scores:
     try:
         lines = [(number, [cell.strip() for cell in row]) for number, row in csv_rows(path)]
     except (OSError, MotionFormatError) as error:
-        raise InvalidInput(f"{path}: scores cannot be read: {error}") from None
+        raise InvalidInput(f"{path}: cannot read the scores: {error}") from None
     numbered = [(number, row) for number, row in lines if any(row)]
     if len(numbered) < 2 or len(numbered[0][1]) < 2:
         raise InvalidInput(
-            f"{path}: scores need a header (motion, mood, ...) and a line per motion"
+            f"{path}: a score file needs a header (motion, mood, ...) and one line per motion"
         )
     header = numbered[0][1][1:]
     wanted = tuple(columns) or tuple(header)
@@ -276,7 +280,9 @@ def read_scores(path: str | Path, columns: Sequence[str] = ()) -> Scores:
     values: dict[str, tuple[float, ...]] = {}
     for number, row in numbered[1:]:
         if row[0] in values:
-            raise InvalidInput(f"{path}:{number}: {row[0]} is scored twice")
+            raise InvalidInput(
+                f"{path}:{number}: the motion {row[0]} already has scores on an earlier line"
+            )
         cells = [row[place] if place < len(row) else "" for place in places]
         try:
             values[row[0]] = _numbers(path.stem, row[0], [float(cell) for cell in cells])
@@ -289,7 +295,7 @@ def read_scores(path: str | Path, columns: Sequence[str] = ()) -> Scores:
 
 
 def _joined(several: Sequence[Scores]) -> Scores:
-    """Merge several scores of the same examples into one."""
+    """Merge several `Scores` for the same examples into one."""
     named = {key for scores in several for key in scores.values}
     for scores in several:
         lost = sorted(named - scores.values.keys())
@@ -308,5 +314,7 @@ def _numbers(name: str, key: object, value: Any) -> tuple[float, ...]:
     except (TypeError, ValueError):
         row = ()
     if not row or not np.all(np.isfinite(row)):
-        raise InvalidInput(f"{name} of {key} must be a finite number or a row; got {value!r}")
+        raise InvalidInput(
+            f"{name} of {key} must be a finite number or a row of finite numbers; got {value!r}"
+        )
     return row

@@ -2,20 +2,20 @@
 
 A blend takes weights, but users think in parameters. The map from parameters to weights is known
 only at the examples and is not linear between them. Kovar & Gleicher (2004, sections 4.2 and 4.3)
-sample it: blends with random weights of examples that are neighbors in parameter space fill the
-gaps. If several performers did the same motion, the nearest examples are all alike and span
-nothing. Every other sample therefore uses the examples *around* a point instead of the nearest
-ones (the paper's rule is ``sampling="nearest"``). The weights for a target are interpolated from
-the samples around it. A convex combination of valid weights is valid, so a target out of reach is
-projected onto the reachable ones. Weights are valid if they sum to 1 and each lies in
-``[-delta, 1 + delta]``.
+sample it: they fill the gaps with random blends of examples that are neighbors in parameter space.
+If several performers did the same motion, the nearest examples are all alike and span no space.
+Every other sample therefore uses the examples *around* a point instead of the nearest ones (the
+paper's rule is ``sampling="nearest"``). The weights for a target are interpolated from the samples
+around it. A convex combination of valid weights is also valid, so a target out of reach is
+projected onto a reachable one. Weights are valid if they sum to 1 and each lies in ``[-delta, 1 +
+delta]``.
 
-`CardinalBasis` has one function per example, which is 1 at the parameters of that example and 0 at
-those of all others. Each function is a linear part fitted by least squares plus radial parts
-(Rose, Cohen & Bodenheimer 1998; Sloan, Rose & Cohen 2001; used online by Park, Shin & Shin 2002).
-The basis is smooth and needs no samples. However, its weights are not bounded, a target between
-examples is reached only as far as blends are linear, and every example takes part in every blend.
-Sampling is therefore the default.
+`CardinalBasis` has one function per example, which is 1 at the parameters of this example and 0 at
+the parameters of all others. Each function is a linear part fitted by least squares plus radial
+parts (Rose, Cohen & Bodenheimer 1998; Sloan, Rose & Cohen 2001; used online by Park, Shin & Shin
+2002). The basis is smooth and needs no samples. However, its weights are not bounded, a target
+between examples is reached only as far as blends are linear, and every example takes part in every
+blend. Sampling is therefore the default.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ class Neighborhood:
     Attributes
     ----------
     shares : ndarray, shape (K,)
-        Share of each sample in the interpolated weights; non-negative, with sum 1.
+        Share of each sample in the interpolated weights. Shares are non-negative and sum to 1.
     weights : ndarray, shape (K, N)
         Blend weights of the samples.
     parameters : ndarray, shape (K, d)
@@ -65,7 +65,7 @@ class Neighborhood:
 
 @dataclass(frozen=True, eq=False)
 class ParameterSpace:
-    """Samples of the parameters that blends of N examples reach, and their weights.
+    """Sampled blends of N examples: the parameters that they reach, and their weights.
 
     Attributes
     ----------
@@ -74,9 +74,9 @@ class ParameterSpace:
     parameters : ndarray, shape (S, d)
         Parameters of the samples; the examples are the first N.
     members : ndarray of int32, shape (S, m)
-        Examples that each sample blends; at most d + 1 have a nonzero weight.
+        Examples that each sample blends, of which at most d + 1 have a nonzero weight.
     weights : ndarray, shape (S, m)
-        Weights of those examples.
+        Blend weights of these examples.
     delta : float
     tried : int
         Number of blends computed to find the samples.
@@ -123,7 +123,8 @@ class ParameterSpace:
 
         Notes
         -----
-        Equations 2 and 3 of Kovar & Gleicher 2004: sample i has the weight ``1/D_i - 1/D_k``.
+        The share of sample i at distance ``D_i`` is proportional to ``1/D_i - 1/D_k`` (equations 2
+        and 3 of Kovar & Gleicher 2004).
         """
         around = self.around(target, k=k, samples=k)
         return around.shares @ around.weights
@@ -153,7 +154,7 @@ class ParameterSpace:
 
 
 def shares_of(gaps: Array) -> Array:
-    """Return the shares of samples at increasing distances (k,): equation 3, normalized."""
+    """Return the normalized interpolation shares of samples at increasing distances (k,)."""
     if gaps[0] < 1e-12 or len(gaps) == 1:
         return np.eye(1, len(gaps))[0]
     shares = 1.0 / gaps - 1.0 / gaps[-1]
@@ -164,7 +165,7 @@ def shares_of(gaps: Array) -> Array:
 
 
 def checked_target(target: ArrayLike, size: int) -> Array:
-    """Return a target as an array (size,), after checking it.
+    """Check a target and return it as an array (size,).
 
     Raises
     ------
@@ -177,7 +178,7 @@ def checked_target(target: ArrayLike, size: int) -> Array:
         raise InvalidInput(f"a target must be {size} finite numbers; got {target!r}") from None
     if wanted.shape != (size,) or not np.all(np.abs(wanted) < largest_value(wanted.dtype)):
         raise InvalidInput(
-            f"a target must be {size} finite numbers with finite squares; got "
+            f"a target must be {size} finite numbers whose squares are also finite; got "
             f"{np.array2string(wanted)}"
         )
     return wanted
@@ -204,14 +205,14 @@ def sampled_space(
     measure : callable
         Function that maps weights (N,) to the parameters (d,) of the blend.
     samples : int
-        Number of samples. There are fewer if the space is full earlier;
+        Number of samples. The result has fewer if the space is full earlier;
         `ParameterSpace.shortfall` gives the reason.
     delta : float
         Weights lie between ``-delta`` and ``1 + delta``.
     spacing : float
         Minimum distance between two samples, in the unit of the parameters.
     expanded : float
-        Share by which the bounding box of the examples is enlarged.
+        Fraction by which the bounding box of the examples is enlarged.
     sampling : {"mixed", "nearest"}
         *nearest* blends the examples nearest to a random point, as in the paper; *mixed* uses the
         examples around the point for every other sample.
@@ -231,7 +232,9 @@ def sampled_space(
     if not 0.0 <= delta <= 1.0:
         raise InvalidInput(f"delta must be between 0 and 1; got {delta}")
     if samples < 0 or not spacing >= 0.0:
-        raise InvalidInput(f"samples and spacing must not be negative; got {samples} and {spacing}")
+        raise InvalidInput(
+            f"samples and spacing must not be negative; got samples {samples} and spacing {spacing}"
+        )
     random = np.random.default_rng(seed)
     few = min(size + 1, count)
     low, high = examples.min(axis=0), examples.max(axis=0)
@@ -273,7 +276,7 @@ def sampled_space(
 
 def _shortfall(kept: int, samples: int, tried: int, spacing: float, count: int) -> str:
     if count < 2:
-        return f"0 of {samples:,} samples: there is only one example, so there is nothing to blend"
+        return f"0 of {samples:,} samples: there is only one example, and blends need at least two"
     return (
         f"{kept:,} of {samples:,} samples: the space is full. The last {_FULL} of {tried:,} blends "
         f"were within {spacing:g} (spacing) of another sample"
@@ -298,7 +301,7 @@ def _neighbors(examples: Array, point: Array, few: int, *, spread: bool) -> NDAr
 
 
 def valid_weights(count: int, delta: float, random: np.random.Generator) -> Array:
-    """Draw random valid weights (count,) with the rule of Kovar & Gleicher 2004, section 4.2.
+    """Draw random valid weights (count,) by the rule of Kovar & Gleicher 2004, section 4.2.
 
     Examples
     --------
@@ -367,7 +370,7 @@ class CardinalBasis:
     ----------
     examples : ndarray, shape (N, d)
     linear : ndarray, shape (d + 1, N)
-        Coefficients of 1 and the parameters.
+        Coefficients of the constant and of each parameter.
     radial : ndarray, shape (N, N)
         Coefficients of the radial functions around each example.
     radii : ndarray, shape (N,)
@@ -416,7 +419,7 @@ class CardinalBasis:
         return cls(places, linear, radial, radii)
 
     def weights_for(self, target: ArrayLike) -> Array:
-        """Return weights (N,) for parameters (d,); they sum to 1 and are not bounded."""
+        """Return weights (N,) for parameters (d,), which sum to 1 but are not bounded."""
         wanted = checked_target(target, self.examples.shape[1])
         gaps = np.linalg.norm(self.examples - wanted, axis=1) / self.radii
         weights = np.concatenate([[1.0], wanted]) @ self.linear + _bumps(gaps) @ self.radial

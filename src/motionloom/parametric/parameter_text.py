@@ -1,8 +1,8 @@
 """Parse parameters such as ``right_ankle@33`` and ``maximum(joint_speed(hips))@10-40``.
 
-`parameter` accepts only the built-in parameters; the studio uses it for strings from a browser.
+`parameter` accepts only built-in parameters, so the studio uses it for strings from a browser.
 `as_parameters` accepts everything that `Library.parametrize` accepts, including functions,
-references to functions, and files of scores.
+references to functions, and score files.
 """
 
 from __future__ import annotations
@@ -36,9 +36,9 @@ KINDS: dict[str, Callable[..., Parameter]] = {
         parameters.turn,
     )
 }
-"""Kinds of built-in parameters by name; `register_parameter` adds to them.
+"""Built-in parameters by name; `register_parameter` adds new ones.
 
-Each is a function that takes a joint and a frame, one of them, or neither.
+Each is created by a function that takes a joint, a frame, both or neither.
 """
 _OVER_FRAMES: dict[str, Callable[..., Parameter]] = {
     "minimum": parameters.minimum,
@@ -75,7 +75,7 @@ def forms() -> str:
 
 
 def register_parameter(make: Callable[..., Parameter]) -> Callable[..., Parameter]:
-    """Register a kind of parameter; a decorator for a function that creates the parameter.
+    """Register a new kind of parameter; use this as a decorator of the function that creates it.
 
     The function takes ``joint``, ``frame``, both in this order, or nothing. Its name is the first
     word of the parameter, as in ``NAME(JOINT)@FRAME``.
@@ -98,8 +98,8 @@ def register_parameter(make: Callable[..., Parameter]) -> Callable[..., Paramete
     """
     if _wanted(make) not in ([], ["joint"], ["frame"], ["joint", "frame"]):
         raise InvalidInput(
-            f"a kind of parameter must take joint, frame, both or nothing; {make.__name__} takes "
-            f"{', '.join(_wanted(make))}"
+            f"a kind of parameter must take joint, frame, both or no argument; {make.__name__} "
+            f"takes {', '.join(_wanted(make))}"
         )
     if make.__name__ in _OVER_FRAMES or KINDS.setdefault(make.__name__, make) is not make:
         raise InvalidInput(f"a kind of parameter named {make.__name__!r} already exists")
@@ -117,9 +117,9 @@ class ParameterKind:
     Attributes
     ----------
     name : str
-        First word of the parameter as written; ``at`` is written as just the joint.
+        First word of the parameter string. ``at`` is not written: its string starts with the joint.
     words : str
-        Description.
+        Description of the parameter.
     joint, frame : bool
         True if the kind needs a joint or a frame.
     axes : tuple of str
@@ -185,11 +185,11 @@ def parameter(text: str) -> Parameter:
 
 
 def as_parameters(by: Any, example: Motion) -> tuple[Parameter, ...]:
-    """Convert parameters, strings, functions, scores, or several of them to parameters.
+    """Convert one or more parameters, strings, functions or scores to parameters.
 
     A string may also be a CSV file of scores (``styles.csv``, or ``styles.csv:mood,age`` for some
     columns) or a reference to a function (``MODULE:FUNCTION``). A function is called once on
-    `example` to find the number of its values.
+    `example` to find out how many values it returns.
     """
     several = by if isinstance(by, Sequence) and not isinstance(by, str) else [by]
     if not several:

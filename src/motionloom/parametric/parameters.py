@@ -2,11 +2,11 @@
 
 A parameter is measured on a motion that starts at the origin and faces +Z, so that *the ankle at
 the apex of a kick* is relative to the performer. Most parameters take a signal
-(`motionloom.parametric.signals`) at one frame. That can be a frame of the query, which
-registration maps to every other example and every blend, or the frame where a joint is highest,
-lowest, fastest or farthest from the root in each motion. Other parameters are the minimum, maximum
-or mean of a signal over some or all frames of the query. Any function of a motion and any scores
-per example can also be parameters (`motionloom.parametric.parameter`).
+(`motionloom.parametric.signals`) at one frame. This frame can be a query frame, which registration
+maps to every other example and every blend. It can also be the frame of each motion where a joint
+is highest, lowest, fastest or farthest from the root. Other parameters are the minimum, maximum or
+mean of a signal over some or all query frames. Any function of a motion and any scores per example
+can also be parameters (`motionloom.parametric.parameter`).
 
 Every built-in parameter can be written as a string, as on the command line: ``right_ankle@33``,
 ``right_wrist@highest(left_ankle)``, ``maximum(angular_velocity(right_knee))@10-40``.
@@ -51,15 +51,16 @@ _NAMED = re.compile(r"^(?P<name>[^@()]+)(\((?P<joint>[^@()]+)\))?$")
 
 
 def at(joint: str, frame: int | str) -> Parameter:
-    """Position of a joint at a frame of the query: x, y, z in meters.
+    """Position (x, y, z) of a joint at a query frame, in meters.
 
     Parameters
     ----------
     joint : str
         A role (``right_ankle``) or the name of a joint.
     frame : int or str
-        Frame of the query's motion, as stored; or the frame where a joint is extreme in each
-        motion: ``highest(JOINT)``, ``lowest(JOINT)``, ``fastest(JOINT)``, ``farthest(JOINT)``.
+        Query frame, numbered as in the stored motion. It can also be the frame of each motion where
+        a joint is extreme: ``highest(JOINT)``, ``lowest(JOINT)``, ``fastest(JOINT)`` or
+        ``farthest(JOINT)``.
 
     Examples
     --------
@@ -74,7 +75,7 @@ def at(joint: str, frame: int | str) -> Parameter:
 
 
 def height(joint: str, frame: int | str) -> Parameter:
-    """Height of a joint at a frame of the query, in meters.
+    """Height of a joint at a query frame, in meters.
 
     Examples
     --------
@@ -87,7 +88,7 @@ def height(joint: str, frame: int | str) -> Parameter:
 
 
 def joint_speed(joint: str, frame: int | str) -> Parameter:
-    """Speed of a joint at a frame of the query, in m/s.
+    """Speed of a joint at a query frame, in m/s.
 
     Examples
     --------
@@ -100,7 +101,7 @@ def joint_speed(joint: str, frame: int | str) -> Parameter:
 
 
 def angular_velocity(joint: str, frame: int | str) -> Parameter:
-    """Angular velocity of a joint relative to its parent at a frame of the query, in rad/s.
+    """Angular velocity of a joint relative to its parent at a query frame, in rad/s.
 
     Examples
     --------
@@ -113,7 +114,7 @@ def angular_velocity(joint: str, frame: int | str) -> Parameter:
 
 
 def curvature(joint: str, frame: int | str) -> Parameter:
-    """Curvature of the path of a joint at a frame of the query, in 1/m.
+    """Curvature of a joint's path at a query frame, in 1/m.
 
     Examples
     --------
@@ -126,7 +127,7 @@ def curvature(joint: str, frame: int | str) -> Parameter:
 
 
 def center_of_mass(frame: int | str) -> Parameter:
-    """Position of the center of mass at a frame of the query: x, y, z in meters.
+    """Position (x, y, z) of the center of mass at a query frame, in meters.
 
     Examples
     --------
@@ -139,7 +140,7 @@ def center_of_mass(frame: int | str) -> Parameter:
 
 
 def minimum(of: str, start: int | None = None, end: int | None = None) -> Parameter:
-    """Minimum of a signal over frames ``[start, end)`` of the query; all frames by default.
+    """Minimum of a signal over query frames ``[start, end)``, or over all frames by default.
 
     Parameters
     ----------
@@ -147,7 +148,7 @@ def minimum(of: str, start: int | None = None, end: int | None = None) -> Parame
         ``position(JOINT)``, ``height(JOINT)``, ``joint_speed(JOINT)``,
         ``angular_velocity(JOINT)``, ``curvature(JOINT)`` or ``center_of_mass``.
     start, end : int, optional
-        Frames of the query's motion, as stored.
+        Query frames, numbered as in the stored motion.
 
     Examples
     --------
@@ -161,7 +162,7 @@ def minimum(of: str, start: int | None = None, end: int | None = None) -> Parame
 
 
 def maximum(of: str, start: int | None = None, end: int | None = None) -> Parameter:
-    """Maximum of a signal over frames of the query; see `minimum`.
+    """Maximum of a signal over query frames; see `minimum`.
 
     Examples
     --------
@@ -173,7 +174,7 @@ def maximum(of: str, start: int | None = None, end: int | None = None) -> Parame
 
 
 def mean(of: str, start: int | None = None, end: int | None = None) -> Parameter:
-    """Mean of a signal over frames of the query; see `minimum`.
+    """Mean of a signal over query frames; see `minimum`.
 
     Examples
     --------
@@ -185,7 +186,7 @@ def mean(of: str, start: int | None = None, end: int | None = None) -> Parameter
 
 
 def final_root_position() -> Parameter:
-    """Final position of the root on the floor: x, z in meters.
+    """Final position (x, z) of the root on the floor, in meters.
 
     Examples
     --------
@@ -245,7 +246,7 @@ def average_speed() -> Parameter:
 
 
 def average_curvature() -> Parameter:
-    """Curvature of the path of the hips on the floor, in 1/m; positive to the left.
+    """Curvature of the path that the hips take on the floor, in 1/m; positive to the left.
 
     Examples
     --------
@@ -284,10 +285,10 @@ def scores(values: Mapping[str, Any] | Scores | str | Path, *columns: str) -> Pa
     Parameters
     ----------
     values : mapping, str or Path
-        A mapping of motions to one or more numbers, a mapping of names to such mappings, or a CSV
-        file with a header, whose first column names motions.
+        A mapping from motions to one or more numbers, a mapping from score names to such mappings,
+        or a CSV file with a header, whose first column names motions.
     *columns : str
-        Columns of the file to use. Default: all.
+        Columns of the file to use. Default: all columns.
 
     Examples
     --------
@@ -303,18 +304,18 @@ def scores(values: Mapping[str, Any] | Scores | str | Path, *columns: str) -> Pa
         made = read_scores(values, columns)
 
     def not_measured(motion: Motion, _: Moment) -> ArrayLike:
-        raise InvalidInput(f"{made.text} is a score per example and cannot be measured on a motion")
+        raise InvalidInput(f"{made.text} is a score set by hand and cannot be measured on a motion")
 
     return Parameter(made.text, made.axes, not_measured, ready=False, scores=made)
 
 
 def own(function: Callable[[Motion], ArrayLike] | str, example: Motion) -> Parameter:
-    """Create a parameter from a function of a motion; one call on `example` finds its size.
+    """Create a parameter from a function, which is called once on `example` to find its size.
 
     Parameters
     ----------
     function : callable or str
-        The function, or a reference to it, ``MODULE:FUNCTION``.
+        A function of a motion, or a reference to it (``MODULE:FUNCTION``).
     example : Motion
 
     Raises
@@ -336,7 +337,7 @@ def own(function: Callable[[Motion], ArrayLike] | str, example: Motion) -> Param
 
 
 def _measured_at(of: Signal, frame: int | str, *, text: str | None = None) -> Parameter:
-    """Create a parameter: a signal at a frame of the query, or its extreme in each motion."""
+    """Create a parameter: a signal at a query frame, or at an extreme frame of each motion."""
     where = f"{text or of.text}@{frame}"
     if not isinstance(frame, str):
         return Parameter(
@@ -356,7 +357,7 @@ def _measured_at(of: Signal, frame: int | str, *, text: str | None = None) -> Pa
 
 
 def _measured_over(name: str, of: str, start: int | None, end: int | None) -> Parameter:
-    """Create a parameter: the minimum, maximum or mean of a signal over query frames."""
+    """Create a parameter that is the minimum, maximum or mean of a signal over query frames."""
     named = _NAMED.match(of.strip())
     whole = named is not None and named["name"] == "center_of_mass"
     if named is None or named["name"] not in SIGNALS or whole != (named["joint"] is None):
@@ -375,7 +376,10 @@ def _measured_over(name: str, of: str, start: int | None, end: int | None) -> Pa
         frames = moment if isinstance(moment, slice) else slice(None)
         rows = measured.rows(motion)[frames]
         if not len(rows):
-            raise InvalidInput(f"parameter {text} has no frames on {motion.name or 'a blend'}")
+            raise InvalidInput(
+                f"parameter {text} is measured over an interval without frames in "
+                f"{motion.name or 'a blend'}"
+            )
         return np.asarray(reduce(rows, axis=0), np.float64)
 
     return Parameter(text, measured.axes, reduced, interval=interval)
@@ -383,9 +387,9 @@ def _measured_over(name: str, of: str, start: int | None, end: int | None) -> Pa
 
 def _known(motion: Motion, frame: Moment) -> int:
     if not isinstance(frame, int | np.integer):
-        raise InvalidInput("this parameter is measured at a frame; pass the frame")
+        raise InvalidInput("this parameter is measured at a frame; pass the frame number")
     if not 0 <= frame < len(motion):
         raise InvalidInput(
-            f"frame must be a frame of the motion, 0 to {len(motion) - 1}; got {frame}"
+            f"frame must lie within the motion, from 0 to {len(motion) - 1}; got {frame}"
         )
     return int(frame)

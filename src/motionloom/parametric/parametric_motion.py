@@ -1,6 +1,6 @@
 """Parametric motions: families of motions controlled by parameters.
 
-``kick([0.4, 1.1, 0.6])`` is a kick that lands at that position. Parameters are functions of a
+``kick([0.4, 1.1, 0.6])`` is a kick that lands at this position. Parameters are functions of a
 motion (`motionloom.parametric.parameters`). The map from parameters to blend weights is learned
 from sampled blends (`motionloom.parametric.parameter_space`), and a few optimization steps close
 the last centimeters (`motionloom.parametric.weight_refinement`). Scores per example, such as a
@@ -65,13 +65,13 @@ class SynthesisResult:
     target, reached : ndarray, shape (d,)
         The target and the parameters that the motion reaches.
     error : float
-        Distance between them.
+        Distance between `target` and `reached`, in the unit of the parameters.
     weights : ndarray, shape (N,)
     frames : tuple of (int or None)
         Frame of the motion at which each parameter is measured; None for a parameter that is not
-        measured at a frame of the query.
+        measured at a query frame.
     tolerance : float
-        Largest distance to the target that counts as reached.
+        Largest `error` at which the target counts as reached.
     """
 
     motion: Motion
@@ -84,7 +84,7 @@ class SynthesisResult:
 
     @property
     def within_tolerance(self) -> bool:
-        """True if the target was reached; otherwise it is outside the parameter space."""
+        """True if the target was reached; if False, it lies outside the parameter space."""
         return self.error <= self.tolerance
 
 
@@ -102,7 +102,7 @@ class _MeasuredBlends:
         }
 
     def made(self, weights: ArrayLike, name: str) -> tuple[Motion, tuple[Moment, ...]]:
-        """Return the blend with weights (N,), and the moment of each parameter's measurement."""
+        """Return the blend with weights (N,), and when in the blend each parameter is measured."""
         motion = self.blend(weights, name=name).starting_at_origin()
         motion = motion.with_quality(self.blend.registration.quality)
         return motion, tuple(self._moment(points, weights) for points in self._points)
@@ -138,7 +138,7 @@ class ParametricMotion:
     Parameters
     ----------
     registration : Registration
-        N examples.
+        Registration of N examples.
     parameters : sequence of Parameter
         Parameters with d values in total.
     space : ParameterSpace
@@ -279,7 +279,7 @@ class ParametricMotion:
         return self._blends.measure(weights)
 
     def to_dict(self) -> dict[str, Any]:
-        """Return parameters, examples and reach as plain data."""
+        """Return the parameters, the examples and the reachable range as plain data."""
         accessible = self.accessible
         return {
             "name": self.name,
@@ -300,7 +300,7 @@ class ParametricMotion:
         }
 
     def save_description(self, path: str | Path) -> None:
-        """Write `to_dict` to a JSON file."""
+        """Write the result of `to_dict` to a JSON file."""
         with atomic_write(path) as scratch:
             scratch.write_text(json.dumps(self.to_dict(), indent=1) + "\n", encoding="utf-8")
 
@@ -353,7 +353,7 @@ def parametrize(
     registration : Registration
         Registered examples, as returned by `motionloom.blending.register`.
     by : Parameter, str, callable, mapping, or several
-        The parameters; see `motionloom.Library.parametrize`.
+        The parameters that control the motion; see `motionloom.Library.parametrize`.
     settings : ParametrizeSettings, optional
         Default: ``ParametrizeSettings()``.
     name : str
@@ -400,7 +400,7 @@ def parametrize(
 
 
 def _curve_points(registration: Registration, parameter: Parameter) -> tuple[float, ...]:
-    """Return the points, at most two, of the curve at which a parameter is measured."""
+    """Return the points (at most two) of the curve at which a parameter is measured."""
     query = registration.examples[0]
     scale = (len(query) - 1) / max(query.end_frame - 1 - query.start_frame, 1)
     return tuple((frame - query.start_frame) * scale for frame in _frames(parameter))
@@ -418,6 +418,6 @@ def _check_frames(registration: Registration, parameter: Parameter) -> None:
     for frame in _frames(parameter):
         if not query.start_frame <= frame < query.end_frame:
             raise InvalidInput(
-                f"{parameter.text} must be measured at a frame of the query, {query.text}; "
+                f"{parameter.text} must be measured at a frame of the query {query.text}; "
                 f"got frame {frame}"
             )

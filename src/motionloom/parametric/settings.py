@@ -11,19 +11,20 @@ from motionloom.settings import Settings, preset, setting
 
 @dataclass(frozen=True, kw_only=True)
 class ExampleRules(ExampleChoice):
-    """Settings that choose which examples of a parametric motion are dropped."""
+    """Settings that determine which examples are dropped from a parametric motion."""
 
     redundant: float | None = setting(
         None,
-        "Drop redundant examples, whose parameters the other examples reach within this tolerance.",
+        "Drop examples whose parameters the other examples reach within this tolerance.",
         unit="m",
         metavar="METERS",
         above=0.0,
     )
     redundant_by: Literal["interpolated", "refined"] = setting(
         "interpolated",
-        "Rule for redundant examples: interpolating nearby examples reproduces them "
-        "(interpolated, as in Kovar & Gleicher 2004), or any blend of the others does (refined).",
+        "Rule for redundant examples. With interpolated, an example is redundant if interpolating "
+        "nearby examples reproduces it (Kovar & Gleicher 2004); with refined, if any blend of the "
+        "others does.",
     )
 
 
@@ -41,7 +42,7 @@ class ParametrizeSettings(Settings):
         1000, "Number of random blends that sample the map from parameters to weights.", least=0
     )
     delta: float = setting(
-        0.1, "How far blend weights may lie outside 0 to 1.", least=0.0, greatest=1.0
+        0.1, "How far blend weights may exceed the range from 0 to 1.", least=0.0, greatest=1.0
     )
     spacing: float = setting(
         0.0127,  # Kovar & Gleicher 2004, section 4.2: half an inch
@@ -50,8 +51,9 @@ class ParametrizeSettings(Settings):
     )
     sampling: Literal["mixed", "nearest"] = setting(
         "mixed",
-        "Examples that a sample blends: those nearest to a random point (nearest, as in Kovar & "
-        "Gleicher 2004), or, for every other sample, those around the point (mixed).",
+        "How to choose the examples for a sample. With nearest, a sample blends the examples "
+        "nearest to a random point (Kovar & Gleicher 2004); with mixed, every other sample blends "
+        "the examples around the point.",
     )
     examples: ExampleRules = setting(ExampleRules(), "Rules for dropping examples.")
     seed: int | Any = setting(0, "Random seed for sampling.", least=0)
@@ -79,8 +81,8 @@ class SynthesisSettings(Settings):
     )
     scheme: Literal["samples", "cardinal"] = setting(
         "samples",
-        "Interpolate the samples, with bounded weights (samples), or the examples with cardinal "
-        "basis functions (cardinal).",
+        "How to find the weights. With samples, they are interpolated between samples and bounded; "
+        "with cardinal, cardinal basis functions interpolate between examples.",
     )
 
     @preset

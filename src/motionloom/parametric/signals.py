@@ -1,7 +1,7 @@
-"""Signals: values per frame of a motion, from which parameters are computed.
+"""Signals: values in each frame of a motion, from which parameters are computed.
 
-A parameter is a signal at a given frame, a signal at an extreme frame (for example where a joint
-is highest), or the minimum, maximum or mean of a signal over an interval; see
+A parameter is a signal at one frame, a signal at an extreme frame (for example where a joint is
+highest), or the minimum, maximum or mean of a signal over an interval; see
 `motionloom.parametric.parameters`.
 """
 
@@ -43,7 +43,7 @@ class Signal:
 
 
 def joint_path(motion: Motion, joint: str) -> Array:
-    """Return the world path (T, 3) of a role, or of a joint or end site by name."""
+    """Return the world path (T, 3) of a role, joint or end site."""
     skeleton = motion.skeleton
     if joint in skeleton.roles:
         point = skeleton.point(joint)
@@ -74,15 +74,15 @@ def angular_speeds(motion: Motion, joint: str) -> Array:
     if name not in skeleton.names:
         if name not in skeleton.point_names:
             skeleton.point(joint)  # raises an error that lists the joints
-        raise InvalidInput(f"{joint} is an end site, which does not rotate; use a joint")
+        raise InvalidInput(f"{joint} is an end site, which does not rotate; name a joint instead")
     spins = motion.angular_velocities()[:, skeleton.names.index(name)]
     return np.linalg.norm(spins, axis=1)
 
 
 def path_curvatures(motion: Motion, joint: str) -> Array:
-    """Return the curvature (T,) of the path of a joint, in 1/m.
+    """Return the curvature (T,) of a joint's path, in 1/m.
 
-    Computed as ``|v x a| / |v|^3``, with a speed of at least 5 cm/s.
+    The curvature is ``|v x a| / |v|^3``, where the speed is taken as at least 5 cm/s.
     """
     velocity = _derivative(joint_path(motion, joint), motion.fps)
     acceleration = _derivative(velocity, motion.fps)
@@ -91,9 +91,9 @@ def path_curvatures(motion: Motion, joint: str) -> Array:
 
 
 def floor_steps(motion: Motion) -> Array:
-    """Return the steps (T - 1, 2) of the hips, or else the root, on the floor, in meters.
+    """Return the steps (T - 1, 2) of the hips on the floor, in meters.
 
-    The root joint of some rigs is not the hips and may stand still.
+    The root is used only if there are no hips, because in some rigs it stands still.
     """
     return np.diff(hips_path(motion).astype(np.float64)[:, [0, 2]], axis=0)
 
@@ -139,7 +139,7 @@ SIGNALS: dict[str, tuple[tuple[str, ...], Callable[..., Array]]] = {
     ),
     "center_of_mass": (("x", "y", "z"), centers_of_mass),
 }
-"""Columns and function of each signal by name. All but the last also take a joint."""
+"""Column names and function of each signal. All functions but the last also take a joint."""
 
 EXTREMES: dict[str, Callable[[Motion, str], int]] = {
     "highest": lambda motion, joint: int(joint_path(motion, joint)[:, 1].argmax()),
@@ -147,11 +147,11 @@ EXTREMES: dict[str, Callable[[Motion, str], int]] = {
     "fastest": lambda motion, joint: int(joint_speeds(motion, joint).argmax()),
     "farthest": lambda motion, joint: int(_from_hips(motion, joint).argmax()),
 }
-"""Functions that find the extreme frame of a joint in a motion, by name."""
+"""Functions, by name, that find the frame of a motion in which a joint is extreme."""
 
 
 def signal(name: str, joint: str | None = None) -> Signal:
-    """Return a signal by name; signals other than those of the whole body need a joint.
+    """Return a signal by name; all signals except ``center_of_mass`` need a joint.
 
     Examples
     --------

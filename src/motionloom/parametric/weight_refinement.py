@@ -2,10 +2,10 @@
 
 Interpolated weights come near the target but do not reach it, because blends are not linear. Each
 step changes the shares of the samples around the target, never a single blend weight. Shares stay
-non-negative and sum to 1, so refined weights lie in the convex hull of the weights of the samples,
-like interpolated ones. The properties of every sample (valid weights, at most d + 1 of them
-negative) therefore also bound every refined blend, and a target out of reach is approached as far
-as the samples around it allow.
+non-negative and sum to 1, so refined weights, like interpolated ones, lie in the convex hull of the
+sample weights. The properties of every sample (valid weights, at most d + 1 of them negative)
+therefore also bound every refined blend, and a target out of reach is approached as far as the
+samples around it allow.
 
 The parameters of the samples are known and give the first estimate of the derivatives, so no extra
 blends are needed to measure them. Broyden's rank-one formula corrects the derivatives after every
@@ -15,8 +15,8 @@ step. Each step is a non-negative least-squares problem.
 *interpolated* is the rule of Kovar & Gleicher (2004, section 4.4): an example is redundant if
 interpolating nearby examples, with the weights of their equations 2 and 3, reproduces its
 parameters. *refined* is our rule: an example is redundant if any blend of the examples around it
-reaches its parameters. It drops more examples without losing any reach, but interpolation no
-longer returns a dropped example at its parameters.
+reaches its parameters. This rule drops more examples, and all parameters stay within reach.
+However, interpolation at the parameters of a dropped example no longer returns this example.
 """
 
 from __future__ import annotations
@@ -68,7 +68,7 @@ def refined_weights(
     tolerance: float = TOLERANCE,
     steps: int = STEPS,
 ) -> RefinedWeights:
-    """Find weights that reach a target, in the convex hull of the weights of nearby samples.
+    """Find weights that reach a target within the convex hull of the nearby samples' weights.
 
     Parameters
     ----------
@@ -78,7 +78,7 @@ def refined_weights(
     measure : callable
         Function that maps weights (N,) to the parameters (d,) of the blend.
     tolerance : float
-        Stop at this distance from the target.
+        Distance from the target at which the refinement stops.
     steps : int
         Maximum number of blends, starting from the interpolated weights. If they do not reach the
         target, the same number is allowed starting from the nearest sample, because the map may
@@ -136,7 +136,7 @@ def _descended(
 
 
 def _step(slopes: Array, gap: Array, shares: Array) -> Array:
-    """Return the step to the non-negative shares, with sum 1, that best close the gap."""
+    """Return the step that best closes the gap; shares stay non-negative and sum to 1."""
     from scipy.optimize import nnls
 
     level = slopes - slopes.mean(axis=1, keepdims=True)  # irrelevant if the sum is kept
@@ -163,7 +163,7 @@ def needed_examples(
     *,
     rule: Literal["interpolated", "refined"] = "interpolated",
 ) -> list[int]:
-    """Return the examples that are not redundant, in order; the query, 0, is always kept.
+    """Return the sorted indices of examples that are not redundant; the query (0) is always kept.
 
     Parameters
     ----------
@@ -174,7 +174,8 @@ def needed_examples(
     tolerance : float
         Maximum distance at which parameters count as reproduced.
     rule : {"interpolated", "refined"}
-        *interpolated* tests the examples in order; *refined* tests those closest to others first.
+        *interpolated* tests the examples in order, and *refined* first tests the examples that are
+        closest to others. See the module for both rules.
 
     Examples
     --------

@@ -1,14 +1,15 @@
-"""Reconstruct a whole body from a few markers, with the poses of a library as prior.
+"""Reconstruct a whole body from a few markers, using the poses of a library as a prior.
 
-Based on Krüger, Tautges, Weber and Zinke (2010), section 5.2, after Chai and Hodgins (2005):
+The method follows Krüger, Tautges, Weber and Zinke (2010), section 5.2, which builds on Chai and
+Hodgins (2005). The modules are:
 
-- `control_signal`: the joint of each marker, and gaps
+- `control_signal`: the joint, positions and gaps of each marker
 - `heading`: position and heading of the body, and the most likely path of headings
 - `prior`: neighbors in the library, as poses on the performer's skeleton
-- `local_model`: principal components of those poses
+- `local_model`: principal components of the neighboring poses
 - `pose_solver`: maximum a posteriori pose for the observed markers
 - `offline`, `online`: solving a whole sequence at once, or frame by frame
-- `reconstruction`: from markers to a motion, including the performer's skeleton
+- `reconstruction`: the whole process from markers to a motion, including the performer's skeleton
 """
 
 from typing import TYPE_CHECKING

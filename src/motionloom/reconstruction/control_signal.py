@@ -1,4 +1,4 @@
-"""Control signal: the joint, the positions and the gaps of each marker."""
+"""Control signal: the joint, positions and gaps of each marker."""
 
 from __future__ import annotations
 
@@ -22,9 +22,9 @@ SIX = ("hips", "left_wrist", "right_wrist", "left_ankle", "right_ankle", "head")
 
 LEAST_MARKERS = 3
 
-_SHORT = 0.14  # seconds: a spline fills shorter gaps to within millimeters
+_SHORT = 0.14  # seconds; a spline fills shorter gaps to within millimeters
 _LEAST_SEEN = 8  # minimum number of samples for a spline
-# Common names in addition to the role itself, without sides; letters only.
+# Common marker names in addition to the role names, without side prefixes, letters only.
 _ALIASES = {
     "hips": ("hips", "hip", "root", "pelvis", "waist", "sacrum", "sacr"),
     "head": ("head", "hmd", "headset"),
@@ -37,7 +37,7 @@ _ALIASES = {
     "shoulder": ("shoulder", "sho"),
     "chest": ("chest", "sternum", "thorax"),
 }
-# Half the extent of the markers of a person, in meters.
+# Minimum and maximum of half the extent of a person's markers, in meters.
 _LEAST_SIZE, _MOST_SIZE = 0.15, 3.0
 
 
@@ -67,7 +67,7 @@ class ControlSignal:
     name: str
 
     def filled(self) -> Array:
-        """Return `points` with gaps filled: short ones by a spline, others linearly."""
+        """Return `points` with short gaps filled by a spline and longer gaps filled linearly."""
         frames = np.arange(len(self.points))
         out = self.points.copy()
         for m in range(len(self.roles)):
@@ -86,7 +86,7 @@ class ControlSignal:
 
     @property
     def short_gaps(self) -> NDArray[np.bool_]:
-        """Mask (T, M) of short gaps between two samples of a marker."""
+        """Mask (T, M) of the short gaps, which lie between two samples of a marker."""
         out = np.zeros((len(self.points), len(self.roles)), bool)
         for m in range(len(self.roles)):
             seen = np.flatnonzero(np.isfinite(self.points[:, m, 0]))
@@ -112,10 +112,11 @@ def control_signal(
     Parameters
     ----------
     markers : Markers or Motion
-        Markers, or a motion, of which only the joints in `SIX` are used.
+        Markers, or a motion whose joints in `SIX` are used as markers.
     roles : mapping or str, optional
-        Mapping of roles to labels, or ``ROLE=LABEL,...``. Default: labels that name a role or are
-        common for it, such as ``left_wrist``, ``LeftWrist``, ``LWRI`` or ``pelvis``.
+        Mapping of roles to labels, or a string ``ROLE=LABEL,...``. By default, labels are
+        recognized if they are role names or common marker names, such as ``left_wrist``,
+        ``LeftWrist``, ``LWRI`` or ``pelvis``.
 
     Raises
     ------
@@ -137,10 +138,10 @@ def control_signal(
     if not isinstance(markers, Markers):
         raise InvalidInput(
             f"markers must be Markers or a Motion; got {type(markers).__name__}. "
-            "ml.load_markers reads .c3d, .csv and .parquet files"
+            "To read a .c3d, .csv or .parquet file, use ml.load_markers"
         )
     if not len(markers):
-        raise InvalidInput("markers must have frames; got none")
+        raise InvalidInput("markers must have at least one frame; got none")
     chosen = _by_name(markers.labels) if roles is None else _as_given(roles, markers)
     seen = {
         r: label for r, label in chosen.items() if markers.present[:, _at(markers, label)].any()
@@ -189,7 +190,9 @@ def _role_pairs(text: str) -> dict[str, str]:
     for part in text.split(","):
         role, equals, label = part.partition("=")
         if not equals or not label.strip():
-            raise InvalidInput(f"roles must be ROLE=LABEL,..., for example head=HEAD; got {part!r}")
+            raise InvalidInput(
+                f"roles must look like ROLE=LABEL,..., such as head=HEAD; got {part!r}"
+            )
         labels[role.strip()] = label.strip()
     return labels
 
@@ -202,7 +205,7 @@ def _by_name(labels: tuple[str, ...]) -> dict[str, str]:
             if role in by_role:
                 raise InvalidInput(
                     f"markers {by_role[role]!r} and {label!r} both look like {role}; choose one "
-                    f"of them in roles: {role}=LABEL"
+                    f"of them with roles, as {role}=LABEL"
                 )
             by_role[role] = label
     return by_role
@@ -232,7 +235,7 @@ def _as_given(roles: Mapping[str, str], markers: Markers) -> dict[str, str]:
         if role not in ROLES:
             near = difflib.get_close_matches(role, ROLES, n=1)
             hint = f"; did you mean {near[0]}?" if near else "."
-            raise InvalidInput(f"there is no role {role!r}{hint} Use {', '.join(SIX)}")
+            raise InvalidInput(f"there is no role {role!r}{hint} Usual roles are {', '.join(SIX)}")
         _at(markers, label)
     return dict(roles)
 
@@ -247,21 +250,21 @@ def _at(markers: Markers, label: str) -> int:
     hint = (
         f"did you mean {' or '.join(near)}?" if near else f"the markers are {_some(markers.labels)}"
     )
-    raise InvalidInput(f"roles: there is no marker {label!r}; {hint}")
+    raise InvalidInput(f"roles contains an unknown marker {label!r}; {hint}")
 
 
 def _too_few(markers: Markers, chosen: dict[str, str], seen: dict[str, str]) -> str:
     unseen = [f"{role} ({chosen[role]})" for role in chosen if role not in seen]
     if len(chosen) >= LEAST_MARKERS:
         return (
-            f"a body needs at least {LEAST_MARKERS} markers; only {len(seen)} appear in any frame, "
-            f"and {', '.join(unseen)} never do"
+            f"a body needs at least {LEAST_MARKERS} markers, but only {len(seen)} of the assigned "
+            f"markers ever appear. Missing in all frames: {', '.join(unseen)}"
         )
-    named = f"only {', '.join(chosen.values())} name joints" if chosen else "none names a joint"
+    named = f"only {', '.join(chosen.values())} name joints" if chosen else "no label names a joint"
     return (
-        f"a body needs at least {LEAST_MARKERS} markers; {named} among the labels "
-        f"{_some(markers.labels)}. Assign markers in roles: hips=LABEL,left_wrist=LABEL,... "
-        f"The roles are {', '.join(SIX)}"
+        f"a body needs at least {LEAST_MARKERS} markers, but {named}. The labels are "
+        f"{_some(markers.labels)}. Assign them with roles, as hips=LABEL,left_wrist=LABEL,... "
+        f"The usual roles are {', '.join(SIX)}"
     )
 
 
@@ -273,7 +276,7 @@ def _check_size(points: Array) -> None:
     with np.errstate(invalid="ignore"):
         counted = np.isfinite(points[..., 0]).sum(axis=1) >= LEAST_MARKERS
     if not counted.any():
-        raise InvalidInput(f"no frame has {LEAST_MARKERS} markers at the same time")
+        raise InvalidInput(f"at least one frame must have {LEAST_MARKERS} markers; none has")
     some = points[counted]
     low, high = np.nanmin(some, axis=1), np.nanmax(some, axis=1)
     size = 0.5 * float(np.median(np.linalg.norm(high - low, axis=-1)))
@@ -282,11 +285,12 @@ def _check_size(points: Array) -> None:
     for unit, factor in (("mm", 1e-3), ("cm", 1e-2), ("in", 0.0254)):
         if 0.5 <= size * factor <= 1.5:
             raise InvalidInput(
-                f"markers are {2 * size:.0f} m apart. Are they in {unit}? Read the file with "
-                f"unit {unit}, or multiply positions by {factor:g}"
+                f"the markers extend over {2 * size:.0f} m, which is too large for a person. Are "
+                f"they in {unit}? Read the file with unit {unit}, or multiply positions by "
+                f"{factor:g}"
             )
     raise InvalidInput(
-        f"markers are {2 * size:.3g} m apart; those of a person are "
-        f"{2 * _LEAST_SIZE:g} to {2 * _MOST_SIZE:g} m apart. "
-        "Are they in meters, and from one person?"
+        f"the markers extend over {2 * size:.3g} m, but those of a person extend over "
+        f"{2 * _LEAST_SIZE:g} to {2 * _MOST_SIZE:g} m. "
+        "Are they in meters, and do they belong to one person?"
     )

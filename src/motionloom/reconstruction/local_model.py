@@ -1,24 +1,25 @@
 """Local linear models: principal components of neighboring poses.
 
-Poses are sets of joint rotations. Relative to their mean, each becomes a row of rotation vectors,
-three numbers per joint. The model keeps the strongest principal directions, enough for 99 % of the
-variance (Chai and Hodgins 2005, section 5). The remaining variance is spread evenly over all other
-directions, as in probabilistic principal component analysis, so that unusual poses are unlikely
-but not impossible.
+Poses are sets of joint rotations. Each pose is expressed relative to the mean pose as a row of
+rotation vectors, with three numbers per joint. The model keeps the strongest principal directions,
+enough for 99 % of the variance (Chai and Hodgins 2005, section 5). The remaining variance is spread
+evenly over all other directions, as in probabilistic principal component analysis, so that unusual
+poses are unlikely but not impossible.
 
-*Expected error and confidence of a frame.* Two figures show how far the library is from a pose:
-the distance from the markers to those of the nearest poses of the library, and the deviation of
-the solved pose from the mean of its neighbors, which is large if markers force a pose that the
-library does not have. The error of the joints without markers grows with a power of each. A
-skeleton fitted to the markers adds an error.
+*Expected error and confidence of a frame.* Two figures show how far the library is from a pose. The
+first is the distance between the markers and those of the nearest library poses. The second is the
+deviation of the solved pose from the mean of its neighbors, which is large if the markers force a
+pose that the library does not have. The error of the joints without markers grows with a power of
+each figure. If the skeleton was fitted to the markers, an additional error is added.
 
-The powers were fitted by least squares to 3,700 frames of 40 takes with the performers' skeletons:
-CMU takes from the other performers of CMU; takes of Bandai-Namco, two public rigs and the demo
-corpus from CMU; CMU takes from Bandai-Namco. When fitted without one of these sets and tested on
-it, the rank correlation with the true error of its frames is 0.83 (CMU), 0.50 (Bandai-Namco), 0.78
-(rigs and corpus) and 0.64 (CMU from Bandai-Namco). Over all sets, with and without the performers'
-skeletons (7,300 frames), it is 0.83, and 80 % of the errors are 0.65 to 1.52 times the expected
-error. With only the distance of 512 neighbors, it was 0.61.
+The powers were fitted by least squares to 3,700 frames of 40 takes with the performers' skeletons.
+CMU takes were reconstructed from the other CMU performers. Takes of Bandai-Namco, two public rigs
+and the demo corpus were reconstructed from CMU. CMU takes were also reconstructed from
+Bandai-Namco. When fitted without one of these sets and tested on it, the rank correlation with the
+true error of its frames is 0.83 (CMU), 0.50 (Bandai-Namco), 0.78 (rigs and corpus) and 0.64 (CMU
+from Bandai-Namco). Over all sets, with and without the performers' skeletons (7,300 frames), it is
+0.83, and 80 % of the errors are 0.65 to 1.52 times the expected error. With only the distance of
+512 neighbors, the correlation was 0.61.
 
 References
 ----------
@@ -40,13 +41,13 @@ from motionloom.motion.rotations.quaternions import log_into, multiply_into
 Array = NDArray[np.float64]
 
 VARIANCE_KEPT = 0.99
-# Minimum standard deviation in radians: the usual difference between the skeletons of two people.
+# Minimum standard deviation in radians, which is the usual difference between two skeletons.
 _LEAST_SPREAD = 0.01
 
 
 @dataclass(frozen=True)
 class LocalModel:
-    """Mean and covariance of poses of A joints, with ``D = 3 A`` dimensions and d principal ones.
+    """Mean and covariance of poses with A joints: D = 3 A dimensions, d of them principal.
 
     Attributes
     ----------
@@ -78,7 +79,7 @@ def local_model(
     weights : ndarray, shape (K,)
         Non-negative weights of the poses; only their ratios matter.
     kept : float
-        Share of the variance that the directions explain.
+        Fraction of the variance that the kept directions must explain.
 
     Examples
     --------
@@ -142,11 +143,11 @@ def _moments(poses, weights):
     return mean, np.dot(rows.T, rows).astype(np.float64)
 
 
-_NEAREST = 8  # number of neighbors whose distance counts
-_ONE = 0.116  # meters: error at a distance of one meter and a deviation of one radian
+_NEAREST = 8  # number of neighbors whose distances are used
+_ONE = 0.116  # meters; error at a distance of one meter and a deviation of one radian
 _DISTANCE_POWER, _DEPARTURE_POWER = 0.40, 0.30
-_LEAST = 1e-4  # meters and radians: lower bound of distances and deviations
-_HALF = 0.05  # meters: expected error at a confidence of one half
+_LEAST = 1e-4  # meters and radians; lower bound of distances and deviations
+_HALF = 0.05  # meters; expected error at a confidence of one half
 
 
 def expected_error(distances: Array, model: LocalModel, turns: Array) -> float:
@@ -155,11 +156,12 @@ def expected_error(distances: Array, model: LocalModel, turns: Array) -> float:
     Parameters
     ----------
     distances : ndarray, shape (K,)
-        Distances in meters of the neighbors in the library, the nearest first.
+        Distances of the neighbors in the library, in meters, nearest first.
     model : LocalModel
-        Model of the neighbors, A joints.
+        Model of the neighbors, with A joints.
     turns : ndarray, shape (A, 4)
-        Solved rotations. The first is that of the root, whose heading is not part of the model.
+        Solved rotations. The first is the rotation of the root, whose heading is not part of the
+        model.
     """
     vectors = rot.log(rot.multiply(rot.inverse(model.mean[1:]), turns[1:]))
     departure = float(np.sqrt(np.sum(vectors**2) / len(turns)))
@@ -170,5 +172,5 @@ def expected_error(distances: Array, model: LocalModel, turns: Array) -> float:
 
 
 def confidence(errors: Array, present: Array) -> Array:
-    """Return the confidence (T,), 0 to 1, from expected errors and the share of markers present."""
+    """Return the confidence (T,), 0 to 1, from expected errors and the share of visible markers."""
     return present / (1.0 + (errors / _HALF) ** 2)

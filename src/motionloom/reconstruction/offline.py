@@ -1,8 +1,9 @@
 """Offline reconstruction, which solves a whole sequence at once.
 
-There are two passes. The first solves some frames of every second independently, along the most
-likely path of headings. Its result, smoothed over time, gives heading, foot contacts and expected
-poses. The second pass searches again with that heading and is drawn toward that motion.
+There are two passes. The first pass solves some frames of every second independently, along the
+most likely path of headings. Its result is smoothed over time and provides headings, foot contacts
+and expected poses. The second pass searches again with these headings, and its poses are drawn
+toward the expected poses.
 """
 
 from __future__ import annotations
@@ -31,22 +32,22 @@ from motionloom.reconstruction.prior import Prior
 
 Array = NDArray[np.float64]
 
-MARKER_SPREAD = 0.001  # meters: standard deviation of optical tracking
-GUESSED_HEADING = np.radians(10.0)  # standard deviation of a heading from markers only ...
-FOUND_HEADING = np.radians(5.0)  # ... and of a smoothed heading from poses
-FREE = 1.0  # meters: standard deviation of a root that follows the markers
+MARKER_SPREAD = 0.001  # meters; standard deviation of optical tracking
+GUESSED_HEADING = np.radians(10.0)  # standard deviation of a heading estimated from markers only
+FOUND_HEADING = np.radians(5.0)  # standard deviation of a smoothed heading estimated from poses
+FREE = 1.0  # meters; standard deviation of a root that follows the markers
 
 _FIRST_RATE = 15.0  # frames per second in the first pass
-_HEADING_SECONDS = 0.25  # standard deviation of smoothing over time; chosen on 20 takes of CMU
-_POSE_SECONDS = 0.13  # the same for poses; chosen on 86_01 and 13_17
-_SMOOTH_SPREAD = 0.06  # radians: standard deviation from the smoothed motion
-_BRIDGED_SPREAD = 0.004  # meters: error of a spline over a short gap
-_FOOT_SPREAD = 0.01  # meters: standard deviation of a foot in contact
+_HEADING_SECONDS = 0.25  # standard deviation of heading smoothing; chosen on 20 CMU takes
+_POSE_SECONDS = 0.13  # standard deviation of pose smoothing; chosen on CMU takes 86_01 and 13_17
+_SMOOTH_SPREAD = 0.06  # radians; standard deviation from the smoothed motion
+_BRIDGED_SPREAD = 0.004  # meters; error of a spline over a short gap
+_FOOT_SPREAD = 0.01  # meters; standard deviation of a foot in contact
 
 
 @dataclass(frozen=True)
 class SolvedSequence:
-    """Rotations (T, J, 4), root (T, 3) and expected errors (T,) in meters of a sequence."""
+    """Solved rotations (T, J, 4), root positions (T, 3) and expected errors (T,) in meters."""
 
     rotations: Array
     root: Array
@@ -73,9 +74,9 @@ class ReconstructionRules:
     joint_limits : bool
         Keep joints within the range of the library.
     near_weights : bool
-        Give near poses more weight in a local model; see `Prior.model`.
+        Give nearer poses more weight in a local model; see `Prior.model`.
     damping : float
-        Share of the last step that is extrapolated online; 1 in Chai and Hodgins (2005).
+        Online only: fraction of the last step that is extrapolated; 1 in Chai and Hodgins (2005).
     """
 
     heading_path: bool = True
@@ -196,7 +197,7 @@ def _pass(
 
 
 def _frames_of(progress: Progress, frames: int, steps: int) -> Progress:
-    """Convert the progress of both passes, `steps` in total, to frames of the sequence."""
+    """Convert progress over both passes, with `steps` steps in total, to frames of the sequence."""
     done = 0
 
     def advance(count: int) -> None:
@@ -249,11 +250,11 @@ def _feet(prior: Prior) -> list[str]:
 
 
 def _standing(motion: Motion, prior: Prior) -> tuple[Array, Array] | None:
-    """Return the position of the ball of each foot in contact and its variance, per frame."""
+    """Return, for each frame, the ball positions of the feet in contact and their variances."""
     feet = _feet(prior)
     if len(feet) < len(SIDES):
         return None
-    contacts = foot_contacts(motion, skate=0.0)  # the ankles are tracked and do not skate
+    contacts = foot_contacts(motion, skate=0.0)  # tracked ankles do not skate
     places = motion.role_positions(feet).astype(np.float64)
     goals, spreads = np.zeros_like(places), np.full(places.shape[:2], np.inf)
     for f, side in enumerate(SIDES):

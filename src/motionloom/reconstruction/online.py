@@ -1,8 +1,8 @@
 """Online reconstruction, which solves each frame from past frames only.
 
-The last pose, extrapolated with its velocity, replaces the smoothed motion of offline mode: it
-predicts the pose, the heading, and missing markers. A foot whose ankle does not move is in
-contact, and its ball is held in place.
+In place of the smoothed motion of offline mode, the last pose is extrapolated with its velocity.
+The extrapolated pose predicts the next pose, the heading, and missing markers. A foot whose ankle
+does not move is in contact, and its ball is held in place.
 """
 
 from __future__ import annotations
@@ -34,10 +34,12 @@ from motionloom.reconstruction.prior import Prior
 
 Array = NDArray[np.float64]
 
-_HEADING_SECONDS = 0.2  # time constant of the running mean of headings
-_SMOOTH_SPREAD = 0.1  # radians: standard deviation from the extrapolated pose, at 30 fps
-_STILL = 0.12  # m/s: a slower ankle is in contact ...
-_LOW = 0.05  # ... if it is at most this far above its lowest position, in meters
+_HEADING_SECONDS = 0.2  # time constant of the running mean of headings, in seconds
+_SMOOTH_SPREAD = 0.1  # radians; standard deviation from the extrapolated pose, at 30 fps
+# A foot is in contact if its ankle is slower than `_STILL` (m/s) and at most `_LOW` (meters) above
+# its lowest position.
+_STILL = 0.12
+_LOW = 0.05
 _FOOT_SPREAD = 0.01
 
 
@@ -46,7 +48,7 @@ def solve_frames(
 ) -> SolvedSequence:
     """Solve every frame of a sequence from the frames before it.
 
-    Until a marker appears, the body has the first solved pose.
+    Frames before the first marker appears get the first solved pose.
     """
     first = int(np.argmax(np.isfinite(signal.points[..., 0]).any(axis=1)))
     frames = []
@@ -147,7 +149,9 @@ class Stream:
         seen = np.asarray(np.isfinite(points).all(axis=1))
         if last is None:
             if not seen.any():
-                raise InvalidInput("the first frame must have at least one marker; got none")
+                raise InvalidInput(
+                    "the first frame must have at least one visible marker; it has none"
+                )
             filled = np.where(seen[:, None], points, points[seen].mean(axis=0))
         else:
             carried = last.markers + self._rules.damping * last.drift
@@ -157,7 +161,7 @@ class Stream:
         rows = body_rows(filled[None, self._searched], hips, facing)
         radius = np.inf
         if last is not None:
-            # By the triangle inequality, the k-th neighbor is not farther than this.
+            # By the triangle inequality, the k-th neighbor is not farther away than this.
             radius = last.radius + self._prior.row_distance(rows[0], last.rows) + 1e-6
         near, gaps = self._prior.near_markers(rows, radius=radius)
         model, pose = self._prior.model(near[0], gaps[0], near_weights=self._rules.near_weights)
@@ -238,7 +242,7 @@ class Stream:
 
 @dataclass(frozen=True)
 class _State:
-    """State after a frame: pose and its velocity, positions and their velocities."""
+    """State after a frame: the pose and its velocity, and the marker positions and velocities."""
 
     pose: Array
     turning: Array

@@ -1,13 +1,13 @@
 """Maximum a posteriori pose for the observed markers.
 
-Three energies are minimized (Chai and Hodgins 2005, section 6): *control*, the distance of points
-from their observed positions; *prior*, how unlikely the pose is under the local model; and
-*smoothness*, its distance from the expected pose. Each is a square divided by a variance, so the
-sum is a negative log-likelihood, which Gauss-Newton steps minimize. The few observed coordinates
-are the unknowns instead of the many joint angles, so a step solves a system of about twenty
-equations; prior and smoothness stay diagonal in the directions of the local model. The first steps
-match the points only loosely, so that the body approaches them in a likely pose before it must
-reach them.
+The solver minimizes the sum of three energies (Chai and Hodgins 2005, section 6). *Control* is the
+distance of points from their observed positions, *prior* is how unlikely the pose is under the
+local model, and *smoothness* is the distance from the expected pose. Each is a square divided by a
+variance, so the sum is a negative log-likelihood, which Gauss-Newton steps minimize. A step is
+solved for the few observed coordinates instead of the many joint angles, so it needs a system of
+only about twenty equations. Prior and smoothness stay diagonal in the directions of the local
+model. The first steps match the points only loosely, so that the body approaches them in a likely
+pose before it must reach them.
 
 The rows of the system are markers, feet in contact, and joints beyond a limit.
 """
@@ -33,13 +33,13 @@ from motionloom.reconstruction.local_model import LocalModel
 
 Array = NDArray[np.float64]
 
-_STEPS = 10  # maximum number of steps; four are usual
+_STEPS = 10  # maximum number of steps; four are usually enough
 _HALVINGS = 6
-# Standard deviations (meters) that are added to those of the points in the first steps. Points
-# that must be matched to a millimeter immediately can twist a body by up to 140 degrees.
+# Standard deviations, in meters, that are added to those of the points in the first steps. If
+# points must be matched to a millimeter at once, they can twist a body by up to 140 degrees.
 SLACKS = (0.05, 0.01)
 _ENOUGH = 1e-3  # a step with a smaller relative gain ends the iteration
-_LIMIT_SPREAD = 0.02  # radians: standard deviation of a limit
+_LIMIT_SPREAD = 0.02  # radians; standard deviation of a limit
 _MOST_LIMITS = 12  # maximum number of limits that may be active at once
 
 
@@ -52,14 +52,14 @@ class Body:
     parents : ndarray of int64, shape (J,)
     offsets : ndarray, shape (J, 3)
     joints : ndarray of int64, shape (A,)
-        Joints that rotate; the others keep the rotation of `rest`.
+        Joints that rotate. All other joints keep their rotation in `rest`.
     rest : ndarray, shape (J, 4)
     carriers : ndarray of int64, shape (G,)
-        Joint of each goal point; -1 for the root itself.
+        Joint that carries each goal point, or -1 if the point is the root position.
     arms : ndarray, shape (G, 3)
         Position of each goal point in the frame of that joint.
     moved_by : ndarray of bool, shape (G, A)
-        True if a joint of `joints` moves a point.
+        True if the joint moves the goal point.
     low, high : ndarray, shape (A, 3)
         Limits of the rotation vector of each joint.
     """
@@ -82,7 +82,7 @@ class Body:
         points: NDArray[np.intp],
         limits: tuple[Array, Array],
     ) -> Body:
-        """Build the body of a `skeleton` whose `joints` rotate, with goal `points` (J + E)."""
+        """Build the body of a skeleton from its rotating `joints` and its goal `points` (J + E)."""
         parents = np.asarray(skeleton.parents, np.int64)
         carriers = np.asarray(skeleton.point_parents, np.int64)[points]
         arms = np.where(carriers[:, None] < 0, 0.0, skeleton.point_offsets[points])
@@ -106,12 +106,12 @@ class Body:
 
 @dataclass(frozen=True)
 class Expectation:
-    """Expected pose, for the smoothness energy.
+    """Expected pose, toward which the smoothness energy pulls.
 
     Attributes
     ----------
     pose : ndarray, shape (A, 4)
-        Rotations ``wxyz`` of the joints that rotate; that of the root is in the world.
+        Rotations ``wxyz`` of the joints that rotate. The root rotation is in world space.
     variance : float
         Variance of the rotations, in squared radians.
     root : ndarray, shape (3,)
@@ -132,7 +132,7 @@ class SolvedPose:
     Attributes
     ----------
     turns : ndarray, shape (A, 4)
-        Rotations ``wxyz`` of the joints that rotate; that of the root is in the world.
+        Rotations ``wxyz`` of the joints that rotate. The root rotation is in world space.
     root : ndarray, shape (3,)
     unlikeliness : float
         Prior energy per observed coordinate.
@@ -197,16 +197,18 @@ def _solve(
     expected, expected_spread, expected_root, root_spread, goals, goal_spreads, steps,
     slacks,
 ):  # fmt: skip
-    """Kernel of `map_pose`; a *spread* is a variance.
+    """Solve for the maximum a posteriori pose; return the fields of a `SolvedPose`.
 
-    The body: `parents` (J,), `offsets` (J, 3), `joints` (A,), `rest` (J, 4), `carriers` (G,),
-    `arms` (G, 3), `moved_by` (G, A), `low` and `high` (A, 3). The model: `mean` (A, 4),
-    `directions` (3 A, K), `spreads` (K,). Expected: `expected` (A, 4), `expected_root` (3,).
-    Observed: `goals` (G, 3), `goal_spreads` (G,). Returns the fields of a `SolvedPose`.
+    A *spread* is a variance. The body is described by `parents` (J,), `offsets` (J, 3), `joints`
+    (A,), `rest` (J, 4), `carriers` (G,), `arms` (G, 3), `moved_by` (G, A), and `low` and `high` (A,
+    3). The model consists of `mean` (A, 4), `directions` (3 A, K) and `spreads` (K,). The expected
+    pose is `expected` (A, 4) and `expected_root` (3,). The observations are `goals` (G, 3) and
+    `goal_spreads` (G,).
 
     There are fewer observations than unknowns, so each step is solved in the space of the
-    observations: with the covariance P of the unknowns x about their expectation m, the Jacobian H
-    and the covariance R of the observations, x = m + P H' (H P H' + R)^-1 (gap + H (x - m)).
+    observations: x = m + P H' (H P H' + R)^-1 (gap + H (x - m)). Here, P is the covariance of the
+    unknowns x about their expectation m, H is the Jacobian, and R is the covariance of the
+    observations.
     """
     n_active, n_kept = len(joints), directions.shape[1]
     size = 3 * n_active
@@ -254,7 +256,7 @@ def _solve(
             system[r, r] += noise[r]
         wanted = gap[:n_rows] + np.dot(h, x - goal)
         step = goal + np.dot(spread, np.linalg.solve(system, wanted)) - x
-        # A limb out of reach makes the step too long: shorten it until the energy decreases.
+        # If a point is out of reach, the step is too long. Shorten it until the energy decreases.
         share = 1.0
         for _ in range(_HALVINGS):
             trial[:] = x + share * step
@@ -271,8 +273,8 @@ def _solve(
                 break
             share *= 0.5
         if reached >= least:
-            # No share of the step helps. If there is slack left, the next step has another energy;
-            # otherwise this is the minimum.
+            # No fraction of the step helps. If there is slack left, the next step minimizes a
+            # different energy. Otherwise, this is the minimum.
             _pose(x, mean, facing, parents, offsets, joints, rest, turns, world, place)
             if slack == 0.0:
                 break
@@ -309,7 +311,7 @@ def _energy(
 
 @kernel
 def _center(mean, directions, spreads, rest_spread, facing, expected, expected_spread):
-    """Combine prior and smoothness: center (3 A,), variances along and across the model."""
+    """Combine prior and smoothness; return the center (3 A,) and the variances."""
     size = 3 * len(mean)
     if not np.isfinite(expected_spread):
         return np.zeros(size), spreads, rest_spread
@@ -336,8 +338,8 @@ def _center(mean, directions, spreads, rest_spread, facing, expected, expected_s
 def _pose(x, mean, facing, parents, offsets, joints, rest, turns, world, place):
     """Compute the pose of the unknowns `x` (3 A + 4,), in place.
 
-    `turns` (A, 4) are the rotations of `joints`, `world` (J, 4) and `place` (J, 3) the world
-    rotations and positions of all joints.
+    `turns` (A, 4) receives the rotations of `joints`. `world` (J, 4) and `place` (J, 3) receive the
+    world rotations and positions of all joints.
     """
     n_active = len(joints)
     small, own, way = np.empty(4), np.empty(4), np.empty(3)
@@ -372,8 +374,9 @@ def _rows(
 ):  # fmt: skip
     """Fill the rows of the system and return their number.
 
-    There are three rows per goal that is `seen`, then one per exceeded limit: `jacobian` (rows, 3
-    A + 4), and the residual `gap` and its variance `noise` (rows,).
+    There are three rows for each goal that is `seen`, followed by one row for each exceeded limit.
+    The rows consist of `jacobian` (rows, 3 A + 4), the residual `gap` (rows,) and its variance
+    `noise` (rows,).
     """
     n_active = len(joints)
     size = 3 * n_active
@@ -415,7 +418,8 @@ def _rows(
             gap[row + c] = goals[g, c] - point[c]
             noise[row + c] = goal_spreads[g]
         row += 3
-    # An exceeded limit pulls like an observation; other limits have no row. The root has none.
+    # An exceeded limit pulls like an observation. Other limits have no row, and the root has no
+    # limits.
     vector = np.empty(3)
     most = row + _MOST_LIMITS
     for a in range(1, n_active):

@@ -1,7 +1,7 @@
-"""Prior: poses of a library near the markers of a performer, on the performer's skeleton.
+"""Prior: library poses that are near a performer's markers, on the performer's skeleton.
 
 If the skeletons of the performer and of a motion have the same joints, joint angles are used
-unchanged; otherwise the motion is retargeted first (`motionloom.motion.retargeting.retarget`).
+unchanged. Otherwise, the motion is retargeted first (`motionloom.motion.retargeting.retarget`).
 Poses are cached, because most neighbors of a frame are also neighbors of the previous frame.
 """
 
@@ -32,7 +32,7 @@ _CACHE_SIZE = 400_000  # poses; about 200 MB for 31 joints
 
 
 class NeighborPoses:
-    """Local rotations, on one skeleton, for rows of the features of a library.
+    """Local rotations of library poses on one skeleton, looked up by row of the library's features.
 
     Parameters
     ----------
@@ -53,16 +53,16 @@ class NeighborPoses:
         self._count = 0
 
     def __call__(self, rows: NDArray[np.int64]) -> NDArray[np.float32]:
-        """Return rotations ``wxyz`` (*rows.shape, J, 4) of `rows`; every body faces +Z."""
+        """Return the rotations ``wxyz`` (*rows.shape, J, 4) of `rows`, with bodies facing +Z."""
         places = self.places(rows)  # may replace the cache
         return self._kept[places]
 
     def places(self, rows: NDArray[np.int64]) -> NDArray[np.int32]:
-        """Return the indices of `rows` in the cache; missing poses are fetched."""
+        """Return the indices of `rows` in the cache, after fetching missing poses."""
         place = self._place[rows]
         if (place < 0).any():
             new = np.unique(rows[place < 0])
-            if self._count + len(new) > _CACHE_SIZE:  # full: start over with these rows
+            if self._count + len(new) > _CACHE_SIZE:  # cache is full: start over
                 self._place[:] = -1
                 self._count = 0
                 new = np.unique(rows)
@@ -121,15 +121,15 @@ def same_joints(a: Skeleton, b: Skeleton) -> bool:
 
 Array = NDArray[np.float64]
 
-# Relative error of the neighbor search; according to the paper, it does not matter.
+# Relative error of the neighbor search. According to the paper, this error does not matter.
 _EPSILON = 0.5
 _LIMIT_MOTIONS, _LIMIT_POSES = 120, 6000
 _LIMIT_SLACK = 0.1  # radians allowed beyond the observed range
-_TIP_POSES = 16  # number of nearest poses whose mean sets the joints without children
+_TIP_POSES = 16  # number of nearest poses that are averaged for joints without children
 
 
 class Prior:
-    """Poses of a library on the performer's skeleton, searched by markers or by poses.
+    """Library poses on the performer's skeleton, which can be searched by markers or by poses.
 
     Parameters
     ----------
@@ -139,7 +139,7 @@ class Prior:
     roles : tuple of str
         Roles of the markers used in the search.
     settings : ReconstructSettings
-        Features, number of neighbors, and motions.
+        Features to compare, number of neighbors, and motions to use.
     """
 
     def __init__(
@@ -163,25 +163,27 @@ class Prior:
         if self._pose is not None and not np.array_equal(
             self._pose.features.starts, self._marker.features.starts
         ):
-            raise RoleError(f"some motions lack joints that {chosen.name} needs")
+            raise RoleError(
+                f"some motions lack joints that {chosen.name} needs; use other features"
+            )
         self.frame = MarkerFrame.fit(self._marker.features.rows, has_hips="hips" in roles)
         self.count = min(settings.neighbors, self._marker.allowed_count)
         self.joints, self.tips = _turning(skeleton)
 
     def near_markers(self, rows: Array, *, count: int | None = None, radius: float = np.inf):
-        """Return rows and distances in meters (Q, K) of the neighbors of markers (Q, 3 P)."""
+        """Return the rows and distances in meters (Q, K) of the neighbors of markers (Q, 3 P)."""
         count = self.count if count is None else min(count, self.count)
         return self._marker.nearest(rows * self._scale, count, radius)
 
     def row_distance(self, a: Array, b: Array) -> float:
-        """Return the distance between marker rows (3 P,) in meters, as in `near_markers`."""
+        """Return the distance between two marker rows (3 P,) in meters; see `near_markers`."""
         scale = self._marker.features.feature_set.scale * self._scale
         return float(scale * np.linalg.norm(a - b))
 
     def near_poses(self, motion):
-        """Return rows and distances of the neighbors of the frames of a motion, by features."""
+        """Return the rows and distances of the nearest poses for each frame of a motion."""
         if self._pose is None or self.by_pose is None:
-            raise InvalidInput("this prior searches for neighbors by markers, not by poses")
+            raise InvalidInput("this prior can search only by markers, not by poses")
         rows = self._pose.features.feature_set.prepare(motion)
         return self._pose.nearest(rows, self.count, np.inf)
 
@@ -190,8 +192,8 @@ class Prior:
     ) -> tuple[LocalModel, Array]:
         """Return the local model of neighbors (K,), and the mean rotations (J, 4) of all joints.
 
-        With `near_weights`, a Gaussian of the distance weights the neighbors; otherwise all have
-        the same weight.
+        With `near_weights`, neighbors are weighted by a Gaussian of their distance. Otherwise, all
+        have the same weight.
         """
         poses = self._poses(rows)
         middle = max(float(np.median(distances)), 1e-9)
@@ -222,7 +224,7 @@ class Prior:
         return low - _LIMIT_SLACK, high + _LIMIT_SLACK
 
     def no_limits(self) -> tuple[Array, Array]:
-        """Return limits that no joint reaches."""
+        """Return infinite joint limits, which no joint reaches."""
         wide = np.full((len(self.joints), 3), np.inf)
         return -wide, wide
 
@@ -260,11 +262,11 @@ class _Table:
             return near.reshape(-1, count), scale * distances.reshape(-1, count)
         if epsilon > 0.0 or np.isfinite(radius):  # too few neighbors: search exactly
             return self.nearest(rows, count, np.inf, epsilon=0.0)
-        raise InvalidInput("markers must be finite; a frame has no neighbors")
+        raise InvalidInput("markers must be finite, but some values are missing or infinite")
 
 
 def _is_places(features: FeatureSet) -> bool:
-    """Return whether a feature set consists of joint positions of one frame without heading."""
+    """Return whether a feature set contains only joint positions of one frame, without heading."""
     plain = features.samples == 1 and features.components is None and features.frame_rows is None
     return plain and features.normalize == "heading"
 
@@ -274,7 +276,7 @@ def _is_e15(features: FeatureSet) -> bool:
 
 
 def _tracked_set(roles: tuple[str, ...]) -> FeatureSet:
-    """Return the feature set of positions of the tracked joints; `e15` if it is the same."""
+    """Return the feature set of the tracked joint positions, or `e15` if it is the same set."""
     e15 = feature_set("e15", scale_free=True)
     if set(roles) == set(e15.roles):
         return e15
@@ -283,7 +285,7 @@ def _tracked_set(roles: tuple[str, ...]) -> FeatureSet:
 
 
 def _turning(skeleton: Skeleton) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Return the joints that move another joint, the root first, and the tips."""
+    """Return the joints that move other joints, starting with the root, and the tips."""
     carries = np.zeros(len(skeleton), bool)
     for joint, parent in enumerate(skeleton.parents):
         if parent >= 0 and np.linalg.norm(skeleton.offsets[joint]) > 1e-6:

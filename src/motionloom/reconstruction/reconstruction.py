@@ -1,16 +1,16 @@
-"""Reconstruct a motion from markers, with its confidence.
+"""Reconstruct a motion from markers, and estimate its confidence.
 
 *The performer's skeleton* is a skeleton of the library, fitted to the markers. Hips, head and
-ankles show the size of a body: over time, the largest distance of the hips from an ankle is the
-length of a straight leg, and the distance from the head is the length of the trunk. Rigs put the
-hips anywhere between the hip joints and the waist, and the head anywhere between the neck and the
-crown, so the two distances cannot be compared with the library separately. Instead, the most
-likely leg is found for which the heights of the hips and of the head above the hip joints are both
-near those of a skeleton of the library. That skeleton is then scaled, and its hips and head are
+ankles show the size of a body. Over time, the largest distance between hips and ankle is the length
+of a straight leg, and the largest distance between hips and head is the length of the trunk. Rigs
+put the hips anywhere between the hip joints and the waist, and the head anywhere between the neck
+and the crown, so the two distances cannot be compared with the library separately. Instead, the
+most likely leg length is chosen, for which the heights of the hips and head above the hip joints
+are both near those of a library skeleton. That skeleton is then scaled, and its hips and head are
 moved to the markers.
 
-Other markers are fitted by their distances: every skeleton of the library is measured in its
-motions in the same way, and the one with the best matching proportions is scaled.
+Other markers are fitted by the distances between them. The same distances are measured in the
+motions of every library skeleton, and the skeleton with the best matching proportions is scaled.
 """
 
 from __future__ import annotations
@@ -48,11 +48,11 @@ class Reconstruction(Motion):
     Attributes
     ----------
     confidence : ndarray, shape (T,), or None
-        Confidence per frame, 0 to 1. It is near 1 if the library has similar poses and no marker
-        is missing, and one half if an error of 5 cm is expected. None if the frames were changed
+        Confidence per frame, 0 to 1. It is near 1 if the library has similar poses and no marker is
+        missing, and it is 0.5 if the expected error is 5 cm. It is None if the frames were changed
         after the reconstruction.
     expected_error : ndarray, shape (T,), or None
-        Expected error in meters of the joints without markers.
+        Expected error of the joints without markers, in meters.
     markers : dict of str to str
         Tracked roles and the labels of their markers.
     lost : tuple of str
@@ -105,7 +105,7 @@ def reconstruct(
     signal = control_signal(markers, settings.roles)
     performer = _performer(library, signal, settings.skeleton)
     prior = Prior(library, performer.skeleton, searched_roles(signal), settings)
-    with one_thread():  # for matrices this small, a second thread makes the work ten times slower
+    with one_thread():  # a second thread makes operations on such small matrices ten times slower
         if settings.mode == "offline":
             solved = solve_sequence(prior, signal, progress=progress)
         else:
@@ -146,7 +146,7 @@ def reconstruction_stream(
     fps : float
         Frame rate of the markers.
     settings : ReconstructSettings, optional
-        Features, neighbors and motions of the prior.
+        Features, number of neighbors and motions of the prior.
 
     Examples
     --------
@@ -162,7 +162,7 @@ def reconstruction_stream(
     True
     """
     if len(roles) < 3:
-        raise InvalidInput(f"roles must have at least 3 markers; got {len(roles)}")
+        raise InvalidInput(f"roles must name at least 3 markers; got {len(roles)}")
     skeleton.role_assignment.require(roles)
     prior = Prior(library, body_skeleton(skeleton), tuple(roles), settings or ReconstructSettings())
     return _stream(prior, tuple(roles), fps)
@@ -171,8 +171,8 @@ def reconstruction_stream(
 def _stream(prior: Prior, roles: tuple[str, ...], fps: float) -> Stream:
     if prior.by_pose is not None:
         raise InvalidInput(
-            f"online mode needs features that are joint positions of one frame; "
-            f"{prior.by_pose.name} is not such a set. Use e15, or mode offline"
+            "online mode needs features that consist of joint positions of one frame; "
+            f"{prior.by_pose.name} contains other features. Use e15 or mode offline"
         )
     return Stream(prior, roles, fps)
 
@@ -187,7 +187,7 @@ def _performer(library: Store, signal: ControlSignal, skeleton: Any) -> FittedSk
 
 
 def searched_roles(signal: ControlSignal) -> tuple[str, ...]:
-    """Return the roles to search by: the ones usually present, or all if these are too few."""
+    """Return the roles used for the search: those usually present, or all if these are too few."""
     steady = signal.steady
     return steady if len([role for role in steady if role != "hips"]) >= 2 else signal.roles
 
@@ -210,7 +210,7 @@ _HIPS = np.linspace(-0.12, 0.2, 641)  # heights of the hips to try
 
 # Error of joints caused by fitting the skeleton, in meters; chosen on 40 takes (`confidence`).
 _SAME_RIG_ERROR, _OTHER_RIG_ERROR = 0.02, 0.05
-_AS_GOOD = 0.3  # standard deviations: within this, skeletons fit as well as the best
+_AS_GOOD = 0.3  # standard deviations; within this, a skeleton fits as well as the best one
 _EXTENT_PERCENTILE = 90.0  # the extent is this percentile of a distance over time
 _MOTIONS_EACH = 3  # number of motions measured per skeleton
 _LEAST_SCALE, _MOST_SCALE = 0.4, 2.0  # relative to a skeleton of the library
@@ -220,7 +220,7 @@ _EXTENT_SPREAD = 0.07  # standard deviation of proportions from extents (logarit
 
 @dataclass(frozen=True)
 class FittedSkeleton:
-    """Skeleton fitted to a performer, and the resulting expected joint error in meters."""
+    """Skeleton fitted to a performer, and the joint error in meters that the fit may cause."""
 
     skeleton: Skeleton
     error: float = 0.0
@@ -228,7 +228,7 @@ class FittedSkeleton:
 
 @dataclass(frozen=True)
 class _Fit:
-    """Skeleton, its scale, and the positions of its hips and head if they are known."""
+    """A candidate skeleton with its scale and, if known, the positions of its hips and head."""
 
     skeleton: Skeleton
     scale: float
@@ -250,7 +250,7 @@ def fitted_skeleton(library: Store, signal: ControlSignal) -> FittedSkeleton:
     Raises
     ------
     InvalidInput
-        If no skeleton of the library has similar proportions to the markers.
+        If no skeleton in the library has proportions similar to those of the markers.
     """
     standing = _standing_distances(signal)
     fits = []
@@ -261,8 +261,8 @@ def fitted_skeleton(library: Store, signal: ControlSignal) -> FittedSkeleton:
         fits.append((fit or _extent_fit(library, skeleton, names, signal), names))
     if not fits:
         raise RoleError(
-            f"no skeleton of the library has joints for {', '.join(signal.roles)}. "
-            "Pass the performer's skeleton as skeleton="
+            f"no skeleton in the library has joints for {', '.join(signal.roles)}. "
+            "Pass the performer's skeleton as the skeleton argument"
         )
     least = min(fit.misfit for fit, _ in fits)
     near = [(fit, names) for fit, names in fits if fit.misfit <= least + _AS_GOOD]
@@ -272,10 +272,10 @@ def fitted_skeleton(library: Store, signal: ControlSignal) -> FittedSkeleton:
         best = near[int(np.argmin(arms))][0]
     if not _LEAST_SCALE <= best.scale <= _MOST_SCALE or best.misfit > _MOST_MISFIT:
         raise InvalidInput(
-            f"the markers do not fit a skeleton of the library: the nearest would be scaled by "
-            f"{best.scale:.2f}, and its proportions differ by {best.misfit:.1f} standard "
+            f"the markers do not fit any skeleton in the library: the best one would have to be "
+            f"scaled by {best.scale:.2f}, and its proportions differ by {best.misfit:.1f} standard "
             "deviations. Check the unit and roles of the markers, or pass the performer's skeleton "
-            "as skeleton="
+            "as the skeleton argument"
         )
     return best.fitted()
 
@@ -298,7 +298,7 @@ def _performers(library: Store) -> list[tuple[Skeleton, list[str]]]:
 
 
 def check_skeleton(skeleton: Skeleton, signal: ControlSignal) -> None:
-    """Raise if markers are much farther apart than the bones of the skeleton reach."""
+    """Raise `InvalidInput` if the distances between markers do not fit the skeleton."""
     skeleton.role_assignment.require(signal.roles)
     tree = BodyTree(skeleton)
     points = skeleton.points(signal.roles)
@@ -312,9 +312,10 @@ def check_skeleton(skeleton: Skeleton, signal: ControlSignal) -> None:
     if widest > 1.25 or typical < 0.3:
         a, b = pairs[int(np.nanargmax(ratios))]
         raise InvalidInput(
-            f"the skeleton does not fit the markers: {signal.roles[a]} and {signal.roles[b]} are "
-            f"{widest:.2f} times as far apart as its bones reach (all pairs: {typical:.2f} times). "
-            "Does it belong to another person, or is the unit wrong?"
+            f"the skeleton does not fit the markers: the distance from {signal.roles[a]} to "
+            f"{signal.roles[b]} is {widest:.2f} times the length of the bones between them (median "
+            f"of all pairs: {typical:.2f} times). Does the skeleton belong to another person, or "
+            "is the unit wrong?"
         )
 
 
@@ -361,7 +362,7 @@ def _standing_fit(skeleton: Skeleton, to_ankle: float, to_head: float) -> _Fit |
 def _moved(skeleton: Skeleton, hips: float, to_head: float) -> Skeleton:
     """Move the hips of a skeleton to `hips` leg lengths above the hip joints.
 
-    The trunk from there to the head becomes `to_head` meters long; the rest stays unchanged.
+    The trunk from there to the head becomes `to_head` meters long. All other bones stay unchanged.
     """
     own = body_proportions(skeleton)
     if own is None:

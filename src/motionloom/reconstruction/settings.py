@@ -1,4 +1,4 @@
-"""Settings of reconstruction."""
+"""Settings for reconstruction."""
 
 from __future__ import annotations
 
@@ -20,17 +20,19 @@ class ReconstructSettings(MotionChoice):
 
     skeleton: str | Any = setting(
         None,
-        "Skeleton of the performer: a file, or a motion of the library. [scaled to the markers]",
+        "Skeleton of the performer: a file, or a motion in the library. [a library skeleton scaled "
+        "to the markers]",
         metavar="FILE|NAME",
     )
     roles: str | Any = setting(
         None,
-        "Marker label of each role, if the labels do not name the roles.",
+        "Marker label for each role, needed if the labels are not role names.",
         metavar="ROLE=LABEL,...",
     )
     mode: Literal["offline", "online"] = setting(
-        "offline", "Solve the whole sequence at once (offline), or from past frames only (online)."
+        "offline",
+        "Solve the whole sequence at once (offline), or each frame from past frames only (online).",
     )
     features: str | Any = setting("e15", "Features used to search for neighbors.")
-    # On 86_01 of CMU, 1024 neighbors were slower and not better.
-    neighbors: int = setting(512, "Number of poses in a local model.", least=8, command=False)
+    # On CMU take 86_01, 1024 neighbors were slower and no more accurate.
+    neighbors: int = setting(512, "Number of neighbors in a local model.", least=8, command=False)

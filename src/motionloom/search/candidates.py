@@ -107,7 +107,7 @@ class Limits:
         return max(1, length // 4) if self.max_overlap < 1.0 else 0
 
     def suppression(self) -> NonMaximumSuppression:
-        """Return a new non-maximum suppression with these limits."""
+        """Return a new `NonMaximumSuppression` that applies these limits."""
         return NonMaximumSuppression(self.max_overlap, self.occupied)
 
 
@@ -125,7 +125,7 @@ class NonMaximumSuppression:
             self.keep(start, end)
 
     def keep(self, start: int, end: int) -> bool:
-        """Accept the range unless it is suppressed; return whether it was accepted."""
+        """Accept the range unless it is suppressed, and return whether it was accepted."""
         cells = range(start >> 8, (end >> 8) + 1)
         for cell in cells:
             for a, b in self._ranges.get(cell, ()):
@@ -183,7 +183,7 @@ class Alignments:
     def ending_at(
         self, ends: NDArray[np.int64], costs: NDArray, *, limits: Limits = ANY, traced: bool = True
     ) -> list[Candidate]:
-        """Return `best` for alignments that end at the frames `ends` with costs `costs`."""
+        """Return the result of `best`, restricted to alignments that end at the frames `ends`."""
         order = np.argsort(costs, kind="stable")
         kept: list[Candidate] = []
         suppression = limits.suppression()
@@ -269,9 +269,9 @@ def _rank(candidate: Candidate) -> tuple[float, int]:
 def local_minima(costs, starts, reach):
     """Return frames whose finite cost is the minimum within `reach` frames of the same motion.
 
-    `costs` has shape (N,), `starts` (K + 1,). Ties go to the first frame. When a frame is not the
-    minimum, the scan jumps to the smaller cost ahead of it: no frame in between can be a minimum,
-    so most frames are never compared with the frames behind them.
+    `costs` has shape (N,), `starts` (K + 1,). Ties go to the first frame. If a frame is not a
+    minimum, the scan jumps to the next smaller cost, because no frame in between can be a minimum.
+    Most frames are therefore never compared with the frames before them.
     """
     out = np.empty(len(costs), np.int64)
     count = 0

@@ -42,7 +42,7 @@ def search_with_verdicts(
 ) -> Matches:
     """Search with the query and the accepted matches, and move results near rejected matches down.
 
-    Accepted matches have distance 0, like the query itself; rejected matches are excluded.
+    Accepted matches have a distance of 0, like the query. Rejected matches are excluded.
 
     Parameters
     ----------
@@ -170,7 +170,7 @@ def _by_way_of(example: Query, matches: Matches, of_query: Matches) -> Matches:
 def _suppressed(
     ranked: Sequence[Match], hidden: Sequence[Query], settings: SearchSettings
 ) -> list[Match]:
-    """Return matches by rank, excluding overlapping, hidden and too distant matches."""
+    """Return the matches in rank order, without overlapping, hidden and too distant matches."""
     method = settings.method
     overlap = method.max_overlap if isinstance(method, SegmentOptions) else 0.0
     limit = np.inf if settings.max_distance is None else settings.max_distance

@@ -85,7 +85,7 @@ def chosen_set(
 
 
 def labeled(library: Store, label: str) -> tuple[str, ...]:
-    """Return the names of the motions with a given label.
+    """Return the names of the motions that have a label.
 
     Raises
     ------

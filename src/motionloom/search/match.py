@@ -35,7 +35,7 @@ class Match:
     distance : float
         Mean distance per cell of the alignment, in meters. Some clip measures use degrees.
     tier : int
-        Round of query expansion: 1 for matches of the query itself, 2 for matches of a match from
+        Round of query expansion: 1 for direct matches of the query, 2 for matches of a match from
         the first round, and so on.
     alignment : ndarray of int, shape (L, 2)
         Pairs of a query frame, counted from the start of the query, and a frame of the motion.

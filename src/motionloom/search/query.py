@@ -71,7 +71,7 @@ class Query:
     def features(
         self, library: Store, options: FeatureOptions
     ) -> tuple[LibraryFeatures, NDArray[np.float32]]:
-        """Return the library's features, and those of the query at the same rate, shape (M, D)."""
+        """Return the features of the library and of the query, at the same rate, shape (M, D)."""
         features = library_features(
             library,
             options.features,

@@ -173,7 +173,7 @@ class FamilySettings(MotionChoice):
     max: int | None = setting(
         100, "Maximum number of members, not counting the query.", least=1, metavar="N"
     )
-    exclude_query: bool = setting(False, "Exclude the frames of the query itself.")
+    exclude_query: bool = setting(False, "Exclude the query's own frames from the matches.")
     expansion: Expansion = setting(Expansion(), "Query expansion.")
     feedback: Feedback = setting(Feedback(), "Relevance feedback.")
 
@@ -242,7 +242,7 @@ class NeighborSettings(MotionChoice, NeighborOptions, FeatureChoice):
     """Settings for a nearest-frame search; see `motionloom.Library.neighbors`."""
 
     poses: PoseOptions = setting(PoseOptions(), "How every pose is normalized.")
-    exclude_query: bool = setting(False, "Exclude the frames of the query itself.")
+    exclude_query: bool = setting(False, "Exclude the query's own frames from the matches.")
 
     @preset
     def kt10(cls: Any) -> NeighborSettings:
@@ -254,7 +254,7 @@ class NeighborSettings(MotionChoice, NeighborOptions, FeatureChoice):
 class WebSettings(MotionChoice):
     """Settings for building match webs; see `motionloom.library.webs.Webs.build`."""
 
-    web: WebOptions = setting(WebOptions(), "Options of the web.")
+    web: WebOptions = setting(WebOptions(), "Match web options.")
 
     @preset
     def kg04(cls: Any) -> WebSettings:

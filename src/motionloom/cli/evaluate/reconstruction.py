@@ -50,8 +50,8 @@ def evaluate_reconstruct(
 
     The error is the distance between true and reconstructed joints in world space, without
     alignment; joints at the same position count once. It is averaged over the joints of each frame;
-    the mean and the maximum over the frames are printed. The motion itself and all copies of it are
-    excluded from the prior.
+    the mean and the maximum over the frames are printed. The motion and all its copies are excluded
+    from the prior.
     """
     from motionloom.evaluation.reconstruction import (
         evaluate_reconstructions,

@@ -1,1 +1,1 @@
-"""Dances: paths through a choreography, blended on the beat and steered while they play."""
+"""Generate dances: paths through a choreography, played on the beat and steered on the way."""

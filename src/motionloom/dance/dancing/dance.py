@@ -39,10 +39,10 @@ Array = NDArray[np.float64]
 
 _STEER_FRAMES = 5  # number of frames between updates of the target
 _LARGEST_CORRECTION = 0.2  # beats
-_ENOUGH = 0.95  # if this share of landings is on beats, no other path is tried
+_ENOUGH = 0.95  # no other path is tried if at least this share of landings is on beats
 _ROUNDS = 10  # attempts to avoid transitions that turned out rough or off the beat
 _DRAWS = 4  # paths through the graph that are tried if landings miss the beats
-_AGREE = 0.8  # minimum share of landings on beats and F-measure of motion beats to agree
+_AGREE = 0.8  # landings and motion beats agree above this share on beats and this F-measure
 
 
 @dataclass(frozen=True, eq=False)
@@ -85,11 +85,11 @@ class Dance:
         return found_beats(self.motions, self.music)
 
     def beats_on_time(self, *, detected: Array | None = None) -> tuple[int, int]:
-        """Return the number of beats of the music and how many the dance hits."""
+        """Return the number of beats in the music and the number that the dance hits."""
         return beats_on_time(self.motions, self.music, detected=detected)
 
     def score(self, *, detected: Array | None = None) -> BeatScore:
-        """Score the beats of the motion against those of the music; extra beats also count."""
+        """Score the beats of the motion against those of the music; extra beats lower the score."""
         motion = self.motions[0]
         there = self.found_beats() if detected is None else detected
         return beat_score(self.music.inner_beats(motion.duration), there, fps=motion.fps)
@@ -103,11 +103,11 @@ class Dance:
         return music_landings(self.motions, self.music)
 
     def sound(self, path: Path) -> Path:
-        """Return an audio file of the music; a score is written to `path` as tones."""
+        """Return the path of the music as audio; a MIDI score is written to `path` as tones."""
         return audible(self.music, path, self.motions[0].duration)
 
     def quality(self) -> QualityReport:
-        """Return the worst figures of all characters, with the fit to the music."""
+        """Return the worst value of each measure over all characters, and the fit to the music."""
         reports = (motion.quality for motion in self.motions)
         return QualityReport.worst_of([report for report in reports if report is not None])
 
@@ -152,7 +152,7 @@ def dance(
     stumbles: set[tuple[int, int]] = set()  # pairs of movements with landings off the beat
 
     def danced(clock: MusicClock | None) -> tuple[Dance, bool]:
-        """Return a dance without the transitions rejected so far, and whether it is smooth."""
+        """Return a dance that avoids the transitions rejected so far, and whether it is smooth."""
         best, least, kept = None, (np.inf, 0.0), set(stumbles)
         landed = landing = clock is not None and chosen.clock.align == "landings"
         for left in range(_ROUNDS, 0, -1):
@@ -184,7 +184,7 @@ def dance(
                 break
             stumbles.update(more)
         stumbles.clear()
-        stumbles.update(kept)  # the next dance, with a corrected clock, starts with this path
+        stumbles.update(kept)  # the dances with a corrected clock start with this path
         assert best is not None  # noqa: S101 - there is at least one round
         return best, least[0] <= (steps.max_seam or 0.0)
 
@@ -212,7 +212,7 @@ def _lands(made: Dance, few: float = 1.0) -> float:
 
 
 def _is_smooth(made: Dance) -> bool:
-    """Return whether no seam exceeds the limit of the choreography."""
+    """Return whether all seams are within the limit of the choreography."""
     limit = made.choreography.max_seam
     levels = zip(made.motions, made.choreography.accelerations, strict=True)
     return limit is None or all(
@@ -223,10 +223,10 @@ def _is_smooth(made: Dance) -> bool:
 def _rough_seams(
     motions: Sequence[Motion], movements: Sequence[int], steps: Choreography
 ) -> tuple[float, set[tuple[int, int]]]:
-    """Return the worst seam, and the pairs of movements with seams above the limit.
+    """Return the ratio of the worst seam, and the pairs of movements with a seam above the limit.
 
-    Locked feet and changes of tempo can make a seam rougher than it was during the check of the
-    transitions.
+    Foot locking and tempo changes can make a seam rougher than it was when transitions were
+    checked.
     """
     if steps.max_seam is None:
         return 0.0, set()
@@ -242,7 +242,7 @@ def _rough_seams(
 def _stumbles(
     motions: Sequence[Motion], movements: Sequence[int], music: Music
 ) -> set[tuple[int, int]]:
-    """Return pairs of movements with a foot landing off the beat within one beat of the seam."""
+    """Return pairs of movements where a foot lands off the beat within one beat after the seam."""
     count = np.arange(len(music.beats), dtype=np.float64)
     pairs = list(zip(movements, movements[1:], strict=False))
     stumbles = set()
@@ -264,7 +264,7 @@ def _recorded(
     path: Array | None,
     progress: Callable[[int], None] | None,
 ) -> tuple[tuple[Motion, ...], tuple[int, ...], list[int]]:
-    """Return the motions of a player, and the nodes and movements that it played."""
+    """Play a whole dance; return its motions and the nodes and movements that were played."""
     parts: list[tuple[FrameBlock, ...]] = []
     nodes: list[int] = []
     movements: list[int] = []
@@ -297,8 +297,8 @@ def _corrected(
     """Correct the clock of a dance until its landings or motion beats match the music.
 
     Transitions, foot locking and blending shift the landings and beats of a movement slightly.
-    They are therefore detected in the dance, and its clock is corrected, several times. The best
-    dance with smooth seams is returned.
+    They are therefore detected in the generated dance, the clock is corrected, and the dance is
+    generated again, several times. The best dance with smooth seams is returned.
     """
     made, smooth = danced(clock)
     if not settings.clock.corrections:
@@ -323,9 +323,9 @@ def _corrected(
 
 
 def _landings_decide(made: Dance, settings: DanceSettings) -> bool:
-    """Return whether landings rather than motion beats correct the clock of a dance.
+    """Return whether the clock is corrected by landings rather than by motion beats.
 
-    If feet land on the detected beats anyway, motion beats are the more precise measure.
+    If feet land on the motion beats anyway, motion beats are used because they are more precise.
     """
     if settings.clock.align != "landings":
         return False
@@ -339,7 +339,7 @@ def _landing_events(motions: Sequence[Motion]) -> Array:
 
 
 def _positions(clock: MusicClock, music: Music, events: Array, positions: Array) -> Array:
-    """Correct the positions of the dance at the beats of the music with its beats `events`."""
+    """Return corrected dance positions at the beats of the music, from the detected `events`."""
     gaps = np.gradient(music.beats)
     nearest = events[np.abs(events[None] - music.beats[:, None]).argmin(axis=1)]
     near = np.abs(nearest - music.beats) < 0.3 * gaps
@@ -362,12 +362,12 @@ def _motion(number: int, played: FrameBlock, player: DancePlayer) -> Motion:
 def beats_on_time(
     motions: Sequence[Motion], music: Music, *, detected: Array | None = None
 ) -> tuple[int, int]:
-    """Return the number of beats of the music, and how many have a motion beat within a frame.
+    """Count the beats of the music, and those with a motion beat within one frame.
 
     The beats of the motion are detected from the motion only, at tempos from three quarters of the
     slowest to four thirds of the fastest tempo of the music (a waltz can also be counted in bars).
     The first and last half second do not count, because a beat there has motion on one side only.
-    Pass the result of `found_beats` as `detected` to avoid a second detection.
+    To avoid detecting the beats twice, pass the result of `found_beats` as `detected`.
 
     Examples
     --------
@@ -397,7 +397,7 @@ def music_landings(motions: Sequence[Motion], music: Music) -> LandingFit:
 
 
 def found_beats(motions: Sequence[Motion], music: Music) -> Array:
-    """Detect the beats of a dance, in seconds, at tempos near that of the music."""
+    """Detect the beats of a dance at tempos near that of the music, and return them in seconds."""
     gaps = np.diff(music.beats)
     tempos = (45.0 / float(np.percentile(gaps, 95)), 80.0 / float(np.percentile(gaps, 5)))
     return beats(list(motions), tempo_bpm=tempos).times

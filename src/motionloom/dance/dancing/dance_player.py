@@ -1,4 +1,4 @@
-"""Player of a choreography: a steered random walk on the transition graph, on the beat.
+"""Play a choreography on the beat, as a steered random walk on the transition graph.
 
 The player blends one movement at a time. When it ends, the next node is drawn with the transition
 probabilities. The new movement continues where the last one ended, and the seam is inertialized. A
@@ -6,16 +6,16 @@ clock aligns the beats of the movements with those of the music (Kim, Park and S
 5). The controls of ``steer`` are:
 
 ``target``
-    A point ``(x, z)`` on the floor to dance to; None means no target.
+    Point ``(x, z)`` on the floor to dance toward; None means no target.
 ``direction``, ``speed``
-    A heading in radians and a speed in m/s to travel at. A speed without a direction means
-    straight ahead. With a target, the speed is a maximum.
+    Direction of travel in radians and speed in m/s. Without a direction, the dance travels straight
+    ahead. With a target, the speed is a maximum.
 ``facing``
-    Facing of the body in radians. Default: the movements decide.
+    Direction that the body faces, in radians. Default: determined by the movements.
 ``tempo``
-    Beats per minute, if there is no music.
+    Beats per minute. It can only be set if there is no music.
 
-`motionloom.dance.dancing.steering` describes how a dance follows them.
+`motionloom.dance.dancing.steering` describes how a dance follows these controls.
 """
 
 from __future__ import annotations
@@ -53,11 +53,12 @@ class DancePlayer(Player):
     ----------
     choreography : Choreography
     clock : BeatClock, optional
-        Default: no clock; every movement runs at the speed at which it was captured.
+        Clock that sets the tempo. Default: every movement plays at the speed at which it was
+        captured.
     seed : int or numpy.random.Generator
         Random seed for the path through the graph.
     first_beat : int
-        Beat of the clock on which movements start: a downbeat of the music.
+        A downbeat of the clock. Movements start on this beat and on all downbeats after it.
     place : array_like, shape (3,)
         Start position ``x, z, yaw``.
     lock_feet : bool
@@ -67,24 +68,25 @@ class DancePlayer(Player):
     loudness : array_like, optional
         Loudness of each beat of the clock, 0 to 1.
     dynamics : float
-        How strongly loud beats prefer energetic movements.
+        How strongly energetic movements are preferred on loud beats.
     blend : {"least_squares", "cardinal"}
         Blend weights of a steered dance; see `DanceNode.weights_for`.
     bend : bool
         Turn and shift a steered dance; see `DanceSteering`.
     avoid : iterable of (int, int)
-        Pairs of movements; the second must not follow the first.
+        Pairs of movements of which the second must not follow the first.
     inertialize : bool
         Fade the offset at a seam. If False, movements are joined unchanged, as in the paper.
     one_movement : bool
-        Without steering, play one movement of a node. If False, play the mean of all.
+        If True, an unsteered dance plays one movement of each node. If False, it plays the mean of
+        all movements of the node.
 
     Attributes
     ----------
     path : list of int
-        The last nodes, at most 1000.
+        The nodes played last, at most 1000.
     movements_played : list of int
-        The movements with the largest weight in these nodes.
+        The movement with the largest blend weight in each of these nodes.
     """
 
     controls = (*CONTROLS, "tempo")
@@ -138,7 +140,7 @@ class DancePlayer(Player):
         self._played = 0
         self._node: int | None = None
         self._start_beat = 0.0  # beat of the clock at which the movement started
-        self._natural = 0.0  # frames of it played, if there is no clock
+        self._natural = 0.0  # number of frames played of the movement, if there is no clock
         self._frame = 0.0  # last frame of the movement that was played
         self._place = np.asarray(place, np.float64)
         self._weights = self._places = np.empty(0)
@@ -151,7 +153,7 @@ class DancePlayer(Player):
         return self.read_all(count)[0]
 
     def read_all(self, count: int) -> tuple[FrameBlock, ...]:
-        """Return the next `count` frames of every character; `read` only those of the leader."""
+        """Return the next `count` frames of every character; `read` returns only the leader's."""
         if count < 0:
             raise InvalidInput(f"count must be zero or more; got {count}")
         start = self._played
@@ -207,7 +209,7 @@ class DancePlayer(Player):
         return np.maximum(due, 0.0), len(due) < count
 
     def _next(self, beats: Array | None) -> None:
-        """Start the next movement at the last downbeat before the beats of the next frames."""
+        """Start the next movement at the last downbeat before the next frames."""
         meter = self.choreography.meter
         if beats is not None:
             first = self._first_beat + self.choreography.transition_phase
@@ -284,7 +286,7 @@ class DancePlayer(Player):
         return self.choreography.graph.members[self._node][int(self._weights.argmax())]
 
     def _seam_table(self, avoid: Iterable[tuple[int, int]]) -> SeamTable | None:
-        """Return transitions at the tempo of the clock that let a dance continue indefinitely.
+        """Return the transitions, at the tempo of the clock, with which a dance never has to end.
 
         Music that is faster than the takes speeds up all movements. If no endless dance remains at
         that speed, the transitions at the speed of the takes are used.
@@ -329,7 +331,7 @@ class DancePlayer(Player):
         return _standard(np.log(np.maximum(self.choreography.energies, 1e-9)))
 
     def _suited(self, energies: Array) -> Array:
-        """Return likelihood factors for movements of these energies at the current loudness."""
+        """Return factors that make movements of suitable energy more likely, given the loudness."""
         if not self._dynamics:
             return np.ones(len(energies))
         first = int(np.clip(round(self._start_beat), 0, len(self._loudness) - 1))
@@ -337,7 +339,7 @@ class DancePlayer(Player):
         return np.asarray(np.exp(self._dynamics * loud * energies))
 
     def _likelihoods(self, able: NDArray[np.bool_]) -> Array:
-        """Return the likelihood that each node is next; zero without `able` movements."""
+        """Return the likelihood that each node is next; zero if no movement of it is `able`."""
         graph = self.choreography.graph
         fits = np.array([able[list(group)].any() for group in graph.members])
         likelihoods = (graph.start if self._node is None else graph.transitions[self._node]) * fits
@@ -357,7 +359,7 @@ class DancePlayer(Player):
         return np.asarray(likelihoods * self._suited(mean))
 
     def _drawn(self, likelihoods: Array, misses: dict[int, float] | None = None) -> int:
-        """Draw the next node; nodes that miss a goal by more meters are less likely."""
+        """Draw the next node at random; nodes that end closer to the goal are more likely."""
         if misses:
             likelihoods = likelihoods.copy()
             nodes, meters = np.array(list(misses)), np.array(list(misses.values()))
@@ -374,7 +376,7 @@ class DancePlayer(Player):
 
     @property
     def _current(self) -> DanceNode:
-        assert self._node is not None  # noqa: S101 - `_frames` gives none without a node
+        assert self._node is not None  # noqa: S101 - `_frames` returns no frames without a node
         return self.nodes[self._node]
 
     def _poses(self, frames: Array):

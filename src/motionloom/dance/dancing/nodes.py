@@ -3,10 +3,11 @@
 The movements of a node are aligned beat by beat, so frame k of one corresponds to frame k of all
 others. Poses, travel and turn are blended with the same weights.
 
-`travel_weights` finds the blend of a node with the desired travel, by non-negative least squares
-(Lawson and Hanson 1974, with the normal equations of Bro and De Jong 1997). Distant movements are
-penalized: a blend of a long step forward and a long step back is a short step, but with low hips
-and straight legs. Dances and crowds use the same weights.
+`travel_weights` finds the blend of movements in a node that comes closest to the desired travel, by
+non-negative least squares (Lawson and Hanson 1974, with the normal equations of Bro and De Jong
+1997). Movements far from the desired travel are penalized, because a blend of a long step forward
+and a long step back would be a short step with low hips and straight legs. Both dances and crowds
+use these weights.
 """
 
 from __future__ import annotations
@@ -30,22 +31,22 @@ from motionloom.parametric.parameter_space import CardinalBasis
 
 Array = NDArray[np.float64]
 
-WILLING = 0.5  # meters of missed travel that reduce the likelihood of a node to a third
+WILLING = 0.5  # a node that misses the travel by this many meters is a third as likely
 
 
 @dataclass(frozen=True, eq=False)
 class DanceNode:
-    """Movements of a node: n movements of F frames each, danced by C characters.
+    """Node of a transition graph: n movements of F frames each, danced by C characters.
 
     Attributes
     ----------
     movements : tuple of Movement
     clips : tuple of ClipPoses
-        Clips of each character, n per character.
+        Poses of each character in all n movements.
     transforms : ndarray, shape (F, n, 3)
         Position of the leader's root on the floor, ``x, z, yaw``.
     twists : ndarray, shape (F - 1, n, 3)
-        Change of the transforms from frame to frame.
+        Changes of the transforms between consecutive frames.
     contacts : ndarray of bool, shape (C, n, F, 4)
         Contacts of the foot parts.
     """
@@ -58,7 +59,7 @@ class DanceNode:
 
     @classmethod
     def of(cls, movements: Sequence[Movement]) -> DanceNode:
-        """Build a node from movements with one meter, one beat period and one skeleton."""
+        """Build a node from movements that share meter, beat period and skeleton."""
         frames = len(movements[0].motion)
         every = np.arange(frames, dtype=np.float64)
         leaders = [movement.motion for movement in movements]
@@ -88,7 +89,7 @@ class DanceNode:
 
     @cached_property
     def travel(self) -> Array:
-        """Travel (n, 3) of each movement relative to its start: x, z, turn."""
+        """Travel (n, 3) of each movement from its start to its end: x, z, turn."""
         places = PlanarTransform.from_array(self.transforms[[0, -1]])
         return PlanarTransform.between(places[0], places[1]).to_array()
 
@@ -113,11 +114,12 @@ class DanceNode:
         travel : ndarray, shape (A, 2) or (A, 3)
             Columns ``x, z`` or ``x, z, turn``.
         method : {"least_squares", "cardinal"}
-            Non-negative least squares, see `travel_weights`; or the cardinal basis functions of
-            the paper, which may be negative, for the nearest travel within reach.
+            ``"least_squares"`` uses non-negative least squares (see `travel_weights`).
+            ``"cardinal"`` uses the cardinal basis functions of the paper, which may be negative,
+            for the nearest travel within reach.
         among : ndarray of bool, shape (n,), optional
-            Movements that may have a weight, at least one. Unless all are allowed, the method is
-            least squares.
+            Mask of movements that may have a weight; at least one must be True. If some are
+            excluded, the method is always least squares.
         """
         if among is not None and not among.all():
             rows = np.zeros((len(travel), len(self)))
@@ -130,7 +132,7 @@ class DanceNode:
         return np.stack([basis.weights_for(within) for within in weights @ self.travel])
 
     def suits(self, travel: Array) -> float:
-        """Return how well the movements match a travel (3,), from 0 to 1."""
+        """Return a score from 0 to 1 for how well the best movement matches a travel (3,)."""
         misses = np.linalg.norm((self.travel - travel)[:, :2], axis=1)
         return float(np.exp(-misses.min() / WILLING))
 
@@ -150,7 +152,7 @@ class DanceNode:
     def poses(
         self, weights: Array, frames: Array, places: Array
     ) -> list[tuple[NDArray[np.float32], NDArray[np.float32], NDArray[np.bool_]]]:
-        """Return rotations, root and contacts of every character at `frames` (T,)."""
+        """Return the blended rotations, root and contacts of every character at `frames` (T,)."""
         active = np.flatnonzero(weights)
         shares = weights[active]
         at = between(self.transforms[:, active], frames)
@@ -164,7 +166,7 @@ class DanceNode:
         return out
 
     def sources(self, weights: Array, frames: Array, start: int, body: int = 0) -> list[Source]:
-        """Return the source frames of one character of a blend played from frame `start`."""
+        """Return the source frames of one character in a blend that plays from frame `start`."""
         sources = []
         for movement, weight in zip(self.movements, weights, strict=True):
             if weight > 0.0:
@@ -202,15 +204,16 @@ def _standing(body: Motion) -> NDArray[np.bool_]:
 
 
 _TRIFLE = 0.02  # smaller weights are set to zero
-FAR_COST = 0.1  # cost of the weighted mean squared distance relative to the squared error
-_WHOLE = 10.0  # meters: scale of the constraint that weights sum to 1
-_ENOUGH = 1e-10  # a smaller relative gain is a rounding error
+FAR_COST = 0.1  # cost of the mean squared distance of the movements, relative to the squared error
+_WHOLE = 10.0  # meters: weight of the constraint that the blend weights sum to 1
+_ENOUGH = 1e-10  # smaller relative gains are rounding errors
 
 
 def travel_weights(travels: ArrayLike, wanted: ArrayLike) -> Array:
     """Return sparse non-negative blend weights (A, n) with travels near the desired ones.
 
-    Minimizes the squared error plus `FAR_COST` times the weighted mean squared distance.
+    Minimizes the squared error of the blended travel plus `FAR_COST` times the weighted mean
+    squared distance of the single travels from the desired one.
 
     Parameters
     ----------

@@ -1,10 +1,11 @@
-"""Phrases: variable-order Markov chains over movements.
+"""Phrases: model sequences of movements with variable-order Markov chains.
 
-The transition graph of the paper remembers one movement and leaves phrases of several movements to
-future work. Here the next node depends on up to `order` previous nodes, if the takes contain them
-in this order (Galata, Johnson and Hogg 2001). The likelihood for a longer context is interpolated
-with that for the shorter one, by the number of different successors seen (Witten and Bell 1991).
-The shortest context is the transition graph itself, so dropped or removed edges are never used.
+In the paper, the next movement depends only on the current one, and phrases of several movements
+are left to future work. Here, the next node depends on up to `order` previous nodes, if that
+sequence occurs in the takes (Galata, Johnson and Hogg 2001). The likelihood for a longer context is
+interpolated with that for the next shorter one; the number of different successors seen determines
+the weights (Witten and Bell 1991). The shortest context is the transition graph itself, so dropped
+or removed edges are never used.
 """
 
 from __future__ import annotations
@@ -21,12 +22,13 @@ Context = tuple[int, ...]
 
 @dataclass(frozen=True, eq=False)
 class Phrases:
-    """Likelihoods of the successors of sequences of nodes.
+    """Model of the likelihood of each node after a sequence of nodes.
 
     Attributes
     ----------
     counts : dict
-        Maps a context, the oldest node first, to the number of times that each node followed it.
+        Maps a sequence of nodes, the oldest first, to the number of times that each node followed
+        it.
     transitions : ndarray, shape (K, K)
         Probabilities of the transition graph.
     order : int
@@ -58,7 +60,7 @@ class Phrases:
         return cls(counts, transitions, order)
 
     def likelihoods(self, path: Sequence[int]) -> Array:
-        """Return the likelihood (K,) of each node after a path of nodes."""
+        """Return the likelihood (K,) that each node follows a path of nodes."""
         likely = self.transitions[path[-1]]
         allowed = likely > 0.0
         for length in range(2, min(self.order, len(path)) + 1):
@@ -73,7 +75,7 @@ class Phrases:
         return likely / likely.sum() if likely.any() else likely
 
     def cost(self, sequences: Sequence[Sequence[int]]) -> float:
-        """Return the mean information per movement in bits, given the previous movements.
+        """Return the mean number of bits needed to predict each movement from the previous ones.
 
         A movement that the graph does not allow has a likelihood of one in a thousand.
         """

@@ -1,11 +1,11 @@
-"""Steering of a dance: the desired travel of a movement, and how the dance is bent toward it.
+"""Steer a dance: find the desired travel of each movement, and bend the dance toward it.
 
 Every movement has a goal on the floor: the target, or the point that a dancer with the requested
 speed and direction would reach by the end of the movement. Goals are absolute, so each movement
 corrects the error of the previous one. A blend of the movements of a node comes as close to the
-goal as possible (`travel_weights`). The rest is corrected by bending: the dance is turned, by up
-to 35 degrees per second, and shifted, by up to 30 cm per second, which lengthens or shortens its
-steps. Both are eased in.
+goal as possible (`travel_weights`). The remaining error is reduced by bending: the dance is turned
+by up to 35 degrees per second and shifted by up to 30 cm per second, which lengthens or shortens
+its steps. Turn and shift change gradually.
 """
 
 from __future__ import annotations
@@ -25,7 +25,9 @@ TURN_RATE = np.deg2rad(35.0)  # per second: fastest turn of the dance
 DRIFT = 0.3  # m/s: fastest shift of the dance
 _EASE = 6.0  # 1/s: rate at which turn rate and shift change
 _NEAR = 0.3  # meters: a dance this close to its target is not bent
-_TRIED = 9  # number of directions tried for a blend, between the largest bends to both sides
+_TRIED = (
+    9  # number of directions tried for a blend, from the largest left bend to the largest right
+)
 _EFFORT = 0.05  # cost of a bend by one radian, as a fraction of the goal
 _RATES = 41  # number of turn rates that are tried
 _MOST = 1e6  # largest value of a control, in m, m/s or rad
@@ -44,7 +46,7 @@ class DanceSteering:
     reach : float
         Longest travel of a movement in meters.
     pace : float
-        Speed in m/s for a direction without a speed.
+        Speed in m/s that is used if only a direction is set.
     bend : bool
         Turn and shift the dance. If False, only the choice and the blend of movements steer it.
     """
@@ -54,7 +56,7 @@ class DanceSteering:
         self._controls: dict[str, Any] = dict.fromkeys(CONTROLS)
         self._bent = PlanarTransform.identity()
         self._last_root: complex | None = None  # position of the leader before bending
-        self._anchor: complex | None = None  # where the requested velocity has led so far
+        self._anchor: complex | None = None  # position reached by the requested velocity
         self._anchor_frame = 0
         self._rate, self._drift = 0.0, 0j  # rad/s and m/s
         self._wanted_rate, self._wanted_drift = 0.0, 0j
@@ -83,7 +85,7 @@ class DanceSteering:
         self._controls |= controls
 
     def pose(self, place: Array) -> tuple[complex, float]:
-        """Convert an unbent position ``x, z, yaw`` to position and heading in the world."""
+        """Convert a position ``x, z, yaw`` before bending to world position and heading."""
         world = self._bent @ PlanarTransform.from_array(place)
         return complex(world.floor), float(world.yaw)
 
@@ -96,7 +98,7 @@ class DanceSteering:
             x, z = np.asarray(target, np.float64).ravel()
             away = complex(z, x) - here
             most = self._reach + DRIFT * seconds if speed is None else float(speed) * seconds
-            # A distant target is only a direction.
+            # A distant target only determines the direction.
             return away * min(1.0, most / max(abs(away), 1e-9))
         if direction is None:
             if speed is None:
@@ -111,7 +113,7 @@ class DanceSteering:
         return complex(self._anchor + velocity * seconds - here)
 
     def _backlog(self, behind: complex, way: complex) -> complex:
-        """Return how far the dancer lags behind, limited to a distance it can make up.
+        """Return how far the dancer lags behind, limited to a distance that can be caught up.
 
         A dancer who is ahead by more than half of the next displacement does not turn around.
         """
@@ -131,9 +133,9 @@ class DanceSteering:
         method: str,
         among: NDArray[np.bool_] | None = None,
     ) -> tuple[Array, float]:
-        """Return blend weights (n,) of a node for a goal, and the distance by which they miss it.
+        """Return the blend weights (n,) of a node for a goal, and the distance that remains to it.
 
-        `among` (n,) is the mask of movements that may have a weight; by default all.
+        `among` (n,) is the mask of movements that may have a weight. By default, all may.
         """
         local = goal * np.exp(-1j * heading)
         if self._controls["facing"] is not None:
@@ -159,7 +161,7 @@ class DanceSteering:
         Parameters
         ----------
         path : ndarray, shape (n, 3)
-            Remaining unbent path of the leader, ``x, z, yaw``.
+            Remaining path of the leader before bending, ``x, z, yaw``.
         frame : int
             Current frame of the dance.
         seconds : float

@@ -1,1 +1,1 @@
-"""Motion beats: candidates, dominant period and beat tracking."""
+"""Detect motion beats: find candidates and their dominant period, and track beats."""

@@ -1,9 +1,9 @@
 """Motion beats and their confidence (Kim, Park and Shin 2003, section 3).
 
-Candidates are changes of direction (`candidates`); their dominant period (`period`) and dynamic
-programming (`tracking`) give reference beats. A motion beat is Huber's M-estimate of the
-candidates around a reference beat, or the reference beat itself if there are none. Unlike the
-paper, landings of the feet distinguish beats from half beats.
+Candidates are changes of direction (module `candidates`). From their dominant period (`period`),
+dynamic programming finds reference beats (`tracking`). A motion beat is Huber's M-estimate of the
+candidates around a reference beat, or the reference beat if there are no candidates. Unlike in the
+paper, foot landings are used to distinguish beats from half beats.
 """
 
 from __future__ import annotations
@@ -62,18 +62,18 @@ if TYPE_CHECKING:
 
 Array = NDArray[np.float64]
 
-_REPEAT_SECONDS = 4.0  # maximum time after which movements repeat
+_REPEAT_SECONDS = 4.0  # longest time after which a repetition is looked for, in seconds
 _HUBER = 0.04  # threshold of Huber's loss, as a fraction of the period
-# Weight of the reference beat among its candidates, as a fraction of their median total weight:
-# two stray candidates of a dancer who hardly moves do not make a beat.
+# Weight of the reference beat among its candidates, as a fraction of their median total weight. It
+# prevents two stray candidates of a dancer who hardly moves from defining a beat.
 OWN = 0.1
-# Feet land on beats. If there are at least 8 landings, at most a tenth of them fall on every other
-# beat, and twice the period is at least half as strong, then these other beats are half beats: a
-# body may also change direction between steps. This changes none of 365 gaits and dances of CMU.
+# Feet land on beats. Every other beat is taken for a half beat if there are at least 8 landings, at
+# most a tenth of them fall on these beats, and twice the period is at least half as strong. (A body
+# may also change direction between steps.) This rule changes none of 365 gaits and dances of CMU.
 _STEPS, _STRAY, _AS_WELL = 8, 0.1, 0.5
-# With more landings per beat than this, there are twice as many beats, so that each step has a
-# beat. Walks and marches have 1; CMU's 94 (Indian dance) has 1.4 to 1.8 at the level that the body
-# suggests.
+# If there are more landings per beat than this, the number of beats is doubled, so that each step
+# has a beat. Walks and marches have 1 landing per beat. CMU's 94 (Indian dance) has 1.4 to 1.8 at
+# the period that the body suggests.
 _CROWDED = 1.2
 
 
@@ -84,24 +84,26 @@ class Beats:
     Attributes
     ----------
     times : ndarray, shape (K,)
-        Motion beats, seconds from the first frame.
+        Motion beats, in seconds from the first frame.
     period : float
         Typical number of seconds between beats.
     phase : float
         Offset in seconds, in [0, period), of the grid ``phase + k * period`` that fits `times`
         best.
     confidence : float
-        0 to 1, from the contrast of the periodogram and the self-similarity of the motion.
-        Below `RHYTHMIC` the motion has no rhythm.
+        Confidence from 0 to 1, computed from the contrast of the periodogram and the
+        self-similarity of the motion. Motions with less than `RHYTHMIC` count as having no rhythm.
     alternatives : tuple of Period
-        Other possible periods, the strongest first, each with its ratio to `period` if that is
-        simple (1/2 means twice as many beats). Half and double are always included.
+        Other possible periods, the strongest first. Each has its ratio to `period` if that is a
+        simple fraction (1/2 means twice as many beats). Half and twice the period are always
+        included.
     candidates : Candidates
         Changes of direction of all joints.
     reference : ndarray, shape (K,)
         Reference beats around which `times` were estimated.
     repeats : int
-        Number of beats after which the motion repeats, 0 if it does not; a hint at the meter.
+        Number of beats after which the motion repeats, or 0 if it does not. It is a hint at the
+        meter.
     fps, seconds : float
         Frame rate and duration of the motion.
     given : bool
@@ -141,7 +143,7 @@ class Beats:
         return self.times * self.fps
 
     def on_landings(self) -> Beats:
-        """Return the beats, moved to foot landings where possible; see `landed_beats`."""
+        """Return the beats moved to foot landings where possible; see `landed_beats`."""
         moved = landed_beats(self.times, self.candidates.landings, seconds=self.seconds)
         return replace(self, times=moved)
 
@@ -156,7 +158,7 @@ class Beats:
         return self.confidence >= RHYTHMIC
 
     def as_dict(self) -> dict:
-        """Return plain data, as printed by ``motionloom beats --json``."""
+        """Return the beats as plain data, as printed by ``motionloom beats --json``."""
         return {
             "beats": [round(float(time), 5) for time in self.times],
             "period": self.period,
@@ -200,8 +202,8 @@ def beats(
     Raises
     ------
     InvalidInput
-        If the motion is shorter than three of the shortest periods, or the tempo range is
-        empty. A motion without rhythm is not an error: its `confidence` is low.
+        If the motion is shorter than three times the shortest period, or the tempo range is empty.
+        A motion without rhythm does not raise an error but has a low `confidence`.
 
     Examples
     --------
@@ -215,7 +217,7 @@ def beats(
 
 
 def analyze_beats(motions: Sequence[Motion], settings: BeatSettings) -> Beats:
-    """Find the motion beats of one motion, or of several that move together; see `beats`."""
+    """Find the motion beats of one motion, or of several motions together; see `beats`."""
     motions = _together(motions)
     slow, fast = settings.tempo_bpm
     shortest, longest = 60.0 / float(fast), 60.0 / float(slow)
@@ -294,7 +296,7 @@ def _possible_periods(
 def _beats_of(
     candidates: Candidates, signal: Array, possible: list[Period], settings: BeatSettings
 ) -> tuple[list[Period], Array, Array]:
-    """Return the periods with the chosen level first, the reference beats and the motion beats."""
+    """Return the periods, the chosen one first, with the reference beats and the motion beats."""
     is_given = settings.bpm is not None
     if settings.level != 1.0 and (is_given or settings.first_beat is not None):
         possible = led_by(at_level(signal, possible, settings.level), possible)
@@ -326,7 +328,7 @@ def _beats_of(
 def _level_of_steps(
     candidates: Candidates, signal: Array, possible: list[Period], *, shortest: float
 ) -> list[Period]:
-    """Put half of the best period first if feet land more than once per beat."""
+    """Move half of the best period to the front if feet land more than once per beat."""
     landed = [len(landing_events(np.concatenate(feet))) for feet in candidates.feet]
     period = possible[0].seconds
     crowded = float(np.mean(landed or [0])) > _CROWDED * candidates.seconds / period
@@ -336,11 +338,12 @@ def _level_of_steps(
 
 
 def huber_beats(candidates: Candidates, reference: Array, *, own_weight: float = OWN) -> Array:
-    """Estimate motion beats (K,) from candidates near reference beats, equations (9) to (11).
+    """Estimate motion beats (K,) from the candidates near reference beats, equations (9) to (11).
 
     A motion beat is the weighted Huber estimate of location of the candidates nearest to a
-    reference beat, or the reference beat if there are none. Unlike in the paper, the reference
-    beat also has a weight: `own_weight`, as a fraction of the median total weight of candidates.
+    reference beat, or the reference beat if it has no candidates. Unlike in the paper, the
+    reference beat also counts, with the weight `own_weight`, a fraction of the median total weight
+    of the candidates.
     """
     if len(reference) < 2:
         return reference.copy()
@@ -364,7 +367,7 @@ def huber_beats(candidates: Candidates, reference: Array, *, own_weight: float =
 
 
 def steps_alternate(times: Array, landings: Array) -> bool:
-    """Return whether feet land only on every other beat; these are then the true beats."""
+    """Return whether feet land only on every other beat, in which case only those are beats."""
     nearest = np.searchsorted(0.5 * (times[1:] + times[:-1]), landings)
     odd, count = int(np.sum(nearest % 2)), len(nearest)
     return count >= _STEPS and min(odd, count - odd) <= _STRAY * count
@@ -397,7 +400,7 @@ def _together(motion: Motion | Sequence[Motion]) -> list[Motion]:
 
 
 def _likeness(motions: list[Motion]) -> Array:
-    """Return the self-similarity of joint angles (30 %) and their velocities (70 %)."""
+    """Return the self-similarity of motions: 30 % from joint angles, 70 % from velocities."""
     angles = np.concatenate([smooth_angles(motion) for motion in motions], axis=1)
     fps = motions[0].fps
     speeds = np.gradient(angles, axis=0) * fps
@@ -407,7 +410,7 @@ def _likeness(motions: list[Motion]) -> Array:
 
 
 def _midway(reference: Array, times: Array, still: Array, fps: float) -> tuple[Array, Array]:
-    """Return beats midway between the given ones if the body is slower there."""
+    """Move all beats to the middle between two beats if the body is slower there."""
     between = 0.5 * (times[1:] + times[:-1])
     frames = np.arange(len(still)) / fps
     slow_on, slow_between = (
@@ -429,7 +432,7 @@ def _midway(reference: Array, times: Array, still: Array, fps: float) -> tuple[A
 
 
 def _within(times: Sequence[float], seconds: float) -> Array:
-    """Clip times to the motion; drop the ends if they are clearly outside."""
+    """Drop times that are clearly outside the motion, and clip the others to it."""
     out = np.asarray(times, np.float64)
     gap = float(np.median(np.diff(out)))
     out = out[(out > -0.1 * gap) & (out < seconds + 0.1 * gap)]
@@ -458,7 +461,7 @@ def _reference(candidates: Candidates, signal: Array, period: float, *, steady: 
 
 
 def _edges(times: Array, reference: Array, period: float, seconds: float) -> Array:
-    """Extrapolate beats near an end, which lack half of their candidates."""
+    """Extrapolate beats near the ends, where half of the candidates are missing."""
     if len(times) < 4:
         return times
     times = times.copy()
@@ -479,7 +482,7 @@ def _refined(best: Period, times: Array) -> float:
 
 
 def _alternatives(possible: list[Period], signal: Array, period: float) -> tuple[Period, ...]:
-    """Return other periods, always including half and double, the strongest first."""
+    """Return other possible periods, the strongest first, including half and twice the best one."""
     others = list(possible[1:5])
     ratios = {other.ratio for other in others}
     levels = other_levels(signal, replace(possible[0], seconds=period))
@@ -498,8 +501,8 @@ def _confidence(best: Period, contrast: float, beats: int, seconds: float) -> fl
     """Compute the confidence from the contrast of the periodogram and from self-similarity.
 
     Motions without rhythm have a contrast of at most 1, walks and salsas about 1.4, and dances 1.5
-    to 4 (medians of CMU takes and the built-in corpus). Either measure is sufficient; both have
-    less weight if there are few beats or repetitions.
+    to 4 (medians over CMU takes and the built-in corpus). One strong measure is sufficient for a
+    high confidence. Both count less if there are few beats or repetitions.
     """
     spectral = (1.0 - np.exp(-1.2 * max(contrast - 0.9, 0.0))) * min(beats / 8.0, 1.0)
     rounds = seconds / (best.repeats * best.seconds) if best.repeats else 1.0

@@ -1,13 +1,13 @@
-"""Candidate beats: times at which joints change direction or feet land.
+"""Find candidate beats: times at which joints change direction or feet land.
 
 The angular velocity of a joint is zero when the joint changes direction. Every rotation component
 of every joint is one signal. Each of its significant extrema is a candidate, weighted by its
 prominence in radians. Foot landings are also candidates. Most candidates of a rhythmic motion
 gather around its beats; the others are scattered (Kim, Park and Shin 2003, section 3.1).
 
-The paper uses the zero crossings of the angular acceleration, where a swing is fastest or has come
-to rest. In a plain swing, they are half a swing away from the change of direction.
-``kind="acceleration"`` selects these crossings.
+The paper instead uses the zero crossings of the angular acceleration, where a swing is fastest or
+has come to rest. In a simple swing, a zero crossing is half a swing away from the change of
+direction. ``kind="acceleration"`` selects the zero crossings.
 """
 
 from __future__ import annotations
@@ -31,18 +31,18 @@ if TYPE_CHECKING:
 Array = NDArray[np.float64]
 Kind = Literal["turns", "acceleration"]
 
-# Gaussian smoothing in seconds; it removes marker noise and keeps extrema in place. The stronger
-# one is for motions whose noise between neighboring frames exceeds `_NOISY` radians.
+# Width of the Gaussian smoothing in seconds, which removes marker noise and keeps extrema in place.
+# The larger width is used if the noise between neighboring frames exceeds `_NOISY` radians.
 SMOOTHING, _SMOOTHING_NOISY, _NOISY = 0.04, 0.06, 0.02
-# Minimum prominence of an extremum in radians (3.4 degrees): smaller ones are involuntary.
+# Minimum prominence of an extremum in radians (3.4 degrees). Smaller movements are involuntary.
 EVIDENT = 0.06
-# ... and in standard deviations of the noise that remains after smoothing.
+# Minimum prominence in standard deviations of the noise that remains after smoothing.
 _ABOVE_NOISE = 4.0
 _LARGEST = 1.0  # radians: limits the weight of a single glitch
 # Size (radians) and weight of a landing. In a waltz, the rest of the body changes direction as
 # often between the beats as on them.
 _LANDING, _LANDING_WEIGHT = 0.5, 1.0
-_AROUND = 0.75  # seconds: standard deviation of the window of the average speed
+_AROUND = 0.75  # seconds: standard deviation of the window over which the speed is averaged
 
 
 @dataclass(frozen=True, eq=False)
@@ -56,10 +56,11 @@ class Candidates:
     sizes : ndarray, shape (N,)
         Prominence of the extremum, in radians.
     weights : ndarray, shape (N,)
-        The same, reduced while the body is fast.
+        Weight of each candidate: its size, reduced while the body moves fast.
     signals : ndarray of int, shape (N,)
-        Signal of each candidate: ``3 * joint + axis``, then the landings of the feet. The numbers
-        of the second character continue those of the first.
+        Number of the signal that each candidate comes from: ``3 * joint + axis`` for rotations,
+        followed by the feet for landings. The numbers of a second character continue those of the
+        first.
     seconds : float
         Duration of the motion, from the first to the last frame.
     feet : tuple of (ndarray, ndarray)
@@ -100,9 +101,10 @@ def candidate_beats(
     motions : sequence of Motion
         Motions with the same frame rate and length.
     weights : dict, optional
-        Maps a role or joint name to a factor on the weights of its candidates; 0 ignores a joint.
+        Maps a role or joint name to a factor for the weights of its candidates; 0 ignores a joint.
     kind : {"turns", "acceleration"}
-        Changes of direction and landings, or sign changes of the acceleration, as in the paper.
+        ``"turns"`` finds changes of direction and landings; ``"acceleration"`` finds sign changes
+        of the angular acceleration, as in the paper.
     weighted : bool
         If False, all candidates have the same weight and the components of a joint form one
         signal, as in the paper.
@@ -157,9 +159,10 @@ def candidate_beats(
 
 
 def stillness(motions: Sequence[Motion]) -> Array:
-    """Return the stillness (T,): near 1 if bodies are slower than their local average, otherwise 0.
+    """Return the stillness (T,), near 1 where bodies are slower than on average and 0 elsewhere.
 
-    It suppresses extrema of single joints, such as a knee in mid-step, while the body moves.
+    It is used to suppress extrema of single joints, such as a knee in mid-step, while the body
+    moves.
     """
     speed = np.zeros(len(motions[0]))
     for motion in motions:
@@ -177,7 +180,7 @@ def smooth_angles(motion: Motion, seconds: float | None = None) -> Array:
 
 
 def angular_velocities(motion: Motion) -> Array:
-    """Return equation (1) for all joints, (T - 1, 3 J), in rad/s; row i follows frame i."""
+    """Return the angular velocities (T - 1, 3 J) of all joints after each frame, equation (1)."""
     q = motion.rotations.astype(np.float64)
     turned = rot.log(rot.multiply(rot.inverse(q[:-1]), q[1:])) * motion.fps
     return np.nan_to_num(turned.reshape(len(turned), -1))
@@ -195,7 +198,7 @@ def _smoothing(angles: Array) -> float:
 def _roughness(angles: Array) -> Array:
     """Return the standard deviation (3 J,) of white noise in each component, in radians.
 
-    Estimated from second differences, which contain almost nothing of voluntary movement.
+    The estimate uses second differences, which contain almost no voluntary movement.
     """
     if len(angles) < 3:
         return np.zeros(angles.shape[1])
@@ -211,7 +214,7 @@ def _noise(motion: Motion) -> Array:
 
 
 def _reaches(skeleton: Skeleton) -> Array:
-    """Return the length (J,) of the longest chain below each joint, in meters."""
+    """Return the length (J,) of the longest chain of bones below each joint, in meters."""
     parents, offsets = skeleton.point_parents, skeleton.point_offsets
     reach = np.zeros(len(parents))
     for point in range(len(parents) - 1, 0, -1):
@@ -253,7 +256,7 @@ def _factors(motion: Motion, weights: Mapping[str, float] | None) -> Array:
 
 
 def _turns(angle: Array, least: float) -> tuple[Array, Array]:
-    """Return the fractional frames of the extrema, by parabolic interpolation, and their sizes."""
+    """Find extrema; return their fractional frames, by parabolic interpolation, and their sizes."""
     from scipy.signal import find_peaks
 
     places, sizes = [], []
@@ -267,7 +270,7 @@ def _turns(angle: Array, least: float) -> tuple[Array, Array]:
 
 
 def _inflections(angle: Array, turns: Array, sizes: Array) -> tuple[Array, Array]:
-    """Return sign changes of the second difference, with the sizes of the nearest extrema."""
+    """Find sign changes of the second difference; return them with sizes of the nearest extrema."""
     bend = np.diff(angle, 2)
     cross = np.flatnonzero(np.signbit(bend[1:]) != np.signbit(bend[:-1]))
     a, b = bend[cross], bend[cross + 1]

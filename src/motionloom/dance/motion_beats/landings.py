@@ -1,9 +1,9 @@
 """Compare foot landings with beats, and move beats to landings.
 
-Comparing detected motion beats with the music mostly shows how well the analysis agrees with
-itself. An audience sees feet that land. `landing_fit` compares landings with beats from another
-source, and `landed_beats` moves the beats of a take to its landings, so that a movement warped to
-music lands on its beats.
+If detected motion beats are compared with the music, the result mostly shows how well the analysis
+agrees with itself, whereas an audience sees when feet land. `landing_fit` compares landings with
+beats from another source, and `landed_beats` moves the beats of a take to its landings, so that a
+movement warped to music lands on its beats.
 """
 
 from __future__ import annotations
@@ -23,15 +23,16 @@ if TYPE_CHECKING:
 
 Array = NDArray[np.float64]
 
-# A landing is on a beat if it is within a tenth of a beat or one frame, whichever is more. That is
-# 0.05 s at 120 beats per minute, where listeners start to notice. A fifth of random landings are.
+# A landing is on a beat if it is within a tenth of a beat or one frame, whichever is more. At 120
+# beats per minute, this is 0.05 s, about the deviation that listeners start to notice. A fifth of
+# random landings are on a beat.
 NEAR = 0.1
-# Landings of two feet or of two dancers within this time are one event.
+# Landings of two feet or two dancers within this time (seconds) count as one event.
 _SAME = 0.1  # seconds
 # Maximum distance in beats from a landing to the beat that is moved to it, and the range of the
-# local speed. Beats are not moved to landings beyond these limits. This way, 80 to 99 % of the
-# landings of CMU's dances (05, 49, 60, 61, 93, 94, 120, 131) are on beats. With 0.45 and half
-# the cost of a miss, it is 66 to 93 %, and 19 of 20 speeds are the same.
+# local speed. Beats are not moved to landings beyond these limits. With these values, 80 to 99 % of
+# the landings of CMU's dances (05, 49, 60, 61, 93, 94, 120, 131) are on beats. With 0.45 and half
+# the cost of a miss, 66 to 93 % are, and 19 of 20 speeds are the same.
 _REACH = 0.75
 _SPEEDS = (0.5, 2.0)
 _MISSED = 1.0  # cost of a landing that is not on a beat
@@ -39,7 +40,7 @@ _STIFF = 1.0  # cost of the squared logarithm of the local speed, per beat
 # Minimum number of landings and minimum coherence for a common phase.
 _FEWEST, _COMMON = 6, 0.5
 _ENOUGH = 0.9  # if this share of landings is on beats, nothing is moved
-_SKIP = 8  # interpolate at most this many beats without a landing; then speeds start over
+_SKIP = 8  # maximum number of interpolated beats in a row; after more, speeds start over
 
 
 @dataclass(frozen=True)
@@ -53,10 +54,10 @@ class LandingFit:
     on_beat : int
         Number of landings within a tenth of a beat, or within one frame, of a beat.
     on_half_beat : int
-        Number of other landings near the middle between two beats.
+        Number of landings near the middle between two beats.
     beats, beats_met : int
-        Number of beats, and of beats near which a foot lands. For characters who dance together, a
-        beat counts once and is met if a foot of any of them lands (`group_fit`).
+        Number of beats, and number of beats on which a foot lands. For characters who dance
+        together, a beat counts once and is met if any of them lands a foot on it (`group_fit`).
     coherence : float
         Length of the mean of ``exp(2 pi i phase)`` over all landings, 0 to 1, where the phase is
         the position between two beats. It is 1 if all landings have the same phase.
@@ -108,7 +109,7 @@ class LandingFit:
 
     @classmethod
     def total_of(cls, fits: Sequence[LandingFit]) -> LandingFit:
-        """Combine several characters: counts are summed, coherences weighted by landings."""
+        """Combine characters: sum their counts, and average their coherences over all landings."""
         total = sum(fit.total for fit in fits)
         mean, half = (
             sum(fit.total * getattr(fit, name) for fit in fits) / max(total, 1)
@@ -171,9 +172,9 @@ def group_fit(
 ) -> LandingFit:
     """Compare landings of characters who dance together with beats.
 
-    Landings and coherence include all characters. The beats that count are `inner`, far enough
-    from both ends for a landing to be detected. Each counts once and is met if a foot of any
-    character lands, because partners need not step at the same time.
+    Landings and coherence include all characters. Only the beats in `inner` count, which are far
+    enough from both ends for a landing to be detected. Each of them counts once and is met if any
+    character lands a foot on it, because partners need not step at the same time.
 
     Examples
     --------
@@ -187,7 +188,7 @@ def group_fit(
 
 
 def foot_landings(motion: Motion) -> Array:
-    """Return the sorted landings of both feet, in seconds; empty without feet.
+    """Return the sorted landings of both feet, in seconds; empty if the skeleton has no feet.
 
     Examples
     --------
@@ -209,7 +210,7 @@ def side_landings(motion: Motion) -> tuple[Array, Array]:
 
 
 def landing_events(landed: ArrayLike) -> Array:
-    """Return the mean times of groups of landings less than a tenth of a second apart.
+    """Merge landings less than a tenth of a second apart, and return the mean time of each group.
 
     Examples
     --------
@@ -231,13 +232,15 @@ def landing_events(landed: ArrayLike) -> Array:
 def landed_beats(times: Array, landed: ArrayLike, *, seconds: float = np.inf) -> Array:
     """Move beats (K,) to landings where that hardly changes the speed.
 
-    If the landings have a common phase that is not the beat, all beats are first shifted by it.
-    (The body of a marching soldier turns half a beat after the foot lands.)
+    If most landings have the same offset from the beats, all beats are first shifted by this
+    offset. (For example, the body of a marching soldier changes direction half a beat after the
+    foot lands.)
 
     Each beat has at most one landing and each landing at most one beat. Dynamic programming finds
     the assignment with the lowest cost: a landing without a beat costs `_MISSED`, and a change of
-    speed costs its squared logarithm. Beats between are interpolated. If nine of ten landings are
-    already on beats, nothing is moved, because motion beats are more precise than frames.
+    speed costs its squared logarithm. Beats without a landing are interpolated. If nine of ten
+    landings are already on beats, nothing is moved, because motion beats are more precise than
+    landings, which are whole frames.
 
     Examples
     --------
@@ -276,12 +279,12 @@ def _shifted(times: Array, events: Array, seconds: float) -> Array:
     gaps = np.diff(times)
     wide = np.concatenate([[times[0] - gaps[0]], times, [times[-1] + gaps[-1]]])
     moved = np.interp(count + shift, np.arange(-1.0, len(times) + 1.0), wide)
-    # The last beat of a late grid, or the first of an early one, may lie outside the motion.
+    # After the shift, the first or the last beat may lie outside the motion.
     return moved[(moved >= 0.0) & (moved <= seconds)]
 
 
 def _extended(events: Array, times: Array) -> Array:
-    """Convert events to positions in beats, extrapolating at a constant rate beyond the ends."""
+    """Convert event times to positions in beats, extrapolated at a constant rate at both ends."""
     gaps = np.diff(times)
     wide = np.concatenate([[times[0] - gaps[0]], times, [times[-1] + gaps[-1]]])
     return np.interp(events, wide, np.arange(-1.0, len(times) + 1.0))

@@ -1,4 +1,4 @@
-"""Beats and partners set by hand, stored in a library and used by everything that needs beats."""
+"""Beats and partners set by hand, which are stored in a library and override detected beats."""
 
 from __future__ import annotations
 
@@ -24,18 +24,18 @@ BeatsOf = Callable[[Sequence[Motion], BeatSettings], Beats]
 
 @dataclass(frozen=True)
 class GivenBeats:
-    """Information set by hand about the beats of a take.
+    """Beat settings for a take that were entered by hand.
 
     Attributes
     ----------
     bpm : float, optional
-        Tempo, beats per minute.
+        Tempo in beats per minute.
     first_beat : float, optional
         Time of the first beat, in seconds.
     partners : tuple of str
-        Other takes of the same performance; their beats are detected together.
+        Names of other takes of the same performance. The beats of all are detected together.
     times : tuple of float
-        Increasing times of the beats in seconds; they replace detected beats.
+        Times of the beats in seconds, increasing. They replace detected beats.
     """
 
     bpm: float | None = None
@@ -45,7 +45,7 @@ class GivenBeats:
 
 
 def given_beats(library: Store) -> dict[str, GivenBeats]:
-    """Return the beats set by hand in a library, by name of the take.
+    """Return the beats set by hand in a library, as a dict with take names as keys.
 
     Examples
     --------
@@ -72,7 +72,7 @@ def given_beats(library: Store) -> dict[str, GivenBeats]:
 
 
 def _read_times(library: Store, name: str, times: Any) -> tuple[float, ...]:
-    """Return stored times of beats; raises `LibraryError` if they are invalid."""
+    """Return the stored beat times; raise `LibraryError` if they are invalid."""
     try:
         return checked_times(times, math.inf) if len(times) else ()
     except (InvalidInput, TypeError, ValueError) as error:
@@ -82,13 +82,13 @@ def _read_times(library: Store, name: str, times: Any) -> tuple[float, ...]:
 
 
 def save_given_beats(library: Store, given: Mapping[str, GivenBeats]) -> None:
-    """Save beats set by hand in the library, replacing those saved before."""
+    """Save beats set by hand in the library, replacing all beats saved before."""
     takes = {name: asdict(entry) for name, entry in sorted(given.items())}
     library.artifacts.save(KIND, _NAME, {"takes": takes})
 
 
 def rename_given_beats(library: Store, name: str, new: str) -> None:
-    """Move the beats set by hand for a take to its new name, also where it is a partner."""
+    """Update beats set by hand after a take was renamed, including lists of partners."""
     given = given_beats(library)
     if name not in given and not any(name in entry.partners for entry in given.values()):
         return
@@ -104,7 +104,7 @@ def rename_given_beats(library: Store, name: str, new: str) -> None:
 
 
 def checked_times(times: Iterable[float], seconds: float) -> tuple[float, ...]:
-    """Check beats set by hand: at least two, increasing, within a motion of this length.
+    """Check that beats set by hand are at least two, increase, and lie within the motion.
 
     Raises
     ------
@@ -118,10 +118,11 @@ def checked_times(times: Iterable[float], seconds: float) -> tuple[float, ...]:
     """
     given = tuple(float(time) for time in times)
     if len(given) < 2 or not all(math.isfinite(time) for time in given):
-        raise InvalidInput(f"beats must have at least two times in seconds; got {list(given)}")
+        raise InvalidInput(f"beats must be at least two finite times in seconds; got {list(given)}")
     if any(b - a < SHORTEST_GAP for a, b in pairwise(given)):
         raise InvalidInput(
-            f"beats must be at least {SHORTEST_GAP:g} s apart and increasing; got {list(given)}"
+            f"beats must be in increasing order and at least {SHORTEST_GAP:g} s apart; "
+            f"got {list(given)}"
         )
     if given[0] < 0.0 or given[-1] > seconds + 1e-6:
         raise InvalidInput(
@@ -138,7 +139,7 @@ def edited_times(
     add: Iterable[float] = (),
     remove: Iterable[int] = (),
 ) -> tuple[float, ...]:
-    """Move, add and remove beats; beats are numbered from 0, as before the change.
+    """Move, add and remove beats. Numbers start at 0 and refer to the beats before the change.
 
     Examples
     --------
@@ -148,7 +149,7 @@ def edited_times(
     move, left_out = dict(move or {}), set(remove)
     for number in sorted({*move, *left_out}):
         if not 0 <= number < len(times):
-            raise InvalidInput(f"beat must be 0 to {len(times) - 1}; got {number}")
+            raise InvalidInput(f"beat number must be 0 to {len(times) - 1}; got {number}")
     kept = [
         float(move.get(number, time)) for number, time in enumerate(times) if number not in left_out
     ]
@@ -156,7 +157,7 @@ def edited_times(
 
 
 def with_times(beats: Beats, times: Sequence[float]) -> Beats:
-    """Replace the times of beats; period and phase are computed from the new times."""
+    """Return beats with other times; period and phase are computed from the new times."""
     given = np.array(times, np.float64)
     period = float(np.median(np.diff(given)))
     turn = np.angle(np.sum(np.exp(2j * np.pi * given / period)))
@@ -172,7 +173,7 @@ def with_times(beats: Beats, times: Sequence[float]) -> Beats:
 
 
 def beats_in(library: Store, take: Callable[[str], Motion]) -> BeatsOf:
-    """Return a beat analysis that uses beats set by hand; `take` returns a motion by name."""
+    """Return a function that finds beats and uses those set by hand; `take` loads a take."""
     given = given_beats(library)
 
     def beats_of(motions: Sequence[Motion], settings: BeatSettings) -> Beats:
@@ -186,7 +187,7 @@ def beats_in(library: Store, take: Callable[[str], Motion]) -> BeatsOf:
             settings = replace(settings, first_beat=manual.first_beat)
         others = [take(name) for name in manual.partners if name not in names and name in library]
         detected = analyze_beats([*motions, *others], settings)
-        # Only the landings of the requested motions count.
+        # Partners help to find the beats, but only landings of the requested motions count.
         feet = detected.candidates.feet[: len(motions)]
         detected = replace(detected, candidates=replace(detected.candidates, feet=feet))
         is_own = settings.bpm in (None, manual.bpm) and settings.first_beat in (

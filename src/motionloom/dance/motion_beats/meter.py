@@ -1,4 +1,4 @@
-"""Estimate the meter: beats per movement, 2 to 8.
+"""Estimate the meter of a dance, which is the number of beats per movement, 2 to 8.
 
 The paper takes the meter from the kind of dance; the estimate is our addition. For bars of two,
 three and four beats it sums two measures: the self-similarity of the motion after one bar, which
@@ -26,9 +26,9 @@ Array = NDArray[np.float64]
 
 METERS = (2, 3, 4, 5, 6, 7, 8)
 _LONGEST_SCORED = 4
-_EXACT = 0.9  # self-similarity of a repeating motion: walks and marches have 0.97, dances 0.6
-_CLEAR = 0.2  # minimum advantage of a long bar over shorter ones; groove: 0.14 for 8 beats
-_MIRRORED = 0.4  # self-similarity with the mirror image half a bar later: waltz 0.7
+_EXACT = 0.9  # minimum self-similarity of an exact repetition; walks have 0.97, dances 0.6
+_CLEAR = 0.2  # minimum advantage of a long bar over shorter ones; the groove has 0.14 for 8 beats
+_MIRRORED = 0.4  # limit of the self-similarity with the mirror image half a bar later; waltz: 0.7
 
 
 @dataclass(frozen=True)
@@ -69,14 +69,14 @@ def estimated_meter(
 
 
 def usual_meter(takes: Sequence[tuple[Sequence[Motion], Beats]]) -> int:
-    """Return the meter with the highest total score over takes with known beats."""
+    """Return the meter with the highest total score over several takes with known beats."""
     seen = [(_Evidence.of(motions, beats, METERS), len(beats)) for motions, beats in takes]
     return _Evidence.total(seen).best(METERS)
 
 
 @dataclass(frozen=True)
 class _Evidence:
-    """Scores of short meters, and self-similarity after several beats, plain and mirrored."""
+    """Scores of short meters, and the self-similarity after each number of beats, also mirrored."""
 
     scores: dict[int, float]
     alike: dict[int, float]
@@ -96,9 +96,9 @@ class _Evidence:
         for meter in meters:
             if len(beats) < 2 * meter + 1:
                 continue
-            # A bar resembles the next bar or the one after it: dances go left, then right. With
-            # two beats, only the next bar counts: the one after it starts with the same foot
-            # anyway.
+            # A bar resembles the next bar or the one after that, because dances go left, then
+            # right. With two beats, only the next bar counts, because every second bar starts with
+            # the same foot anyway.
             later = [meter] if meter == 2 or meter > _LONGEST_SCORED else [meter, 2 * meter]
             repeat = max(alike.get(lag, 0.0) for lag in later)
             scores[meter] = float(repeat) + 0.5 * _inequality(accents, meter)
@@ -133,13 +133,13 @@ class _Evidence:
         return self.alike.get(meter, 0.0) >= shorter + _CLEAR and self._whole(meter)
 
     def _whole(self, meter: int) -> bool:
-        """Return whether a bar is a single bar rather than two bars, the second one mirrored."""
+        """Return whether a bar is a whole, rather than two bars of which the second is mirrored."""
         half, rest = divmod(meter, 2)
         return rest > 0 or half == 1 or self.mirrored.get(half, 0.0) < _MIRRORED
 
 
 def downbeat(beats: Beats, meter: int) -> int:
-    """Return the offset, less than `meter`, of the beats with the strongest accents."""
+    """Return the offset of the downbeats, 0 to ``meter - 1``, where accents are strongest."""
     if meter <= 1 or len(beats) < 2 * meter:
         return 0
     accents = beat_accents(beats)
@@ -159,7 +159,7 @@ def beat_accents(beats: Beats) -> Array:
 def _beat_likeness(
     motions: Sequence[Motion], others: Sequence[Motion], beats: Beats, longest: int
 ) -> dict[int, float]:
-    """Return the correlation of motions with `others` 1, 2, ... beats later, in beat time."""
+    """Return the correlation of motions with `others` 1, 2, ... beats later."""
     steps = 8
     count = (len(beats) - 1) * steps + 1
     if count <= steps:
@@ -178,7 +178,7 @@ def _beat_likeness(
 
 
 def _mirrored(motions: Sequence[Motion]) -> list[Motion]:
-    """Return the mirrored motions; none for a skeleton without known sides."""
+    """Return the mirrored motions, or an empty list if the skeleton has no known sides."""
     try:
         return [motion.mirror() for motion in motions]
     except RoleError:
@@ -186,7 +186,7 @@ def _mirrored(motions: Sequence[Motion]) -> list[Motion]:
 
 
 def _speeds(motions: Sequence[Motion], frames: Array) -> Array:
-    """Return centered angular velocities at fractional frames."""
+    """Return the angular velocities at fractional frames, minus their mean."""
     angles = np.concatenate([smooth_angles(motion) for motion in motions], axis=1)
     low = np.clip(frames.astype(int), 0, len(angles) - 2)
     speeds = np.gradient(angles, axis=0)
@@ -195,7 +195,7 @@ def _speeds(motions: Sequence[Motion], frames: Array) -> Array:
 
 
 def _inequality(accents: Array, meter: int) -> float:
-    """Return the coefficient of variation of the mean accents of the beats of a bar."""
+    """Return the inequality of the beats in a bar: the relative deviation of their mean accents."""
     means = [float(np.mean(accents[offset::meter])) for offset in range(meter)]
     whole = float(np.mean(accents))
     return float(np.std(means)) / whole if whole > 0.0 else 0.0

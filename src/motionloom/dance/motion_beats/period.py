@@ -1,4 +1,4 @@
-"""Dominant period of candidate beats, and its alternatives.
+"""Find the dominant period of candidate beats and its alternatives.
 
 Two measures are combined. *Periodogram* (Kim, Park and Shin 2003, section 3.2): the candidates of
 each signal become a piecewise cosine with a crest at every candidate. The power spectrum of the
@@ -8,8 +8,8 @@ time. This measures the period far more precisely than a spectrum of a few secon
 hardly repeat; for them, the periodogram decides.
 
 Every rhythm has several metrical levels: steps, beats, bars. Listeners choose the level nearest to
-a comfortable tempo. A mild weight here does the same; the other levels are reported as
-alternatives.
+a comfortable tempo. Here, a mild weight prefers that level in the same way, and the other levels
+are reported as alternatives.
 """
 
 from __future__ import annotations
@@ -25,18 +25,18 @@ from motionloom.dance.motion_beats.candidates import Candidates, peak_offset
 
 Array = NDArray[np.float64]
 
-RATE = 60.0  # samples per second of the superposed signal: beats are far slower than 30 Hz
-# Preferred period in seconds, about two beats per second, and the width of the preference, which
-# is wide enough to leave the choice of the level mostly to the motion.
+RATE = 60.0  # samples per second of the superposed signal, because beats are far slower than 30 Hz
+# Preferred period in seconds (about two beats per second) and the width of the preference, which is
+# so wide that the motion mostly determines the level.
 COMFORTABLE, OCTAVES = 0.55, 0.9
 _REPEATS = (1, 2, 3, 4, 6, 8)  # beats after which movements repeat
 _NEAR = 0.08  # maximum distance (natural log) from a spectral peak to the repeating period
-_ALIKE = 0.06  # lower self-similarities occur by chance
-# Typical error of a period from self-similarity; the error of a spectral peak falls with the
-# number of beats. If two measurements differ by more than `_AGREE` (natural log), the tempo is not
-# steady.
+_ALIKE = 0.06  # minimum self-similarity; lower values occur by chance
+# Typical relative error of a period measured by self-similarity. (The error of a spectral peak
+# falls with the number of beats.) If the two measurements differ by more than `_AGREE` (natural
+# log), the tempo is not steady.
 _LAG_ERROR, _AGREE = 0.012, 0.035
-_FINE = 16  # zero padding of the periodogram
+_FINE = 16  # factor of the zero padding of the periodogram
 _RATIOS = tuple(Fraction(a, b) for a, b in ((1, 4), (1, 3), (1, 2), (2, 3), (3, 4), (1, 1),
                                             (4, 3), (3, 2), (2, 1), (3, 1), (4, 1)))  # fmt: skip
 
@@ -55,7 +55,7 @@ class Period:
     likeness : float
         Correlation of the motion with itself after `repeats` periods, 0 to 1.
     ratio : Fraction or None
-        Ratio to the chosen period, if it is simple.
+        Ratio to the chosen period, or None if it is not a simple fraction.
     """
 
     seconds: float
@@ -66,7 +66,7 @@ class Period:
 
 
 def superposed(candidates: Candidates, *, rate: float = RATE) -> Array:
-    """Sample the weighted sum of the piecewise cosines of all signals, equation (4), at `rate`."""
+    """Return the weighted sum of all signals' piecewise cosines, equation (4), at `rate` Hz."""
     moments = np.arange(int(candidates.seconds * rate) + 1) / rate
     total = np.zeros(len(moments))
     order = np.argsort(candidates.signals, kind="stable")
@@ -89,7 +89,7 @@ def _add_cosine(total: Array, moments: Array, crests: Array, weight: float) -> N
 
 
 def periodogram(signal: Array, *, rate: float = RATE) -> tuple[Array, Array]:
-    """Return frequencies in hertz and power, equation (5)."""
+    """Return the power spectrum of a signal, equation (5): frequencies in hertz and powers."""
     centered = signal - signal.mean()
     size = 1 << int(np.ceil(np.log2(max(_FINE * len(signal), 4096))))
     power = np.abs(np.fft.rfft(centered, size)) ** 2 / max(len(signal), 1)
@@ -97,9 +97,10 @@ def periodogram(signal: Array, *, rate: float = RATE) -> tuple[Array, Array]:
 
 
 def contrast(signal: Array, *, shortest: float, longest: float, rate: float = RATE) -> float:
-    """Return the highest peak of the periodogram relative to its octave, in noise maxima.
+    """Return the height of the highest spectral peak, relative to the maximum expected of noise.
 
-    Motion without rhythm has a broad hill in the spectrum; a rhythm is a narrow peak.
+    The noise level is that of the octave around the peak. Motion without rhythm has a broad hill in
+    the spectrum, whereas a rhythm is a narrow peak.
     """
     frequencies, power = periodogram(signal, rate=rate)
     inside = (frequencies >= 1.0 / longest) & (frequencies <= 1.0 / shortest)
@@ -108,8 +109,8 @@ def contrast(signal: Array, *, shortest: float, longest: float, rate: float = RA
     top = float(power[inside].max())
     crest = frequencies[inside][int(np.argmax(power[inside]))]
     around = (frequencies > crest / np.sqrt(2.0)) & (frequencies < crest * np.sqrt(2.0))
-    # Powers of noise are exponentially distributed; this is the expected maximum of independent
-    # ones.
+    # The powers of noise are exponentially distributed; this is the expected maximum of independent
+    # powers.
     independent = max(len(signal) / rate * (1.0 / shortest - 1.0 / longest), 1.0)
     return top / (float(power[around].mean()) * (np.log(independent) + np.euler_gamma))
 
@@ -117,7 +118,8 @@ def contrast(signal: Array, *, shortest: float, longest: float, rate: float = RA
 def self_similarity(signals: Array, *, rate: float, longest: float) -> Array:
     """Return the autocorrelation (L,) of a motion; lag k is ``k / rate`` seconds.
 
-    `signals` (T, D) has one vector per frame. Lags end where less than 30 % would overlap.
+    `signals` (T, D) has one vector per frame. Lags at which less than 30 % of the frames overlap
+    are omitted.
     """
     x = signals - signals.mean(axis=0)
     count = len(x)
@@ -141,8 +143,8 @@ def periods(
     signal : ndarray, shape (M,)
         Signal, as returned by `superposed`.
     likeness : ndarray, shape (L,), optional
-        Result of `self_similarity`, with `rate` lags per second. Without it, periods are only the
-        peaks of the periodogram, equation (6).
+        Result of `self_similarity`, with `rate` lags per second. If omitted, only the peaks of the
+        periodogram are used, equation (6).
     rate : float
     shortest, longest : float
         Range of plausible periods, in seconds.
@@ -150,7 +152,7 @@ def periods(
     Returns
     -------
     periods : list of Period
-        Empty if the spectrum has no power in range.
+        Possible periods; empty if the spectrum has no power in the range.
     """
     frequencies, power = periodogram(signal)
     inside = (frequencies >= 1.0 / longest) & (frequencies <= 1.0 / shortest)
@@ -172,13 +174,13 @@ def periods(
 
 
 def led_by(first: Period, possible: list[Period]) -> list[Period]:
-    """Make `first` the best period; ratios and strengths become relative to it."""
+    """Move `first` to the front, and make ratios and strengths relative to it."""
     others = [period for period in possible if period is not first]
     return _distinct([first, *others], 0.0, np.inf)
 
 
 def at_level(signal: Array, possible: list[Period], level: float) -> Period:
-    """Return the period of another metrical level, from `possible` if it is there."""
+    """Return the period of another metrical level, taken from `possible` if it is listed there."""
     wanted = possible[0].seconds * level
     near = [period for period in possible[1:] if abs(np.log(period.seconds / wanted)) < _NEAR]
     return near[0] if near else Period(wanted, possible[0].strength, ratio=simple_ratio(level))
@@ -187,7 +189,7 @@ def at_level(signal: Array, possible: list[Period], level: float) -> Period:
 def other_levels(signal: Array, best: Period) -> list[Period]:
     """Return half and twice the best period, with their power relative to it.
 
-    It is ambiguous which metrical level is the beat, so both are always reported.
+    Both are always reported, because it is ambiguous which metrical level is the beat.
     """
     ratios = (Fraction(1, 2), Fraction(2))
     whole, *levels = powers_at(signal, [best.seconds * float(ratio) for ratio in (1, *ratios)])
@@ -219,7 +221,7 @@ def _spectral(seconds: Array, power: Array) -> list[Period]:
 def _repeating(
     seconds: Array, power: Array, likeness: Array, rate: float, duration: float
 ) -> list[Period]:
-    """Return periods that divide a lag of high self-similarity."""
+    """Return periods such that a lag with high self-similarity is a multiple of them."""
     lags = [(lag, value) for lag, value in _crests(likeness, rate) if value > _ALIKE]
     if not lags:
         return []
@@ -243,7 +245,8 @@ def _repeating(
 def _between(repeating: float, spectral: float, duration: float) -> float:
     """Average two measurements of a period, weighted by precision.
 
-    If they disagree, the tempo varies, which shifts spectral peaks more than lags.
+    If they disagree, the tempo varies, and only the period from self-similarity is used, because a
+    varying tempo shifts spectral peaks more than lags.
     """
     if abs(np.log(repeating / spectral)) > _AGREE:
         return repeating
@@ -262,7 +265,7 @@ def _crests(values: Array, rate: float) -> list[tuple[float, float]]:
 
 
 def _distinct(possible: list[Period], shortest: float, longest: float) -> list[Period]:
-    """Remove near duplicates of periods; ratios and strengths become relative to the first."""
+    """Remove near duplicates, and make ratios and strengths relative to the first period."""
     kept: list[Period] = []
     for period in possible:
         if not shortest <= period.seconds <= longest:

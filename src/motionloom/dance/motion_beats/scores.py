@@ -1,4 +1,4 @@
-"""Scores of detected beats against reference beats.
+"""Score detected beats against reference beats.
 
 Each reference beat matches at most one detected beat and vice versa, so extra beats cost as much
 as missed beats.
@@ -21,8 +21,8 @@ class BeatScore:
     Attributes
     ----------
     expected, matched, extra : int
-        Number of reference beats, of reference beats matched within the tolerance, and of detected
-        beats in the same time that match none.
+        Number of reference beats, number of them that match a detected beat, and number of detected
+        beats in the same time that match no reference beat.
     mean_error, variance : float
         Mean absolute error and variance of the signed error, in frames, from each reference beat
         to the nearest detected beat.
@@ -85,7 +85,7 @@ def beat_score(
         return BeatScore(len(truth), 0, 0, np.inf, 0.0, np.inf)
     within = tolerance / fps + 1e-6
     matched = here = 0
-    for beat in truth:  # in order of time, so that no match is lost
+    for beat in truth:  # matching in order of time finds the largest number of matches
         while here < len(times) and times[here] < beat - within:
             here += 1
         if here < len(times) and times[here] <= beat + within:

@@ -1,24 +1,25 @@
-"""Steps: the cycle of the feet, its number of beats, and the exact beat period.
+"""Analyze steps: find the cycle of the feet, its number of beats, and the exact beat period.
 
-Landings are events, and the test for a period in events is the Z statistic of Buccheri et al.
-(1983): the power of the landings at a frequency and its first harmonics. Here it is averaged over
-windows, so that a pause does not matter. The right foot of dancers and walkers repeats the steps
-of the left foot half a cycle later, so right landings enter half a cycle later: harmonic j of a
-right foot has the sign ``(-1)^j``.
+Landings are events. A standard test for periodic events is the Z statistic of Buccheri et al.
+(1983), which is the power of the landings at a frequency and its first harmonics. Here, it is
+averaged over windows, so that a pause does not matter. The right foot of dancers and walkers
+repeats the steps of the left foot half a cycle later. Right landings are therefore shifted by half
+a cycle, which means that harmonic j of a right foot has the sign ``(-1)^j``.
 
 Many dances take three steps in half a cycle. In a waltz the steps are even, one on each of six
 beats; three strides of a walk are also even. In a salsa they are quick, quick, slow, on six of
-eight beats. Even steps have power only at harmonics 3 and 6. Power at 1, 2, 4 and 5 that exceeds
-the scatter of even steps decides which of two periods in the ratio 4:3 (or 3:2, a level higher) is
-the beat. If the steps scatter too much, the whole body decides: the changes of direction of all
-joints have more power at a sixth of a cycle with six beats, and at a quarter of a cycle with
-eight.
+eight beats. Even steps have power only at harmonics 3 and 6. If the power at harmonics 1, 2, 4 and
+5 exceeds that of scattered even steps, the steps are uneven. This decides which of two periods in
+the ratio 4:3 (or 3:2, one level higher) is the beat. If the steps scatter too much, the whole body
+decides: the changes of direction of all joints have more power at a sixth of a cycle if it has six
+beats, and at a quarter of a cycle if it has eight.
 
-`step_period` refines the beat period by least squares over the whole take. A foot lands after
-whole numbers of beats. All intervals between landings of one foot, up to a few steps apart,
-divided by their number of beats, measure the period. This is needed because a spectrum of a few
-seconds is imprecise, and a motion that repeats after six beats may be mistaken for one that
-repeats after five. Longer intervals would suffer from changes of tempo.
+`step_period` refines the beat period by least squares over the whole take. The time between two
+landings of one foot is a whole number of beats. Each such interval of up to a few steps, divided by
+its number of beats, is therefore a measurement of the period. Longer intervals are not used,
+because the tempo may change. The refinement is needed because a spectrum of a few seconds is
+imprecise, and a motion that repeats after six beats may be mistaken for one that repeats after
+five.
 
 The constants were chosen on 106 walks, runs, marches and salsas of CMU with leave-one-subject-out
 validation (docs/evidence/beats.md).
@@ -46,7 +47,7 @@ _FEWEST = 8  # minimum number of landings of a character
 # Minimum power of harmonics 3 and 6, per character, for three steps in half a cycle. Random
 # landings have 4; the largest of 500 independent cycles has about 16.
 _STEPS = 14.0
-# Minimum power of uneven steps beyond the scatter of even steps; random landings have 8. Ten of
+# Minimum power of uneven steps beyond that of scattered even steps; random landings have 8. Ten of
 # CMU's 15 salsa couples have more, and none of its walks, runs and marches
 # (docs/evidence/beats.md).
 _QUICK_SLOW = 1.0
@@ -55,12 +56,12 @@ _QUICK_SLOW = 1.0
 _GAIT_LEAST, _GAIT = 0.2, 0.5
 _SAME = 0.04  # maximum distance (natural log) between two measurements of one period
 _LAG_ERROR = 0.012  # typical relative error of a period from self-similarity
-_LEAST_ERROR = 0.01  # share of the cycle: first and last steps rarely keep the tempo of the rest
+_LEAST_ERROR = 0.01  # share of the cycle skipped at both ends, where steps rarely keep the tempo
 
 
 @dataclass(frozen=True)
 class StepCycle:
-    """Cycle of three steps with each foot.
+    """Time in which each foot takes three steps.
 
     Attributes
     ----------
@@ -70,7 +71,7 @@ class StepCycle:
     evenness : float
         Power at harmonics 3 and 6, per character.
     unevenness : float
-        Power at the other harmonics beyond that of scattered even steps, per character.
+        Power at the other harmonics that exceeds that of scattered even steps, per character.
     """
 
     seconds: float
@@ -80,7 +81,7 @@ class StepCycle:
 
 
 def step_cycle(feet: Feet, seconds: float) -> StepCycle | None:
-    """Find the cycle of the steps of one or more characters; None if there is none.
+    """Find the step cycle of one or more characters, or return None if they have none.
 
     Parameters
     ----------
@@ -128,7 +129,7 @@ def landing_powers(feet: Feet, cycles: Array, seconds: float) -> Array:
             size = sum(map(len, inside))
             if not size:
                 continue
-            weight += size  # windows with few landings have less weight
+            weight += size  # windows with few landings count less
             for j in range(1, _HARMONICS + 1):
                 left, right = (
                     np.exp(2j * np.pi * j * side[:, None] / cycles).sum(axis=0) for side in inside
@@ -147,7 +148,7 @@ def led_by_steps(
     shortest: float,
     longest: float,
 ) -> list[Period]:
-    """Make the period that the steps indicate the best of the possible periods.
+    """Move the period that the steps indicate to the front of the possible periods.
 
     Parameters
     ----------
@@ -165,8 +166,9 @@ def led_by_steps(
     Returns
     -------
     periods : list of Period
-        If the best period fits the steps, it is only refined. Quick, quick, slow steps are counted
-        in eight beats, not in four, if the tempo allows it: six steps do not fit into four beats.
+        Periods, the best first. If the best period already fits the steps, it is only refined. A
+        cycle of quick, quick, slow steps gets eight beats rather than four if the tempo range
+        allows it, because six steps do not fit into four beats.
     """
     first = possible[0]
     even = [cycle.seconds / n for n in (6, 3, 12, 2)]
@@ -210,13 +212,13 @@ def _near(a: float, b: float) -> bool:
 
 
 def _mean(lag: float, steps: float, error: float) -> float:
-    """Average the periods from self-similarity or spectrum and from steps, by precision."""
+    """Average two periods by precision: from self-similarity or spectrum, and from steps."""
     trust = np.array([1.0 / _LAG_ERROR, 1.0 / max(error, _LEAST_ERROR)]) ** 2
     return float(np.exp(np.average(np.log([lag, steps]), weights=trust)))
 
 
 def _measured(feet: Feet, about: float, seconds: float) -> StepCycle | None:
-    """Return the best cycle near `about`; None if a foot does not take three steps in it."""
+    """Return the best cycle near `about`, or None if a foot does not take three steps in it."""
     tried = about * np.exp(np.linspace(-0.03, 0.03, 61))
     powers = landing_powers(feet, tried, seconds)
     best = int(np.argmax(powers.sum(axis=0)))
@@ -238,10 +240,10 @@ def _measured(feet: Feet, about: float, seconds: float) -> StepCycle | None:
 
 
 _LONGEST_INTERVAL = 2.0  # maximum time between landings of one foot, in seconds
-_SHORTEST = 0.3  # share of the period: shorter intervals are two contacts of one step
-_NEAR = 0.2  # share of the period: intervals farther from whole beats do not count
+_SHORTEST = 0.3  # share of the period: shorter intervals are between two contacts of one step
+_NEAR = 0.2  # share of the period: intervals that differ more from whole beats are ignored
 _HUBER = 0.05  # threshold of Huber's loss, as a share of the period
-_CHANGE = 0.08  # maximum change of the period, natural logarithm
+_CHANGE = 0.08  # maximum change of the period (natural log)
 _FEWEST_INTERVALS = 6  # intervals
 _ROUNDS = 5
 # Support of a period: mean of exp(-(x / _SPREAD)^2 / 2), where x is the distance of the intervals
@@ -265,7 +267,7 @@ def step_period(period: float, feet: Feet) -> float:
     Returns
     -------
     period : float
-        The least-squares period, or the given one if there are few landings or they do not fit.
+        Least-squares period, or `period` if there are too few landings or they do not fit.
 
     Examples
     --------
@@ -281,7 +283,7 @@ def step_period(period: float, feet: Feet) -> float:
 def led_by_landings(
     possible: list[Period], feet: Feet, *, shortest: float, longest: float
 ) -> list[Period]:
-    """Make the period that the landings indicate the best, if it is strong enough."""
+    """Move the period that the landings indicate to the front, if it is strong enough."""
     gaps, intervals = _successive(feet), _intervals(feet)
     if len(gaps) < _FEWEST_INTERVALS:
         return possible

@@ -1,10 +1,10 @@
-"""Reference beats, found by beat tracking with dynamic programming.
+"""Find reference beats by beat tracking with dynamic programming.
 
 In the paper, reference beats are a regular grid, ``phase + k * period``. A dancer who follows a
-song with a changing tempo leaves such a grid within a few bars. Here the period may change slowly
-(the best path through local periodograms), and the reference beats are the sequence with the most
-candidates whose gaps stay near the period (after Ellis 2007). With ``steady``, they are the grid
-of the paper.
+song with a changing tempo leaves this grid within a few bars. Here, the period may change slowly,
+along the best path through local periodograms. The reference beats are the sequence of times that
+has the highest density of candidates and gaps near the period (after Ellis 2007). With ``steady``,
+the reference beats are the grid of the paper.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ Array = NDArray[np.float64]
 
 _WIDTH = 0.03  # seconds: standard deviation of the kernel around a candidate
 _WINDOW, _HOP = 6.0, 0.5  # seconds: window and hop of the local periodograms
-_SPAN = 1.4  # maximum change of the tempo, less than the ratio 3:2
+_SPAN = 1.4  # maximum ratio of tempos, less than 3:2
 _STEPS = 61  # number of periods tried within that span
 _STIFF_LEVEL = 4.0  # cost of the squared log ratio of a local period to the global one
 _STIFF_TEMPO = 12.0  # cost of the log ratio of successive local periods
@@ -27,7 +27,7 @@ _STIFF_GAP = 30.0  # cost of the squared log ratio of a gap to its period
 
 
 def density(candidates: Candidates, *, rate: float = RATE) -> Array:
-    """Return the density (M,) of the weights of the candidates over time."""
+    """Return the density (M,) of the candidates over time, by weight."""
     from scipy.ndimage import gaussian_filter1d
 
     count = int(candidates.seconds * rate) + 1
@@ -41,7 +41,7 @@ def density(candidates: Candidates, *, rate: float = RATE) -> Array:
 
 
 def grid_phase(signal: Array, period: float, *, rate: float = RATE) -> float:
-    """Return the phase in [0, period), in seconds, of the cosine that fits the signal best."""
+    """Return the phase, in seconds in [0, period), of the cosine that fits the signal best."""
     moments = np.arange(len(signal)) / rate
     turn = np.sum(signal * np.exp(-2j * np.pi * moments / period))
     return float((-np.angle(turn) / (2.0 * np.pi) * period) % period)
@@ -55,7 +55,7 @@ def steady_beats(phase: float, period: float, first: float, last: float) -> Arra
 
 
 def local_periods(signal: Array, period: float, *, rate: float = RATE) -> Array:
-    """Return the period (M,) at every sample, in seconds, as a smooth path near `period`."""
+    """Return the local period (M,) at every sample, in seconds, which changes slowly."""
     window = int(_WINDOW * rate)
     if len(signal) < 1.5 * window:
         return np.full(len(signal), period)
@@ -72,7 +72,7 @@ def local_periods(signal: Array, period: float, *, rate: float = RATE) -> Array:
 
 
 def _without_slopes(power: Array) -> Array:
-    """Remove the slopes at both ends of power (W, N), which belong to peaks of other levels.
+    """Flatten the slopes at both ends of power (W, N), which belong to peaks of other levels.
 
     Otherwise a neighboring metrical level would attract the beats, for example of a waltz.
     """
@@ -88,7 +88,7 @@ def _without_slopes(power: Array) -> Array:
 def _cheapest_path(costs: Array, places: Array) -> NDArray[np.int64]:
     """Return the columns (W,) of the lowest-cost path through `costs` (W, N).
 
-    Moves cost in proportion to their distance.
+    The cost of a move to another column is proportional to its distance.
     """
     moves = _STIFF_TEMPO * np.abs(places[:, None] - places[None, :])
     total = costs[0]

@@ -1,1 +1,1 @@
-"""Movement transition graphs: learned from takes, edited by rules, with smooth seams."""
+"""Movement transition graphs: learn them from takes, edit them by rules, and check seams."""

@@ -1,16 +1,17 @@
 """Learn movement transition graphs: cluster movements and estimate transition probabilities.
 
 `grouped_movements` and `learned_graph` turn the movements of takes into a graph, after Kim, Park
-and Shin (2003), section 4. The other functions are their steps.
+and Shin (2003), section 4. The other functions implement the single steps.
 
-*Clustering*: k-medoids or subtractive clustering. Both need only differences, equation (15), and
-the center of a group is one of its movements (section 4.1; Chiu 1994).
+*Clustering*: k-medoids or subtractive clustering. Both need only the differences between movements,
+equation (15), so the center of a group is one of its movements (section 4.1; Chiu 1994).
 
 *Kinematic continuity*: the more similar the last posture of one group is to the first posture of
 another, the more likely is the transition, equations (21) and (22). *Behavioral continuity*: the
-Baum-Welch algorithm, equations (23) to (26), learns the transitions in the takes from the
-influence of the center of each group on each movement, equation (20). If the group of every
-movement is certain, the algorithm ends after one iteration with the relative frequencies.
+Baum-Welch algorithm, equations (23) to (26), estimates how often each group follows another in the
+takes. Its observations are the likelihoods of each movement in each group, equation (20). If the
+group of every movement is certain, the algorithm converges in one iteration to the relative
+frequencies.
 """
 
 from __future__ import annotations
@@ -38,7 +39,7 @@ Array = NDArray[np.float64]
 def kinematic_continuity(
     gaps: ArrayLike, labels: ArrayLike, *, sigma: float | None = None
 ) -> Array:
-    """Return transition probabilities (K, K) by smoothness; rows sum to 1.
+    """Return transition probabilities (K, K) based on smoothness; rows sum to 1.
 
     Parameters
     ----------
@@ -48,8 +49,8 @@ def kinematic_continuity(
     labels : array_like of int, shape (N,)
         Group of each movement.
     sigma : float, optional
-        Scale of the difference at which the likelihood falls. Default: the median excess of the
-        difference over the smallest one of the same group.
+        Difference at which a transition becomes unlikely. Default: the median amount by which
+        differences exceed the smallest one of the same group.
 
     Examples
     --------
@@ -68,7 +69,7 @@ def kinematic_continuity(
         sigma = float(np.median(beyond[beyond > 0.0])) if np.any(beyond > 0.0) else 1.0
     if not sigma > 0.0:
         raise InvalidInput(f"sigma must be positive; got {sigma:g}")
-    likely = np.exp(-beyond / sigma)  # (22); a common factor of a row cancels
+    likely = np.exp(-beyond / sigma)  # equation (22); a common factor of a row cancels out
     return likely / likely.sum(axis=1, keepdims=True)
 
 
@@ -81,7 +82,7 @@ class Behavior:
     start : ndarray, shape (K,)
         Start probabilities, pi.
     transitions : ndarray, shape (K, K)
-        Transition probabilities; zero for a group that is never left.
+        Transition probabilities. The row of a group that is never left is zero.
     rounds : int
         Number of iterations.
     """
@@ -103,8 +104,8 @@ def baum_welch(
     Parameters
     ----------
     sequences : sequence of array_like, each shape (L, K)
-        One array per take: the likelihood of each of its L movements in each of the K groups. A
-        row with a single nonzero entry is a certain observation.
+        One array per take, with the likelihood that each of its L movements belongs to each of the
+        K groups. A row with a single nonzero entry is a certain observation.
     starts : sequence of bool, optional
         True for a sequence that begins at the start of its take. Other sequences continue after a
         dropped movement, so their first group does not count as a start. Default: all True.
@@ -167,7 +168,7 @@ def _expected(likely: Array, start: Array, step: Array) -> tuple[Array, Array]:
     for t in range(length):
         ahead = start if t == 0 else forward[t - 1] @ step
         row = ahead * likely[t]
-        if row.sum() <= 0.0:  # impossible so far: use only the observation
+        if row.sum() <= 0.0:  # the sequence is impossible so far, so only the observation counts
             row = likely[t] / likely[t].sum()
         scale[t] = row.sum()
         forward[t] = row / scale[t]
@@ -198,7 +199,7 @@ class Groups:
     centers : ndarray of int, shape (K,)
         Index of the center of each group.
     cost : float
-        Equation (16): sum of differences from the centers.
+        Sum of the differences between movements and the centers of their groups, equation (16).
     """
 
     labels: NDArray[np.int64]
@@ -225,9 +226,9 @@ def k_medoids(
     Parameters
     ----------
     differences : array_like, shape (N, N)
-        Symmetric and non-negative.
+        Differences between movements, symmetric and non-negative.
     groups : int
-        K, 1 to N.
+        Number of groups K, 1 to N.
     restarts : int
         Number of random initial assignments.
     seed : int or numpy.random.Generator
@@ -267,7 +268,7 @@ def _converged(apart: Array, labels: NDArray[np.int64]) -> Groups:
             if len(members):
                 inner = apart[np.ix_(members, members)].sum(axis=0)
                 centers[group] = members[np.argmin(inner)]
-            else:  # empty group: restart at the movement farthest from its center
+            else:  # an empty group restarts at the movement farthest from its center
                 far = apart[np.arange(len(apart)), centers[labels]]
                 centers[group] = int(np.argmax(far))
         nearest = np.argmin(apart[:, centers], axis=1)
@@ -279,9 +280,10 @@ def _converged(apart: Array, labels: NDArray[np.int64]) -> Groups:
 
 
 def memberships(differences: ArrayLike, groups: Groups, *, radius: float | None = None) -> Array:
-    """Return the likelihood (N, K) of each movement in each group; the largest of a row is 1.
+    """Return the likelihood (N, K) that each movement belongs to each group; row maxima are 1.
 
-    This is the influence of the centers, equation (20): ``exp(-difference / radius**2)``.
+    The likelihood is the influence of the center of a group, equation (20): ``exp(-difference /
+    radius**2)``.
 
     Examples
     --------
@@ -299,7 +301,7 @@ def memberships(differences: ArrayLike, groups: Groups, *, radius: float | None 
 
 
 def usual_radius(apart: Array) -> float:
-    """Return the median distance to the nearest neighbor, as the root of differences (N, N)."""
+    """Return the median distance to the nearest neighbor; distances are roots of differences."""
     nearest = np.sort(apart, axis=1)[:, min(1, len(apart) - 1)]
     return max(float(np.sqrt(np.median(nearest))), 1e-9)
 
@@ -308,18 +310,19 @@ def subtractive(
     differences: ArrayLike, *, radius: float | None = None, squash: float = 1.5,
     threshold: float = 0.15,
 ) -> Groups:  # fmt: skip
-    """Cluster subtractively, which finds the number of groups, equations (18) to (20).
+    """Find groups and their number by subtractive clustering, equations (18) to (20).
 
     Parameters
     ----------
     differences : array_like, shape (N, N)
-        Symmetric and non-negative, in squared units as in equation (15).
+        Differences between movements, symmetric and non-negative, in squared units as in equation
+        (15).
     radius : float, optional
-        Radius of influence of a movement, r in the paper, as a root of `differences`. Default: the
-        median distance of nearest neighbors.
+        Radius of influence of a movement, r in the paper, in units of the root of `differences`.
+        Default: the median distance between nearest neighbors.
     squash : float
-        Relative radius around a center in which other centers are discouraged, s in the paper;
-        greater than 1.
+        Radius around a center in which other centers are discouraged, as a multiple of `radius`; s
+        in the paper. It must be greater than 1.
     threshold : float
         Stop when the highest remaining potential falls below this fraction of the first.
 
@@ -374,7 +377,7 @@ def _checked(differences: ArrayLike) -> Array:
 def grouped_movements(
     movements: Sequence[Movement], settings: ChoreographySettings
 ) -> tuple[Array, Groups]:
-    """Return differences (N, N) between movements, equation (15), and groups, section 4.1."""
+    """Group movements, section 4.1; return their differences (N, N), equation (15), and groups."""
     how = MovementComparison.of(
         movements, settings.grouping.joint_weights, settings.grouping.velocity_weight
     )
@@ -393,14 +396,14 @@ def learned_graph(
     *,
     starts: Sequence[bool] | None = None,
 ) -> TransitionGraph:
-    """Learn the movement transition graph of groups of movements, section 4.2.
+    """Learn the transition graph between groups of movements, section 4.2.
 
     Parameters
     ----------
     movements : sequence of Movement
         Movements in the order of the takes.
     lengths : sequence of int
-        Number of movements of each run of consecutive movements; they sum to N.
+        Number of movements in each run of consecutive movements. The sum must be N.
     apart : ndarray, shape (N, N)
         Differences of the movements.
     groups : Groups

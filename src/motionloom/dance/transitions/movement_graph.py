@@ -1,4 +1,4 @@
-"""Movement transition graphs: groups of movements and their transition probabilities.
+"""Movement transition graphs, which consist of groups of movements and transition probabilities.
 
 A node is a group of similar movements. The probability of an edge combines smoothness and the
 transitions seen in the takes, equation (27); unlikely edges are dropped and the others normalized
@@ -31,7 +31,7 @@ _GRAPHML = "{http://graphml.graphdrawing.org/xmlns}"
 
 @dataclass(frozen=True, eq=False)
 class TransitionGraph:
-    """Nodes, the movements in each, and transition probabilities.
+    """Graph of movements: nodes with movements, and transition probabilities between nodes.
 
     Attributes
     ----------
@@ -112,7 +112,7 @@ class TransitionGraph:
     # --- editing ------------------------------------------------------------------------
 
     def with_edge(self, source: str, target: str, likelihood: float = 0.5) -> TransitionGraph:
-        """Add an edge of this probability; the other edges of the source are rescaled.
+        """Add an edge with this probability, and rescale the other edges of its source.
 
         Examples
         --------
@@ -134,7 +134,7 @@ class TransitionGraph:
         return replace(self, transitions=steps)
 
     def without_edge(self, source: str, target: str) -> TransitionGraph:
-        """Remove an edge; the other edges of the source are rescaled."""
+        """Remove an edge, and rescale the other edges of its source."""
         i, j = self.node(source), self.node(target)
         if self.transitions[i, j] == 0.0:
             raise InvalidInput(f"there is no edge from {source} to {target}")
@@ -160,14 +160,14 @@ class TransitionGraph:
         return replace(self, names=tuple(names.get(name, name) for name in self.names))
 
     def cycle(self, names: Iterable[str]) -> TransitionGraph:
-        """Return a graph that repeats these nodes in order."""
+        """Return a graph that repeats these nodes in this order."""
         chosen = tuple(dict.fromkeys(names))
         members = tuple(self.members[self.node(name)] for name in chosen)
         identity = np.eye(len(chosen))
         return TransitionGraph(chosen, members, identity[0], np.roll(identity, 1, axis=1))
 
     def without_nodes(self, names: Iterable[str]) -> TransitionGraph:
-        """Remove the given nodes and their edges."""
+        """Remove nodes and their edges."""
         gone = {self.node(name) for name in names}
         keep = [k for k in range(len(self)) if k not in gone]
         if not keep:
@@ -182,7 +182,7 @@ class TransitionGraph:
     def without_dead_ends(self) -> TransitionGraph:
         """Return the strongly connected component with the most movements, as in motion graphs.
 
-        A dance can continue indefinitely from each of its nodes.
+        From each node of this component, a dance can continue indefinitely.
         """
         from scipy.sparse.csgraph import connected_components
 
@@ -285,7 +285,7 @@ def _no_graph(why: object, path: Path) -> MotionFormatError:
 
 
 def graph_from(data: Mapping[str, Any], path: str | Path) -> TransitionGraph:
-    """Build a graph from plain data (see `TransitionGraph.as_dict`); errors name `path`."""
+    """Build a graph from plain data (see `TransitionGraph.as_dict`); errors mention `path`."""
     try:
         nodes = data["nodes"]
         names = [str(node["name"]) for node in nodes]
@@ -324,7 +324,7 @@ def _as_graphml(data: Mapping[str, Any]) -> xml.Element:
 
 
 def _from_graphml(text: str) -> dict[str, Any]:
-    if "<!ENTITY" in text or "<!DOCTYPE" in text:  # entities can expand without bound
+    if "<!ENTITY" in text or "<!DOCTYPE" in text:  # entities could expand to any size
         raise ValueError("GraphML with a document type declaration is not accepted")
     root = xml.fromstring(text)
     titles = {key.get("id"): key.get("attr.name", "") for key in root.iter(f"{_GRAPHML}key")}
@@ -369,16 +369,17 @@ def combined_graph(
     Parameters
     ----------
     kinematic, behavioral : array_like, shape (K, K)
-        Results of `kinematic_continuity` and `baum_welch`. A group that the takes never leave has
-        no behavior; its edges depend on smoothness only.
+        Results of `kinematic_continuity` and `baum_welch`. If the takes never leave a group, its
+        edges depend only on smoothness.
     start : array_like, shape (K,)
     members : sequence of sequence of int
         Movements of each group.
     behavior : float
-        Weight of behavior, 0 to 1: w2 in the paper; w1 is ``1 - behavior``.
+        Weight of behavior, 0 to 1 (w2 in the paper). The weight of smoothness, w1, is ``1 -
+        behavior``.
     min_likelihood : float, optional
         Edges with a lower likelihood are dropped. Default: 0.05, or the likelihood of a random
-        edge if there are more than 20 groups, so that a large graph does not fall apart.
+        edge if there are more than 20 groups, so that a large graph remains connected.
     names : sequence of str, optional
         Names of the nodes. Default: ``m1``, ``m2``, ...
     """

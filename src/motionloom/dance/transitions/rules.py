@@ -1,4 +1,4 @@
-"""Choreographic rules: edits of a movement transition graph.
+"""Apply choreographic rules, which edit a movement transition graph.
 
 A rules file is a JSON list of rules, applied in order::
 
@@ -10,7 +10,7 @@ A rules file is a JSON list of rules, applied in order::
       {"start": {"m1": 1.0}}
     ]
 
-``*`` in ``from`` or ``to`` means all nodes; with ``factor`` and ``forbid``, all existing edges.
+``*`` in ``from`` or ``to`` means all nodes. ``factor`` and ``forbid`` only affect existing edges.
 """
 
 from __future__ import annotations

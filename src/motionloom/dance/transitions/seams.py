@@ -1,20 +1,19 @@
-"""Seams between movements: which movements may follow each other.
+"""Check the seams between movements, and decide which movements may follow each other.
 
-A transition graph defines which groups of movements follow each other, and compares postures on
-average. A pair of movements from two groups may still not fit: the dancer stands on the other
-foot, the body is lower, or an arm must cross half a circle before the next beat. Every candidate
-transition is therefore played once, as the player does it (`motionloom.blending.inertialization`),
-and kept only under these conditions:
+A transition graph defines which groups of movements follow each other, based on average postures. A
+pair of movements from two groups may still not fit: the dancer stands on the other foot, the body
+is lower, or an arm must cross half a circle before the next beat. Every candidate transition is
+therefore played once, as the player does it (`motionloom.blending.inertialization`), and kept only
+under these conditions:
 
 * *acceleration*: no joint accelerates, within 0.25 s of the seam, more than 1.5 times the 99.9th
-  percentile of the takes (`motionloom.motion.diagnostics.quality`). Where both movements are
-  calmer than the takes, their own largest acceleration is used instead of that percentile, so that
-  one wild take does not allow rough transitions between all others;
-* *joint steps*: no joint moves farther in a frame than it does in the two movements, with a margin;
-* *limbs*: no arm or leg is bent much more than in the two movements;
-* *feet*: a foot that stands before or after the seam has nearly the same position and velocity in
-  both movements, or no foot stands on either side;
-* *center of mass*: its height and velocity hardly change.
+  percentile of the takes (`motionloom.motion.diagnostics.quality`). If both movements are calmer
+  than the takes, the limit is based on their largest acceleration instead, so that one wild take
+  does not allow rough transitions everywhere;
+* *joint steps*: no joint moves much farther in a frame than it does in the two movements; *
+*limbs*: no arm or leg is bent much more than in the two movements; * *feet*: a foot that stands
+before or after the seam has nearly the same position and velocity in both movements, unless no foot
+stands on either side; * *center of mass*: its height and velocity hardly change.
 
 A transition that is too abrupt is tried again with a longer fade. If few movements can follow each
 other, feet and center of mass may differ up to twice as much. Movements that follow each other in
@@ -49,18 +48,18 @@ Mask = NDArray[np.bool_]
 
 FADES = (FADE, 0.6 * FADE, 0.4 * FADE)  # 1/s: the usual fade, and longer ones if needed
 _REACH = 0.25  # seconds on either side that belong to a seam
-_MARGIN = 0.85  # share of the limit; locked feet and other tempos add acceleration later
-_CALM = 20.0  # m/s^2: allowed for every pair of movements, times the limit
+_MARGIN = 0.85  # share of the limit, because locked feet and other tempos add acceleration later
+_CALM = 20.0  # m/s^2: acceleration allowed for every pair, times the limit
 _FASTER = 1.25  # allowed multiple of the largest step of a joint in the two movements
 _STEP = 2.5  # m/s: allowed speed of every joint
-_BENT = 0.75  # share of the shortest distance hip-ankle or shoulder-wrist in both movements
+_BENT = 0.75  # share of the shortest hip-ankle or shoulder-wrist distance in both movements
 _SLIDE = 0.2  # maximum displacement of a standing foot by a seam, in meters
 _AHEAD = 0.1  # seconds: weight of the velocity of a foot relative to its position
 _DROP = 0.15  # maximum difference in the height of the center of mass, in meters
 _PUSH = 1.0  # maximum difference in the velocity of the center of mass, in m/s
 # Factors on the last four limits that are tried until half of the movements can follow each other.
-# Modern dance (CMU 05) has 10 movements of four beats; with the unscaled limits, a dance repeats
-# two.
+# For example, modern dance (CMU 05) has 10 movements of four beats, and with the unscaled limits a
+# dance repeats only two of them.
 _TOLERANCES = (1.0, 1.5, 2.0)
 _MOST = 0.5
 _STANCE = 0.15  # seconds before and after a seam in which a standing foot counts
@@ -70,7 +69,7 @@ _REACHED = 0.8  # minimum share of the movements that can be reached at all
 
 @dataclass(frozen=True, eq=False)
 class SeamTable:
-    """Transitions between N movements.
+    """Result of checking all transitions between N movements.
 
     Attributes
     ----------
@@ -80,7 +79,7 @@ class SeamTable:
     allowed : ndarray of bool, shape (N, N)
         True if j may follow i.
     fades : ndarray, shape (N, N)
-        Rate at which the seam fades, per second.
+        Decay rate of the offset at the seam, per second.
     """
 
     ratio: Array
@@ -110,7 +109,8 @@ class SeamTable:
         max_seam : float
             Maximum allowed ratio.
         usual : sequence of float, optional
-            `usual_acceleration` of the takes, per character. Default: that of the movements.
+            Usual acceleration of each character in the takes, in m/s^2. Default: computed from the
+            movements.
         speed : float
             Speed at which the movements are played; 1 means as captured.
         """
@@ -132,7 +132,7 @@ class SeamTable:
     def _played(
         cls, ends: Sequence[_Ends], fitting: Mask, usual: Sequence[float], max_seam: float
     ) -> SeamTable:
-        """Return the `fitting` transitions (N, N) that are smooth, each with its shortest fade."""
+        """Play the `fitting` transitions (N, N); keep the smooth ones with their shortest fades."""
         ratio, allowed = np.full(fitting.shape, np.inf), np.zeros(fitting.shape, bool)
         fades = np.full(fitting.shape, FADES[0])
         for fade in FADES:
@@ -156,10 +156,10 @@ class SeamTable:
         return cls(ratio, allowed, fades)
 
     def after(self, movements: Sequence[int], weights: Array) -> Mask:
-        """Return the mask (N,) of movements that may follow a blend; all True if there are none.
+        """Return the mask (N,) of movements that may follow a blend; all True if none may.
 
-        A movement may follow a blend if it may follow every movement with a nonzero weight. If
-        there is none, only the main movement counts.
+        A movement may follow a blend if it may follow every movement with a considerable weight. If
+        no movement can, only the movement with the largest weight counts.
         """
         weights = np.asarray(weights)
         blended = np.asarray(movements)[weights > _BLENDED]
@@ -176,7 +176,7 @@ class SeamTable:
         return replace(self, allowed=allowed)
 
     def within(self, graph: TransitionGraph) -> SeamTable | None:
-        """Keep the transitions of a graph on which a dance can continue indefinitely.
+        """Keep the transitions of a graph with which a dance can continue indefinitely.
 
         These form the strongly connected component with the most movements. Returns None if there
         is none.
@@ -198,8 +198,8 @@ class SeamTable:
 def smooth_graph(graph: TransitionGraph, table: SeamTable) -> TransitionGraph:
     """Return the graph with only allowed transitions; each movement has a successor.
 
-    If the edges of the graph reach fewer than four fifths of the movements that can be reached,
-    other pairs of nodes may also follow each other if their movements fit.
+    If the smooth edges of the graph reach fewer than four fifths of the movements that could be
+    reached with any edges, edges between other nodes are added where movements fit.
 
     Raises
     ------
@@ -209,7 +209,7 @@ def smooth_graph(graph: TransitionGraph, table: SeamTable) -> TransitionGraph:
     likely = graph.transitions
     least = float(likely[likely > 0.0].min(initial=1.0))
     others = np.maximum(likely, 0.1 * least * ~np.eye(len(likely), dtype=bool))
-    every = replace(graph, transitions=others)  # not the same node again
+    every = replace(graph, transitions=others)  # new edges never lead back to the same node
     smooth, most = table.within(graph), table.within(every)
     if most is None:
         best = float(np.min(table.ratio, initial=np.inf))
@@ -259,7 +259,7 @@ class _Ends:
     tails : ndarray, shape (N, W, J, 3)
         Joint positions before the end of each movement.
     heads, head_roots : ndarray, shapes (N, F, J, 4) and (N, F, 3)
-        Rotations and root after the start of each movement.
+        Rotations and root positions after the start of each movement.
     ahead, ahead_root : ndarray, shapes (N, J, 4) and (N, 3)
         Extrapolated rotations and root one frame after the end of each movement.
     steps : ndarray, shape (N, 2, J + 1, 3)
@@ -287,7 +287,7 @@ class _Ends:
 
     @classmethod
     def of(cls, movements: Sequence[Movement], body: int, speed: float) -> _Ends:
-        """Return the ends of one body of all movements, in the frame of the leader at the seam."""
+        """Return the ends of all movements of one body, relative to the leader at the seam."""
         first = movements[0].bodies[body]
         fps, last = first.fps, len(first) - 1
         reach = max(1, min(round(_REACH * fps), int(last / speed) - 1))
@@ -305,8 +305,8 @@ class _Ends:
         return cls(parents, skeleton.offsets.astype(np.float64), limbs, fps, *columns)
 
     def fitting(self, tolerance: float) -> Mask:
-        """Return the mask (N, N) of pairs whose feet and centers of mass fit the scaled limits."""
-        # Contacts are uncertain at the ends of a cut, so a contact on one side is enough.
+        """Return the mask (N, N) of pairs whose feet and centers of mass fit within the limits."""
+        # Contacts are uncertain at the ends of a cut, so a contact on one side is sufficient.
         stands = self.stands[:, None, 0] | self.stands[None, :, 1]
         away = np.linalg.norm(self.feet[:, None, 0] - self.feet[None, :, 1], axis=-1)
         near = away[..., 0] + _AHEAD * away[..., 1] < tolerance * _SLIDE
@@ -316,7 +316,7 @@ class _Ends:
         return stays & level & (np.linalg.norm(change[..., 1, :], axis=-1) < tolerance * _PUSH)
 
     def played(self, pairs: NDArray[np.int64], fade: float) -> tuple[Array, Array, Mask]:
-        """Return the largest acceleration and step of pairs (P, 2), and whether limbs are valid."""
+        """Play pairs (P, 2); return the largest accelerations and steps, and if limbs are valid."""
         out = np.empty((len(pairs), 2 + len(self.limbs)))
         _play(
             np.ascontiguousarray(pairs), self.tails, self.heads, self.head_roots, self.ahead,
@@ -367,7 +367,7 @@ def _limbs(body: Motion) -> NDArray[np.int64]:
 def _own(
     body: Motion, speed: float, limbs: NDArray[np.int64]
 ) -> tuple[np.float64, np.float64, Array]:
-    """Return the largest acceleration and displacement per frame, and the least limb lengths."""
+    """Return the largest acceleration and step of a movement, and its shortest limb lengths."""
     places = body.positions().astype(np.float64)
     steps, pushes = (
         np.linalg.norm(np.diff(places, n=n, axis=0), axis=-1).max(initial=0.0) for n in (1, 2)
@@ -417,7 +417,7 @@ def _play(
     pairs, tails, heads, head_roots, ahead, ahead_root, steps, parents, offsets, limbs, fade, dt,
     out,
 ):  # fmt: skip
-    """Compute the largest acceleration (m/s^2) and step and the shortest limbs (m) of pairs.
+    """Compute the largest acceleration (m/s^2), largest step (m) and limb lengths (m) of pairs.
 
     `pairs` (P, 2) are pairs of movements; the arrays of the N movements are those of `_Ends`. The
     skeleton has `parents` (J,), parents first, and `offsets` (J, 3); `limbs` (L, 2) are first and
@@ -432,7 +432,7 @@ def _play(
     # Scratch memory is allocated once: a table has thousands of pairs of a few dozen frames each.
     for p in range(len(pairs)):
         a, b = pairs[p, 0], pairs[p, 1]
-        # Two frames before the seam, so that accelerations across it are second differences.
+        # Start two frames before the seam, so that second differences give accelerations across it.
         places[0], places[1] = tails[a, width - 2], tails[a, width - 1]
         for j in range(joints):
             back[0] = heads[b, 0, j, 0]
@@ -460,7 +460,7 @@ def _play(
                     rotate_into(world[parents[j]], offsets[j], bone)
                     for c in range(3):
                         places[n + 2, j, c] = places[n + 2, parents[j], c] + bone[c]
-        push = step = 0.0  # squares, so that one root per pair is enough
+        push = step = 0.0  # these are squares, so that one square root per pair is sufficient
         for n in range(1, frames + 2):
             for j in range(joints):
                 square = bend = 0.0

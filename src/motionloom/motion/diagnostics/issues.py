@@ -31,8 +31,8 @@ _FALL_LIMIT = 1.7  # downward, 99th percentile
 _PUSH_LIMIT = 0.95  # along the floor, 95th percentile; shoes slip at 0.8
 # Downward while a foot stands, 95th percentile. The ground does not pull, but a bouncing walk
 # comes close (12 of Bandai-Namco's 280 clips exceed 0.7, none exceeds 1.0). At twice their rate, a
-# limit of 1.0 finds 40.0 % of these clips and 36.5 % of 200 CMU takes; 0.7 finds 40.7 % and 41.5
-# %.
+# limit of 1.0 finds 40.0 % of these clips and 36.5 % of 200 CMU takes; 0.7 finds
+# 40.7 % and 41.5 %.
 _DIP_LIMIT = 1.0
 # Gravity measured in flight, in g: 0.7 to 1.3 in nearly all of 139 takes with a flight phase from
 # CMU, Bandai-Namco and others, and above 2.6 in 95 % of CMU's runs and jumps at twice their rate.
@@ -58,7 +58,7 @@ class Issue:
     severity : {"error", "warning", "info"}
         An error needs a repair and a warning needs a second look; info is for reference.
     message : str
-        The measurement, as text.
+        The measurement in words.
     advice : str
         Suggested remedy.
     """
@@ -426,7 +426,7 @@ def _flips(frames: NDArray[np.intp], longest: int, total: int) -> list[tuple[int
 
 
 def _between(values: Array, start: int, end: int, mix: Callable[..., Array]) -> Array:
-    """Interpolate from frame ``start - 1`` to `end`; hold the other frame if one does not exist."""
+    """Interpolate from frame ``start - 1`` to `end`; if one of them is missing, hold the other."""
     before = values[start - 1] if start > 0 else values[end]
     after = values[end] if end < len(values) else before
     share = (np.arange(start, end) - (start - 1)) / (end - start + 1)

@@ -98,7 +98,7 @@ class Measurements:
 
     @cached_property
     def turns(self) -> dict[str, NDArray[np.intp]]:
-        """Frames at which a joint rotates (or the root moves) implausibly fast, by role."""
+        """Frames at which a joint rotates (or the root moves) implausibly fast, keyed by role."""
         motion = self.motion
         turns: dict[str, NDArray[np.intp]] = {}
         if len(motion) < 2:

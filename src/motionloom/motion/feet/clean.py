@@ -86,7 +86,7 @@ def root_shift(
     limbs : sequence of Limb
         The legs as captured, T frames.
     ankles : sequence of ndarray, shape (T, 3)
-        Target positions of their ankles.
+        Target positions of the ankles, one array per leg.
     root : ndarray, shape (T, 3)
         Path of the hips.
     standing : ndarray of bool, shape (T,)

@@ -57,7 +57,7 @@ def ground_drift(motion: Motion, velocities: Array, *, limit: float) -> tuple[Ar
     Parameters
     ----------
     motion : Motion
-        At least three frames.
+        A motion with at least three frames.
     velocities : ndarray, shape (T, 4, 2)
         Horizontal velocities in m/s of left heel, left ball, right heel and right ball.
     limit : float

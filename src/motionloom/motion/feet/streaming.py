@@ -344,7 +344,7 @@ def _bend_knee(state, more, bend, first, dt):
 
 @kernel
 def _lock_all(q, root, contacts, levels, tree, limits, states):
-    """Run `_lock` for N characters; all arrays except those of `tree` have a leading axis N."""
+    """Run `_lock` for N characters; all arrays except the ones in `tree` have a leading axis N."""
     for n in range(len(q)):
         _lock(q[n], root[n], contacts[n], levels[n], tree, limits, states[n])
 

@@ -268,7 +268,7 @@ def _global_rotations_plain(q, parents, out):
 
 @kernel(numpy=_global_rotations_plain, nanoseconds=5, error_model="numpy")
 def _global_rotations(q, parents, out):
-    """Write to `out` (T, J, 4) the world rotations of local rotations q (T, J, 4)."""
+    """Write the world rotations of local rotations q (T, J, 4) to `out` (T, J, 4)."""
     for t in range(q.shape[0]):
         for j in range(q.shape[1]):
             if parents[j] < 0:

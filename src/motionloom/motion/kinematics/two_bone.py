@@ -257,7 +257,7 @@ def reach_target(limb: Limb, start: Array, target: Array, *, softness: float = 0
     limb : Limb
     start, target : ndarray, shape (T, 3)
     softness : float
-        See `two_bone_pose`.
+        Softness of the reach limit; see `two_bone_pose`.
 
     Returns
     -------
@@ -369,7 +369,7 @@ def _direction(vectors: Array) -> Array:
 
 @kernel
 def shortest_rotation_into(a, b, out):
-    """Write to ``out`` the shortest rotation from the direction of `a` (3,) to that of `b` (3,)."""
+    """Write the shortest rotation from direction `a` (3,) to direction `b` (3,) to ``out``."""
     size = math.sqrt((a @ a) * (b @ b))
     if size < 1e-12:
         out[0], out[1], out[2], out[3] = 1.0, 0.0, 0.0, 0.0
@@ -427,7 +427,7 @@ def _bend_aside(thigh, along, ahead, length):
 
 @kernel
 def solve_two_bone(hip, knee, ankle, goal, ahead, upper, lower):
-    """Write the thigh and shank rotations that bring the ankle to `goal` to `upper` and `lower`.
+    """Fill `upper` and `lower` with the thigh and shank rotations that bring the ankle to `goal`.
 
     Vectors are (3,), rotations (4,). Returns the resulting position of the ankle. Knees bend
     toward the unit vector `ahead`; pass zeros for an elbow, which may bend in any direction.

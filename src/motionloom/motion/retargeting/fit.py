@@ -51,7 +51,7 @@ def retarget_fit(
     Parameters
     ----------
     source, moved : Motion
-        T frames each.
+        The original and the retargeted motion, with T frames each.
     pose : NeutralPose
         Neutral pose of the target.
     scale : float

@@ -195,7 +195,7 @@ def require_roles(whose: str, skeleton: Skeleton, roles: list[str]) -> None:
     try:
         skeleton.role_assignment.require(roles)
     except RoleError as error:
-        raise RoleError(f"cannot retarget: in {whose} {error}") from None
+        raise RoleError(f"cannot retarget: in {whose}, {error}") from None
     if leg_length(skeleton) <= 0.0:
         raise InvalidInput(f"cannot retarget: the legs of {whose} have no length")
 
@@ -297,7 +297,7 @@ def _tilt(contacts: FootContacts, levels: Mapping[str, Array]) -> Array:
 
 
 def _contacts_on(motion: Motion, contacts: FootContacts) -> FootContacts:
-    """Return the same contacts with the foot heights of this motion."""
+    """Return the same contacts, with heights measured in this motion."""
     plants = {}
     for part, rows in contacts.plants.items():
         height = part_path(motion, part)[:, 1]

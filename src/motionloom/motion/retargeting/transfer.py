@@ -1,4 +1,4 @@
-"""Transfer of rotations from the body parts of one skeleton to those of another.
+"""Transfer of body part rotations from one skeleton to another.
 
 Relative to the neutral pose (`motionloom.motion.retargeting.neutral_pose`), body parts rotate in
 the world as in the source. The bones of arms and legs have exactly the same directions as in the
@@ -89,7 +89,7 @@ def transfer_rotations(
         rotations=_local_rotations(skeleton, world_turn, neutral),
         root=np.zeros((len(motion), 3)),
         translations=None,
-        origin=replace(motion.origin, carrier=None),  # that of the other rig
+        origin=replace(motion.origin, carrier=None),  # the carrier belongs to the other rig
     )
     _lean_trunk(motion, turned, world_turn)
     return replace(turned, rotations=_local_rotations(skeleton, world_turn, neutral))
@@ -120,8 +120,8 @@ def neutral_poses(
 ) -> tuple[NeutralPose, NeutralPose]:
     """Return the neutral poses of the motion's skeleton and of another skeleton.
 
-    `example` is a motion on `skeleton`, and `contacts` are those of `motion`; both are used if a
-    rest pose is not usable.
+    `example` is a motion on `skeleton`, and `contacts` are the foot contacts of `motion`. Both are
+    used only if a rest pose is not usable.
     """
     source = observed_pose(motion, neutral_pose(motion.skeleton), contacts)
     if motion.skeleton.key == skeleton.key:

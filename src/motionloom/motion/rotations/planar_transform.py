@@ -130,7 +130,7 @@ class PlanarTransform:
                 f"weights must be {a.shape[-2]} numbers, one per point; got {w.shape}"
             )
         total = w.sum(axis=-1, keepdims=True)
-        if not (np.all(w >= 0.0) and np.all(total > 0.0)):
+        if not (np.all(w >= 0.0) and np.all(total > 0.0) and np.all(np.isfinite(total))):
             raise InvalidInput(
                 "weights must be finite and non-negative, and at least one must be positive"
             )

@@ -368,7 +368,7 @@ def multiply_into(a, b, out):
 
 @kernel
 def rotate_into(q, v, out):
-    """Write to ``out`` the vector `v` (3,) rotated by `q` (4,); `out` may be `v`."""
+    """Rotate the vector `v` (3,) by `q` (4,) and write it to ``out``, which may be `v`."""
     # v + w t + u x t with t = 2 u x v: fewer products than with a matrix.
     tx = 2.0 * (q[2] * v[2] - q[3] * v[1])
     ty = 2.0 * (q[3] * v[0] - q[1] * v[2])
@@ -381,7 +381,7 @@ def rotate_into(q, v, out):
 
 @kernel
 def log_into(q, out):
-    """Write to ``out`` the rotation vector (3,) of `q` (4,), of at most half a turn."""
+    """Write the rotation vector (3,) of `q` (4,), of at most half a turn, to ``out``."""
     # q and -q are the same rotation; the one with w >= 0 rotates by at most half a turn.
     sign = 1.0 if q[0] >= 0.0 else -1.0
     square = q[1] * q[1] + q[2] * q[2] + q[3] * q[3]
@@ -398,7 +398,7 @@ def log_into(q, out):
 
 @kernel
 def exp_into(v, out):
-    """Write to ``out`` the quaternion (4,) of the rotation vector `v` (3,)."""
+    """Write the quaternion (4,) of the rotation vector `v` (3,) to ``out``."""
     angle = math.sqrt(v[0] * v[0] + v[1] * v[1] + v[2] * v[2])
     factor = math.sin(0.5 * angle) / angle if angle > 1e-8 else 0.5  # the limit at 0
     out[0] = math.cos(0.5 * angle)
@@ -407,7 +407,7 @@ def exp_into(v, out):
 
 @kernel
 def right_jacobian_into(v, out):
-    """Write to ``out`` (3, 3) the right Jacobian: ``exp(v + d) = exp(v) * exp(out @ d)``."""
+    """Write the right Jacobian to ``out`` (3, 3): ``exp(v + d) = exp(v) * exp(out @ d)``."""
     # I - a [v] + b [v]^2 with the cross-product matrix [v]; a and b at 0 are their limits.
     x, y, z = v[0], v[1], v[2]
     square = x * x + y * y + z * z

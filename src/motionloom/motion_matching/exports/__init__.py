@@ -1,4 +1,4 @@
-"""Export of matching databases to other programs and engines."""
+"""Export matching databases to other programs and engines."""
 
 from __future__ import annotations
 

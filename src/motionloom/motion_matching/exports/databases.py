@@ -1,22 +1,23 @@
-"""Database formats of other motion matching programs: orangeduck's, and JLPM22's for Unity.
+"""Write the formats of other motion matching programs: orangeduck's, and JLPM22's for Unity.
 
 Both store local transforms of bones below a simulation bone on the floor, with their velocities,
 in little-endian order.
 
-**orangeduck**: ``database.bin`` has positions, velocities, rotations ``wxyz`` and angular
-velocities of bones, each as rows and columns (uint32) and float32; then parents and first and last
-frames of ranges, each as a count (uint32) and int32; then contact flags of the left and the right
-toe as rows, columns and one byte each. ``features.bin`` has normalized features as rows, columns
-and float32; then their offsets and scales, each as a count and float32. The format is taken from
-its ``database.h``, ``array.h`` and ``character.h`` (commit 57b7250).
+**orangeduck**: ``database.bin`` starts with positions, velocities, rotations ``wxyz`` and angular
+velocities of bones, each stored as the numbers of rows and columns (uint32) and float32 values.
+Parents and the first and last frames of ranges follow, each stored as a count (uint32) and int32
+values. Contact flags of the left and the right toe come last, stored as rows, columns and one byte
+per flag. ``features.bin`` contains the normalized features, stored as rows, columns and float32
+values, followed by their offsets and scales, each stored as a count and float32 values. The format
+is taken from its ``database.h``, ``array.h`` and ``character.h`` (commit 57b7250).
 
-The character has 23 bones in a fixed order and plays 60 frames per second. The program rebuilds
-the features at startup with its own weights; ``features.bin`` contains ours.
+The character has 23 bones in a fixed order and plays 60 frames per second. At startup, the program
+recomputes the features with its own weights, whereas ``features.bin`` uses ours.
 
-**Unity**: ``.mmskeleton``, ``.mmpose`` and ``.mmfeatures`` as C#'s BinaryWriter writes them:
-strings are UTF-8, preceded by their length in groups of seven bits. The format is taken from its
-``PoseSerializer.cs``, ``FeatureSerializer.cs`` and ``Skeleton.cs`` (commit 35fc8ee). Unity is
-left-handed: x points in the opposite direction.
+**Unity**: ``.mmskeleton``, ``.mmpose`` and ``.mmfeatures`` have the encoding of C#'s BinaryWriter,
+in which strings are UTF-8, preceded by their length in groups of seven bits. The format is taken
+from its ``PoseSerializer.cs``, ``FeatureSerializer.cs`` and ``Skeleton.cs`` (commit 35fc8ee). Unity
+is left-handed, so x points in the opposite direction.
 
 The features are the two trajectories (positions and directions, three predictions of x and z
 each), then positions and velocities of both feet and the velocity of the hips. The asset
@@ -43,7 +44,7 @@ Array = NDArray[np.float64]
 
 @dataclass(frozen=True, eq=False)
 class BoneTracks:
-    """Transforms and velocities of bones in N frames; bone 0 is the simulation bone.
+    """Transforms and velocities of B bones in N frames; bone 0 is the simulation bone.
 
     Attributes
     ----------
@@ -74,7 +75,7 @@ def simulation_bone(database: MatchingDatabase, part: Range) -> tuple[Array, Arr
 def bone_tracks(
     database: MatchingDatabase, part: Range, parents: Sequence[int], joints: Sequence[int | None]
 ) -> BoneTracks:
-    """Return the tracks of bones that follow joints; a bone without a joint stays at its parent.
+    """Return the tracks of bones that follow joints; bones without a joint stay at their parent.
 
     Parameters
     ----------
@@ -112,7 +113,7 @@ def bone_tracks(
 
 
 def _world(motion: Motion) -> tuple[Array, Array]:
-    """Return the world positions and rotations of all points; end sites turn with their joints."""
+    """Return world positions and rotations of all points; end sites rotate with their joints."""
     places = motion.positions(end_sites=True).astype(np.float64)
     turns = motion.global_rotations().astype(np.float64)
     ends = turns[:, motion.skeleton.end_parents]
@@ -124,7 +125,7 @@ def _velocities(values: Array, fps: float) -> Array:
 
 
 def _angular_velocities(rotations: Array, fps: float) -> Array:
-    """Return the angular velocity in the frame of the parent, by central differences."""
+    """Return the angular velocities in the frame of the parent, from central differences."""
     if len(rotations) < 2:
         return np.zeros((*rotations.shape[:2], 3))
     steps = rot.log(rot.multiply(rotations[1:], rot.inverse(rotations[:-1]))) * fps
@@ -133,7 +134,7 @@ def _angular_velocities(rotations: Array, fps: float) -> Array:
 
 
 FPS = 60.0
-# Bone: its role (None if we have no such role) and its parent.
+# Role of each bone (None if there is no matching role) and its parent.
 _LEG = ("hip", "knee", "ankle", "foot")
 _ARM = ("collar", "shoulder", "elbow", "wrist")
 ROLES = (
@@ -309,7 +310,7 @@ def _number(*values: int) -> bytes:
 
 
 def _text(text: str) -> bytes:
-    """Encode a string as UTF-8, preceded by its length, seven bits per byte, lowest first."""
+    """Encode a string as UTF-8, preceded by its length in groups of seven bits, lowest first."""
     coded = text.encode("utf-8")
     length, front = len(coded), b""
     while length >= 0x80:

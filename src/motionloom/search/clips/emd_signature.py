@@ -108,7 +108,7 @@ class EmdSignatures:
         return len(self.quantiles)
 
     def take(self, clips: NDArray[np.int64]) -> EmdSignatures:
-        """Return the signatures of the clips at the given indices."""
+        """Return the signatures of the clips with these indices."""
         joints = self.quantiles.shape[1]
         numbers = (np.asarray(clips)[:, None] * joints + np.arange(joints)).ravel()
         counts = np.diff(self.starts)[numbers]
@@ -123,7 +123,7 @@ def limited_distance(
 ):
     """Return the distance between two clips, or inf as soon as it must exceed `limit`.
 
-    `bounds` (J,) are lower bounds of the weighted joint distances; joints are visited in order of
+    `bounds` (J,) are lower bounds of the weighted joint distances. Joints are visited in order of
     decreasing bound. Angles are compared up to multiples of `turn`.
     """
     joints = len(weights)
@@ -237,8 +237,8 @@ def _signatures(curves, threshold, time_weight, perpendicular):
 def _quantiles(points, mass, starts):
     """Return sorted coordinate means over `PARTS` equal parts of the mass, (S, 4, PARTS).
 
-    The parts are filled with points in the order of a coordinate; a point that does not fit is
-    split. The last part takes the remainder caused by rounding.
+    Points are sorted by a coordinate and assigned to the parts in this order. A point that does not
+    fit into a part is split. The last part takes the remainder caused by rounding.
     """
     count = len(starts) - 1
     out = np.zeros((count, _AXES, PARTS))
@@ -270,7 +270,7 @@ def emd_matrix_rows(
     *,
     whole_turns: bool = True,
 ) -> NDArray[np.float64]:
-    """Return distances from clips `first` to `last` to earlier clips, NaN beyond the diagonal."""
+    """Return the distances between clips `first` to `last` and earlier clips, otherwise NaN."""
     return _matrix_rows(
         signatures.points, signatures.mass, signatures.starts, weights, len(signatures),
         first, last, _turn(whole_turns),
@@ -324,7 +324,10 @@ def _turn(whole_turns: bool) -> float:
 
 @kernel
 def _matrix_rows(points, mass, starts, weights, count, first, last, turn):
-    """Compute distances from clips `first` to `last` to earlier clips, (last - first, count)."""
+    """Compute the distances between clips `first` to `last` and all earlier clips.
+
+    The result has shape (last - first, count).
+    """
     out = np.full((last - first, count), np.nan)
     nothing = np.zeros(len(weights))
     for a in range(first, last):
@@ -340,7 +343,7 @@ def _matrix_rows(points, mass, starts, weights, count, first, last, turn):
 def _nearest(
     points_a, mass_a, starts_a, points, mass, starts, weights, bounds, totals, order, k, turn
 ):
-    """Return the `k` nearest clips, their distances, and the number of distances started.
+    """Return the `k` nearest clips, their distances, and how many distances were started.
 
     The query (`_a`) and the clips are given as points (N, 4), masses (N,) and starts (C * J + 1,).
     `bounds` has shape (C, J), their sums `totals` (C,). `order` (C,) sorts the clips by increasing

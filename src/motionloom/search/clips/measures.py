@@ -1,15 +1,15 @@
 """Distance measures for whole clips, by name.
 
-=============== ==================================================================== =======
-``statistics``  covariance, spectrum and trend of poses and travel, length, turn     its own
-``dtw-clip``    banded DTW of poses, travel and length, and spread of joints         meters
-``emd``         Earth Mover's Distance of rotation curves (Tam et al. 2007)          degrees
-``dtw-angles``  banded DTW of rotation curves                                        degrees
-``scaling``     uniform scaling of rotation curves (Keogh et al. 2004)               degrees
-``dtw-e15``     banded DTW of poses alone                                            meters
-``dtw-pc11``    banded DTW of point clouds                                           meters
-``dtw-jrd``     banded DTW of joint relative distances                               its own
-=============== ==================================================================== =======
+=============== ================================================================ ===============
+``statistics``  covariance, spectrum and trend of poses and travel, length, turn log units
+``dtw-clip``    banded DTW of poses, travel and length, and spread of joints     meters
+``emd``         Earth Mover's Distance of rotation curves (Tam et al. 2007)      degrees
+``dtw-angles``  banded DTW of rotation curves                                    degrees
+``scaling``     uniform scaling of rotation curves (Keogh et al. 2004)           degrees
+``dtw-e15``     banded DTW of poses alone                                        meters
+``dtw-pc11``    banded DTW of point clouds                                       meters
+``dtw-jrd``     banded DTW of joint relative distances                           weighted meters
+=============== ================================================================ ===============
 
 A measure turns clips into feature vectors and compares the vectors. Each of the measure's *joints*
 has its own columns. Columns of joints that a skeleton lacks are NaN, and clips are compared only by
@@ -82,7 +82,7 @@ _SCALING_RATE = 120.0  # frame rate of the CMU takes; the query is the first 128
 
 @dataclass(frozen=True)
 class DtwMeasure:
-    """Banded DTW of feature vectors: root mean square over frames and points.
+    """Banded DTW of feature vectors, measured as root mean square over frames and points.
 
     With `spread`, the distance also includes how differently the joints spread in the two clips.
     """
@@ -190,7 +190,7 @@ class CurveMeasure:
 
 @dataclass(frozen=True)
 class AngleDtwMeasure(CurveMeasure):
-    """Banded DTW of rotation curves: weighted root mean square over frames and joints.
+    """Banded DTW of rotation curves, measured as weighted root mean square over frames and joints.
 
     Whole turns are first added to each curve so that the means are as close as possible.
     """
@@ -311,7 +311,7 @@ class _WeightedCurves:
 
 @dataclass(frozen=True)
 class EmdMeasure(CurveMeasure):
-    """Earth Mover's Distance of Douglas-Peucker points: weighted mean over the joints."""
+    """Earth Mover's Distance of Douglas-Peucker points, as a weighted mean over the joints."""
 
     name: str = "emd"
     about: str = "Earth Mover's Distance of rotation curves (Tam et al. 2007)"
@@ -380,7 +380,7 @@ class EmdMeasure(CurveMeasure):
 
 @dataclass(frozen=True)
 class ScalingMeasure(CurveMeasure):
-    """Uniform scaling of the first 128 frames at 120 fps: weighted root mean square error.
+    """Uniform scaling of the first 128 frames at 120 fps, measured as weighted root mean square.
 
     Whole turns are first added to each curve so that the means are as close as possible.
     """
@@ -431,7 +431,7 @@ class ScalingMeasure(CurveMeasure):
 
 @dataclass(frozen=True)
 class FrameDistanceMeasure:
-    """Banded DTW by a frame distance: mean over the cells of the path."""
+    """Banded DTW with a frame distance, measured as the mean over the cells of the path."""
 
     name: str
     distance_name: str

@@ -90,7 +90,7 @@ class ClipTable:
         return rows, joints
 
     def restricted(self, joints: tuple[str, ...]) -> ClipVectors:
-        """Return the clips restricted to the given joints."""
+        """Return the feature vectors of all clips, restricted to `joints`."""
         if joints == self.clips.joints:
             return self.clips
         full, some = (self.measure.columns(j, self.width) for j in (self.clips.joints, joints))
@@ -100,7 +100,7 @@ class ClipTable:
         )
 
     def some(self, chosen: NDArray[np.int64]) -> ClipTable:
-        """Return a table of the clips at the given indices."""
+        """Return a table that contains only the clips with these indices."""
         starts = self.clips.starts
         rows = [self.clips.rows[starts[c] : starts[c + 1]] for c in chosen]
         ends = offsets_of([len(part) for part in rows])
@@ -122,7 +122,7 @@ class ClipTable:
 def clip_table(
     library: Store, measure: ClipMeasure, *, progress: Progress | None = None
 ) -> ClipTable:
-    """Return the table of all clips, computing it if it is not stored; see `ClipTable`.
+    """Return the table of all clips of a library, which is computed and stored on first use.
 
     Raises
     ------
@@ -180,7 +180,7 @@ def clip_table(
 def _stored_signatures(
     library: Store, measure: EmdMeasure, clips: ClipVectors, options: dict
 ) -> tuple[EmdSignatures, NDArray[np.bool_]]:
-    """Return the EMD signatures of the clips without gaps, and a mask of those clips."""
+    """Return the EMD signatures of the clips without gaps, and a mask that selects these clips."""
 
     def build(folder: Path, previous: Folder | None) -> None:
         fresh = ClipVectors(clips.rows, clips.starts, clips.joints)
@@ -274,7 +274,7 @@ def gaps_in(table: ClipTable) -> Iterable[str]:
 
 @dataclass(frozen=True, eq=False)
 class WholeClips:
-    """Clips to which the candidates of a whole-clip search refer."""
+    """Clips of a library, which convert the candidates of a whole-clip search to matches."""
 
     table: ClipTable
 

@@ -106,7 +106,10 @@ def statistic_sizes(width: int) -> tuple[int, ...]:
 
 
 def _covariance(rows: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return the lower triangle of the log second moments, off-diagonals times root two."""
+    """Return the lower triangle of the matrix logarithm of the second moments.
+
+    Elements off the diagonal are multiplied by the square root of two, because each occurs twice.
+    """
     width = rows.shape[1]
     extended = np.column_stack([rows, np.ones(len(rows))])
     moments = extended.T @ extended / len(rows)
@@ -144,7 +147,7 @@ def _trend(rows: NDArray[np.float64]) -> NDArray[np.float64]:
 def statistic_distances(
     own: NDArray, others: NDArray, width: int, weights: tuple[float, ...]
 ) -> NDArray[np.float64]:
-    """Return the distances (C,) from a clip's statistics (S,) to those of C clips (C, S)."""
+    """Return the distances (C,) between the statistics of one clip (S,) and of C clips (C, S)."""
     out = np.zeros(len(others))
     at = 0
     for size, weight in zip(statistic_sizes(width), weights, strict=True):
@@ -207,7 +210,7 @@ class StatisticsMeasure:
         return np.rint(pairs * per_row).astype(np.int64)
 
     def statistics(self, clips: ClipVectors) -> NDArray[np.float64]:
-        """Return the statistics of each clip, computed once; NaN for clips with missing values."""
+        """Return the cached statistics of each clip; NaN for clips with missing values."""
         if "statistics" not in clips.made:
             out = np.full((len(clips), sum(statistic_sizes(clips.rows.shape[1]))), np.nan)
             for c in np.flatnonzero(clips.whole):

@@ -85,7 +85,7 @@ class ClipVectors:
 
 
 def mirrored(rows: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Complete a symmetric matrix that is filled up to the diagonal.
+    """Complete a symmetric matrix of which only the lower triangle is filled.
 
     Examples
     --------
@@ -132,14 +132,14 @@ class ClipMeasure(Protocol):
         """Return the feature vectors of a clip, (length, width), with NaN for missing joints."""
 
     def columns(self, joints: tuple[str, ...], width: int) -> NDArray[np.int64]:
-        """Return which of the `width` columns belong to the given joints."""
+        """Return which of the `width` columns belong to `joints`."""
 
     @property
     def symmetric(self) -> bool:
         """True if distances are symmetric."""
 
     def matrix_rows(self, clips: ClipVectors, first: int, last: int) -> NDArray[np.float64]:
-        """Return the distances from clips `first` to `last` (rows) to all clips (columns).
+        """Return the distances between clips `first` to `last` (rows) and all clips (columns).
 
         Values are NaN for clips with gaps and, if distances are symmetric, beyond the diagonal.
         """
@@ -177,7 +177,7 @@ def pose_joints(skeleton: Skeleton, required: tuple[str, ...]) -> tuple[str, ...
 
 
 def joint_columns(joints: tuple[str, ...], some: tuple[str, ...]) -> NDArray[np.int64]:
-    """Return the columns of the given joints, three per joint.
+    """Return the indices of the columns that belong to some joints, three per joint.
 
     Examples
     --------
@@ -269,7 +269,7 @@ def joint_spreads(poses: NDArray) -> NDArray[np.float64]:
 
 
 def spread_distances(own: NDArray, spreads: NDArray) -> NDArray[np.float64]:
-    """Return the RMS differences between spreads (D,) and those of clips (C, D), in meters."""
+    """Return RMS differences in meters between the spreads of a query (D,) and clips (C, D)."""
     return SPREAD_METERS * np.sqrt(np.mean((spreads - own) ** 2, axis=1))
 
 

@@ -7,8 +7,9 @@ form a node, 32 nodes form a node of the next level, and so on up to a single ro
 the bounding boxes of its children.
 
 A query visits nodes and buckets in order of the distance to their boxes, using a heap, until the
-next box is farther than the k nearest vectors so far. No other order visits fewer blocks: on the
-938,413 frames of CMU with 15 features, a query visits 33 nodes and 177 buckets for k = 16.
+next box is farther than the k nearest vectors so far. No other order visits fewer blocks. For
+example, on the 938,413 CMU frames with 15 features, a query visits 33 nodes and 177 buckets for k =
+16.
 
 Nodes and buckets are stored as blocks of 8-bit codes relative to the bounding box of the block,
 axis by axis, so that 64 vectors or 32 boxes are compared with the query at once. The boxes of a
@@ -54,7 +55,7 @@ Answer = tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.float64]]
 
 @dataclass(frozen=True, eq=False)
 class BucketIndex:
-    """Index of N vectors in D dimensions, padded to P axes, in B blocks, L of them buckets.
+    """Index of N vectors in D dimensions, padded to P axes. L of its B blocks are buckets.
 
     Attributes
     ----------
@@ -134,7 +135,7 @@ class BucketIndex:
                     f"got {array.dtype} with shape {array.shape}"
                 )
         if self.rows.min(initial=0) < 0:
-            raise ValueError(f"rows must be vector numbers from 0; got {self.rows.min()}")
+            raise ValueError(f"rows must contain non-negative numbers; got {self.rows.min()}")
 
     @cached_property
     def _last_row(self) -> int:
@@ -301,7 +302,7 @@ def _nearest(
     numbers, errors : ndarray, shapes (N,) of int64, (L,) of float32
         Row numbers of the vectors in the buckets, and the largest code error of each bucket.
     children : ndarray of int64, shape (nodes + 1,)
-        As from `child_offsets`.
+        As returned by `child_offsets`.
     k : int
     radius : float
     factor : float
@@ -373,10 +374,10 @@ def _nearest(
 
 @kernel
 def _counts(queries, rotated, rows, blocks, codes, numbers, errors, children, radius):
-    """Count the vectors within `radius` of each query (Q,); arguments as in `_nearest`.
+    """Count the vectors within `radius` of each query (Q,). The arguments are those of `_nearest`.
 
     The radius does not shrink, so nodes need no order, and a stack replaces the heap. Vectors whose
-    code lies within the radius by more than its error are counted without being read; only
+    code lies within the radius by more than its error are counted without being read. Only
     borderline vectors are measured exactly.
     """
     n_queries, n_axes = rotated.shape

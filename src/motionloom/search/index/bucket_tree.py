@@ -1,4 +1,4 @@
-"""Construction of a bucket index: vector order, tree of boxes, 8-bit codes."""
+"""Construction of a bucket index: the order of its vectors, its tree of boxes and its codes."""
 
 from __future__ import annotations
 
@@ -22,7 +22,9 @@ def padded(n_axes: int) -> int:
 
 
 def child_offsets(n_buckets: int) -> NDArray[np.int64]:
-    """Return offsets such that node i has the children ``offsets[i]`` to ``offsets[i + 1]``.
+    """Return the child offsets of all nodes of a tree.
+
+    The children of node i are the blocks ``offsets[i]`` to ``offsets[i + 1]``.
 
     Blocks are numbered level by level from the root; the last offset is the number of blocks.
 

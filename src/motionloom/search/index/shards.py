@@ -131,7 +131,7 @@ class Shards:
         with parallel.executor(workers, tasks=len(tasks)) as pool:
             for done in parallel.completed(work, tasks, pool):
                 if done.error is not None or done.result is None:
-                    raise done.error or LibraryError(f"{self.folder}: a shard returned no result")
+                    raise done.error or LibraryError(f"{self.folder}: no result from a shard")
                 answers.append((done.item[0], done.result))
         ordered = [answer for _, answer in sorted(answers, key=lambda pair: pair[0])]
         return merged(ordered, len(queries), k)

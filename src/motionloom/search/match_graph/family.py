@@ -106,8 +106,8 @@ def composed(paths: Iterable[NDArray[np.int64]], length: int) -> NDArray[np.floa
     Parameters
     ----------
     paths : iterable of ndarray of int, shape (L, 2)
-        As from `fitted`; the second column of each counts the same frames as the first column
-        of the next.
+        Alignments as returned by `fitted`. The second column of each alignment counts the same
+        frames as the first column of the next one.
     length : int
 
     Returns

@@ -1,6 +1,6 @@
 """Match graph: segments of motions, with edges between similar segments.
 
-An edge joins two numerically similar segments; its cost is the cost of their alignment (Kovar &
+An edge joins two numerically similar segments, and its cost is the cost of their alignment (Kovar &
 Gleicher 2004, section 3.3). The distance between a node and the query is the cost of the shortest
 path, so a leaping side kick is reached from a front kick through intermediate kicks.
 """
@@ -163,12 +163,9 @@ class Family:
         return tuple(sorted(edges, key=lambda edge: (-edge.cuts_off, -edge.cost)))
 
     def without(self, numbers: Iterable[int]) -> Family:
-        """Return the family without the given nodes and all nodes reached only through them.
+        """Return the family without some nodes and without all nodes reached only through them.
 
-        Raises
-        ------
-        InvalidInput
-            If there is no such node, or it is the query.
+        Raises ------ InvalidInput If a node does not exist or is the query.
 
         Examples
         --------
@@ -193,7 +190,7 @@ class Family:
         return self.only(np.flatnonzero(np.isfinite(gaps)).tolist())
 
     def only(self, numbers: Iterable[int]) -> Family:
-        """Return the family restricted to the given nodes, always including the query.
+        """Return the family restricted to some nodes; the query is always included.
 
         Edges between these nodes are preserved. A node whose path to the query is interrupted is
         joined directly to the query, with the alignment along its former path.

@@ -82,9 +82,9 @@ class LimitSweep:
         fallback: float = 0.0,
         unit: str = "m",
     ) -> LimitSweep:
-        """Return the sweep for members that enter at the given limits.
+        """Return the sweep for members and the join distances at which they enter.
 
-        `fallback` is proposed if there are no members.
+        If there are no members, `fallback` is the proposed join distance.
         """
         low, high = best_plateau(limits, largest, in_meters=unit == "m", fallback=fallback)
         return cls(
@@ -138,7 +138,7 @@ def best_plateau(
 
 
 def _preference(low: Any, high: Any, in_meters: bool) -> Any:
-    """Return the scores of plateaus between the given join distances."""
+    """Return a score for each plateau between two join distances; higher is better."""
     wide = np.log(high / low)
     if not in_meters:
         return wide

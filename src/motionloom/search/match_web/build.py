@@ -1,4 +1,4 @@
-"""Building match webs: first at 10 Hz, then refined, or directly at the full rate.
+"""Build match webs, either at 10 Hz with later refinement or directly at the full rate.
 
 The distance matrix between one motion and many others is in memory at the full rate only while
 their web is built. A pair of motions whose matrix is too large is processed in parts that overlap
@@ -205,7 +205,7 @@ def _near_web(
     stride: int,
     finer: Sequence[int],
 ) -> Web:
-    """Build the web of near cells from the motions that have such cells."""
+    """Build the web of near cells from the motions that have near cells."""
     matrix = every = TrendMatrix(a, others)
     starts = matrix.sampled_starts(stride)
     near = near_cells(matrix.lower_bounds(stride), starts, limits)
@@ -316,7 +316,7 @@ def missing_pairs(keys: dict[str, str], covered: NDArray[np.bool_]) -> dict[str,
     Parameters
     ----------
     keys : dict of str to str
-        As from `web_keys`; N motions.
+        Keys of N motions, as returned by `web_keys`.
     covered : ndarray of bool, shape (N, N)
         Pairs that have been built, in either order.
     """

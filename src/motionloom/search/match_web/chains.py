@@ -8,10 +8,10 @@ correspond to a single frame of the other. Short chains are mostly accidental an
 
 Two rules go beyond the paper and can be switched off. First, a chain ends where it meets an earlier
 one, so no cell is in two chains. Second, cells that are not near any chain are searched a second
-time. Lines of minima cross and fork: a chain on the wrong branch soon becomes too steep to
-continue, and the right branch has no cell where a chain could start. In the second search, a chain
-may start at any minimum but must be twice as long, because so many starts also produce longer
-accidental chains.
+time. The reason is that lines of minima cross and fork. A chain on the wrong branch soon becomes
+too steep to continue, and the right branch has no cell where a chain could start. In the second
+search, a chain may start at any minimum but must be twice as long, because so many starts also
+produce longer accidental chains.
 
 *Bridges* are paths between chains through the valid region. Noise interrupts lines of minima, so
 chains are joined wherever a short time alignment within the valid region leads from one to another.
@@ -21,7 +21,7 @@ one with the smallest mean is the bridge.
 One dynamic program per chain cell computes its lowest-cost paths to all surrounding cells, and thus
 to all chains. At 10 Hz it covers two seconds of both motions combined, about a hundred cells, of
 which the valid region and the slope limits exclude some. Only the ends of the best path to each
-chain are recorded; the path itself is recomputed at the end.
+chain are recorded, and the cells in between are recomputed at the end.
 """
 
 from __future__ import annotations
@@ -57,7 +57,7 @@ def minima_chains(
     ----------
     matrix : ndarray, shape (M, N)
     minima : ndarray of uint8, shape (M, N)
-        As from `motionloom.alignment.matrix_minima`; other cells are 0.
+        As returned by `motionloom.alignment.matrix_minima`; other cells are 0.
     starts : ndarray of int64, shape (K + 1,)
         First column of each motion, followed by N. Chains stay within a motion.
     max_slope : int
@@ -83,9 +83,9 @@ def _chains(matrix, minima, starts, max_slope, least_length, shared_cells, secon
     """Compute cells (C, 2) and offsets (chains + 1,) for `minima_chains`.
 
     Motions are the outer loop, so chains are ordered by motion. The first pass starts at minima
-    without a preceding minimum; the second at any minimum that is not near a chain (`near`).
-    Minima that lead nowhere in the second pass are marked in `taken`; otherwise each would be
-    followed again from every cell before it.
+    without a preceding minimum, and the second at any minimum that is not near a chain (`near`).
+    Minima that lead nowhere in the second pass are marked in `taken`, so that they are not followed
+    again from every cell before them.
     """
     n_rows = matrix.shape[0]
     cells = np.empty((1024, 2), np.int32)
@@ -130,7 +130,7 @@ def _chains(matrix, minima, starts, max_slope, least_length, shared_cells, secon
 
 @kernel
 def _marked(minima, first, last):
-    """Return the rows and columns of the minima in the given columns, shape (count, 2)."""
+    """Return the rows and columns of the minima in a range of columns, shape (count, 2)."""
     places, count = np.empty((1024, 2), np.int64), 0
     for i in range(len(minima)):
         line = minima[i, first:last]
@@ -228,7 +228,7 @@ def bridges_between(
     matrix, region : ndarray, shape (M, N)
     starts : ndarray of int64, shape (K + 1,)
     cells, offsets : ndarray
-        Chains, as from `motionloom.search.match_web.chains.minima_chains`.
+        Chains, as returned by `motionloom.search.match_web.chains.minima_chains`.
     max_slope : int
     reach : float
         Maximum Manhattan distance between both ends, in cells (exclusive).
@@ -262,7 +262,7 @@ class _Rest(NamedTuple):
 
 
 class _Rows(NamedTuple):
-    """Two rows of the dynamic program of `_chain_means`, W columns and a margin."""
+    """Two rows of the dynamic program in `_chain_means`, with W columns and a margin."""
 
     totals: NDArray[np.float64]  # (2, max_slope + 1, W + 2)
     counts: NDArray[np.float64]  # (2, max_slope + 1, W + 2)
@@ -279,7 +279,7 @@ def _enter(at, other, cells):
 
 @kernel
 def _bridges(costs, starts, cells, offsets, chain_of, at, other, slopes, side, rest):
-    """Return bridges between all pairs of chains: leaves, arrives, cells between, offsets.
+    """Compute the bridges between all pairs of chains: `leaves`, `arrives`, `cells` and `offsets`.
 
     `costs` (M, N) is infinite outside the valid region. For each chain, the best path to every
     other chain is updated cell by cell. `touched` lists the chains that are reached, so arrays over

@@ -6,8 +6,8 @@ previous one, in half millimeters. A bridge is stored as the steps from its firs
 second. Blocks of columns, one per motion, are compressed separately, so a search reads only the
 blocks it needs.
 
-Files are not trusted: sizes, lengths, steps and every index are checked before a kernel sees them,
-and decompression is bounded.
+Files are not trusted. Sizes, lengths, steps and every index are checked before a kernel uses them,
+and the decompressed size is limited.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ _FIELDS = ("lengths", "heads", "leaves", "arrives", "steps", "values")
 
 @dataclass(frozen=True)
 class WebHeader:
-    """Header of a web file: how to decode the webs, and the location of each block.
+    """Header of a web file, which describes how to decode the webs and where each block is.
 
     Attributes
     ----------

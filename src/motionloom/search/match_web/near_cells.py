@@ -1,4 +1,4 @@
-"""Near cells of a match web: cells that a match up to a given mean distance may visit.
+"""Near cells of a match web: cells that a match up to a mean distance R may visit.
 
 In a large library, most cells of the distance matrices compare motions that have nothing in common.
 A match is a path with a mean distance of at most R, so the sum of R minus the distance over its

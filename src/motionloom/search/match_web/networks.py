@@ -99,7 +99,7 @@ def useful_paths(
 def passing(web: Web, first: int, last: int) -> Web:
     """Return the chains and bridges of a web that pass through any of the rows ``[first, last)``.
 
-    Chains at either end of such bridges are also included.
+    The chains at both ends of these bridges are also included.
     """
     if not web.chain_count or (first <= 0 and web.shape[0] <= last):
         return web
@@ -251,7 +251,7 @@ def _root(root, c):
 
 @dataclass(frozen=True, eq=False)
 class WebIndex:
-    """Paths of many webs; built by `web_index`.
+    """Index of the paths of many webs. Use `web_index` to build one.
 
     Attributes
     ----------
@@ -295,7 +295,7 @@ class WebIndex:
     squares: bool = False
 
     def starting(self, direction: int, frame: int) -> NDArray[np.int64]:
-        """Return the paths with a cell in a given row (`direction` 0) or column (1), shape (S,)."""
+        """Return the paths with a cell in one row (`direction` 0) or column (1), shape (S,)."""
         bounds, paths = self.passing[direction]
         block = frame >> _BLOCK
         if block >= len(bounds) - 1:

@@ -234,8 +234,8 @@ def _refined_bridges(
     """Return the refined bridges: the cells between their ends, offsets, and the ends on chains.
 
     `cells` (C, 2), `offsets` (P + 1,), `leaves` and `arrives` (B,) belong to the coarser web, whose
-    first `chain_count` paths are chains; `chain_cells`, `chain_offsets` and `number` are the
-    refined chains, as from `_refined_chains`. A bridge is dropped if one of its chains was dropped.
+    first `chain_count` paths are chains. `chain_cells`, `chain_offsets` and `number` are the
+    results of `_refined_chains`. A bridge is dropped if one of its chains was dropped.
     """
     ratio, coarse_starts = finer.ratio, finer.coarse_starts
     out = np.empty((max(1024, 2 * ratio * (len(cells) - offsets[chain_count])), 2), np.int32)
@@ -380,7 +380,7 @@ def _on_chain(cell, chain, cells, offsets, finer, k):
 def _through_band(path, start, end, finer, k):
     """Return the lowest-cost path from `start` to `end` in the band around a coarse path, if any.
 
-    Cells are those of the finer level. The band is `ratio` cells wide on all sides.
+    Cells belong to the finer level. The band extends `ratio` cells on all sides.
     """
     starts, coarse_starts, ratio = finer.starts, finer.coarse_starts, finer.ratio
     empty = np.empty((0, 2), np.int64)

@@ -48,7 +48,7 @@ _DISTANCES = (NEAR_MATCHES, LARGEST_JOIN, math.inf)
 
 
 class LibraryWeb:
-    """Webs of a library, opened motion by motion; created by `library_web`."""
+    """Webs of a library, opened motion by motion. Use `library_web` to create an instance."""
 
     def __init__(self, store: WebStore, options: WebOptions) -> None:
         self.store = store
@@ -84,7 +84,7 @@ class LibraryWeb:
         return self._indices[key]
 
     def lacking(self, name: str) -> list[str]:
-        """Return the motions that have no web with the given motion."""
+        """Return the motions that have no web with the motion `name`."""
         partners = self.table.partners(name)
         return [entry.name for entry in self.entries if entry.name not in partners]
 
@@ -93,7 +93,7 @@ _opened: WeakKeyDictionary[Store, dict[str, tuple[tuple, LibraryWeb]]] = WeakKey
 
 
 def library_web(library: Store, options: WebOptions | None = None) -> LibraryWeb:
-    """Return the webs of a library that were built with the given options.
+    """Return the webs of a library that were built with `options`.
 
     Raises
     ------

@@ -38,7 +38,7 @@ def web_matches(
     *,
     allowed: NDArray[np.bool_] | None = None,
 ) -> list[Candidate]:
-    """Return the matches of a segment of the web's motions, nearest first.
+    """Return the matches of a segment that belongs to one of the motions in a web, nearest first.
 
     Parameters
     ----------
@@ -330,7 +330,7 @@ def _run_at(rows, columns, first, last, entering):
 
 @kernel
 def _run_over(rows, columns, leave, first, last, arrive, run):
-    """Return the run at the end of a bridge with cells first..last, entered with `run`."""
+    """Return the run at the end of a bridge (cells `first` to `last`) entered with `run`."""
     if first == last:
         return _longer(run, _step(rows, columns, leave, arrive))
     run = _longer(run, _step(rows, columns, leave, first))

@@ -6,9 +6,9 @@
 
 OPTIONS is a digest of the build options, KEY the fingerprint of the motion in the rows, and COLUMNS
 the fingerprint of the motions in the columns. An interrupted build resumes where it stopped, and
-adding a motion builds only its own pairs (see `motionloom.store.artifacts.collection`). Motions
-with the same frames share their webs. The web of each pair can be read separately, so a search
-opens only the webs of its query's motion.
+adding a motion builds only the pairs that contain it (see `motionloom.store.artifacts.collection`).
+Motions with the same frames share their webs. The web of each pair can be read separately, so a
+search opens only the webs of its query's motion.
 """
 
 from __future__ import annotations
@@ -91,7 +91,7 @@ class WebReport:
 
 @dataclass(frozen=True)
 class LeftToBuild:
-    """Remaining work in a build: pairs, matrix cells, and estimated core seconds."""
+    """Remaining work of a build, with the estimated time in core seconds."""
 
     pairs: int
     cells: float
@@ -227,7 +227,7 @@ class WebStore:
 
     @classmethod
     def of(cls, library: Store, options: WebOptions) -> WebStore:
-        """Return the webs with the given options; see `motionloom.search.settings.WebOptions`."""
+        """Return the webs with these options; see `motionloom.search.settings.WebOptions`."""
         every = cls(library, options.distance, WebLimits.of(options))
         if options.cells == "all" or (options.cells == "auto" and options.rules != "default"):
             return every
@@ -534,7 +534,7 @@ class WebStore:
         return (a == b) == (row == column)
 
     def _owners(self, timeline: Timeline | None = None) -> dict[int, _Owners]:
-        """Return, for each key number, the motions with these frames and their positions."""
+        """Return the motions of each key number, with their positions on the timeline."""
         entries = self.library.entries()
         timeline = timeline or self.timeline(entries)
         owners: dict[int, _Owners] = {}
@@ -591,8 +591,7 @@ class WebStore:
             return _Pack(name, self._number(str(row)), numbers, replace(header, about={}))
         except (ValueError, TypeError, KeyError, LibraryError):
             raise LibraryError(
-                f"the web {name} is damaged because its header is invalid; remove it and rebuild "
-                "the web"
+                f"the web {name} is damaged: its header is invalid; remove it and rebuild the web"
             ) from None
 
     def _block(self, pack: _Pack, block: int) -> Web:
@@ -640,5 +639,5 @@ class WebStore:
 
 
 def _both_halves(web: Web) -> Web:
-    """Return both halves of a motion's web with itself; only later columns are stored."""
+    """Return both halves of a motion's web with itself, of which only one half is stored."""
     return joined([(web, 0), (web.transposed(), 0)], web.shape, web.rate)

@@ -117,7 +117,7 @@ class Web:
     Attributes
     ----------
     shape : tuple of int
-        Number of rows M and columns N of the matrix: frames of the motions, at `rate`.
+        Number of rows M and columns N of the matrix, which are frames of the motions at `rate`.
     rate : float
         Frames per second of rows and columns.
     cells : ndarray of int32, shape (C, 2)

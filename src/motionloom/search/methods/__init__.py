@@ -1,6 +1,7 @@
-"""Search methods: each is a settings class that defines how the method searches.
+"""Search methods. Each one is a settings class that also implements the search.
 
-Modules in this folder import nothing slow, because the command line builds its options from them.
+Modules in this folder must be fast to import, because the command line builds its options from
+them.
 """
 
 from motionloom.search.methods.method import METHODS, Method, register_method

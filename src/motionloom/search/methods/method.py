@@ -19,12 +19,12 @@ if TYPE_CHECKING:
 M = TypeVar("M", bound="type[Method]")
 
 METHODS: dict[str, type[Method]] = {}
-"""Search methods by name. This is the only table of them; `register_method` adds to it."""
+"""All search methods by name. `register_method` adds a method to this table."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Method(Settings):
-    """A search method: its options, and `candidates`, which performs the search.
+    """A search method with its options. Its `candidates` method performs the search.
 
     To add a method, write a subclass and register it with `register_method`; see CONTRIBUTING.md.
     """

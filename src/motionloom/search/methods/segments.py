@@ -1,6 +1,6 @@
 """Methods that find segments of motions, and their shared options.
 
-This module imports nothing slow, because the command line builds its options from these classes.
+This module must be fast to import, because the command line builds its options from these classes.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Exact subsequence DTW over a whole library (``method="dtw"``).
 
-Small libraries are searched in one pass. In large libraries, lower bounds first rule out almost
-everything; the results are the same (`motionloom.search.subsequence.lower_bounds`).
+Small libraries are searched in one pass. In large libraries, lower bounds first rule out almost all
+frames without changing the results (`motionloom.search.subsequence.lower_bounds`).
 
 On a cluster, each worker searches a part of the library, again with the same results. A worker
 chooses a threshold below which its part alone has enough alignments, and computes the costs up to
@@ -409,7 +409,7 @@ def motion_parts(starts: NDArray[np.int64], count: int) -> list[tuple[int, int]]
 
 
 def merged(parts: list[SparseCosts]) -> SparseCosts:
-    """Merge the costs of all parts up to their smallest threshold."""
+    """Merge the costs of all parts up to the smallest of their thresholds."""
     threshold = min(part.threshold for part in parts)
     costs = np.concatenate([part.costs for part in parts])
     costs[costs > threshold] = np.inf

@@ -2,11 +2,11 @@
 
 The squared distances between all query frames and a tile of library frames are a matrix product,
 ``|x - q|^2 = |x|^2 + |q|^2 - 2 q.x``, with one multiplication per feature instead of a difference
-and its square. The product is written out here instead of calling BLAS: for matrices this long and
-thin it takes the same time (100 ms for 90 frames against a million), no threads compete for a tile
-that fits into one core's cache, and a first search need not wait for SciPy. The dynamic program
-then runs over the tile while it is in the cache. With slope-limited steps, no cell depends on
-another cell of its row, so a whole row is computed at once.
+and its square. The product is computed here instead of by BLAS for three reasons. For matrices this
+long and thin, it takes the same time (100 ms for 90 frames against a million), no threads compete
+for a tile that fits into one core's cache, and the first search need not wait for SciPy to load.
+The dynamic program then runs over the tile while it is in the cache. With slope-limited steps, no
+cell depends on another cell of its row, so a whole row is computed at once.
 
 Float32 is precise to a tenth of a millimeter here, except near zero, where the difference of large
 squares is dominated by rounding noise and is clamped. The costs therefore serve only to *choose*
@@ -81,7 +81,7 @@ def end_costs(
 def prepared_query(
     query: NDArray[np.float32], weights: NDArray[np.float32]
 ) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
-    """Convert the query for the kernels: factors for tile rows, and the query's center (D,)."""
+    """Return the query in the form the kernels need: factors for tile rows, and its center (D,)."""
     query = np.ascontiguousarray(query, dtype=np.float32)
     n_features = query.shape[1]
     center = query.mean(axis=0, dtype=np.float64).astype(np.float32)
@@ -135,12 +135,12 @@ def _add_products(f, t, width, row):
 
 @kernel
 def slope_costs(factors, center, weights, rows, starts, limit, enough):
-    """Compute `end_costs` with slope-limited steps: float32 costs (N,).
+    """Compute the costs (N,) of `end_costs` with slope-limited steps, in float32.
 
     Parameters
     ----------
     factors, center : ndarray of float32, shapes (M, padded D + 1), (D,)
-        As from `prepared_query`.
+        As returned by `prepared_query`.
     weights : ndarray of float32, shape (D,)
     rows : ndarray of float32, shape (N, D)
     starts : ndarray of int64, shape (K + 1,)
@@ -231,7 +231,7 @@ def _any_below(costs, width, limit):
 
 @kernel
 def _respect_borders(now, before, earlier, matrix, i, starts, border, first, last):
-    """Undo steps from the previous motion: no step may cross a border."""
+    """Undo steps from one motion to the next, because no step may cross a border."""
     infinite = np.float32(np.inf)
     # The previous border may lie at the second-to-last column of the previous tile.
     b = max(border - 1, 0)
@@ -257,7 +257,7 @@ def _is_start(starts, b, row):
 
 @kernel
 def _classic_costs(factors, center, weights, rows, starts):
-    """Compute `end_costs` with classic steps; arguments as in `slope_costs`.
+    """Compute `end_costs` with classic steps. The arguments are those of `slope_costs`.
 
     A cell depends on the cell above it in the same column, so columns are the inner loop, and the
     distances of a tile are transposed first. Only one column of costs is stored.

@@ -113,7 +113,7 @@ def lazy_matches(
     bridge : int
         Maximum number of consecutive query frames that a path may skip.
     per_cell : bool
-        If True, rank by cost per cell; otherwise by the sum, as in the paper.
+        If True, rank by cost per cell. Otherwise, rank by the sum, as in the paper.
     limits : Limits
 
     Returns

@@ -182,7 +182,7 @@ class BoundedPass:
         return SparseCosts(spans, self._aligned(spans, threshold), threshold)
 
     def _aligned(self, spans: NDArray[np.int64], threshold: float) -> NDArray[np.float32]:
-        """Return the costs of all ends in the given spans, concatenated."""
+        """Return the costs of all ends in some spans, concatenated."""
         query = (self._factors, self._center, self.weights, self.rows)
         parts = [np.empty(0, np.float32)]
         for some in _batches(spans):

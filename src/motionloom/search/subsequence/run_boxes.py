@@ -213,7 +213,7 @@ def _row_boxes(rows, starts, low, step):
 
 @kernel
 def _joined_boxes(finer, finer_blocks, blocks):
-    """Join boxes for the next level: each covers the frames of three finer blocks."""
+    """Join boxes for the next level, where each box covers the frames of three finer blocks."""
     n_features = finer.shape[2]
     out = np.empty((blocks[-1], 2, n_features), np.uint16)
     for m in range(len(blocks) - 1):

@@ -154,7 +154,7 @@ def _query(scope: Scope) -> dict[str, list[str]]:
 
 
 def _cookie_name(headers: Headers) -> str:
-    """Return the cookie name; ports of a machine share cookies, so each studio has its own."""
+    """Return the cookie name. It contains the port, because all ports of a host share cookies."""
     port = headers.get("host", "").rpartition(":")[2]
     return f"{COOKIE}_{port}" if port.isdigit() else COOKIE
 

@@ -290,8 +290,8 @@ def cluster(tour: Tour) -> dict[str, Any]:
     pairs = [pair for rows in zip(single, sharded, strict=True) for pair in zip(*rows, strict=True)]
     differ = sum((a.text, a.distance) != (b.text, b.distance) for a, b in pairs)
     tour.say(
-        f"{len(single)} frames, each with its 16 nearest of {tour.lib.store.frames} frames, "
-        f"from shards: {differ} of {len(pairs)} results differ from those of a single index"
+        f"The 16 nearest of {tour.lib.store.frames} frames for each of {len(single)} frames: "
+        f"{differ} of {len(pairs)} results from shards differ from the results of one index"
     )
     return {"cluster": {"answers": len(pairs), "differ": differ}}
 

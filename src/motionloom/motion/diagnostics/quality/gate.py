@@ -52,7 +52,7 @@ MAX_JUMP = 0.1  # meters in one frame
 MAX_OVERLAP = (0.04, 0.095)  # meters
 MAX_IMBALANCE = (0.05, 0.15)  # meters
 
-_SAME_STEP = 0.2  # seconds between a repeated step and its counterpart in the take
+_SAME_STEP = 0.2  # maximum seconds between a repeated step and its counterpart
 _LEAST_STEPS = 4
 _JUDGED = 3  # steps that a block leaves to the next one: the last two and the one between them
 

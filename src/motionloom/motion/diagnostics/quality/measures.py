@@ -59,7 +59,7 @@ def foot_slide(motion: Motion, contacts: FootContacts | None = None) -> FootSlid
     Parameters
     ----------
     motion : Motion
-        Needs ankles and feet.
+        A motion whose skeleton has ankles and feet.
     contacts : FootContacts, optional
         Pass the contacts of the source to measure an edited motion. Default: the contacts of the
         motion.

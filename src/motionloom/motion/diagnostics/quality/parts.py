@@ -85,7 +85,7 @@ class RetargetFit:
 
 @dataclass(frozen=True)
 class WorstFrame:
-    """Worst frame of a measure.
+    """The frame with the worst value of a measure.
 
     Attributes
     ----------
@@ -133,7 +133,7 @@ class Seam:
     Attributes
     ----------
     frame : int
-        Middle of the transition.
+        Frame in the middle of the transition.
     second : float
         Time of this frame in seconds.
     before, after : str
@@ -166,14 +166,14 @@ class PathFit:
     Attributes
     ----------
     mean_m, worst_m : float or None
-        Horizontal distance of the hips from the nearest point of the path, mean and maximum over
-        all frames; None for a goal without a path.
+        Horizontal distance in meters from the hips to the nearest point of the path, as the mean
+        and maximum over all frames; None for a goal without a path.
     length_m : float
-        Distance that the hips travel over the floor, summed from frame to frame.
+        Distance in meters that the hips travel over the floor, summed from frame to frame.
     path_length_m : float or None
-        Length of the path.
+        Length of the path in meters.
     goal_m : float or None
-        Distance of the hips from the goal, or from the end of the path, in the last frame.
+        Distance in meters from the hips to the goal, or to the end of the path, in the last frame.
 
     Examples
     --------

@@ -43,7 +43,7 @@ _ADVICE: dict[str, tuple[str, str]] = {
         "try a longer blend, more takes, or another seed",
     ),
     "steps": (
-        "{percent:.0f} % of the steps repeat a foot where the takes alternate, first at {at}",
+        "{percent:.0f} % of the steps repeat a foot although the takes alternate, first at {at}",
         "try more takes, or match feet at transitions",
     ),
     "jump": (
@@ -75,10 +75,10 @@ class QualityReport:
         all frames; None if there are no contacts.
     seam_acceleration_ratio : float or None
         Largest joint acceleration (second difference of world positions) within 0.25 s of a seam,
-        divided by the 99.9th percentile over all joints and frames of the sources; None if there
-        are no seams.
+        divided by the 99.9th percentile over all joints and frames of the sources; None if the
+        motion has no seams.
     worst_seam : Seam or None
-        The seam with that acceleration.
+        The seam with the largest acceleration.
     foot_alternation : float or None
         Fraction of the steps that alternate feet, or that repeat a foot where the take also repeats
         it; None if there are fewer than four steps or the takes are unknown.
@@ -95,7 +95,7 @@ class QualityReport:
     path : PathFit or None
         Distance from the path or goal, for motions that have one.
     takes : TakesUsed or None
-        Takes used and unused.
+        Takes that were used, and available takes that were not.
     speeds_m_s : (float, float) or None
         Lowest and highest speed in m/s that the sources can produce.
     beats : BeatFit or None
@@ -372,7 +372,7 @@ def _retarget_limits(fit: RetargetFit) -> list[str]:
         )
     if fit.assumed:
         sentences.append(
-            f"the target's rest pose does not show how it holds its {', '.join(fit.assumed)}, so "
+            f"the rest pose does not show how the target holds its {', '.join(fit.assumed)}, so "
             f"a pose is assumed: pass a motion of the target, with bent limbs and flat feet, as "
             f"the target"
         )

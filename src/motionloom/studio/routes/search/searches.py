@@ -126,7 +126,7 @@ class SearchHead(TypedDict):
 
 
 class FamilyNode(BaseModel):
-    """A member of a family; `frames` correspond to those of the query."""
+    """A member of a family; `frames` has the member's frame for each frame of the query."""
 
     motion: str
     start_frame: int

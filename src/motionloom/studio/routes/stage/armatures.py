@@ -52,8 +52,8 @@ class RetargetRequest(BaseModel):
     )
     aim: Place | None = Field(
         None,
-        description="Position on the armature that the joint of a parametric motion should reach, "
-        "instead of the target of the subject; the motion starts at the origin.",
+        description="Position that the joint of a parametric motion should reach on the armature. "
+        "It replaces the target of the subject, and the motion starts at the origin.",
     )
 
 
@@ -85,9 +85,9 @@ class SubjectSearchRequest(BaseModel):
 def on_armature(request: RetargetRequest, state: State) -> Response:
     """Retarget a subject to an armature: ``rotations`` (T, J, 4) and ``root`` (T, 3).
 
-    Rotations are local, ``wxyz``, relative to the rest pose with world axes; those of the first
-    joint, the hips, are in world space. The head has the ``joints`` at and below the hips, their
-    ``parents``, ``fps``, ``roles`` and ``quality`` and, with ``aim``, the point ``reached``.
+    Rotations are local, ``wxyz``, relative to the rest pose with world axes. The rotations of the
+    first joint, the hips, are in world space. The head has the ``joints`` at and below the hips,
+    their ``parents``, ``fps``, ``roles`` and ``quality``, and, with ``aim``, the point ``reached``.
     """
     skeleton = request.skeleton.body()
     head: dict[str, Any] = {}
