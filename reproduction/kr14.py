@@ -36,7 +36,12 @@ from motionloom.motion import Motion
 from motionloom.motion.diagnostics.quality import usual_acceleration
 from motionloom.motion_graph import motion_graph
 from motionloom.motion_graph.mogra import read_mogra
-from motionloom.motion_graph.settings import GraphSettings, Sectors, TransitionRules
+from motionloom.motion_graph.settings import (
+    GraphSettings,
+    Sectors,
+    TransitionRules,
+    WalkSettings,
+)
 from motionloom.motion_graph.transitions.candidates import (
     TransitionCandidates,
     error_bands,
@@ -48,6 +53,7 @@ from motionloom.motion_graph.transitions.candidates import (
 from motionloom.motion_graph.transitions.foot_support import FootSupport
 from motionloom.motion_graph.transitions.transitions import blended, window_centers
 from reproduction.claims import Claim, Data, Paper, not_tested
+from reproduction.our_rules import OurRule
 
 PAPER = Paper(
     key="kr14",
@@ -63,6 +69,45 @@ PAPER = Paper(
     ),
     pages=("explanation/motion-graphs.md", "guides/dance-floor.md"),
 )
+OUR_RULES = (
+    OurRule(
+        "A transition at (i, j) blends the frames around i and around j, and the third condition "
+        "judges these frames.",
+        GraphSettings, "rules.window", "kr14",
+    ),
+    OurRule(
+        "Frames too close to the ends of a motion are ignored when candidates are chosen.",
+        GraphSettings, "rules.skip_ends", False,
+    ),
+    OurRule(
+        "Two frames of one motion must be some time apart.",
+        GraphSettings, "rules.apart_seconds", 0.0,
+    ),
+    OurRule("Foot contacts must agree.", GraphSettings, "rules.match_feet", False),
+    OurRule("Abrupt transitions are dropped.", GraphSettings, "rules.smooth", None),
+    OurRule(
+        "The threshold is relaxed for motions that would be cut off.",
+        GraphSettings, "rules.connect", 1.0,
+    ),
+    OurRule(
+        "Parts can be connected at their most similar poses.",
+        GraphSettings, "rules.bridge", False,
+    ),
+    OurRule(
+        "Motions are aligned on the floor, with priority for feet in contact, and root positions "
+        "are blended. The dissertation blends differences of the root and keeps the headings.",
+        GraphSettings, "rules.root_path", "differences",
+    ),
+    OurRule("Dead ends are removed.", GraphSettings, "rules.dead_ends", True),
+    OurRule(
+        "The threshold follows from the number of transitions per minute.",
+        GraphSettings, "max_distance", 15.0,
+    ),
+    OurRule("A blend is shorter.", GraphSettings, "rules.blend_seconds", 1.0),
+    OurRule("Sectors are smaller.", GraphSettings, "method.sector_seconds", 50.0 / 30.0),
+    OurRule("Feet in contact are locked.", WalkSettings, "lock_feet", False),
+    OurRule("Rarely played transitions and motions are preferred.", WalkSettings, "variety", False),
+)  # fmt: skip
 DANCES = ("60_01", "60_02", "60_08")  # by one dancer
 DANCERS = ("60_01", "61_02", "55_02")  # by three dancers
 WALKS, JOGS = ("35_01", "35_02", "35_03"), ("35_17", "35_18", "35_19")

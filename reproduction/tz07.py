@@ -23,6 +23,7 @@ from motionloom.search.clips.measures import EmdMeasure, clip_distances
 from motionloom.search.clips.retrieval import ClipTable, clip_table
 from motionloom.search.methods import AngleDtw, Emd, UniformScaling
 from reproduction.claims import Claim, Data, Paper, not_tested
+from reproduction.our_rules import OurRule
 
 PAPER = Paper(
     key="tz07",
@@ -37,6 +38,21 @@ PAPER = Paper(
     ),
     pages=("explanation/whole-clips.md",),
 )
+OUR_RULES = (
+    OurRule("Angles are compared modulo whole turns.", Emd, "whole_turns", False),
+    OurRule(
+        "The distance of a frame from a line is measured at the time of the frame.",
+        Emd, "line_distance", "perpendicular",
+    ),
+    OurRule(
+        "The mass of a point is the number of frames nearest to it, which is one reading of "
+        '"the number of frames it encapsulates"; `following` is another.',
+        Emd, "point_mass", "nearest",
+    ),
+    OurRule("Angles are compared modulo whole turns.", AngleDtw, "whole_turns", False),
+    OurRule("Angles are compared modulo whole turns.", UniformScaling, "whole_turns", False),
+    OurRule("A motion may also be sped up.", UniformScaling, "stretch_only", True),
+)  # fmt: skip
 METHODS = {"emd": "Earth Mover's Distance", "dtw": "DTW", "scaling": "uniform scaling"}
 GROUPS = ("climb", "jump", "run", "swordplay", "walk")
 CLIPS = "115 CMU clips in five groups"

@@ -127,7 +127,7 @@ def _slide(
     travel, steps = 0.0, 0
     blend = transitions.blend
     for source, target in zip(transitions.source, transitions.target, strict=True):
-        made = blended(motions, supports, source, target, blend)
+        made = blended(motions, supports, source, target, blend, transitions.root_path)
         clip = Motion(motions[0].skeleton, made.rotations, made.root, motions[0].fps)
         in_contact = np.ones((blend, len(FOOT_PARTS)), dtype=bool)
         for number, frame in (source, target):

@@ -300,7 +300,7 @@ def kept_frames(
     return np.flatnonzero(split(points, threshold, perpendicular))
 
 
-def masses(frames: ArrayLike, count: int) -> NDArray[np.float64]:
+def masses(frames: ArrayLike, count: int, *, following: bool = False) -> NDArray[np.float64]:
     """Return how many of the `count` frames each kept frame represents.
 
     Parameters
@@ -308,6 +308,9 @@ def masses(frames: ArrayLike, count: int) -> NDArray[np.float64]:
     frames : array_like of int, shape (n,)
         Kept frames in ascending order, from 0 to ``count - 1``.
     count : int
+    following : bool
+        Count the frames from each kept frame up to the next. By default, frames count toward the
+        nearest kept frame.
 
     Returns
     -------
@@ -318,8 +321,12 @@ def masses(frames: ArrayLike, count: int) -> NDArray[np.float64]:
     --------
     >>> masses([0, 2, 7], 8).tolist()
     [1.5, 3.5, 3.0]
+    >>> masses([0, 2, 7], 8, following=True).tolist()
+    [2.0, 5.0, 1.0]
     """
     frames = np.asarray(frames, dtype=np.float64)
+    if following:
+        return np.diff(frames, append=float(count))
     # A frame midway between two kept frames counts half for each.
     edges = np.concatenate([[-0.5], 0.5 * (frames[1:] + frames[:-1]), [count - 0.5]])
     return np.diff(edges)
