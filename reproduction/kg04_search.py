@@ -51,7 +51,7 @@ ADDED = {
 THRESHOLDS = tuple(round(0.03 * 1.12**k, 3) for k in range(18))  # 3 to 20 cm
 # Members at which a family stops growing. The largest family without a wrong member has 90, so
 # this decides nothing but the time.
-_MOST_MEMBERS = 200
+_MOST_MEMBERS = 120
 _QUERIES, _QUERY_S, _RATE = 40, 1.5, 60.0
 _SEARCH_M = 0.05  # the walks are separated at this threshold
 
@@ -362,10 +362,15 @@ def section_3_4_rules(data: Data) -> Iterator[Claim]:
             library.webs.build(ml.WebSettings.kg04(**web), workers=1)
         good = {}
         for within in (True, False):
-            found = {case.name for case in names
-                     if _good(outcomes(data, case.name, "paper", within) if not added
-                              else tried(library, acts, case, settings, within))}  # fmt: skip
-            good[within] = found
+            good[within] = {
+                case.name
+                for case in names
+                if _good(
+                    tried(library, acts, case, settings, within)
+                    if added
+                    else outcomes(data, case.name, "paper", within)
+                )
+            }
         if not added:
             base = good
         changes = [f"{sign}{name} ({'category' if within else 'all'})"

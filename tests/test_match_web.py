@@ -1,5 +1,7 @@
 """The match web of a matrix: chains and bridges, coarse and fine, as arrays and as bytes."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from naive import alignment as naive_alignment
@@ -16,6 +18,7 @@ from motionloom.search.match_web.build import motion_web
 from motionloom.search.match_web.encoding import decoded, encoded
 from motionloom.search.match_web.refinement import corridor, refined, strides
 from motionloom.search.match_web.web import WebLimits, build_web, joined
+from motionloom.search.methods import WebOptions
 
 KICKS = ("kick_front_high_right", "kick_front_low_right", "kick_side_mid_right")
 
@@ -117,6 +120,21 @@ def test_each_departure_can_be_switched(rng, rule):
         papers = assert_agrees(matrix, **options | other)
         differ += ours.cells.tolist() != papers.cells.tolist()
     assert differ > 0
+
+
+def test_the_preset_of_the_paper_has_none_of_our_rules():
+    """And each name in `rules` adds one of them, or the open question of the borders."""
+    usual, paper = (WebLimits.of(options) for options in (WebOptions(), WebOptions.kg04()))
+    assert paper == replace(usual, **PAPER) and not paper.edge_minima and not usual.edge_minima
+    added = {
+        "separate-chains": {"shared_cells": False}, "second-pass": {"second_pass": True},
+        "extended-chains": {"extended_chains": True}, "border-minima": {"edge_minima": True},
+    }  # fmt: skip
+    for name, rule in added.items():
+        assert WebLimits.of(WebOptions.kg04(rules=name)) == replace(paper, **rule)
+    whole = ml.FamilySettings.kg04()
+    assert whole.max is None and whole.method == ml.MatchWeb.kg04()
+    assert whole.expansion == ml.Expansion.kg04() and whole.expansion.rounds is None
 
 
 def test_refined_chains_are_extended_along_minima_or_not():
