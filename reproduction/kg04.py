@@ -20,6 +20,7 @@ from motionloom.alignment import (
 from motionloom.features import distance_matrix
 from motionloom.features.matrix import prepared_frames
 from motionloom.library import Library
+from motionloom.library.settings import BlendSettings, ParametrizeSettings, SynthesisSettings
 from motionloom.motion import Motion
 from motionloom.search.match_web.build import motion_web
 from motionloom.search.match_web.web import Web, WebLimits
@@ -67,6 +68,35 @@ OUR_RULES = (
         "The join distance is chosen by the growth of the family. In the paper, the user gives it; "
         "the value of the preset is only a start.",
         Expansion, "join_distance", FAMILY_DISTANCE,
+    ),
+    OurRule(
+        "Every other sample blends examples around its point instead of the nearest ones.",
+        ParametrizeSettings, "sampling", "nearest",
+    ),
+    OurRule(
+        "A thousand samples are kept; sampling stops when 100 blends in a row are too close to "
+        "others.",
+        ParametrizeSettings, "blends.counted", "generated",
+    ),
+    OurRule(
+        "Times shift by up to half a frame so that parameters are measured on whole frames.",
+        ParametrizeSettings, "blends.whole_frames", False,
+    ),
+    OurRule(
+        "Feet are held in place during contacts.", ParametrizeSettings, "blends.lock_feet", False
+    ),
+    OurRule(
+        "Time alignments minimize the sum of distances, unless the family was searched with "
+        "squared distances.",
+        ParametrizeSettings, "examples.align_squares", True,
+    ),
+    OurRule(
+        "Time alignments of blends without parameters minimize the sum of distances.",
+        BlendSettings, "align_squares", True,
+    ),
+    OurRule(
+        "Interpolated weights are refined until the target is reached.",
+        SynthesisSettings, "refine", False,
     ),
 )  # fmt: skip
 KICKS = ("front_low", "front_mid", "front_high", "inside_mid", "outside_mid", "side_mid")

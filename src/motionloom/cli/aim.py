@@ -48,7 +48,19 @@ def parametrize(
     ],
     settings: Annotated[
         ParametrizeSettings,
-        Fields(hide=("delta", "spacing", "sampling", "redundant", "redundant_by")),
+        Fields(
+            hide=(
+                "delta",
+                "spacing",
+                "sampling",
+                "counted",
+                "whole_frames",
+                "lock_feet",
+                "redundant",
+                "redundant_by",
+                "align_squares",
+            )
+        ),
     ],
     name: Annotated[
         str | None,

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import fields, replace
 from typing import TYPE_CHECKING, Any
 
-from motionloom.blending.settings import BlendSettings
+from motionloom.blending.settings import BlendSettings, ExampleChoice
 from motionloom.fat_graph.settings import FatGraphSettings
 from motionloom.motion_graph.settings import GraphSettings
 from motionloom.motion_matching.settings import MatchingSettings
@@ -121,7 +121,7 @@ class MotionVerbs:
         given = ParametrizeSettings.given(settings, options)
         dropped = given.examples
         rules = BlendSettings(
-            drop_unmatched=dropped.drop_unmatched, drop_unclear=dropped.drop_unclear
+            **{each.name: getattr(dropped, each.name) for each in fields(ExampleChoice)}
         )
         if isinstance(family, Sequence) and not isinstance(family, str):
             registration = register([self.store[each] for each in family], None, rules)

@@ -193,6 +193,7 @@ def sampled_space(
     spacing: float = SPACING,
     expanded: float = EXPANDED,
     sampling: Literal["mixed", "nearest"] = "mixed",
+    counted: Literal["kept", "generated"] = "kept",
     seed: int | np.random.Generator = 0,
     progress: Progress | None = None,
 ) -> ParameterSpace:
@@ -205,7 +206,7 @@ def sampled_space(
     measure : callable
         Function that maps weights (N,) to the parameters (d,) of the blend.
     samples : int
-        Number of samples. The result has fewer if the space is full earlier;
+        Number of samples. With *kept*, the result has fewer if the space is full earlier;
         `ParameterSpace.shortfall` gives the reason.
     delta : float
         Weights lie between ``-delta`` and ``1 + delta``.
@@ -216,6 +217,9 @@ def sampled_space(
     sampling : {"mixed", "nearest"}
         *nearest* blends the examples nearest to a random point, as in the paper; *mixed* uses the
         examples around the point for every other sample.
+    counted : {"kept", "generated"}
+        Blends that count as `samples`. *kept* counts those that are far enough from all others and
+        stops after 100 others in a row; *generated* counts all, as in the paper.
     seed : int or Generator
     progress : callable, optional
         Called with the number of new samples since the last call.
@@ -245,7 +249,10 @@ def sampled_space(
         weights.append(np.eye(1, few)[0])
     sparse = _Spaced(examples, spacing)
     tried = misses = 0
-    while len(parameters) - count < samples and misses < _FULL and count > 1:
+    generates = counted == "generated"
+    while count > 1:
+        if tried >= samples if generates else _is_full(len(parameters) - count, samples, misses):
+            break
         point = random.uniform(low, high)
         spread = sampling == "mixed" and bool(random.integers(2))
         near = _neighbors(examples, point, few, spread=spread)
@@ -255,14 +262,16 @@ def sampled_space(
         reached = measure(row)
         tried += 1
         misses += 1
-        if sparse.add(reached):
+        is_new = sparse.add(reached)
+        if is_new:
             misses = 0
             parameters.append(reached)
             members.append(near)
             weights.append(shares)
-            if progress is not None:
-                progress(1)
+        if progress is not None and (is_new or generates):
+            progress(1)
     kept = len(parameters) - count
+    is_enough = kept == samples or (generates and tried == samples)
     return ParameterSpace(
         examples,
         np.array(parameters),
@@ -270,8 +279,12 @@ def sampled_space(
         np.array(weights),
         delta,
         tried,
-        "" if kept == samples else _shortfall(kept, samples, tried, spacing, count),
+        "" if is_enough else _shortfall(kept, samples, tried, spacing, count),
     )
+
+
+def _is_full(kept: int, samples: int, misses: int) -> bool:
+    return kept >= samples or misses >= _FULL
 
 
 def _shortfall(kept: int, samples: int, tried: int, spacing: float, count: int) -> str:

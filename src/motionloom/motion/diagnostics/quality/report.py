@@ -58,6 +58,10 @@ _ADVICE: dict[str, tuple[str, str]] = {
         "the body is {cm:.0f} cm out of balance while standing at {at}",
         "try another seed or target, or more takes",
     ),
+    "flight": (
+        "in the flight at {at}, the error of gravity is {value:.1f} g larger than in the takes",
+        "blend only jumps of similar height, or move the target toward an example",
+    ),
 }
 
 
@@ -102,6 +106,9 @@ class QualityReport:
         Fit to the music, for dances.
     retarget : RetargetFit or None
         Fit to the target skeleton and to the source, for retargeted motions.
+    flight_error_g : float or None
+        How much more the acceleration of the center of mass in flight differs from gravity than in
+        the sources, in g; the maximum over all flights. None if the sources do not fly freely.
     warnings : tuple of str
         One sentence for each exceeded limit, with a suggested remedy.
 
@@ -127,6 +134,7 @@ class QualityReport:
     speeds_m_s: tuple[float, float] | None = None
     beats: BeatFit | None = None
     retarget: RetargetFit | None = None
+    flight_error_g: float | None = None
     warnings: tuple[str, ...] = ()
 
     def with_parts(self, *, warnings: Sequence[str] = (), **parts: Any) -> QualityReport:
@@ -190,7 +198,7 @@ class QualityReport:
     ) -> QualityReport:
         names = (
             "foot_slide_m", "floor_penetration_m", "seam_acceleration_ratio", "foot_alternation",
-            "jumps", "limb_intersection_m", "balance_m",
+            "jumps", "limb_intersection_m", "balance_m", "flight_error_g",
         )  # fmt: skip
         summary: dict[str, Any] = {}
         for name in names:
@@ -250,6 +258,7 @@ class QualityReport:
             ("steps", f"{100 * (self.foot_alternation or 0.0):.0f} % of steps alternate"),
             ("limbs", f"limbs overlap {100 * (self.limb_intersection_m or 0.0):.0f} cm"),
             ("balance", f"{100 * (self.balance_m or 0.0):.0f} cm out of balance"),
+            ("flight", f"gravity off by {self.flight_error_g or 0.0:.1f} g"),
             ("floor", f"{100 * (self.floor_penetration_m or 0.0):.1f} cm below the floor"),
         ):
             yield text, measure in beyond, False
@@ -275,6 +284,8 @@ class QualityReport:
             figures.append(f"limbs overlap {100 * self.limb_intersection_m:.1f} cm")
         if self.balance_m is not None:
             figures.append(f"out of balance {100 * self.balance_m:.1f} cm")
+        if self.flight_error_g is not None:
+            figures.append(f"gravity off by {self.flight_error_g:.2f} g in flight")
         return figures
 
     def to_json(self) -> dict[str, Any]:
