@@ -14,40 +14,10 @@ import numpy as np
 import motionloom as ml
 from benchmarks.table_one import random_targets
 from motionloom.library import ParametricMotion
-from motionloom.library.settings import BlendSettings, ParametrizeSettings, SynthesisSettings
 from reproduction import kg04_applications as applications
 from reproduction.claims import Claim, Data
 from reproduction.kg04_eight import CORPUS, Array, Made, eight_motions, kept, percentiles, valid
-from reproduction.our_rules import OurRule
 
-OUR_RULES = (
-    OurRule(
-        "Every other sample blends examples around its point instead of the nearest ones.",
-        ParametrizeSettings, "sampling", "nearest",
-    ),
-    OurRule(
-        "The requested number of samples is kept; sampling stops when 100 blends in a row are too "
-        "close to others.",
-        ParametrizeSettings, "blends.counted", "generated",
-    ),
-    OurRule(
-        "Times shift by up to half a frame so that parameters are measured on whole frames.",
-        ParametrizeSettings, "blends.whole_frames", False,
-    ),
-    OurRule(
-        "Feet are held in place during contacts.", ParametrizeSettings, "blends.lock_feet", False
-    ),
-    OurRule(
-        "Time alignments minimize the sum of distances, unless the family was searched with "
-        "squared distances.",
-        ParametrizeSettings, "examples.align_squares", True,
-    ),
-    OurRule("The same for blends without parameters.", BlendSettings, "align_squares", True),
-    OurRule(
-        "Interpolated weights are refined until the target is reached.",
-        SynthesisSettings, "refine", False,
-    ),
-)  # fmt: skip
 PAPER_EXAMPLES = {"reach": 6, "walk": 96, "kick": 4, "sit": 2, "step up": 4, "punch": 7, "hop": 4,
                   "cartwheel": 11}  # fmt: skip
 TARGETS = 100
