@@ -226,7 +226,7 @@ def _look_through(error: MotionloomError) -> None:
     text = str(error)
     if re.search(r"\((Index|Key|Type|Attribute|ZeroDivision|Assertion|Name)Error: ", text):
         raise AssertionError(text)
-    if "reading took more than" in text:
+    if "took longer than the limit" in text:
         raise AssertionError(text)
 
 

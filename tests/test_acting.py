@@ -91,7 +91,9 @@ def test_arms_of_a_body_that_is_not_upright_are_refused(lib):
     assert unclean(ml.demo.clip("walk"), 0, 60) == ""
     assert "the trunk leans by" in unclean(cartwheel, 0, len(cartwheel))
     assert unclean(ml.demo.clip("sit_stand"), 45, 65) == "the body is not upright"
-    with pytest.raises(InvalidInput, match="the arms cannot be put on other legs: the body is not"):
+    with pytest.raises(
+        InvalidInput, match="the arms cannot be combined with other legs, because the body is not"
+    ):
         lib.act("take_4:45-65 while take_0:10-100")
 
 
@@ -131,14 +133,14 @@ def test_scripts_are_parsed():
         ("walk, " * 2000, "at most 2000 characters"),
         ("walk, " * 50, "at most 40 phrases; got 50"),
         ("walk, swim across the lake", "no motion in this library shows 'swim across the lake'"),
-        ("walk for 9000 s", "a duration must be 0.2 to 120 seconds"),
-        ("walk 900 m", "a distance must be 0.3 to 100 meters"),
-        ("walk 3 s 4 m", "a duration or a distance, not both"),
+        ("walk for 9000 s", "a duration must be between 0.2 and 120 seconds"),
+        ("walk 900 m", "a distance must be between 0.3 and 100 meters"),
+        ("walk 3 s 4 m", "must not have both a duration and a distance"),
         ("walk\x1b[31m", r"a script must not have control characters; got '\x1b'"),
         ("walk\x00, jump", "a script must not have control characters"),
         ("прыжок вверх", "no motion in this library shows 'прыжок вверх'"),
         (",;. \n", "a script must have at least one phrase"),
-        ("kick 99 times", "repetitions must be 1 to 20"),
+        ("kick 99 times", "repetitions must be between 1 and 20"),
         ("3 s", "a phrase must contain an action"),
         ("geh nach links", "no motion in this library shows"),
         ("kick while sitting", "no motion in this library shows 'kick while sitting'"),

@@ -285,7 +285,9 @@ def test_a_role_map_file_is_used(write, tmp_path):
 def test_strict_reading_refuses_repairs(write):
     path = write(person(standing(3)).replace("Frames: 3", "frames: 3"))
     assert ml.load(path).repairs
-    with pytest.raises(MotionFormatError, match=r"take.bvh:\d+: strict reading: .*not spelled"):
+    with pytest.raises(
+        MotionFormatError, match=r"take.bvh:\d+: this is an error in strict mode: .*not spelled"
+    ):
         ml.load(path, strict=True)
 
 

@@ -198,7 +198,7 @@ def test_subjects_and_unlabeled_points(file):
         two["RTOE"]
     assert ml.load_markers(path, subject="Bob").labels == ("LFHD", "LTOE")
     with pytest.raises(
-        MotionFormatError, match="no subject is called 'Eve'; subjects in the file: 'Anna', 'B"
+        MotionFormatError, match="no subject is called 'Eve'. Subjects in the file: 'Anna', 'B"
     ):
         ml.load_markers(path, subject="Eve")
     path = file(c3d_bytes(POINTS, ["*1", "*2", "*3", "*4"]))
@@ -210,18 +210,18 @@ def test_missing_and_repeated_labels_are_repaired(file):
     markers = ml.load_markers(file(c3d_bytes(POINTS, ["A", "A"])), unlabeled=True)
     assert markers.labels == ("A", "A_2", "*2", "*3")
     assert markers.repairs == (
-        "2 labels for 4 points; the others are unnamed",
-        "a duplicate marker 'A' was labeled 'A_2'",
+        "the file has 2 labels for 4 points; the other points are unnamed",
+        "the duplicate marker 'A' was labeled 'A_2'",
     )
-    with pytest.raises(MotionFormatError, match="strict reading: 2 labels for 4 points"):
+    with pytest.raises(MotionFormatError, match="strict mode: the file has 2 labels for 4 points"):
         ml.load_markers(file(c3d_bytes(POINTS, ["A", "A"])), strict=True)
 
 
 @pytest.mark.parametrize(
     ("units", "meters", "reason"),
     [("mm", 0.001, "POINT:UNITS is mm"), ("M", 1.0, "POINT:UNITS is m"), ("cm ", 0.01, "is cm"),
-     ("inches", 0.0254, "is inches"), ("", 0.001, "the markers then span 1.68 m"),
-     ("furlong", 0.001, "the markers then span")],
+     ("inches", 0.0254, "is inches"), ("", 0.001, "the markers extend 1.68 m"),
+     ("furlong", 0.001, "the markers extend")],
 )  # fmt: skip
 def test_units(file, units, meters, reason):
     markers = ml.load_markers(file(c3d_bytes(POINTS, LABELS, units=units)))
@@ -319,7 +319,7 @@ def walk_bytes(**options):
 @pytest.mark.parametrize(
     ("place", "value", "repair"),
     [
-        (2, 9, "the header states 9 points; 5 were read (POINT:USED)"),
+        (2, 9, "the header states 9 points, but 5 were read, as in POINT:USED"),
         (4, 2, "the header states 2 analog values per frame; the file has 6"),
         (4, 0, "the header states 0 analog values per frame; the file has 6"),
         (8, 90, "the header states 90 frames and POINT:FRAMES 60; 60 were read"),
@@ -337,7 +337,7 @@ def test_a_wrong_header_is_found_by_the_size_and_the_data(file, integers, place,
 @pytest.mark.parametrize(
     ("name", "value", "repair"),
     [
-        (b"USED", 3, "POINT:USED states 3 points; 5 were read (header)"),
+        (b"USED", 3, "POINT:USED states 3 points, but 5 were read, as in the header"),
         (b"FRAMES", 71, "the header states 60 frames and POINT:FRAMES 71; 60 were read"),
         (b"DATA_START", 3, ""),
     ],
@@ -403,7 +403,7 @@ def test_markers_that_stand_on_the_floor_correct_the_sign_of_up(screen, up):
     ("data", "message"),
     [
         (b"", "not a C3D file"),
-        (b"x" * 5000, "the second byte must be 0x50"),
+        (b"x" * 5000, "its second byte is not 0x50"),
         (patched(0, b"\xff"), "should start in block 255"),
         (patched(0, b"\x01"), "should start in block 1"),
         (patched(512 + 3, b"\x00"), "processor type must be 84 .*got 0"),
@@ -416,7 +416,10 @@ def test_markers_that_stand_on_the_floor_correct_the_sign_of_up(screen, up):
             restated(patched(8, b"\xf0\x00"), b"FRAMES", 240),
             "declares 240 frames but has room for 8.*partial",
         ),
-        (patched(6, b"\x09\x00", frames_told=0), "first frame 9, last frame 0: no frames"),
+        (
+            patched(6, b"\x09\x00", frames_told=0),
+            "no frames, because its last frame .0. is before its first .9.",
+        ),
         (
             c3d_bytes(POINTS, LABELS, rate=float("nan")),
             "the frame rate is missing; set it with fps",
@@ -441,7 +444,7 @@ def test_whole_frames_of_a_cut_file(file):
 
 def test_a_failed_write_leaves_nothing(tmp_path):
     markers = ml.Markers(["x" * 250 + str(k) for k in range(1000)], np.zeros((1, 1000, 3)), 60.0)
-    with pytest.raises(InvalidInput, match="exceed the 255 blocks"):
+    with pytest.raises(InvalidInput, match="do not fit into the 255"):
         markers.save(tmp_path / "a.c3d")
     with pytest.raises(
         InvalidInput, match="the unit of a C3D file must be one of m, dm, cm, mm; got 'inch'"

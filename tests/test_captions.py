@@ -111,7 +111,7 @@ def test_a_wrong_condition_is_refused():
 def test_a_skeleton_without_arms_is_reported():
     first = ml.Skeleton(["hips"], [-1], [[0, 0, 0]])
     still = ml.Motion(first, np.tile([1.0, 0, 0, 0], (9, 1, 1)), np.zeros((9, 3)), 30, name="dot")
-    with pytest.raises(RoleError, match="captions need the joints .* of 'dot' lacks"):
+    with pytest.raises(RoleError, match="captions require the joints .* of 'dot' lacks"):
         captions(still)
     assert len(NEEDED) == 16
 
@@ -135,7 +135,10 @@ def test_captions_are_compared_with_labels(tmp_path):
     assert ran("evaluate-captions", *options, "-o", page).returncode == 0
     assert "| bandai | walk | 2 | walk or march | 0.50 | 0.50 |" in page.read_text()
     for wrong, message in (
-        (["--sets", "odd"], "captions can be scored on exercises, cmu-groups, cmu-kinds, bandai"),
+        (
+            ["--sets", "odd"],
+            "captions can only be scored on the sets exercises, cmu-groups, cmu-kinds, bandai",
+        ),
         ([*options, "-o", "page.txt"], "the output must be a .md file"),
         (["--sets", "exercises", "--keep", tmp_path], "set its folder with --data"),
     ):

@@ -160,7 +160,7 @@ def test_skeletons_without_the_roles_of_a_body_have_sticks():
     assert figure_mesh(WALK.skeleton, kind="none") is None
     assert figure_mesh(WALK.skeleton, kind="low") is body_mesh(WALK.skeleton, detail="low")
     with pytest.raises(
-        InvalidInput, match="a body needs the roles hips, left_hip, .* the skeleton lacks"
+        InvalidInput, match="a body requires the roles hips, left_hip, .* the skeleton lacks"
     ):
         body_mesh(chain)
     with pytest.raises(InvalidInput, match="detail must be one of high, low; got 'fine'"):
@@ -240,5 +240,5 @@ def test_vrm_animations_rest_in_a_t_pose_and_name_the_human_bones(tmp_path):
         line = np.diff(rest.role_positions([f"{side}_shoulder", f"{side}_wrist"])[0], axis=0)[0]
         assert sign * line[0] / np.linalg.norm(line) > 0.999
     headless = walk.skeleton.with_roles({"head": None})
-    with pytest.raises(InvalidInput, match="needs joints for the roles head, which are missing"):
+    with pytest.raises(InvalidInput, match="needs joints for roles that are missing: head"):
         replace(walk, skeleton=headless).save(tmp_path / "b.vrma")

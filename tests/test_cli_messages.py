@@ -71,7 +71,7 @@ def test_formats_without_a_reader_name_a_way_out(tmp_path, suffix):
     path.write_bytes(b"BLENDER")
     for command in (("info", path), ("import", tmp_path / "a.loom", path)):
         printed = run(*command, code=2).stderr
-        assert "Convert it to GLB with Blender:\nblender -b " in printed
+        assert "Convert the file to GLB with Blender:\nblender -b " in printed
         assert f"export_scene.gltf(filepath='{tmp_path}/walk.glb')" in printed
 
 
@@ -88,7 +88,7 @@ def test_files_that_an_import_skips_are_reported(tmp_path):
     (takes / "c.BLEND").write_bytes(b"")
     printed = run("import", tmp_path / "a.loom", takes).stderr
     assert "skipped  2 .c3d files: markers without a skeleton; convert them to motions" in printed
-    assert "skipped  1 .blend file: no reader; convert to GLB" in printed
+    assert "skipped  1 .blend file: not supported; convert to GLB" in printed
     facts = json.loads(run("import", tmp_path / "a.loom", takes, "--json").stdout)
     assert facts["left_out"] == {".c3d": 2, ".blend": 1}
 
@@ -144,7 +144,7 @@ def test_the_output_of_a_conversion_may_be_an_option(tmp_path):
     assert ml.load(tmp_path / "walk.glb").fps == 30.0
     markers = ml.demo.clip("walk").save(tmp_path / "walk.c3d")
     printed = run("convert", markers, tmp_path / "no.bvh", code=2).stderr
-    assert "motionloom reconstruct turns markers into a motion" in printed
+    assert "To turn markers into a motion, use motionloom reconstruct" in printed
 
 
 def test_names_that_are_labels_or_folders_are_explained(tmp_path):

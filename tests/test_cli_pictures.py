@@ -98,7 +98,7 @@ def test_show_without_ffmpeg_stops_before_it_draws(run, walk, tmp_path, monkeypa
     monkeypatch.setitem(sys.modules, "imageio_ffmpeg", None)
     code, _, err = run("show", "walk.bvh", "--mp4")
     assert code == 2
-    assert "needs the program ffmpeg" in err
+    assert "requires the program ffmpeg" in err
     assert [p.name for p in tmp_path.iterdir()] == ["walk.bvh"]
 
 

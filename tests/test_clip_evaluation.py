@@ -146,7 +146,7 @@ def test_options_go_to_the_methods_that_have_them(lib):
         score.mean_average_precision for score in evaluation.methods.values()
     ][:2]
     for text in ("emd:stretch_only=true", "dtw-clip:stretch_only=true"):
-        with pytest.raises(InvalidInput, match="has no stretch_only; it has"):
+        with pytest.raises(InvalidInput, match="has no stretch_only; its fields are"):
             lib.evaluate(methods=[text])
 
 
@@ -195,7 +195,7 @@ def test_joints_that_some_clips_lack_are_reported(tmp_path, table):
     [
         (["--methods", "emd,odd"], "there is no clip measure 'odd'; choose from statistics"),
         (["--methods", ","], "methods must contain at least one"),
-        (["--labels", "nothing.csv"], "file not found: 'nothing.csv'"),
+        (["--labels", "nothing.csv"], "there is no file 'nothing.csv'"),
         (["--label-column", "kind", "--labels", "TABLE"], "no column 'kind'"),
         (["-o", "TABLE"], "a report is a folder with tables and pictures, not a file"),
     ],
@@ -217,7 +217,7 @@ def test_labels_without_a_second_clip_cannot_be_evaluated(tmp_path):
     )
     assert done.returncode == 2
     assert done.stderr.startswith(
-        "motionloom: an evaluation needs at least two clips with the same"
+        "motionloom: an evaluation requires at least two clips with the same"
     )
     assert len(error_lines(done.stderr)) == 1
 

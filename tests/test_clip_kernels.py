@@ -137,7 +137,7 @@ def test_a_still_curve_keeps_its_ends_and_a_frame_alone_itself():
     ("curve", "threshold", "message"),
     [
         (np.zeros((0, 3)), 1.0, r"curve must have shape \(T, D\)"),
-        ([[0.0], [np.nan]], 1.0, "must be finite; frame 1 is not"),
+        ([[0.0], [np.nan]], 1.0, "only finite numbers; frame 1 does not"),
         ([[0.0], [1.0]], -1.0, "threshold must not be negative; got -1.0"),
     ],
 )
@@ -189,7 +189,7 @@ def test_the_distance_is_a_metric(rng):
     [
         (([[0.0]], [1.0], [[0.0]], [2.0]), "same total mass; got 1 and 2"),
         (([[0.0]], [1.0], [[0.0]], [0.0]), "mass_b must be positive"),
-        (([[np.nan]], [1.0], [[0.0]], [1.0]), "points_a must be finite"),
+        (([[np.nan]], [1.0], [[0.0]], [1.0]), "points_a must contain only finite numbers"),
         (([[0.0], [1.0]], [1.0], [[0.0]], [1.0]), r"points_a must have shape \(1, D\)"),
         (([[0.0, 1.0]], [1.0], [[0.0]], [1.0]), "same number of columns; got 2 and 1"),
         (([[0.0]], [], [[0.0]], [1.0]), "mass_a must be one-dimensional"),

@@ -134,7 +134,7 @@ def test_typed_options_become_settings(words, settings):
     [
         (["--k", "0"], "k must be at least 1; got 0"),
         (["--k", "few"], "k must be a whole number; got 'few'"),
-        (["--reach", "1"], "reach is not an option of method near, which has k"),
+        (["--reach", "1"], "reach is not an option of method near, whose options are k"),
         (["--method", "none"], "method must be one of near, far; got 'none'"),
         (["--preset", "new"], "preset must be one of old; got 'new'"),
         (["--lengths", "1"], "lengths must be two numbers; got"),

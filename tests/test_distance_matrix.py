@@ -122,7 +122,9 @@ def test_reports_invalid_input(clips):
     walk, kick = clips[:2]
     with pytest.raises(InvalidInput, match="tile must be at least 1; got 0"):
         DistanceMatrix(prepared_frames(walk), [prepared_frames(kick)], tile=0)
-    with pytest.raises(InvalidInput, match="one distance at one rate; got pc11 and e15"):
+    with pytest.raises(
+        InvalidInput, match="same distance and the same rate; got distances pc11 and e15"
+    ):
         DistanceMatrix(prepared_frames(walk), [prepared_frames(kick, "e15")])
     with pytest.raises(InvalidInput, match=r"where must be uint8 with shape \(2, 3\); got bool"):
         matrix = DistanceMatrix(prepared_frames(walk[:4]), [prepared_frames(kick[:5])])

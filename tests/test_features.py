@@ -305,7 +305,10 @@ def test_scale_free_needs_legs(kick):
         (lambda m: FeatureSet("x", ("head",), samples=3), "more than one sample requires a window"),
         (lambda m: FeatureSet("x", ("head",), samples=0), "samples must be at least 1"),
         (lambda m: FeatureSet("x", ("head",), components=4), r"components must be between 1 and 3"),
-        (lambda m: FeatureSet("x", (), frame_rows=_hip_height), "size must be the number of"),
+        (
+            lambda m: FeatureSet("x", (), frame_rows=_hip_height),
+            "size must be set to the number of",
+        ),
         (lambda m: fit_basis(Moments.of(np.zeros((1, 3)))), "at least 2 frames.*got 1"),
         (
             lambda m: Basis(np.zeros(3), np.eye(3), np.ones(3)).project(np.zeros((2, 4)), 1),

@@ -88,7 +88,7 @@ def test_several_characters_in_one_file(tmp_path, rng):
         second = ml.load(tmp_path / "both.glb", skeleton=which)
         assert (second.name, second.fps, len(second)) == ("Bob", 30.0, 20)
         assert apart(second, bob) < 1e-5
-    with pytest.raises(MotionFormatError, match="no skin 'Eve'; the file has Anna, Bob"):
+    with pytest.raises(MotionFormatError, match="no skin 'Eve'. The file has Anna, Bob"):
         ml.load(tmp_path / "both.glb", skeleton="Eve")
 
 

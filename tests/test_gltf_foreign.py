@@ -144,7 +144,7 @@ def test_without_an_animation_there_is_the_rest_pose(tmp_path):
 def test_a_giant_causes_a_warning(tmp_path, rng):
     big = random_motion(rng, skeleton=SKELETON.scaled(100.0))
     path = big.save(tmp_path / "a.glb")
-    assert "m tall; if that is wrong, set its unit" in ml.load(path).origin.warnings[0]
+    assert "m tall. If that is wrong, set the option unit" in ml.load(path).origin.warnings[0]
     assert not ml.load(path, unit="cm").origin.warnings
 
 

@@ -86,7 +86,7 @@ def test_bad_files_are_reported_and_the_rest_goes_on(takes, lib, monkeypatch):
     reasons = {Path(failure.file).name: failure.reason for failure in report.failed}
     assert list(reasons) == ["empty.bvh", "gone.bvh", "huge.bvh", "odd.bvh", "short.bvh"]
     assert reasons["gone.bvh"] == "No such file or directory"
-    assert reasons["huge.bvh"] == "too large for the memory of this machine"
+    assert reasons["huge.bvh"] == "the file is too large for the memory of this machine"
     assert reasons["odd.bvh"] == "unexpected ZeroDivisionError: division by zero"
     assert reasons["short.bvh"].startswith("line 9: ")
     assert str(bad) not in reasons["empty.bvh"]
@@ -118,7 +118,7 @@ def _load_or_die(path, **options):
 def test_a_motion_without_frames_is_a_failure(tmp_path, lib, monkeypatch):
     monkeypatch.setattr(intake, "load", lambda path: load(path)[:0])
     (failure,) = lib.add(write_take(tmp_path / "none.bvh")).failed
-    assert failure.reason == "holds no frames" and len(lib) == 0
+    assert failure.reason == "the file has no frames" and len(lib) == 0
 
 
 def test_a_file_that_changes_while_it_is_read_is_a_failure(tmp_path, lib, monkeypatch):

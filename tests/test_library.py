@@ -256,7 +256,10 @@ def test_says_why_a_library_cannot_be_opened(tmp_path):
             "an import was killed while writing, .* open the library once with write access",
         ),
         ("SQLITE_READONLY_DIRECTORY", "cannot open the catalogue: disk trouble"),
-        ("SQLITE_BUSY", "the catalogue is locked by another process; run this again"),
+        (
+            "SQLITE_BUSY",
+            "the catalogue is locked by another process; run the same command again later",
+        ),
         ("SQLITE_IOERR", "the catalogue cannot be used: disk trouble"),
     ],
 )

@@ -295,7 +295,7 @@ def test_strips_explain_mistakes(options, message):
 
 def test_nothing_to_draw_is_said_so(tmp_path):
     empty = walker()[:0]
-    with pytest.raises(InvalidInput, match=r"walker has no frames to draw"):
+    with pytest.raises(InvalidInput, match=r"cannot draw walker, because it has no frames"):
         film_strip(empty)
     with pytest.raises(InvalidInput, match=r"suffix must be one of \.png, \.svg, \.pdf"):
         write_strip(walker(), tmp_path / "x.jpg")
@@ -414,7 +414,7 @@ def test_without_ffmpeg_a_film_says_how_to_get_it(tmp_path, monkeypatch):
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"width": 10}, r"width must be 64 to 4096 pixels; got 10"),
+        ({"width": 10}, r"width must be between 64 and 4096 pixels; got 10"),
         ({"fps": 0}, r"fps must be positive; got 0"),
         ({"seconds": -1.0}, r"seconds must be positive; got -1.0"),
         ({"view": "x"}, r"view must be one of"),

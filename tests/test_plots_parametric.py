@@ -35,5 +35,5 @@ def test_mistakes_are_explained():
     axes = Figure().add_subplot()
     with pytest.raises(InvalidInput, match="no motions to draw"):
         draw_overlay(axes, [])
-    with pytest.raises(InvalidInput, match="one per motion; got 1 for 2 motions"):
+    with pytest.raises(InvalidInput, match="one entry per motion; got 1 for 2 motions"):
         draw_overlay(axes, [snake(), snake()], frames=[0])

@@ -69,7 +69,7 @@ def test_one_frame_of_one_body_is_enough(tmp_path, agents):
 
 
 def test_mistakes_are_explained(tmp_path, agents):
-    with pytest.raises(InvalidInput, match="the suffix of a top view must be one of .png, .svg"):
+    with pytest.raises(InvalidInput, match="the suffix must be one of .png, .svg"):
         write_top_view(agents, tmp_path / "top.jpg")
-    with pytest.raises(InvalidInput, match="at least one agent with one frame"):
+    with pytest.raises(InvalidInput, match="at least one agent with at least one frame"):
         write_top_view([], tmp_path / "top.png")

@@ -221,7 +221,10 @@ def test_a_library_of_the_users_own_is_one_more_set(sets, tmp_path):
         ([], "evaluate needs a library or labeled sets (--sets)"),
         (["--sets", "odd"], "there is no labeled set 'odd'; choose from corpus, cmu-groups"),
         (["--sets", "cmu-groups"], "is required; set its folder with --data"),
-        (["--sets", "bandai", "--data", "."], "bandai.tar.xz is required, but it is not in ."),
+        (
+            ["--sets", "bandai", "--data", "."],
+            "bandai.tar.xz is required, but the folder . does not contain it",
+        ),
         (["--sets", "corpus", "-o", "report"], "with --sets, the output must be a .md file"),
         (["--sets", "corpus", "--methods", "odd"], "there is no clip measure 'odd'"),
     ],
@@ -249,7 +252,7 @@ def test_a_page_without_marks_and_a_set_without_performers_are_refused(sets, tmp
         clip_set("small", DataFolder(None, tmp_path))
     single = LabeledSet("one", lib, lib.names, ("walk",), ("0",))
     with pytest.raises(
-        InvalidInput, match="one: an evaluation needs at least two clips with the same label"
+        InvalidInput, match="one: an evaluation requires at least two clips with the same label"
     ):
         score_clips(single, FEW)
 

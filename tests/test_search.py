@@ -282,7 +282,8 @@ def test_matches_are_a_sequence(lib):
         ("walk_p0", {"method": "magic"}, InvalidInput, "method must be one of dtw, lazy"),
         ("walk_p0", {"features": "e16"}, InvalidInput, "no distance is called 'e16'; did you"),
         ("walk_p0", {"method": "lazy", "k": 0}, InvalidInput, "k must be at least 1; got 0"),
-        ("walk_p0", {"k": 3}, InvalidInput, "k is not an option of method dtw, which has features"),
+        ("walk_p0", {"k": 3}, InvalidInput, "k is not an option of method dtw, whose options are "
+        "features"),
         ("walk_p0", {"method": "web", "features": "e15"}, InvalidInput, "features is not an"),
         ("walk_p0", {"method": "lazy", "radius": -0.1}, InvalidInput, "radius must be at least 0"),
         ("walk_p0", {"method": "lazy", "radius": float("nan")}, InvalidInput, "radius must be at"),

@@ -287,11 +287,13 @@ def test_a_verb_takes_fields_an_object_or_both(tmp_path):
     matches = [hit.text for hit in lib.search("walk:5-40", some)]
     assert matches == [hit.text for hit in lib.search("walk:5-40", label="jog", max=2)]
     assert matches[:1] == [hit.text for hit in lib.search("walk:5-40", some, max=1)]
-    with pytest.raises(ml.InvalidInput, match="SearchSettings has no nonsense; it has label"):
+    with pytest.raises(
+        ml.InvalidInput, match="SearchSettings has no nonsense; its fields are label"
+    ):
         lib.search("walk:5-40", nonsense=1)
     with pytest.raises(ml.InvalidInput, match=r"write method=LazyGraph\(k=\.\.\.\)"):
         lib.search("walk:5-40", k=3)
-    with pytest.raises(ml.InvalidInput, match=r"settings must be SearchSettings\(\.\.\.\); got"):
+    with pytest.raises(ml.InvalidInput, match=r"settings must be a SearchSettings object; got"):
         lib.search("walk:5-40", FindSettings())
 
 

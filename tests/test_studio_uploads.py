@@ -304,7 +304,7 @@ def test_a_bomb_is_not_unpacked(client, library, tmp_path):
                 file.write(bytes(1 << 20))
     answer = client.put("/api/uploads/bomb.npz", content=path.read_bytes())
     assert answer.status_code == 422
-    assert "out of proportion" in answer.json()["error"]
+    assert "too much for the size of the file" in answer.json()["error"]
     assert len(library) == 0
 
 

@@ -184,7 +184,7 @@ def test_the_command_writes_picture_and_table(lib, tmp_path):
         ({"queries": 0}, "queries must be at least 1; got 0"),
         ({"neighbors": 2}, "neighbors must be at least 3; got 2"),
         ({"seconds": 0.1}, "seconds must be at least 0.3; got 0.1"),
-        ({"clips": 3}, "at least 4 clips of 1 s; found 3"),
+        ({"clips": 3}, "at least 4 clips of 1 s; got 3"),
     ],
 )
 def test_mistakes_are_explained(lib, options, message):

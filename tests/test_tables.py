@@ -94,9 +94,9 @@ def test_a_table_of_another_tool_is_read_by_its_column_names(tmp_path):
         ("a,b\n1,2\n", "columns must be called LABEL.x, LABEL.y, LABEL.z; got 'a', 'b'"),
         (
             "h.x,h.y,h.z\n1,2,3\n1,2,3\n",
-            "the frame rate is unknown: set fps, or add a column 'time'",
+            "the frame rate is unknown. Set fps, or add a column 'time'",
         ),
-        ("time,h.x,h.y,h.z\n0,1,2,3\n1,1,2\n", "a.csv:3: expected 4 cells, got 3"),
+        ("time,h.x,h.y,h.z\n0,1,2,3\n1,1,2\n", "a.csv:3: expected 4 cells, one per column; got 3"),
         ("time,h.x,h.y,h.z\n0,1,2,3\n1,1,x,3\n", "a.csv:3: column 'h.y': 'x' is not a number"),
         ("time,h.x,h.y,h.z\n0,1,2,3\n1,1,2,3\n9,1,2,3\n", "times must increase evenly"),
         ("time,h.x,h.y,h.z\n", "the table has no rows"),

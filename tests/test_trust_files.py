@@ -44,7 +44,7 @@ def test_pipes_and_devices_are_refused_at_once(tmp_path):
 
 @pytest.mark.parametrize("name", ["", "..", "/x", "a//b", "a/../b", "C:x", "a\\b", "\x1bx", "a\0b"])
 def test_names_that_are_not_plain_are_refused(tmp_path, name):
-    with pytest.raises(LibraryError, match="files of a library must have plain names"):
+    with pytest.raises(LibraryError, match="library files must have plain names"):
         plain_name(name)
     with pytest.raises(LibraryError, match="plain name"):
         below(tmp_path, name)
@@ -122,7 +122,7 @@ def test_arrays_are_not_larger_than_their_files_and_never_objects(tmp_path, desc
 
 def test_an_archive_of_arrays_does_not_unpack_to_anything(tmp_path):
     np.savez_compressed(tmp_path / "a.npz", a=np.zeros(1 << 20, np.uint8))
-    with pytest.raises(LibraryError, match="more than the limit of 1000"):
+    with pytest.raises(LibraryError, match="the limit is 1000"):
         open_arrays(tmp_path / "a.npz", largest=1000)
     np.savez(tmp_path / "b.npz", a=np.array([{}], dtype=object))
     with pytest.raises(LibraryError, match="damaged"):
@@ -396,7 +396,7 @@ def test_tables_that_the_csv_module_refuses_are_refused(tmp_path, name):
         (".json", "[" * 100_000, "nested too deeply"),
         (".json", '{"a": 1' + "0" * 400 + "}", "too many digits"),
         (".json", '{"a": {"frame_ann": {"labels": 3}}}', ""),
-        (".json", '{"a": {"seq_ann": {"labels": [{"raw_label": []}]}}}', "needs proc_label"),
+        (".json", '{"a": {"seq_ann": {"labels": [{"raw_label": []}]}}}', "must have proc_label"),
         (".csv", "motion,start,end,label\na,1e999,2,x\n", "expected a number"),
         (".csv", "motion,start,end,label\na,1,0,x\n", "must be before the end"),
         (".csv", "motion,start,end,label\na\n", ""),
@@ -541,7 +541,7 @@ def test_other_files_of_words_are_checked_before_use(words, name):
 
 def test_scripts_have_an_end(captioned):
     with ml.Library(captioned) as library:
-        with pytest.raises(InvalidInput, match="must last at most 600 seconds; got 720"):
+        with pytest.raises(InvalidInput, match="must last at most 600 seconds in total; got 720"):
             library.act(", ".join(["walk 120 s"] * 6))
 
 
@@ -560,7 +560,7 @@ def test_what_unpacks_to_anything_is_refused():
 def test_synonyms_of_a_library_are_a_file_of_its_own(words):
     (words / "synonyms.txt").symlink_to("/dev/zero")
     with pytest.raises(
-        LibraryError, match="this is a link; the files of a library must be in its own"
+        LibraryError, match="this is a symbolic link, but library files must be in the"
     ):
         ml.Library(words).find("kick")
     (words / "synonyms.txt").unlink()

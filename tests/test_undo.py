@@ -198,7 +198,7 @@ def test_a_library_with_an_object_store_undoes_too(tmp_path):
 @pytest.mark.parametrize(
     ("image", "message"),
     [
-        ("[[1]]", "the history is damaged: a motion in it cannot be read"),
+        ("[[1]]", "the history is damaged: the data of a motion cannot be read"),
         ('[["walk","../x","","","","{}",5,30.0,"",""],[],[]]', "which is not a plain name"),
         ("nothing", "the history is damaged"),
     ],

@@ -320,18 +320,18 @@ def test_labels_as_babel_writes_them(tmp_path):
         ("a.csv", "file,start\nwalk,1\n", "expected the columns motion, start, end, label"),
         ("a.csv", "motion,start,end,label\nwalk,x,2,a\n", "line 2: expected a number, found 'x'"),
         ("a.csv", "motion,start,end,label\nwalk,1,,a\n", "start and end must both be given"),
-        ("a.csv", "motion,start,end,label\nwalk,3,2,a\n", "the start must be before the end"),
-        ("a.csv", "motion,start,end,label\nwalk,99,100,a\n", "starts at frame 2970, after"),
+        ("a.csv", "motion,start,end,label\nwalk,3,2,a\n", "must be before the end"),
+        ("a.csv", "motion,start,end,label\nwalk,99,100,a\n", "starts at frame 2970, but"),
+        ("a.csv", "motion,start,end,label\nrun,1,2,a\n", "no label in this file refers to a motion"),
+        ("a.json", "{", "not a valid JSON file"),
+        ("a.json", "[]", "expected a JSON object with one entry per motion"),
         (
-            "a.csv",
-            "motion,start,end,label\nrun,1,2,a\n",
-            "no label in this file refers to a motion",
+            "a.json",
+            '{"walk": {"frame_ann": {"labels": [{"raw_label": "a"}]}}}',
+            "must have start_t",
         ),
-        ("a.json", "{", "not JSON"),
-        ("a.json", "[]", "expected an object with one entry per motion"),
-        ("a.json", '{"walk": {"frame_ann": {"labels": [{"raw_label": "a"}]}}}', "needs start_t"),
         ("a.eaf", "<a>", "not an ELAN file"),
-        ("a.eaf", "<a/>", "expected ANNOTATION_DOCUMENT, found a"),
+        ("a.eaf", "<a/>", "must be ANNOTATION_DOCUMENT; got a"),
         ("a.eaf", "<!DOCTYPE a [<!ENTITY b 'c'>]><a/>", "must not have a DOCTYPE"),
     ],
 )
@@ -384,7 +384,7 @@ def test_sentences_are_scored_without_the_performer_asked_about(tmp_path):
     assert scores.motion == 1.0 and scores.learned_from == (16, 16)
     done = ran("evaluate-sentences", library.path, tmp_path / "said.csv", "--json")
     assert json.loads(done.stdout)["sentences"] == 16
-    with pytest.raises(InvalidInput, match="not found, or not a UTF-8 file"):
+    with pytest.raises(InvalidInput, match="does not exist or is not UTF-8 text"):
         evaluate_sentences(library, tmp_path / "none.csv", SentenceSettings())
     (tmp_path / "bad.csv").write_text("a,b\n")
     with pytest.raises(InvalidInput, match="expected the columns take, sentence"):

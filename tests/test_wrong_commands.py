@@ -46,7 +46,7 @@ WRONG = {
     # files
     "info wlak.bvh": "did you mean walk.bvh",
     "info takes.lom": "did you mean takes.loom",
-    "info broken.bvh": "broken.bvh:3: the hierarchy ends with 1 closing brace(s) missing",
+    "info broken.bvh": "broken.bvh:3: the hierarchy lacks 1 closing brace(s)",
     "info empty.bvh": "the file is empty",
     "info notes.txt": "unknown suffix '.txt'; expected one of .bvh,",
     "info empty": "is a folder; name one of its files",
@@ -65,8 +65,8 @@ WRONG = {
     "search walk.bvh walk.bvh": "motionloom import NEW.loom walk.bvh",
     "studio empty": "motionloom import NEW.loom empty",
     "studio takes.loom --token a --no-token": "--token and --no-token cannot be combined",
-    "label takes.loom --import labels.json": "labels.json: not JSON",
-    "label takes.loom --import labels.csv": "labels.csv: not UTF-8 text, at byte 11",
+    "label takes.loom --import labels.json": "labels.json: not a valid JSON file",
+    "label takes.loom --import labels.csv": "must be UTF-8 text; byte 11 is invalid",
     "search takes.loom wlak": "did you mean walk?",
     "show takes.loom": "name one of its motions, as in takes.loom:NAME",
     "label takes.loom wlak gait": "did you mean walk?",
@@ -86,7 +86,7 @@ WRONG = {
     "synthesize takes.loom kick -o a.bvh": "Missing option '--at'",
     "dance takes.loom nosuch.mid -o a.bvh": "name a file, or write tune",
     "act takes.loom flibbertigibbet -o a.bvh": "use an action",
-    "evaluate takes.loom": "Label them (motionloom label), or set labels to",
+    "evaluate takes.loom": "Label more clips (motionloom label), or set labels to",
     "parametrize takes.loom walk --by left_wrist@10 --name a": "Use a larger join_distance",
 }
 

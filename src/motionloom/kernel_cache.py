@@ -78,7 +78,7 @@ def dispatcher(function: FunctionType, chosen: Path, name: str, **options) -> Ca
 
 
 class Locator(UserWideCacheLocator):
-    """Cache locator that tells Numba which folder a kernel uses."""
+    """Cache locator that provides Numba with the folder of a kernel."""
 
     def __init__(self, function: FunctionType, file: str) -> None:
         super().__init__(function, file)

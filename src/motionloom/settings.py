@@ -436,7 +436,7 @@ def _flag(text: str) -> bool:
 def takes(cls: type[Settings]) -> Callable[[F], F]:
     """Give a method the signature and the parameter documentation of its settings class.
 
-    The method is written as ``def search(self, query, settings=None, **options)``, but help texts,
+    The method is written as ``def search(self, query, settings=None, **options)``, but the help,
     notebooks and the documentation show every field with its default and description.
     """
 

@@ -1,10 +1,10 @@
 """Neutral body: a smooth skinned figure for any skeleton with the necessary roles.
 
-The figure is an implicit surface around the bones (`motionloom.character.figure`), meshed once for
-each skeleton in a pose with arms and legs apart, and skinned by distance. It is generated from the
-bone lengths of the skeleton, without a template.
+The figure is an implicit surface around the bones (`motionloom.character.figure`). It is meshed
+once for each skeleton, in a pose with arms and legs apart, and skinned by distance. It is generated
+from the bone lengths of the skeleton, without a template.
 
-Other skeletons get a stick figure: one octahedron per bone.
+Skeletons without the necessary roles get a stick figure with one octahedron per bone.
 """
 
 from __future__ import annotations
@@ -36,14 +36,14 @@ if TYPE_CHECKING:
 
 Array = NDArray[np.float64]
 
-# Side of a grid cell divided by the height of the figure's legs and trunk.
+# Side length of a grid cell, relative to the height of the figure's legs and trunk.
 DETAILS = {"high": 0.0085, "low": 0.0165}
 FIGURES = ("body", "low", "sticks", "none")
-_ARMS_DOWN = np.radians(42.0)  # from the T-pose: the middle of the range of motion of shoulders
+_ARMS_DOWN = np.radians(42.0)  # from the T-pose; the middle of the shoulders' range of motion
 _LEGS_APART = np.radians(7.0)
-_THINNEST = 0.7  # in cells: thinner parts fall through the grid
+_THINNEST = 0.7  # in cells; thinner parts would fall through the grid
 _WAIST = 0.2  # position of the widest point, as a fraction of the bone
-_SLIMNESS = 0.11  # half width per length
+_SLIMNESS = 0.11  # half width divided by length
 _THINNEST_STICK, _THICKEST_STICK = 0.008, 0.045  # half widths in meters
 _SHORTEST = 1e-4  # meters; shorter bones are not drawn
 
@@ -56,22 +56,22 @@ def has_body(skeleton: Skeleton) -> bool:
 def body_mesh(
     skeleton: Skeleton, *, detail: str = "high", example: Motion | None = None
 ) -> SkinnedMesh:
-    """Return the neutral body of a skeleton; repeated calls return the same object.
+    """Return the neutral body for a skeleton; repeated calls return the same object.
 
     Parameters
     ----------
     skeleton : Skeleton
-        Needs hips, legs and arms.
+        Skeleton with the roles of hips, legs and arms.
     detail : {"high", "low"}
-        About 14,000 or 3,000 vertices.
+        About 14,000 vertices (high) or 3,000 (low).
     example : Motion, optional
-        A motion on the skeleton. It is needed if the rest pose does not show how bones are twisted
-        and how feet are held (all bones along one axis, as in LAFAN1).
+        A motion on the skeleton. It is required if the rest pose does not show how bones are
+        twisted and how feet are held, because all bones lie along one axis, as in LAFAN1.
 
     Raises
     ------
     InvalidInput
-        If roles are missing, or the detail is unknown.
+        If roles are missing, or if the detail is unknown.
 
     Examples
     --------
@@ -85,12 +85,14 @@ def body_mesh(
         raise InvalidInput(f"detail must be one of {', '.join(DETAILS)}; got {detail!r}")
     missing = [role for role in REQUIRED if role not in skeleton.roles]
     if missing:
-        raise InvalidInput(f"a body needs the roles {', '.join(missing)}, which the skeleton lacks")
+        raise InvalidInput(
+            f"a body requires the roles {', '.join(missing)}, which the skeleton lacks"
+        )
     return _cached(_Wanted(skeleton, detail, example))
 
 
 class _Wanted:
-    """Input for the mesh, compared only by skeleton and detail."""
+    """Input for the mesh; equality considers only skeleton and detail."""
 
     def __init__(self, skeleton: Skeleton, detail: str, example: Motion | None) -> None:
         self.skeleton, self.detail, self.example = skeleton, detail, example
@@ -130,14 +132,14 @@ def _cached(wanted: _Wanted) -> SkinnedMesh:
 def figure_mesh(
     skeleton: Skeleton, *, kind: str = "body", example: Motion | None = None
 ) -> SkinnedMesh | None:
-    """Return the figure for a skeleton: its body, its bones as sticks, or none.
+    """Return the figure for a skeleton: the neutral body, sticks for the bones, or None.
 
     Parameters
     ----------
     skeleton : Skeleton
     kind : {"body", "low", "sticks", "none"}
-        ``"low"`` is the body with few triangles. A skeleton without the roles of a body gets
-        sticks.
+        ``"low"`` is the body with few triangles. A skeleton without the roles that a body requires
+        gets sticks.
     example : Motion, optional
         See `body_mesh`.
     """
@@ -198,7 +200,7 @@ def stick_mesh(skeleton: Skeleton) -> SkinnedMesh:
     points = bind.positions
     parents = skeleton.point_parents
     root, tree = body_root(skeleton), BodyTree(skeleton)
-    body = {root, *tree.below(root)}  # no stick for a joint above the hips
+    body = {root, *tree.below(root)}  # joints above the hips get no stick
     bones = [
         (points[parent], points[point], int(parent))
         for point, parent in enumerate(parents)
@@ -225,7 +227,7 @@ def stick_mesh(skeleton: Skeleton) -> SkinnedMesh:
 
 
 def _octahedron(start: NDArray, end: NDArray) -> NDArray:
-    """Return eight triangles (8, 3, 3) from start to end, counterclockwise from outside."""
+    """Return eight triangles (8, 3, 3) from start to end, counterclockwise seen from outside."""
     bone = end - start
     length = float(np.linalg.norm(bone))
     width = min(max(_SLIMNESS * length, _THINNEST_STICK), _THICKEST_STICK)

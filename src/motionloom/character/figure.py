@@ -1,9 +1,9 @@
 """Shape of the neutral figure: body parts as lofts around the joints of a skeleton.
 
 Lengths follow the skeleton, and thicknesses follow the size of the whole body. The half widths
-below describe a person of 1.75 m and no particular sex or age, taken from the mean of adult
-measurements, and are scaled. Parts that a skeleton lacks (a collar, a toe, the top of the head)
-are placed where a body has them.
+below describe a person who is 1.75 m tall and of no particular sex or age. They are means of adult
+measurements and are scaled to the size of the body. Parts that a skeleton lacks (a collar, a toe,
+the top of the head) are placed where a body has them.
 """
 
 from __future__ import annotations
@@ -30,9 +30,9 @@ REQUIRED = (
     *(f"{side}_{part}" for side, _ in SIDES for part in ("hip", "knee", "ankle")),
     *(f"{side}_{part}" for side, _ in SIDES for part in ("shoulder", "elbow", "wrist")),
 )
-# Total length of the legs (hip to ankle) and trunk (hips to neck) of a person of 1.75 m.
+# Total length of the legs (hip to ankle) and trunk (hips to neck) of a person who is 1.75 m tall.
 _REFERENCE = 1.36
-_HAND, _HEAD = 0.185, 0.232  # their lengths in meters
+_HAND, _HEAD = 0.185, 0.232  # lengths of a hand and a head in meters
 _NEGLIGIBLE = 0.95
 
 # Rows: parameter along the part, half width, half depth, offset sideways, offset in depth. The
@@ -83,7 +83,7 @@ def body_parts(skeleton: Skeleton, bind: BindPose, *, thinnest: float = 0.0) -> 
     """Return the parts of the figure in a bind pose that stands upright and faces +Z.
 
     Parts are at least `thinnest` meters thick from axis to surface, so that a coarse grid captures
-    them; smaller parts (ears) are skipped.
+    them. Smaller parts, such as ears, are skipped.
     """
     figure = _Figure(skeleton, bind)
     parts = figure.parts()
@@ -164,7 +164,7 @@ class _Figure:
         return self.joints([*spine, *collars])
 
     def joints(self, points) -> tuple[int, ...]:
-        """Return the points that are joints, without duplicates."""
+        """Return the points that are joints and not end sites, without duplicates."""
         return tuple(dict.fromkeys(p for p in points if p < len(self.skeleton)))
 
     def head(self) -> list[Loft]:
@@ -234,9 +234,10 @@ class _Figure:
         return [palm, Loft(root, tip, forward, rows, whole, 0.014 * size)]
 
     def finger_joints(self, side: str, wrist: Array, along: Array) -> tuple[int, ...]:
-        """Return the wrist and the middle-finger joints, the chain straight ahead of the wrist.
+        """Return the wrist and the joints of the middle finger, straight ahead of the wrist.
 
-        If several joints are at one position (CMU), the last one rotates the hand.
+        If several joints are at the same position, as in CMU files, the last joint rotates the
+        hand.
         """
         hand = self.at[f"{side}_wrist"]
         if hand >= len(self.skeleton):

@@ -2,13 +2,13 @@
 
 A loft follows a straight axis. Its sections are ellipses whose half widths vary smoothly along the
 axis, and its ends are rounded. Two lofts are joined by a polynomial smooth minimum [1]_, which
-fills the groove between them over a given width and leaves everything farther away unchanged.
+fills the groove between them up to a certain width and leaves everything farther away unchanged.
 
-Surface nets on a grid [2]_ convert the surface to triangles. Every grid cell that the surface
-crosses has one vertex. Every grid edge that it crosses has one quadrangle, between the vertices of
-the four cells around the edge. A cell through which two sheets pass has one vertex for each sheet,
-which makes the mesh a closed manifold by construction: every edge belongs to two triangles. Only
-blocks of the grid near the surface are evaluated.
+The surface is converted to triangles with surface nets on a grid [2]_. Every grid cell that the
+surface crosses has one vertex. Every grid edge that the surface crosses has one quadrangle, between
+the vertices of the four cells around the edge. A cell through which two sheets pass has one vertex
+for each sheet, which makes the mesh a closed manifold by construction: every edge belongs to two
+triangles. Only blocks of the grid near the surface are evaluated.
 
 References
 ----------
@@ -27,10 +27,10 @@ from numpy.typing import NDArray
 
 Array = NDArray[np.float64]
 
-_STEPS = 65  # rows in the table of sections
+_STEPS = 65  # number of rows in the table of sections
 _THINNEST = 1e-4  # meters
 _FAR = 10.0  # meters: the value for points far away
-_BLOCK = 8  # cells along the side of a block
+_BLOCK = 8  # number of cells along each side of a block
 _OUTSIDE = 1.0  # the value for grid points that are not evaluated
 _CORNERS = np.array([(i, j, k) for i in (0, 1) for j in (0, 1) for k in (0, 1)])
 # The twelve edges of a cell, as pairs of corners: four along each axis.
@@ -49,9 +49,10 @@ class Loft:
     Attributes
     ----------
     start, end : ndarray, shape (3,)
-        The axis, from parameter 0 to 1.
+        Ends of the axis, at parameters 0 and 1.
     across : ndarray, shape (3,)
-        Direction of the first half width; the second is perpendicular to it and to the axis.
+        Direction of the first half width. The second half width is perpendicular to this direction
+        and to the axis.
     sections : ndarray, shape (N, 5)
         Each row has the parameter (increasing, may be outside of 0 to 1), the two half widths, and
         the offsets of the center in these two directions, in meters.
@@ -60,7 +61,7 @@ class Loft:
     blend : float
         Width in meters over which the part is blended with the previous parts.
     floor : float or None
-        Height below which the part is cut off, as for a sole.
+        Height below which the part is cut off, for example at the sole of a foot.
     """
 
     start: Array
@@ -73,7 +74,7 @@ class Loft:
 
     @cached_property
     def frame(self) -> Array:
-        """Directions of the axis and of the two half-widths, one per row, shape (3, 3)."""
+        """Directions of the axis and of the two half widths, one per row, shape (3, 3)."""
         along = (self.end - self.start) / self.length
         across = self.across - (self.across @ along) * along
         across = across / np.linalg.norm(across)
@@ -121,7 +122,7 @@ class Loft:
         size = np.sqrt(np.einsum("nc,nc->n", scaled, scaled))
         sides = scaled[:, 1:] / widths
         slope = np.sqrt((scaled[:, 0] / caps) ** 2 + np.einsum("nc,nc->n", sides, sides))
-        # The value divided by its gradient; near the surface this is the distance.
+        # Near the surface, the value divided by its gradient is the distance.
         distance = np.where(size > 1e-6, size * (size - 1.0) / np.maximum(slope, 1e-9), -caps)
         if self.floor is not None:
             distance = -smooth_minimum(-distance, points[:, 1] - self.floor, 0.012)
@@ -129,7 +130,7 @@ class Loft:
 
 
 def smooth_minimum(a: Array, b: Array, width: float) -> Array:
-    """Return the minimum of `a` and `b`, rounded where they differ by less than `width`."""
+    """Return the minimum of `a` and `b`, smoothed where they differ by less than `width`."""
     near = np.maximum(width - np.abs(a - b), 0.0) / width
     return np.minimum(a, b) - 0.25 * width * near * near
 
@@ -174,8 +175,9 @@ def surface_mesh(
     Parameters
     ----------
     distances : callable
-        Function of points (N, 3) and a range in meters that returns signed distances (N,),
-        negative inside. They may be too long by half, and only have to be valid within the range.
+        Function of points (N, 3) and a range in meters that returns signed distances (N,), negative
+        inside. The distances may be too long by half, and they only have to be valid within the
+        range.
     bounds : ndarray, shape (2, 3)
         Corners of a box that contains the surface.
     cell : float
@@ -189,7 +191,7 @@ def surface_mesh(
     True
     """
     middle, half = bounds.mean(axis=0), 0.5 * (bounds[1] - bounds[0])
-    cells_each_way = np.ceil(half / cell) + 2.0  # gives a symmetric surface a symmetric mesh
+    cells_each_way = np.ceil(half / cell) + 2.0  # a symmetric surface then gets a symmetric mesh
     start = middle - cell * cells_each_way
     blocks = np.ceil(2.0 * cells_each_way / _BLOCK).astype(int)
     values = _grid(distances, start, cell, blocks)
@@ -205,7 +207,7 @@ def _grid(distances, start: Array, cell: float, blocks: NDArray) -> Array:
     centers = np.stack(
         np.meshgrid(*(np.arange(count) + 0.5 for count in blocks), indexing="ij"), axis=-1
     ).reshape(-1, 3)
-    # Within a block no point is farther from the center than half its diagonal.
+    # Within a block, no point is farther from the center than half the diagonal.
     reach = 1.5 * _BLOCK * cell * np.sqrt(0.75) + 2.0 * cell
     middle = distances(start + _BLOCK * cell * centers, reach)
     near = np.abs(middle) < reach
@@ -248,7 +250,7 @@ def _sheets(values: Array, cells: NDArray[np.intp]) -> tuple[NDArray[np.int64], 
 
 
 def _edge_groups(pattern: int) -> list[int]:
-    """Return the sheet of each cell edge, indexed by inside corners (bits); -1 if not crossed.
+    """Return the sheet of each cell edge for all sets of inside corners; -1 if not crossed.
 
     Inside corners are connected along edges, and outside corners also across a face, so that two
     cells agree about the face between them.
@@ -286,7 +288,7 @@ def _middles(values: Array, cells: NDArray, sheets: NDArray, owners: NDArray) ->
         b = values[tuple((cells + _CORNERS[high]).T)]
         crossed = np.flatnonzero((a < 0.0) != (b < 0.0))
         share = (a[crossed] / (a[crossed] - b[crossed]))[:, None]
-        vertex = sheets[crossed, number]  # each edge has one sheet, and no vertex occurs twice
+        vertex = sheets[crossed, number]  # an edge has one sheet, so no vertex occurs twice
         total[vertex] += (1.0 - share) * _CORNERS[low] + share * _CORNERS[high]
         count[vertex] += 1.0
     return total / count[:, None]

@@ -1,14 +1,14 @@
 """Skin weights: each vertex follows its nearest bone, with a smooth blend across joints.
 
 A vertex belongs to the body part on which it lies, and within that part to the nearest bone. These
-assignments are then diffused over the surface and change gradually around a joint, over a distance
-that grows with the local thickness of the body. Parts that are close but not connected (the two
-thighs) do not mix, because the diffusion follows the surface.
+assignments are then diffused over the surface, so that they change gradually around a joint, over a
+distance that grows with the local thickness of the body. Parts that are close but not connected
+(the two thighs) do not mix, because the diffusion follows the surface.
 
-A mesh from a file already has weights, but its space and scale are arbitrary. There a joint moves
-a vertex by its world matrix times its inverse bind matrix, and both may scale (a character in
-centimeters below a node that scales by 0.01). The joints of a `Skeleton` do not scale: the scale
-is applied to the vertices, and a rigid bind pose remains.
+A mesh from a file already has weights, but its space and scale are arbitrary. In the file, a joint
+moves a vertex by its world matrix times its inverse bind matrix. Both matrices may contain a scale,
+as for a character in centimeters below a node that scales by 0.01. The joints of a `Skeleton` do
+not scale, so the scale is applied to the vertices, and a rigid bind pose remains.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 Array = NDArray[np.float64]
 
-INFLUENCES = 4  # joints per vertex, as game engines allow
+INFLUENCES = 4  # maximum number of joints per vertex, as in game engines
 _SPREAD = 0.4  # standard deviation of the diffusion, as a fraction of the thickness
 _THINNEST, _THICKEST = 0.03, 0.065  # meters
 
@@ -140,18 +140,18 @@ def bound_mesh(
     ----------
     skeleton : Skeleton
     vertices : ndarray, shape (V, 3)
-        In the space of the mesh.
+        Positions in the space of the mesh.
     triangles : ndarray, shape (F, 3)
     joints, weights : ndarray, shape (V, K)
         Indices into the N joints of the skin, and their weights.
     inverse_binds : ndarray, shape (N, 4, 4)
-        From the space of the mesh to that of each joint.
+        Matrices from the space of the mesh to the space of each joint.
     sizes : ndarray, shape (N,)
         World scale of each joint in the file.
     points : ndarray of int, shape (N,)
         The point of the skeleton that represents each joint of the skin.
     exact : ndarray of bool, shape (N,)
-        True if it is the same joint, False if it is one above it.
+        True if the point is the same joint, False if it is a joint above.
     """
     to_joint = inverse_binds.astype(np.float64).copy()
     to_joint[:, :3] *= sizes[:, None, None]

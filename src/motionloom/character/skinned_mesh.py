@@ -23,7 +23,7 @@ class BindPose:
     Attributes
     ----------
     positions : ndarray, shape (J + E, 3)
-        World positions in meters: joints, then end sites.
+        World positions of joints, then of end sites, in meters.
     rotations : ndarray, shape (J + E, 4)
         World rotations ``wxyz``; an end site has the rotation of its parent.
     """
@@ -44,7 +44,7 @@ class Material:
     ----------
     name : str
     color : tuple of 3 floats
-        Linear red, green and blue, 0 to 1; multiplied with the texture.
+        Linear red, green and blue, from 0 to 1, which are multiplied by the texture.
     texture : bytes or None
         An image file (PNG or JPEG).
     """
@@ -61,20 +61,20 @@ class SkinnedMesh:
     Attributes
     ----------
     vertices, normals : ndarray of float32, shape (V, 3)
-        Meters, in the world space of the bind pose.
+        Positions in meters and unit normals, in the world space of the bind pose.
     triangles : ndarray of uint32, shape (F, 3)
-        Counterclockwise when seen from outside.
+        Vertex indices, counterclockwise when seen from outside.
     joints : ndarray of uint16, shape (V, 4)
         The joints that move each vertex.
     weights : ndarray of float32, shape (V, 4)
-        Non-negative, with a sum of 1 per vertex.
+        Weights of these joints, non-negative and with a sum of 1 per vertex.
     bind : ndarray, shape (J + E, 4, 4)
         World matrices, for column vectors, of joints and end sites in the bind pose.
     name : str
     uvs : ndarray of float32, shape (V, 2), or None
         Texture coordinates; (0, 0) is the upper left corner of the image.
     material : Material or None
-        None leaves the color to the viewer.
+        Appearance of the mesh. If None, the viewer chooses a color.
     """
 
     vertices: NDArray[np.float32]
@@ -102,7 +102,7 @@ class SkinnedMesh:
         return moved
 
     def volume(self, vertices: Array | None = None) -> float:
-        """Return the volume in cubic meters, in the bind pose or with the given vertices (V, 3)."""
+        """Return the volume in cubic meters, in the bind pose or with other vertices (V, 3)."""
         points = np.asarray(self.vertices if vertices is None else vertices, np.float64)
         a, b, c = (points[self.triangles[:, corner]] for corner in range(3))
         return float(np.einsum("fc,fc->", a, np.cross(b, c)) / 6.0)

@@ -1,15 +1,16 @@
-"""Quality of captions and of text search.
+"""Measure the quality of captions and of text search.
 
-*Captions compared with labels*. The labels of a set are classes ("wave-left-hand", "Squat"), and
-`EXPECTED` lists the predicates that the clips of each class should show. Recall is the share of the
-clips of a class in which one of its predicates is found. Precision is the share of the clips with
-that predicate that belong to the class; classes that may show it (`MAY`) are not counted.
+*Captions are compared with labels*. The labels of a set are classes ("wave-left-hand", "Squat"),
+and `EXPECTED` lists the predicates that the clips of each class should show. Recall is the fraction
+of the clips of a class in which one of these predicates is found. Precision is the fraction of the
+clips with a predicate that belong to its class; other classes that may show the predicate (`MAY`)
+are not counted.
 
-*Text search with sentences that people wrote about takes*. Recall at ten is measured on the CMU
-takes of the KIT Motion-Language Dataset. Performers are divided into folds. For each sentence about
-a performer of a fold, all takes of the fold are ranked, duplicate takes counted once; the sentence
-is answered if its take is among the first ten. Words are learned from labels and sentences of all
-other performers, without takes that duplicate a ranked one.
+*Text search is tested with sentences that people wrote about takes*. Recall at ten is measured on
+the CMU takes of the KIT Motion-Language Dataset. Performers are divided into folds. For each
+sentence about a performer in a fold, all takes of the fold are ranked, and duplicate takes are
+counted once. The sentence is answered if its take is among the first ten. Words are learned from
+labels and sentences of the performers in other folds, without takes that duplicate a ranked take.
 
 References
 ----------
@@ -45,7 +46,7 @@ from motionloom.text.text_index import (
 from motionloom.text.text_search import find
 from motionloom.text.vocabulary import Synonyms, library_synonyms, words
 
-# Predicates by class, "name" or "name side"; one of them is sufficient.
+# Predicates by class, written "name" or "name side". One of them is sufficient.
 EXPECTED: Mapping[str, Mapping[str, tuple[str, ...]]] = {
     "exercises": {
         "1": ("jump",), "2": ("jog", "run"), "3": ("crouch",), "4": ("raise_knee", "march"),
@@ -103,11 +104,11 @@ class CaptionScore:
     ----------
     set, label : str
     predicates : tuple of str
-        Predicates, one of which should be found.
+        Predicates of the class; one of them should be found.
     clips : int
     recall, precision : float
-        Precision counts the clips in which the first predicate is found. It is NaN if there are
-        none, or if classes do not exclude each other.
+        Scores from 0 to 1. Precision counts the clips in which the first predicate is found. It is
+        NaN if there are no such clips, or if classes do not exclude each other.
     """
 
     set: str
@@ -126,12 +127,14 @@ def score_captions(
     Raises
     ------
     InvalidInput
-        If a set has no row in `EXPECTED`.
+        If `EXPECTED` has no entry for a set.
     """
     names = chosen_sets(settings)
     for name in names:
         if name not in EXPECTED:
-            raise InvalidInput(f"captions can be scored on {', '.join(EXPECTED)}; got {name!r}")
+            raise InvalidInput(
+                f"captions can only be scored on the sets {', '.join(EXPECTED)}; got {name!r}"
+            )
     data = DataFolder(settings.data, settings.keep)
     rows: list[CaptionScore] = []
     for name in names:
@@ -142,7 +145,7 @@ def score_captions(
 
 
 def chosen_sets(settings: CaptionScoreSettings) -> tuple[str, ...]:
-    """Return the names of the selected sets; all sets by default."""
+    """Return the names of the selected sets, which are all sets by default."""
     return tuple(EXPECTED) if settings.sets is None else settings.sets
 
 
@@ -207,7 +210,7 @@ def caption_page(rows: Iterable[CaptionScore]) -> str:
 
 
 def write_caption_page(rows: Iterable[CaptionScore], path: Path) -> Path:
-    """Write the table to a page: between its markers, or as a new page."""
+    """Write the table to a page, either between its markers or as a new page."""
     return write_marked(path, _MARKS, caption_page(rows), "# Captions")
 
 
@@ -219,12 +222,12 @@ def to_json(rows: Iterable[CaptionScore]) -> list[dict]:
     ]
 
 
-FIRST = 10  # results that count
+FIRST = 10  # number of results that count
 
 
 @dataclass(frozen=True)
 class SentenceScores:
-    """Recall at ten, as a share of the sentences, with the numbers of sentences and takes."""
+    """Recall at ten, as a fraction of the sentences, with the numbers of sentences and takes."""
 
     motion: float  # with captions and learned words only
     with_labels: float  # also with the labels of the ranked takes
@@ -247,7 +250,7 @@ def score_sentences(
     original = {name: repeats.get(name) or name for name in library.names}
     asked = [(take, text) for take, text in asked if take in original]
     if not asked:
-        raise InvalidInput(f"{sentences}: none of the sentences describes a take of the library")
+        raise InvalidInput(f"{sentences}: none of the sentences describes a take in the library")
     who = {name: _performer(name, settings.performer) for name in original}
     captions = caption_table(library, workers=settings.workers, progress=progress)
     synonyms = library_synonyms(library.path)
@@ -285,7 +288,7 @@ def _table(path: str | Path, columns: Sequence[str]) -> list[tuple[str, str]]:
     try:
         rows = [row for _, row in csv_rows(path) if row]
     except (FileNotFoundError, MotionFormatError):
-        raise InvalidInput(f"{path}: not found, or not a UTF-8 file") from None
+        raise InvalidInput(f"{path}: the file does not exist or is not UTF-8 text") from None
     header = rows[0] if rows else []
     if any(name not in header for name in columns):
         raise InvalidInput(f"{path}: expected the columns {', '.join(columns)}")
@@ -329,7 +332,7 @@ def _folds(asked, original, who, folds: int, seed: int) -> list[set[str]]:
 
 
 def _texts(library, asked, original, who, chosen, ranked, synonyms) -> list[tuple[str, list[str]]]:
-    """Return descriptions of other performers' takes, without duplicates of ranked takes."""
+    """Return descriptions of takes by other performers, without duplicates of ranked takes."""
     labels = library.catalogue.labels()
     texts = [
         (name, words(label, synonyms))

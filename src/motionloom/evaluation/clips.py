@@ -1,13 +1,13 @@
-"""Retrieval quality of clip measures, with every labeled clip as the query once.
+"""Retrieval quality of clip measures, using every labeled clip as the query once.
 
-A clip is *relevant* to a query if it has the same label. The query is excluded from its results.
-Clips whose label is unique are part of every result list, but are not used as queries.
+A clip is *relevant* to a query if it has the same label. The query is excluded from its results. If
+a label has only one clip, this clip is part of every result list but is not used as a query.
 
-Precision at a recall is the best precision at that recall or higher (interpolated, at eleven
-points), averaged over the queries. Ties are ranked in the order of the clips.
+Precision at a recall level is the best precision at that recall or higher, averaged over the
+queries. It is interpolated at eleven levels. Ties are ranked in the order of the clips.
 
-Distance matrices are computed in parallel: each worker opens the features of the clips and computes
-some rows. The results are bitwise identical, no matter where the work runs.
+Distance matrices are computed in parallel: each worker opens the clip features and computes some
+rows. The results are bitwise identical, wherever the work runs.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ from motionloom.store.ingest.sources import SourceFile
 from motionloom.store.store import Store
 
 _TASKS_PER_WORKER = 8
-_WORTH_A_POOL = 3.0  # seconds of work below which starting processes takes longer than it saves
+_WORTH_A_POOL = 3.0  # seconds; shorter jobs take less time than starting processes
 
 Portion = tuple[int, int]
 
@@ -45,7 +45,7 @@ def clip_matrix(
     *,
     workers: int | None = None,
 ) -> tuple[NDArray[np.float64], float]:
-    """Compute distances between the `chosen` clips of a table, and measure the processor time.
+    """Compute distances between the `chosen` clips of a table, and measure their processor time.
 
     Parameters
     ----------
@@ -62,7 +62,7 @@ def clip_matrix(
     distances : ndarray, shape (C, C)
         Distance from each clip (row) to each clip (column).
     seconds : float
-        Processor time of all distances on one thread.
+        Processor time for computing all distances on one thread.
     """
     measure, count = table.measure, len(chosen)
     work = _ClipRows(library, table.measure, chosen, table.some(chosen))
@@ -73,7 +73,7 @@ def clip_matrix(
     out = np.full((count, count), np.nan)
     seconds = 0.0
     with parallel.executor(library.files.workers(workers), tasks=len(portions)) as pool:
-        # This process already has the clips open; other processes open them again.
+        # This process already has the clips open, whereas other processes must open them again.
         here = isinstance(pool, parallel.SerialExecutor)
         task = work if here else replace(work, table=None)
         for done in parallel.completed(task, portions, pool):
@@ -145,22 +145,22 @@ class MethodScore:
     ----------
     measure : ClipMeasure
     mean_average_precision, nearest_neighbour : float
-        Scores over all queries; the second is the share of queries whose nearest clip has the same
-        label.
+        Scores over all queries. `nearest_neighbour` is the fraction of queries whose nearest clip
+        has the same label.
     precision_at_recall : ndarray, shape (11,)
     by_label : dict of str to (float, ndarray)
         Mean average precision and precision at recall over the queries of each label.
     seconds : float
-        Processor time of all distances on one thread; `prepare_seconds` is the time for the
-        features of the clips (near zero if they were saved before).
+        Processor time for all distances on one thread. `prepare_seconds` is the time for computing
+        clip features, which is near zero if they were saved before.
     pairs : int
         Number of computed distances.
     distances : ndarray, shape (C, C)
         Distance from each clip (row) to each clip (column).
     joints : tuple of str
-        Joints compared.
+        Joints that are compared.
     joints_missing : dict of str to tuple of str
-        Joints that are not compared, and the clips that lack them.
+        Joints that are not compared, each with the clips that lack it.
     """
 
     measure: ClipMeasure
@@ -207,15 +207,15 @@ class Evaluation:
     Attributes
     ----------
     clips, labels : tuple of str, length C
-        Names and labels, ordered by label, then by name.
+        Names and labels of the clips, ordered by label and then by name.
     methods : dict of str to MethodScore
-        Scores by the given method names.
+        Scores by method name.
     left_out : dict of str to str
         Labeled clips that could not be compared, with the reason.
     unlabeled : int
-        Motions of the library without a label.
+        Number of library motions without a label.
     unmatched : tuple of str
-        Rows of the CSV file that do not match any motion of the library.
+        Rows of the CSV file that do not match any motion in the library.
     """
 
     clips: tuple[str, ...]
@@ -282,9 +282,10 @@ def evaluate_clips(
     truth = np.array([label for label, _ in clips])
     if len(set(truth.tolist())) == len(truth):
         raise InvalidInput(
-            f"an evaluation needs at least two clips with the same label; the {len(clips)} labeled "
-            f"clips of {library.path} have {len(set(truth.tolist()))} different labels. Label them "
-            "(motionloom label), or set labels to a CSV file with the columns clip and label"
+            f"an evaluation requires at least two clips with the same label, but the {len(clips)} "
+            f"labeled clips of {library.path} have {len(set(truth.tolist()))} different labels. "
+            f"Label more clips (motionloom label), or set labels to a CSV file with the columns "
+            f"clip and label"
         )
     scores = {}
     for name, table in tables.items():
@@ -305,7 +306,7 @@ def evaluate_clips(
 
 
 def precision_at_recalls(distances: ArrayLike, relevant: ArrayLike) -> NDArray[np.float64]:
-    """Return the interpolated precision (11,) at eleven recall levels of items ranked by distance.
+    """Return the interpolated precision (11,) at eleven recall levels for ranked items.
 
     Examples
     --------
@@ -372,8 +373,8 @@ def motion_labels(
         by_motion = {name: library.labels(name) for name in library.names}
         return {name: ", ".join(some) for name, some in by_motion.items() if some}, ()
     if not isinstance(labels, Mapping) and not Path(labels).is_file():
-        raise InvalidInput(f"labels must be a CSV file; file not found: {str(labels)!r}")
-    # A row may contain the name of the motion or of its source file.
+        raise InvalidInput(f"labels must be a CSV file, but there is no file {str(labels)!r}")
+    # A row may contain the name of the motion or the name of its source file.
     names = {f"/{name}": name for name in library.names}
     files = {entry.source: entry.name for entry in library.entries() if entry.source}
     sources = [SourceFile(path, path, ()) for path in (*names, *files)]
@@ -385,7 +386,7 @@ def motion_labels(
 
 
 def _left_out(by_name: dict[str, str], tables: dict[str, ClipTable]) -> dict[str, str]:
-    """Return the clips that at least one method cannot compare; all methods exclude them."""
+    """Return the clips that at least one method cannot compare, which all methods exclude."""
     out: dict[str, str] = {}
     for method, table in tables.items():
         for name, reason in table.left_out.items():
@@ -393,5 +394,5 @@ def _left_out(by_name: dict[str, str], tables: dict[str, ClipTable]) -> dict[str
                 out.setdefault(name, f"{method}: {reason}")
         for name in gaps_in(table):
             if name in by_name:
-                out.setdefault(name, f"{method}: has missing values")
+                out.setdefault(name, f"{method}: it has missing values")
     return out

@@ -1,9 +1,10 @@
-"""Labeled sets of clips, as plug-ins that define motions and their classes.
+"""Labeled sets of clips: plug-ins that define motions and their classes.
 
-A set is a function that yields `LabeledClip` objects from a folder of data, with a row in
-`CLIP_SETS`. A library of their motions is created once and saved. A labeled library of the user is
-also a set (`own_set`). In addition to labels, every set has the *performer* of each clip: settings
-are tuned without the set, performer or class on which they are evaluated (`evaluation.protocol`).
+A set is a function that yields `LabeledClip` objects from a folder of data. It has an entry in
+`CLIP_SETS`. A library of these motions is created once and saved. A user's labeled library is also
+a set (`own_set`). In addition to labels, every set has the *performer* of each clip, because
+settings are tuned without the set, performer or class on which they are evaluated
+(`evaluation.protocol`).
 
 ================== =======================================================================
 ``corpus``         clips of the built-in corpus; left and right are separate classes
@@ -57,7 +58,7 @@ class LabeledSet:
     clips, labels, performers : tuple of str, length C
         Name in the library, class and performer of each clip.
     apart : bool
-        True if results by the performer of the query are excluded.
+        True if results from the performer of the query are excluded.
     """
 
     name: str
@@ -68,7 +69,7 @@ class LabeledSet:
     apart: bool = False
 
     def answers(self, query: int) -> NDArray[np.bool_]:
-        """Return the mask (C,) of the clips that may be results of a query."""
+        """Return a mask (C,): True for clips that may be results of a query."""
         allowed = np.arange(len(self.clips)) != query
         if self.apart:
             allowed &= np.array(self.performers) != self.performers[query]
@@ -126,7 +127,7 @@ KINDS: Mapping[str, tuple[str, ...]] = {
     "laugh": ("laugh",),
     "basketball signals": ("basketball signals",),
 }
-"""Kinds of CMU takes and their descriptions, without the five groups of Tam et al."""
+"""Kinds of CMU takes with their descriptions, excluding the five groups of Tam et al."""
 
 _MOST_OF_A_KIND, _KIND_SECONDS = 12, (0.8, 30.0)
 _PIECE_CELLS = 30  # of 0.1 s
@@ -134,7 +135,7 @@ _TWO_WORDS = ("pick_up", "put_back", "sit_stand", "step_up", "spiral")
 
 
 def corpus_clips(data: DataFolder) -> Clips:
-    """Clips of the built-in corpus by action and side."""
+    """Yield the clips of the built-in corpus, labeled by action and side."""
     for made in demo.clips():
         base, performer = made.name.rsplit("_p", 1)
         words = base.split("_")
@@ -144,7 +145,7 @@ def corpus_clips(data: DataFolder) -> Clips:
 
 
 def cmu_groups(data: DataFolder) -> Clips:
-    """115 single-action CMU clips in five groups."""
+    """Yield 115 single-action CMU clips in five groups."""
     folder = data.folder("cmu-clips")
     for row in data.table("cmu-clips-labels.csv"):
         performer = row["source_file"].split("_")[0]
@@ -153,7 +154,7 @@ def cmu_groups(data: DataFolder) -> Clips:
 
 
 def cmu_kinds(data: DataFolder) -> Clips:
-    """CMU takes by description, at most twelve of each of `KINDS`, without duplicates."""
+    """Yield CMU takes by description, at most twelve of each of `KINDS`, without duplicates."""
     rows = [row for row in data.table("cmu30-metadata.csv") if not row["duplicate_of"]]
     files = data.takes()
     low, high = _KIND_SECONDS
@@ -169,7 +170,7 @@ def cmu_kinds(data: DataFolder) -> Clips:
 
 
 def exercise_pieces(data: DataFolder) -> Clips:
-    """Labeled exercises of three CMU takes, cut into pieces of about three seconds."""
+    """Yield the labeled exercises of three CMU takes, cut into pieces of about three seconds."""
     files = data.takes()
     for name, cells in data.exercises().items():
         motion = load(files[name])
@@ -182,7 +183,7 @@ def exercise_pieces(data: DataFolder) -> Clips:
 
 
 def bandai_clips(data: DataFolder) -> Clips:
-    """Bandai-Namco clips: the class is the content, the performer the style."""
+    """Yield Bandai-Namco clips, with the content as the class and the style as the performer."""
     folder = data.folder("bandai")
     for row in data.table("bandai/labels.csv"):
         motion = load(folder / f"{row['clip']}.bvh")
@@ -191,7 +192,7 @@ def bandai_clips(data: DataFolder) -> Clips:
 
 @dataclass(frozen=True)
 class ClipSetSource:
-    """Source of the clips of a set, and whether results may be by the query's performer."""
+    """Source of the clips in a set, and whether results may come from the query's performer."""
 
     clips: Callable[[DataFolder], Clips]
     library: str
@@ -210,7 +211,7 @@ CLIP_SETS: dict[str, ClipSetSource] = {
 
 
 class DataFolder:
-    """A folder with captured data; its archives are unpacked into `kept` once.
+    """A folder with captured data. Its archives are unpacked once, into `kept`.
 
     Examples
     --------
@@ -225,7 +226,7 @@ class DataFolder:
         self.kept = Path(kept)
 
     def folder(self, name: str) -> Path:
-        """Return the folder of the data, or of the unpacked archive ``NAME.tar.xz``."""
+        """Return the folder that contains the data, or the unpacked archive ``NAME.tar.xz``."""
         for place in (self.kept / name, *([self.path / name] if self.path else [])):
             if place.is_dir():
                 return place
@@ -241,14 +242,14 @@ class DataFolder:
         return self.kept / name
 
     def table(self, name: str) -> list[dict[str, str]]:
-        """Return the rows of a CSV file of the data set."""
+        """Return the rows of a CSV file in the data set."""
         folder, _, file = name.rpartition("/")
         path = self.folder(folder) / file if folder else self._file(name)
         with path.open(newline="", encoding="utf-8") as lines:
             return list(csv.DictReader(lines))
 
     def takes(self) -> dict[str, Path]:
-        """Return the files of the CMU takes at 30 Hz, by name."""
+        """Return the paths of the CMU takes at 30 Hz, by name."""
         return {path.stem: path for path in self.folder("cmu30").rglob("*.bvh")}
 
     def exercises(self) -> dict[str, NDArray[np.int64]]:
@@ -263,7 +264,9 @@ class DataFolder:
             raise InvalidInput(f"{name} is required; set its folder with --data")
         path = self.path / name
         if not path.is_file():
-            raise InvalidInput(f"{name} is required, but it is not in {self.path}")
+            raise InvalidInput(
+                f"{name} is required, but the folder {self.path} does not contain it"
+            )
         return path
 
 
@@ -284,7 +287,7 @@ def runs(cells: NDArray[np.int64], least: int = 12) -> list[tuple[int, int]]:
 
 
 def clip_set(name: str, data: DataFolder) -> LabeledSet:
-    """Return a labeled set by name; create a library of its clips if it is missing.
+    """Return a labeled set by name; create the library of its clips if it does not exist.
 
     Examples
     --------
@@ -340,7 +343,7 @@ def remove_folder(folder: Path) -> None:
 
 
 def own_set(library: Store, by_name: Mapping[str, str]) -> LabeledSet:
-    """Return a labeled library of the user as a set, without information about performers."""
+    """Return a user's labeled library as a set, without information about performers."""
     names = tuple(name for name in library.names if name in by_name)
     labels = tuple(by_name[name] for name in names)
     return LabeledSet(Path(str(library.path)).stem, library, names, labels, ("",) * len(names))

@@ -1,16 +1,16 @@
-"""Quality of motion graphs: comparison of frame distances by their transitions.
+"""Quality of motion graphs: compare frame distances by the transitions they find.
 
 The threshold of every distance is set so that it finds the same number of transitions per minute.
 The rules of a motion graph are disabled: foot contacts need not agree, abrupt transitions are kept,
 and no threshold is relaxed. Each transition is then synthesized and measured:
 
-- *acceleration*: the largest of any joint during the transition, relative to the 99.9th percentile
-  of the motions;
+- *acceleration*: the largest acceleration of any joint during the transition, relative to the
+  99.9th percentile in the motions;
 - *slide*: how fast feet that are in contact in both motions move along the floor while they are
   blended, without foot lock;
-- *skipped steps*: the share of transitions where the last foot strike before and the next strike
-  after are of the same foot;
-- *coverage*: the share of all frames from which playback can continue indefinitely.
+- *skipped steps*: the fraction of transitions for which the last foot strike before and the next
+  foot strike after are by the same foot;
+- *coverage*: the fraction of all frames from which playback can continue indefinitely.
 """
 
 from __future__ import annotations
@@ -53,10 +53,11 @@ class GraphScore:
     per_minute : float
         Transitions per minute of motion, counting both directions as one.
     acceleration, high_acceleration : float
-        Median and 90th percentile over the transitions; see the module docstring.
+        Median and 90th percentile of the acceleration over the transitions; see the module
+        docstring.
     slide_m_per_s : float
     skipped_steps, coverage : float
-        Shares from 0 to 1.
+        Fractions from 0 to 1.
     """
 
     distance: str
@@ -81,12 +82,13 @@ def score_motion_graph(
     Parameters
     ----------
     motions : sequence of Motion
-        Motions with any skeletons and frame rates; they are converted to those of the first.
+        Motions with any skeletons and frame rates. They are converted to the skeleton and frame
+        rate of the first motion.
     distance : str or FrameDistance
     per_minute : float
         Transitions per minute of motion, counting both directions as one.
     settings : TransitionSettings
-        Settings for finding transitions. Default: only the distance counts.
+        Settings for finding transitions. Default: all rules other than the distance are disabled.
 
     Examples
     --------
@@ -140,7 +142,7 @@ def _slide(
 
 
 def _skipped(supports: Sequence[FootSupport], transitions: Transitions) -> float:
-    """Return the share of transitions after which the same foot strikes twice in a row."""
+    """Return the fraction of transitions at which the same foot strikes twice in a row."""
     same, counted = 0, 0
     for (a, i), (b, j) in zip(transitions.source, transitions.target, strict=True):
         last, following = int(supports[a].last[i]), int(supports[b].next[j])
@@ -151,7 +153,7 @@ def _skipped(supports: Sequence[FootSupport], transitions: Transitions) -> float
 
 
 def _coverage(motions: Sequence[Motion], report: TransitionReport) -> float:
-    """Return the share of frames from which playback can continue indefinitely."""
+    """Return the fraction of frames from which playback can continue indefinitely."""
     try:
         graph = connected(motions, report, "", {})
     except InvalidInput:  # no cycle

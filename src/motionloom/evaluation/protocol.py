@@ -1,12 +1,12 @@
 """Evaluation of methods on sets that were not used to tune their settings.
 
-Every method has a few candidate settings. On a set, it is scored with the setting that is best on
-average on all *other* sets. For comparison, it is also scored with the setting tuned on all sets
-without the performer of the query, or without its class. Intervals are 95 % bootstrap intervals
-over the queries of a set.
+Every method has a few candidate settings. On each set, a method is scored with the setting that is
+best on average on all *other* sets. For comparison, it is also scored with the setting that is
+tuned on all sets without the performer of the query, or without the class of the query. Intervals
+are 95 % bootstrap intervals over the queries of a set.
 
-A method may be a default only if, on every set that it was not tuned on, it is the best method or
-the interval of its difference from the best reaches above -0.02.
+A method may be a default only if, on every set that it was not tuned on, it is the best method, or
+the interval of its difference from the best method extends above -0.02.
 """
 
 from __future__ import annotations
@@ -70,11 +70,11 @@ class SetScores:
     precisions : dict of str to dict of str to ndarray, shape (Q,)
         Average precision by method, then by setting.
     nearest : dict of str to dict of str to ndarray, shape (Q,)
-        1 if the first result is correct; for queries in takes, 1 if all are.
+        1 if the first result is correct; for queries in takes, 1 if all results are correct.
     items : int
         Number of clips or queries of the set.
     source : str
-        Library of the clips; sets with the same clips are held out together.
+        Library that contains the clips. Sets with the same clips are held out together.
     """
 
     name: str
@@ -97,16 +97,17 @@ class Held:
     score, low, high : float
         Mean average precision and its 95 % bootstrap interval.
     without_performer, without_class : float
-        Mean over queries, each with the setting tuned without its performer or its class.
+        Mean over queries, each scored with the setting tuned without its performer or its class.
     shipped, best_here : float
-        Scores on seen data, with the default setting and with the best setting for this set.
+        Scores with the default setting and with the best setting for this set. Both settings were
+        tuned on data that includes this set.
     nearest_neighbour : float
-        Share of clips whose first result is correct; for queries in takes, the share without
-        mistakes.
+        Fraction of clips whose first result is correct; for queries in takes, the fraction of
+        queries without mistakes.
     worst : float
-        Lowest mean over a class.
+        Mean over the queries of the worst class.
     behind : tuple of float
-        Difference from the best method: mean and interval.
+        Mean and interval of the difference from the best method.
     """
 
     setting: str
@@ -143,7 +144,7 @@ class Protocol:
 
     @property
     def methods(self) -> tuple[str, ...]:
-        """Names of the methods in the given order."""
+        """Names of the methods, in order."""
         return tuple(next(iter(self.scores.values())))
 
     def mean(self, method: str) -> float:
@@ -151,7 +152,7 @@ class Protocol:
         return float(np.mean([of_set[method].score for of_set in self.scores.values()]))
 
     def may_be_default(self, method: str) -> bool:
-        """Return whether a method is the best, or within the interval, on every set."""
+        """Return whether, on every set, a method is the best or close enough to the best."""
         return all(of_set[method].behind[2] >= -TOLERANCE for of_set in self.scores.values())
 
     def to_json(self) -> dict[str, Any]:
@@ -179,7 +180,7 @@ def score_clips(
     workers: int | None = None,
     progress: Progress | None = None,
 ) -> SetScores:
-    """Score every setting of every method, with every labeled clip of a set as the query once.
+    """Score every setting of every method, using each labeled clip of a set as the query once.
 
     `cache` stores distances by library, method and setting, for sets with the same clips.
     """
@@ -188,7 +189,7 @@ def score_clips(
     queries = [q for q in range(len(labels)) if (labels[labeled.answers(q)] == labels[q]).any()]
     if not queries:
         raise InvalidInput(
-            f"{labeled.name}: an evaluation needs at least two clips with the same label"
+            f"{labeled.name}: an evaluation requires at least two clips with the same label"
         )
     precisions: dict[str, dict[str, NDArray[np.float64]]] = {}
     nearest: dict[str, dict[str, NDArray[np.float64]]] = {}
@@ -239,9 +240,10 @@ def shown(option: Settings) -> str:
 
 
 def chosen_elsewhere(sets: Sequence[SetScores], method: str, left_out: str) -> str:
-    """Return the setting of a method with the highest mean over the sets not held out.
+    """Return the setting of a method with the highest mean over the sets that are not held out.
 
-    Returns the default setting if there is only one set, and prefers it or the first in a tie.
+    If there is only one set, this is the default setting. In a tie, the default setting is
+    preferred, and then the first.
     """
     source = next(each.source for each in sets if each.name == left_out)
     others = [each for each in sets if each.source != source]
@@ -261,7 +263,7 @@ def _best(names: list[str], means: list[dict[str, float]]) -> str:
 def _without(
     sets: Sequence[SetScores], method: str, here: SetScores, by: Callable[[SetScores], tuple]
 ) -> float:
-    """Return the mean over queries, each with a setting tuned without queries that share `by`."""
+    """Return the mean over queries; each uses a setting tuned without queries that share `by`."""
     own = np.array(by(here))
     scores = np.empty(len(own))
     for value in set(own.tolist()):

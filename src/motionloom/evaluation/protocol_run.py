@@ -1,6 +1,6 @@
-"""The evaluation protocol over several sets, and its page.
+"""Run the evaluation protocol over several sets, and write its results to a page.
 
-Sets of subsequence queries are plug-ins; they define queries and true occurrences of actions.
+Sets of subsequence queries are plug-ins that define queries and the true occurrences of actions.
 
 ==================== =======================================================================
 ``corpus-takes``     actions in long takes of the built-in corpus, searched within the take
@@ -9,7 +9,8 @@ Sets of subsequence queries are plug-ins; they define queries and true occurrenc
 ``bandai-sessions``  sequences of Bandai-Namco clips of one style, searched in all styles
 ==================== =======================================================================
 
-As in `motionloom.evaluation.retrieval`, a match is a hit if it overlaps an occurrence by half.
+As in `motionloom.evaluation.retrieval`, a match is a hit if its intersection over union with an
+occurrence is at least one half.
 """
 
 from __future__ import annotations
@@ -84,7 +85,7 @@ class MarkedQuery:
 
 @dataclass(frozen=True, eq=False)
 class QuerySet:
-    """Queries in a library."""
+    """A set of queries in a library."""
 
     name: str
     library: Store
@@ -97,7 +98,7 @@ _NEITHER = {"walk": ("spiral_walk", "march")}
 
 
 def corpus_takes(data: DataFolder) -> Made:
-    """Long takes of two performers; the other leg, arm or side is not counted."""
+    """Return actions in long takes of two performers; actions on the other side are not counted."""
     motions, queries = [], []
     for take in ("take_locomotion", "take_strikes", "take_reaches", "take_dances"):
         for performer in (0, 2):
@@ -134,7 +135,7 @@ def _limb(action) -> object:
 
 
 def cmu_queries(data: DataFolder) -> Made:
-    """Manually marked actions of CMU takes; several occurrences of each are queries."""
+    """Return manually marked actions of CMU takes; several occurrences of each are queries."""
     tasks = read_tasks(data.folder("queries") / "dev.csv")
     files = data.takes()
     motions = [load(files[name]) for name in sorted({task.motion for task in tasks})]
@@ -150,10 +151,11 @@ def cmu_queries(data: DataFolder) -> Made:
 
 
 def cmu_marks(data: DataFolder) -> Made:
-    """Repeated actions of other CMU takes, in seconds.
+    """Return repeated actions of other CMU takes, in seconds.
 
-    Actions are cut where the height or reach of a joint passes a limit or reverses, and checked one
-    by one. Actions on the other side and weaker ones (a low kick among high ones) are optional.
+    Actions are cut where the height or reach of a joint passes a limit or reverses, and each was
+    checked by hand. Actions on the other side and weaker actions (a low kick among high kicks) are
+    optional.
     """
     with Path(__file__).with_name("cmu_marks.csv").open(newline="", encoding="utf-8") as file:
         rows = list(csv.DictReader(file))
@@ -170,13 +172,13 @@ def cmu_marks(data: DataFolder) -> Made:
 
 
 def marked_places(take: str, text: str) -> tuple[Place, ...]:
-    """Parse places ``START-END;START-END``, in seconds of a take."""
+    """Parse ranges ``START-END;START-END``, in seconds of a take."""
     ends = (part.split("-") for part in text.split(";") if part)
     return tuple((take, float(start), float(end)) for start, end in ends)
 
 
 def bandai_sessions(data: DataFolder) -> Made:
-    """Shuffled sequence of all clips of a style, with a query for each content and style."""
+    """Return shuffled sequences of all clips of each style, with queries for content and style."""
     rng = np.random.default_rng(0)
     by_style: dict[str, list] = {}
     for clip in bandai_clips(data):
@@ -222,7 +224,7 @@ def _some(every: Sequence[Place]) -> list[Place]:
 
 
 def query_set(name: str, data: DataFolder) -> QuerySet:
-    """Return a set of queries by name; create a library of its motions if it is missing."""
+    """Return a set of queries by name; create the library of its motions if it does not exist."""
     motions, queries = QUERY_SETS[name](data)
     path = data.kept / f"{name}.loom"
     if not path.exists():
@@ -242,7 +244,7 @@ def score_queries(
     *,
     progress: Progress | None = None,
 ) -> SetScores:
-    """Score every query with every setting; queries within one take are searched in that take."""
+    """Score every query with every setting. Queries within one take are searched in that take."""
     precisions: dict[str, dict[str, NDArray[np.float64]]] = {}
     nearest: dict[str, dict[str, NDArray[np.float64]]] = {}
     for method, options in candidates.items():
@@ -294,7 +296,7 @@ _MARKS = ("<!-- protocol -->", "<!-- end protocol -->")
 
 @dataclass(frozen=True, eq=False)
 class Protocols:
-    """Results of the protocol for whole clips and for queries; None if no set was selected."""
+    """Results of the protocol for whole clips and for queries, or None if no set was selected."""
 
     clips: Protocol | None
     queries: Protocol | None
@@ -317,7 +319,7 @@ class Protocols:
 
 
 def chosen_sets(sets: tuple[str, ...] | None) -> tuple[list[str], list[str]]:
-    """Names of the selected sets of clips and of queries.
+    """Return the names of the selected sets of clips, and of the selected sets of queries.
 
     Examples
     --------
@@ -349,12 +351,12 @@ def run_protocol(
     Parameters
     ----------
     settings : ProtocolSettings
-        Selection of sets, and the folder of their data.
+        Selection of sets, and the folder that contains their data.
     methods : tuple of str, optional
         Clip measures. Default: all.
     own : Store, optional
-        A labeled library of the user as an additional set of clips; `labels` and `label_column`
-        as in `motionloom.Library.evaluate`.
+        A user's labeled library, which becomes an additional set of clips. For `labels` and
+        `label_column`, see `motionloom.Library.evaluate`.
     """
     clips, queries = chosen_sets(settings.sets)
     data = DataFolder(settings.data, settings.keep)
@@ -411,7 +413,7 @@ def table(protocol: Protocol) -> str:
 
 
 def _details(protocol: Protocol) -> list[str]:
-    """Return lines about the default method: tuned settings, and scores with other choices."""
+    """Return a table about the default method: tuned settings, and scores with other choices."""
     method = protocol.default
     lines = [
         f"`{method}` in detail. *Seen* scores are from data that was used to tune the setting.",
@@ -432,7 +434,7 @@ def _details(protocol: Protocol) -> list[str]:
 
 
 def write_page(protocols: Protocols, path: Path) -> Path:
-    """Write the tables to a page: between its markers, or as a new page."""
+    """Write the tables to a page, either between its markers or as a new page."""
     return write_marked(path, _MARKS, protocols.page(), "# Evaluation")
 
 

@@ -1,12 +1,12 @@
-"""Agreement of feature sets and frame distances: rank correlations between all of them.
+"""Agreement between feature sets and frame distances, as rank correlations.
 
 See Krüger et al. (2010), figure 2. Two measures agree if they order neighbors in the same way, so
 agreement is measured with Spearman's rank correlation. Only near neighbors count, because the
 ranking of distant frames does not matter to a search.
 
-*Poses*: for each of many random frames, take its nearest frames by one measure, and correlate their
-distances by that measure with those by another. *Segments*: the same with whole clips, compared by
-dynamic time warping, and the few nearest clips.
+For *poses*, take the nearest frames of each of many random frames by one measure, and correlate
+their distances by that measure with their distances by another measure. For *segments*, do the same
+with the few nearest clips of each clip, compared by dynamic time warping.
 
 The matrices are not symmetric, because the result depends on the measure that selects the
 neighbors.
@@ -61,14 +61,14 @@ class Study:
     ----------
     measures : tuple of str, length K
     poses, segments : ndarray, shape (K, K)
-        Mean correlation, -1 to 1, over the nearest neighbors by the row's measure, with
-        the column's measure.
+        Mean correlation, from -1 to 1, between the measure of the row and the measure of the
+        column, over the nearest neighbors by the measure of the row.
     clips : tuple of Segment
         The compared clips.
     frames : int
         Total number of frames of all clips.
     queries, neighbors, ranked : int
-        Query frames, nearest frames of each, nearest clips of each clip.
+        Number of query frames, of nearest frames per query, and of nearest clips per clip.
     seed : int
     """
 
@@ -148,7 +148,7 @@ def _measures(library: Store, wanted: Sequence[str | FrameDistance]) -> list[Fra
             measure = feature_set(measure, basis=principal_components(library, measure))
         measures.append(measure)
     if len(measures) < 2:
-        raise InvalidInput(f"a comparison needs at least two measures; got {len(measures)}")
+        raise InvalidInput(f"a comparison requires at least two measures; got {len(measures)}")
     return measures
 
 
@@ -173,8 +173,8 @@ def prepared_segments(
             collected.append(frames)
     if len(drawn) < _FEWEST_CLIPS:
         raise InvalidInput(
-            f"{library.path}: a comparison needs at least {_FEWEST_CLIPS} clips of "
-            f"{seconds:g} s; found {len(drawn)}"
+            f"{library.path}: a comparison requires at least {_FEWEST_CLIPS} clips of {seconds:g} "
+            f"s; got {len(drawn)}"
         )
     return drawn, rows
 
@@ -235,9 +235,9 @@ def _correlations(distances: Sequence[Array], few: int) -> Array:
 
 
 def mean_correlations(matrices: Sequence[Array], neighbors: int) -> Array:
-    """Return mean Spearman correlations over the rows of matrices, for each row's nearest items.
+    """Return Spearman correlations over the nearest items of each row, averaged over the rows.
 
-    Entry (a, b) correlates distances by a with distances by b, for the nearest by a.
+    Entry (a, b) correlates distances by a with distances by b, for the nearest items by a.
     """
     out = np.empty((len(matrices), len(matrices)))
     for a, by in enumerate(matrices):
@@ -257,11 +257,11 @@ def _centered_ranks(values: Array) -> Array:
     length = np.linalg.norm(ranks, axis=1, keepdims=True)
     return ranks / np.where(
         length > 0.0, length, 1.0
-    )  # all equal: there is no order and no correlation
+    )  # if all are equal, there is no order and no correlation
 
 
 def warped_distances(measure: FrameDistance, table: NDArray, lengths: NDArray) -> Array:
-    """Return the costs of the best warping paths between all clips concatenated in `table`."""
+    """Return the costs of the best warping paths between all clips that `table` concatenates."""
     offsets = offsets_of(lengths)
     count = len(lengths)
     out = np.zeros((count, count))

@@ -1,4 +1,4 @@
-"""Accuracy of reconstructions from a few markers.
+"""Measure the accuracy of reconstructions from a few markers.
 
 The error of a frame is the mean distance between true and reconstructed joints in world space,
 without alignment. Coincident joints count once (CMU skeletons have 31 joints at 21 positions);
@@ -37,20 +37,20 @@ NOISE = 0.001  # meters; Krüger et al. 2010, section 5.2
 
 _SAME_PLACE = 1e-4  # meters; joints closer than this count as one
 _REPEATED = 0.005  # meters; frames closer than this are the same
-_LOOKS = 40  # number of frames of a take that are searched in others
+_LOOKS = 40  # number of frames of a take that are searched for in other takes
 
 
 @dataclass(frozen=True, eq=False)
 class ReconstructionError:
-    """Errors of one motion, in centimeters.
+    """Reconstruction errors of one motion, in centimeters.
 
     Attributes
     ----------
     motion : str
     frames : ndarray, shape (T,)
-        Mean error over the joints, per frame.
+        Mean error over the joints in each frame.
     joints : dict of str to float
-        Mean error over the frames, per joint.
+        Mean error of each joint over the frames.
     left_out : tuple of str
         Motions excluded from the library.
     result : Reconstruction
@@ -82,13 +82,13 @@ class ReconstructionError:
 
 @dataclass(frozen=True, kw_only=True)
 class ReconstructionTest:
-    """Tracking and reconstruction of a motion.
+    """Settings for tracking and reconstructing a motion.
 
     Attributes
     ----------
     without_subject : bool
-        Exclude every motion of the same performer: those whose names agree up to the first ``_``,
-        and those of subjects that share a take with the performer.
+        Exclude every motion of the same performer. These are the motions whose names agree up to
+        the first ``_``, and the motions of subjects that share a take with the performer.
     roles : tuple of str
         Tracked joints.
     noise : float
@@ -117,7 +117,7 @@ class ReconstructionTest:
     neighbors: int = 512
 
     def markers(self, motion: Motion) -> Markers:
-        """Return the markers of a motion."""
+        """Return the simulated markers of a motion."""
         rng = np.random.default_rng(self.seed)
         markers = tracked(motion, self.roles, noise=self.noise, seed=rng)
         return _with_gaps(markers, self.missing, self.lose, self.lose_seconds, rng)
@@ -149,7 +149,7 @@ def evaluate_reconstruction(
     left_out = _left_out(library, motion, test.without_subject)
     result = reconstruct(library, test.markers(motion), test.settings(motion, left_out))
     if result.skeleton is not motion.skeleton and len(result.skeleton) != len(motion.skeleton):
-        raise InvalidInput("skeleton must be that of the take, or have the same joints")
+        raise InvalidInput("skeleton must be the skeleton of the take, or have the same joints")
     errors, names = joint_errors(motion, result)
     return ReconstructionError(
         name,
@@ -167,7 +167,7 @@ def evaluate_reconstructions(
     *,
     workers: int | None = None,
 ) -> Iterator[ReconstructionError]:
-    """Reconstruct motions of the library in order, excluding each from its prior.
+    """Reconstruct motions of the library in order, each without the motion itself in the prior.
 
     Parameters
     ----------
@@ -187,7 +187,9 @@ def evaluate_reconstructions(
     with parallel.executor(library.files.workers(workers), tasks=len(names)) as pool:
         for done in parallel.completed(work, list(enumerate(names)), pool):
             if done.error is not None or done.result is None:
-                raise done.error or InvalidInput(f"{done.item[1]}: could not be reconstructed")
+                raise done.error or InvalidInput(
+                    f"{done.item[1]}: the motion could not be reconstructed"
+                )
             waiting[done.item[0]] = done.result
             while given in waiting:
                 yield waiting.pop(given)
@@ -240,7 +242,7 @@ def joint_errors(
 
 
 def distinct_joints(skeleton: Skeleton) -> list[int]:
-    """Return the joints that do not coincide with another in every pose."""
+    """Return the joints without those that coincide with another joint in every pose."""
     place: dict[int, int] = {}
     for joint, parent in enumerate(skeleton.parents):
         moved = parent < 0 or np.linalg.norm(skeleton.offsets[joint]) > _SAME_PLACE
@@ -254,7 +256,7 @@ def subject_of(name: str) -> str:
 
 
 def repeats(library: Store, motion: Motion) -> tuple[str, ...]:
-    """Return the motions of the library with the same frames as `motion`, including itself."""
+    """Return the library motions with the same frames as `motion`, including `motion` itself."""
     from motionloom.search.index.neighbors import neighbors, open_index
 
     features = library_features(library, "e15", scale_free=True)
@@ -288,8 +290,8 @@ def varied_motions(
 def same_performer(library: Store, name: str) -> frozenset[str]:
     """Return the subjects under which the performer of a motion is filed.
 
-    If the same take exists under two subjects, they are the same person. CMU has a dozen such pairs
-    (63 and 64, 77 and 139), each with takes that the other lacks.
+    If the same take is filed under two subjects, they are the same person. CMU has a dozen such
+    pairs (63 and 64, 77 and 139), each with takes that the other lacks.
     """
     by_subject: dict[str, list[str]] = {}
     for other in library.names:
@@ -316,7 +318,7 @@ def _with_gaps(
     markers: Markers, missing: float, lose: str | None, seconds: float, rng: np.random.Generator
 ) -> Markers:
     if not 0.0 <= missing < 1.0:
-        raise InvalidInput(f"missing must be in [0, 1); got {missing}")
+        raise InvalidInput(f"missing must be at least 0 and less than 1; got {missing}")
     places = markers.positions.copy()
     if missing:
         places[rng.random(places.shape[:2]) < missing] = np.nan
@@ -330,7 +332,7 @@ def _with_gaps(
 
 
 def summary(errors: Sequence[ReconstructionError]) -> dict[str, float]:
-    """Return the mean error over all motions and maximum error over all frames, in cm."""
+    """Return the mean error over all motions and the maximum error over all frames, in cm."""
     return {
         "mean_cm": float(np.mean([error.mean_cm for error in errors])),
         "max_cm": float(max(error.max_cm for error in errors)),

@@ -1,8 +1,8 @@
-"""Retrieval quality of a search: average precision, recall, and accuracy of boundaries.
+"""Retrieval quality of a search: average precision, recall, and boundary accuracy.
 
 A match is a hit if its intersection over union with a true occurrence is at least one half. Each
-occurrence is hit once. Further matches of it, and matches of *optional* (mirrored or incomplete)
-occurrences, are ignored.
+occurrence can be hit only once. Further matches of the same occurrence, and matches of *optional*
+(mirrored or incomplete) occurrences, are ignored.
 """
 
 from __future__ import annotations
@@ -42,7 +42,8 @@ class Score:
     Attributes
     ----------
     average_precision : float
-        Precision at the rank that hits an occurrence (0 if none does), averaged over occurrences.
+        Precision at the rank at which each occurrence is hit (0 if it is never hit), averaged over
+        occurrences.
     recall : float
         Fraction of the occurrences that are hit.
     on_time : float
@@ -72,7 +73,7 @@ def score(
     Score(average_precision=0.83..., recall=1.0, on_time=1.0, precision_at_full_recall=0.66...)
     """
     if not occurrences:
-        raise InvalidInput("a score needs at least one true occurrence")
+        raise InvalidInput("a score requires at least one true occurrence")
     hit: set[int] = set()
     precisions, on_time, counted = [], 0, 0
     for candidate in ranked:
@@ -99,7 +100,7 @@ def score(
 
 
 def ranked_precision(distances: ArrayLike, relevant: ArrayLike) -> float:
-    """Average precision of items ranked by distance, each relevant or not.
+    """Return the average precision of items ranked by distance.
 
     Examples
     --------
@@ -117,8 +118,8 @@ def read_tasks(path: str | Path) -> list[Task]:
     """Read tasks from a CSV file.
 
     The columns are ``id, file, fps, query_start, query_end, action, occurrences, optional``. Ranges
-    are written ``START-END;START-END`` in rows of the original file, whose row 0 is an added T-pose
-    and is not counted.
+    are written as ``START-END;START-END``, in rows of the original file. Row 0 of that file is an
+    added T-pose and is not counted.
     """
     tasks = []
     with Path(path).open(newline="", encoding="utf-8") as file:

@@ -1,4 +1,4 @@
-"""Settings of evaluations. This module avoids slow imports."""
+"""Settings for evaluations. This module avoids slow imports."""
 
 from __future__ import annotations
 
@@ -12,28 +12,30 @@ from motionloom.settings import Settings, parsed_value, preset, setting
 
 DEFAULT_METHODS = ("statistics", "dtw-clip", "emd", "dtw", "scaling", "dtw-e15")
 PAPER_NAMES = {"dtw": "dtw-angles"}
-"""Names from the literature for measures with another name here (``dtw`` is a search method)."""
+"""Names from the literature for measures with other names here (``dtw`` is a search method)."""
 SHORTEST_SECONDS = 0.3  # of a clip
 
 
 @dataclass(frozen=True, kw_only=True)
 class EvaluateSettings(Settings):
-    """Settings of an evaluation of clip measures; see `motionloom.Library.evaluate`."""
+    """Settings for evaluating clip measures; see `motionloom.Library.evaluate`."""
 
     labels: str | Any = setting(
         None,
-        "CSV file with columns clip and label. [the library's labels]",
+        "CSV file with the columns clip and label. [the library's labels]",
         metavar="FILE",
     )
     methods: tuple[Any, ...] | Mapping[str, Any] | None = setting(
         None,
         "Clip measures: statistics, dtw-clip, emd, dtw (or dtw-angles), scaling, dtw-e15, "
-        "dtw-pc11, dtw-jrd; with options as in emd:time_weight=0. "
+        "dtw-pc11, dtw-jrd; options are appended, as in emd:time_weight=0. "
         f"[{', '.join(DEFAULT_METHODS)}]",
         metavar="NAME,...",
         commas=True,
     )
-    label_column: str | None = setting(None, "Column of the CSV file with the labels. [label]")
+    label_column: str | None = setting(
+        None, "Column of the CSV file that contains the labels. [label]"
+    )
 
     @preset
     def tz07(cls: Any) -> EvaluateSettings:
@@ -42,7 +44,7 @@ class EvaluateSettings(Settings):
 
     @classmethod
     def of(cls, options: Mapping[str, Any], *, start: Self | None = None) -> Self:
-        """Like `Settings.of`, but methods given by name keep the values of the preset.
+        """Create settings like `Settings.of`, but let methods given by name keep the preset values.
 
         Examples
         --------
@@ -61,7 +63,7 @@ class EvaluateSettings(Settings):
         Raises
         ------
         InvalidInput
-            If a method does not exist, or does not have a given option.
+            If a method does not exist, or if it does not have one of its options.
         """
         if isinstance(self.methods, Mapping):
             return dict(self.methods)
@@ -117,11 +119,12 @@ def _shown(method: ClipMethod) -> str:
 
 @dataclass(frozen=True, kw_only=True)
 class ProtocolSettings(Settings):
-    """Settings of an evaluation over several sets; see `motionloom.evaluation.protocol`."""
+    """Settings for an evaluation over several sets; see `motionloom.evaluation.protocol`."""
 
     sets: tuple[str, ...] | None = setting(
         None,
-        "Labeled sets: evaluate every method on each set with settings tuned on the others. Clips: "
+        "Labeled sets on which every method is evaluated, with settings tuned on the other sets. "
+        "Clips: "
         "corpus, cmu-groups, cmu-kinds, exercises, bandai, bandai-styles; queries: corpus-takes, "
         "cmu-queries, cmu-marks, bandai-sessions; or all.",
         metavar="NAME,...",
@@ -137,26 +140,28 @@ class ProtocolSettings(Settings):
 
 @dataclass(frozen=True, kw_only=True)
 class StudySettings(Settings):
-    """Settings of a study of rank correlations; see `motionloom.Library.study`."""
+    """Settings for a study of rank correlations; see `motionloom.Library.study`."""
 
     measures: tuple[Any, ...] | None = setting(
-        None, "Feature sets and frame distances. [all]", metavar="NAME,...", commas=True
+        None, "Feature sets and frame distances to compare. [all]", metavar="NAME,...", commas=True
     )
     clips: int = setting(76, "Number of clips, drawn at random.", least=1)
     seconds: float = setting(3.0, "Approximate length of a clip.", unit="s", least=SHORTEST_SECONDS)
     queries: int = setting(1024, "Number of frames whose neighbors are ranked.", least=1)
-    neighbors: int = setting(256, "Number of nearest frames that are ranked.", least=3)
-    ranked: int = setting(8, "Number of nearest clips that are ranked.", least=3)
-    seed: int = setting(0, "Random seed for the draws.", least=0)
+    neighbors: int = setting(
+        256, "Number of nearest frames that are ranked for each query frame.", least=3
+    )
+    ranked: int = setting(8, "Number of nearest clips that are ranked for each clip.", least=3)
+    seed: int = setting(0, "Random seed for drawing clips and frames.", least=0)
 
 
 @dataclass(frozen=True, kw_only=True)
 class CaptionScoreSettings(Settings):
-    """Settings of a comparison of captions with the labels of sets."""
+    """Settings for comparing captions with the labels of labeled sets."""
 
     sets: tuple[str, ...] | None = setting(
         None,
-        "Labeled sets: exercises, cmu-groups, cmu-kinds, bandai. [all]",
+        "Labeled sets to compare with: exercises, cmu-groups, cmu-kinds, bandai. [all]",
         metavar="NAME,...",
         commas=True,
     )
@@ -171,16 +176,17 @@ class CaptionScoreSettings(Settings):
 
 @dataclass(frozen=True, kw_only=True)
 class SentenceSettings(Settings):
-    """Settings of `motionloom.library.evaluate_sentences`, the evaluation of text search."""
+    """Settings for evaluating text search; see `motionloom.library.evaluate_sentences`."""
 
     same: Any = setting(
         None,
-        "CSV file with columns file and duplicate_of; duplicate takes count once.",
+        "CSV file with the columns file and duplicate_of. Duplicate takes count once.",
         metavar="FILE",
     )
     performer: str = setting(
-        r"^([^_/]+)_", "Regular expression for the name of a take, with a group for the performer."
+        r"^([^_/]+)_",
+        "Regular expression that matches the name of a take; its group is the performer.",
     )
     folds: int = setting(2, "Number of folds into which performers are divided.", least=2)
-    seed: int = setting(0, "Random seed for the division into folds.", least=0)
+    seed: int = setting(0, "Random seed for dividing performers into folds.", least=0)
     workers: int | None = setting(None, "Number of processes. [one per core]", least=1)

@@ -294,7 +294,7 @@ def kept_frames(
         )
     if not np.isfinite(points).all():
         bad = int(np.flatnonzero(~np.isfinite(points).all(axis=1))[0])
-        raise InvalidInput(f"curve must be finite; frame {bad} is not")
+        raise InvalidInput(f"curve must contain only finite numbers; frame {bad} does not")
     if not threshold >= 0.0:
         raise InvalidInput(f"threshold must not be negative; got {threshold}")
     return np.flatnonzero(split(points, threshold, perpendicular))

@@ -98,7 +98,7 @@ def _signature(name: str, points: ArrayLike, mass: ArrayLike):
             f"points_{name} must have shape ({len(mass)}, D), one row per mass; got {points.shape}"
         )
     if not np.isfinite(points).all():
-        raise InvalidInput(f"points_{name} must be finite")
+        raise InvalidInput(f"points_{name} must contain only finite numbers")
     return points, mass
 
 

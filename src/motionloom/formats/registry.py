@@ -77,11 +77,10 @@ _CONVERTED = {
 }
 # Motion capture files that an import skips, and the advice for each.
 LEFT_OUT = {
-    ".c3d": "it contains markers without a skeleton; convert them to motions with "
+    ".c3d": "markers without a skeleton; convert them to motions with "
     "motionloom reconstruct LIB FILE -o OUT.bvh, then import the motions",
-    ".blend": "motionloom cannot read it; convert it to GLB with Blender (motionloom info FILE "
-    "shows how)",
-    ".trc": "motionloom cannot read it; export the markers as C3D",
+    ".blend": "not supported; convert to GLB with Blender (motionloom info FILE shows how)",
+    ".trc": "not supported; export the markers as C3D",
 }
 
 

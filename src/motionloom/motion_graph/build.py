@@ -136,7 +136,7 @@ def _reason(motion: int, transitions: Transitions, report: TransitionReport) -> 
     leads_there = bool(np.any(others & (transitions.target[:, 0] == motion)))
     leads_away = bool(np.any(others & (transitions.source[:, 0] == motion)))
     if leads_there and leads_away:
-        return "it leads only to motions that are also cut off, or returns too early"
+        return "its transitions lead only to other motions that are cut off, or return too early"
     if leads_there or leads_away:
         return f"transitions only lead {'to' if leads_there else 'away from'} it"
     similar = sum(

@@ -352,7 +352,7 @@ class MotionGraph:
         Parameters
         ----------
         path : str or Path
-            A ``.mogra`` file, a text format that other programs also read (see
+            A ``.mogra`` file, a plain-text format that other programs read (see
             `motionloom.motion_graph.mogra`), or a ``.json`` file with everything in `info` and a
             list of transitions.
         """

@@ -1,4 +1,4 @@
-"""Figures, animations and HTML pages of motions, and plots of analysis results."""
+"""Figures, animations and HTML pages that show motions, and plots of analysis results."""
 
 from motionloom.plots.figures.animation import write_gif, write_mp4
 from motionloom.plots.figures.filmstrip import film_strip, write_strip, write_worst_second

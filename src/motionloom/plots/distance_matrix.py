@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 
 _MARK, _BELOW = "#e3342f", "#f5c518"
-_WIDEST = 1600  # maximum cells along one side
+_WIDEST = 1600  # maximum number of cells along one side
 
 
 def write_error_function(
@@ -38,7 +38,7 @@ def write_error_function(
     distance: str | FrameDistance | None = None,
     dpi: float = 130,
 ) -> Path:
-    """Write the error function of a graph: dark for similar frames, transitions in red.
+    """Draw the error function of a graph: similar frames are dark, and transitions are red.
 
     Cells below the threshold of the graph are tinted yellow.
 
@@ -46,12 +46,12 @@ def write_error_function(
     ----------
     graph : MotionGraph
     path : str or Path
-        ``.png``, ``.svg`` or ``.pdf``.
+        Output file with the suffix ``.png``, ``.svg`` or ``.pdf``.
     names : (str, str), optional
-        Motions of the horizontal and the vertical axis. Default: all motions of the graph on both
+        Motions on the horizontal and the vertical axis. Default: all motions of the graph on both
         axes.
     distance : str or FrameDistance, optional
-        Default: the distance of the graph.
+        Frame distance. Default: the distance of the graph.
     dpi : float
     """
     from matplotlib.figure import Figure
@@ -70,7 +70,7 @@ def write_error_function(
         np.concatenate([rows[n] for n in across]),
     )
     if not cells.size:
-        raise InvalidInput("there are no frames to draw")
+        raise InvalidInput("the motions have no frames to draw")
     figure = Figure(figsize=(7.0, 7.0 * max(cells.shape[0] / cells.shape[1], 0.3) + 0.9))
     axes = figure.add_axes((0.1, 0.06, 0.86, 0.84))
     axes.imshow(_tinted(cells, graph.threshold), interpolation="nearest", aspect="auto")
@@ -142,21 +142,21 @@ def match_web_figure(
 ) -> Figure:
     """Draw a figure of the distance matrix and the match web between two motions.
 
-    Left: one-dimensional minima and the valid region around them. Right: chains, bridges and,
-    for a query, its match sequences. Time runs to the right for columns and upward for rows, as
-    in Kovar & Gleicher (2004).
+    The left panel shows one-dimensional minima and the valid region around them. The right panel
+    shows chains, bridges and, for a query, its match sequences. Time runs to the right for columns
+    and upward for rows, as in Kovar & Gleicher (2004).
 
     Parameters
     ----------
     matrix : ndarray, shape (M, N)
     web : Web
-        Web of `matrix`.
+        Match web that was built from `matrix`.
     names : (str, str)
-        Names of the motions of rows and columns.
+        Names of the motions in the rows and columns.
     query : (start, end), optional
-        Rows of the query.
+        Rows ``[start, end)`` of the query.
     matches : sequence of Candidate
-        Match sequences, as pairs of row (relative to the start of the query) and column.
+        Match sequences, each given as pairs of row (relative to the start of the query) and column.
     alpha : float
         Tolerance of the valid region.
 
@@ -220,7 +220,7 @@ def _extent(shape: tuple[int, int], rate: float) -> tuple[float, float, float, f
 def _draw_grid(axes: Axes, matrix: NDArray[np.float64], rate: float) -> None:
     finite = matrix[np.isfinite(matrix)]
     high = float(np.quantile(finite, 0.9)) if len(finite) else 1.0
-    # Darker is nearer, but never as dark as the lines drawn on top.
+    # Similar frames are darker, but never as dark as the lines drawn on top.
     axes.imshow(matrix, origin="lower", extent=_extent(matrix.shape, rate), cmap="gray",
                 vmin=-0.6 * high, vmax=high, interpolation="nearest", aspect="auto")  # fmt: skip
     axes.tick_params(labelsize=8, colors=FAINT)

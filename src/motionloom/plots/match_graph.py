@@ -1,8 +1,8 @@
-"""Figure of a match graph: a stick figure at every node, the cost at every edge.
+"""Figure of a match graph, with a stick figure at every node and the cost at every edge.
 
-All figures show corresponding frames, at the frame of the query with the most extreme pose, and are
-seen from the same side. Edges on the shortest paths to the query are emphasized; single edges that
-connect several members are dashed and red.
+All figures are seen from the same side and show corresponding frames, chosen at the most extreme
+pose of the query. Edges on the shortest paths to the query are emphasized. An edge is dashed and
+red if it is the only connection of several members.
 
 Nodes are laid out by stress majorization (Gansner, Koren & North 2004), initialized by classical
 scaling; then overlapping boxes are pushed apart.
@@ -42,14 +42,14 @@ def graph_layout(distances: ArrayLike, box: tuple[float, float]) -> NDArray[np.f
     Parameters
     ----------
     distances : array_like, shape (N, N)
-        Distances between all nodes, along the graph; symmetric and finite.
+        Distances between all nodes along the graph, symmetric and finite.
     box : (width, height)
         Size of each node.
 
     Returns
     -------
     places : ndarray, shape (N, 2)
-        Centers of boxes that do not overlap; the first is at the origin.
+        Centers of the boxes, which do not overlap. The first is at the origin.
 
     Examples
     --------
@@ -66,7 +66,7 @@ def graph_layout(distances: ArrayLike, box: tuple[float, float]) -> NDArray[np.f
     size = max(box)
     off = ~np.eye(count, dtype=bool)
     least = np.median(np.where(off, target, np.inf).min(axis=1))
-    # Long distances are compressed; the typical nearest neighbor is one box away.
+    # Long distances are compressed so that the typical nearest neighbor is one box away.
     ratio = np.maximum(target, 0.05 * max(least, 1e-12)) / max(least, 1e-12)
     target = np.where(off, 1.35 * size * ratio**_NEARER, 0.0)
     places = _majorized(target, _scaled(target))
@@ -81,7 +81,7 @@ def _scaled(target: NDArray[np.float64]) -> NDArray[np.float64]:
     squares -= squares.mean(axis=1, keepdims=True)
     values, vectors = np.linalg.eigh(-0.5 * squares)
     plane = vectors[:, -2:] * np.sqrt(np.maximum(values[-2:], 0.0))
-    # Coincident nodes would never separate; a small spiral separates them.
+    # Coincident nodes would never separate, so they are moved apart in a small spiral.
     turn = np.arange(len(target)) * 2.399963
     reach = 1e-3 * target.max() * np.sqrt(np.arange(1, len(target) + 1))
     return plane + reach[:, None] * np.stack([np.cos(turn), np.sin(turn)], axis=1)
@@ -111,7 +111,7 @@ def _wide(places: NDArray[np.float64]) -> NDArray[np.float64]:
 
 
 def _apart(places: NDArray[np.float64], box: tuple[float, float]) -> NDArray[np.float64]:
-    """Push overlapping boxes apart, each pair along the axis with the smaller overlap."""
+    """Push overlapping boxes apart; each pair moves along the axis with the smaller overlap."""
     places = places.copy()
     room = np.asarray(box)
     for _ in range(_PUSHES):
@@ -130,13 +130,13 @@ def _apart(places: NDArray[np.float64], box: tuple[float, float]) -> NDArray[np.
     return places
 
 
-# Ring colors by tier: the query, its matches, their matches, ...
+# Ring colors by step from the query: the query, its matches, their matches, ...
 TIER_COLORS = ("#12946f", "#2f7ed8", "#7b5cd6", "#c2478f", "#e8672c", "#9a6b00")
 
-_BOX = (1.85, 2.3)  # meters of a figure 1.7 m tall, label included
+_BOX = (1.85, 2.3)  # size in meters for a figure that is 1.7 m tall, including the label
 _MOST_INCHES = 24.0
 _LABELED_EDGES = 60
-_HINGE = "#c8553d"  # a single edge that connects several members
+_HINGE = "#c8553d"  # an edge that is the only connection of several members
 _PLATE = {"boxstyle": "round,pad=0.12", "fc": ink.PAPER, "ec": "none", "alpha": 0.8}
 
 
@@ -171,8 +171,8 @@ def match_graph_figure(family: Family, clips: Sequence[Motion]) -> Figure:
 
     if len(clips) != len(family.nodes):
         raise InvalidInput(
-            f"a match graph needs one clip for each of its {len(family.nodes)} nodes; "
-            f"got {len(clips)}"
+            f"clips must contain one clip for each of the {len(family.nodes)} nodes of the match "
+            f"graph; got {len(clips)}"
         )
     places = graph_layout(family_distances(family), _BOX)
     low = places.min(axis=0) - 0.5 * np.array(_BOX) - 0.1
@@ -212,7 +212,7 @@ def family_distances(family: Family) -> NDArray[np.float64]:
 
 
 def _moments(family: Family, clips: Sequence[Motion]) -> list[int]:
-    """Return corresponding frames at which poses differ most from the first and last poses."""
+    """Return the corresponding frames at which poses differ most from the first and last poses."""
     times = np.arange(len(clips[0]))
     frames = [times]
     by_segment = {
@@ -344,13 +344,13 @@ _CURVE, _CHOICE = "#3a6ea5", "#c8553d"
 
 
 def sweep_figure(sweep: LimitSweep, *, used: float | None = None) -> Figure:
-    """Draw the family size for all join distances, and the chosen plateau.
+    """Plot the family size against the join distance, and mark the chosen plateau.
 
     Parameters
     ----------
     sweep : LimitSweep
     used : float, optional
-        Join distance that was used, if it differs from the proposed one.
+        Join distance that was used, if it differs from the proposed distance.
 
     Examples
     --------
@@ -388,6 +388,6 @@ def sweep_figure(sweep: LimitSweep, *, used: float | None = None) -> Figure:
 
 
 def write_sweep(sweep: LimitSweep, path: str | Path, *, used: float | None = None) -> Path:
-    """Write the figure to a .png, .svg or .pdf file; see `sweep_figure`."""
+    """Write the figure of a sweep to a .png, .svg or .pdf file; see `sweep_figure`."""
     path = checked_picture_path(path)
     return write_figure(sweep_figure(sweep, used=used), path)

@@ -31,7 +31,7 @@ _SHOWN = 40  # maximum number of takes in the table
 
 
 def write_coverage(report: Coverage, path: str | Path) -> Path:
-    """Write the report as one HTML file with an embedded picture.
+    """Write a coverage report as one HTML file with an embedded picture.
 
     Examples
     --------
@@ -53,7 +53,7 @@ def write_coverage(report: Coverage, path: str | Path) -> Path:
 
 
 def coverage_figure(report: Coverage) -> Figure:
-    """Plot seconds and gaps by speed and turn, and the courses from above."""
+    """Plot duration and gaps by speed and turn rate, and the steering courses from above."""
     from matplotlib.figure import Figure
 
     sheet = Figure(figsize=(13.0, 7.6), dpi=110, facecolor="white")

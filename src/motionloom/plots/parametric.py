@@ -1,4 +1,4 @@
-"""Figures of blends: overlaid motions, and the parameter space of a parametric motion."""
+"""Figures of blends: motions drawn on top of each other, and parameter spaces."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def draw_overlay(
     title: str = "",
     thick: Sequence[int] = (0, -1),
 ) -> None:
-    """Draw motions of one skeleton on top of each other, colored along a color scale.
+    """Draw motions of one skeleton on top of each other, with colors from a color scale.
 
     Parameters
     ----------
@@ -42,14 +42,14 @@ def draw_overlay(
     motions : sequence of Motion
         Motions in world coordinates.
     frames : sequence of int, optional
-        Frame of each motion whose pose is drawn. Default: no poses, only paths.
+        For each motion, the frame whose pose is drawn. Default: draw only paths, no poses.
     trace : str, optional
         Role whose path is drawn. Default: the root, on the floor.
     view : str
-        As in `film_strip`; ``top`` for floor paths.
+        As in `film_strip`; use ``top`` for floor paths.
     title : str
     thick : sequence of int
-        Motions drawn with thick lines, such as the examples among blends.
+        Indices of motions to draw with thick lines, such as the examples among blends.
 
     Examples
     --------
@@ -64,7 +64,7 @@ def draw_overlay(
         raise InvalidInput("there are no motions to draw")
     if frames is not None and len(frames) != len(motions):
         raise InvalidInput(
-            f"frames must be one per motion; got {len(frames)} for {len(motions)} motions"
+            f"frames must have one entry per motion; got {len(frames)} for {len(motions)} motions"
         )
     figure = stick_figure(motions[0])
     camera = camera_for(motions[0], figure, hips_path(motions[0]), view=view)
@@ -137,24 +137,24 @@ def write_parameter_space(
     title: str = "",
     dpi: float = 110,
 ) -> Path:
-    """Write a figure of the parameters of examples and sampled blends.
+    """Draw the parameters of examples and of sampled blends.
 
-    Large red markers are examples, small gray ones samples (as in figure 14 of Kovar & Gleicher
-    2004). Targets are rings, joined by a line to the parameters that were reached.
+    Large red markers are examples, and small gray markers are samples, as in figure 14 of Kovar &
+    Gleicher (2004). Targets are rings, each joined by a line to the parameters that were reached.
 
     Parameters
     ----------
     path : str or Path
         ``.png``, ``.svg`` or ``.pdf``.
     axes : sequence of str
-        Names of the d parameters. x, y, z are drawn from the side, the front and above; x and z
-        from above; others in consecutive pairs.
+        Names of the d parameters. The parameters x, y, z are drawn from the side, the front and
+        above; x and z are drawn from above; other parameters are drawn in consecutive pairs.
     examples : array_like, shape (N, d)
     samples : array_like, shape (S, d)
     targets, reached : array_like, shape (M, d), optional
-        Requested parameters, and those of the resulting motions.
+        Requested parameters, and parameters of the resulting motions.
     poses : sequence of Motion
-        The first frame of each is drawn behind the dots, if parameters are positions.
+        Motions whose first frame is drawn behind the dots, if the parameters are positions.
     title : str
     dpi : float
 
@@ -194,7 +194,7 @@ def write_parameter_space(
 
 
 def _views(axes: tuple[str, ...]) -> list[tuple[int, int, str]]:
-    """Return pairs of parameters to plot (-1: none), and the names of the views."""
+    """Return pairs of parameters to plot (-1 for none), and the names of the views."""
     places = [
         (axes.index(across), axes.index(up), name)
         for across, up, name in _VIEWS

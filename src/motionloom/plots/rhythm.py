@@ -27,12 +27,12 @@ _PER_SECOND = 0.55  # inches
 
 
 def beats_figure(motion: Motion | Sequence[Motion], beats: Beats, *, title: str = "") -> Figure:
-    """Draw beat candidates by joint, their density, the beats, and the periodogram.
+    """Draw the beat candidates of each joint, their density, the beats, and the periodogram.
 
     Parameters
     ----------
     motion : Motion, or several
-        Motions to which `beats` belong.
+        The motion or motions to which `beats` belong.
     beats : Beats
     title : str
         Default: the name of the motion.
@@ -60,7 +60,7 @@ def beats_figure(motion: Motion | Sequence[Motion], beats: Beats, *, title: str 
 def write_beats(
     motion: Motion | Sequence[Motion], beats: Beats, path: str | Path, *, dpi: float = 110
 ) -> Path:
-    """Write the figure of beats to ``.png``, ``.svg`` or ``.pdf``."""
+    """Write the figure of beats to a ``.png``, ``.svg`` or ``.pdf`` file."""
     path = checked_picture_path(path)
     return write_figure(beats_figure(motion, beats), path, dpi=dpi)
 
@@ -75,7 +75,7 @@ def _draw_candidates(axes: Axes, motions: list[Motion], beats: Beats) -> None:
         rows[offset + 3 * len(motion.skeleton)] = "feet land" + mark
         offset += 3 * len(motion.skeleton) + 1
     marks = beats.candidates
-    drawn = np.isin(marks.signals, list(rows))  # the beats may include signals of partners
+    drawn = np.isin(marks.signals, list(rows))  # the beats may include signals of dance partners
     labels = [rows[int(signal)] for signal in marks.signals[drawn]]
     shown = [name for name in dict.fromkeys(rows.values()) if name in set(labels)]
     place = {name: k for k, name in enumerate(shown)}
@@ -128,7 +128,7 @@ _NODE, _START, _EDGE = "#3a6ea5", "#c8553d", "#39434f"
 
 
 def transition_graph_figure(graph: TransitionGraph, *, title: str = "") -> Figure:
-    """Draw a graph's nodes with their movement counts; possible first nodes are red."""
+    """Draw the nodes of a graph with their movement counts; possible first nodes are red."""
     from matplotlib.figure import Figure
 
     sheet = Figure(figsize=(7.6, 7.6), layout="constrained", facecolor="white")
@@ -162,13 +162,13 @@ def transition_graph_figure(graph: TransitionGraph, *, title: str = "") -> Figur
 def write_transition_graph(
     graph: TransitionGraph, path: str | Path, *, title: str = "", dpi: float = 110
 ) -> Path:
-    """Write the figure of a graph to ``.png``, ``.svg`` or ``.pdf``."""
+    """Write the figure of a graph to a ``.png``, ``.svg`` or ``.pdf`` file."""
     path = checked_picture_path(path)
     return write_figure(transition_graph_figure(graph, title=title), path, dpi=dpi)
 
 
 def _ring_order(transitions: np.ndarray) -> list[int]:
-    """Order nodes greedily: each node is followed by its likeliest remaining neighbor."""
+    """Order nodes greedily, so that each node is followed by its likeliest remaining neighbor."""
     left = set(range(len(transitions)))
     here = 0
     order = []

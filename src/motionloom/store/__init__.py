@@ -1,6 +1,6 @@
 """Libraries on disk: a catalogue in SQLite, memory-mapped frames, labels and artifacts.
 
-`Store` provides motions by name; `motionloom.Library` derives from it and adds all other methods.
+`Store` provides motions by name. `motionloom.Library` adds all other methods.
 """
 
 from typing import TYPE_CHECKING

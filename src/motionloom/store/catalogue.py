@@ -1,12 +1,13 @@
 """Catalogue of a library: the tables in an SQLite file that list its motions.
 
-Tables: ``meta`` (version of the format, frame rate of the library), ``motions``, ``skeletons``
-(each once, by its key), ``labels`` and ``segment_labels``. A library with an object store also has
-the table ``stored``, with the files of artifacts and the objects they consist of. ``checks``
-contains a checksum of the rows of each motion in the other tables; it is verified when an entry or
-its labels are read. These rows contain no times or counters: the same motions give the same rows.
-Data replaced by changes is stored in the three tables of `motionloom.store.history`. Every value is
-checked before it is used. `motionloom.store.catalogue_file` opens the file.
+The tables are ``meta`` (format version, frame rate of the library), ``motions``, ``skeletons``
+(each skeleton once, by its key), ``labels`` and ``segment_labels``. A library with an object store
+also has the table ``stored``, with the files of artifacts and the objects they consist of.
+``checks`` contains a checksum of the rows of each motion in the other tables, which is verified
+when an entry or its labels are read. These rows contain no times or counters, so the same motions
+give the same rows. Data replaced by changes is stored in the three tables of
+`motionloom.store.history`. Every value is checked before it is used.
+`motionloom.store.catalogue_file` opens the file.
 """
 
 from __future__ import annotations
@@ -57,7 +58,9 @@ CREATE TABLE stored (
     PRIMARY KEY (folder, file)
 ) WITHOUT ROWID
 """
-IMPORTING = "importing"  # key in `meta` while an import runs; a killed import leaves it behind
+IMPORTING = (
+    "importing"  # key that is in `meta` while an import runs, and stays if the import is killed
+)
 
 _COLUMNS = ", ".join(field.name for field in fields(Entry))
 _MARKS = ", ".join("?" for _ in fields(Entry))
@@ -69,7 +72,7 @@ class Catalogue(CatalogueFile):
     # --- reading ------------------------------------------------------------------------
 
     def settings(self) -> dict[str, str]:
-        """Return `meta` after verification; raise `LibraryError` if the checksum is wrong."""
+        """Return `meta`. Raise `LibraryError` if its checksum is wrong."""
         values = self.meta()
         if self._verified.get("") != tuple(sorted(values.items())):
             if self.check_of("", "facts") not in (None, self._meta_sum()):
@@ -112,7 +115,7 @@ class Catalogue(CatalogueFile):
         self.put(remove=[name])
 
     def _checked_entry(self, row: tuple) -> Entry:
-        """Convert a row to an entry; raise `LibraryError` if a value is invalid."""
+        """Convert a row to an entry. Raise `LibraryError` if a value is invalid."""
         entry = Entry(*row)
         problem = entry_problem(entry)
         if problem:
@@ -123,7 +126,7 @@ class Catalogue(CatalogueFile):
         return entry
 
     def labels_of(self, name: str) -> tuple[str, ...]:
-        """Return the labels of a motion, sorted; raise `LibraryError` if the checksum is wrong."""
+        """Return the labels of a motion, sorted. Raise `LibraryError` if the checksum is wrong."""
         rows = self.rows("SELECT label FROM labels WHERE name = ? ORDER BY label", (name,))
         labels = tuple(label for (label,) in self._typed(rows, str))
         key = f"labels of {name}"
@@ -148,7 +151,7 @@ class Catalogue(CatalogueFile):
     def wrong_checks(self) -> list[tuple[str, str]]:
         """Return the name and column (``facts`` or ``labels``) of each wrong checksum.
 
-        The settings of the library have an empty name.
+        An empty name stands for the settings of the library.
         """
         wrong = []
         checks = {name: both for name, *both in self.rows("SELECT name, facts, labels FROM checks")}
@@ -163,7 +166,7 @@ class Catalogue(CatalogueFile):
         return wrong
 
     def put_checks(self, names: Iterable[str] | None = None) -> None:
-        """Write new checksums for given motions, or for all, accepting the current values."""
+        """Accept the current values of some or all motions by writing new checksums."""
         with self._transaction() as connection:
             self._put_checks(connection, names)
 
@@ -204,7 +207,7 @@ class Catalogue(CatalogueFile):
         return self._typed(rows, str, int, int, str)
 
     def _typed(self, rows: list[tuple], *kinds: type) -> list[tuple]:
-        """Check the types of label rows, since SQLite allows any type in any column."""
+        """Check the types of label rows, because SQLite allows any type in any column."""
         if not all(all(map(isinstance, row, kinds)) for row in rows):
             raise LibraryError(
                 f"{self.folder}: the catalogue is damaged: a label is not a string, or has "
@@ -214,7 +217,7 @@ class Catalogue(CatalogueFile):
         return rows
 
     def repair_labels(self, name: str) -> None:
-        """Convert all labels of a motion to strings; remove segment labels without valid frames."""
+        """Convert all labels of a motion to strings. Remove segment labels without valid frames."""
         with self._transaction() as connection:
             for table in ("labels", "segment_labels"):
                 wrong = f"SELECT label FROM {table} WHERE name = ? AND typeof(label) = 'blob'"
@@ -246,7 +249,7 @@ class Catalogue(CatalogueFile):
             self._put_checks(connection, names)
 
     def skeleton(self, key: str) -> Skeleton:
-        """Return the skeleton with the given key."""
+        """Return the skeleton with this key."""
         rows = self.rows("SELECT data FROM skeletons WHERE key = ?", (key,))
         skeleton = skeleton_from(rows[0][0]) if rows else None
         if skeleton is None or skeleton.key != key:
@@ -256,7 +259,7 @@ class Catalogue(CatalogueFile):
     # --- writing ------------------------------------------------------------------------
 
     def create(self, settings: dict[str, str]) -> bool:
-        """Create the tables in one transaction; return False if another process has done so."""
+        """Create the tables in one transaction. Return False if another process has done so."""
         with self._transaction(create=True) as connection:
             if connection.execute("SELECT 1 FROM sqlite_master LIMIT 1").fetchone():
                 return False
@@ -377,7 +380,7 @@ class Catalogue(CatalogueFile):
         return True
 
     def exchange(self, number: int, artifacts: dict[str, str | None]) -> list[str]:
-        """Undo or redo a change (see `history.exchange`); return the frame files no longer used."""
+        """Undo or redo a change (see `history.exchange`). Return the frame files no longer used."""
         with self._transaction() as connection:
             names, unused = history.exchange_rows(connection, number, artifacts)
             self._drop_skeletons(connection)
@@ -393,7 +396,7 @@ class Catalogue(CatalogueFile):
     # --- files of artifacts in an object store ------------------------------------------
 
     def artifact_files(self, folder: str, file: str | None = None) -> dict[str, tuple[Piece, ...]]:
-        """Return the files of an artifact in the object store, or one file, with their pieces."""
+        """Return one or all files of an artifact in the object store, with their pieces."""
         query = "SELECT file, pieces FROM stored WHERE folder = ? AND file = coalesce(?, file)"
         files = self.rows(f"{query} ORDER BY file", (folder, file))
         return {name: as_pieces(parse_json(text)) for name, text in files}
@@ -419,7 +422,7 @@ class Catalogue(CatalogueFile):
     ) -> None:
         """Record files of an artifact, their pieces and descriptions, in one transaction.
 
-        The files `remove` of the folder and the folders `instead_of` are deleted.
+        The files `remove` in the folder and the folders `instead_of` are deleted.
         """
         rows = [
             (folder, file, json.dumps(pieces), (about or {}).get(file))
@@ -434,7 +437,7 @@ class Catalogue(CatalogueFile):
     def write_replica(self, path: Path) -> None:
         """Write a replica for workers on other machines, without history and file descriptions."""
         with self._explained():
-            self.connection()  # raises if there is no catalogue
+            self.connection()  # raises an error if there is no catalogue
             with closing(sqlite3.connect(path, isolation_level=None)) as copy:
                 self.connection().backup(copy)
                 copy.execute("DELETE FROM stored WHERE about IS NOT NULL")

@@ -1,11 +1,11 @@
-"""SQLite file of a catalogue: checked when opened, with one connection per thread and process.
+"""SQLite file of a catalogue. It is checked when opened, with one connection per thread.
 
-SQLite's rollback journal isolates readers from the single writer; it also works in shared and
+SQLite's rollback journal isolates readers from the single writer. It also works in shared and
 read-only folders.
 
 Catalogues are not trusted. The schema may contain only tables and indices, but no views, triggers
-or expressions; links and journals that name other files are refused. A catalogue that was replaced
-on disk is reopened.
+or expressions. Links, and journals that name other files, are refused. A catalogue that was
+replaced on disk is reopened.
 """
 
 from __future__ import annotations
@@ -33,7 +33,9 @@ _KNOWN = {  # everything that a catalogue may contain
     "meta", "skeletons", "motions", "labels", "segment_labels", "stored", "checks",
     "motions_by_source", "labels_by_label", *history.TABLES,
 }  # fmt: skip
-_SUPER_JOURNAL = bytes.fromhex("d9d505f920a163d7")  # ends a journal that names another file
+_SUPER_JOURNAL = bytes.fromhex(
+    "d9d505f920a163d7"
+)  # last bytes of a journal that names another file
 _LONGEST_VALUE = 1 << 28  # bytes
 
 
@@ -54,7 +56,7 @@ def is_unused(folder: Path) -> bool:
 
 
 class CatalogueFile:
-    """Connections to the SQLite file, and transactions."""
+    """The connections to an SQLite file, and its transactions."""
 
     def __init__(self, folder: Path, *, file: str = FILE) -> None:
         self.folder, self.file = folder, file
@@ -75,7 +77,8 @@ class CatalogueFile:
         path = self.folder / self.file
         if not self.folder.exists():
             raise LibraryError(
-                f"{self.folder}: no such library; create it with `motionloom import` or, in "
+                f"{self.folder}: no such library; create it with `motionloom import` "
+                "or, in "
                 "Python, Library.create"
             )
         if not path.exists() and not path.is_symlink():
@@ -120,7 +123,7 @@ class CatalogueFile:
         return int(self.meta()["format"])
 
     def _checked_schema(self) -> set[str]:
-        """Return the names of the tables; raise if there is anything but tables and indices."""
+        """Return the names of the tables. Raise an error for anything but tables and indices."""
         with self._explained():
             try:
                 names = check_plain_schema(self.connection())
@@ -204,7 +207,7 @@ class CatalogueFile:
             connection = sqlite3.connect(place, uri=True, timeout=_PATIENCE, isolation_level=None)
             if before in (None, self.identity()):
                 break
-            connection.close()  # replaced just now
+            connection.close()  # replaced a moment ago
         connection.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, _LONGEST_VALUE)
         connection.setlimit(sqlite3.SQLITE_LIMIT_ATTACHED, 0)
         connection.execute("PRAGMA trusted_schema = OFF")
@@ -212,7 +215,7 @@ class CatalogueFile:
         local.connection, local.identity, local.process = connection, self.identity(), os.getpid()
 
     def _check_files(self) -> None:
-        """Raise if the catalogue, or a file SQLite keeps next to it, refers to another file."""
+        """Raise an error if the catalogue, or a file next to it, refers to another file."""
         for ending in ("", "-journal", "-wal", "-shm"):
             path = below(self.folder, plain_name(self.file + ending))
             try:
@@ -239,7 +242,7 @@ class CatalogueFile:
             raise LibraryError(f"{self.folder}: {_reason(code, str(error))}") from error
 
 
-# Connections inherited by a forked process: closing them could roll back a transaction of the
+# Connections that a forked process inherited. Closing them could roll back a transaction of the
 # parent, so they stay open but unused.
 _inherited: list[sqlite3.Connection] = []
 
@@ -277,5 +280,5 @@ def _reason(code: str, text: str) -> str:
     if code.startswith(("SQLITE_READONLY", "SQLITE_CANTOPEN", "SQLITE_PERM")):
         return f"cannot open the catalogue: {text}"
     if code.startswith(("SQLITE_BUSY", "SQLITE_LOCKED")):
-        return "the catalogue is locked by another process; run this again"
+        return "the catalogue is locked by another process; run the same command again later"
     return f"the catalogue cannot be used: {text}"

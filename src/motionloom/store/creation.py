@@ -28,7 +28,7 @@ def create_folder(path: Path, *, fps: float | None, store: str | None) -> bool:
     if fps is not None:
         settings["fps"] = repr(positive_rate(fps))
     if address is not None and not (path / FILE).exists():
-        ObjectStore(address).check_free()  # raises before a library is created
+        ObjectStore(address).check_free()  # raises an error before a library is created
         settings |= {"store": address, "home": str(path.resolve())}
     path.mkdir(parents=True, exist_ok=True)
     catalogue = Catalogue(path)
@@ -49,7 +49,7 @@ def create_folder(path: Path, *, fps: float | None, store: str | None) -> bool:
 
 
 def check_address(library: Store, store: str | None) -> None:
-    """Raise `LibraryError` if the frames of a library are not in the given object store."""
+    """Raise `LibraryError` if the frames of a library are not in the object store `address`."""
     current = library.catalogue.meta().get("store")
     address = None if store is None else normal_address(store)
     if address is not None and address != current:

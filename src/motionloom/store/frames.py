@@ -1,15 +1,16 @@
-"""Frame files: the frames of a motion as a memory-mapped ``.npy`` array.
+"""Frame files, which contain the frames of a motion as a memory-mapped ``.npy`` array.
 
-One row per frame, float32: the root path (x, y, z), the local rotation of every joint (w, x, y, z)
-and, only where bones change their length, the offset of every joint (x, y, z).
+The array has one float32 row per frame: the root path (x, y, z), the local rotation of every joint
+(w, x, y, z) and, if bones change their length, the offset of every joint (x, y, z).
 
 The file name contains the name of the motion and a digest of name and content. A file therefore
-never changes: different content goes to a different file, and readers never see a partial file.
+never changes, because different content goes to a different file, and readers never see a partial
+file.
 
-The array is followed by a description: name, rate, skeleton and origin of the motion, and a
-checksum of the frames. The checksum is verified when a process first reads the file. If the
-catalogue is lost, it can be rebuilt from the frame files alone (`motionloom.store.verify`). Files
-of earlier releases have no description; they are verified by the digest in the catalogue.
+The array is followed by a description, which contains the name, rate, skeleton and origin of the
+motion, and a checksum of the frames. The checksum is verified when a process first reads the file.
+If the catalogue is lost, it can be rebuilt from the frame files alone (`motionloom.store.verify`).
+Files of earlier releases have no description. They are verified by the digest in the catalogue.
 """
 
 from __future__ import annotations
@@ -43,7 +44,9 @@ _MARK = b"mloomfrm"
 _TAIL = struct.Struct(
     "<QII8s"
 )  # size of the description in bytes, its CRC-32, CRC-32 of the frames, mark
-_LARGEST_DESCRIPTION = 1 << 24  # bytes, compressed and not
+_LARGEST_DESCRIPTION = (
+    1 << 24
+)  # maximum size of a description in bytes, compressed and uncompressed
 _verified: dict[
     str, tuple[int, int, int]
 ] = {}  # files this process has verified: inode, size, time
@@ -59,7 +62,7 @@ class FrameFile:
 
 @dataclass(frozen=True)
 class FrameDescription:
-    """Description of a motion in its frame file: enough to rebuild its catalogue entry."""
+    """Description in a frame file, from which the catalogue entry of the motion can be rebuilt."""
 
     name: str
     frames: int
@@ -83,14 +86,14 @@ class FrameDescription:
 
     @classmethod
     def from_json(cls, text: bytes | str) -> FrameDescription:
-        """Parse a description from JSON; raise `ValueError` if it is damaged."""
+        """Parse a description from JSON. Raise `ValueError` if it is damaged."""
         values = parse_json(text)
         kinds: dict[str, Any] = {"frames": int, "fps": (int, float)}
         if not isinstance(values, dict) or set(values) != set(cls.__dataclass_fields__):
             raise ValueError("the description of the frames is incomplete")
         for key, value in values.items():
             if not isinstance(value, kinds.get(key, str)) or isinstance(value, bool):
-                raise ValueError(f"the description of the frames has {key} {value!r}")
+                raise ValueError(f"the description of the frames has an invalid {key}, {value!r}")
         return cls(**values)
 
 
@@ -119,7 +122,7 @@ def write_frame_table(
 
 
 def _write_table(table: NDArray[np.float32], description: FrameDescription, out: IO[bytes]) -> None:
-    # Not with `np.save`, which does not report a full disk.
+    # `np.save` is not used, because it does not report a full disk.
     header = np.lib.format.header_data_from_array_1_0(table)
     np.lib.format.write_array_header_1_0(out, header)
     out.write(table.data)
@@ -213,7 +216,7 @@ def _verify_once(path: Path, table: NDArray[np.float32], digest: str) -> None:
     else:
         same = zlib.crc32(table.data) == described[1]
     if not same:
-        raise LibraryError(f"{path}: damaged frames: wrong checksum; run motionloom verify")
+        raise LibraryError(f"{path}: damaged frames: the checksum is wrong; run motionloom verify")
     _verified[str(path)] = state
 
 

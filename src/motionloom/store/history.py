@@ -1,15 +1,15 @@
 """History of a library: the data each change replaced, so that changes can be undone and redone.
 
 Within ``with store.change("label"):``, the catalogue saves the data that it replaces, in the same
-transaction as the change: entry, labels and labeled segments of each motion, and the version of
+transaction as the change: the entry, labels and labeled segments of each motion, and the version of
 each named artifact. Frames and artifacts that are no longer used are in the trash
 (`motionloom.store.trash`). Undoing a change exchanges the current data with the data in the
 history, so undoing it a second time redoes it. If a process is killed, a change or its undo is
 either complete or has no effect.
 
-Tables of the catalogue: ``history`` (number, kind of change, whether it is undone),
-``history_motions`` and ``history_artifacts``. The latest `REMEMBERED` changes are kept; emptying
-the trash deletes the history.
+The catalogue tables are ``history`` (number, kind of change, whether it is undone),
+``history_motions`` and ``history_artifacts``. Only the latest `REMEMBERED` changes are kept.
+Emptying the trash deletes the history.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from motionloom.store.catalogue import Catalogue
     from motionloom.store.store import Store
 
-REMEMBERED = 100  # changes that can be undone
+REMEMBERED = 100  # number of changes that can be undone
 TABLES = {"history", "history_motions", "history_artifacts"}
 SCHEMA = """
 CREATE TABLE IF NOT EXISTS history (
@@ -43,7 +43,7 @@ CREATE TABLE IF NOT EXISTS history_artifacts (
 """
 _COLUMNS = ", ".join(field.name for field in fields(Entry))
 _MARKS = ", ".join("?" for _ in fields(Entry))
-_SHOWN = 3  # names in the description of a change
+_SHOWN = 3  # number of names shown in the description of a change
 
 
 @dataclass(frozen=True)
@@ -78,7 +78,7 @@ class Change:
 
 @dataclass(frozen=True)
 class Image:
-    """Catalogue data of a motion; the entry is None if the motion does not exist."""
+    """Catalogue data of a motion. The entry is None if the motion does not exist."""
 
     entry: Entry | None
     labels: tuple[str, ...] = ()
@@ -102,7 +102,7 @@ class Image:
 
     @classmethod
     def from_json(cls, text: str) -> Image:
-        """Parse data from the history; raise `LibraryError` if it is damaged."""
+        """Parse data from the history. Raise `LibraryError` if it is damaged."""
         from motionloom.store.catalogue import entry_problem
 
         try:
@@ -113,9 +113,11 @@ class Image:
                 tuple((int(start), int(end), str(label)) for start, end, label in segments),
             )
         except (ValueError, TypeError, RecursionError):
-            raise LibraryError("the history is damaged: a motion in it cannot be read") from None
+            raise LibraryError(
+                "the history is damaged: the data of a motion cannot be read"
+            ) from None
         if image.entry is not None and (problem := entry_problem(image.entry)):
-            raise LibraryError(f"the history is damaged: a motion in it {problem}")
+            raise LibraryError(f"the history is damaged: a recorded motion {problem}")
         return image
 
     def to_json(self) -> str:
@@ -136,7 +138,7 @@ class Image:
 
 
 class Recorder:
-    """Recorder of the data that a change replaces; it exists as long as the change."""
+    """Recorder of the data that a change replaces. It exists while the change is made."""
 
     def __init__(self, what: str) -> None:
         self.what = what
@@ -164,7 +166,7 @@ class Recorder:
         )
 
     def _begin(self, connection: sqlite3.Connection) -> int:
-        """Record the change unless already recorded; undone changes can no longer be redone."""
+        """Record the change once. Undone changes can no longer be redone."""
         if self._number is None:
             forget(connection, "undone = 1")
             (last,) = connection.execute("SELECT coalesce(max(number), 0) FROM history").fetchone()
@@ -177,7 +179,7 @@ class Recorder:
 
 
 def forget(connection: sqlite3.Connection, which: str = "1") -> None:
-    """Delete changes from the history, within a transaction; `which` is an SQL condition."""
+    """Delete changes from the history, within a transaction. `which` is an SQL condition."""
     numbers = connection.execute(f"SELECT number FROM history WHERE {which}").fetchall()
     for table in sorted(TABLES):
         connection.executemany(f"DELETE FROM {table} WHERE number = ?", numbers)
@@ -230,7 +232,7 @@ def exchange(store: Store, number: int) -> None:
 
 
 def _restore_artifacts(store: Store, number: int) -> list[tuple[str, str | None]]:
-    """Restore the artifacts a change replaced; return the stem and version of the current ones."""
+    """Restore the artifacts a change replaced. Return the stem and version of the current ones."""
     from motionloom.store.artifacts.folders import LocalFolders, versions
 
     rows = store.catalogue.rows(
@@ -242,7 +244,7 @@ def _restore_artifacts(store: Store, number: int) -> list[tuple[str, str | None]
     replaced: list[tuple[str, str | None]] = []
     for stem, version in rows:
         if not isinstance(stem, str) or not isinstance(version, str | None):
-            raise LibraryError("the history is damaged: it names an invalid artifact")
+            raise LibraryError("the history is damaged: it refers to an invalid artifact")
         current = versions(folders.names(), stem)
         names = [name for name in current if name != f"{stem}.{version}"]
         replaced.append((stem, names[-1].rpartition(".")[2] if names else None))
@@ -258,7 +260,7 @@ def _restore_artifacts(store: Store, number: int) -> list[tuple[str, str | None]
 def exchange_rows(
     connection: sqlite3.Connection, number: int, artifacts: dict[str, str | None]
 ) -> tuple[list[str], list[str]]:
-    """Exchange the catalogue rows within a transaction; return motion names and unused files."""
+    """Exchange the catalogue rows within a transaction. Return motion names and unused files."""
     query = "SELECT name, image FROM history_motions WHERE number = ?"
     rows = connection.execute(query, (number,)).fetchall()
     used = "SELECT file FROM motions"

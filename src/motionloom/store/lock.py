@@ -1,7 +1,7 @@
 """Writer lock: an operating-system lock on a file in the library.
 
-The lock is released when the process that holds it ends, for whatever reason. Readers do not need
-the lock; SQLite isolates them from the writer.
+The lock is released when the process that holds it ends for any reason. Readers do not need the
+lock, because SQLite isolates them from the writer.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ _held: set[int] = set()  # open lock files of this process
 def writer_lock(folder: Path, *, timeout: float) -> Iterator[None]:
     """Hold the writer lock of the library in `folder` for the ``with`` block.
 
-    Waits up to `timeout` seconds for another writer; a wait of more than a second is logged. Raises
+    Waits up to `timeout` seconds for another writer, and logs a wait of more than a second. Raises
     `LibraryError` after that time, or if the folder cannot be written to.
     """
     end = time.monotonic() + timeout
@@ -44,7 +44,7 @@ def writer_lock(folder: Path, *, timeout: float) -> Iterator[None]:
 
 
 def _opened(folder: Path) -> int:
-    """Open or create the lock file; links are not followed, and pipes do not block."""
+    """Open or create the lock file. Links are not followed, and pipes do not block."""
     flags = os.O_RDWR | os.O_CREAT | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0)
     try:
         return os.open(folder / "lock", flags, 0o666)
@@ -74,7 +74,9 @@ def _acquire(handle: int, folder: Path, timeout: float) -> None:
                 f"{waited:.0f} s; wait until it is done and run this again"
             )
         if waited >= _PATIENCE and not logged:
-            _log.warning("%s: waiting for another process that is writing to it", folder)
+            _log.warning(
+                "%s: waiting for another process to finish writing to this library", folder
+            )
             logged = True
         time.sleep(min(0.05, max(0.0, timeout - waited)))
 
@@ -101,7 +103,7 @@ else:
         return True
 
     def _close_in_child() -> None:
-        # A forked worker shares the open file and therefore the lock: if it outlived its parent,
+        # A forked worker shares the open file and therefore the lock. If it outlived its parent,
         # the library would stay locked.
         for handle in _held:
             os.close(handle)

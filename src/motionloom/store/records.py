@@ -1,4 +1,4 @@
-"""Catalogue records: entries of motions, and skeletons and origins as JSON."""
+"""Catalogue records: motion entries, and skeletons and origins as JSON."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ class Entry:
 
     @property
     def key(self) -> str:
-        """Digest of the motion: its frames, its skeleton and its rate."""
+        """Digest of the frames, the skeleton and the rate of the motion."""
         return text_digest(self.digest, self.skeleton, repr(self.fps))
 
 
@@ -87,7 +87,7 @@ def skeleton_json(skeleton: Skeleton) -> str:
 
 
 def skeleton_from(data: str) -> Skeleton | None:
-    """Parse a skeleton from JSON; return None if it is damaged."""
+    """Parse a skeleton from JSON. Return None if it is damaged."""
     try:
         values = parse_json(data)
         for key in ("offsets", "end_offsets"):  # JSON loses the width of an empty table
@@ -124,7 +124,7 @@ def origin_from(entry: Entry) -> Origin:
             values["carrier"] = Carrier.from_json(values["carrier"])
     except (ValueError, TypeError, AttributeError, LookupError, ArithmeticError) as error:
         raise LibraryError(
-            f"the origin of {entry.name!r} is damaged: {error}; run motionloom verify"
+            f"the origin of {entry.name!r} is damaged: {error}. Run motionloom verify"
         ) from None
     character = values.get("character")
     if character is not None and not is_trusted(character_key(character)):

@@ -26,19 +26,21 @@ class ImportSettings(Settings):
     )
     label_columns: str | tuple[str, ...] | None = setting(
         None,
-        "Column of the CSV file with the label. May be repeated.",
+        "Column of the CSV file that contains the labels. May be repeated.",
         option="--label-column",
         metavar="TEXT",
     )
-    fps: float | None = setting(None, "Frame rate of the library; motions are resampled to it.")
+    fps: float | None = setting(
+        None, "Frame rate of the library, to which all motions are resampled."
+    )
     unit: str | float | None = setting(None, UNIT)
     up: str | None = setting(None, UP)
     roles: str | Path | Mapping[str, str] | None = setting(None, ROLES)
     force: bool = setting(False, "Read files again even if they are unchanged.")
-    workers: int | None = setting(None, "Number of processes. [one per core]", least=1)
+    workers: int | None = setting(None, "Number of worker processes. [one per core]", least=1)
 
     def reader_options(self) -> dict[str, Any]:
-        """Return the reader options, checked once instead of for every file.
+        """Check the reader options once for all files, and return them.
 
         Raises
         ------

@@ -1,4 +1,4 @@
-"""Library on disk: motions by name, with labels.
+"""The store of a library on disk: motions by name, with labels.
 
 ::
 
@@ -12,7 +12,7 @@
 
 Any number of processes may read while one writes, and readers never see a partial motion. A second
 writer waits for the first. Frames and artifacts may be in an object store instead
-(`motionloom.store.remote.object_store`); the catalogue stays in the folder.
+(`motionloom.store.remote.object_store`), but the catalogue stays in the folder.
 """
 
 from __future__ import annotations
@@ -46,12 +46,12 @@ from motionloom.store.verify import VerifyReport, recover, verified
 
 
 class Store(StoredMotions):
-    """Motions on disk, by name; `motionloom.Library` adds all other methods.
+    """Motions on disk, by name. `motionloom.Library` adds all other methods.
 
     Parameters
     ----------
     path : str or Path
-        An existing library; use `create` for a new one.
+        Folder of an existing library. Use `create` for a new one.
     timeout : float
         Seconds to wait for another process that is writing.
 
@@ -107,7 +107,7 @@ class Store(StoredMotions):
 
     @contextmanager
     def writing(self) -> Iterator[None]:
-        """Hold the writer lock for the ``with`` block; blocks may be nested.
+        """Hold the writer lock for the ``with`` block. Blocks may be nested.
 
         Raises
         ------
@@ -137,7 +137,7 @@ class Store(StoredMotions):
             check_not_replica(self.catalogue, self.path)
 
     def damage(self) -> list[str]:
-        """Read everything and compare it with its checksums; return one message per problem.
+        """Compare all data with its checksums, and return one message per problem.
 
         Examples
         --------
@@ -147,7 +147,7 @@ class Store(StoredMotions):
         return list(verified(self).problems)
 
     def verify(self, *, repair: bool = False) -> VerifyReport:
-        """Read everything and compare it with its checksums: catalogue, frames, artifacts.
+        """Compare the catalogue, all frames and all artifacts with their checksums.
 
         See `motionloom.Library.verify`.
 
@@ -160,7 +160,7 @@ class Store(StoredMotions):
         return verified(self, repair=repair)
 
     def empty_trash(self) -> int:
-        """Delete the files in the trash and the history; return the number of deleted files.
+        """Delete the history and the files in the trash. Return the number of deleted files.
 
         Examples
         --------
@@ -173,7 +173,7 @@ class Store(StoredMotions):
 
     @classmethod
     def recover(cls, path: str | Path) -> int:
-        """Rebuild the catalogue of a library from its frame files, if it has no usable one.
+        """Rebuild the catalogue of a library from its frame files if the catalogue is unusable.
 
         A damaged catalogue is moved to the trash first. Labels exist only in the catalogue and are
         lost.
@@ -181,7 +181,7 @@ class Store(StoredMotions):
         Returns
         -------
         count : int
-            Number of recovered motions; 0 if the catalogue is usable.
+            Number of recovered motions, or 0 if the catalogue is usable.
         """
         return recover(Path(path))
 
@@ -269,8 +269,10 @@ class Store(StoredMotions):
         Parameters
         ----------
         place : str
-            ``NAME`` for the whole motion, or ``NAME:START-END`` in frames (or seconds, ``1s-3s``).
+            ``NAME`` for the whole motion, or ``NAME:START-END`` for a segment in frames or, as in
+            ``1s-3s``, in seconds.
         *labels : str
+            Labels to add or remove.
         remove : bool
             Remove the labels instead of adding them.
 
@@ -294,7 +296,7 @@ class Store(StoredMotions):
             self.catalogue.put_segment_labels(rows, remove=remove)
 
     def remove(self, *names: str) -> None:
-        """Remove motions and their labels; `undo` restores them until the trash is emptied.
+        """Remove motions and their labels. `undo` restores them until the trash is emptied.
 
         Examples
         --------
@@ -315,7 +317,7 @@ class Store(StoredMotions):
         Raises
         ------
         LibraryError
-            If there is no such motion, or the new name is taken.
+            If the motion does not exist, or the new name is taken.
 
         Examples
         --------
@@ -340,7 +342,7 @@ class Store(StoredMotions):
     def change(self, what: str) -> Iterator[None]:
         """Combine everything written within the ``with`` block into one change for `undo`.
 
-        Blocks may be nested; the outermost one counts. The writer lock is held.
+        Nested blocks belong to the outermost one, which holds the writer lock.
 
         Parameters
         ----------
@@ -361,8 +363,9 @@ class Store(StoredMotions):
     def history(self) -> list[Change]:
         """Return the latest 100 changes that can be undone or redone, latest first.
 
-        Changes are imports; added, removed and renamed motions; labels; manually set beats; edits
-        of graphs; parametric motions; and choreographies. `empty_trash` deletes the history.
+        The history includes imports, added, removed and renamed motions, labels, manually set
+        beats, graph edits, parametric motions and choreographies. `empty_trash` deletes the
+        history.
 
         Examples
         --------

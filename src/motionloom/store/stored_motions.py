@@ -1,4 +1,4 @@
-"""Read access to the motions of a library: by name, with labels and digests.
+"""Read access to the motions of a library, their labels and their digests.
 
 Any number of processes may read while one writes, and readers never see a partial motion.
 """
@@ -29,7 +29,7 @@ from motionloom.store.remote.replica import replica_for_workers
 
 
 class StoredMotions:
-    """Read access to a library; `motionloom.store.Store` adds write access."""
+    """Read access to a library. `motionloom.store.Store` adds write access."""
 
     def __init__(self, path: str | Path, *, timeout: float = 600.0) -> None:
         self.path = Path(path)
@@ -44,11 +44,11 @@ class StoredMotions:
 
     @classmethod
     def open(cls, path: str | Path) -> Self:
-        """Open the library at `path`; equivalent to calling the class."""
+        """Open the library at `path`. This is equivalent to calling the class."""
         return cls(path)
 
     def close(self) -> None:
-        """Close the catalogue; it is reopened when the library is used again."""
+        """Close the catalogue. It is reopened when the library is used again."""
         self.catalogue.close()
 
     def __enter__(self) -> Self:
@@ -115,12 +115,12 @@ class StoredMotions:
 
     @property
     def id(self) -> str:
-        """Identifier of the library, which survives moving; a rebuilt library gets a new one."""
+        """Identifier of the library. It survives moving, but a rebuilt library gets a new one."""
         return self.catalogue.meta()["id"]
 
     @property
     def fps(self) -> float | None:
-        """Frame rate of the library, or None if every motion has its own."""
+        """Frame rate of the library, or None if motions may have different rates."""
         value = self.catalogue.settings().get("fps")
         try:
             return None if value is None else positive_rate(float(value))
@@ -179,7 +179,8 @@ class StoredMotions:
                 **unpacked(table, len(skeleton)),  # type: ignore[arg-type]
             )
         raise LibraryError(
-            f"{frame_path(self, entry)}: the frames of {name!r} are missing; import it again"
+            f"{frame_path(self, entry)}: the frames of {name!r} are missing; import the motion "
+            "again"
         )
 
     def fetch(self, names: Iterable[str]) -> None:
@@ -188,7 +189,7 @@ class StoredMotions:
             self.files.fetch(f"{FOLDER}/{self.entry(name).file}" for name in names)
 
     def skeleton(self, key: str) -> Skeleton:
-        """Return the skeleton with the given key (see `Entry`), the same object on every call.
+        """Return the skeleton with this key (see `Entry`). Every call returns the same object.
 
         Examples
         --------
@@ -211,7 +212,7 @@ class StoredMotions:
         """
         labels = self.catalogue.labels_of(name)
         if not labels:
-            self.entry(name)  # raises if there is no such motion
+            self.entry(name)  # raises an error if the motion does not exist
         return labels
 
     def label_counts(self) -> dict[str, int]:
@@ -264,8 +265,8 @@ class StoredMotions:
     def digest(self) -> str:
         """Return a digest of all motions and labels, equal for equal content.
 
-        It depends neither on the paths of the source files nor on when and in which order they were
-        added.
+        The digest does not depend on the paths of the source files, or on when and in which order
+        they were added.
 
         Examples
         --------

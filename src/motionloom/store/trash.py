@@ -1,14 +1,13 @@
-"""Trash of a library: frame files that no motion uses, grouped by the time of their removal.
+"""Trash of a library, which contains unused files grouped by the time of their removal.
 
 ::
 
     takes.loom/trash/2026-11-17T08-48-04Z/frames/walk.0a1b2c.npy
 
-Importing, replacing and removing motions deletes nothing: files are moved to the trash.
+Importing, replacing and removing motions deletes nothing, because files are moved to the trash.
 ``motionloom undo LIB`` restores them (`motionloom.store.history`). If you move files back to
-``frames`` manually, ``motionloom verify LIB --repair`` lists them as motions again. ``motionloom
-verify LIB
---empty-trash`` deletes the files in the trash.
+``frames`` manually, ``motionloom verify LIB --repair`` lists them as motions again.
+``motionloom verify LIB --empty-trash`` deletes the files in the trash.
 """
 
 from __future__ import annotations
@@ -27,7 +26,7 @@ FOLDER = "trash"
 
 
 def move_to_trash(root: Path, names: Iterable[str]) -> list[str]:
-    """Move files and folders of the library at `root` to its trash; return the moved names.
+    """Move files and folders of the library at `root` to its trash. Return the moved names.
 
     Names are relative to `root`. Files that cannot be moved stay where they are.
     """
@@ -38,7 +37,7 @@ def move_to_trash(root: Path, names: Iterable[str]) -> list[str]:
             path = below(root, name)
             target = below(root, f"{FOLDER}/{stamp}/{name}")
             target.parent.mkdir(parents=True, exist_ok=True)
-            while target.exists():  # another one was moved within the same second
+            while target.exists():  # another file of this name was moved within the same second
                 target = target.with_name(f"{target.name}~")
             os.rename(path, target)
         except FileNotFoundError:
@@ -50,7 +49,7 @@ def move_to_trash(root: Path, names: Iterable[str]) -> list[str]:
 
 
 def restore_from_trash(files: FileStore, names: Iterable[str]) -> set[str]:
-    """Move the latest file or folder of each name back from the trash; return restored names."""
+    """Move the latest file or folder of each name from the trash back. Return restored names."""
     if isinstance(files, ObjectStore):
         return files.restore(names)
     wanted = {}
@@ -77,7 +76,7 @@ def trash_size(root: Path) -> tuple[int, int]:
 
 
 def empty_trash(root: Path) -> int:
-    """Delete all files in the trash; return the number of deleted files."""
+    """Delete all files in the trash, and return their number."""
     count, _ = trash_size(root)
     folder = below(root, FOLDER)
     if folder.is_dir():

@@ -6,8 +6,8 @@ are also preserved. The frame index, captions and tables of whole clips are rebu
 needed.
 
 The catalogue records the format of a library and is changed last, in one transaction. Until then,
-nothing that a user created changes: if the process is killed, the library is still in the format of
-release 0.2.
+nothing that a user created changes, so if the process is killed, the library is still in the format
+of release 0.2.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Verification and repair of a library: all data is compared with its checksums.
+"""Verification and repair of a library, by comparing all data with its checksums.
 
 ======================  ==========================================  ==============================
 data                    compared with                               repaired
@@ -11,7 +11,7 @@ frames of no motion     --                                          listed again
 artifact                ``checks.json`` in its folder               if it can be rebuilt
 ======================  ==========================================  ==============================
 
-A repair deletes nothing: unusable files are moved to the trash of the library.
+A repair deletes nothing. Unusable files are moved to the trash of the library.
 """
 
 from __future__ import annotations
@@ -74,11 +74,11 @@ class VerifyReport:
     motions, artifacts : int
         Number of motions and artifacts read.
     problems : tuple of str
-        One line per problem; after a repair, only the remaining problems.
+        One line per problem. After a repair, only the remaining problems are listed.
     repaired : tuple of str
         One line per repair.
     notes : tuple of str
-        Observations that are not damage: missing checksums, an interrupted import, the trash.
+        Observations that are not problems, such as missing checksums or files in the trash.
     """
 
     motions: int
@@ -99,7 +99,7 @@ class _Report:
 
 
 def verified(store: Store, *, repair: bool = False) -> VerifyReport:
-    """Read everything in a library and compare it with its checksums; see `Store.verify`."""
+    """Compare all data in a library with its checksums. See `Store.verify`."""
     report = _Report(repair)
     if repair:
         with store.writing():
@@ -211,7 +211,7 @@ def _check_labels(store: Store, report: _Report) -> None:
 
 
 def _list_again(store: Store, file: str, about: FrameDescription) -> bool:
-    """Add the motion of a frame file to the catalogue; return False if the frames are damaged."""
+    """Add the motion of a frame file to the catalogue. Return False if the frames are damaged."""
     made = _entry_of(store, file, about)
     if made is None:
         return False
@@ -398,7 +398,7 @@ def _check_collection(store: Store, name: str, decode: Any, report: _Report) -> 
 
 
 def recover(path: Path) -> int:
-    """Rebuild the catalogue from the frame files if there is no usable one; see `Store.recover`."""
+    """Rebuild the catalogue from the frame files if it is unusable. See `Store.recover`."""
     from motionloom.store.store import Store
 
     if not _is_lost(path):
@@ -442,7 +442,7 @@ def _is_lost(path: Path) -> bool:
 
 
 def _rate_option(about: FrameDescription) -> float | None:
-    """Return the library's frame rate when a motion was imported, if it was set."""
+    """Return the frame rate that the library had when a motion was imported, if it was set."""
     try:
         rate = parse_json(about.options).get("fps")
     except (ValueError, AttributeError, RecursionError):

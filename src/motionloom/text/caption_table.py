@@ -1,10 +1,11 @@
 """Captions and motion statistics of all motions in a library, as an artifact.
 
-They are computed once for every motion; when motions are added, only the new ones are processed.
+Each motion is processed only once. When motions are added to the library, only the new motions are
+processed.
 
-Motion statistics are one vector per motion or segment, from which words are learned: quantiles and
-rates of the body signals, direction and turning of the path, steps, flights and repetitions, and a
-few signals sampled from start to end.
+Motion statistics are one vector per motion or segment, from which words are learned. They contain
+quantiles and rates of the body signals, direction and turning of the path, steps, flights and
+repetitions, and a few signals sampled from start to end.
 """
 
 from __future__ import annotations
@@ -52,7 +53,7 @@ _COUNTED = (
     "right_kick_speed",
 )  # path and steps have separate statistics
 _LIMBS = ("left_hand_speed", "right_hand_speed", "left_foot_speed", "right_foot_speed")
-_BANDS = (0.25, 0.5, 1.0, 2.0, 4.0, 8.0)  # Hz, limits of the frequency bands of movement
+_BANDS = (0.25, 0.5, 1.0, 2.0, 4.0, 8.0)  # limits of the frequency bands of movement, in Hz
 _WAVES = ("level", "left_hand_height", "right_hand_height", "left_foot_height", "right_foot_height",
           "left_hand_forward", "right_hand_forward", "bow", "lean", "twist", "turning")  # fmt: skip
 
@@ -64,7 +65,8 @@ class CaptionTable:
     Attributes
     ----------
     names : tuple of str
-        Sorted names; motions whose skeletons lack a joint have no events and zero statistics.
+        Sorted names of the motions. Motions whose skeletons lack a required joint have no events,
+        and their statistics are zero.
     events : list of list of Event
     statistics : ndarray of float32, shape (M, D)
     left_out : dict of str to str
@@ -80,7 +82,7 @@ class CaptionTable:
 def caption_table(
     library: Store, *, workers: int | None = None, progress: Progress | None = None
 ) -> CaptionTable:
-    """Return the captions and statistics of every motion in a library, computing missing ones."""
+    """Return the captions and statistics of all motions in a library, computing missing ones."""
 
     def build(folder: Path, previous: Folder | None) -> None:
         _build(folder, previous, library, workers, progress)
@@ -90,7 +92,7 @@ def caption_table(
 
 @cache
 def options() -> dict[str, Any]:
-    """Return the version and rules that captions depend on, in addition to the motions."""
+    """Return the version and the rules, on which captions depend in addition to the motions."""
     table = resources.files("motionloom.text").joinpath("predicates.toml").read_text("utf-8")
     rules = json.dumps(tomllib.loads(table), sort_keys=True)  # comments are ignored
     return {"version": _VERSION, "predicates": text_digest(rules)}
@@ -188,7 +190,7 @@ def _read(folder: Folder) -> CaptionTable:
         if not fits or len(statistics) != len(names) or not np.isfinite(statistics).all():
             raise ValueError("the statistics are not finite or do not cover every motion")
         if not len(names) == len(rows) == len(content["keys"]):
-            raise ValueError("names and events do not agree")
+            raise ValueError("the numbers of names and events differ")
         events = [[_event(row) for row in each] for each in rows]
         return CaptionTable(tuple(names), events, statistics, dict(content["left_out"]))
     except (ValueError, KeyError, TypeError, EOFError) as error:
@@ -203,7 +205,7 @@ def _event(row: Any) -> Event:
 
 
 def motion_statistics(signals: BodySignals) -> Array:
-    """Return statistics of a motion's signals, shape (D,); all values are finite."""
+    """Return statistics of the body signals of a motion, shape (D,); all values are finite."""
     curves = signals.curves
     out: list[float] = [np.log(max(signals.frames, 1) / RATE)]
     for name in sorted(curves):
@@ -290,7 +292,7 @@ def _bands(curve: Array) -> list[float]:
 
 
 def _symmetry(curves) -> list[float]:
-    """Return correlations between left and right limbs and between hands and feet, and shares."""
+    """Return correlations between limbs, and the share of each limb in the total movement."""
     pairs = [
         ("left_hand_height", "right_hand_height"), ("left_hand_forward", "right_hand_forward"),
         ("left_hand_out", "right_hand_out"), ("left_foot_height", "right_foot_height"),

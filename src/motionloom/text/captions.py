@@ -2,9 +2,9 @@
 
 The rules are a table of predicates in ``predicates.toml``, which documents its fields. A predicate
 is a set of conditions on body signals. Its events are the longest runs of frames in which the
-conditions hold, joined over short gaps, and accepted if their duration and the conditions on the
-whole event are satisfied. Each event is described by the text of its predicate, and repetitions are
-counted: "waves with the right hand 3 times".
+conditions hold, joined over short gaps. An event is accepted if its duration is within limits and
+if it meets the conditions on whole events. Each event is described by the text of its predicate,
+and repetitions are counted: "waves with the right hand 3 times".
 """
 
 from __future__ import annotations
@@ -36,9 +36,9 @@ _SOON = round(0.6 * RATE)  # frames to look at before and after an event
 _COMPARE: dict[str, Callable[[Any, Any], Any]] = {
     ">": operator.gt, "<": operator.lt, ">=": operator.ge, "<=": operator.le,
 }  # fmt: skip
-_AROUND = 0.3  # seconds around an event in which a condition may hold once
+_AROUND = 0.3  # seconds around an event within which a condition must hold at least once
 _REPEAT = 1.2  # maximum seconds between the end of one event and the start of its repetition
-_OVERLAP = 0.4  # fraction of an event that another one must cover to exclude it
+_OVERLAP = 0.4  # fraction of an event that another event must cover to exclude it
 _NUMBERS = ("", "once", "twice", "three times", "four times", "five times", "six times")
 
 
@@ -49,13 +49,13 @@ class Event:
     Attributes
     ----------
     name : str
-        Name of its predicate: ``kick``, ``walk``, ``sit`` ...
+        Name of the predicate, such as ``kick``, ``walk`` or ``sit``.
     start, end : float
         Seconds from the start of the motion.
     moment : float
         Characteristic moment in seconds, such as the highest point of a kick.
     text : str
-        Description in words: "kicks forward with the right foot, to head height".
+        Description in words, such as "kicks forward with the right foot, to head height".
     side : str
         ``left``, ``right``, or empty.
     more : str
@@ -83,7 +83,7 @@ def captions(motion: Motion) -> list[Event]:
     Raises
     ------
     RoleError
-        If the skeleton lacks a joint of trunk, arms or legs.
+        If the skeleton lacks a joint of the trunk, the arms or the legs.
 
     Examples
     --------
@@ -112,7 +112,7 @@ def events(signals: BodySignals) -> list[Event]:
 
 
 def counted(single_events: Iterable[Event]) -> list[Event]:
-    """Combine repeated events into one: "jumps up three times"."""
+    """Combine repeated events into one event, such as "jumps up three times"."""
     lasting = {each.name for each in predicates() if each.state}
     groups: list[list[Event]] = []
     open_groups: dict[tuple[str, str, str], list[Event]] = {}
@@ -232,7 +232,7 @@ def _event(predicate: Predicate, signals: BodySignals, side: str, start: int, en
 
 @dataclass(frozen=True)
 class Condition:
-    """A comparison between a limit and a signal, or a number that describes a whole event.
+    """Comparison of a signal with a limit, in one frame or over a whole event.
 
     Examples
     --------
@@ -260,7 +260,7 @@ class Condition:
         return _COMPARE[self.compare](curves[_sided(self.signal, side)], self.limit)
 
     def holds(self, curves: Curves, side: str, start: int, end: int, moment: int) -> bool:
-        """Return whether the condition holds for an event, or at its moment without a measure."""
+        """Return whether the condition holds for an event; without a measure, check its moment."""
         value = measured(self.measure, self.signal, curves, side, start, end, moment)
         return bool(_COMPARE[self.compare](value, self.limit))
 
@@ -285,7 +285,7 @@ def measured(
         return float(part[-1] - part[0])
     if measure == "total":
         return float(np.sum(part) / RATE)
-    if measure == "count":  # how often it becomes true
+    if measure == "count":  # how often the signal becomes true
         return float(np.sum(np.diff(part > 0.5, prepend=False) & (part > 0.5)))
     if measure == "share":
         return float(np.mean(part > 0.5))
@@ -300,7 +300,7 @@ def measured(
 
 @dataclass(frozen=True)
 class Choice:
-    """A word in a table, and the conditions for using it."""
+    """A word in a table of words, and the conditions for using it."""
 
     say: str
     when: tuple[Condition, ...]
@@ -351,7 +351,10 @@ def _predicate(row: dict[str, Any], shared: Mapping[str, tuple[Choice, ...]]) ->
     predicate = Predicate(**row, words={**shared, **own})
     for name in re.findall(r"{(\w+)}", predicate.text):
         if name != "side" and name not in predicate.words:
-            raise InvalidInput(f"predicate {predicate.name}: no table of words is called {name!r}")
+            raise InvalidInput(
+                f"predicate {predicate.name} refers to a table of words called {name!r}, which "
+                f"does not exist"
+            )
     return predicate
 
 

@@ -2,8 +2,9 @@
 
 Whole takes are compared with the clip measure ``statistics`` (`motionloom.search.clips.statistics`)
 and joined by complete linkage: the distance between any two takes of a cluster is at most a
-fraction of the median distance between two takes, so one label fits all of them. A cluster is named
-after the events (`motionloom.text.captions`) that occur in most of its takes and in few others.
+fraction of the median distance between takes, so that one label fits the whole cluster. A cluster
+is named after the events (`motionloom.text.captions`) that occur in most of its takes and in few
+others.
 
 The default fraction, 0.7, was chosen on four labeled sets, with purity 0.78, 0.95, 0.95 and 1.00
 and an adjusted Rand index of 0.58 to 0.81. When it is chosen on three of the sets, the purity on
@@ -30,7 +31,7 @@ from motionloom.text.captions import Event
 from motionloom.text.settings import FINENESS, ClusterSettings
 
 _STILL = {"stand", "sit", "lie", "kneel", "crouch"}  # states rather than actions
-_USUAL = 0.6  # minimum fraction of takes, or of the time, for something to be typical
+_USUAL = 0.6  # minimum fraction of the takes, or of the time, for an event to be typical
 
 Kind = Literal["locomotion", "rest", "action"]
 
@@ -42,13 +43,13 @@ class Cluster:
     Attributes
     ----------
     name : str
-        Name proposed from captions, such as ``kick right``; empty if there is none.
+        Name proposed from captions, such as ``kick right``; empty if no name fits.
     motions : tuple of str
-        Most typical take first, the others sorted by their distance from it.
+        Names of the takes: the most typical take first, then the others by their distance from it.
     kind : str
         ``locomotion``, ``rest`` or ``action``.
     seconds : float
-        Total duration.
+        Total duration of the takes, in seconds.
     spread : float
         Mean distance from the most typical take, as a fraction of the median distance between two
         takes.
@@ -159,7 +160,7 @@ def _groups(distances: NDArray[np.float64], limit: float) -> list[NDArray[np.int
 
 
 def _facts(events: Sequence[Event], seconds: float) -> dict[str, float]:
-    """Return words for the events in a take, each with the fraction of time it covers."""
+    """Return words for the events in a take, each with the fraction of the take that it covers."""
     facts: dict[str, float] = {}
     for event in events:
         for word in {event.name, f"{event.name} {event.side}".strip()}:
@@ -182,7 +183,7 @@ def _name(facts: Sequence[Mapping[str, float]], usual: Counter[str], takes: int)
         return ""
     best = max(sorted(scores), key=scores.__getitem__)
     sides = [word for word in scores if word.partition(" ")[0] == best.partition(" ")[0]]
-    # Name a side only if it prevails: kicks with both feet are not a cluster "kick right".
+    # Name a side only if it prevails. A cluster of kicks with both feet is not "kick right".
     chosen = best.partition(" ")[0] if len(sides) > 2 else max(sides, key=len)
     return chosen.replace("_", " ")
 

@@ -3,7 +3,7 @@
 =========  =======================================================================================
 format     content
 =========  =======================================================================================
-``.csv``   columns ``motion``, ``start``, ``end`` (seconds; empty: the whole motion), ``label``;
+``.csv``   columns ``motion``, ``start``, ``end`` (seconds; empty for whole motions), ``label``;
            ``start_frame`` and ``end_frame`` are also read
 ``.eaf``   ELAN annotations of one motion, named after its media file or after the file itself
 ``.json``  as in BABEL: for every motion, ``seq_ann`` (the whole) and ``frame_ann`` (``start_t``,
@@ -33,7 +33,7 @@ _MOTION = ("motion", "file", "name", "take", "clip", "path")
 
 @dataclass(frozen=True)
 class LabelRow:
-    """A label for a motion or a part of it, in seconds or frames."""
+    """A label for a motion, or for part of it as a range of seconds or frames."""
 
     motion: str
     label: str
@@ -48,7 +48,7 @@ def read_labels(path: str | Path) -> list[LabelRow]:
     Raises
     ------
     InvalidInput
-        If the file has another format or is damaged; the message gives the location.
+        If the file has an unsupported format or is damaged. The message gives the location.
     """
     path = Path(path)
     readers = {".csv": _read_csv, ".eaf": _read_elan, ".json": _read_json}
@@ -56,12 +56,16 @@ def read_labels(path: str | Path) -> list[LabelRow]:
         raise InvalidInput(f"{path}: label files must be {', '.join(SUFFIXES)} files")
     try:
         if path.stat().st_size > _LARGEST:
-            raise InvalidInput(f"{path}: more than {_LARGEST // 10**6} MB, too large for labels")
+            raise InvalidInput(
+                f"{path}: a label file must not be larger than {_LARGEST // 10**6} MB"
+            )
         text = read_regular_text(path, encoding="utf-8-sig", largest=_LARGEST)
     except FileNotFoundError:
         raise InvalidInput(f"{path}: no such file") from None
     except UnicodeDecodeError as error:
-        raise InvalidInput(f"{path}: not UTF-8 text, at byte {error.start}") from None
+        raise InvalidInput(
+            f"{path}: label files must be UTF-8 text; byte {error.start} is invalid"
+        ) from None
     rows = readers[path.suffix.lower()](text, path)
     for row in rows:
         _check(row, path)
@@ -69,7 +73,7 @@ def read_labels(path: str | Path) -> list[LabelRow]:
 
 
 def write_labels(rows: Sequence[LabelRow], path: str | Path, lengths: dict[str, float]) -> Path:
-    """Write labels to a file; `lengths` are the durations of the motions in seconds."""
+    """Write labels to a file. `lengths` contains the duration of each motion, in seconds."""
     path = Path(path)
     kind = path.suffix.lower()
     if kind == ".csv":
@@ -94,8 +98,8 @@ def _check(row: LabelRow, path: Path) -> None:
         return
     if not (math.isfinite(row.start) and math.isfinite(row.end) and 0.0 <= row.start < row.end):
         raise InvalidInput(
-            f"{path}: {row.label!r} of {row.motion}: the start must be before the end, and not "
-            f"negative; got {row.start:g} to {row.end:g}"
+            f"{path}: label {row.label!r} of {row.motion}: the start must not be negative and must "
+            f"be before the end; got {row.start:g} to {row.end:g} s"
         )
 
 
@@ -124,7 +128,7 @@ def _read_csv(text: str, path: Path) -> list[LabelRow]:
         limits = [_number(cells.get(each), f"{path}: line {line}") for each in (start, end)]
         if (limits[0] is None) != (limits[1] is None):
             raise InvalidInput(
-                f"{path}: line {line}: {start} and {end} must both be given, or neither"
+                f"{path}: line {line}: {start} and {end} must both be given, or both be empty"
             )
         rows.append(LabelRow(_stem(name), label, limits[0], limits[1], in_frames))
     return rows
@@ -146,9 +150,9 @@ def _read_json(text: str, path: Path) -> list[LabelRow]:
     try:
         content = parse_json(text)
     except ValueError as error:
-        raise InvalidInput(f"{path}: not JSON: {error}") from None
+        raise InvalidInput(f"{path}: not a valid JSON file: {error}") from None
     if not isinstance(content, dict):
-        raise InvalidInput(f"{path}: expected an object with one entry per motion")
+        raise InvalidInput(f"{path}: expected a JSON object with one entry per motion")
     rows: list[LabelRow] = []
     for key, entry in content.items():
         if not isinstance(entry, dict):
@@ -173,12 +177,12 @@ def _babel_row(name: str, label: Any, whole: bool, where: str) -> LabelRow:
         raise InvalidInput(f"{where}: a label must be an object; got {label!r}")
     text = str(label.get("proc_label") or label.get("raw_label") or "").strip()
     if not text:
-        raise InvalidInput(f"{where}: a label needs proc_label or raw_label")
+        raise InvalidInput(f"{where}: a label must have proc_label or raw_label")
     if whole:
         return LabelRow(name, text)
     start, end = (_number(label.get(each), where) for each in ("start_t", "end_t"))
     if start is None or end is None:
-        raise InvalidInput(f"{where}: {text!r} needs start_t and end_t in seconds")
+        raise InvalidInput(f"{where}: label {text!r} must have start_t and end_t, in seconds")
     return LabelRow(name, text, start, end)
 
 
@@ -212,7 +216,10 @@ def _read_elan(text: str, path: Path) -> list[LabelRow]:
     except ElementTree.ParseError as error:
         raise InvalidInput(f"{path}: not an ELAN file: {error}") from None
     if root.tag != "ANNOTATION_DOCUMENT":
-        raise InvalidInput(f"{path}: expected ANNOTATION_DOCUMENT, found {root.tag}")
+        raise InvalidInput(
+            f"{path}: not an ELAN file: the root element must be ANNOTATION_DOCUMENT; got "
+            f"{root.tag}"
+        )
     media = root.find("HEADER/MEDIA_DESCRIPTOR")
     name = _stem(media.get("MEDIA_URL", "") if media is not None else "") or path.stem
     times: dict[str, float] = {}
@@ -225,7 +232,7 @@ def _read_elan(text: str, path: Path) -> list[LabelRow]:
         label = (note.findtext("ANNOTATION_VALUE") or "").strip()
         ends = [note.get(f"TIME_SLOT_REF{k}", "") for k in (1, 2)]
         if any(end not in times for end in ends):
-            raise InvalidInput(f"{path}: the annotation {label!r} has no times")
+            raise InvalidInput(f"{path}: the annotation {label!r} has no start or end time")
         if label:
             rows.append(LabelRow(name, label, times[ends[0]], times[ends[1]]))
     return rows
@@ -237,8 +244,8 @@ def _elan_text(rows: Sequence[LabelRow], lengths: dict[str, float], path: Path) 
     names = sorted({row.motion for row in rows})
     if len(names) != 1:
         raise InvalidInput(
-            f"{path}: an ELAN file contains the labels of one motion; got {len(names)} motions: "
-            "choose one (only)"
+            f"{path}: an ELAN file can only contain the labels of one motion; got {len(names)} "
+            f"motions. Choose one with only"
         )
     root = tree.Element(
         "ANNOTATION_DOCUMENT",
@@ -262,7 +269,7 @@ def _elan_text(rows: Sequence[LabelRow], lengths: dict[str, float], path: Path) 
             "ALIGNABLE_ANNOTATION",
             {"ANNOTATION_ID": f"a{n + 1}", **refs},
         )
-        label = "".join(c if c.isprintable() else " " for c in row.label)  # XML allows no others
+        label = "".join(c if c.isprintable() else " " for c in row.label)  # as XML requires
         tree.SubElement(note, "ANNOTATION_VALUE").text = label
     tree.SubElement(
         root, "LINGUISTIC_TYPE",
@@ -292,7 +299,7 @@ def _plain(value: float | None) -> str:
 
 
 def _stem(name: str) -> str:
-    """Return a name without a motion or media file suffix, preserving folders."""
+    """Return a name without the suffix of a motion or media file, but with its folders."""
     path = PurePosixPath(name.replace("\\", "/"))
     suffixes = {".bvh", ".amc", ".asf", ".npz", ".c3d", ".glb", ".fbx", ".usd", ".mp4", ".wav"}
     return str(path.with_suffix("")) if path.suffix.lower() in suffixes else name

@@ -1,11 +1,11 @@
-"""Learned words: words for a motion, predicted from the labels of similar motions.
+"""Learned words: words that are predicted for a motion from the labels of similar motions.
 
 The model is a kernel ridge regression from motion statistics to the words of the labels. It is
 exact, has no random initialization, and trains in seconds. Statistics are replaced by the normal
-scores of their ranks, so neither units nor outliers matter. A label that many motions share, such
-as the name of a session, counts less for each of them. The confidence of a word is measured: each
-training motion is predicted without itself (the leave-one-out formula of ridge regression), and the
-confidence is the fraction of equally strong predictions that are correct.
+scores of their ranks, so that neither units nor outliers matter. A label that many motions share,
+such as the name of a session, counts less for each of them. The confidence of a word is measured:
+each training motion is predicted without itself (the leave-one-out formula of ridge regression),
+and the confidence is the fraction of equally strong predictions that are correct.
 """
 
 from __future__ import annotations
@@ -23,9 +23,9 @@ FEWEST = 20  # minimum number of descriptions for learning
 _MOST = 4000  # maximum number of descriptions; time grows with their cube
 _GAMMA = 0.3  # width of the kernel, per statistic
 _RIDGE = 6.0
-_SHARED = 5.0  # motions; a description shared by more counts as if shared by this many
+_SHARED = 5.0  # a description shared by more motions counts as if this many shared it
 _RARE = 2  # minimum number of descriptions with a word
-_BINS = 24  # bins of predictions, for their confidence
+_BINS = 24  # number of bins for the confidence of predictions
 
 
 @dataclass(frozen=True, eq=False)
@@ -37,11 +37,11 @@ class LearnedWords:
     vocabulary : tuple of str
         V words.
     idf : ndarray, shape (V,)
-        Rarity of the words (inverse document frequency).
+        Rarity of each word (inverse document frequency).
     predicted : ndarray of float32, shape (V, M)
         Strength of the prediction of each word, normalized over words.
     limits, confidence : ndarray, shape (B,)
-        Predictions of at least ``limits[b]`` are correct in a fraction ``confidence[b]`` of cases.
+        A prediction of at least ``limits[b]`` is correct in a fraction ``confidence[b]`` of cases.
     descriptions : int
         Number of descriptions used for learning.
     """
@@ -84,12 +84,12 @@ def learn_words(
     statistics : ndarray, shape (M, D)
         Statistics of all motions, with or without a description.
     descriptions : sequence of (int, words)
-        Index of a motion, and the words of a description; a motion may have several descriptions.
+        Index of a motion, and the words of its description. A motion may have several descriptions.
 
     Returns
     -------
     learned : LearnedWords or None
-        None if there are fewer than `FEWEST` descriptions with words that occur twice.
+        None if fewer than `FEWEST` descriptions have words that occur at least twice.
     """
     said = [(m, set(words)) for m, words in descriptions if words]
     said = said[:: max(1, -(-len(said) // _MOST))]
@@ -112,7 +112,8 @@ def learn_words(
     inverse = np.linalg.inv(kernel + np.diag(_RIDGE / counts))
     weights = inverse @ (target - mean)
     predicted = _normalized(_kernel(scores, scores[members]) @ weights)
-    # Exact ridge regression without one row: the residual grows by 1 / (1 - leverage).
+    # Ridge regression without one row has an exact solution: the residual grows by 1 / (1 -
+    # leverage).
     left_out = (target - mean) - weights / np.diag(inverse)[:, None]
     limits, confidence = _confidence(_normalized(left_out), has)
     return LearnedWords(
@@ -121,7 +122,7 @@ def learn_words(
 
 
 def normal_scores(values: Array, members: NDArray) -> Array:
-    """Replace the values of columns by normal scores of their ranks among the rows `members`."""
+    """Replace each value by the normal score of its rank in its column, among rows `members`."""
     from scipy.special import ndtri
 
     out = np.empty_like(values)

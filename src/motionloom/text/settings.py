@@ -12,15 +12,13 @@ class FindSettings(MotionChoice):
     """Settings for text search; see `motionloom.Library.find`."""
 
     max: int | None = setting(20, "Maximum number of results.", least=1)
-    every: bool = setting(
-        False, "Return every matching segment of a motion, not only the best one."
-    )
+    every: bool = setting(False, "Return all matching segments of a motion, not only the best one.")
     workers: int | None = setting(
         None, "Number of processes for captioning motions the first time. [one per core]", least=1
     )
 
 
-FINENESS = 0.7  # fraction of the median distance between two takes
+FINENESS = 0.7  # fraction of the median distance between takes
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -29,8 +27,8 @@ class ClusterSettings(MotionChoice):
 
     fineness: float = setting(
         FINENESS,
-        "Maximum distance within a cluster, as a fraction of the median distance between two "
-        "takes; smaller values give more clusters.",
+        "Maximum distance within a cluster, as a fraction of the median distance between takes. "
+        "Smaller values give more clusters.",
         above=0.0,
     )
     workers: int | None = setting(

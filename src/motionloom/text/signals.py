@@ -1,4 +1,4 @@
-"""Body signals: named curves that describe the movement of each body part in every frame.
+"""Body signals: named curves over time that describe the movement of each body part.
 
 Captions and motion statistics are computed only from these curves. The curves depend neither on the
 skeleton nor on the size of the body: lengths are in meters for a body scaled to `HEIGHT`, angles
@@ -73,12 +73,12 @@ HEIGHT = 1.75  # height in meters to which all bodies are scaled
 _GRAVITY = 9.81
 _LEGS = 0.505  # leg length relative to body height, used if no other bone gives it
 _SHORTEST_STEP, _LONGEST_STEP = 0.12, 2.0  # meters, seconds
-_STANCE = 0.45  # maximum seconds between two steps of one walk with both feet on the ground
+_STANCE = 0.45  # maximum seconds with both feet on the ground between two steps of one walk
 _ON_GROUND = 0.7  # seconds around the start and end of a contact in which the ground rises or falls
 _TOGETHER = 0.1  # maximum seconds between two feet that leave the ground or land together
-_STEPPING = 3.6  # m/s by which a stepping foot is faster than one that is only raised
+_STEPPING = 3.6  # m/s by which a stepping foot is faster than a foot that is only raised
 _AROUND_FLIGHT = 0.15  # seconds before and after a jump that do not belong to a gait
-_SHORTEST_GAIT = 0.8  # seconds: shorter changes of gait are ignored
+_SHORTEST_GAIT = 0.8  # seconds; shorter changes of gait are ignored
 _REVERSAL = 0.06  # meters, minimum width of a back-and-forth movement
 _STANDING = 0.92  # height of the hip joints above the floor when standing, in meters
 _SKULL = 0.12  # height of the top of the head above the head joint, in meters
@@ -92,13 +92,13 @@ NEEDED = (
 
 @dataclass(frozen=True, eq=False)
 class BodySignals:
-    """Named curves of a motion, all of shape (T,), at `RATE`.
+    """Named curves of a motion, each of shape (T,), sampled at `RATE`.
 
     Attributes
     ----------
     curves : dict of str to ndarray
     frames : int
-        Number of frames T, at `RATE`.
+        Number of frames T at `RATE`.
     scale : float
         Meters of the scaled body per meter of the motion.
     """
@@ -112,7 +112,7 @@ class BodySignals:
 
 
 def missing_roles(motion: Motion) -> list[str]:
-    """Return the roles required for signals that the skeleton lacks."""
+    """Return the roles that signals require but the skeleton lacks."""
     return [role for role in NEEDED if role not in motion.skeleton.roles]
 
 
@@ -122,7 +122,7 @@ def body_signals(motion: Motion) -> BodySignals:
     Raises
     ------
     RoleError
-        If the skeleton lacks a joint of trunk, arms or legs.
+        If the skeleton lacks a joint of the trunk, the arms or the legs.
 
     Examples
     --------
@@ -134,8 +134,8 @@ def body_signals(motion: Motion) -> BodySignals:
     missing = missing_roles(motion)
     if missing:
         raise RoleError(
-            f"captions need the joints of trunk, arms and legs; the skeleton of {motion.name!r} "
-            f"lacks {', '.join(missing)}"
+            f"captions require the joints of the trunk, the arms and the legs; the skeleton of "
+            f"{motion.name!r} lacks {', '.join(missing)}"
         )
     if motion.fps != RATE:
         motion = resample(motion, RATE)
@@ -181,7 +181,8 @@ def body_signals(motion: Motion) -> BodySignals:
     for side in SIDES:
         for start, _ in intervals(curves[f"{side}_step"] > 0.5):
             curves["steps"][start] += RATE
-        # A kicking foot often lands elsewhere; a foot that only steps is never that fast.
+        # A kicking foot often lands in another place, but a foot that only steps is never that
+        # fast.
         kick = curves[f"{side}_foot_speed"] - _STEPPING * curves[f"{side}_step"]
         curves[f"{side}_kick_speed"] = kick
     curves |= _gaits(gaits(motion), curves["any_step"] > 0.5, _jumps(curves))
@@ -190,7 +191,7 @@ def body_signals(motion: Motion) -> BodySignals:
 
 
 def _floor(contacts, ankles: list[Array], height: float) -> float:
-    """Return the floor height: the ankle height minus its value while standing."""
+    """Return the floor height, which is the ankle height minus its usual value in standing."""
     heel = [
         plant.height
         for side in SIDES
@@ -202,7 +203,7 @@ def _floor(contacts, ankles: list[Array], height: float) -> float:
 
 
 def _ground(contacts, frames: int) -> Array:
-    """Return the interpolated height of the standing foot's ball above the main floor, (T,)."""
+    """Return the height (T,) of the ground: the ball of the standing foot above the main floor."""
     plants = sorted(
         (plant.start_frame, plant.end_frame, plant.height)
         for side in SIDES
@@ -272,7 +273,7 @@ def _poses(curves: dict[str, Array]) -> dict[str, Array]:
 
 
 def _jumps(curves: dict[str, Array]) -> NDArray[np.bool_]:
-    """Return where the body jumps or hops, as opposed to gait flights between opposite feet."""
+    """Return where the body jumps or hops, excluding flights of a gait between opposite feet."""
     is_jump = np.zeros(len(curves["air"]), bool)
     around = round(_AROUND_FLIGHT * RATE)
     for start, end in intervals(curves["air"] > 0.5):
@@ -310,7 +311,7 @@ def _gaits(
 
 
 def _without_short(kinds: NDArray[np.int64], shortest: int) -> NDArray[np.int64]:
-    """Replace gaits that are too short by the longer of their neighbors."""
+    """Replace gaits that are too short by the longer of the two neighboring gaits."""
     tidy = kinds.copy()
     while True:
         edges = [0, *(np.flatnonzero(np.diff(tidy)) + 1).tolist(), len(tidy)]
@@ -374,7 +375,7 @@ def _head(motion: Motion) -> dict[str, Array]:
     signs = np.where(np.sum(turned * usual, axis=-1, keepdims=True) < 0.0, -1.0, 1.0)
     mean = np.mean(signs * turned, axis=0)
     mean /= max(float(np.linalg.norm(mean)), 1e-9)
-    # Relative to the mean, in the axes of the chest.
+    # Angles are relative to the mean, in the axes of the chest.
     away = rot.log(rot.multiply(signs * turned, rot.inverse(mean)))
     return {"look": np.degrees(away[:, 1]), "nod": np.degrees(away[:, 0])}
 

@@ -1,4 +1,4 @@
-"""Text index: names, labels and captions of all motions in SQLite FTS5, and learned words.
+"""Text index: names, labels and captions of all motions (in SQLite FTS5), and learned words.
 
 ::
 
@@ -59,7 +59,7 @@ CREATE INDEX events_of ON events (take);
 CREATE TABLE vocabulary (word TEXT PRIMARY KEY, takes INTEGER);
 """
 
-# Counts events outside the frames of their motions, and invalid words.
+# Counts events that lie outside their motions, and invalid words.
 _WRONG = """
 SELECT (SELECT count(*) FROM events e LEFT JOIN takes t ON t.number = e.take
         WHERE t.number IS NULL OR typeof(start_frame) != 'integer'
@@ -69,18 +69,18 @@ SELECT (SELECT count(*) FROM events e LEFT JOIN takes t ON t.number = e.take
      + (SELECT count(*) FROM vocabulary WHERE typeof(word) != 'text' OR typeof(takes) != 'integer'
         OR takes < 0)
 """
-_ADVICE = "run motionloom verify LIB --repair to remove it; it is rebuilt when needed"
+_ADVICE = "run motionloom verify LIB --repair to remove the index; it is rebuilt when needed"
 
 Array = NDArray[np.float64]
-# The index of each open library, checked when it was opened.
+# The index of each open library. Each index was checked when it was opened.
 _OPEN: WeakKeyDictionary[Store, tuple[tuple, TextIndex]] = WeakKeyDictionary()
 
 
 @dataclass(frozen=True)
 class IndexedEvent:
-    """A caption or labeled segment: frames ``[start_frame, end_frame)`` and its words.
+    """A caption or labeled segment, with its frames ``[start_frame, end_frame)`` and its words.
 
-    `name` and `side` belong to the predicate of a caption.
+    `name` and `side` are those of the predicate, for a caption.
     """
 
     start_frame: int
@@ -102,7 +102,7 @@ class IndexedTake:
     name: str
     fps: float
     frames: int
-    named: Sequence[str]  # words of name and labels
+    named: Sequence[str]  # words of the name and the labels
     captioned: Sequence[str]
     events: Sequence[IndexedEvent] = ()
 
@@ -139,7 +139,7 @@ class TextIndex:
         return words(text, self.synonyms)
 
     def known(self, word: str) -> bool:
-        """Return whether any motion has the given word."""
+        """Return whether any motion has this word."""
         return word in self.takes_with or (
             self.learned is not None and word in self.learned.vocabulary
         )
@@ -172,20 +172,20 @@ class TextIndex:
         ]
 
     def takes_named(self, words: Iterable[str]) -> set[int]:
-        """Return the motions whose name or labels contain any of the given words."""
+        """Return the motions whose name or labels contain any of the words."""
         match = " OR ".join(f'"{word}"' for word in words)
         statement = "SELECT rowid FROM named WHERE named MATCH ?"
         return {number for (number,) in self.rows(statement, (match,))}
 
     def rarity(self, word: str) -> float:
-        """Return the informativeness of a word: the logarithm of its inverse frequency."""
+        """Return how informative a word is: the logarithm of its inverse frequency."""
         return float(np.log(1.0 + len(self) / (1.0 + self.takes_with.get(word, 0))))
 
 
 def open_index(
     library: Store, *, workers: int | None = None, progress: Progress | None = None
 ) -> TextIndex:
-    """Return a library's text index, rebuilt if motions, labels or synonyms have changed."""
+    """Return the text index of a library, rebuilt if motions, labels or synonyms have changed."""
     synonyms = library_synonyms(library.path)
     options = {"version": _VERSION, "captions": table.options(), "words": _words_digest(library)}
     artifacts = library.artifacts
@@ -207,9 +207,9 @@ def open_index(
     except _NotBuilt:
         pass
     _OPEN.pop(library, None)
-    # Captions first: an artifact must not be built within the build of another.
+    # Compute captions first, because an artifact must not be built while another is being built.
     captions = table.caption_table(library, workers=workers, progress=progress)
-    for old in artifacts.list():  # indexes for other labels and synonyms
+    for old in artifacts.list():  # indexes for earlier labels and synonyms
         if old.kind == KIND:
             artifacts.delete(KIND, old.key)
 
@@ -224,7 +224,7 @@ def open_index(
 
 
 class _NotBuilt(Exception):
-    """Raised if there is no current index."""
+    """Raised if there is no up-to-date index."""
 
 
 def write_takes(connection: sqlite3.Connection, takes: Sequence[IndexedTake]) -> None:
@@ -355,11 +355,11 @@ def _read(folder: Folder, synonyms: Synonyms, entries: Sequence[Entry]) -> TextI
         connection.execute("PRAGMA trusted_schema = OFF")
         connection.execute("PRAGMA cell_size_check = ON")
         if _schema(connection) != _own_schema():
-            raise ValueError("its tables are not those of a text index")
+            raise ValueError("it does not have the tables of a text index")
         index = TextIndex(connection, _read_learned(folder, len(entries)), synonyms)
         indexed = list(zip(index.names, index.fps, index.frames, strict=True))
         if indexed != [(entry.name, entry.fps, entry.frames) for entry in entries]:
-            raise ValueError("its motions are not those of the library")
+            raise ValueError("its motions differ from those of the library")
         if index.rows(_WRONG)[0][0]:
             raise ValueError("some events lie outside their motions")
         return index

@@ -1,10 +1,10 @@
-"""Text search: words rank the motions, and events determine the frames.
+"""Text search: rank motions by words, and find the matching frames by events.
 
-Three scores of every motion are standardized and added: BM25 over names and labels, BM25 over
-captions, and learned words. Names and labels that do not describe the motion ("unknown", "clean")
-must not lower its rank, so their score is estimated from the other two. The events of the best
-motions are then examined. The events that match each part of the query, in the requested order,
-determine the segment, and the fraction of the query that they match is added to the score.
+Each motion has three scores, which are standardized and added: BM25 over names and labels, BM25
+over captions, and learned words. Names and labels that do not describe the motion ("unknown",
+"clean") must not lower its rank, so their score is estimated from the other two. The events of the
+best motions are then examined. The events that match each part of the query, in the requested
+order, determine the segment, and the fraction of the query that they match is added to the score.
 
 "right foot kicks high, then turns left" has two successive parts; "waves while walking" has two
 simultaneous parts. Numbers are treated like other words: a caption says "jumps up three times".
@@ -29,15 +29,16 @@ from motionloom.text.vocabulary import MODIFIERS, check_text, nearest, word_span
 
 Array = NDArray[np.float64]
 
-# Weights of the standardized scores, chosen on sentences about other performers.
+# Weights of the standardized scores. They were chosen using sentences about other performers.
 _NAMED, _CAPTIONED, _LEARNED = 0.6, 0.5, 1.0
 _LITERAL = 1000.0  # added if the name or the labels contain every word
-# Weights of the fraction of the query that events match in order: with one part, with several.
+# Weights of the fraction of the query that events match in order, for queries with one part and
+# with several.
 _LOCATED = (0.15, 0.5)
-_LOOKED_INTO = 80  # motions whose events are read
-_MODIFIER = 0.3  # weight of words for direction and manner, in events
-_LEAST = 0.35  # fraction of a part that an event must match
-_NEARLY = 0.75  # fraction of the best score of a motion that its other segments must reach
+_LOOKED_INTO = 80  # number of motions whose events are read
+_MODIFIER = 0.3  # weight of words for direction and manner when events are matched
+_LEAST = 0.35  # minimum fraction of a query part that an event must match
+_NEARLY = 0.75  # minimum score of other segments, as a fraction of the best score of the motion
 _BY_HAND = 0.1  # added if the event is a labeled segment
 _SURE = 0.3  # minimum confidence to show a learned word
 
@@ -53,7 +54,7 @@ _WHILE = re.compile(r"\s*\b(?:while|whilst|at the same time(?: as)?|during)\b\s*
 
 @dataclass(frozen=True)
 class QueryPart:
-    """Words that are searched together.
+    """One part of a query: words that are searched together.
 
     `together` is True if the part happens at the same time as the previous part, not after it.
     """
@@ -77,7 +78,7 @@ def query_parts(text: str, words: Callable[[str], list[str]]) -> list[QueryPart]
     >>> [part.words for part in query_parts("kicks high, then turns left", words)]
     [('kick', 'high'), ('turn', 'left')]
     """
-    check_text(text, "text", LONGEST, "describe one motion")
+    check_text(text, "text", LONGEST, "describe one motion at a time")
     parts: list[QueryPart] = []
     for step in _THEN.split(text):
         for n, piece in enumerate(_WHILE.split(step)):
@@ -103,15 +104,15 @@ class TextMatch:
     start, end : float
         Seconds.
     score : float
-        Score; higher is better. Scores are comparable only within one query.
+        Higher is better. Scores are comparable only within one query.
     text : str
         Matching captions or labels, or learned words if there are none.
     words : tuple of str
         Words of the query that matched.
     sources : tuple of str
-        Where they matched: ``name``, ``label``, ``caption``, ``learned``.
+        Where the words matched: ``name``, ``label``, ``caption``, ``learned``.
     spans : tuple of (int, int)
-        Characters ``[start, end)`` of `text` that are words of the query, to highlight.
+        Ranges of characters ``[start, end)`` in `text` to highlight, because they match the query.
     """
 
     motion: str
@@ -132,7 +133,7 @@ class TextMatch:
 
 @dataclass(frozen=True, eq=False)
 class TextMatches(Sequence[TextMatch]):
-    """Matches, best first, and the unknown words.
+    """Matches, best first, and the words of the query that are unknown.
 
     `unknown` maps each word that matches no motion to a similarly spelled known word, or to "".
     """
@@ -163,7 +164,7 @@ def find(
 ) -> TextMatches:
     """Return the segments that match a query, best first; see `motionloom.Library.find`.
 
-    Motions in `literal` come first, sorted by decreasing value.
+    Motions in `literal` come first, in order of decreasing value.
     """
     parts = query_parts(text, index.words)
     unknown: dict[str, str] = {}
@@ -196,7 +197,7 @@ def find(
 
 
 def rank(index: TextIndex, asked: Sequence[str]) -> tuple[Array, NDArray[np.bool_]]:
-    """Return each motion's score for the words of a query, and whether any word matched."""
+    """Return the score of each motion for the words of a query, and whether any word matched."""
     named, captioned = (index.text_scores(field, asked) for field in ("named", "captioned"))
     moving = _CAPTIONED * _standard(captioned)
     matched = (named > 0.0) | (captioned > 0.0)
@@ -210,7 +211,7 @@ def rank(index: TextIndex, asked: Sequence[str]) -> tuple[Array, NDArray[np.bool
 
 
 def _descriptive_scores(named: Array, moving: Array, descriptive: NDArray[np.bool_]) -> Array:
-    """Standardize name and label scores, substituting expected scores if not descriptive."""
+    """Standardize name and label scores; use expected scores for names that are not descriptive."""
     if not descriptive.any():
         return _standard(named)
     described = named[descriptive]
@@ -248,7 +249,7 @@ def locate(
             for value, event in options[:40]:
                 if not chosen or _follows(event, chosen[-1], together=part.together):
                     grown.append((score + value, (*chosen, event)))
-        # The best of several chains with the same end; only a few are kept.
+        # Keep the best of several chains with the same end, and only a few chains.
         kept: dict[tuple[int, int], tuple[float, tuple[IndexedEvent, ...]]] = {}
         for score, chosen in grown:
             key = (chosen[-1].start_frame, chosen[-1].end_frame) if chosen else (-1, -1)
@@ -266,7 +267,7 @@ def _segments(
     *,
     every: bool,
 ) -> Iterator[tuple[float, tuple[IndexedEvent, ...]]]:
-    """Return the best segment of a motion or, with `every`, all separate ones nearly as good."""
+    """Return the best segment of a motion or, with `every`, all segments nearly as good."""
     best, chosen = locate(events, parts, rarity)
     yield best, chosen
     while every and chosen:

@@ -1,8 +1,8 @@
-"""Conversion of text to words: splitting, stemming, stop words and synonyms.
+"""Convert text to words: splitting, stemming, stop words and synonyms.
 
-Names, labels, descriptions, captions and queries are all treated the same way. ``kick_front_1`` and
-"He is kicking to the front" have the words kick and forward in common. Synonyms are in a plain text
-file (``synonyms.txt``), and each library can add its own file.
+Names, labels, descriptions, captions and queries are all treated the same way. For example,
+``kick_front_1`` and "He is kicking to the front" have the words kick and forward in common.
+Synonyms are in a plain text file (``synonyms.txt``), and each library can add its own file.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ _FULL = frozenset(
     "his this is was as its always across towards bus yes less pass cross dress guess miss toss "
     "press class glass process ring thing bring king sing spring string wing swing during".split()
 )
-# Stop words: they say nothing about the motion.
+# Stop words, which say nothing about the motion.
 STOP = frozenset(
     "a an the this that these those i it its he she they his her him their them himself herself "
     "itself themselves is are was were be been being am do does did doing done has have "
@@ -50,7 +50,7 @@ RELATED = 0.5  # weight of related words
 
 @dataclass(frozen=True)
 class Synonyms:
-    """Words to replace with others, and related words."""
+    """Words that are replaced by others, and words that are related."""
 
     same: Mapping[str, str]
     related: Mapping[str, tuple[str, ...]]
@@ -102,7 +102,7 @@ def check_text(text: str, what: str, longest: int, advice: str) -> None:
     """
     if len(text) > longest:
         raise InvalidInput(
-            f"{what} must have at most {longest} characters; got {len(text)}: {advice}"
+            f"{what} must have at most {longest} characters; got {len(text)}; {advice}"
         )
     strange = [c for c in text if unicodedata.category(c) in ("Cc", "Cs") and c not in "\n\r\t"]
     if strange:
@@ -131,7 +131,7 @@ def stem(word: str) -> str:
 
 
 def expanded(query: Iterable[str], synonyms: Synonyms | None = None) -> dict[str, float]:
-    """Return the words of a query with weights, and related words at half the weight."""
+    """Return the words of a query with their weights, and related words with half the weight."""
     table = synonyms or built_in_synonyms()
     weights: dict[str, float] = {}
     for word in query:
@@ -158,7 +158,7 @@ def nearest(word: str, vocabulary: Iterable[str]) -> str | None:
 
 @cache
 def built_in_synonyms() -> Synonyms:
-    """Return the synonyms included in motionloom."""
+    """Return the synonyms that come with motionloom."""
     text = resources.files("motionloom.text").joinpath("synonyms.txt").read_text("utf-8")
     return parse_synonyms(text, "synonyms.txt")
 
@@ -170,7 +170,7 @@ def own_synonyms(folder: Path) -> str:
     except FileNotFoundError:
         return ""
     except (OSError, UnicodeDecodeError) as error:
-        raise InvalidInput(f"{folder / _OWN}: cannot be read as UTF-8 text: {error}") from None
+        raise InvalidInput(f"{folder / _OWN}: the file must be UTF-8 text: {error}") from None
 
 
 def library_synonyms(folder: Path) -> Synonyms:

@@ -91,7 +91,9 @@ class GltfFile:
     def index(self, kind: str, index: object, count: int) -> int:
         """Return `index` if it is an integer in ``[0, count)``. Otherwise, raise an error."""
         if isinstance(index, bool) or not isinstance(index, int) or not 0 <= index < count:
-            self.refuse(f"the file refers to {kind} {str(index)[:20]}, but has only {count} {kind}")
+            self.refuse(
+                f"index {str(index)[:20]} is not valid, because the file has {count} {kind}"
+            )
         return index
 
     def numbers(self, value: object, count: int, what: str) -> NDArray[np.float64]:
@@ -105,7 +107,7 @@ class GltfFile:
         return array
 
     def accessor(self, index: object, kind: str) -> NDArray[np.float64]:
-        """Return the values of an accessor, shape (count, width). Normalized integers are scaled."""
+        """Return the values (count, width) of an accessor, with normalized integers scaled."""
         accessor = self.item("accessors", index)
         if accessor.get("type") != kind:
             self.refuse(f"accessor {index} must be {kind}, found {str(accessor.get('type'))[:20]}")

@@ -191,7 +191,10 @@ def _curve(file: GltfFile, sampler: dict, way: str) -> AnimationCurve:
         file.refuse(f"interpolation must be LINEAR, STEP or CUBICSPLINE, found {str(how)[:20]!r}")
     keys = 3 if how == "CUBICSPLINE" else 1
     if len(values) != keys * len(times):
-        file.refuse(f"a {way} curve has {len(times)} times but {len(values)} values")
+        file.refuse(
+            f"a {way} curve with {len(times)} keys needs {keys * len(times)} values; found "
+            f"{len(values)}"
+        )
     if np.any(np.diff(times) <= 0.0):
         file.refuse(f"the times of a {way} curve do not increase")
     if way == "rotation":

@@ -44,7 +44,7 @@ def sampled_path(path: Any) -> Floor:
             f"path must have shape (n, 2), at least two floor positions x, z; got {points.shape}"
         )
     if not np.isfinite(points).all():
-        raise InvalidInput("path must be finite")
+        raise InvalidInput("path must contain only finite numbers")
     floor = points[:, 1] + 1j * points[:, 0]
     with np.errstate(over="ignore", invalid="ignore"):  # rejected below: the path is too long
         length = float(np.abs(np.diff(floor)).sum())

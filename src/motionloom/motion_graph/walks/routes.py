@@ -304,7 +304,7 @@ def plan(graph: MotionGraph, settings: WalkSettings, *, progress: Progress | Non
 
     seconds, rng = settings.seconds, np.random.default_rng(settings.seed)
     if sum(goal is not None for goal in (settings.end, settings.path, settings.goal)) > 1:
-        raise InvalidInput("a walk can have only one of a path, a goal and an end pose")
+        raise InvalidInput("a walk can have a path, a goal or an end pose, but only one of them")
     if settings.end is not None:
         if settings.labels is not None:
             raise InvalidInput("a walk to an end pose cannot have labels")

@@ -1,1 +1,1 @@
-"""Pictures of moving bodies: figures, film strips, films, views from above."""
+"""Pictures of moving bodies: stick figures, film strips, animations, and views from above."""

@@ -1,8 +1,8 @@
-"""Animations of a motion: animated GIF and MP4 (H.264).
+"""Animations of a motion as animated GIF or MP4 (H.264) files.
 
-GIF files play everywhere but grow quickly; MP4 files are small and need the program ffmpeg. Each
-frame is painted with Pillow: a stick figure on a floor, with its path. The camera follows
-characters that travel and stays still for characters that do not.
+GIF files play everywhere but become large quickly. MP4 files are small, but writing them requires
+the program ffmpeg. Each frame is painted with Pillow: a stick figure on a floor, with its path. The
+camera follows characters that travel, and otherwise stays still.
 """
 
 from __future__ import annotations
@@ -134,7 +134,7 @@ def film_for(
     if height > 1.25 * width:
         scale *= (1.25 * width - band) / (height - band)
         height = round(1.25 * width)
-    height, width = height + height % 2, width + width % 2  # H.264 needs even sizes
+    height, width = height + height % 2, width + width % 2  # H.264 requires even sizes
     middle = 0.5 * (low + high) + [0.0, 0.5 * band / scale]
     shown = body_figure(motion, detail="low" if width < 600 else "high") if body else None
     return Film(
@@ -165,7 +165,7 @@ def _extent(motion: Motion, figure: StickFigure, camera: Camera, centers: NDArra
 
 
 def _paint(draw, ends, widths, colors) -> None:
-    """Draw lines with round ends: a box and two discs each."""
+    """Draw lines with round ends, each as a box and two discs."""
     inks = [tuple(c) for c in np.rint(255 * colors).astype(int)]
     radii = 0.5 * np.maximum(widths, 1.0)
     for (a, b), r, fill in zip(ends, radii, inks, strict=True):
@@ -186,7 +186,7 @@ def _paint_triangles(draw, corners, colors) -> None:
 
 
 def palette() -> Image:
-    """Return one palette for all frames: the stroke colors, with haze and blended edges."""
+    """Return one palette for all frames: the stroke colors, including haze and blended edges."""
     from PIL import Image
 
     solid = [ink.rgb(c) for c in (ink.PAPER, ink.FLOOR, ink.GRID, ink.SHADOW)]
@@ -242,16 +242,16 @@ def write_gif(
     path : str or Path
         Output file, written atomically.
     width : int
-        Width in pixels. The height depends on the motion.
+        Width of the image in pixels. The height depends on the motion.
     fps : float
         Frames per second, at most the rate of the motion. GIF frame times are multiples of 0.01 s,
         so the nearest possible rate is used; the speed of the motion is unchanged.
     seconds : float or None
-        Maximum length; the caption mentions if the motion was cut. None: no limit.
+        Maximum length in seconds, or None for no limit. If the motion is cut, the caption says so.
     view, body
         As in `motionloom.plots.film_strip`.
     progress : callable, optional
-        Called with 1 before every image. If it raises an exception, drawing ends and no file is
+        Called with 1 before every image. If it raises an exception, drawing stops and no file is
         written.
 
     Raises
@@ -292,9 +292,9 @@ def write_mp4(
     sound: str | Path | None = None,
     progress: Progress | None = None,
 ) -> Path:
-    """Write an MP4 file (H.264) with the program ``ffmpeg``; options as in `write_gif`.
+    """Write an MP4 file (H.264) with the program ``ffmpeg``; for the options, see `write_gif`.
 
-    `sound` is an audio file that starts at the first frame; the longer of the two is cut.
+    `sound` is an audio file that starts at the first frame. The longer of motion and sound is cut.
 
     Raises
     ------
@@ -373,7 +373,7 @@ def ffmpeg() -> str:
     Raises
     ------
     MissingExtra
-        If ffmpeg is not found; the message explains how to install it.
+        If ffmpeg is not found. The message explains how to install it.
     """
     program = shutil.which("ffmpeg")
     if program:
@@ -384,7 +384,7 @@ def ffmpeg() -> str:
         return imageio_ffmpeg.get_ffmpeg_exe()
     except (ImportError, RuntimeError):
         raise MissingExtra(
-            "writing MP4 files needs the program ffmpeg, which is not on the PATH; install it "
+            "writing MP4 files requires the program ffmpeg, which is not on the PATH; install it "
             "(apt install ffmpeg, brew install ffmpeg, winget install ffmpeg, or "
             "pip install imageio-ffmpeg), or write a GIF instead"
         ) from None
@@ -392,7 +392,7 @@ def ffmpeg() -> str:
 
 def _check(width: int, fps: float, seconds: float | None) -> None:
     if not 64 <= width <= 4096:
-        raise InvalidInput(f"width must be 64 to 4096 pixels; got {width}")
+        raise InvalidInput(f"width must be between 64 and 4096 pixels; got {width}")
     positive_rate(fps)
     if seconds is not None and not seconds > 0.0:
         raise InvalidInput(f"seconds must be positive; got {seconds}")

@@ -1,10 +1,10 @@
-"""Drawing primitives of film strips and animations: camera, strokes, and triangles of a body.
+"""Drawing primitives for film strips and animations: camera, strokes, and body triangles.
 
 The camera is orthographic, with the same scale everywhere in the image. It is oriented relative to
 one floor direction (the direction of travel) and does not move, so that all figures of an image are
 seen from the same side. Strokes are lines with round ends in the image plane, in painting order;
-lengths are meters in the image plane. The neutral body is shaded triangles, far ones first. Film
-strips paint them with Matplotlib, animations with Pillow.
+lengths are meters in the image plane. The neutral body is drawn as shaded triangles, the farthest
+first. Film strips are painted with Matplotlib, animations with Pillow.
 """
 
 from __future__ import annotations
@@ -30,8 +30,8 @@ from motionloom.plots.figures.stick_figure import (
 if TYPE_CHECKING:
     from motionloom.character import SkinnedMesh
 
-# View -> angle of the direction of travel, from the right of the image toward the viewer, and
-# downward tilt of the camera, in degrees.
+# For each view: the angle of the direction of travel, measured from the right of the image toward
+# the viewer, and the downward tilt of the camera, both in degrees.
 VIEWS = {
     "three-quarter": (32.0, 12.0),
     "side": (0.0, 8.0),
@@ -50,7 +50,7 @@ class Camera:
     Parameters
     ----------
     direction : float
-        Floor direction that `view` is relative to: radians about +Y, 0 is +Z.
+        Floor direction to which `view` is relative, in radians about +Y; 0 is +Z.
     view : str
         One of `VIEWS`.
 
@@ -72,7 +72,7 @@ class Camera:
 
     @property
     def axes(self) -> NDArray[np.float64]:
-        """Right, up and toward the viewer, as rows, shape (3, 3)."""
+        """Directions to the right, up and toward the viewer, as rows, shape (3, 3)."""
         aside, down = np.radians(VIEWS[self.view])
         right = floor_direction(self.direction + aside)
         near = floor_direction(self.direction + aside - np.pi / 2)
@@ -98,7 +98,7 @@ def floor_direction(angle: float) -> NDArray[np.float64]:
 def camera_for(
     motion: Motion, figure: StickFigure, path: NDArray[np.floating], *, view: str
 ) -> Camera:
-    """Return a camera relative to the direction of travel, or else to the facing direction.
+    """Return a camera relative to the direction of travel or, in place, to the facing direction.
 
     Parameters
     ----------
@@ -120,7 +120,7 @@ def camera_for(
     camera = Camera(float(np.angle(mean)), view)
     if view != "three-quarter":
         return camera
-    # A kick to the side would point straight at the viewer; use a view closer to the front.
+    # A kick to the side would point straight at the viewer, so use a view closer to the front.
     frontal = Camera(camera.direction + _FRONTAL, view)
     poses = figure.positions(sample).astype(np.float64)
     poses -= poses[:, figure.anchor, None]
@@ -128,7 +128,7 @@ def camera_for(
 
 
 def _sweep(camera: Camera, poses: NDArray[np.float64]) -> float:
-    """Return the horizontal standard deviation, in the image, of the point that moves most."""
+    """Return the horizontal standard deviation, in the image, of the point that moves the most."""
     poses = poses[np.isfinite(poses).all(axis=(1, 2))]
     if not len(poses):
         return 0.0
@@ -141,7 +141,7 @@ FLOOR = "#f3f4f7"
 GRID = "#d0d5dd"
 SHADOW = "#d7dbe2"
 
-_HAZE = 0.38  # share of the background color in the farthest bone of a pose
+_HAZE = 0.38  # fraction of background color in the farthest bone of a pose
 
 
 @dataclass(frozen=True)
@@ -174,7 +174,7 @@ NOTHING = Strokes(np.zeros((0, 2, 2)), np.zeros(0), np.zeros((0, 3)))
 def figure_strokes(figure: StickFigure, pose: ArrayLike, camera: Camera) -> Strokes:
     """Return strokes for the bones of a pose (P, 3), farthest first, each with an outline.
 
-    The outline separates a limb from parts behind it. Bones with a missing end are omitted.
+    The outline separates a limb from the parts behind it. Bones with a missing end are omitted.
     """
     seen = camera.project(pose)
     a, b = seen[figure.bones[:, 0]], seen[figure.bones[:, 1]]
@@ -216,7 +216,7 @@ def path_strokes(
 ) -> Strokes:
     """Return strokes for a path (T, 3) projected to the floor, fading toward its start.
 
-    With `now`, the part after that frame is thin and pale.
+    If `now` is set, the part of the path after that frame is thin and pale.
     """
     if len(path) < 2:
         return NOTHING
@@ -268,7 +268,7 @@ def disc(figure: StickFigure, camera: Camera, center: ArrayLike, radius: float):
 
 
 def grid_step(size: float) -> float:
-    """Return a round grid step in meters (1, 2 or 5 times a power of ten): 0.5 for a person."""
+    """Return a grid step of 1, 2 or 5 times a power of ten, in meters; 0.5 for a person."""
     power = 10.0 ** np.floor(np.log10(0.45 * size))
     return float(max(f * power for f in (1.0, 2.0, 5.0) if f * power <= 0.45 * size))
 
@@ -279,7 +279,7 @@ def rgb(color: str) -> NDArray[np.float64]:
 
 
 def mix(color: str, other: str, share: ArrayLike) -> NDArray[np.float64]:
-    """Mix colors (N, 3): `share` (N,) of `other`, the rest `color`."""
+    """Mix colors (N, 3), with a fraction `share` (N,) of `other` and the rest of `color`."""
     part = np.asarray(share, dtype=np.float64)[:, None]
     return (1.0 - part) * rgb(color) + part * rgb(other)
 
@@ -293,7 +293,7 @@ def _hazed(sides, nearness, size):
 
 
 def _shortened(ends, by):
-    """Shorten lines by `by` (N,) at both ends; lines that are too short become points."""
+    """Shorten lines by `by` (N,) at both ends; lines that are too short for this become points."""
     line = ends[:, 1] - ends[:, 0]
     length = np.linalg.norm(line, axis=1)
     share = np.minimum(by / np.maximum(length, 1e-12), 0.5)[:, None]
@@ -306,7 +306,7 @@ def _plain(ends, widths, color: str) -> Strokes:
 
 _LIGHT = np.array([-0.35, 0.6, 0.72]) / np.linalg.norm([-0.35, 0.6, 0.72])  # right, up, near
 _AMBIENT = 0.42  # brightness of a triangle that the light does not reach
-_PALE = 0.45  # share of white in the colors of the sides, so that shading is visible
+_PALE = 0.45  # fraction of white added to the colors of the sides, so that shading is visible
 
 
 @dataclass(frozen=True)
@@ -323,7 +323,7 @@ class Triangles:
 
 @dataclass(frozen=True, eq=False)
 class BodyFigure:
-    """Body of a skeleton with the left side blue and the right side orange, as in stick figures.
+    """Neutral body of a skeleton; the left side is blue and the right side orange.
 
     Attributes
     ----------
@@ -336,13 +336,13 @@ class BodyFigure:
     colors: NDArray[np.float64]
 
     def triangles(self, motion: Motion, frame: int, camera: Camera) -> Triangles:
-        """Return the shaded triangles of one frame that face the camera, far ones first."""
+        """Return the shaded triangles of one frame that face the camera, the farthest first."""
         corners = camera.project(self.mesh.posed(motion, frame))[self.mesh.triangles]
         return shaded_triangles(corners, self.colors)
 
 
 def shaded_triangles(corners: NDArray[np.float64], colors: NDArray[np.float64]) -> Triangles:
-    """Return the triangles that face the camera, far ones first, with shading.
+    """Return the triangles that face the camera with shaded colors, the farthest first.
 
     Parameters
     ----------
@@ -360,7 +360,7 @@ def shaded_triangles(corners: NDArray[np.float64], colors: NDArray[np.float64]) 
 
 
 def body_figure(motion: Motion, *, detail: str = "high") -> BodyFigure | None:
-    """Return the body of a motion's skeleton, or None if the skeleton has too few roles.
+    """Return the neutral body for a motion, or None if its skeleton has too few roles.
 
     Examples
     --------
@@ -379,7 +379,7 @@ def body_figure(motion: Motion, *, detail: str = "high") -> BodyFigure | None:
         if role.startswith(("left_", "right_")):
             side[skeleton.points([role])[0]] = LEFT if role.startswith("left_") else RIGHT
     parents = np.concatenate([skeleton.parents, skeleton.end_parents])
-    for point, parent in enumerate(parents):  # joints without a role belong to their parent
+    for point, parent in enumerate(parents):  # joints without a role get the color of their parent
         if side[point] == MIDDLE and parent >= 0:
             side[point] = side[parent]
     tones = {part: (1.0 - _PALE) * rgb(COLORS[part]) + _PALE for part in (LEFT, MIDDLE, RIGHT)}

@@ -1,10 +1,11 @@
 """Film strips: a motion as a row of figures on the ground, with its path.
 
 A motion that travels is drawn in world coordinates on a lane with meter marks. A motion that stays
-in place, turns back or goes very far is drawn as a row of small stages seen by the same camera,
-with a plan of the path if it is long enough.
+in place, turns back or goes very far is drawn as a row of small stages, all seen by the same
+camera. If the path is long enough, a plan of it is added.
 
-The worst second of a synthesized motion is a film strip with the worst frame marked.
+The worst second of a synthesized motion is drawn as a film strip in which the worst frame is
+marked.
 """
 
 from __future__ import annotations
@@ -71,17 +72,17 @@ def film_strip(
     Parameters
     ----------
     motion : Motion
-        Any skeleton, at least one frame.
+        Motion with any skeleton and at least one frame.
     frames : int
         Number of poses, evenly spaced in time from the first frame to the last.
     view : str
-        ``three-quarter``, ``side``, ``front``, ``back`` or ``top``, relative to the direction
-        of travel (the facing direction, if the motion stays in place).
+        ``three-quarter``, ``side``, ``front``, ``back`` or ``top``, relative to the direction of
+        travel or, if the motion stays in place, to the facing direction.
     layout : str
         ``world`` draws all figures at their positions, ``stages`` draws each figure on a separate
         piece of floor, ``auto`` selects ``world`` if the figures do not overlap.
     first_frame : int
-        Number of the first frame in the labels, for a motion cut from a longer one.
+        Number of the first frame in the labels, for a motion that was cut from a longer motion.
     mark : int, optional
         Frame that is always drawn, on a red stage.
     body : bool
@@ -90,7 +91,8 @@ def film_strip(
     Returns
     -------
     figure : matplotlib.figure.Figure
-        Not registered with pyplot. Save it with ``figure.savefig("strip.png")``.
+        The figure, which is not registered with pyplot. Save it with
+        ``figure.savefig("strip.png")``.
 
     Raises
     ------
@@ -108,7 +110,7 @@ def film_strip(
     if layout not in LAYOUTS:
         raise InvalidInput(f"layout must be one of {', '.join(LAYOUTS)}; got {layout!r}")
     if mark is not None and not 0 <= mark < len(motion):
-        raise InvalidInput(f"mark must be a frame, 0 to {len(motion) - 1}; got {mark}")
+        raise InvalidInput(f"mark must be a frame between 0 and {len(motion) - 1}; got {mark}")
     strip = _strip(motion, frames, view, first_frame, mark, body_figure(motion) if body else None)
     if mark is None and (layout == "world" or (layout == "auto" and _travels(strip))):
         return _draw_world(strip)
@@ -125,7 +127,7 @@ def write_strip(
     first_frame: int = 0,
     body: bool = False,
 ) -> Path:
-    """Write a film strip to a .png, .svg or .pdf file; options as in `film_strip`.
+    """Write a film strip to a .png, .svg or .pdf file; for the options, see `film_strip`.
 
     Examples
     --------
@@ -216,7 +218,7 @@ def _point_path(motion: Motion, point: int) -> NDArray[np.float32]:
 
 
 def _travels(strip: _Strip) -> bool:
-    """Return whether the figures, at their positions, do not overlap horizontally."""
+    """Return whether the motion travels far enough that the figures do not overlap horizontally."""
     if len(strip.shown) < 2:
         return False
     boxes, size = strip.boxes, strip.figure.size
@@ -308,7 +310,7 @@ def _draw_stages(strip: _Strip) -> Figure:
 
 
 def _stage_centers(strip: _Strip) -> NDArray[np.float64]:
-    """Return the center of each stage on the floor; equal if the motion stays in place."""
+    """Return the center of each stage on the floor; all are equal if the motion stays in place."""
     path = np.where(np.isfinite(strip.path), strip.path, np.nan).astype(np.float64)
     own = np.array([strip.on_floor(p) for p in np.nan_to_num(path[strip.shown])])
     if _path_extent(strip) > 0.35 * strip.figure.size:
@@ -390,7 +392,7 @@ def write_match_strip(
     path : str or Path
         ``.png`` or ``.pdf``.
     frames : int
-        Figures per row.
+        Number of figures per row.
     view : str
         As in `motionloom.plots.film_strip`.
 
@@ -409,7 +411,7 @@ def write_match_strip(
     if path.suffix.lower() not in _KINDS:
         raise InvalidInput(f"cannot draw to {path}: the suffix must be .png or .pdf")
     if not clips:
-        raise InvalidInput("a strip of matches needs at least one clip")
+        raise InvalidInput("a film strip of matches must have at least one clip")
     rows = []
     for title, clip in clips:
         figure = film_strip(replace(clip, name=title), frames=frames, view=view, layout="stages")
@@ -443,22 +445,23 @@ _TITLES = {
 def write_worst_second(
     motion: Motion, path: str | Path, *, quality: QualityReport | None = None
 ) -> Path:
-    """Draw the second around the worst frame of a motion to a .png, .svg or .pdf file.
+    """Draw the second around the worst frame of a motion, as a .png, .svg or .pdf file.
 
-    The worst frame, on a red stage, belongs to the measurement that exceeds its limit the most, or
-    comes closest to it. The title names the measurement, the body part, and the source take.
+    The worst frame, drawn on a red stage, belongs to the measurement that exceeds its limit the
+    most or, if none does, comes closest to it. The title names the measurement, the body part, and
+    the source take.
 
     Parameters
     ----------
     motion : Motion
     path : str or Path
     quality : QualityReport, optional
-        Default: the report of the motion.
+        Quality report. Default: the report of the motion.
 
     Raises
     ------
     InvalidInput
-        If the motion has no measurements, or the suffix is not a picture format.
+        If the motion has no quality measurements, or if the suffix is not a picture format.
 
     Examples
     --------
@@ -472,7 +475,10 @@ def write_worst_second(
     path = checked_picture_path(path)
     report = motion.quality if quality is None else quality
     if report is None or not report.worst:
-        raise InvalidInput(f"there are no quality measurements of {motion.name or 'the motion'}")
+        raise InvalidInput(
+            f"cannot draw the worst second, because there are no quality measurements of "
+            f"{motion.name or 'the motion'}"
+        )
     worst = report.worst[0]
     half = max(1, round(0.5 * motion.fps))
     frame = min(worst.frame, len(motion) - 1)

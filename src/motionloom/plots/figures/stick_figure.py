@@ -1,8 +1,8 @@
 """Stick figure of a skeleton: the bones to draw, their thickness and color.
 
 Thickness follows the pipe model: it is proportional to the square root of the total bone length
-below a bone. Thighs get thicker than shins and spines thicker than necks on any tree, human or not.
-Sides come from joint roles or, without roles, from joint names.
+below a bone. On any skeleton, human or not, thighs are therefore thicker than shins, and spines are
+thicker than necks. Sides come from joint roles or, without roles, from joint names.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ COLORS = {LEFT: "#2f7ed8", MIDDLE: "#3d4653", RIGHT: "#e8672c"}
 PATH_COLOR = "#12946f"
 
 _PROBES = 48  # frames sampled for bone lengths, size and floor
-_THICKEST = 0.062  # as a fraction of the figure's size, for a bone above the whole tree
+_THICKEST = 0.062  # thickness of a bone above the whole tree, relative to the figure
 _THINNEST = 0.009
 
 
@@ -50,7 +50,7 @@ class StickFigure:
     head : tuple of int or None
         Two ends of the head, as indices into `points`.
     size : float
-        Typical extent of a pose in meters: about the height of a standing person.
+        Typical extent of a pose in meters, about the height of a standing person.
     ground : float
         Height of the floor in meters.
     """
@@ -82,7 +82,8 @@ def stick_figure(motion: Motion, *, max_points: int | None = None) -> StickFigur
     motion : Motion
         At least one frame.
     max_points : int, optional
-        Maximum number of points; the thinnest tips (fingers first) are dropped.
+        Maximum number of points. If there are more, the thinnest tips (such as fingers) are
+        dropped.
 
     Raises
     ------
@@ -99,7 +100,7 @@ def stick_figure(motion: Motion, *, max_points: int | None = None) -> StickFigur
            [1, 2]])
     """
     if len(motion) == 0:
-        raise InvalidInput(f"{motion.name or 'the motion'} has no frames to draw")
+        raise InvalidInput(f"cannot draw {motion.name or 'the motion'}, because it has no frames")
     skeleton = motion.skeleton
     poses = _probe(motion)
     parents = skeleton.point_parents.astype(np.intp)
@@ -127,7 +128,7 @@ def stick_figure(motion: Motion, *, max_points: int | None = None) -> StickFigur
     place[points] = np.arange(len(points))
     total = max(float(carried[anchor]), float(carried.max()), 1e-12)
     widths = size * np.clip(_THICKEST * np.sqrt(carried[children] / total), _THINNEST, None)
-    # A limb starts at the shoulder or hip; clavicles and pelvis belong to the trunk.
+    # A limb starts at the shoulder or hip joint; clavicles and pelvis belong to the trunk.
     of_point = _sides(skeleton)
     sides = np.where(of_point[ends[:, 0]] == MIDDLE, MIDDLE, of_point[children])
     sides = sides.astype(np.int8)
@@ -157,8 +158,8 @@ def _probe(motion: Motion) -> NDArray[np.float64]:
 def _anchor(skeleton: Skeleton) -> tuple[int, NDArray[np.bool_]]:
     """Return the hips (or the root), and the points above or next to them to hide.
 
-    Many rigs have a parent of the hips that stays on the floor; the line from there to the
-    hips is not part of the body, nor are props and IK targets.
+    In many rigs, the parent of the hips stays on the floor. The line from there to the hips is not
+    part of the body, and neither are props and IK targets.
     """
     hidden = np.zeros(len(skeleton.point_names), dtype=bool)
     name = skeleton.roles.get("hips")
@@ -174,7 +175,7 @@ def _anchor(skeleton: Skeleton) -> tuple[int, NDArray[np.bool_]]:
 
 
 def _size(poses: NDArray[np.float64]) -> float:
-    """Return the median length of the longest edge of the bounding boxes; 1 for a point."""
+    """Return the median of the longest edges of the bounding boxes; 1 if the figure is a point."""
     extent = _quietly(np.nanmax, poses) - _quietly(np.nanmin, poses)
     longest = _middle(extent.max(axis=1)[:, None])[0]
     return float(longest) if longest > 1e-9 else 1.0
@@ -221,7 +222,7 @@ def _thinned(drawn, carried, max_points):
 
 
 def _sides(skeleton: Skeleton) -> NDArray[np.int8]:
-    """Return the side of every point, from its role, its name, or its parent."""
+    """Return the side of every point, taken from its role, its name, or its parent."""
     names = skeleton.point_names
     by_role = {
         name: LEFT if role.startswith("left_") else RIGHT
@@ -236,7 +237,7 @@ def _sides(skeleton: Skeleton) -> NDArray[np.int8]:
 
 
 def _named_side(name: str, names: Sequence[str]) -> int:
-    """Return the side in a joint's name; a single letter needs an existing mirrored name."""
+    """Return the side in a joint name; a single letter counts only if the mirrored name exists."""
     word = re.search(r"left|right", name, re.IGNORECASE)
     if word:
         return LEFT if word[0].lower() == "left" else RIGHT
@@ -250,7 +251,7 @@ def _named_side(name: str, names: Sequence[str]) -> int:
 
 
 def _head(skeleton: Skeleton, stands_for, place) -> tuple[int, int] | None:
-    """Return the base and top of the drawn head; if the top is unknown, the base twice."""
+    """Return the base and top of the drawn head; if the top is unknown, return the base twice."""
     ends = [skeleton.roles.get(role) for role in ("head", "head_top")]
     names = skeleton.point_names
     base, top = (

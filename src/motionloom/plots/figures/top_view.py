@@ -1,4 +1,4 @@
-"""Top views of crowds (image, GIF, MP4, HTML page) and floor plans of dance floors."""
+"""Top views of crowds (as image, GIF, MP4 or HTML page), and plans of dance floors."""
 
 from __future__ import annotations
 
@@ -28,10 +28,10 @@ Array = NDArray[np.float64]
 SUFFIXES = (".png", ".svg", ".pdf", ".gif", ".mp4", ".html")
 COLORS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9")
 TRAIL = 4.0  # length of the visible path, in seconds
-_SIZE = 7.2  # inches, the longer side
+_SIZE = 7.2  # longer side of the page, in inches
 _DPI, _FILM_DPI = 110, 80
 _GIF_RATE, _FILM_RATE = 10.0, 25.0
-# Outline of a body seen from above, facing +z, meters: shoulders and nose.
+# Outline of a body seen from above, facing +z, in meters: shoulders and nose.
 OUTLINE = np.array([
     (0.0, 0.2), (-0.07, 0.11), (-0.17, 0.09), (-0.22, 0.0), (-0.17, -0.09), (0.0, -0.11),
     (0.17, -0.09), (0.22, 0.0), (0.17, 0.09), (0.07, 0.11),
@@ -78,12 +78,12 @@ def write_top_view(
     music: Music | None = None,
     seconds: float | None = None,
 ) -> Path:
-    """Write an image of the last frame (PNG, SVG, PDF) or an animation (GIF, MP4, HTML).
+    """Draw a crowd from above: the last frame (PNG, SVG, PDF) or an animation (GIF, MP4, HTML).
 
     Parameters
     ----------
     agents : sequence of sequences of Motion
-        Bodies of each agent: two for couples, one for soldiers.
+        Motions of each agent: two for a couple, one for a soldier.
     path : str or Path
     radius : float
         Radius of the discs around agents, in meters.
@@ -92,19 +92,21 @@ def write_top_view(
     line : array_like, shape (S, 2), optional
         Center line of a street.
     music : Music, optional
-        Sound of an MP4.
+        Sound track of an MP4 file.
     seconds : float, optional
-        Maximum length of an animation. Default: 20 s for a GIF, no limit otherwise.
+        Maximum length of an animation, in seconds. Default: 20 s for a GIF, no limit otherwise.
 
     Raises
     ------
     MissingExtra
-        For an MP4, if ffmpeg is not installed.
+        If an MP4 file is requested and ffmpeg is not installed.
     """
     path = Path(path)
     kind = path.suffix.lower()
     if kind not in SUFFIXES:
-        raise InvalidInput(f"{path}: the suffix of a top view must be one of {', '.join(SUFFIXES)}")
+        raise InvalidInput(
+            f"cannot write a top view to {path}: the suffix must be one of {', '.join(SUFFIXES)}"
+        )
     view = TopView(_bodies(agents), agents[0][0].fps, radius, room, columns, line)
     if kind == ".html":
         return write_top_view_page(view, path)
@@ -119,7 +121,7 @@ def write_top_view(
 
 def _bodies(agents: Sequence[Sequence[Motion]]) -> Array:
     if not agents or not agents[0] or not len(agents[0][0]):
-        raise InvalidInput("a top view needs at least one agent with one frame")
+        raise InvalidInput("a top view requires at least one agent with at least one frame")
     return np.stack(
         [
             np.stack([np.column_stack([*hips_path(body)[:, [0, 2]].T, body.headings()])
@@ -130,7 +132,7 @@ def _bodies(agents: Sequence[Sequence[Motion]]) -> Array:
 
 
 class _Canvas:
-    """A Matplotlib page whose collections are updated from frame to frame."""
+    """A Matplotlib page that is updated from frame to frame."""
 
     def __init__(self, view: TopView, dpi: float) -> None:
         from matplotlib.backends.backend_agg import FigureCanvasAgg
@@ -141,7 +143,7 @@ class _Canvas:
         self.view, (low, high) = view, view.extent
         wide, deep = high - low
         scale = _SIZE / max(wide, deep)
-        # Films need an even number of pixels.
+        # MP4 files require an even number of pixels in both directions.
         sides = [2.0 * max(round(0.5 * scale * side * dpi), 50) / dpi for side in (wide, deep)]
         self.figure = Figure(figsize=(sides[0], sides[1]), dpi=dpi, facecolor="white")
         self.canvas = FigureCanvasAgg(self.figure)
@@ -155,7 +157,7 @@ class _Canvas:
         self._trails = LineCollection([], colors=colors, linewidths=1.2, alpha=0.55)
         self._discs = PolyCollection([], facecolors=[to_rgba(c, 0.18) for c in colors],
                                      edgecolors=colors, linewidths=0.8)  # fmt: skip
-        # The leader is dark, the follower light.
+        # The leader is dark, and the follower is light.
         shades = [to_rgba(c, 1.0 if k == 0 else 0.55) for c in colors for k in range(bodies)]
         self._figures = PolyCollection([], facecolors=shades, edgecolors="white", linewidths=0.4)
         for artist in (self._trails, self._discs, self._figures):
@@ -224,12 +226,12 @@ def _draw_floor(axes, view: TopView) -> None:
         axes.plot(*np.asarray(view.line).T, color="0.8", lw=1, ls="--")
 
 
-_RATE = 10.0  # samples per second; the page interpolates
+_RATE = 10.0  # samples per second; the page interpolates between them
 _CENTIMETER, _MILLIRADIAN = 100.0, 1000.0
 
 
 def write_top_view_page(view: TopView, path: str | Path) -> Path:
-    """Write an HTML page; positions are rounded to centimeters, headings to milliradians."""
+    """Write an HTML page, with positions in centimeters and headings in milliradians."""
     path = Path(path)
     count = view.bodies.shape[2]
     rate = min(_RATE, view.fps)
@@ -292,7 +294,7 @@ def write_floor_plan(
     path : str or Path
         ``.png``, ``.svg`` or ``.pdf``.
     frame : int
-        Frame of the poses; the floor below any frame of a character is tinted.
+        Frame in which the poses are drawn. The area that a character covers in any frame is tinted.
     dpi : float
     """
     from matplotlib.collections import LineCollection

@@ -1,1 +1,1 @@
-"""Self-contained pages: players, contact sheets, reports."""
+"""Self-contained pages: players, contact sheets and reports."""

@@ -1,4 +1,4 @@
-"""Reports of evaluations: similarity matrices, precision and recall, rank correlations."""
+"""Evaluation reports: similarity matrices, precision and recall, and rank correlations."""
 
 from __future__ import annotations
 
@@ -36,15 +36,15 @@ Table = tuple[list[str], list[list[str]]]
 
 
 def write_clip_report(result: Evaluation, folder: str | Path) -> list[Path]:
-    """Write the report of an evaluation into a folder.
+    """Write an evaluation report to a folder.
 
     Parameters
     ----------
     result : Evaluation
     folder : str or Path
-        Output folder, created if missing. It contains ``report.md``, ``report.html`` (with embedded
-        figures), ``scores.csv`` (mean average precision by method and label),
-        ``precision_recall.png`` and ``.csv``, ``precision_recall_by_label.png``, one
+        Output folder, which is created if it does not exist. It receives ``report.md``,
+        ``report.html`` (with embedded figures), ``scores.csv`` (mean average precision by method
+        and label), ``precision_recall.png`` and ``.csv``, ``precision_recall_by_label.png``, one
         ``similarity_METHOD.png`` per method, and ``distances.npz``.
 
     Returns
@@ -85,7 +85,7 @@ def write_clip_report(result: Evaluation, folder: str | Path) -> list[Path]:
 
 
 def draw_similarity(axes: Axes, result: Evaluation, method: str) -> None:
-    """Draw all distances of a method, grouped by label; darker is more similar."""
+    """Draw all distances computed by a method, grouped by label; darker is more similar."""
     from matplotlib.patches import Rectangle
 
     distances = result.methods[method].distances
@@ -107,7 +107,7 @@ def draw_similarity(axes: Axes, result: Evaluation, method: str) -> None:
 
 
 def draw_precision_recall(axes: Axes, result: Evaluation) -> None:
-    """Draw average precision at eleven recall levels, one line per method."""
+    """Draw average precision at eleven recall levels, with one line per method."""
     for k, (name, score) in enumerate(result.methods.items()):
         label = f"{name}, {score.mean_average_precision:.3f}"
         _curve(axes, score.precision_at_recall, k, label)
@@ -224,24 +224,30 @@ def _recalls(result: Evaluation) -> Table:
 
 def _remarks(result: Evaluation) -> list[str]:
     out = [
-        f"{len(result.clips)} clips with {len(result.label_counts)} labels. Every clip is the "
-        f"query once and is excluded from its results. Times are processor seconds on one "
-        f"thread for all distances; precision is interpolated.",
+        f"{len(result.clips)} clips with {len(result.label_counts)} labels. Every clip is used as "
+        f"the query once and is excluded from its own results. Times are processor seconds on one "
+        f"thread for all distances. Precision is interpolated.",
         *(f"{name}: {score.measure.about}." for name, score in result.methods.items()),
     ]
     for name, score in result.methods.items():
         for joint, clips in score.joints_missing.items():
             more = f" and {len(clips) - 1} more" if len(clips) > 1 else ""
-            out.append(f"{name}: {joint} is not compared, because {clips[0]}{more} lack it.")
+            out.append(
+                f"{name}: the joint {joint} is not compared, because {clips[0]}{more} lack it."
+            )
     alone = [label for label, count in result.label_counts.items() if count == 1]
     if alone:
-        out.append(f"Not used as queries, because no other clip has the label: {', '.join(alone)}.")
+        out.append(
+            f"Clips with these labels are not queries, because no other clip has the same label: "
+            f"{', '.join(alone)}."
+        )
     out += [f"Excluded: {name} ({reason})." for name, reason in result.left_out.items()]
     if result.unlabeled:
         out.append(f"{result.unlabeled} motions of the library have no label and are ignored.")
     if result.unmatched:
         out.append(
-            f"{len(result.unmatched)} labels do not match any motion: {result.unmatched[0]} ..."
+            f"{len(result.unmatched)} labels do not match any motion, for example "
+            f"{result.unmatched[0]}."
         )
     return out
 
@@ -283,11 +289,11 @@ def _html(result: Evaluation, pictures: list[Path]) -> str:
 
 _CELL_INCHES = 0.42
 _COLORS = "YlGnBu"
-_LIGHT_FROM = 0.62  # larger values are on dark cells and written in white
+_LIGHT_FROM = 0.62  # larger values are written in white, because their cells are dark
 
 
 def write_rank_correlations(study: Study, path: str | Path, *, dpi: float = 110) -> Path:
-    """Write two annotated heat maps of a study, for poses and for segments, side by side.
+    """Draw two annotated heat maps of a study side by side, for poses and for segments.
 
     Parameters
     ----------
@@ -296,7 +302,7 @@ def write_rank_correlations(study: Study, path: str | Path, *, dpi: float = 110)
     path : str or Path
         ``.png``, ``.svg`` or ``.pdf``.
     dpi : float
-        Dots per inch, for PNG.
+        Resolution of a PNG file, in dots per inch.
     """
     from matplotlib.figure import Figure
 

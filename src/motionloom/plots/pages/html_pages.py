@@ -18,7 +18,7 @@ SHEET_BUDGET = Budget(fps=12.0, frames=72, seconds=6.0, points=40)
 
 
 class SheetClip(NamedTuple):
-    """One clip of a contact sheet: title, motion, and labels.
+    """One clip of a contact sheet, with its title, motion and labels.
 
     Examples
     --------
@@ -30,12 +30,12 @@ class SheetClip(NamedTuple):
 
     title: str
     motion: Motion
-    labels: Sequence[str] | str = ()  # a string: separated by commas
+    labels: Sequence[str] | str = ()  # a string with labels separated by commas, or a sequence
 
 
 @dataclass(frozen=True)
 class Sheet:
-    """A written contact sheet: path, number of clips, file size, number of cut clips."""
+    """Summary of a contact sheet: path, number of clips, file size, and number of cut clips."""
 
     path: Path
     clips: int
@@ -64,9 +64,9 @@ def contact_sheet(
         Output file, written atomically.
     title : str
     seconds : float
-        Maximum length; only the beginning of longer clips is shown.
+        Maximum length in seconds. Only the beginning of longer clips is shown.
     fps : float
-        Frames per second; the page interpolates smoothly.
+        Frames per second in the file. The page interpolates between them.
 
     Returns
     -------
@@ -91,7 +91,7 @@ def contact_sheet(
     before, after = _page(title, budget)
     count = cut = 0
     with atomic_write(path) as scratch:
-        # Titles may contain undecodable bytes of file names.
+        # Titles may contain undecodable bytes from file names.
         with scratch.open("w", encoding="utf-8", errors="replace", newline="\n") as file:
             file.write(before)
             for clip in clips:
@@ -171,7 +171,7 @@ nav a.error { color: var(--error); } nav a.warning { color: var(--warning); }
 
 @dataclass(frozen=True)
 class ReportSection:
-    """One report as HTML: title, highest severity, and the fragment."""
+    """One report as HTML: its title, its highest severity, and the HTML fragment."""
 
     title: str
     worst: str
@@ -179,7 +179,7 @@ class ReportSection:
 
 
 def doctor_section(motion: Motion, report: Mapping[str, Any]) -> ReportSection:
-    """Convert a report of ``motionloom doctor --json`` into a section of a page."""
+    """Convert a report from ``motionloom doctor --json`` into a section of a page."""
     worst = next(
         (kind for kind in ("error", "warning") if kind in _kinds(report)),
         "warning" if report["warnings"] else "healthy",

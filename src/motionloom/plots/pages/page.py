@@ -1,4 +1,4 @@
-"""Matplotlib pages in meters with a heading, and reproducible figure files."""
+"""Matplotlib pages in meters with a heading, and figure files that are reproducible."""
 
 from __future__ import annotations
 
@@ -24,7 +24,8 @@ if TYPE_CHECKING:
 
 TEXT, FAINT = "#2b323c", "#7b8494"
 
-# Height of a standing figure: larger for short strips, smaller where the page gets too wide.
+# Height of a standing figure, which is larger for short strips and smaller if the page would be too
+# wide.
 _FIGURE_INCHES = (1.95, 2.7)
 _WIDE_INCHES, _WIDEST_INCHES = 11.0, 17.0
 
@@ -69,7 +70,7 @@ def _heading(
 
 
 def time_label(axes: Axes, frame: int, fps: float, at: tuple[float, float], size: float) -> None:
-    """Write seconds and frame number, centered below `at`; `size` is that of the stick figure."""
+    """Write time and frame number, centered below `at`; `size` is the size of the stick figure."""
     x, y = at
     axes.text(x, y, f"{frame / fps:.2f} s", size=8, color=TEXT, ha="center", va="top")
     axes.text(x, y - 0.085 * size, f"frame {frame}", size=6.5, color=FAINT,
@@ -94,7 +95,7 @@ def paint(axes: Axes, strokes: ink.Strokes, scale: float, *, zorder: int) -> Non
 
 
 def paint_triangles(axes: Axes, triangles: Triangles, *, zorder: int) -> None:
-    """Draw triangles onto the page, as one image in vector files."""
+    """Draw triangles onto the page; in vector files, they become one image."""
     from matplotlib.collections import PolyCollection
 
     faces = PolyCollection(
@@ -119,7 +120,7 @@ def meters(length: float) -> str:
 
 
 def scale_bar(axes: Axes, at: tuple[float, float], zoom: float, longest: float, size: float):
-    """Draw a scale bar of a round number of meters, at most `longest` on the page."""
+    """Draw a scale bar for a round number of meters, at most `longest` on the page."""
     length = ink.grid_step(longest / zoom / 0.45)
     half = 0.5 * zoom * length
     x = [at[0] - half, at[0] - half, at[0] + half, at[0] + half]
@@ -158,14 +159,14 @@ def checked_picture_path(path: str | Path) -> Path:
 
 
 def write_figure(figure: Figure, path: str | Path, *, dpi: float | None = None) -> Path:
-    """Write a figure to a ``.png``, ``.svg`` or ``.pdf`` file, atomically.
+    """Write a figure atomically to a ``.png``, ``.svg`` or ``.pdf`` file.
 
     Parameters
     ----------
     figure : matplotlib Figure
     path : str or Path
     dpi : float, optional
-        Dots per inch of a PNG. Default: that of the figure.
+        Resolution of a PNG file, in dots per inch. Default: the resolution of the figure.
 
     Examples
     --------
@@ -178,7 +179,7 @@ def write_figure(figure: Figure, path: str | Path, *, dpi: float | None = None) 
     path = checked_picture_path(path)
     kind = path.suffix.lower()
     with atomic_write(path) as scratch, warnings.catch_warnings():
-        # Characters missing in the font are drawn as boxes, so the warning is not needed.
+        # Characters that the font lacks are drawn as boxes, so the warning is not needed.
         warnings.filterwarnings("ignore", message="Glyph .* missing", category=UserWarning)
         figure.savefig(scratch, format=kind[1:], dpi=dpi or "figure", metadata=_OMITTED[kind])
     return path

@@ -1,8 +1,8 @@
-"""Interactive player for notebooks and web pages: drag to turn, scrub, zoom.
+"""Interactive player for notebooks and web pages, with controls to turn, scrub and zoom.
 
-Positions are resampled to a low rate (the player interpolates smoothly), quantized to 16 bits
-over the extent of the clip, and written as base64. Five meters of walking keep a tenth of a
-millimeter.
+Positions are resampled to a low rate (the player interpolates smoothly), quantized to 16 bits over
+the extent of the clip, and written as base64. For a walk of five meters, positions are accurate to
+a tenth of a millimeter.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ class Budget:
         Maximum number of frames. A longer motion is shown at a lower rate, down to 10 fps, and then
         cut.
     seconds : float
-        Maximum length.
+        Maximum length in seconds.
     points : int
         Maximum number of points; the thinnest tips (fingers) are dropped first.
 
@@ -76,8 +76,8 @@ def clip_data(motion: Motion, budget: Budget, *, name: str = "") -> dict:
     Returns
     -------
     clip : dict
-        ``data`` has frames x points x 3 little-endian 16-bit integers in base64; multiply by
-        ``scale`` and add ``origin`` to get meters. ``note`` describes omitted parts.
+        ``data`` contains frames x points x 3 little-endian 16-bit integers in base64. Multiply them
+        by ``scale`` and add ``origin`` to get meters. ``note`` describes omitted parts.
 
     Examples
     --------
@@ -125,7 +125,7 @@ def clip_data(motion: Motion, budget: Budget, *, name: str = "") -> dict:
 def quantize_positions(
     positions: NDArray[np.floating],
 ) -> tuple[NDArray[np.int16], NDArray[np.float64], float]:
-    """Return codes (T, P, 3), origin (3,) and scale; positions are codes times scale plus origin.
+    """Quantize positions to codes (T, P, 3), where positions are codes times scale plus origin.
 
     The error is at most half of `scale`; NaN becomes `MISSING`.
     """
@@ -169,14 +169,14 @@ def player_html(motion: Motion, *, budget: Budget | None = None) -> str:
     ----------
     motion : Motion
     budget : Budget, optional
-        Limits for long motions. Default: 900 frames, which is 30 s at the full rate; longer motions
-        are shown at a lower rate, up to 90 s. The caption mentions the limits.
+        Limits for long motions. Default: 900 frames, which is 30 s at the full rate. Longer motions
+        are shown at a lower rate, up to 90 s. The caption says which limits were applied.
 
     Returns
     -------
     html : str
-        Fragment without external references: an element, its style and its script. A page can
-        contain several.
+        HTML fragment without external references: an element, its style and its script. A page can
+        contain several fragments.
 
     Examples
     --------

@@ -26,10 +26,10 @@ Artifacts identified by options are built when they are needed (`Artifacts.deriv
 of the options (`artifact_key`) and VERSION a digest of the motions, so a library whose motions have
 changed has no current version. The next version is built from the previous one and the new motions,
 and replaces it. Artifacts identified by a name are saved by the user (`Artifacts.save`) and remain
-until they are replaced or deleted; their VERSION starts with the digest of the motions that they
-were made from.
+until they are replaced or deleted. Their VERSION starts with a digest of the motions that they were
+built from.
 
-Each package only defines how its artifacts are written to files and read from them.
+Each package defines only how its artifacts are written to files and read from them.
 """
 
 from __future__ import annotations
@@ -130,11 +130,12 @@ class Artifacts:
         Parameters
         ----------
         kind, name : str
-            For example ``parametric`` and the user's name: at most 80 letters, digits, spaces and
-            ``. _ + -``.
+            Kind of artifact, such as ``parametric``, and a name of at most 80 letters, digits,
+            spaces and ``. _ + -``.
         about : mapping
             Description of the artifact, as JSON.
         arrays : mapping of str to ndarray, optional
+            Arrays of the artifact, by name.
         """
         if not _NAME.fullmatch(name):
             raise InvalidInput(
@@ -155,12 +156,12 @@ class Artifacts:
             self.folders.commit(f"{kind}.{name}", version, build, trash=trash)
 
     def load(self, kind: str, name: str) -> Artifact:
-        """Load the artifact with the given name.
+        """Load an artifact that was saved under a name.
 
         Raises
         ------
         LibraryError
-            If it does not exist (the message lists existing names), or its files are damaged.
+            If the artifact does not exist (the message lists existing names) or is damaged.
         """
 
         def read(folder: Folder) -> Artifact:
@@ -174,7 +175,7 @@ class Artifacts:
         return self._read_named(kind, name, _described)
 
     def names(self, kind: str) -> tuple[str, ...]:
-        """Return the names of the artifacts of a given kind, sorted."""
+        """Return the names of all artifacts of a kind, sorted."""
         stems = (folder.rpartition(".")[0] for folder in self.folders.names())
         names = {stem.removeprefix(f"{kind}.") for stem in stems if stem.startswith(f"{kind}.")}
         return tuple(sorted(names))
@@ -224,7 +225,7 @@ class Artifacts:
         kind : str
             Part of the folder name.
         options : mapping
-            Build options (see `artifact_key`); artifacts with different options coexist.
+            Build options (see `artifact_key`). Artifacts with different options coexist.
         build : callable
             ``build(folder, previous)`` writes the files to the new, empty `folder`. `previous` is
             the folder of an earlier version, or None. No motions are added or removed during the
@@ -266,9 +267,10 @@ class Artifacts:
         raise self._keeps_changing()
 
     def collection(self, name: str, describe: Callable[[Path], dict]) -> Collection:
-        """Return an artifact that grows file by file, such as match webs; `name` is ``KIND.KEY``.
+        """Return an artifact that grows file by file, such as match webs.
 
-        `describe` reads the description of a file from the file itself.
+        `name` is ``KIND.KEY``. `describe` is a function that reads the description of a file from
+        the file.
         """
         if isinstance(self.folders, RemoteFolders):
             return RemoteCollection(self.folders.files, name, self.folders.catalogue)
@@ -279,7 +281,7 @@ class Artifacts:
     def stale(self, kind: str, key: Key) -> bool:
         """Return whether an artifact is missing or was built from other motions.
 
-        A named artifact is stale if motions have changed since it was saved; it can still be
+        A named artifact is stale if motions have changed since it was saved, but it can still be
         loaded. A derived artifact is rebuilt the next time it is used.
         """
         current = versions(self.folders.names(), _stem(kind, key))
@@ -293,7 +295,7 @@ class Artifacts:
             self.folders.remove(current, trash=bool(current) and self._record(stem))
 
     def _record(self, stem: str) -> bool:
-        """Record the current version of an artifact in the history during a change."""
+        """If a change is in progress, record the current version of an artifact in the history."""
         if isinstance(self.folders, RemoteFolders):
             return False  # their objects are deleted
         current = versions(self.folders.names(), stem)
@@ -310,7 +312,7 @@ class Artifacts:
         return sorted(artifacts, key=lambda artifact: (artifact.kind, artifact.key))
 
     def content_key(self) -> str:
-        """Return a digest of all motions and their names; labels are not included."""
+        """Return a digest of all motions and their names, without labels."""
         return text_digest(*(repr(row) for row in self._store.fingerprints()))
 
     def _keeps_changing(self) -> LibraryError:
@@ -326,13 +328,13 @@ class Artifacts:
 
 
 def _described(folder: Folder) -> dict[str, Any]:
-    """Return the description of an artifact; raise `LibraryError` if it is not a JSON object."""
+    """Return the description of an artifact. Raise `LibraryError` if it is not a JSON object."""
     try:
         about = parse_json(read_regular(folder / _ABOUT))
     except RecursionError:
-        raise LibraryError(f"{folder}/{_ABOUT}: damaged: nested too deeply") from None
+        raise LibraryError(f"{folder}/{_ABOUT}: damaged: the JSON is nested too deeply") from None
     if not isinstance(about, dict):
-        raise LibraryError(f"{folder}/{_ABOUT}: damaged: expected an object")
+        raise LibraryError(f"{folder}/{_ABOUT}: damaged: expected a JSON object")
     return about
 
 

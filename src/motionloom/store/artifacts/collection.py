@@ -1,9 +1,9 @@
-"""Collections: artifacts that grow file by file, written by workers.
+"""Collections: artifacts to which workers add one file after another.
 
-In the folder of a library, a file that exists is complete, because it is written under a temporary
-name and then renamed. In an object store, a file exists if the catalogue lists it: a worker writes
-the file and returns its name, and the client commits the name. The next build removes files that
-were not committed.
+In a library folder, a file that exists is complete, because it is written under a temporary name
+and then renamed. In an object store, only files that the catalogue lists are part of the
+collection. A worker writes a file and returns its name, and the client commits the name. The next
+build removes files that were not committed.
 """
 
 from __future__ import annotations
@@ -23,12 +23,12 @@ from motionloom.store.catalogue import Catalogue
 from motionloom.store.remote.folder import objects_of
 from motionloom.store.remote.object_store import ObjectStore, Piece
 
-_LONGEST = 1 << 24  # bytes of a description
+_LONGEST = 1 << 24  # maximum size of a description, in bytes
 
 
 @dataclass(frozen=True)
 class WrittenFile:
-    """A file written by a worker: its name, its location in the store, and its description."""
+    """File written by a worker, with its name, its location in the store, and its description."""
 
     name: str
     piece: Piece | None = None
@@ -37,7 +37,7 @@ class WrittenFile:
 
 @dataclass(frozen=True)
 class LocalCollection:
-    """Files in a folder; `RemoteCollection` documents the methods."""
+    """Collection whose files are in a folder."""
 
     path: Path  # absolute, since workers of a cluster run in other folders
     describe: Callable[[Path], dict]  # reads the description of a file from the file itself
@@ -51,7 +51,7 @@ class LocalCollection:
         return WrittenFile(name)
 
     def commit(self, written: Iterable[WrittenFile]) -> None:
-        """Do nothing: files that exist are already committed."""
+        """Do nothing, because files that exist are already committed."""
 
     def names(self) -> list[str]:
         """Return the names of all files, sorted."""
@@ -71,11 +71,11 @@ class LocalCollection:
             return decode(read_regular(below(self.path, name), span=span))
         except LibraryError as error:
             raise LibraryError(
-                f"{self.path / name}: {error}; remove it and rebuild the web"
+                f"{self.path / name}: {error}. Remove this file and rebuild the web"
             ) from None
 
     def fetch(self) -> None:
-        """Do nothing: all files are on this machine."""
+        """Do nothing, because all files are on this machine."""
 
     def remove(self, names: Iterable[str]) -> None:
         """Remove the given files."""
@@ -101,7 +101,7 @@ class LocalCollection:
 
 @dataclass(frozen=True)
 class RemoteCollection:
-    """Files in an object store, recorded in the catalogue."""
+    """Collection whose files are in an object store and recorded in the catalogue."""
 
     files: ObjectStore
     folder: str
@@ -144,12 +144,13 @@ class RemoteCollection:
             self.files.verify(piece, content)
             return decode(content if span is None else content[slice(*span)])
         except FileNotFoundError:
-            problem = "it is missing"
+            problem = "the file is missing"
         except LibraryError as error:
             problem = str(error)
         self.remove([name])
         raise LibraryError(
-            f"{self.files.address}/{piece.name}: {problem}; it was removed and must be rebuilt"
+            f"{self.files.address}/{piece.name}: {problem}. The file was removed and must be "
+            "rebuilt"
         )
 
     def fetch(self) -> None:

@@ -1,7 +1,7 @@
-"""Artifact folders: written under a temporary name, committed as a whole, and then immutable.
+"""Artifact folders, which are written under a temporary name, committed and then immutable.
 
 A folder is called ``STEM.VERSION``. Committing a version removes the earlier versions of that stem.
-In the folder of a library, a commit is one rename. In an object store, it is one transaction of the
+In a library folder, a commit is one rename. In an object store, it is one transaction of the
 catalogue, which records the objects that the files consist of.
 
 A folder contains ``checks.json`` with the size, CRC-32 and page checksum of each file. Size and
@@ -43,7 +43,7 @@ FOLDER = "derived"
 CHECKS = "checks.json"
 CHECKED_WHEN_READ = 1 << 29  # bytes; smaller files are verified completely when first read
 _STAMPED = 1 << 22  # bytes; the verification of larger folders is recorded in the user's cache
-_STAMP_SECONDS = 86_400.0  # lifetime of that record
+_STAMP_SECONDS = 86_400.0  # how long that record is valid
 _SETTLED = 2.0  # seconds since a file was written
 _SCRATCH = ".part-"
 _verified: dict[str, tuple[int, int]] = {}  # folders this process has verified: inode, time
@@ -53,7 +53,7 @@ Build = Callable[[Path, Folder | None], None]
 
 @dataclass(frozen=True)
 class LocalFolders:
-    """Artifact folders on disk; `root` is absolute, since workers run in other folders."""
+    """Artifact folders on disk. `root` is absolute, because workers run in other folders."""
 
     root: Path
 
@@ -111,7 +111,7 @@ class LocalFolders:
         self.remove(earlier, trash=trash)
 
     def remove(self, names: Iterable[str], *, trash: bool = False) -> None:
-        """Remove folders or move them to the trash; readers never see partial folders."""
+        """Remove folders or move them to the trash. Readers never see partial folders."""
         if trash:
             move_to_trash(self.root.parent, [f"{self.root.name}/{name}" for name in names])
             return

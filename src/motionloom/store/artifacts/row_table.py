@@ -3,9 +3,9 @@
 ``rows.npy`` contains the rows of all motions, concatenated and sorted by name, and is
 memory-mapped. ``index.json`` lists which rows belong to which motion.
 
-Rows of unchanged motions are copied from the previous version. Workers compute the others and write
-them to their place in the file or, in a library with an object store, as objects that make up the
-file.
+Rows of unchanged motions are copied from the previous version. Workers compute all other rows and
+write them to their range in the file. In a library with an object store, they write objects that
+together make up the file.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ if TYPE_CHECKING:
 
 ROWS, INDEX = "rows.npy", "index.json"
 _INDEX_KEYS = ("names", "keys", "starts", "width", "fps", "frames", "left_out", "stamp")
-BATCH_FRAMES = 16_000  # per task: tenths of a second of work
+BATCH_FRAMES = 16_000  # per task, which is a few tenths of a second of work
 MIN_POOL_FRAMES = 150_000  # frames; below this, starting processes takes longer than they save
 
 Result = TypeVar("Result")
@@ -47,7 +47,7 @@ Result = TypeVar("Result")
 
 @dataclass(frozen=True, eq=False)
 class RowTable:
-    """Rows of all motions: N rows of D numbers, for M motions."""
+    """Rows of all motions: N rows of D numbers for M motions."""
 
     rows: NDArray[np.float32]  # (N, D), memory-mapped, read-only
     starts: NDArray[np.int64]  # (M + 1,): motion m has rows starts[m] to starts[m + 1]
@@ -65,7 +65,7 @@ def row_total(folder: Folder) -> int:
 
 
 def row_range(folder: Folder, first: int, last: int) -> NDArray[np.float32]:
-    """Return rows `first` to `last` of a table, memory-mapped; only these rows are fetched."""
+    """Return rows `first` to `last` of a table, memory-mapped. Only these rows are fetched."""
     if not isinstance(folder, RemoteFolder):
         rows = _opened_rows(folder)
         if not 0 <= first <= last <= len(rows):
@@ -101,7 +101,7 @@ def load_rows(folder: Folder) -> RowTable:
 
 
 def read_index(folder: Folder) -> dict[str, Any]:
-    """Return the content of ``index.json``; raise `LibraryError` if it is incomplete."""
+    """Return the content of ``index.json``. Raise `LibraryError` if it is incomplete."""
     try:
         index = parse_json(read_regular(folder / INDEX))
         content = {key: index[key] for key in _INDEX_KEYS}
@@ -119,16 +119,18 @@ def _check_index(index: dict[str, Any]) -> None:
     starts = index["starts"]
     check_offsets(starts, starts[-1] if starts else 0, "starts")
     if len(starts) != count + 1 or type(starts[-1]) is not int:
-        raise ValueError(f"expected {count + 1} starts, found {len(starts)}")
+        raise ValueError(
+            f"there must be {count + 1} starts, one more than motions; found {len(starts)}"
+        )
     kinds = {"names": str, "keys": str, "fps": int | float, "frames": int}
     for key, kind in kinds.items():
         values = index[key]
         if len(values) != count or not all(isinstance(value, kind) for value in values):
             raise ValueError(f"expected {count} {key}, found {str(values)[:80]}")
     if not all(0 < rate < np.inf for rate in index["fps"]) or min(index["frames"], default=0) < 0:
-        raise ValueError("expected positive rates and lengths")
+        raise ValueError("all rates and lengths must be positive")
     if not isinstance(index["left_out"], dict):
-        raise ValueError("expected left_out to be a table")
+        raise ValueError("left_out must be a JSON object")
 
 
 def _opened_rows(folder: Folder) -> NDArray[np.float32]:
@@ -159,17 +161,20 @@ def build_rows(
     Parameters
     ----------
     folder, previous
-        As passed to the `build` of `motionloom.store.artifacts.Artifacts.derive`.
+        Arguments that `motionloom.store.artifacts.Artifacts.derive` passes to `build`.
     library : Store
+        Library that contains the motions.
     work : callable
-        Function that returns the rows of a motion, shape (length, width); importable by name.
+        Function that returns the rows of a motion, shape (length, width). It must be importable by
+        name.
     width : int
+        Number of values per row.
     length : callable
         Function that returns the number of rows for the motion of an entry.
     left_out : dict of str to str
         Motions without rows, each with the reason.
     stamp : str
-        Anything else the rows depend on; rows of a version with another stamp are not reused.
+        Anything else the rows depend on. Rows of a version with another stamp are not reused.
     workers, progress : optional
         Number of processes, and a function called with the number of finished motions.
     """
@@ -197,7 +202,7 @@ def build_rows(
 
 @dataclass(frozen=True, eq=False)
 class _Job:
-    """A table to write: its motions, the positions of their rows, and how to compute them."""
+    """Table to write, with its motions, the positions of their rows, and how to compute them."""
 
     library: Store
     work: Callable[[Motion], NDArray]
@@ -230,7 +235,7 @@ class _Job:
         return int(self.starts[m]), int(self.starts[m + 1] - self.starts[m])
 
     def reusable(self, previous: Folder | None) -> dict[int, int]:
-        """Return the motions with rows in the previous version: a map from index to first row."""
+        """Map the index of each motion with rows in the previous version to its first row there."""
         if previous is None:
             return {}
         try:
@@ -256,7 +261,7 @@ class _Job:
 
 
 def _in_folder(folder: Path, previous: Folder | None, job: _Job) -> None:
-    """Write the rows to one file, with each worker writing to its own range."""
+    """Write the rows to one file. Each worker writes to a different range."""
     path, offset = folder / ROWS, len(job.header)
     with open(path, "wb") as out:
         out.write(job.header)
@@ -271,7 +276,7 @@ def _in_folder(folder: Path, previous: Folder | None, job: _Job) -> None:
 
 
 def _copy_known(path: Path, offset: int, previous: Folder | None, job: _Job) -> dict[int, int]:
-    """Copy rows from the previous version; return the indices of their motions."""
+    """Copy rows from the previous version, and return the indices of their motions."""
     reusable = job.reusable(previous)
     if previous is None or not reusable:
         return {}
@@ -298,14 +303,14 @@ def _fill(
     """Compute the rows of a motion and write them to their range in the file."""
     start, count = place[motion.name]
     rows = _checked(work(motion), motion.name, count, width)
-    # Not through a memory map, which kills the process without a message if the disk is full.
+    # A memory map would kill the process without a message if the disk is full.
     with open(path, "rb+") as out:
         out.seek(offset + 4 * width * start)
         out.write(rows.data)
 
 
 def _in_store(folder: Path, previous: Folder | None, job: _Job, store: ObjectStore) -> None:
-    """Let workers write rows to the object store; write pointers to them in the folder."""
+    """Let workers write rows to the object store, and write pointers to them in the folder."""
     name = f"{FOLDER}/{folder.name}/{ROWS}"
     reusable = job.reusable(previous) if isinstance(previous, RemoteFolder) else {}
     pieces: dict[str, tuple[Piece, ...]] = {}
@@ -343,7 +348,7 @@ def _put_rows(
     width: int,
     counts: dict[str, int],
 ) -> dict[str, tuple[Piece, ...]]:
-    """Compute the rows of motions and write them as one object; return its pieces."""
+    """Compute the rows of motions, write them as one object, and return its pieces."""
     results = [
         (motion, _checked(rows, motion, counts[motion], width))
         for motion, rows in batch_work(names, library, work)
@@ -373,7 +378,7 @@ def over_motions(
     workers: int | None = None,
     progress: Progress | None = None,
 ) -> Iterator[tuple[str, Result]]:
-    """Apply `work` to the motions of `entries` in parallel; yield (name, result) in any order.
+    """Apply `work` to the motions of `entries` in parallel. Yield (name, result) in any order.
 
     `work` is a function of one motion, importable by name. By default, there is one process per
     core, or only this process for little work.
@@ -390,7 +395,7 @@ def over_batches(
     workers: int | None,
     progress: Progress | None,
 ) -> Iterator[Result]:
-    """Apply `task` to batches of names in parallel; yield results in any order."""
+    """Apply `task` to batches of names in parallel. Yield the results in any order."""
     if workers is None and sum(entry.frames for entry in entries) < MIN_POOL_FRAMES:
         workers = 1
     batches = _batches(entries)

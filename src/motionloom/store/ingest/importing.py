@@ -1,10 +1,10 @@
-"""Import of many files in parallel, resumable and idempotent.
+"""Parallel import of many files, which can be interrupted, resumed and repeated.
 
 Each file is one task (see `motionloom.store.ingest.task`), which writes the frames under a name
 that depends on their content. The process that holds the writer lock commits the rows, a few dozen
 at a time. A killed import loses only the last half second of work, and the next import resumes it.
-The stored data depends only on the files, not on when they were read: results are committed in the
-order of the files, and only the first of several skeletons that differ by rounding is stored.
+The stored data depends only on the files, not on when they were read, because results are committed
+in the order of the files. If several skeletons differ only by rounding, the first one is stored.
 """
 
 from __future__ import annotations
@@ -52,9 +52,9 @@ from motionloom.store.trash import move_to_trash
 if TYPE_CHECKING:
     from motionloom.store.store import Store
 
-BATCH_ROWS, BATCH_SECONDS = 64, 0.5  # at most this much is lost if the process is killed
+BATCH_ROWS, BATCH_SECONDS = 64, 0.5  # seconds of work that are lost if the process is killed
 _WORTH_A_WORKER = (
-    2_000_000  # bytes of files per worker process, since starting a process takes time
+    2_000_000  # bytes of files per worker process, because starting a process takes time
 )
 
 
@@ -77,11 +77,11 @@ class Failure:
 class ImportReport:
     """Result of an import.
 
-    `added` counts new and changed motions (the changed ones are also in `replaced`), `skipped`
-    counts unchanged ones; `frames` and `seconds` measure the added motions. `left_out` counts, by
-    suffix, motion capture files that cannot be stored in a library, such as C3D files. `carriers`
-    counts added motions with joints above the hips, by the names of these joints, which were
-    composed into the hips.
+    `added` counts new and changed motions (the changed ones are also in `replaced`), and `skipped`
+    counts unchanged ones. `frames` and `seconds` are totals of the added motions. `left_out`
+    counts, by suffix, motion capture files that cannot be stored in a library, such as C3D files.
+    `carriers` counts added motions with joints above the hips, by the names of these joints. Such
+    joints are merged into the hips.
 
     Examples
     --------
@@ -116,7 +116,7 @@ def import_files(
 ) -> ImportReport:
     """Import `paths` while the caller holds the writer lock. See `Store.add`.
 
-    `present` are the existing frame files.
+    `present` lists the existing frame files.
     """
     start = time.monotonic()
     reader, files, fps = settings.reader_options(), library.files, library.fps
@@ -140,7 +140,7 @@ def import_files(
                 if outcome.write_error:
                     raise LibraryError(
                         f"{library.path}: cannot write to this library: {outcome.write_error}. "
-                        "Added motions are safe; run the same import again to resume it"
+                        "Motions added so far are saved. Run the same import again to resume it"
                     )
                 if outcome.failure:
                     failures.append(Failure(done.item.source.shown, outcome.failure))
@@ -261,7 +261,7 @@ def frame_files(files: FileStore) -> set[str]:
 
 @contextmanager
 def interruptible(library: Store) -> Iterator[None]:
-    """Mark the catalogue while an import runs; a killed import leaves the mark behind.
+    """Mark the catalogue while an import runs. A killed import leaves the mark behind.
 
     Files that this import wrote but did not list are removed. After an error such as a full disk,
     they are deleted; files of a worker that was killed before it could report them are moved to the
@@ -287,7 +287,7 @@ def interruptible(library: Store) -> Iterator[None]:
 
 
 def remove_files(files: FileStore, names: Sequence[str], *, trash: bool = True) -> None:
-    """Move frame files to the trash, or delete them; files that cannot be moved are kept."""
+    """Move frame files to the trash, or delete them. Files that cannot be moved are kept."""
     places = [f"{FOLDER}/{name}" for name in names]
     if isinstance(files, ObjectStore):
         files.remove(places, trash=trash)

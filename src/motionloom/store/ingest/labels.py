@@ -1,11 +1,11 @@
-"""Labels of imported motions: from folder names, file name patterns, a table or a mapping.
+"""Labels for imported motions, from folder names, file name patterns, a table or a mapping.
 
-- ``"folder"``: the folders between the imported folder and the file; the name of the imported
-  folder for files directly in it.
+- ``"folder"``: the names of the folders between the imported folder and the file. Files directly in
+  the imported folder get the name of that folder.
 - ``"pattern:REGEX"``: the groups of a regular expression whose names start with ``label``, or its
   first group if there are none. The expression is matched against the stem of the file, or against
   its path without the suffix if the expression contains a ``/``.
-- A CSV file: one column names the file, another contains the label.
+- A CSV file, in which one column names the file and another contains the label.
 - A mapping from name to label or labels.
 """
 
@@ -40,7 +40,9 @@ def labeling(
     *,
     columns: str | Sequence[str] | None = None,
 ) -> Labeling:
-    """Assign labels to `sources` by one or more rules; `columns` are columns of a CSV file.
+    """Assign labels to `sources` by one or more rules.
+
+    `columns` are the label columns of a CSV file.
 
     Examples
     --------
@@ -66,7 +68,9 @@ def labeling(
 
 
 def checked_labels(labels: Iterable[str]) -> tuple[str, ...]:
-    """Return stripped, sorted and unique labels; raise for a single string or control characters.
+    """Return labels stripped, sorted and without duplicates.
+
+    Raises `InvalidInput` for a single string and for control characters.
 
     Examples
     --------
@@ -171,7 +175,7 @@ def _decoded(path: Path) -> str:
 
 
 def _by_key(rows, sources: Sequence[SourceFile]) -> tuple[_Rule, list[str]]:
-    """Return a rule for rows that match the end of a path: ``86_01``, ``86/86_01.bvh``."""
+    """Return a rule for rows that match the end of a path, such as ``86/86_01.bvh``."""
     labels: dict[tuple[str, ...], list[str]] = {}
     for key, given in rows:
         labels.setdefault(_key_parts(key), []).extend(given)

@@ -1,8 +1,9 @@
 """Source files of an import, and the names of their motions.
 
-A motion is named after its file without the suffix (``86_01``). If several files of one import have
-the same name, as much of their paths is added as distinguishes them: ``a/walk``, ``b/walk``. A file
-that is already in the library keeps its name. The result does not depend on the order of the files.
+A motion is named after its file, without the suffix (``86_01``). If several files of one import
+have the same name, enough of each path is added to distinguish them, as in ``a/walk`` and
+``b/walk``. A file that is already in the library keeps its name. The result does not depend on the
+order of the files.
 """
 
 from __future__ import annotations
@@ -25,7 +26,7 @@ _COMPANIONS = {".amc": ".asf", ".gltf": ".bin"}
 class SourceFile:
     """A file to import."""
 
-    path: str  # absolute, without symbolic links to folders: identifies the file
+    path: str  # absolute, without symbolic links to folders; identifies the file
     shown: str  # as the user would write it
     folders: tuple[str, ...]  # folders below the given folder, or the name of the parent folder
 
@@ -45,7 +46,7 @@ def find_sources(
 ) -> tuple[list[SourceFile], list[tuple[str, str]]]:
     """Find all motion files among `paths`, including those in folders, without duplicates.
 
-    Folders are searched recursively; hidden files and folders are ignored, and links to folders are
+    Folders are searched recursively. Hidden files and folders are ignored, and links to folders are
     followed once. Returns the sources, sorted by path, and pairs (folder, reason) for folders that
     could not be read. Raises `InvalidInput` if a path does not exist, if a file has a format
     without a reader, or if there are no motion files at all.
@@ -94,12 +95,12 @@ def left_out(paths: Iterable[str | Path]) -> dict[str, int]:
 
 
 def left_out_lines(counts: Mapping[str, int]) -> list[str]:
-    """Return one sentence per suffix of `left_out`: the number of files, and how to use them.
+    """Return one line per suffix of `left_out`, with the number of files and how to use them.
 
     Examples
     --------
     >>> left_out_lines({".trc": 2})
-    ['2 .trc files: markers without a reader; export them as C3D']
+    ['2 .trc files: not supported; export the markers as C3D']
     """
     return [
         f"{count} {suffix} file{'s' if count > 1 else ''}: {LEFT_OUT[suffix]}"
@@ -150,7 +151,7 @@ def companions(path: str | Path) -> list[Path]:
     """Return the files next to `path` that its reader also reads, such as skeletons, sorted.
 
     These are files whose stem is a prefix of the stem of `path` (``01.asf`` for ``01_01.amc``), or
-    the only such file in the folder.
+    the only file of that kind in the folder.
     """
     path = Path(path)
     suffix = _COMPANIONS.get(path.suffix.lower())
@@ -163,7 +164,7 @@ def companions(path: str | Path) -> list[Path]:
 
 
 def is_companion(path: str | PurePath) -> bool:
-    """Return whether a file has no motion but is read with another, such as ``01.asf``."""
+    """Return whether a file such as ``01.asf`` has no motion but is read with another file."""
     return PurePath(path).suffix.lower() in _COMPANIONS.values()
 
 
@@ -209,7 +210,7 @@ def _files_in(
     for place, folders, files in os.walk(folder, onerror=note, followlinks=True):
         status = os.stat(place)
         here = (status.st_dev, status.st_ino)
-        # A cyclic link, a folder visited before, or a library.
+        # This is a cyclic link, a folder visited before, or a library.
         if here in seen or FILE in files:
             folders.clear()
             continue

@@ -1,13 +1,13 @@
-"""Import task: imports one file, run by a worker.
+"""The import of one file, as a task for a worker.
 
 The task hashes the file, stops if the library already has it, and otherwise reads, resamples and
 writes the frames. Problems with the file are returned, not raised. The catalogue is written by the
 process that holds the writer lock.
 
-Skeletons that differ only by rounding are stored once (`StoredSkeletons`): programs write the bones
-of a performer to every take, with different rounding, so their offsets differ by fractions of a
-millimeter. Such a take is stored with the existing skeleton of the library; its frames do not
-change.
+Skeletons that differ only by rounding are stored once (`StoredSkeletons`). Programs write the bones
+of a performer to every take with different rounding, so the offsets differ by fractions of a
+millimeter. A take whose skeleton differs only in this way is stored with the existing skeleton of
+the library, and its frames do not change.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ class ImportTask:
 
     @property
     def file(self) -> str:
-        """Absolute path, since the task may run in another folder."""
+        """Absolute path, because the task may run in another folder."""
         return os.path.join(self.folder, self.source.shown)
 
 
@@ -69,7 +69,7 @@ def ingest(
     options: str,
     force: bool,
 ) -> Outcome:
-    """Run the task; the result depends only on the file and `options` (JSON)."""
+    """Run the task. The result depends only on the file and on `options` (JSON)."""
     source, existing, file = task.source, task.existing, task.file
     try:
         before = _state(file)
@@ -82,7 +82,7 @@ def ingest(
         if _state(file) != before:
             return Outcome(failure="the file changed while it was being read; import it again")
         if len(motion) == 0:
-            return Outcome(failure="holds no frames")
+            return Outcome(failure="the file has no frames")
         if fps is not None:
             motion = motion.resample(fps)
     except Exception as error:
@@ -101,7 +101,7 @@ def ingest(
 def new_entry(
     motion: Motion, name: str, files: FileStore, *, source: str, source_hash: str, options: str
 ) -> tuple[Entry, str]:
-    """Write the frames of a motion; return its entry and its skeleton as JSON."""
+    """Write the frames of a motion. Return its entry and its skeleton as JSON."""
     description = FrameDescription.of(
         motion, name, source=source, source_hash=source_hash, options=options
     )
@@ -139,7 +139,7 @@ def failure_reason(error: Exception | None) -> str:
     if isinstance(error, OSError):
         return error.strerror or str(error)
     if isinstance(error, MemoryError):
-        return "too large for the memory of this machine"
+        return "the file is too large for the memory of this machine"
     return f"unexpected {type(error).__name__}: {error}"
 
 
@@ -172,7 +172,7 @@ class StoredSkeletons:
         ] = {}  # key of a skeleton to the key of the skeleton stored for it
 
     def adopt(self, entry: Entry, data: str) -> tuple[Entry, str]:
-        """Return the entry with a stored skeleton of the same body, if any, and its JSON."""
+        """Return the entry, with a stored skeleton of the same body if any, and its JSON."""
         key = self._same.get(entry.skeleton)
         if key is None:
             skeleton = self._stored.get(entry.skeleton) or skeleton_from(data)

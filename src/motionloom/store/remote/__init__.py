@@ -1,1 +1,1 @@
-"""Remote stores: frames and artifacts of a library in an object store."""
+"""Remote storage: libraries whose frames and artifacts are in an object store."""

@@ -23,7 +23,7 @@ from motionloom.errors import InvalidInput, LibraryError
 from motionloom.files import atomic_write
 
 DEFAULT_GB = 20.0
-_CHECK_AFTER = 0.02  # fraction of the limit that is added before the size is measured again
+_CHECK_AFTER = 0.02  # fraction of the limit that may be added before the size is measured again
 
 
 class Cache:
@@ -41,16 +41,16 @@ class Cache:
 
     def __init__(self, folder: Path, limit: float) -> None:
         self.folder, self.limit = folder, limit
-        self._added: float | None = None  # bytes since the size was measured
+        self._added: float | None = None  # bytes added since the size was measured
 
     def file(self, key: str, fill: Callable[[Path], object]) -> Path:
-        """Return the file for a key; `fill` writes it if it is not cached."""
+        """Return the file for a key. If it is not cached, `fill` writes it."""
         path = self._path(key)
         try:
             os.utime(path)  # mark as used
         except FileNotFoundError:
             self._make(path, fill)
-        except OSError:  # the cache of another user: the file exists
+        except OSError:  # the file is in the cache of another user
             pass
         return path
 
@@ -63,7 +63,7 @@ class Cache:
         self._path(key).unlink(missing_ok=True)
 
     def scratch(self) -> Path:
-        """Create a temporary folder on the same disk; the caller removes it."""
+        """Create a temporary folder on the same disk. The caller must remove it."""
         try:
             self.folder.mkdir(parents=True, exist_ok=True)
             return Path(tempfile.mkdtemp(prefix="scratch-", dir=self.folder))
@@ -72,7 +72,7 @@ class Cache:
 
     def _path(self, key: str) -> Path:
         digest = hashlib.blake2b(key.encode(), digest_size=16).hexdigest()
-        # Keep the suffix: some readers need it.
+        # Some readers need the suffix, so it is kept.
         return self.folder / digest[:2] / f"{digest}{Path(key).suffix}"
 
     def _make(self, path: Path, fill: Callable[[Path], object]) -> None:
@@ -116,7 +116,7 @@ class Cache:
 
 
 def local_cache() -> Cache:
-    """Return the cache on this machine; see the module docstring."""
+    """Return the cache on this machine, as configured by the user."""
     return _cache(
         os.environ.get("MOTIONLOOM_CACHE"), os.environ.get("MOTIONLOOM_CACHE_GB"), os.getcwd()
     )
@@ -135,6 +135,7 @@ def _cache(place: str | None, size: str | None, here: str) -> Cache:
     except (TypeError, ValueError):
         raise InvalidInput(
             "the size of the cache (MOTIONLOOM_CACHE_GB, or cache_gb in [store] of "
-            f"motionloom.toml) must be a positive number; got {size or options.get('cache_gb')!r}"
+            f"motionloom.toml) must be a positive number of gigabytes; got "
+            f"{size or options.get('cache_gb')!r}"
         ) from None
     return Cache(Path(here, Path(place).expanduser()), 1e9 * gigabytes)

@@ -1,8 +1,8 @@
 """Folders in an object store, used like local folders.
 
-``folder / "rows.npy"`` is the path of a local copy, fetched on demand, so code that reads artifacts
-need not know where they are stored. A file may consist of pieces of several objects that workers
-wrote in parallel.
+``folder / "rows.npy"`` fetches a file on demand and returns the path of the local copy, so code
+that reads artifacts need not know where they are stored. A file may consist of pieces of several
+objects that workers wrote in parallel.
 """
 
 from __future__ import annotations
@@ -23,14 +23,14 @@ Files = dict[str, tuple[Piece, ...]]
 
 @dataclass(frozen=True)
 class RemoteFolder:
-    """Files by name, with the pieces they consist of; names in subfolders contain ``/``."""
+    """Files by name, with the pieces they consist of. Names in subfolders contain ``/``."""
 
     store: ObjectStore
     name: str
     files: Files = field(compare=False, repr=False)
 
     def __truediv__(self, name: str) -> Any:
-        """Return a local copy of a file, or a subfolder; raise `FileNotFoundError` if missing."""
+        """Return a local copy of a file, or a subfolder. Raise `FileNotFoundError` if missing."""
         if name in self.files:
             return self.store.assembled(self.files[name], PurePosixPath(name).suffix)
         below = {
@@ -39,11 +39,11 @@ class RemoteFolder:
             if file.startswith(f"{name}/")
         }
         if not below:
-            raise FileNotFoundError(f"{self.name} has no {name}")
+            raise FileNotFoundError(f"the folder {self.name} has no file {name}")
         return RemoteFolder(self.store, f"{self.name}/{name}", below)
 
     def absolute(self) -> RemoteFolder:
-        """Return the folder itself, for compatibility with paths."""
+        """Return this folder, for compatibility with paths."""
         return self
 
     def is_dir(self) -> bool:
@@ -51,7 +51,7 @@ class RemoteFolder:
         return True
 
     def byte_range(self, name: str, first: int, last: int) -> Path:
-        """Return a local copy of bytes `first` to `last` of a file, fetching only these."""
+        """Return a local copy of bytes `first` to `last` of a file. Only these are fetched."""
         return self.store.assembled(between(self.files[name], first, last), ".raw")
 
     def size(self, name: str) -> int:

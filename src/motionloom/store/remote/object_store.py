@@ -1,19 +1,19 @@
-"""Storage for a library's files: in its own folder, or in an object store.
+"""Storage for the files of a library, in the library folder or in an object store.
 
-An object store is any storage with an fsspec address: ``s3://bucket/prefix``, ``gs://...``,
-``file:///mnt/share/...``, ``memory://`` in tests.
+An object store is any storage with an fsspec address, such as ``s3://bucket/prefix``, ``gs://...``
+or ``file:///mnt/share/...``. Tests use ``memory://``.
 
 - Every object is written once, as a whole, under a unique name that ends in a random mark. A writer
-  that is killed, or that runs its task twice, leaves an object that the catalogue does not list;
-  the next writer removes it.
+  that is killed, or that runs its task twice, leaves an object that the catalogue does not list.
+  The next writer removes it.
 - Every process that needs an object, including the workers of a cluster, reads it from the object
   store and caches it (see `motionloom.store.remote.cache`), so files are memory-mapped as usual.
 
-The catalogue stays in the library's folder; only the catalogue lists the content of the library.
+The catalogue stays in the library folder, and only the catalogue lists the content of the library.
 
-Libraries and the addresses in them are not trusted. Only storage file systems are opened, not all
-those supported by fsspec. An address that was not chosen on this machine is opened only after the
-user has trusted the library (``motionloom trust LIB``). Names of objects must be plain.
+Libraries and the addresses in them are not trusted. fsspec supports many kinds of file systems, but
+only those for storage are opened. An address that was not chosen on this machine is opened only
+after the user has trusted the library (``motionloom trust LIB``). Names of objects must be plain.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ from motionloom.files import below, plain_name
 from motionloom.store.remote.cache import local_cache
 
 MARKER = "motionloom.json"
-_AT_ONCE = 16  # objects fetched in parallel: latency outweighs throughput
+_AT_ONCE = 16  # objects fetched in parallel, because latency matters more than throughput
 _BLOCK = 1 << 18  # bytes per checksum
 _PORTION = 64 * _BLOCK  # bytes per request
 PROTOCOLS = (
@@ -55,7 +55,7 @@ class Piece(NamedTuple):
     """Part of an object: `length` bytes from `start`.
 
     `sums` are the CRC-32 values of all blocks of the object, so any part of it can be verified when
-    it is read; objects of earlier releases have none.
+    it is read. Objects of earlier releases have none.
     """
 
     name: str
@@ -66,7 +66,7 @@ class Piece(NamedTuple):
 
 @dataclass(frozen=True)
 class FolderStore:
-    """Files in the library's own folder."""
+    """Storage in the library folder."""
 
     root: Path
 
@@ -78,11 +78,11 @@ class FolderStore:
         return str(self.root)
 
     def local(self, name: str) -> Path:
-        """Return the path of a file; raise `LibraryError` if it is outside the folder."""
+        """Return the path of a file. Raise `LibraryError` if it is outside the folder."""
         return below(self.root, name)
 
     def fetch(self, names: Iterable[str]) -> None:
-        """Do nothing: all files are on this machine."""
+        """Do nothing, because all files are on this machine."""
 
     def workers(self, workers: int | None) -> int | None:
         """Return the number of processes that can use the store, which is not limited."""
@@ -91,7 +91,7 @@ class FolderStore:
 
 @dataclass(frozen=True)
 class ObjectStore:
-    """Objects under an fsspec address."""
+    """Storage in an object store with an fsspec address."""
 
     address: str  # normalized, see `normal_address`
 
@@ -100,7 +100,7 @@ class ObjectStore:
     # --- reading ------------------------------------------------------------------------
 
     def local(self, name: str) -> Path:
-        """Return a local copy of an object, fetched if necessary.
+        """Return the path of a local copy of an object, which is fetched if necessary.
 
         Raises `FileNotFoundError` if the object does not exist, and `ObjectStoreError` if it cannot
         be reached.
@@ -112,7 +112,7 @@ class ObjectStore:
         local_cache().remove(self._key(name))
 
     def fetch(self, names: Iterable[str]) -> None:
-        """Fetch many objects in parallel; missing ones are ignored."""
+        """Fetch many objects in parallel. Missing objects are ignored."""
         with ThreadPoolExecutor(_AT_ONCE) as threads:
             list(threads.map(self._try, names))
 
@@ -151,7 +151,7 @@ class ObjectStore:
         return Piece(own, 0, size, _block_sums(content))
 
     def remove(self, names: Iterable[str], *, trash: bool = False) -> None:
-        """Remove objects or move them to the trash; objects that cannot be removed are kept."""
+        """Remove objects or move them to the trash. Objects that cannot be removed are kept."""
         files, root = self._files()
         stamp = datetime.now(UTC).strftime("%Y-%m-%dT%H-%M-%SZ")
         for name in names:
@@ -168,7 +168,7 @@ class ObjectStore:
             self.drop_local(name)
 
     def restore(self, names: Iterable[str]) -> set[str]:
-        """Move the latest object with each name back from the trash; return the restored names."""
+        """Move the latest object of each name back from the trash. Return the restored names."""
         files, root = self._files()
         wanted = {name.split("/", 2)[2]: name for name in self.names("trash")}  # sorted by time
         restored = {name for name in names if name in wanted}
@@ -178,22 +178,23 @@ class ObjectStore:
         return restored
 
     def claim(self, identity: str) -> None:
-        """Mark the object store as belonging to a library; raise if it belongs to another."""
+        """Mark the object store as used by a library. Raise an error if another library uses it."""
         self.check_free()
         self._write(json.dumps({"library": identity}).encode(), MARKER)
 
     def check_free(self) -> None:
-        """Raise if the object store already belongs to a library or cannot be reached."""
+        """Raise an error if a library already uses the object store, or it cannot be reached."""
         files, root = self._files()
         with self._explained("reached"):
             taken = files.exists(f"{root}/{MARKER}")
         if taken:
             raise ObjectStoreError(
-                f"{self.address}: this store belongs to another library; choose another prefix"
+                f"{self.address}: this object store belongs to another library; choose another "
+                "prefix"
             )
 
     def workers(self, workers: int | None) -> int | None:
-        """Return the number of processes that can use the store: one if it is in memory."""
+        """Return the number of processes that can use the store, which is 1 for memory."""
         return 1 if self.address.startswith("memory:") else workers
 
     # --- the file system ----------------------------------------------------------------
@@ -269,7 +270,7 @@ class ObjectStore:
         except Exception as error:  # each file system raises its own exceptions
             reason = getattr(error, "strerror", None) or str(error) or type(error).__name__
             raise ObjectStoreError(
-                f"{self.address}: the store cannot be {what}: {_first_line(reason)}"
+                f"{self.address}: the object store cannot be {what}: {_first_line(reason)}"
             ) from None
 
 
@@ -305,7 +306,7 @@ def trust_store(address: str, identity: str) -> None:
 
 
 def _check_protocol(address: str) -> None:
-    """Raise unless the address belongs to exactly one storage file system."""
+    """Raise an error unless the address belongs to exactly one storage file system."""
     protocol, separator, _ = address.partition("://")
     if "::" in address or (separator and protocol not in PROTOCOLS):
         raise InvalidInput(
@@ -315,7 +316,7 @@ def _check_protocol(address: str) -> None:
 
 
 def normal_address(address: str | os.PathLike[str]) -> str:
-    """Return a complete address without a trailing slash; raise if it is not valid."""
+    """Return a complete address without a trailing slash. Raise an error if it is not valid."""
     files, root = _file_system(os.fspath(address))
     if not root.strip("/"):
         raise InvalidInput(
@@ -330,7 +331,7 @@ def _file_system(address: str) -> tuple[Any, str]:
         import fsspec.core
     except ImportError:
         raise MissingExtra(
-            "a store needs fsspec; install it with: pip install 'motionloom[cloud]'"
+            "an object store needs fsspec. Install it with: pip install 'motionloom[cloud]'"
         ) from None
     # Cached listings are out of date where several processes write.
     options: dict[str, Any] = {"use_listings_cache": False}

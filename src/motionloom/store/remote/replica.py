@@ -1,7 +1,7 @@
 """Replicas of a catalogue, for the workers of a cluster and for copied libraries.
 
 Workers of a cluster may have access only to the object store. They read a replica of the catalogue
-in the object store, in its state when the work was submitted.
+in the object store, which shows the library as it was when the work was submitted.
 
 A copied library folder has its frames in the same object store as the original. If both were
 written to, each would remove objects that only the other lists in its catalogue. The copy is
@@ -22,7 +22,9 @@ from motionloom.store.remote.cache import local_cache
 from motionloom.store.remote.object_store import ObjectStore
 
 FOLDER = "catalogue"
-_MAX_AGE_SECONDS = 7 * 86400  # lifetime of a replica: work submitted with it has ended by then
+_MAX_AGE_SECONDS = (
+    7 * 86400
+)  # lifetime of a replica; all work that was submitted with it has ended by then
 
 
 def replica_for_workers(catalogue: Catalogue, files: ObjectStore) -> str:

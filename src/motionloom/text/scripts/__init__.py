@@ -1,1 +1,1 @@
-"""Acting: turning a written script into a motion by finding and joining segments."""
+"""Acting: turn a written script into a motion by finding and joining segments."""

@@ -1,9 +1,9 @@
-"""Candidates: segments of a library that show a phrase of a script.
+"""Candidates: library segments that show a phrase of a script.
 
-An event matches a phrase by the words they have in common. Anything the phrase does not mention is
-undesirable: other events at the same time, and directions or manners in the caption ("in a curve to
-the left", "slowly"), have a small cost. Takes whose labels name the action come first, because
-labels written by people are more reliable than rules.
+An event matches a phrase if they have words in common. Anything that the phrase does not mention
+has a small cost: other events at the same time, and directions or manners in the caption ("in a
+curve to the left", "slowly"). Takes whose labels name the action come first, because labels written
+by people are more reliable than rules.
 """
 
 from __future__ import annotations
@@ -29,23 +29,23 @@ Array = NDArray[np.float64]
 
 MOST = 16  # maximum number of candidates per phrase
 _ONLY_RELATED = 0.5  # weight of a search word that does not occur in the text of the event
-_CLOSE = 0.12  # candidates are kept if their match is at most this much below the best
+_CLOSE = 0.12  # candidates are kept if their match is at most this much worse than the best
 _SHORT = 0.3  # penalty of an event that is much shorter than its phrase
 _LEAST = 0.6  # minimum match of the best candidate
 _OTHERS = 0.08  # penalty of each other action within a segment, and just before or after it
 _STATES = 0.02  # penalty of each other state within a segment
-_TURNED = 0.5  # penalty of a turn that is off by half a turn
-_ENOUGH = 0.85  # fraction of the duration that a part must have, if any has it
+_TURNED = 0.5  # penalty of a turn that differs by half a turn
+_ENOUGH = 0.85  # minimum fraction of the duration, unless no candidate is long enough
 _UNASKED = 0.05  # penalty of each direction or manner that is not in the phrase
-_BESIDE = 0.08  # penalty of an event with another predicate and verb
+_BESIDE = 0.08  # penalty of an event with a different predicate and verb
 _MIRRORED = 0.1  # penalty of a mirrored event
-_LABELED = 0.1  # bonus of a label with the action
+_LABELED = 0.1  # bonus if a label contains the action
 # Words for direction and manner in captions; "forward" and "straight" are the default.
 _MANNERS = frozenset(
     "left right backward sidestep curve circle around slow fast squat sneak stoop high low far big "
     "across deep".split()
 )
-MARGIN = 0.6  # seconds before and after an event in which a seam may lie
+MARGIN = 0.6  # maximum seconds between an event and a seam before or after it
 SEAM = 0.2  # seconds on either side of a seam that are blended
 _POSE = (
     "head", "left_shoulder", "right_shoulder", "left_elbow", "right_elbow", "left_wrist",
@@ -67,19 +67,19 @@ class PhraseCandidate:
     ----------
     motion : str
     start, end : int
-        Frames of the event, as stored.
+        Frames ``[start, end)`` of the event in the stored motion.
     first, last : int
-        Frames in which a seam may lie, before `start` and after `end`.
+        Earliest frame for a seam before `start`, and latest frame for a seam after `end`.
     match : float
-        How much of the phrase it shows; 1 for the entire phrase.
+        How much of the phrase the event shows; 1 for the entire phrase.
     text : str
-        Its caption or label.
+        Caption or label of the event.
     name, side : str
-        Name and side of its predicate; empty for a label or an explicitly named segment.
+        Name and side of the predicate; empty for a label or an explicitly named segment.
     count : int
         Number of repetitions in the segment.
     timed : bool
-        True if it was cut to a duration.
+        True if the event was cut to a duration.
     mirrored : bool
         True if left and right are exchanged; text and side describe the mirrored motion.
     """
@@ -117,10 +117,10 @@ class PhraseCandidate:
 
 
 def candidates(index: TextIndex, library: Store, phrase: Phrase) -> list[PhraseCandidate]:
-    """Return segments that show a phrase, best first, or an empty list.
+    """Return segments that show a phrase, best first; the list may be empty.
 
-    A phrase that names a segment, ``take:30-90``, has only this candidate. Simultaneous actions
-    must be within the segment.
+    If a phrase names a segment, such as ``take:30-90``, this segment is the only candidate.
+    Simultaneous actions must be within the segment.
     """
     named = _segment(library, phrase.action)
     if named is not None:
@@ -160,7 +160,7 @@ def candidates(index: TextIndex, library: Store, phrase: Phrase) -> list[PhraseC
 
 @dataclass(frozen=True)
 class PhraseOptions:
-    """A phrase of a script, segments that show it, best first, and similar phrases.
+    """Options for a phrase of a script: the segments that show it, best first, and similar phrases.
 
     `near` lists descriptions of similar events if no segment shows the phrase.
     """
@@ -187,7 +187,7 @@ def _match(
     weights: Mapping[str, float],
     verbs: Sequence[str],
 ) -> float:
-    """Return how much of a phrase an event shows; 1 means the whole phrase and nothing else."""
+    """Return how well an event shows a phrase; 1 means the whole phrase and nothing else."""
     text = words(event.text, index.synonyms)
     said = set(text)
     named = {*words(event.name.replace("_", " "), index.synonyms), *text[:1]}
@@ -203,7 +203,7 @@ def _match(
 
 
 def _other_side(event: IndexedEvent, action: str) -> bool:
-    """Return whether a phrase specifies a side, or both, and an event is on the wrong side."""
+    """Return whether an event is on the wrong side, if a phrase specifies one side or both."""
     asked = {word.lower() for word in _SIDED.findall(action)}
     said = {word.lower() for word in _SIDED.findall(event.text)}
     if not asked and re.search(r"\bboth\b", action, re.IGNORECASE):
@@ -224,7 +224,7 @@ def _mirror_image(event: IndexedEvent) -> IndexedEvent:
 
 
 def by_arms_alone(name: str) -> bool:
-    """Return whether a predicate's events use only the arms, so legs can come from elsewhere."""
+    """Return whether a predicate concerns only the arms; legs can then come from another motion."""
     return any(each.name == name and each.arms for each in predicates())
 
 
@@ -240,7 +240,7 @@ def nearest_phrases(index: TextIndex, phrase: Phrase) -> list[str]:
 
 
 def repeats(phrase: Phrase, options: Sequence[PhraseCandidate], library: Store) -> int:
-    """Return the number of segments a phrase needs for its repetitions, duration or distance."""
+    """Return how many segments a phrase needs for its repetitions, duration or distance."""
     if phrase.seconds is None and phrase.meters is None:
         return phrase.times
     lengths = [(each.end - each.start) / library.entry(each.motion).fps for each in options]
@@ -254,7 +254,7 @@ def repeats(phrase: Phrase, options: Sequence[PhraseCandidate], library: Store) 
 def long_enough(
     options: Sequence[PhraseCandidate], phrase: Phrase, library: Store
 ) -> Sequence[PhraseCandidate]:
-    """Return the candidates that are long enough for the phrase, or all if there are none."""
+    """Return the candidates that are long enough for the phrase, or all if none is long enough."""
     if phrase.seconds is None:
         return options
     least = _ENOUGH * phrase.seconds
@@ -264,7 +264,7 @@ def long_enough(
 
 
 def part_of(phrase: Phrase, count: int) -> Phrase:
-    """Return one of `count` equal parts of a phrase that has a duration or a distance."""
+    """Return a phrase for one of `count` equal parts of the duration or distance."""
     return replace(
         phrase,
         seconds=None if phrase.seconds is None else phrase.seconds / count,
@@ -301,7 +301,7 @@ def _segment(library: Store, text: str) -> PhraseCandidate | None:
 
 
 def _timed(phrase: Phrase, event: IndexedEvent, fps: float, library: Store, name: str) -> Phrase:
-    """Convert a phrase's distance, if any, to a duration using the speed of the event."""
+    """Convert the distance in a phrase, if any, to a duration at the speed of the event."""
     if phrase.meters is None:
         return phrase
     speed = _travel(library[name], event.start_frame, event.end_frame) / max(len(event) / fps, 0.1)
@@ -349,7 +349,7 @@ def _candidate(
         start += int(max(0.0, (end - start) - phrase.seconds * fps) / 2.0)
         end = start + round(phrase.seconds * fps)
     first, last = max(start - margin, seam), min(end + margin, frames - seam)
-    if first > start or last < end:  # too near to an end of the motion
+    if first > start or last < end:  # too close to an end of the motion
         start, end = max(start, first), min(end, last)
     if end - start < 3 or first >= start + 1 and first > last:
         return None
@@ -361,7 +361,7 @@ def _candidate(
 
 
 def _with(index: TextIndex, m: int, event: IndexedEvent, along: str) -> IndexedEvent:
-    """Return the part of an event during which another occurs, or an empty range."""
+    """Return the part of an event during which another event occurs, or an empty range."""
     asked = index.words(along)
     verbs = {word for word in asked if word not in MODIFIERS} or set(asked)
     best = (event.start_frame, event.start_frame)
@@ -400,7 +400,7 @@ def _varied(options: Sequence[PhraseCandidate]) -> list[PhraseCandidate]:
 
 
 def pose_rows(motion: Motion, start: int, end: int, roles: Sequence[str] = _POSE) -> Array:
-    """Return poses and velocities in frames ``[start, end)``, without size, place or heading."""
+    """Return poses and velocities in ``[start, end)``, independent of size, place and heading."""
     lead = 1
     a, b = max(start - lead, 0), min(end + lead, len(motion))
     part = motion[a:b]

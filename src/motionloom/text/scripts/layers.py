@@ -2,11 +2,11 @@
 
 The body is split at the chest. The arms keep their timing and their motion relative to the chest;
 legs, trunk and the path on the floor come from the other motion. Arms are inertialized where the
-layer starts and ends. An arm that hangs still is not transferred: if a person waves with the right
-hand, only the right arm is used.
+layer starts and ends. An arm that hangs still is not transferred. For example, if a person waves
+with the right hand, only the right arm is used.
 
-The split is clean if the trunk is upright in both motions, and neither lies down, crawls or turns
-over: the pose of an arm relative to a lying chest does not make sense for a walking person.
+The split is clean if the trunk is upright in both motions, and neither person lies down, crawls or
+turns over. The pose of an arm relative to a lying chest does not make sense for a walking person.
 """
 
 from __future__ import annotations
@@ -27,11 +27,11 @@ Array = NDArray[np.float64]
 
 _UPRIGHT = 35.0  # maximum tilt of the trunk from the vertical, in degrees
 _LOW = 0.4  # minimum height of the hips above the lower foot, relative to body height
-_ACTIVE = 0.5  # minimum movement of an arm, relative to the other arm, to be used
+_ACTIVE = 0.5  # minimum movement of an arm, relative to the other arm, for it to be used
 _RAISED = 0.12  # height of a raised hand, relative to body height, that counts as movement
 _LEAD = 0.6  # seconds at the start of the arms that may be skipped
 _AHEAD = 0.1  # weight of velocities relative to angles, in seconds
-_FADE = 8.0  # 1/s, rate of inertialization: arms are light, but an offset can be large
+_FADE = 8.0  # 1/s, rate of inertialization; arms are light, but their offsets can be large
 
 
 @dataclass(frozen=True, eq=False)
@@ -46,7 +46,7 @@ class Layered:
 
 
 def unclean(motion: Motion, start: int, end: int) -> str:
-    """Return why the arms cannot be separated in frames ``[start, end)``, or an empty string."""
+    """Return the reason why arms cannot be separated in ``[start, end)``, or an empty string."""
     part = motion[max(start, 0) : min(end, len(motion))]
     limbs = [f"{side}_{part}" for side in SIDES for part in ("shoulder", "wrist", "ankle")]
     needed = ["hips", "neck" if "neck" in motion.skeleton.roles else "head", *limbs]
@@ -66,7 +66,7 @@ def unclean(motion: Motion, start: int, end: int) -> str:
 
 
 def active_arms(motion: Motion) -> tuple[str, ...]:
-    """Return the sides on which an arm moves or is raised in a motion."""
+    """Return the sides (left, right) on which an arm moves or is raised in a motion."""
     activity = {}
     hips = motion.role_positions(["hips"])[:, 0]
     height = body_height(motion.skeleton) or leg_length(motion.skeleton) / 0.505
@@ -86,7 +86,7 @@ def active_arms(motion: Motion) -> tuple[str, ...]:
 def with_arms(
     legs: Motion, arms: Motion, at: int, until: int, *, side: str = "", times: int = 1
 ) -> Layered:
-    """Combine the legs of a motion with the arms of another.
+    """Combine the legs of one motion with the arms of another.
 
     Parameters
     ----------
@@ -95,9 +95,9 @@ def with_arms(
         Motion on the same skeleton, at the same rate.
     at, until : int
         Frames of `legs` between which the arms may be replaced. The layer starts where the arms of
-        both motions are most similar, and is cut if it is too long.
+        both motions are most similar. If it is too long, it is cut.
     side : str
-        Side of the arm to use; empty for the arms that move.
+        Side of the arm to use; if empty, use the arms that move.
     times : int
         Number of repetitions.
     """
@@ -127,7 +127,7 @@ def with_arms(
 def _entrance(
     own: NDArray, other: NDArray, at: int, until: int, lead: int, fps: float
 ) -> tuple[int, int, int]:
-    """Return the leg frames where the layer starts and ends, and how many arm frames to skip."""
+    """Return the leg frames at which the layer starts and ends, and the arm frames to skip."""
     best: tuple[float, tuple[int, int, int]] = (np.inf, (at, 0, until))
     a_own, a_other = _tangents(own, fps), _tangents(other, fps)
     for first in range(at, max(until - len(other), at) + 1, 2):
@@ -156,7 +156,7 @@ def _apart(a: NDArray, a_speed: Array, i: int, b: NDArray, b_speed: Array, k: in
 
 
 def _arm_joints(skeleton: Skeleton, sides: Sequence[str]) -> NDArray[np.intp]:
-    """Return the joints of the given arms, starting at the collars."""
+    """Return the joints of the arms on `sides`, starting at the collars."""
     roles = skeleton.roles
     tops = [
         skeleton.joint(roles[next(r for r in (f"{s}_collar", f"{s}_shoulder") if r in roles)])
@@ -169,5 +169,5 @@ def _arm_joints(skeleton: Skeleton, sides: Sequence[str]) -> NDArray[np.intp]:
 
 
 def _nearest_signs(rows: NDArray[np.float32], pose: NDArray[np.float32]) -> NDArray[np.float32]:
-    """Flip the signs of quaternions (n, J, 4) to be nearest to those of a pose (J, 4)."""
+    """Flip the signs of quaternions (n, J, 4) to bring them closest to those of a pose (J, 4)."""
     return np.where(np.sum(rows * pose, axis=-1, keepdims=True) < 0.0, -rows, rows)

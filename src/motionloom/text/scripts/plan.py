@@ -1,10 +1,11 @@
 """Plan for a script: one segment per phrase, chosen jointly.
 
 The segments are chosen by dynamic programming. The cost combines how well each segment shows its
-phrase, and how similar poses and velocities are at the best transition from one segment to the
-next. If two segments do not fit, a bridge (standing up, standing, a few steps) is inserted between
-them if that fits better. "Wave while walking" uses a segment that shows both or, if there is none,
-the legs of one segment and the arms of another (`motionloom.text.scripts.layers`).
+phrase with how similar poses and velocities are at the best transition from one segment to the
+next. If two segments do not fit together, a bridge (standing up, standing, a few steps) is inserted
+between them, provided that it fits better. "Wave while walking" uses a segment that shows both or,
+if there is none, the legs of one segment and the arms of another
+(`motionloom.text.scripts.layers`).
 """
 
 from __future__ import annotations
@@ -39,14 +40,14 @@ _BRIDGE = 0.1  # cost of a bridge
 _FITS = 0.12  # a seam with a lower cost needs no bridge
 _BRIDGES = ("stand up", "sit down", "stand", "walk forward")
 _ASIDE = 0.02  # cost of a seam at the limit of the allowed frames
-_REPEATED = 0.02  # how much worse the match of repetitions in one take may be than single events
-_LAYERS = 4  # number of arms that are tried with legs
-_AROUND_LAYER = 0.6  # seconds of the legs before and after the arms of another segment
+_REPEATED = 0.02  # how much worse repetitions in one take may match than single events
+_LAYERS = 4  # number of arm segments that are tried with legs
+_AROUND_LAYER = 0.6  # seconds of leg motion before and after the arms of another segment
 
 
 @dataclass(frozen=True)
 class PlannedPhrase:
-    """A phrase, the frames that show it, and the cost of the preceding seam.
+    """A phrase, the frames that show it, and the cost of the seam before it.
 
     Attributes
     ----------
@@ -62,7 +63,7 @@ class PlannedPhrase:
         Segment whose arms are used, ``take:30-90`` or ``take:30-90 left arm``; empty if the arms
         are not replaced.
     shown : bool or None
-        True if captions of the result show the phrase; None if the phrase has no caption.
+        True if the captions of the result contain the phrase; None if captions cannot express it.
     mirrored : bool
         True if left and right are exchanged.
     """
@@ -87,7 +88,7 @@ class PlannedPhrase:
 
 @dataclass(frozen=True)
 class Chosen:
-    """A phrase, its chosen candidate, and the arms combined with it."""
+    """A phrase, the candidate chosen for it, and the arms combined with the candidate."""
 
     phrase: Phrase
     candidate: PhraseCandidate
@@ -96,13 +97,13 @@ class Chosen:
 
     @property
     def bridge(self) -> bool:
-        """Whether this is a bridge, which is not part of the script."""
+        """True if this is a bridge, which is not part of the script."""
         return self.phrase.text == BRIDGE
 
 
 @dataclass
 class Verdicts:
-    """Candidates and seams that failed in an earlier attempt and are chosen last."""
+    """Candidates and seams that failed in an earlier attempt and are now chosen last."""
 
     of: dict[PhraseCandidate, float] = field(default_factory=dict)
     between: dict[tuple[PhraseCandidate, PhraseCandidate], float] = field(default_factory=dict)
@@ -115,7 +116,7 @@ class Wanted:
     phrases: tuple[Phrase, ...]
     choices: tuple[Sequence[PhraseCandidate], ...]
     bridges: tuple[PhraseCandidate, ...]
-    arms: Mapping[int, Sequence[PhraseCandidate]]  # by the number of the phrase
+    arms: Mapping[int, Sequence[PhraseCandidate]]  # indexed by the number of the phrase
 
 
 def wanted(index: TextIndex, library: Store, script: str) -> Wanted:
@@ -124,7 +125,7 @@ def wanted(index: TextIndex, library: Store, script: str) -> Wanted:
     Raises
     ------
     InvalidInput
-        If the script is empty, too long, or has a phrase that no motion shows.
+        If the script is empty, is too long, or contains a phrase that no motion shows.
     """
     phrases: list[Phrase] = []
     choices: list[Sequence[PhraseCandidate]] = []
@@ -148,7 +149,7 @@ def wanted(index: TextIndex, library: Store, script: str) -> Wanted:
 
 
 def chosen(library: Store, asked: Wanted, verdicts: Verdicts, seams: Seams) -> list[Chosen]:
-    """Return the lowest-cost sequence of candidates, with bridges where they help."""
+    """Return the lowest-cost sequence of candidates, with bridges where they reduce the cost."""
 
     def cost(n: int) -> list[float]:
         return [
@@ -224,7 +225,8 @@ class Seams:
             x = self._rows(a, lasts[0] - 1, lasts[1])
             y = self._rows(b, firsts[0], firsts[1] + 1)
             gap = np.sqrt(np.maximum((x**2).sum(1)[:, None] + (y**2).sum(1) - 2.0 * x @ y.T, 0.0))
-            # Close to the events: the frames between them are not part of the script.
+            # Seams close to the events are better, because the frames between events are not part
+            # of the script.
             late = _ASIDE * np.arange(len(x))[:, None] / max(len(x), 1)
             early = _ASIDE * np.arange(len(y))[::-1] / max(len(y), 1)
             i, j = np.unravel_index(np.argmin(gap + late + early), gap.shape)
@@ -249,22 +251,22 @@ def _written(part: PhraseCandidate | None) -> str:
     return f"{part} {part.side} arm" if part.side else str(part)
 
 
-_ADVICE = "use an action from its labels or captions, or label some takes with this one"
+_ADVICE = "use an action from its labels or captions, or label some takes with this action"
 
 
 def _unmatched(index: TextIndex, phrase: Phrase) -> InvalidInput:
     near = nearest_phrases(index, phrase)
-    also = f"the nearest is {', '.join(map(repr, near))}" if near else _ADVICE
+    also = f"similar actions are {', '.join(map(repr, near))}" if near else _ADVICE
     return InvalidInput(f"no motion in this library shows {phrase.text!r}; {also}")
 
 
 def _repeated(
     index: TextIndex, library: Store, phrase: Phrase, options: Sequence[PhraseCandidate]
 ) -> list[Sequence[PhraseCandidate]]:
-    """Return the candidates for each segment a phrase needs."""
+    """Return the candidates for each segment that a phrase needs."""
     counted = [each for each in options if each.count == phrase.times]
     single = [each for each in options if each.count == 1]
-    # Repetitions in one take, unless other events occur in between.
+    # Use repetitions in one take, unless other events occur in between.
     if (
         phrase.times > 1
         and counted
@@ -290,12 +292,12 @@ def _two_segments(phrase: Phrase, library: Store) -> bool:
 def _layers(
     index: TextIndex, library: Store, phrase: Phrase, options: Sequence[PhraseCandidate]
 ) -> tuple[list[PhraseCandidate], list[PhraseCandidate]]:
-    """Return arms that show a phrase with legs for the simultaneous action; empty if unclean.
+    """Return arms that show a phrase, with legs for the simultaneous action; empty if none fit.
 
     Raises
     ------
     InvalidInput
-        If arms and legs are named explicitly, and the split is not clean.
+        If arms and legs are named explicitly but cannot be combined cleanly.
     """
     named = _two_segments(phrase, library)
     alone = replace(phrase, along="", seconds=None, meters=None, times=1)
@@ -307,8 +309,9 @@ def _layers(
     reasons = {each: unclean(library[each.motion], each.lead_in, each.lead_out) for each in arms}
     clean = [each for each in arms if not reasons[each]][:_LAYERS]
     if named and not clean:
-        raise InvalidInput(f"{phrase.text!r}: the arms cannot be put on other legs: "
-                           f"{next(iter(reasons.values()))}")  # fmt: skip
+        raise InvalidInput(
+            f"{phrase.text!r}: the arms cannot be combined with other legs, because "
+            f"{next(iter(reasons.values()))}")  # fmt: skip
     if not clean:
         return [], []
     needed = [

@@ -1,9 +1,9 @@
-"""Acting a script: turning its plan into one motion, which is checked before it is returned.
+"""Act a script: turn its plan into one motion, and check the motion before returning it.
 
 Segments are joined by the transitions of motion graphs (`motionloom.blending.transitions`), and
-feet are locked. The result is then captioned. If a phrase is not visible in it, or if a seam is
-rough, segments are chosen again without the offending segment, a few times, and the best attempt is
-returned.
+feet are locked. The result is then captioned. If the captions do not show a phrase, or if a seam is
+rough, segments are chosen again without the segment that caused the problem. After a few attempts,
+the best result is returned.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ class ActedScript:
 
 
 def act_script(index: TextIndex, library: Store, script: str) -> ActedScript:
-    """Return the motion for a script, the best of a few attempts; see `motionloom.Library.act`."""
+    """Return the best of a few attempts to act a script; see `motionloom.Library.act`."""
     asked = wanted(index, library, script)
     seams, verdicts = Seams(library), Verdicts()
     best: tuple[tuple[float, ...], ActedScript] | None = None
@@ -104,7 +104,8 @@ def act_plan(library: Store, plan: Sequence[PlannedPhrase], line: Sequence[Chose
         assert made_of is not None
         more = [source.moved(places[n][0]) for n, source in layers]
         entries = [frame for each in more for frame in (each.start, each.end)]
-        # The layered arms start and end there; quality treats these points like seams.
+        # The layered arms start and end there, so the quality report treats these points like
+        # seams.
         entries = [frame for frame in entries if 0 < frame < len(joined) - 1]
         joined = replace(
             joined,
@@ -140,10 +141,10 @@ def _captions(motion: Motion) -> list[Event] | None:
 def _shown(
     motion: Motion, choice: Chosen, start: float, end: float, events: Sequence[Event]
 ) -> bool | None:
-    """Return whether a phrase's events occur in its time span, or None without a caption.
+    """Return whether a phrase occurs in its time span, or None if captions cannot express it.
 
-    Lasting events are captioned within this time span alone: a walk continues through a turn, and a
-    walk forward followed by a walk backward is a single walk.
+    For lasting events, only this time span is captioned. In the whole motion, a walk continues
+    through a turn, and a walk forward followed by a walk backward is a single walk.
     """
     asked = [choice.candidate] if choice.arms is None else [choice.candidate, choice.arms]
     if choice.bridge or not any(each.name for each in asked):
@@ -172,7 +173,7 @@ def _shown(
 
 
 def _faults(acted: ActedScript, line: Sequence[Chosen], verdicts: Verdicts) -> tuple[float, ...]:
-    """Return the faults of an attempt, worst first, and record their causes in the verdicts."""
+    """Return the faults of an attempt, worst first, and record their causes in `verdicts`."""
 
     def blame(choice: Chosen) -> None:
         for each in (choice.candidate, choice.arms):
@@ -236,7 +237,7 @@ def _joined(
     rates: Sequence[float],
     half: int,
 ) -> tuple[Motion, list[tuple[int, int]]]:
-    """Join parts with transitions; return the motion and the frames of each part in it."""
+    """Join parts with transitions; return the motion and the frame range of each part."""
     skeleton, fps = ready[0].skeleton, ready[0].fps
     rotations: list[NDArray] = []
     roots: list[NDArray] = []

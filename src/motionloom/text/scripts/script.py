@@ -33,12 +33,12 @@ _MOST_TIMES, _SECONDS_LIMITS, _METERS_LIMITS = 20, (0.2, 120.0), (0.3, 100.0)
 
 @dataclass(frozen=True)
 class Phrase:
-    """A phrase in a script.
+    """One phrase of a script.
 
     Attributes
     ----------
     text : str
-        As written.
+        The phrase as written.
     action : str
         Text without duration, distance and repetitions.
     seconds, meters : float or None
@@ -70,17 +70,21 @@ def parse_script(script: str) -> list[Phrase]:
     walk 3.0 1
     wave with the right hand None 2
     """
-    check_text(script, "a script", LONGEST, "act it in parts")
+    check_text(script, "a script", LONGEST, "act the script in parts")
     parts = [text.strip() for text in _SPLIT.split(script)]
     parts = [re.sub(r"^and\s+", "", text, flags=re.IGNORECASE) for text in parts if text]
     if not parts:
-        raise InvalidInput("a script must have at least one phrase, as in 'walk 3 s, sit down'")
+        raise InvalidInput(
+            "a script must have at least one phrase, for example 'walk 3 s, sit down'"
+        )
     if len(parts) > MOST:
         raise InvalidInput(f"a script must have at most {MOST} phrases; got {len(parts)}")
     phrases = [_phrase(text) for text in parts]
     length = sum(phrase.seconds or 0.0 for phrase in phrases)
     if length > _WHOLE:
-        raise InvalidInput(f"a script must last at most {_WHOLE:g} seconds; got {length:g}")
+        raise InvalidInput(
+            f"the phrases of a script must last at most {_WHOLE:g} seconds in total; got {length:g}"
+        )
     return phrases
 
 
@@ -93,11 +97,13 @@ def _phrase(text: str) -> Phrase:
         word = (times[1] or times[2]).lower()
         count = _NUMBERS.get(word) or int(word)
     if not 1 <= count <= _MOST_TIMES:
-        raise InvalidInput(f"{text!r}: repetitions must be 1 to {_MOST_TIMES}; got {count}")
+        raise InvalidInput(
+            f"{text!r}: the number of repetitions must be between 1 and {_MOST_TIMES}; got {count}"
+        )
     seconds = _number(text, _SECONDS, "a duration", "seconds", _SECONDS_LIMITS)
     meters = _number(text, _METERS, "a distance", "meters", _METERS_LIMITS)
     if seconds is not None and meters is not None:
-        raise InvalidInput(f"{text!r}: a phrase has a duration or a distance, not both")
+        raise InvalidInput(f"{text!r}: a phrase must not have both a duration and a distance")
     plain = []
     for part in (action, along):
         for numbers in (_SECONDS, _METERS, _TIMES):
@@ -117,6 +123,7 @@ def _number(
     value = float(match[1])
     if not limits[0] <= value <= limits[1]:
         raise InvalidInput(
-            f"{text!r}: {what} must be {limits[0]:g} to {limits[1]:g} {unit}; got {value:g}"
+            f"{text!r}: {what} must be between {limits[0]:g} and {limits[1]:g} {unit}; got "
+            f"{value:g}"
         )
     return value

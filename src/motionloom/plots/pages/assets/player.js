@@ -1,6 +1,6 @@
-/* The stick-figure player: plain canvas, no dependencies.
+/* Stick-figure player, drawn on a plain canvas without dependencies.
  *
- * A clip is an object written by clipdata.py: quantized point positions, the bones between
+ * A clip is an object written by player.py: quantized point positions, the bones between
  * them, and captions. `MotionloomPlayer.mountAll(scope)` turns every element
  * `.motionloom-player[data-clip]` in `scope` into a player.
  */
@@ -8,9 +8,9 @@ var MotionloomPlayer = (function () {
   "use strict";
 
   const MISSING = -32768;
-  const FIELD_OF_VIEW = 0.5; // radians, of the shorter edge
-  const TURN = 16; // milliseconds of drawing before the rest waits for the next turn
-  const HOLD = 0.5; // seconds the last pose stays before a loop starts again
+  const FIELD_OF_VIEW = 0.5; // radians, along the shorter edge
+  const TURN = 16; // milliseconds of drawing; the remaining figures wait for the next frame
+  const HOLD = 0.5; // seconds for which the last pose is shown before the loop restarts
   const THEMES = {
     light: {
       paper: "#ffffff", grid: "120,130,150", shadow: "#d9dde4", path: "18,148,111",
@@ -50,7 +50,7 @@ var MotionloomPlayer = (function () {
     return path;
   }
 
-  /* Where the camera looks: the path averaged over most of a second; its middle if short. */
+  /* Camera target: the path smoothed over most of a second, or its middle if the path is short. */
   function followed(clip) {
     const { path, frames, size, ground } = clip;
     const low = [Infinity, Infinity, Infinity], high = [-Infinity, -Infinity, -Infinity];
@@ -78,7 +78,7 @@ var MotionloomPlayer = (function () {
     return target;
   }
 
-  /* How far from where the camera looks the body gets: what must fit the picture. */
+  /* Largest distance of the body from the camera target, which must fit into the picture. */
   function reachOf(clip) {
     let farthest = 0;
     for (let t = 0; t < clip.frames; t++)
@@ -87,14 +87,14 @@ var MotionloomPlayer = (function () {
         const aside = Math.hypot(
           clip.positions[i] - clip.target[3 * t], clip.positions[i + 2] - clip.target[3 * t + 2]);
         const above = Math.abs(clip.positions[i + 1] - clip.target[3 * t + 1]);
-        // Seen from somewhat above, what is aside and near also lies lower.
+        // The camera looks slightly down, so points that are to the side and near also appear lower.
         const far = Math.max(0.85 * aside, above + 0.3 * aside);
         if (far > farthest) farthest = far;
       }
     return Math.min(Math.max(farthest, 0.5 * clip.size), 1.2 * clip.size);
   }
 
-  /* A smooth curve through the stored frames (Catmull-Rom), `width` numbers a frame. */
+  /* A smooth curve through the stored frames (Catmull-Rom), with `width` numbers per frame. */
   function sample(values, frames, width, at, out) {
     const i = Math.max(0, Math.min(Math.floor(at), frames - 1)), u = at - i;
     const a = Math.max(i - 1, 0) * width, b = i * width;
@@ -128,7 +128,7 @@ var MotionloomPlayer = (function () {
       this.zoom = 1;
     }
 
-    /* Canvas pixels follow the element's size; true if it has one. */
+    /* Resize the canvas to the element; return true if the element has a size. */
     fit() {
       const ratio = Math.min(window.devicePixelRatio || 1, 2);
       const w = Math.round(this.canvas.clientWidth * ratio);
@@ -170,7 +170,7 @@ var MotionloomPlayer = (function () {
       this.distance = (1.06 * clip.reach / Math.tan(FIELD_OF_VIEW / 2)) / this.zoom;
     }
 
-    /* Screen x, y and distance; distance <= 0 is behind the camera. */
+    /* Return screen x, y and distance; points with distance <= 0 are behind the camera. */
     project(x, y, z, out) {
       const dx = x - this.look[0], dy = y - this.look[1], dz = z - this.look[2];
       const r = this.right, u = this.up, n = this.near;
@@ -257,7 +257,7 @@ var MotionloomPlayer = (function () {
       const color = theme.path.split(","), paper = rgb(theme.paper);
       pen.lineWidth = 0.014 * width;
       for (let t = first; t < now; t++) {
-        // Mixed, not transparent: round ends that overlap would show as beads.
+        // Colors are mixed because overlapping transparent round ends would look like beads.
         const share = 0.95 - 0.85 * ((now - t) / memory);
         const mixed = color.map((c, i) => Math.round(share * c + (1 - share) * paper[i]));
         pen.strokeStyle = `rgb(${mixed})`;
@@ -294,7 +294,7 @@ var MotionloomPlayer = (function () {
       for (const s of whole) this.drawBone(pen, theme, paper, s, nearest);
     }
 
-    /* A limb, with an edge of paper that sets it off from what is behind it. */
+    /* Draw a limb, with an outline in the background color that separates it from parts behind it. */
     drawBone(pen, theme, paper, s, nearest) {
       const width = Math.max((s.width * this.focal) / s.away, 1);
       const edge = (0.009 * this.clip.size * this.focal) / s.away;
@@ -324,7 +324,7 @@ var MotionloomPlayer = (function () {
     return [1, 3, 5].map((i) => parseInt(hex.slice(i, i + 2), 16));
   }
 
-  /* Light or dark: by the nearest background behind the element, else by the page. */
+  /* Choose light or dark from the nearest background behind the element, or else from the page. */
   function themeOf(element) {
     for (let e = element; e; e = e.parentElement) {
       const parts = getComputedStyle(e).backgroundColor.match(/[\d.]+/g);
@@ -345,7 +345,7 @@ var MotionloomPlayer = (function () {
   function tick(now) {
     const passed = Math.min((now - before) / 1000, 0.1);
     before = now;
-    // On a slow machine small figures take turns, so that the page stays at hand.
+    // On a slow machine, small figures take turns, so that the page stays responsive.
     const until = performance.now() + TURN;
     for (const one of Array.from(running)) one.advance(passed, performance.now() > until);
     ticking = running.size > 0;
@@ -433,7 +433,7 @@ var MotionloomPlayer = (function () {
           this.seek(this.time + (event.key === "ArrowLeft" ? -1 : 1) / this.clip.fps);
         else return;
         event.preventDefault();
-        event.stopPropagation(); // a notebook has plans of its own for these keys
+        event.stopPropagation(); // notebooks use these keys for other purposes
       };
       canvas.onpointerdown = (event) => {
         canvas.setPointerCapture(event.pointerId);
@@ -448,7 +448,7 @@ var MotionloomPlayer = (function () {
       };
       canvas.ondblclick = () => { stage.reset(); this.update(); };
       const wheel = (event) => {
-        // In a page that scrolls, the wheel is ours only once the player was clicked.
+        // In a page that scrolls, the wheel zooms only after the player was clicked.
         if (!this.greedy && !this.root.contains(document.activeElement)) return;
         event.preventDefault();
         stage.zoom = Math.min(6, Math.max(0.15, stage.zoom * Math.exp(-event.deltaY * 0.0012)));
@@ -526,7 +526,7 @@ var MotionloomPlayer = (function () {
     advance(passed, busy) {
       this.time = looped(this.time + passed, this.clip.duration);
       this.late += passed;
-      if (busy || this.late < 1 / 31) return; // thirty pictures a second are enough
+      if (busy || this.late < 1 / 31) return; // 30 images per second are enough
       this.late = 0;
       running.delete(this); // to the end of the queue
       running.add(this);

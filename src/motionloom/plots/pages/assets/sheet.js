@@ -1,17 +1,17 @@
-/* The contact sheet: miniatures that move while in sight, a filter, and a large view. */
+/* Contact sheet: small figures that move while they are visible, a filter, and a large view. */
 (function () {
   "use strict";
 
   const cards = Array.from(document.querySelectorAll(".clip"));
   const find = (id) => document.getElementById(id);
-  const live = new Map(); // card -> its running miniature
-  const chosen = new Set(); // labels that must all be there
+  const live = new Map(); // map from card to its running figure
+  const chosen = new Set(); // labels that a clip must have
   const MOST_LABELS = 40;
 
   const labelsOf = (card) => Array.from(card.querySelectorAll(".chip"), (c) => c.textContent);
   const shown = () => cards.filter((card) => !card.hidden);
 
-  /* --- move only what can be seen ------------------------------------------------------- */
+  /* --- move only visible figures -------------------------------------------------------- */
 
   const sight = new IntersectionObserver((entries) => {
     for (const { target: card, isIntersecting } of entries) {

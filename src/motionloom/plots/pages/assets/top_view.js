@@ -1,4 +1,4 @@
-// A crowd from above: everybody's place and heading, ten times a second, drawn in between.
+// Crowd seen from above: position and heading of each agent, ten times per second, interpolated.
 (function () {
   "use strict";
   const scene = JSON.parse(document.querySelector('script[type="application/json"]').textContent);
