@@ -247,7 +247,7 @@ class NeighborSettings(MotionChoice, NeighborOptions, FeatureChoice):
     @preset
     def kt10(cls: Any) -> NeighborSettings:
         """Settings of Krüger et al. (2010)."""
-        return cls(features="e15", poses=PoseOptions(normalize="paper"), k=256)
+        return cls(features="e15", poses=PoseOptions(normalize="heading"), k=256)
 
 
 @dataclass(frozen=True, kw_only=True)
