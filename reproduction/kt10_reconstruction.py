@@ -121,26 +121,11 @@ def section_5_2(data: Data) -> Iterator[Claim]:
         data=where,
         note=(
             'The paper does not quantify "reliably". These bounds were set before the takes '
-            "were drawn."
+            "were drawn. Inverse kinematics from the same markers, without a database, has "
+            f"{np.mean(np.divide(rivals, [error.mean_cm for error in errors])):.1f} times the "
+            "error."
         ),
         table=(header, rows),
-    )
-    nearer = [rival / error.mean_cm for rival, error in zip(rivals, errors, strict=True)]
-    yield Claim(
-        place=place,
-        statement=(
-            "The database makes the difference: inverse kinematics from the same markers has "
-            "at least twice the error on every take."
-        ),
-        ours={
-            "least_times": min(nearer),
-            "mean_times": float(np.mean(nearer)),
-            "takes_twice_as_near": sum(times >= 2.0 for times in nearer),
-            "takes": len(nearer),
-        },
-        rule="takes_twice_as_near == takes",
-        data=where,
-        note="This statement is ours; the paper makes no such comparison.",
     )
 
 

@@ -141,6 +141,14 @@ def markdown(report: dict[str, Any]) -> str:
         for claim in report["claims"]
     ]
     blocks.append(_table(["place", "the paper says", "measured here", "rule", "outcome"], rows))
+    if rules := report.get("rules"):
+        blocks.append("## Rules that are not in the paper\n")
+        blocks.append(
+            "motionloom adds these rules to the methods of the paper. The preset "
+            f"`{report['name']}` switches them off, except where the last column gives a reason to "
+            "keep one.\n"
+        )
+        blocks.append(_table(["rule", "setting", "default", f"preset `{report['name']}`"], rules))
     if any(claim["table"] or claim["picture"] for claim in report["claims"]):
         blocks.append("## Figures and tables\n")
     for claim in report["claims"]:

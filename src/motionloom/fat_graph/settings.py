@@ -45,7 +45,7 @@ class FatGraphSettings(MotionChoice):
     @preset
     def kt10(cls: Any) -> FatGraphSettings:
         """Settings of Krüger et al. (2010)."""
-        return cls(features="e15", normalize="heading")
+        return cls(features="e15", normalize="heading", bridge=False)
 
     def check(self) -> None:
         """Check that the radius is finite."""
