@@ -260,7 +260,7 @@ def _thinned(data: Data, step: int = 64) -> str:
     tables = {name: data.cmu.features(name, normalize=NORMALIZE) for name in names}
     frames = random_frames(tables["e30x3"], SAMPLES, seed=5)
     sparse = {name: np.ascontiguousarray(table.rows[::step]) for name, table in tables.items()}
-    found = {}
+    values = {}
     for by, other in (("e15", "e30"), ("e15x3", "e30x3")):
         near = BucketIndex.build(sparse[by]).nearest(tables[by].rows[frames], sparse[by], k=257)[1]
         rows = near.reshape(-1, 257)[:, 1:]
@@ -271,8 +271,8 @@ def _thinned(data: Data, step: int = 64) -> str:
             )
             for n in (by, other)
         ]  # fmt: skip
-        found[f"{by}_{other}"] = mean_correlations(matrices, 256)[0, 1]
-    listed = ", ".join(f"{name} {value:.3f}" for name, value in found.items())
+        values[f"{by}_{other}"] = mean_correlations(matrices, 256)[0, 1]
+    listed = ", ".join(f"{name} {value:.3f}" for name, value in values.items())
     return (
         "In a large database, the 256 nearest frames are nearly alike, so small differences "
         f"decide their order. With only every {step}th frame of CMU, the values are {listed}."

@@ -254,8 +254,8 @@ def _neighbor_share(data: Data) -> tuple[float, str]:
             if row["file"] == f"{take}.bvh":
                 limb = json.loads(row["parameters"])
                 key = (row["action"], limb.get("leg"), limb.get("arm"))
-                found = (int(row["start_frame"]), int(row["end_frame"]))
-                groups.setdefault(key, []).append(found)
+                place = (int(row["start_frame"]), int(row["end_frame"]))
+                groups.setdefault(key, []).append(place)
         for places in groups.values():
             if len(places) > 1:
                 queries.append((take, places[int(rng.integers(len(places)))], places))
