@@ -26,7 +26,7 @@ RULES = (
          LazyGraph, "bridge", off=0),
     Rule("Matches are ranked by the mean distance per aligned pair, not by the sum.",
          LazyGraph, "rank", off="sum"),
-    Rule("Of two matches that overlap, only the closer one is kept.", LazyGraph, "max_overlap",
+    Rule("If two matches overlap, only the closer one is kept.", LazyGraph, "max_overlap",
          off=1.0, reason="the paper counts matches, so one per occurrence"),
     Rule("New members of a query expansion must have a clear time alignment.",
          SearchSettings, "expansion.clear", off=False),
@@ -66,10 +66,11 @@ PAPER = Paper(
         "The paper searches motion capture by nearest neighbors in low-dimensional feature "
         "sets. The lazy neighborhood graph joins neighbors of consecutive frames into "
         "matches; the same neighbors serve fat graphs and whole-body reconstruction from six "
-        "markers. The small feature sets, the speed and the reconstruction hold up. In a "
-        "large database, the graph misses many matches of exact DTW (recall 0.41 to 0.68), "
-        "and removing the whole root transform retrieves less than removing only heading and "
-        "floor position."
+        "markers. The small feature sets, the speed, approximate neighbors and the "
+        "reconstruction hold up. In a large database, the graph finds all close matches of exact "
+        "DTW but misses many of the others, and correlations of feature sets are lower than the "
+        "paper reports. The statements that do not hold are mostly about correlations; their notes "
+        "give an experiment that explains each."
     ),
     pages=(
         "explanation/features.md",
