@@ -39,14 +39,14 @@ def section_5_3_base_poses(data: Data) -> Iterator[Claim]:
         names = [name for name in data.cmu.names if name.startswith(f"{subject}_")]
         table = Ragged.from_rows(measure.prepare(data.cmu[name]) for name in names)
         counts, expected = _quadratic(table.values, radius, most=8)
-        base_poses, limited = (
+        every, limited = (
             base_poses(table, radius=radius, apart=0, k=k, most=8, least=1).rows
             for k in (None, 256)
         )
         ours["subjects"] += 1
         ours["poses"] += len(expected)
-        ours["same"] += int(np.sum(base_poses == expected))
-        ours["first"] += int(base_poses[0] == expected[0])
+        ours["same"] += int(np.sum(every == expected))
+        ours["first"] += int(every[0] == expected[0])
         ours["first_limited"] += int(limited[0] == expected[0])
         full = float(np.mean(counts >= 256))
         rows.append([subject, f"{len(table.values):,}", f"{full:.2f}", int(counts.max())])
