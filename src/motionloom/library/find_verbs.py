@@ -161,9 +161,9 @@ class FindVerbs:
         ----------
         features : str or FeatureSet
             A name in `motionloom.features.FEATURES`, or a feature set.
-        normalize : {"heading", "full", "paper"}, optional
-            Part of every pose to remove: heading and floor position (the default), or the pelvis's
-            complete rotation and position (``"full"`` and ``"paper"``).
+        normalize : {"heading", "full"}, optional
+            Part of every pose to remove: heading and floor position (the default), or the whole
+            rotation and position of the pelvis (``"full"``).
         scale_free : bool, optional
             Scale all performers to the same size.
         fps : float, optional

@@ -27,8 +27,9 @@ from motionloom.reconstruction.heading import (
     smooth_headings,
 )
 from motionloom.reconstruction.local_model import expected_error
-from motionloom.reconstruction.pose_solver import SLACKS, Body, Expectation, map_pose
+from motionloom.reconstruction.pose_solver import Body, Expectation, map_pose
 from motionloom.reconstruction.prior import Prior
+from motionloom.reconstruction.settings import ReconstructionRules
 
 Array = NDArray[np.float64]
 
@@ -52,41 +53,6 @@ class SolvedSequence:
     rotations: Array
     root: Array
     errors: Array
-
-
-@dataclass(frozen=True, kw_only=True)
-class ReconstructionRules:
-    """Rules that are not in the papers; see docs/explanation/reconstruction.md, "Departures".
-
-    Attributes
-    ----------
-    heading_path : bool
-        Offline only: use the most likely path of headings. If False, smooth the estimates of
-        `MarkerFrame`.
-    upright_smoothing : bool
-        Offline only: smooth the poses of the first pass without their heading.
-    two_passes : bool
-        Offline only: solve in two passes. If False, solve every frame independently.
-    slacks : tuple of float
-        See `map_pose`. If empty, markers are matched exactly from the first step.
-    hold_feet : bool
-        Keep feet in place while they are in contact.
-    joint_limits : bool
-        Keep joints within the range of the library.
-    near_weights : bool
-        Give nearer poses more weight in a local model; see `Prior.model`.
-    damping : float
-        Online only: fraction of the last step that is extrapolated; 1 in Chai and Hodgins (2005).
-    """
-
-    heading_path: bool = True
-    upright_smoothing: bool = True
-    two_passes: bool = True
-    slacks: tuple[float, ...] = SLACKS
-    hold_feet: bool = True
-    joint_limits: bool = True
-    near_weights: bool = True
-    damping: float = 0.6
 
 
 OUR_RULES = ReconstructionRules()

@@ -26,11 +26,11 @@ from motionloom.reconstruction.offline import (
     GUESSED_HEADING,
     MARKER_SPREAD,
     OUR_RULES,
-    ReconstructionRules,
     SolvedSequence,
 )
 from motionloom.reconstruction.pose_solver import Body, Expectation, map_pose
 from motionloom.reconstruction.prior import Prior
+from motionloom.reconstruction.settings import ReconstructionRules
 
 Array = NDArray[np.float64]
 

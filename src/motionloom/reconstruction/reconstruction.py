@@ -37,7 +37,7 @@ from motionloom.reconstruction.local_model import confidence
 from motionloom.reconstruction.offline import solve_sequence
 from motionloom.reconstruction.online import Stream, solve_frames
 from motionloom.reconstruction.prior import Prior
-from motionloom.reconstruction.settings import ReconstructSettings
+from motionloom.reconstruction.settings import ReconstructionRules, ReconstructSettings
 from motionloom.store.store import Store
 
 
@@ -107,9 +107,9 @@ def reconstruct(
     prior = Prior(library, performer.skeleton, searched_roles(signal), settings)
     with one_thread():  # a second thread makes operations on such small matrices ten times slower
         if settings.mode == "offline":
-            solved = solve_sequence(prior, signal, progress=progress)
+            solved = solve_sequence(prior, signal, rules=settings.rules, progress=progress)
         else:
-            stream = _stream(prior, signal.roles, signal.fps)
+            stream = _stream(prior, signal.roles, signal.fps, settings.rules)
             solved = solve_frames(stream, signal, progress=progress)
     seen = np.isfinite(signal.points[..., 0]).mean(axis=1)
     errors = np.hypot(solved.errors, performer.error)
@@ -164,17 +164,18 @@ def reconstruction_stream(
     if len(roles) < 3:
         raise InvalidInput(f"roles must name at least 3 markers; got {len(roles)}")
     skeleton.role_assignment.require(roles)
-    prior = Prior(library, body_skeleton(skeleton), tuple(roles), settings or ReconstructSettings())
-    return _stream(prior, tuple(roles), fps)
+    settings = settings or ReconstructSettings()
+    prior = Prior(library, body_skeleton(skeleton), tuple(roles), settings)
+    return _stream(prior, tuple(roles), fps, settings.rules)
 
 
-def _stream(prior: Prior, roles: tuple[str, ...], fps: float) -> Stream:
+def _stream(prior: Prior, roles: tuple[str, ...], fps: float, rules: ReconstructionRules) -> Stream:
     if prior.by_pose is not None:
         raise InvalidInput(
             "online mode needs features that consist of joint positions of one frame; "
             f"{prior.by_pose.name} contains other features. Use e15 or mode offline"
         )
-    return Stream(prior, roles, fps)
+    return Stream(prior, roles, fps, rules=rules)
 
 
 def _performer(library: Store, signal: ControlSignal, skeleton: Any) -> FittedSkeleton:
