@@ -23,7 +23,7 @@ from motionloom.dance.motion_beats.landings import (
     landing_events,
 )
 from motionloom.dance.motion_beats.scores import BeatScore, beat_score
-from motionloom.dance.music import Music, audible, load_music
+from motionloom.dance.music import Music, audible
 from motionloom.dance.settings import DanceSettings
 from motionloom.errors import InvalidInput
 from motionloom.motion import Motion, Provenance
@@ -142,7 +142,7 @@ def dance(
     Motion('dance', 360 frames at 30 fps = 12.00 s, 21 joints)
     """
     chosen = settings or DanceSettings()
-    piece = music if isinstance(music, Music) else load_music(music)
+    piece = music if isinstance(music, Music) else choreography.music(music, seconds=chosen.seconds)
     steps = choreography if chosen.skeleton is None else choreography.onto(chosen.skeleton)
     path = None if chosen.follow is None else _checked_path(chosen.follow)
     seconds = piece.seconds if chosen.seconds is None else chosen.seconds
