@@ -164,9 +164,37 @@ def expected_counts(likely, start, step):
     return [c / whole for c in first], [[c / whole for c in row] for row in moves]
 
 
-def influence(apart, centers, radius):
-    """Equation (20): the influence of every center over every movement."""
-    return [[math.exp(-row[center] / radius**2) for center in centers] for row in apart]
+def baum_welch(sequences, groups, starts, rounds):
+    """Equations (25) and (26), starting from equal probabilities, by `expected_counts`.
+
+    The likelihood of a movement in a group is 1 if it was assigned to the group, otherwise 0.
+    """
+    start = [1.0 / groups] * groups
+    step = [[1.0 / groups] * groups for _ in range(groups)]
+    for _ in range(rounds):
+        first = [0.0] * groups
+        moves = [[0.0] * groups for _ in range(groups)]
+        for sequence, begins in zip(sequences, starts, strict=True):
+            likely = [[float(group == k) for k in range(groups)] for group in sequence]
+            equal = [1.0 / groups] * groups
+            begin, pairs = expected_counts(likely, start if begins else equal, step)
+            for i in range(groups):
+                first[i] += begin[i] * begins
+                for j in range(groups):
+                    moves[i][j] += pairs[i][j]
+        start = [count / sum(first) for count in first]
+        step = [[c / sum(row) if sum(row) else 0.0 for c in row] for row in moves]
+    return start, step
+
+
+def bits_per_transition(sequences, step):
+    """Mean information of the transitions of sequences of groups, in bits."""
+    bits = [
+        -math.log2(step[a][b])
+        for sequence in sequences
+        for a, b in zip(sequence[:-1], sequence[1:], strict=True)
+    ]
+    return sum(bits) / len(bits)
 
 
 def subtractive_centers(apart, radius, squash, threshold):

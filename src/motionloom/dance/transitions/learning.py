@@ -9,9 +9,10 @@ equation (15), so the center of a group is one of its movements (section 4.1; Ch
 *Kinematic continuity*: the more similar the last posture of one group is to the first posture of
 another, the more likely is the transition, equations (21) and (22). *Behavioral continuity*: the
 Baum-Welch algorithm, equations (23) to (26), estimates how often each group follows another in the
-takes. Its observations are the likelihoods of each movement in each group, equation (20). If the
-group of every movement is certain, the algorithm converges in one iteration to the relative
-frequencies.
+takes. Equation (20) assigns every movement to one group, so the groups are observed, and the
+algorithm converges in one iteration to relative frequencies. (Uncertain observations were tried and
+rejected: the more uncertain the groups are, the more the algorithm invents regular sequences that
+do not occur in the takes; see the evidence page of the paper.)
 """
 
 from __future__ import annotations
@@ -279,27 +280,6 @@ def _converged(apart: Array, labels: NDArray[np.int64]) -> Groups:
     return Groups(labels, centers, float(apart[np.arange(len(apart)), centers[labels]].sum()))
 
 
-def memberships(differences: ArrayLike, groups: Groups, *, radius: float | None = None) -> Array:
-    """Return the likelihood (N, K) that each movement belongs to each group; row maxima are 1.
-
-    The likelihood is the influence of the center of a group, equation (20): ``exp(-difference /
-    radius**2)``.
-
-    Examples
-    --------
-    >>> apart = np.array([[0.0, 0.1, 4.0], [0.1, 0.0, 3.0], [4.0, 3.0, 0.0]])
-    >>> memberships(apart, k_medoids(apart, 2), radius=1.0).round(2)
-    array([[1.  , 0.02],
-           [1.  , 0.06],
-           [0.02, 1.  ]])
-    """
-    apart = _checked(differences)
-    away = apart[:, groups.centers]
-    # A movement may be equally near to two centers; the group it was assigned to wins.
-    nearest = away[np.arange(len(away)), groups.labels][:, None]
-    return np.exp(-np.maximum(away - nearest, 0.0) / (radius or usual_radius(apart)) ** 2)
-
-
 def usual_radius(apart: Array) -> float:
     """Return the median distance to the nearest neighbor; distances are roots of differences."""
     nearest = np.sort(apart, axis=1)[:, min(1, len(apart) - 1)]
@@ -416,8 +396,8 @@ def learned_graph(
     )
     gaps = transition_differences(movements, how)
     smooth = kinematic_continuity(gaps, groups.labels, sigma=settings.transitions.sigma)
-    seen = memberships(apart, groups, radius=settings.grouping.radius)
-    learned = baum_welch(Ragged.from_lengths(seen, list(lengths)).rows, starts=starts)
+    observed = np.eye(len(groups))[groups.labels]
+    learned = baum_welch(Ragged.from_lengths(observed, list(lengths)).rows, starts=starts)
     members = []
     for group, center in enumerate(groups.centers):
         others = [k for k in groups.members(group) if k != center]
