@@ -17,6 +17,7 @@ from motionloom.settings import Settings, presets_of
 from reproduction import PAPERS
 from reproduction.claims import FAILS, HOLDS, NOT_TESTED
 from reproduction.data import CREDITS
+from reproduction.our_rules import HEADER, rows_of
 
 RESULTS = Path(__file__).parent / "results"
 PAGE = Path(__file__).parents[1] / "docs" / "evidence" / "papers.md"
@@ -141,6 +142,13 @@ def markdown(report: dict[str, Any]) -> str:
         for claim in report["claims"]
     ]
     blocks.append(_table(["place", "the paper says", "measured here", "rule", "outcome"], rows))
+    rules = rows_of(report["name"])
+    if rules:
+        blocks.append(
+            f"## Rules of ours\n\nThe defaults differ from the paper in these rules. The preset "
+            f"`{report['name']}` switches them off.\n"
+        )
+        blocks.append(_table(list(HEADER), rules))
     if any(claim["table"] or claim["picture"] for claim in report["claims"]):
         blocks.append("## Figures and tables\n")
     for claim in report["claims"]:

@@ -32,6 +32,7 @@ from motionloom.dance.transitions.learning import (
     baum_welch,
     k_medoids,
     kinematic_continuity,
+    silhouette,
     subtractive,
 )
 from motionloom.dance.transitions.movement_graph import TransitionGraph, combined_graph, load_graph
@@ -209,7 +210,7 @@ def test_tempo_range_steadiness_and_level_can_be_set(dances):
 
 def test_the_preset_uses_all_takes_and_beats_as_in_the_paper(dances):
     chosen = ChoreographySettings.kp03(meter=4)
-    assert chosen.beats.candidates == "acceleration" and chosen.beats.steady
+    assert chosen.beats == BeatSettings.kp03() and chosen.movements == MovementSettings.kp03()
     assert not chosen.movements.even and chosen.movements.min_confidence == 0.0
     sitting = ml.demo.clip("sit_stand")
     made = Choreography.from_takes([dances[0], sitting], chosen)
@@ -315,6 +316,15 @@ def test_subtractive_clustering_is_that_of_the_paper(clumps, rng):
         centers = naive.subtractive_centers(clumps.tolist(), radius, 1.5, 0.15)
         assert sorted(groups.centers) == sorted(centers)
     assert list(subtractive(clumps, radius=1.0).labels) == [0] * 7 + [1] * 5 + [2] * 3
+
+
+def test_silhouettes_are_those_of_their_definition(clumps):
+    groups = k_medoids(clumps, 3, seed=1)
+    labels = groups.labels.tolist()
+    expected = naive.silhouette(np.sqrt(clumps).tolist(), labels)
+    assert silhouette(clumps, groups) == pytest.approx(expected)
+    assert silhouette(clumps, groups) > 0.5 > 0.2 > silhouette(clumps, k_medoids(clumps, 14))
+    assert silhouette(clumps, k_medoids(clumps, 1)) == 0.0
 
 
 def test_invalid_clustering_options_are_rejected(clumps):

@@ -187,6 +187,10 @@ def _expected(likely: Array, start: Array, step: Array) -> tuple[Array, Array]:
 
 
 _ROUNDS = 100
+# Radius of subtractive clustering relative to the median distance between nearest neighbors. The
+# paper gives no radius; with this one, dances of the length and tempo of its dances form about as
+# many groups.
+_RADIUS = 0.74
 
 
 @dataclass(frozen=True, eq=False)
@@ -281,9 +285,12 @@ def _converged(apart: Array, labels: NDArray[np.int64]) -> Groups:
 
 
 def usual_radius(apart: Array) -> float:
-    """Return the median distance to the nearest neighbor; distances are roots of differences."""
+    """Return 0.74 times the median distance to the nearest neighbor.
+
+    Distances are roots of differences.
+    """
     nearest = np.sort(apart, axis=1)[:, min(1, len(apart) - 1)]
-    return max(float(np.sqrt(np.median(nearest))), 1e-9)
+    return max(_RADIUS * float(np.sqrt(np.median(nearest))), 1e-9)
 
 
 def subtractive(
@@ -299,7 +306,7 @@ def subtractive(
         (15).
     radius : float, optional
         Radius of influence of a movement, r in the paper, in units of the root of `differences`.
-        Default: the median distance between nearest neighbors.
+        Default: 0.74 times the median distance between nearest neighbors.
     squash : float
         Radius around a center in which other centers are discouraged, as a multiple of `radius`; s
         in the paper. It must be greater than 1.
@@ -334,6 +341,35 @@ def subtractive(
     labels = np.argmin(apart[:, chosen], axis=1)
     cost = float(apart[np.arange(len(apart)), chosen[labels]].sum())
     return _ordered(Groups(labels, chosen, cost))
+
+
+def silhouette(differences: ArrayLike, groups: Groups) -> float:
+    """Return the mean silhouette of movements, -1 to 1 (Rousseeuw 1987).
+
+    It compares the mean distance of a movement from its own group with that from the nearest other
+    group: 1 means clearly separate groups and 0 no separation. A movement that is alone in its
+    group counts as 0.
+
+    Examples
+    --------
+    >>> places = np.array([0.0, 0.1, 5.0, 5.1])
+    >>> apart = np.subtract.outer(places, places) ** 2
+    >>> round(silhouette(apart, k_medoids(apart, 2)), 2)
+    0.98
+    """
+    distances = np.sqrt(_checked(differences))
+    if len(groups) < 2:
+        return 0.0
+    member = np.eye(len(groups))[groups.labels]
+    sizes = member.sum(axis=0)
+    every, own = np.arange(len(distances)), sizes[groups.labels]
+    totals = distances @ member
+    within = totals[every, groups.labels] / np.maximum(own - 1.0, 1.0)
+    means = totals / sizes
+    means[every, groups.labels] = np.inf
+    nearest = means.min(axis=1)
+    larger = np.maximum(np.maximum(within, nearest), 1e-300)
+    return float(np.mean(np.where(own > 1.0, (nearest - within) / larger, 0.0)))
 
 
 def _ordered(groups: Groups) -> Groups:
