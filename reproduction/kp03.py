@@ -729,34 +729,40 @@ def changes_of_direction(walk: Motion) -> tuple[int, int, float]:
     return start, cycle, float(turn * cycle % (0.5 * cycle))
 
 
-def barred(meter: int, *, bars: int = 8, period: float = 0.5, seed: int = 0) -> Motion:
+def barred(meter: int, *, bars: int = 8, seed: int = 0) -> Motion:
     """A bar of random poses, one per beat, repeated with small variations."""
     rng = np.random.default_rng(seed)
+    return _posed(_bar(meter, rng)[np.arange(bars * meter + 1) % meter], rng)
+
+
+def phrased(*, seed: int, phrases: int = 8, meter: int = 4) -> Motion:
+    """Phrases of four bars, A B A C: the bar after A depends on the bar before it."""
+    shared = np.random.default_rng(0)
+    a, b, c = (_bar(meter, shared) for _ in range(3))
+    phrase = np.concatenate([a, b, a, c] * phrases)
+    start = 2 * meter * (seed % 2)  # half of the takes start in the middle of a phrase
+    return replace(_posed(phrase[start:], np.random.default_rng(seed)), name=f"phrases {seed}")
+
+
+_BAR_ROLES = ("left_shoulder", "right_shoulder", "left_elbow", "right_elbow", "chest", "left_hip")
+
+
+def _bar(meter: int, rng: np.random.Generator) -> Array:
+    return rng.normal(0.0, 0.5, (meter, len(_BAR_ROLES), 3))
+
+
+def _posed(poses: Array, rng: np.random.Generator, period: float = 0.5) -> Motion:
+    """A motion through poses (B, 6, 3), one per beat, with small variations."""
     body = demo.clip("walk").skeleton
-    roles = ("left_shoulder", "right_shoulder", "left_elbow", "right_elbow", "chest", "left_hip")
-    joints = [body.joint(body.roles[role]) for role in roles]
-    bar = rng.normal(0.0, 0.5, (meter, len(joints), 3))
-    count = bars * meter + 1
-    poses = bar[np.arange(count) % meter] + 0.08 * rng.normal(size=(count, len(joints), 3))
-    at = np.arange(int((count - 1) * period * _RATE) + 1) / _RATE / period
-    k = np.minimum(at.astype(int), count - 2)
+    joints = [body.joint(body.roles[role]) for role in _BAR_ROLES]
+    poses = poses + 0.08 * rng.normal(size=poses.shape)
+    at = np.arange(int((len(poses) - 1) * period * _RATE) + 1) / _RATE / period
+    k = np.minimum(at.astype(int), len(poses) - 2)
     share = (at - k)[:, None, None]
     turn = poses[k] + share**2 * (3.0 - 2.0 * share) * (poses[k + 1] - poses[k])
     rotations = np.tile(rot.IDENTITY, (len(at), len(body), 1))
     rotations[:, joints] = rot.exp(turn)
     return Motion(body, rotations, np.tile([0.0, 0.95, 0.0], (len(at), 1)), _RATE)
-
-
-def phrased(*, seed: int, phrases: int = 8, meter: int = 4) -> Motion:
-    """Phrases of four bars, A B A C: the bar after A depends on the bar before it."""
-    a, b, c = (barred(meter, bars=1, seed=bar) for bar in range(3))
-    parts = [a, b, a, c] * phrases
-    shift = 2 * (seed % 2)  # half of the takes start with the second half of a phrase
-    rotations = np.concatenate([part.rotations[:-1] for part in parts[shift:]])
-    rng = np.random.default_rng(seed)
-    noise = rot.exp(0.01 * rng.normal(size=(*rotations.shape[:2], 3)))
-    turned = rot.multiply(rotations.astype(np.float64), noise)
-    return replace(a, rotations=turned, root=np.tile(a.root[:1], (len(turned), 1)), name=f"p{seed}")
 
 
 def measured_steps(data: Data) -> dict[str, float]:
