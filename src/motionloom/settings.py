@@ -82,8 +82,8 @@ class Setting:
 
 
 LABEL = Setting("Use only motions with this label. Can be repeated.", metavar="LABEL")
-ONLY = Setting("Use only these motions.", metavar="NAME,...", commas=True)
-EXCLUDE = Setting("Exclude these motions.", metavar="NAME,...", commas=True)
+ONLY = Setting("Use only these motions; * stands for any text.", metavar="NAME,...", commas=True)
+EXCLUDE = Setting("Exclude these motions; * stands for any text.", metavar="NAME,...", commas=True)
 """Settings shared by all operations that select motions."""
 
 Names = str | tuple[str, ...] | None

@@ -284,7 +284,7 @@ class BeatCollection:
             checked_times,
             save_given_beats,
         )
-        from motionloom.library.crowd_plan import expanded
+        from motionloom.search.filters import expanded
 
         BeatSettings(bpm=bpm, first_beat=first_beat)  # raises if the values are invalid
         store, manual = self._store, self.manual()

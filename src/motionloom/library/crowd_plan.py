@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -150,10 +149,10 @@ class CrowdPlan:
             self._library = Store(self.settings.movements.library or "")
         if not len(self._library):
             raise InvalidInput(f"{self._library.path}: the library is empty; import motions first")
+        from motionloom.search.filters import expanded, labeled
+
         candidates = list(self._library.names)
         if self.settings.movements.label:
-            from motionloom.search.filters import labeled
-
             labels = self.settings.movements.label
             labeled_takes = {n for label in labels for n in labeled(self._library, label)}
             candidates = [name for name in candidates if name in labeled_takes]
@@ -233,41 +232,6 @@ def _defaults(kind: str, given: Mapping[str, Any]) -> dict[str, Any]:
 def _speed_is_free(given: Mapping[str, Any]) -> bool:
     """Return whether the speed of a march is unset, both directly and in its formation."""
     return "speed" not in given and given.get("formation", Formation()).speed is None
-
-
-def expanded(text: str, names: Sequence[str]) -> list[str]:
-    """Return names that match a pattern; ``60_*+61_*`` pairs names with equal wildcard text.
-
-    Examples
-    --------
-    >>> expanded("60_*+61_*", ["60_01", "60_02", "61_01", "61_02"])
-    ['60_01+61_01', '60_02+61_02']
-    >>> expanded("walk", ["walk_1", "walk_2"])
-    ['walk']
-    """
-    if "*" not in text:
-        return [text]
-    first, *others = text.split("+")
-    pattern = re.compile("(.*)".join(re.escape(piece) for piece in first.split("*")))
-    matches = []
-    for name in names:
-        match = pattern.fullmatch(name)
-        if match is not None:
-            parts = [name, *(_filled(other, match.groups()) for other in others)]
-            if set(parts) <= set(names):
-                matches.append("+".join(parts))
-    if not matches:
-        raise InvalidInput(
-            f"no take matches {text}; the first takes are {', '.join(names[:8])} ..."
-        )
-    return matches
-
-
-def _filled(pattern: str, pieces: Sequence[str]) -> str:
-    """Replace the wildcards of a pattern."""
-    for piece in pieces:
-        pattern = pattern.replace("*", piece, 1)
-    return pattern
 
 
 def _partners(text: str) -> list[str]:

@@ -38,8 +38,9 @@ class DanceVerbs:
         ----------
         settings : ChoreographySettings, optional
         takes : names, optional
-            Names of takes; takes in an inner list were danced together. Default: all rhythmic takes
-            that `label`, `only` and `exclude` select.
+            Names of takes, with the same syntax as `only`: ``*`` stands for any text, and ``+`` or
+            an inner list joins takes that were danced together (``"60_*+61_*"``). Default: all
+            rhythmic takes that `label`, `only` and `exclude` select.
         progress : callable, optional
             Called with 1 for every analyzed take.
 
@@ -61,14 +62,13 @@ class DanceVerbs:
         """
         from motionloom.dance.choreography import Choreography
         from motionloom.dance.motion_beats.manual_beats import beats_in
-        from motionloom.search.filters import chosen_names
+        from motionloom.search.filters import chosen_together
 
         given = ChoreographySettings.given(settings, options)
         store = self.store
-        chosen = chosen_names(store, **motion_choice(given)) if takes is None else takes
         danced = [
-            store[take] if isinstance(take, str) else [store[name] for name in take]
-            for take in chosen
+            store[names[0]] if len(names) == 1 else [store[name] for name in names]
+            for names in chosen_together(store, takes, **motion_choice(given))
         ]
         beats_of = beats_in(store, store.__getitem__)
         return Choreography.from_takes(danced, given, beats_of=beats_of, progress=progress)

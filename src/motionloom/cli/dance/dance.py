@@ -7,8 +7,16 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 from motionloom.cli.command import Argument, Fields, Option
-from motionloom.cli.dance.movements import Takes, takes_from
-from motionloom.cli.options import DETAILS, INSPECT, JSON, LIB, check_picture, open_library
+from motionloom.cli.dance.movements import Takes
+from motionloom.cli.options import (
+    DETAILS,
+    INSPECT,
+    JSON,
+    LIB,
+    check_picture,
+    listed,
+    open_library,
+)
 from motionloom.cli.terminal import (
     counted,
     draw_worst,
@@ -98,7 +106,7 @@ def dance(
             song, kind=None if kind == ANY else kind, meter=choreography.meter
         )
     made = steps.dance_to(
-        steps.music(song, meter=choreography.meter, tempo_bpm=tempo),
+        steps.music(song, meter=choreography.meter, tempo_bpm=tempo, seconds=settings.seconds),
         replace(settings, synced=not unsynced, follow=path, skeleton=skeleton),
     )
     files = _write(made, output)
@@ -145,7 +153,7 @@ def _choreography(
     if graph is not None:
         return lib.choreographies.load(graph)
     with progress("analyzing takes", len(lib), quiet=quiet) as advance:
-        return lib.choreography(settings, takes=takes_from(takes), progress=advance)
+        return lib.choreography(settings, takes=listed(takes), progress=advance)
 
 
 def _generated(song: str) -> bool:
