@@ -169,7 +169,8 @@ def dance(
             player = DancePlayer(
                 steps, clock, seed=seed, first_beat=first, phrases=chosen.phrases,
                 loudness=piece.loudness, dynamics=chosen.dynamics, blend=chosen.path.blend,
-                bend=chosen.path.bend, avoid=rough | stumbles,
+                bend=chosen.path.bend, prefer=chosen.path.prefer, avoid=rough | stumbles,
+                inertialize=chosen.inertialize, one_movement=chosen.one_movement,
             )  # fmt: skip
             frames = frame_count(seconds, None, player.fps)
             motions, nodes, movements = _recorded(player, frames, path, progress)
