@@ -32,6 +32,9 @@ NEAR = 0.1
 # At 0.3 m/s, toes of CMU's salsas come to rest within 0.1 frames of the detected contacts on
 # average, so that neither detector is early.
 _SWING, _REST = 0.6, 0.3
+# Seconds: a shorter rest is part of a step. In a walk, the toe is slow when the heel strikes, and
+# again when the sole is down.
+_BRIEF = 0.15
 # Landings of two feet or two dancers within this time (seconds) count as one event.
 _SAME = 0.1  # seconds
 # Maximum distance in beats from a landing to the beat that is moved to it, and the range of the
@@ -233,8 +236,9 @@ def toe_landings(motion: Motion) -> Array:
     except RoleError:
         return np.zeros(0)
     speeds = np.linalg.norm(np.diff(places, axis=0), axis=-1).T * motion.fps
-    times: list[float] = []
+    rests = []
     for speed in speeds:
+        times: list[float] = []
         swings = False
         for k in range(1, len(speed)):
             before, now = speed[k - 1 : k + 1]
@@ -243,7 +247,10 @@ def toe_landings(motion: Motion) -> Array:
                 # Speed k is that between frames k and k + 1.
                 times.append((k - 0.5 + (before - _REST) / (before - now)) / motion.fps)
                 swings = False
-    return np.sort(np.array(times))
+        rests.append(
+            [a for a, b in zip(times, [*times[1:], np.inf], strict=True) if b - a > _BRIEF]
+        )
+    return np.sort(np.concatenate([np.asarray(side, np.float64) for side in rests]))
 
 
 def landing_events(landed: ArrayLike) -> Array:
