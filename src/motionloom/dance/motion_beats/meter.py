@@ -129,9 +129,12 @@ class _Evidence:
             cycle: sum(count for evidence, count in seen if evidence.cycle == cycle)
             for cycle in sorted({evidence.cycle for evidence, _ in seen})
         }
-        return cls(*(mean([(getattr(evidence, name), count) for evidence, count in seen])
-                     for name in ("scores", "alike", "mirrored")),
-                   max(cycles, key=lambda cycle: cycles[cycle]))  # fmt: skip
+        return cls(
+            mean([(evidence.scores, count) for evidence, count in seen]),
+            mean([(evidence.alike, count) for evidence, count in seen]),
+            mean([(evidence.mirrored, count) for evidence, count in seen]),
+            max(cycles, key=lambda cycle: cycles[cycle]),
+        )
 
     def best(self, meters: Sequence[int]) -> int:
         """Return the meter with the most evidence."""
