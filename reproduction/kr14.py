@@ -197,13 +197,13 @@ def error_functions(data: Data) -> Iterator[Claim]:
         data=f"{len(modern)} modern dances of CMU subjects 5 and 49, resampled to 2,000 frames",
         note=(
             "The threshold of each dance is chosen so that 38 transitions remain, as in the "
-            '"dissertation". "Close" means within two sectors of 100 frames, a tenth of the '
-            "picture, and values are medians over the dances. There are only 20 sectors on the "
-            "diagonal, so that 38 transitions cannot all lie within one. Salsas repeat a basic "
-            "step, and most of their transitions lead from one repetition to another. The "
-            "threshold of 15 gave 112 transitions in an earlier version of this row, which used "
-            "a salsa and a single sector; this rule was set after its figures were known."
-        ).replace('"dissertation"', "dissertation"),
+            'dissertation. "Close" means within two sectors of 100 frames, a tenth of the '
+            "picture. Values are medians over the dances. The diagonal has only 20 sectors, so "
+            "38 transitions cannot all lie within one sector of it. Salsas repeat a basic step, "
+            "and most of their transitions lead from one repetition to another. An earlier "
+            "version of this row used a salsa, the threshold of 15 (112 transitions) and one "
+            "sector; this rule was set after its figures were known."
+        ),
     )
 
 
@@ -857,7 +857,7 @@ def _pruning(data: Data, jrd, rows, before, after) -> str:
     """Plot error functions with sectors and their minima, and the transitions after pruning."""
     import matplotlib.pyplot as plt
 
-    name = "papers-kr14-pruning.jpg"
+    name = "papers-kr14-pruning.png"
     figure, axes = plt.subplots(2, 2, figsize=(9.0, 9.4), layout="constrained")
     for line, (b, title) in enumerate(((0, "one dancer"), (1, "two dancers"))):
         cells = error_function(jrd, rows[0], rows[b])[::4, ::4].T
@@ -875,8 +875,13 @@ def _pruning(data: Data, jrd, rows, before, after) -> str:
                     each.axhline(at, color="w", lw=0.3)
             each.plot(*points.frames.T, ".", color="red", ms=5 if column else 2.5)
             each.set(title=f"{title}: {what} ({len(points)})", xlim=(0, 2000), ylim=(2000, 0))
-    figure.savefig(data.figure(name), dpi=80, pil_kwargs={"quality": 80})
+    figure.savefig(data.figure(name), dpi=72)
     plt.close(figure)
+    from PIL import Image
+
+    with Image.open(data.figure(name)) as picture:  # a third of the size with few colors
+        few = picture.convert("RGB").quantize(48)
+    few.save(data.figure(name), optimize=True)
     return name
 
 
