@@ -304,6 +304,7 @@ def table_5_1(data: Data) -> Iterator[Claim]:
         return
     jrd = distance_22()
     cores = os.cpu_count() or 1
+    load = os.getloadavg()[0] if hasattr(os, "getloadavg") else 0.0
     table, walls, copies = [], {}, {}
     paper = {"dances": (1906.4, 512.4, 498.3), "walks": (4.07, 2.26, 2.30)}
     for name, motions in (("dances", dances(data.cmu)), ("walks", steps(data.cmu))):
@@ -332,9 +333,14 @@ def table_5_1(data: Data) -> Iterator[Claim]:
     )
     for name, what in (("dances", SALSAS), ("walks", STEPS)):
         single, ten, twenty = walls[name]
+        statement = f"Ten threads are faster than one; twenty are not faster than ten ({name})."
+        if load > 2.0 * cores:  # threads that wait for other programs show nothing
+            reason = f"needs an idle machine; {load:.0f} programs shared {cores} cores"
+            yield not_tested("Table 5.1", statement, reason)
+            continue
         yield Claim(
             place="Table 5.1",
-            statement=f"Ten threads are faster than one; twenty are not faster than ten ({name}).",
+            statement=statement,
             paper=dict(zip(("one", "ten", "twenty"), paper[name], strict=True)),
             ours={"one": single, "ten": ten, "twenty": twenty},
             rule="ten < 0.9 * one and twenty > 0.9 * ten",
