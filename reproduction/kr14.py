@@ -197,13 +197,13 @@ def error_functions(data: Data) -> Iterator[Claim]:
         data=f"{len(modern)} modern dances of CMU subjects 5 and 49, resampled to 2,000 frames",
         note=(
             "The threshold of each dance is chosen so that 38 transitions remain, as in the "
-            '"dissertation". "Close" means within two sectors of 100 frames, a tenth of the '
-            "picture, and values are medians over the dances. There are only 20 sectors on the "
-            "diagonal, so that 38 transitions cannot all lie within one. Salsas repeat a basic "
-            "step, and most of their transitions lead from one repetition to another. The "
-            "threshold of 15 gave 112 transitions in an earlier version of this row, which used "
-            "a salsa and a single sector; this rule was set after its figures were known."
-        ).replace('"dissertation"', "dissertation"),
+            'dissertation. "Close" means within two sectors of 100 frames, a tenth of the '
+            "picture. Values are medians over the dances. The diagonal has only 20 sectors, so "
+            "38 transitions cannot all lie within one sector of it. Salsas repeat a basic step, "
+            "and most of their transitions lead from one repetition to another. An earlier "
+            "version of this row used a salsa, the threshold of 15 (112 transitions) and one "
+            "sector; this rule was set after its figures were known."
+        ),
     )
 
 
@@ -304,12 +304,14 @@ def table_5_1(data: Data) -> Iterator[Claim]:
         return
     jrd = distance_22()
     cores = os.cpu_count() or 1
+    load = os.getloadavg()[0] if hasattr(os, "getloadavg") else 0.0
     table, walls, copies = [], {}, {}
     paper = {"dances": (1906.4, 512.4, 498.3), "walks": (4.07, 2.26, 2.30)}
     for name, motions in (("dances", dances(data.cmu)), ("walks", steps(data.cmu))):
         rows = [jrd.prepare(motion) for motion in motions]
-        copies[name] = 1 if name == "dances" else 150
-        walls[name] = _threaded(jrd, rows, (1, 10, 20), copies[name])
+        copies[name] = 1 if name == "dances" else 12
+        longer = [np.tile(each, (copies[name], 1)) for each in rows]
+        walls[name] = _threaded(jrd, longer, (1, 10, 20))
         pairs = zip((1, 10, 20), paper[name], walls[name], strict=True)
         table += [(name, threads, theirs, f"{ours:.3f}") for threads, theirs, ours in pairs]
     start = time.process_time()
@@ -331,18 +333,23 @@ def table_5_1(data: Data) -> Iterator[Claim]:
     )
     for name, what in (("dances", SALSAS), ("walks", STEPS)):
         single, ten, twenty = walls[name]
+        statement = f"Ten threads are faster than one; twenty are not faster than ten ({name})."
+        if load > 2.0 * cores:  # threads that wait for other programs show nothing
+            reason = f"needs an idle machine; {load:.0f} programs shared {cores} cores"
+            yield not_tested("Table 5.1", statement, reason)
+            continue
         yield Claim(
             place="Table 5.1",
-            statement=f"Ten threads are faster than one; twenty are not faster than ten ({name}).",
+            statement=statement,
             paper=dict(zip(("one", "ten", "twenty"), paper[name], strict=True)),
             ours={"one": single, "ten": ten, "twenty": twenty},
             rule="ten < 0.9 * one and twenty > 0.9 * ten",
             data=what,
             note=f"Times are wall-clock seconds of the error functions alone, on {cores} cores."
             + (
-                f" One computation takes {1e3 * single / copies[name]:.1f} ms here, less than "
-                f"starting the threads, so {copies[name]} are timed together. The dissertation "
-                "times a job of 4 s."
+                f" Each motion is repeated {copies[name]} times, because the job of the "
+                "dissertation takes 4 s and would take about 2 ms here, less than starting "
+                "the threads."
                 if copies[name] > 1
                 else ""
             ),
@@ -753,12 +760,12 @@ def _windows(data: Data, cmu: Library) -> Iterator[Claim]:
     )
 
 
-def _threaded(jrd, rows: Sequence[NDArray], counts: Sequence[int], copies: int) -> list[float]:
-    """Wall-clock seconds of all error functions, `copies` times, with several counts of threads.
+def _threaded(jrd, rows: Sequence[NDArray], counts: Sequence[int]) -> list[float]:
+    """Wall-clock seconds of all error functions with several counts of threads.
 
     Each is the shortest of several runs, which take turns so that other load affects all alike.
     """
-    pairs = list(combinations_with_replacement(range(len(rows)), 2)) * copies
+    pairs = list(combinations_with_replacement(range(len(rows)), 2))
 
     def compute(pair: tuple[int, int]) -> None:
         a, b = pair
@@ -857,7 +864,7 @@ def _pruning(data: Data, jrd, rows, before, after) -> str:
     """Plot error functions with sectors and their minima, and the transitions after pruning."""
     import matplotlib.pyplot as plt
 
-    name = "papers-kr14-pruning.jpg"
+    name = "papers-kr14-pruning.png"
     figure, axes = plt.subplots(2, 2, figsize=(9.0, 9.4), layout="constrained")
     for line, (b, title) in enumerate(((0, "one dancer"), (1, "two dancers"))):
         cells = error_function(jrd, rows[0], rows[b])[::4, ::4].T
@@ -875,8 +882,13 @@ def _pruning(data: Data, jrd, rows, before, after) -> str:
                     each.axhline(at, color="w", lw=0.3)
             each.plot(*points.frames.T, ".", color="red", ms=5 if column else 2.5)
             each.set(title=f"{title}: {what} ({len(points)})", xlim=(0, 2000), ylim=(2000, 0))
-    figure.savefig(data.figure(name), dpi=80, pil_kwargs={"quality": 80})
+    figure.savefig(data.figure(name), dpi=72)
     plt.close(figure)
+    from PIL import Image
+
+    with Image.open(data.figure(name)) as picture:  # a palette makes the file much smaller
+        few = picture.convert("RGB").quantize(256, method=Image.Quantize.FASTOCTREE, dither=0)
+    few.save(data.figure(name), optimize=True)
     return name
 
 
@@ -982,8 +994,8 @@ def _biped(data: Data, motions: Sequence[Motion]) -> str:
     name = "papers-kr14-biped.png"
     graph = motion_graph(motions, GraphSettings.kr14(distance=distance_22()))
     walk = max(
-        (graph.walk(WalkSettings.kr14(seconds=5.0, seed=seed)) for seed in range(12)),
-        key=lambda each: (len({part.motion for part in each.sources}), len(each)),
+        (graph.walk(WalkSettings.kr14(seconds=5.0, seed=seed)) for seed in range(40)),
+        key=lambda each: (len({part.motion for part in each.sources}) > 1, len(each)),
     )
     hips = walk.role_positions(["hips"])[:, 0]
     ahead = hips[-1] - hips[0]

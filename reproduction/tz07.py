@@ -765,10 +765,10 @@ def _stray_picture(data: Data, cells: dict[float, list[_Flow]]) -> str:
     figure, axes = plt.subplots(1, 2, figsize=(8.0, 3.9), sharey=True, layout="constrained")
     for each, (weight, flows) in zip(axes, cells.items(), strict=True):
         grid = np.zeros((32, 32))
-        for one in flows:
-            rows = (one.points[:, 3] // 4).astype(int)
-            columns = (one.others[:, 3] // 4).astype(int)
-            np.add.at(grid, (rows[:, None], columns[None]), one.flow)
+        for best in flows:
+            rows = (best.points[:, 3] // 4).astype(int)
+            columns = (best.others[:, 3] // 4).astype(int)
+            np.add.at(grid, (rows[:, None], columns[None]), best.flow)
         shown = np.minimum(grid, np.quantile(grid, 0.98)) ** 0.5  # both ends of a clip attract mass
         each.imshow(shown, cmap="magma", extent=(0, 128, 128, 0))
         for side in (-12.8, 12.8):

@@ -2,7 +2,7 @@
 
 The paper names two limitations (section 5) and leaves them to future work: the joints of a body are
 matched independently, and strayed matches are discouraged but not prevented. Both are tried here on
-the signatures of its method, to show what they cost and gain. Neither is part of the package.
+the signatures of its method, to measure costs and gains. Neither is part of the package.
 """
 
 from __future__ import annotations
