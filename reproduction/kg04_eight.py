@@ -95,7 +95,7 @@ def registered(name: str) -> tuple[Registration, str]:
         else:
             takes, hit = _recordings(row)
             query, by, join = f":0-{len(takes[0])}", row.by.replace("hit", str(hit)), _JOIN
-        if len(takes) <= row.examples:  # all are examples
+        if name != "walk" and len(takes) <= row.examples:  # all are examples
             return register(takes, drop_unmatched=True, align_squares=True), by
         library = Library.create(Path(folder) / "takes.loom")
         for take in takes:
