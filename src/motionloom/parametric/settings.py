@@ -20,11 +20,12 @@ class ExampleRules(ExampleChoice):
         metavar="METERS",
         above=0.0,
     )
-    redundant_by: Literal["interpolated", "refined"] = setting(
+    redundant_by: Literal["interpolated", "nearest", "refined"] = setting(
         "interpolated",
         "Rule for redundant examples. With interpolated, an example is redundant if interpolating "
-        "nearby examples reproduces it (Kovar & Gleicher 2004); with refined, if any blend of the "
-        "others does.",
+        "nearby examples reproduces it (Kovar & Gleicher 2004); with nearest, if a blend of the "
+        "d + 1 nearest ones does, where d is the number of parameters; with refined, if any blend "
+        "of the others does.",
     )
 
 
