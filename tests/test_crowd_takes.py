@@ -19,9 +19,9 @@ from motionloom.crowd.settings import (
 )
 from motionloom.crowd.strides import StrideRules, marching_steps, pace
 from motionloom.errors import InvalidInput
-from motionloom.library.crowd_plan import expanded
 from motionloom.motion.feet.contacts import landings
 from motionloom.motion.retargeting.retarget import conformed
+from motionloom.search.filters import expanded
 
 
 @pytest.fixture(scope="module")
@@ -225,7 +225,7 @@ def test_patterns_select_names_and_pairs():
     assert expanded("60_*+61_*", names) == ["60_01+61_01", "60_02+61_02"]
     assert expanded("60_0*", names) == ["60_01", "60_02"]
     assert expanded("6*_0*", names) == ["60_01", "60_02", "61_01", "61_02"]
-    with pytest.raises(InvalidInput, match=r"no take matches 7\*; the first takes are 60_01"):
+    with pytest.raises(InvalidInput, match=r"no motion matches 7\*; the first motions are 60_01"):
         expanded("7*", names)
 
 

@@ -27,12 +27,12 @@ from motionloom.reconstruction import heading as headings_of
 from motionloom.reconstruction.control_signal import control_signal
 from motionloom.reconstruction.heading import HeadingPath, MarkerFrame, smooth_headings
 from motionloom.reconstruction.local_model import LocalModel, local_model
-from motionloom.reconstruction.offline import ReconstructionRules, solve_sequence
+from motionloom.reconstruction.offline import solve_sequence
 from motionloom.reconstruction.online import Stream, solve_frames
 from motionloom.reconstruction.pose_solver import SLACKS, Body, Expectation, map_pose
 from motionloom.reconstruction.prior import Prior
 from motionloom.reconstruction.reconstruction import fitted_skeleton
-from motionloom.reconstruction.settings import ReconstructSettings
+from motionloom.reconstruction.settings import ReconstructionRules, ReconstructSettings
 from tests.naive import reconstruction as naive
 
 CLIPS = ("walk", "kick_front_high_right", "jump_up", "dance_groove")

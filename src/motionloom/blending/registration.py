@@ -1,4 +1,4 @@
-"""Registration: find the corresponding frames of all members of a family.
+"""Registration, which finds the corresponding frames of all members of a family.
 
 Very different motions have no obvious time correspondence. Two reaches to opposite sides differ
 most at the apex, and a direct alignment of the two avoids matching those frames. Distant motions
@@ -123,7 +123,7 @@ class Registration:
 
     @cached_property
     def statistics(self) -> SourceStatistics:
-        """Statistics of the examples, with which blends are compared."""
+        """Statistics of the examples, to which blends are compared."""
         motions = (example.motion for example in self.examples)
         return SourceStatistics.of(motions, whole_takes=False)
 
@@ -173,7 +173,7 @@ class Registration:
         return track.states(np.array([point]))[0][0]
 
     def only(self, numbers: Sequence[int]) -> Registration:
-        """Return the registration of the examples listed in `numbers`, which must start with 0."""
+        """Return the registration of only the examples in `numbers`, which must start with 0."""
         chosen = list(numbers)
         if not chosen or chosen[0] != 0 or len(set(chosen)) < len(chosen):
             raise InvalidInput(f"numbers must start with 0, which is the query; got {chosen}")
@@ -212,7 +212,7 @@ class Registration:
         return replace(self, curve=moved)
 
     def placed(self, number: int) -> Motion:
-        """Return example `number`, moved to the start of the query like a blend."""
+        """Return example `number`, moved to the query's start position, like a blend."""
         places = PlanarTransform.from_array(self.curve.transforms[0, [0, number]])
         return (places[0] @ places[1].inverse()).apply_to_motion(self.examples[number].motion)
 

@@ -223,9 +223,8 @@ class CrowdSettings(Settings):
         tempo = self.tempo
         seconds = self.seconds or default_seconds
         if self.music == TUNE:
-            bars = int(np.ceil(seconds * tempo / 60.0 / meter)) + 1
-            made = tune(bars=bars, meter=meter, tempo_bpm=tempo, seed=self.seed)
-            return replace(made, seconds=seconds, name=TUNE)
+            made = tune(meter=meter, tempo_bpm=tempo, seed=self.seed, seconds=seconds)
+            return replace(made, name=TUNE)
         if self.music is not None:
             # A score defines its beats per bar; audio does not.
             audio = Path(self.music).suffix.lower() in AUDIO_SUFFIXES

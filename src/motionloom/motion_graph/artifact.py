@@ -338,7 +338,8 @@ def _check_transitions(transitions: Transitions, lengths: Sequence[int]) -> None
     if transitions.root_path not in get_args(RootPath):
         raise ValueError(f"root_path must be one of {get_args(RootPath)}")
     size = np.array([*lengths, 0], np.int64)
-    for place in (transitions.source, transitions.target, transitions.leave, transitions.enter):
+    last = transitions.enter - np.array([0, 1], np.int64)  # the last blended frame
+    for place in (transitions.source, transitions.target, transitions.leave, last):
         motion, frame = place[:, 0], place[:, 1]
         if ((motion < 0) | (motion >= len(lengths))).any():
             raise ValueError("a transition refers to a motion that does not exist")

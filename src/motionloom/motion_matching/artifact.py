@@ -1,4 +1,4 @@
-"""Store matching databases as artifacts of a library.
+"""Storage of matching databases as library artifacts.
 
 ::
 

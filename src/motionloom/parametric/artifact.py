@@ -1,4 +1,4 @@
-"""Saving parametric motions in a library, and loading them without recomputing them."""
+"""Storage of parametric motions in a library, from which they are loaded without recomputation."""
 
 from __future__ import annotations
 
@@ -110,8 +110,8 @@ def open_parametric(library: Store, name: str, *, by: Any = None) -> ParametricM
     library : Store
     name : str
     by : optional
-        The parameters of the motion. They are needed only if they are custom functions that cannot
-        be imported from the module that defines them.
+        The motion's parameters. They are needed only if they are custom functions that cannot be
+        imported from the module that defines them.
 
     Raises
     ------

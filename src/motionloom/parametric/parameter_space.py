@@ -1,21 +1,21 @@
-"""Maps from parameters to blend weights: sampled, or with cardinal basis functions.
+"""Mappings from parameters to blend weights, by sampling or with cardinal basis functions.
 
-A blend takes weights, but users think in parameters. The map from parameters to weights is known
-only at the examples and is not linear between them. Kovar & Gleicher (2004, sections 4.2 and 4.3)
-sample it: they fill the gaps with random blends of examples that are neighbors in parameter space.
-If several performers did the same motion, the nearest examples are all alike and span no space.
-Every other sample therefore uses the examples *around* a point instead of the nearest ones (the
-paper's rule is ``sampling="nearest"``). The weights for a target are interpolated from the samples
-around it. A convex combination of valid weights is also valid, so a target out of reach is
-projected onto a reachable one. Weights are valid if they sum to 1 and each lies in ``[-delta, 1 +
-delta]``.
+A blend is defined by weights, but users think in terms of parameters. The map from parameters to
+weights is known only at the examples and is not linear between them. Kovar & Gleicher (2004,
+sections 4.2 and 4.3) sample it: they fill the gaps with random blends of examples that are
+neighbors in parameter space. If several performers did the same motion, the nearest examples are
+nearly identical and do not span the space. Every other sample therefore uses the examples *around*
+a point instead of the nearest ones (the paper's rule is ``sampling="nearest"``). The weights for a
+target are interpolated from the samples around it. A convex combination of valid weights is also
+valid, so a target that is out of reach is replaced by a reachable one. Weights are valid if they
+sum to 1 and each lies in ``[-delta, 1 + delta]``.
 
 `CardinalBasis` has one function per example, which is 1 at the parameters of this example and 0 at
 the parameters of all others. Each function is a linear part fitted by least squares plus radial
 parts (Rose, Cohen & Bodenheimer 1998; Sloan, Rose & Cohen 2001; used online by Park, Shin & Shin
-2002). The basis is smooth and needs no samples. However, its weights are not bounded, a target
-between examples is reached only as far as blends are linear, and every example takes part in every
-blend. Sampling is therefore the default.
+2002). The basis is smooth and does not require samples. However, its weights are not bounded,
+targets between examples are reached exactly only if blends are linear, and every example
+contributes to every blend. Sampling is therefore the default.
 """
 
 from __future__ import annotations
@@ -65,7 +65,7 @@ class Neighborhood:
 
 @dataclass(frozen=True, eq=False)
 class ParameterSpace:
-    """Sampled blends of N examples: the parameters that they reach, and their weights.
+    """Sampled blends of N examples, with their parameters and weights.
 
     Attributes
     ----------
@@ -377,7 +377,7 @@ _SUPPORT = 2.0  # radius of a radial part, as a multiple of the distance to the 
 
 @dataclass(frozen=True, eq=False)
 class CardinalBasis:
-    """Cardinal basis: weights of N examples as functions of d parameters.
+    """Cardinal basis, which gives the weights of N examples as functions of d parameters.
 
     Attributes
     ----------
@@ -440,7 +440,7 @@ class CardinalBasis:
 
 
 def _bumps(gaps: Array) -> Array:
-    """Evaluate a cubic B-spline at distances in radii: 1 at the center, 0 beyond the radius."""
+    """Evaluate a cubic B-spline at distances in units of the radius; 0 beyond the radius."""
     x = 2.0 * np.abs(gaps)
     near = 1.0 - 1.5 * x**2 + 0.75 * x**3
     far = 0.25 * np.maximum(2.0 - x, 0.0) ** 3

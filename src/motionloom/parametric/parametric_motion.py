@@ -1,13 +1,13 @@
 """Parametric motions: families of motions controlled by parameters.
 
-``kick([0.4, 1.1, 0.6])`` is a kick that lands at this position. Parameters are functions of a
-motion (`motionloom.parametric.parameters`). The map from parameters to blend weights is learned
-from sampled blends (`motionloom.parametric.parameter_space`), and a few optimization steps close
-the last centimeters (`motionloom.parametric.weight_refinement`). Scores per example, such as a
-mood, can also be parameters; the score of a blend is the weighted mean.
+For example, ``kick([0.4, 1.1, 0.6])`` is a kick that lands at this position. Parameters are
+functions of a motion (`motionloom.parametric.parameters`). The map from parameters to blend weights
+is learned from sampled blends (`motionloom.parametric.parameter_space`), and a few optimization
+steps remove the remaining error of a few centimeters (`motionloom.parametric.weight_refinement`).
+Per-example scores, such as mood, can also be parameters; the score of a blend is the weighted mean.
 
 Every blend starts at the origin and faces +Z. Frames at which parameters are measured fall on
-whole frames of every blend, so that the measured pose is in the file.
+whole frames of every blend, so that the measured pose is actually in the saved motion.
 
 References
 ----------
@@ -210,7 +210,7 @@ class ParametricMotion:
 
     @cached_property
     def cardinal(self) -> CardinalBasis:
-        """Map from parameters to weights with cardinal basis functions."""
+        """Mapping from parameters to weights with cardinal basis functions."""
         return CardinalBasis.of(self.space.examples)
 
     @takes(SynthesisSettings)
@@ -342,7 +342,7 @@ class ParametricMotion:
 
 
 class ParametricPlayer(BlendPlayer):
-    """Player of a parametric motion that runs once; its target may change while it plays.
+    """Player that plays a parametric motion once; its target may change during playback.
 
     The player starts at the origin and faces +Z, like every blend.
     """

@@ -79,7 +79,7 @@ class ParametrizeSettings(Settings):
 
     @preset
     def kg04(cls: Any) -> ParametrizeSettings:
-        """Settings of Kovar & Gleicher 2004, section 4."""
+        """Settings from Kovar & Gleicher 2004, section 4."""
         return cls(
             samples=1000,
             spacing=0.0127,
@@ -111,5 +111,5 @@ class SynthesisSettings(Settings):
 
     @preset
     def kg04(cls: Any) -> SynthesisSettings:
-        """Settings of Kovar & Gleicher 2004, section 4: weights are not refined."""
+        """Settings from Kovar & Gleicher 2004, section 4, where weights are not refined."""
         return cls(refine=False, scheme="samples")

@@ -1,4 +1,4 @@
-"""Refine interpolated blend weights until they reach a target.
+"""Refinement of interpolated blend weights so that they reach a target.
 
 Interpolated weights come near the target but do not reach it, because blends are not linear. Each
 step changes the shares of the samples around the target, never a single blend weight. Shares stay
@@ -12,11 +12,12 @@ blends are needed to measure them. Broyden's rank-one formula corrects the deriv
 step. Each step is a non-negative least-squares problem.
 
 `needed_examples` drops redundant examples of a parametric motion by one of two rules.
-*interpolated* is the rule of Kovar & Gleicher (2004, section 4.4): an example is redundant if
+*interpolated* is the rule from Kovar & Gleicher (2004, section 4.4): an example is redundant if
 interpolating nearby examples, with the weights of their equations 2 and 3, reproduces its
-parameters. *refined* is our rule: an example is redundant if any blend of the examples around it
-reaches its parameters. This rule drops more examples, and all parameters stay within reach.
-However, interpolation at the parameters of a dropped example no longer returns this example.
+parameters. *refined* is motionloom's own rule: an example is redundant if any blend of the examples
+around it reaches its parameters. This rule drops more examples, and all parameters remain
+reachable. However, interpolation at the parameters of a dropped example no longer returns this
+example.
 """
 
 from __future__ import annotations
@@ -136,7 +137,7 @@ def _descended(
 
 
 def _step(slopes: Array, gap: Array, shares: Array) -> Array:
-    """Return the step that best closes the gap; shares stay non-negative and sum to 1."""
+    """Return the step that best reduces the error; shares stay non-negative and sum to 1."""
     from scipy.optimize import nnls
 
     level = slopes - slopes.mean(axis=1, keepdims=True)  # irrelevant if the sum is kept
@@ -175,7 +176,7 @@ def needed_examples(
         Maximum distance at which parameters count as reproduced.
     rule : {"interpolated", "refined"}
         *interpolated* tests the examples in order, and *refined* first tests the examples that are
-        closest to others. See the module for both rules.
+        closest to others. The module docstring describes both rules.
 
     Examples
     --------

@@ -301,7 +301,13 @@ class GraphPlayer(Player):
         if start is None:
             if not len(self.graph):
                 raise InvalidInput("the motion graph has no transitions; rebuild it")
-            motion, frame = self.graph.transitions.enter[self._rng.integers(len(self.graph))]
+            enter = self.graph.transitions.enter
+            if self.graph.dead_ends:  # a transition may end with the last frame of a motion
+                lengths = np.array([len(motion) for motion in self.graph.motions])
+                enter = enter[enter[:, 1] < lengths[enter[:, 0]]]
+                if not len(enter):
+                    raise InvalidInput("every transition ends with the last frame of a motion")
+            motion, frame = enter[self._rng.integers(len(enter))]
             return int(motion), int(frame)
         motion, frame = self.graph.locate(start)
         if not len(self.graph.departures(motion, frame)[0]):

@@ -44,10 +44,10 @@ class FeatureChoice(Settings):
 class PoseOptions(Settings):
     """Normalization of poses before feature vectors are computed."""
 
-    normalize: Literal["heading", "full", "paper"] | None = setting(
+    normalize: Literal["heading", "full"] | None = setting(
         None,
         "Remove the heading and floor position of every pose (heading), or the position and full "
-        "rotation of the pelvis (full and paper). [heading]",
+        "rotation of the pelvis (full). [heading]",
     )
     scale_free: bool | None = setting(None, "Scale all performers to the same body size.")
 
@@ -242,7 +242,7 @@ class LazyGraph(SegmentOptions, NeighborOptions, FeatureOptions, Method):
     @preset
     def kt10(cls: Any) -> LazyGraph:
         """Settings of Krüger et al. (2010); k and radius are not from the paper."""
-        return cls(features="e15", normalize="paper", steps="classic", bridge=0, rank="sum")
+        return cls(features="e15", normalize="heading", steps="classic", bridge=0, rank="sum")
 
 
 @register_method

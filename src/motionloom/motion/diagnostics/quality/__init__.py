@@ -1,4 +1,4 @@
-"""Quality of a motion: measures, and the report that every synthesis returns and prints."""
+"""Motion quality: measures, and the report that accompanies every synthesized motion."""
 
 from motionloom.motion.diagnostics.quality.gate import (
     QualityMeter,

@@ -62,7 +62,7 @@ _JUDGED = 3  # steps that a block leaves to the next one: the last two and the o
 
 @dataclass(frozen=True, eq=False)
 class SourceStatistics:
-    """Typical values measured in the source takes of a motion.
+    """Typical values, measured from the source takes of a motion.
 
     Attributes
     ----------
@@ -71,7 +71,7 @@ class SourceStatistics:
     slide, floor : float
         Foot slide per contact and floor penetration, both in meters.
     overlaps : ndarray, shape (pairs,)
-        Depth by which each pair of limbs overlaps, in meters; the maximum over all frames.
+        Depth in meters by which each pair of limbs overlaps, as the maximum over all frames.
     imbalance : float
         Distance of the center of mass outside the feet while the body stands, in meters; the
         maximum over all frames.
@@ -100,9 +100,9 @@ class SourceStatistics:
     def of(cls, sources: Iterable[Motion], *, whole_takes: bool = True) -> SourceStatistics:
         """Return the statistics of motions that share a skeleton and a frame rate.
 
-        With `whole_takes`, the motions are complete takes. The frame numbers of the provenance then
-        refer to them, and the steps of the result can be compared with theirs. Clips cut out of
-        takes do not allow this comparison.
+        With `whole_takes`, the motions are complete takes. The frame numbers in the result's
+        provenance then refer to them, so the steps of the result can be compared with those in the
+        takes. This is not possible with clips that were cut out of takes.
         """
         motions = list(sources)
         slides: list[float] = []
@@ -150,8 +150,8 @@ def quality_report(
     contacts : FootContacts, optional
         Default: the contacts found in the motion.
     sources : iterable of Motion, optional
-        The takes from which the motion was made, with the same skeleton and frame rate. The motion
-        is compared with them. Without them, the report has no figures for seams and steps.
+        The takes from which the motion was synthesized, with the same skeleton and frame rate. The
+        motion is compared with them. Without them, the report has no figures for seams and steps.
     usual : SourceStatistics, optional
         The statistics of the sources, if already computed.
 
@@ -317,7 +317,7 @@ class QualityMeter:
         ).with_parts()
 
     def _limits(self) -> dict[str, float]:
-        """Return the largest value of each measure that does not trigger a warning."""
+        """Return, for each measure, the largest value that does not trigger a warning."""
         usual = self._usual
         mean_seconds = self._contact_seconds / max(self._contacts, 1)
         skating = max(MAX_SLIDE, MAX_SLIDE_SPEED * mean_seconds)
@@ -337,7 +337,7 @@ class QualityMeter:
 def worst_seam(motion: Motion, usual: float) -> Seam | None:
     """Return the seam with the largest acceleration relative to the sources' `usual_acceleration`.
 
-    Return None if the motion has no seams or the sources do not move.
+    The result is None if the motion has no seams or the sources do not move.
     """
     largest = seam_accelerations(motion)
     if motion.provenance is None or not len(largest) or not usual > 0.0:

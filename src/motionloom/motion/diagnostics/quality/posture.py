@@ -325,7 +325,7 @@ def steps(motion: Motion, contacts: FootContacts) -> list[tuple[int, str]]:
 
 
 def repeated_steps(motion: Motion, contacts: FootContacts) -> NDArray[np.int64]:
-    """Return the frames of steps made with the same foot as the previous step."""
+    """Return the frames of steps taken with the same foot as the previous step."""
     made = steps(motion, contacts)
     return np.array(
         [frame for (_, last), (frame, side) in zip(made[:-1], made[1:], strict=True)

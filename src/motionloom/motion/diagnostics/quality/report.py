@@ -1,6 +1,6 @@
-"""Quality report: the figures of a synthesized motion, as data and as one line of text.
+"""Quality report: figures about a synthesized motion, as data and as one line of text.
 
-The report contains the measures of the motion itself. Depending on the command that made the
+The report contains measures of the motion itself. Depending on the command that synthesized the
 motion, it also contains the fit to a path, the takes used, the available speeds or the fit to
 music. A figure that exceeds its limit becomes a warning that suggests a remedy.
 """
@@ -92,8 +92,9 @@ class QualityReport:
         Depth in meters by which two body parts, modeled as capsules, overlap more than in the
         sources; the maximum over all frames and pairs of parts.
     balance_m : float or None
-        How many meters farther outside the feet the center of mass lies than in the sources while
-        the body stands still; the maximum over all frames. None if the body never stands still.
+        Distance in meters of the center of mass outside the feet while the body stands still,
+        beyond that in the sources; the maximum over all frames. None if the body never stands
+        still.
     worst : tuple of WorstFrame
         Worst frame of each measure; the most severe comes first.
     path : PathFit or None
@@ -101,7 +102,7 @@ class QualityReport:
     takes : TakesUsed or None
         Takes that were used, and available takes that were not.
     speeds_m_s : (float, float) or None
-        Lowest and highest speed in m/s that the sources can produce.
+        Lowest and highest speed in m/s that can be synthesized from the sources.
     beats : BeatFit or None
         Fit to the music, for dances.
     retarget : RetargetFit or None
@@ -159,7 +160,7 @@ class QualityReport:
 
     @classmethod
     def worst_of(cls, reports: Sequence[QualityReport]) -> QualityReport:
-        """Return the worst value of each figure across reports, with the takes of all of them.
+        """Return the worst value of each figure across reports, with the takes from all reports.
 
         Examples
         --------
@@ -212,7 +213,7 @@ class QualityReport:
         return self.line()
 
     def line(self) -> str:
-        """The report as one line of text, with exceeded limits first and then the main figures.
+        """Return the report as one line of text, with exceeded limits before the main figures.
 
         Examples
         --------
