@@ -125,11 +125,12 @@ _searchable: dict[tuple[Path, str], tuple[Library, tuple[Act, ...]]] = {}
 
 
 def searchable(data: Data, who: str = WHO) -> tuple[Library, tuple[Act, ...]]:
-    """A performer at 30 Hz with two webs: one by the rules of the paper, one by ours."""
+    """A performer at 30 Hz with the web of the paper, and for `WHO` also with ours."""
     if (data.scratch, who) not in _searchable:
         library, acts = performer(data, 30.0, who)
-        library.webs.build(workers=1)
         library.webs.build(ml.WebSettings.kg04(), workers=1)
+        if who == WHO:
+            library.webs.build(workers=1)
         _searchable[data.scratch, who] = library, acts
     return _searchable[data.scratch, who]
 
