@@ -97,8 +97,8 @@ def section_4_1_small(data: Data) -> Iterator[Claim]:
         note=(
             f"{OURS} The rule was first set for 1024 and changed to 4096 after a first look; "
             f"with 4096, {4096 / len(rows):.0%} of all frames are neighbors. By mean distance of "
-            "the alignment (table), all close alignments are inside; the missing ones align "
-            "different actions, which only a limit of all frames would include."
+            "the alignment (table), all alignments closer than 6 cm are inside; only a limit of "
+            "all frames would include the others."
         ),
         table=(["distance of the alignment", "alignments", "k = 256", "1024", "4096"], table),
     )

@@ -37,7 +37,7 @@ from motionloom.motion_matching.settings import (
     MatchingWeights,
 )
 from motionloom.parametric.settings import ExampleRules, ParametrizeSettings, SynthesisSettings
-from motionloom.reconstruction.settings import ReconstructSettings
+from motionloom.reconstruction.settings import ReconstructionRules, ReconstructSettings
 from motionloom.search.methods import (
     METHODS,
     AngleDtw,
@@ -104,6 +104,7 @@ __all__ = [
     "ParametrizeSettings",
     "SynthesisSettings",
     "ReconstructSettings",
+    "ReconstructionRules",
     "METHODS",
     "AngleDtw",
     "ClipDtw",
