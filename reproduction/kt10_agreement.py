@@ -304,8 +304,9 @@ def _thinned(data: Data, step: int = 64) -> str:
         values[f"{by}_{other}"] = mean_correlations(matrices, 256)[0, 1]
     listed = ", ".join(f"{name} {value:.3f}" for name, value in values.items())
     return (
-        "In a large database, the 256 nearest frames are nearly alike, so small differences "
-        f"decide their order. With only every {step}th frame of CMU, the values are {listed}."
+        "Correlations grow with the number of similar frames in the database: with only every "
+        f"{step}th frame of CMU, the values are {listed}. The database of the paper repeats every "
+        "motion several times, which few takes of CMU do."
     )
 
 

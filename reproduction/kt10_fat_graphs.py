@@ -122,8 +122,8 @@ def section_5_3_time(data: Data) -> Iterator[Claim]:
             "databases of three sizes, and times are multiplied by the number of runs in the "
             "database. The paper gives no k. The exponent is smaller with a smaller k, because in "
             "a small database few frames have many neighbors within the radius, so the limit k "
-            "applies only in the large one. Counting all neighbors takes longer still, because their "
-            "number grows with the database."
+            "applies only in the large one. Counting all neighbors takes longer still, because "
+            "their number grows with the database."
         ),
         table=(
             ["neighbors", *(f"{size:,} frames, s" for size in sizes), "exponent"],
