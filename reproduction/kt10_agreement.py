@@ -81,6 +81,7 @@ def figure_2(data: Data) -> Iterator[Claim]:
         lambda key: {f"{name}_pc1": large[key](name, "pc1") for name in ("e15", "e30", "e39")},
         f"min(e15_pc1, e30_pc1, e39_pc1) >= {RATHER_HIGH}",
         place,
+        thin,
     )
     yield _claim(
         LARGE,

@@ -215,6 +215,7 @@ def table_2(data: Data) -> Iterator[Claim]:
         },
         rule="more > 0 and fewer > 0",
         data=place,
+        note="If k is chosen for each set, larger sets find more 2 times and fewer 5 times.",
     )
     yield Claim(
         place="Table 2",
