@@ -120,10 +120,10 @@ def section_5_3_time(data: Data) -> Iterator[Claim]:
         note=(
             f"Values are exponents of n. The same {RUNS} runs of {RUN} frames are searched in "
             "databases of three sizes, and times are multiplied by the number of runs in the "
-            "database. The paper gives no k. The exponent decreases with k, because in a small "
-            "database few frames have many neighbors within the radius, so the limit k applies "
-            "only in the large one. Counting all neighbors takes longer still, because their "
-            "number grows with the database."
+            "database. The paper gives no k. The exponent is smaller with a smaller k, because in "
+            "a small database few frames have many neighbors within the radius, so the limit k "
+            "applies only in the large one. Counting all neighbors takes longer still, because "
+            "their number grows with the database."
         ),
         table=(
             ["neighbors", *(f"{size:,} frames, s" for size in sizes), "exponent"],

@@ -73,6 +73,7 @@ if TYPE_CHECKING:
     from motionloom.library.settings import PointCloudDtw as PointCloudDtw
     from motionloom.library.settings import PoseDtw as PoseDtw
     from motionloom.library.settings import PoseOptions as PoseOptions
+    from motionloom.library.settings import ReconstructionRules as ReconstructionRules
     from motionloom.library.settings import ReconstructSettings as ReconstructSettings
     from motionloom.library.settings import SearchSettings as SearchSettings
     from motionloom.library.settings import Sectors as Sectors

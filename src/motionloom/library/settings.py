@@ -42,7 +42,7 @@ from motionloom.parametric.settings import (
     ParametrizeSettings,
     SynthesisSettings,
 )
-from motionloom.reconstruction.settings import ReconstructSettings
+from motionloom.reconstruction.settings import ReconstructionRules, ReconstructSettings
 from motionloom.search.methods import (
     METHODS,
     AngleDtw,
@@ -110,6 +110,7 @@ __all__ = [
     "ParametrizeSettings",
     "SynthesisSettings",
     "ReconstructSettings",
+    "ReconstructionRules",
     "METHODS",
     "AngleDtw",
     "ClipDtw",
