@@ -8,7 +8,7 @@ performers.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from unittest.mock import patch
 
 import numpy as np
@@ -25,7 +25,7 @@ from motionloom.evaluation.reconstruction import (
     varied_motions,
 )
 from motionloom.library import Library
-from motionloom.reconstruction import ReconstructSettings, tracked
+from motionloom.reconstruction import ReconstructSettings, reconstruct, tracked
 from motionloom.reconstruction.control_signal import control_signal
 from motionloom.reconstruction.prior import Prior, _Table
 from reproduction.claims import Claim, Data, not_tested
@@ -50,6 +50,7 @@ def table_3(data: Data) -> Iterator[Claim]:
     without = evaluate_reconstruction(
         data.cmu.store, _TAKE, ReconstructionTest(without_subject=True)
     )
+    literal = _by_the_paper(data.cmu, without.left_out)
     yield Claim(
         place=place,
         statement="86_01 is reconstructed from CMU without collection 86.",
@@ -57,7 +58,11 @@ def table_3(data: Data) -> Iterator[Claim]:
         ours={"mean_cm": without.mean_cm, "max_cm": without.max_cm},
         rule="mean_cm <= paper_mean_cm and max_cm <= paper_max_cm",
         data=_CMU,
-        note="The smoothing of poses over time was chosen on this take.",
+        note=(
+            "The smoothing of poses over time was chosen on this take. With "
+            "`ReconstructSettings.kt10()`, which switches all rules of ours off, the error is "
+            f"{literal[0]:.2f} cm (worst frame {literal[1]:.2f} cm)."
+        ),
     )
     related = evaluate_reconstruction(data.cmu.store, _TAKE)
     yield Claim(
@@ -121,26 +126,11 @@ def section_5_2(data: Data) -> Iterator[Claim]:
         data=where,
         note=(
             'The paper does not quantify "reliably". These bounds were set before the takes '
-            "were drawn."
+            "were drawn. Inverse kinematics from the same markers, without a database, has "
+            f"{np.mean(np.divide(rivals, [error.mean_cm for error in errors])):.1f} times the "
+            "error."
         ),
         table=(header, rows),
-    )
-    nearer = [rival / error.mean_cm for rival, error in zip(rivals, errors, strict=True)]
-    yield Claim(
-        place=place,
-        statement=(
-            "The database makes the difference: inverse kinematics from the same markers has "
-            "at least twice the error on every take."
-        ),
-        ours={
-            "least_times": min(nearer),
-            "mean_times": float(np.mean(nearer)),
-            "takes_twice_as_near": sum(times >= 2.0 for times in nearer),
-            "takes": len(nearer),
-        },
-        rule="takes_twice_as_near == takes",
-        data=where,
-        note="This statement is ours; the paper makes no such comparison.",
     )
 
 
@@ -184,6 +174,15 @@ def table_4(data: Data) -> Iterator[Claim]:
         data=f"{_CMU}; 86_01",
         note='We read "noticeably" as more than 5 %. Smoothing was chosen on this take.',
     )
+
+
+def _by_the_paper(library: Library, left_out: Sequence[str]) -> tuple[float, float]:
+    """Mean error and error of the worst frame of 86_01, in centimeters, with the preset."""
+    motion, test = library[_TAKE], ReconstructionTest()
+    settings = ReconstructSettings.kt10(skeleton=motion.skeleton, exclude=tuple(left_out))
+    body = reconstruct(library.store, test.markers(motion), settings)
+    errors = joint_errors(motion, body)[0].mean(axis=1)
+    return float(errors.mean()), float(errors.max())
 
 
 def blind_takes(library: Library) -> tuple[str, ...]:

@@ -31,6 +31,8 @@ class OurRule:
         Field that switches the rule, with dots for groups: ``rules.smooth``.
     off : object
         Value with which the paper's method is followed.
+    reason : str
+        Why the preset keeps the rule; empty if the preset switches it off.
 
     Examples
     --------
@@ -44,6 +46,7 @@ class OurRule:
     settings: type[Settings]
     setting: str
     off: Any
+    reason: str = ""
 
     def value(self, preset: str | None = None) -> Any:
         """Return the value of the setting by default or in a preset."""
@@ -65,7 +68,7 @@ def rows_of(paper: str) -> list[list[str]]:
             rule.text,
             f"`{rule.settings.__name__}.{rule.setting}`",
             f"`{_shown(rule.value())}`",
-            f"`{_shown(rule.value(paper))}`",
+            f"`{_shown(rule.value(paper))}`" + (f" ({rule.reason})" if rule.reason else ""),
         ]
         for rule in rules_of(paper)
     ]

@@ -146,7 +146,7 @@ def markdown(report: dict[str, Any]) -> str:
     if rules:
         blocks.append(
             f"## Rules of ours\n\nThe defaults differ from the paper in these rules. The preset "
-            f"`{report['name']}` switches them off.\n"
+            f"`{report['name']}` switches them off, unless the last column gives a reason.\n"
         )
         blocks.append(_table(list(HEADER), rules))
     if any(claim["table"] or claim["picture"] for claim in report["claims"]):

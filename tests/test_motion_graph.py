@@ -393,6 +393,7 @@ def test_a_path_is_followed(graph):
     assert quality.seam_acceleration_ratio < 1.5 and quality.foot_slide_m < 0.015
 
 
+@pytest.mark.slow
 def test_straight_walks_are_bent_along_a_path(walks):
     straight = motion_graph([walks[0], walks[3]])
     path = s_curve(20.0)
@@ -403,6 +404,7 @@ def test_straight_walks_are_bent_along_a_path(walks):
     assert np.abs(np.convolve(turned, np.ones(30) / 30, "valid")).max() < 0.6  # never on the spot
 
 
+@pytest.mark.slow
 def test_a_route_that_cannot_be_walked_is_reported(walks):
     still = replace(walks[0], root=walks[0].root * np.float32([0.0, 1.0, 0.0]))
     graph = motion_graph([still])
@@ -410,12 +412,14 @@ def test_a_route_that_cannot_be_walked_is_reported(walks):
         graph.walk(path=[(0.0, 0.0), (0.0, 8.0)])
 
 
+@pytest.mark.slow
 def test_a_goal_is_reached_in_time(graph):
     walk = graph.walk(seconds=8.0, goal=(3.0, 8.0), seed=1)
     assert len(walk) == 240
     assert np.linalg.norm(walk.root[-1, [0, 2]] - [3.0, 8.0]) < 0.8
 
 
+@pytest.mark.slow
 def test_labels_along_a_timeline_are_kept(graph):
     walk = graph.walk(labels=[("turn", 4.0), ("walk", 4.0)], seed=1)
     assert len(walk) == 240
@@ -740,6 +744,7 @@ def doubled(down, seams):
     ]
 
 
+@pytest.mark.slow
 @pytest.mark.cmu
 @pytest.mark.parametrize(
     ("subject", "takes", "distance"),

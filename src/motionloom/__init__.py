@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from motionloom.library.settings import Ballfloor as Ballfloor
     from motionloom.library.settings import BallroomSettings as BallroomSettings
     from motionloom.library.settings import BeatSettings as BeatSettings
+    from motionloom.library.settings import BlendRules as BlendRules
     from motionloom.library.settings import BlendSettings as BlendSettings
     from motionloom.library.settings import ChoreographySettings as ChoreographySettings
     from motionloom.library.settings import ClipDtw as ClipDtw
@@ -72,6 +73,7 @@ if TYPE_CHECKING:
     from motionloom.library.settings import PointCloudDtw as PointCloudDtw
     from motionloom.library.settings import PoseDtw as PoseDtw
     from motionloom.library.settings import PoseOptions as PoseOptions
+    from motionloom.library.settings import ReconstructionRules as ReconstructionRules
     from motionloom.library.settings import ReconstructSettings as ReconstructSettings
     from motionloom.library.settings import SearchSettings as SearchSettings
     from motionloom.library.settings import Sectors as Sectors

@@ -1,7 +1,7 @@
 """Transitions from one motion into another over a window of frames.
 
-The planar transform that brings the point clouds of both windows closest aligns them. A weight
-eases from the first motion to the second, and rotations follow the great arc between them.
+The windows are aligned by the planar transform that brings their point clouds closest. The blend
+weight eases from the first motion to the second, and rotations follow the great arc between them.
 
 The feet determine the path of the root. A foot that is in contact in both windows should stay in
 place. It therefore has the highest weight in the alignment, and root positions are blended. If no
@@ -70,7 +70,7 @@ class Window(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Transition:
-    """Frames of a transition, and the transform of the second motion after it.
+    """The frames of a transition, and the transform of the second motion after it.
 
     Attributes
     ----------
@@ -174,7 +174,7 @@ def transition(
 
 
 def aligning_transform(skeleton: Skeleton, a: Window, b: Window) -> PlanarTransform:
-    """Return the planar transform that brings window `b` closest to `a`.
+    """Return the planar transform that best aligns window `b` with `a`.
 
     All joints have the same weight, except for foot parts that are in contact in both windows,
     which have a much higher weight.

@@ -46,7 +46,7 @@ class EvaluateSettings(Settings):
 
     @classmethod
     def of(cls, options: Mapping[str, Any], *, start: Self | None = None) -> Self:
-        """Create settings like `Settings.of`, but let methods given by name keep the preset values.
+        """Create settings like `Settings.of`, but keep preset values for methods given by name.
 
         Examples
         --------

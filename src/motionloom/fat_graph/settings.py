@@ -27,10 +27,10 @@ class FatGraphSettings(MotionChoice):
         above=0.0,
     )
     features: str | Any = setting("e15x3", "Features used to compare poses.")
-    normalize: Literal["heading", "full", "paper"] | None = setting(
+    normalize: Literal["heading", "full"] | None = setting(
         None,
         "Remove the heading and floor position of every pose (heading), or the position and full "
-        "rotation of the pelvis (full and paper). [heading]",
+        "rotation of the pelvis (full). [heading]",
     )
     poses: int = setting(8, "Maximum number of base poses.", least=1)
     k: int | None = setting(
@@ -45,7 +45,7 @@ class FatGraphSettings(MotionChoice):
     @preset
     def kt10(cls: Any) -> FatGraphSettings:
         """Settings of Krüger et al. (2010)."""
-        return cls(features="e15", normalize="paper")
+        return cls(features="e15", normalize="heading", bridge=False)
 
     def check(self) -> None:
         """Check that the radius is finite."""

@@ -1,11 +1,14 @@
-"""Body frame: joint positions relative to the body's location and heading.
+"""Body frame, which makes joint positions independent of the body's location and heading.
 
-A pose is the same wherever it was captured and whichever way it faced. With
+A pose does not depend on where it was captured and which way it faced. With
 ``normalize="heading"``, every frame is moved so that its hips are over the origin and rotated
 about the vertical so that it faces +Z. Heights above the floor remain, which distinguishes
 jumping, standing and lying. With ``normalize="full"``, the whole rotation of the pelvis and the
-height of the hips are also removed, which leaves positions in the axes of the pelvis. Krüger et
-al. (2010), section 3.2, normalize the root this way; ``"paper"`` is therefore another name for it.
+height of the hips are also removed, which leaves positions in the axes of the pelvis.
+
+Krüger et al. (2010), section 3.2, use "normalized root positions and orientations, as is the
+standard technique", which can mean either. They cite Kovar and Gleicher (2004), who remove only the
+heading and the position on the floor, so the preset ``kt10`` uses ``"heading"``.
 """
 
 from __future__ import annotations
@@ -23,8 +26,8 @@ from motionloom.motion.retargeting.neutral_pose import global_rest_rotations, ne
 from motionloom.motion.rotations import quaternions as rot
 from motionloom.motion.rotations.planar_transform import floor_complex
 
-Normalize = Literal["heading", "full", "paper"]
-NORMALIZE: tuple[Normalize, ...] = ("heading", "full", "paper")
+Normalize = Literal["heading", "full"]
+NORMALIZE: tuple[Normalize, ...] = ("heading", "full")
 
 # Scale-free positions are scaled to a performer with legs of this length, so they remain in meters.
 # The length is the mean over the performers of the CMU database (0.73 to 0.90 m).
@@ -45,9 +48,9 @@ def body_positions(
     motion : Motion
         T frames.
     roles : sequence of str, length P
-    normalize : {"heading", "full", "paper"}
-        ``"heading"`` removes heading and floor position. ``"full"`` and ``"paper"`` both remove the
-        whole rotation and position of the pelvis.
+    normalize : {"heading", "full"}
+        ``"heading"`` removes heading and floor position. ``"full"`` removes the whole rotation and
+        position of the pelvis.
     scale_free : bool
         Scale every performer to the same leg length (`REFERENCE_LEG`).
 
@@ -87,7 +90,7 @@ def body_positions(
 
 
 def body_rotations(motion: Motion, roles: Sequence[str]) -> NDArray[np.float64]:
-    """Return world rotations ``wxyz`` from a common standing posture, shape (T, R, 4).
+    """Return world rotations ``wxyz`` relative to a common standing posture, shape (T, R, 4).
 
     The posture is the same for all skeletons: upright, facing +Z, arms out to the sides, legs
     straight. A skeleton with another rest pose is first put into this posture, bone by bone (see

@@ -100,7 +100,7 @@ class FeatureSet:
     roles : tuple of str, length P
         Joints whose positions are the features.
     samples : int
-        Number of poses per frame, spread evenly over the window.
+        Number of poses per frame, evenly spaced over the window.
     window_seconds : float
         Length of the window, centered on the frame.
     components : int, optional
@@ -112,7 +112,7 @@ class FeatureSet:
         joints that the function needs.
     size : int
         Number of features per frame that `frame_rows` returns.
-    normalize : {"heading", "full", "paper"}
+    normalize : {"heading", "full"}
         See `motionloom.features.body_frame.body_positions`.
     scale_free : bool
         Scale performers of all sizes to one size.
@@ -143,8 +143,6 @@ class FeatureSet:
             raise InvalidInput(f"name may only contain letters, digits, - and _; got {self.name!r}")
         object.__setattr__(self, "roles", tuple(self.roles))
         check_normalize(self.normalize)
-        if self.normalize == "paper":  # the same as "full"; features are stored under one name
-            object.__setattr__(self, "normalize", "full")
         if self.frame_rows is None and not self.roles:
             raise InvalidInput(
                 f"feature set {self.name!r} must have roles or frame_rows; got neither"
@@ -355,11 +353,11 @@ def frame_features(
         T frames.
     features : str or FeatureSet
         A name in `FEATURES`, or a set.
-    normalize : {"heading", "full", "paper"}, optional
-        ``"heading"`` (the default) removes heading and floor position. ``"full"``, also called
-        ``"paper"``, removes the whole rotation and position of the pelvis.
+    normalize : {"heading", "full"}, optional
+        ``"heading"`` (the default) removes heading and floor position. ``"full"``
+        removes the whole rotation and position of the pelvis.
     scale_free : bool, optional
-        Scale performers of all sizes to one size. Default: False.
+        Scale all performers to the same size. Default: False.
     basis : Basis, optional
         Principal components, for the sets that use them.
 

@@ -1,9 +1,9 @@
 """Offline reconstruction, which solves a whole sequence at once.
 
-There are two passes. The first pass solves some frames of every second independently, along the
-most likely path of headings. Its result is smoothed over time and provides headings, foot contacts
-and expected poses. The second pass searches again with these headings, and its poses are drawn
-toward the expected poses.
+There are two passes. The first pass solves several frames per second independently, along the most
+likely path of headings. Its result is smoothed over time and provides headings, foot contacts and
+expected poses. The second pass searches again with these headings and biases the solution toward
+the expected poses.
 """
 
 from __future__ import annotations
@@ -27,8 +27,9 @@ from motionloom.reconstruction.heading import (
     smooth_headings,
 )
 from motionloom.reconstruction.local_model import expected_error
-from motionloom.reconstruction.pose_solver import SLACKS, Body, Expectation, map_pose
+from motionloom.reconstruction.pose_solver import Body, Expectation, map_pose
 from motionloom.reconstruction.prior import Prior
+from motionloom.reconstruction.settings import ReconstructionRules
 
 Array = NDArray[np.float64]
 
@@ -54,41 +55,6 @@ class SolvedSequence:
     errors: Array
 
 
-@dataclass(frozen=True, kw_only=True)
-class ReconstructionRules:
-    """Rules that are not in the papers; see docs/explanation/reconstruction.md, "Departures".
-
-    Attributes
-    ----------
-    heading_path : bool
-        Offline only: use the most likely path of headings. If False, smooth the estimates of
-        `MarkerFrame`.
-    upright_smoothing : bool
-        Offline only: smooth the poses of the first pass without their heading.
-    two_passes : bool
-        Offline only: solve in two passes. If False, solve every frame independently.
-    slacks : tuple of float
-        See `map_pose`. If empty, markers are matched exactly from the first step.
-    hold_feet : bool
-        Hold feet that are in contact in place.
-    joint_limits : bool
-        Keep joints within the range of the library.
-    near_weights : bool
-        Give nearer poses more weight in a local model; see `Prior.model`.
-    damping : float
-        Online only: fraction of the last step that is extrapolated; 1 in Chai and Hodgins (2005).
-    """
-
-    heading_path: bool = True
-    upright_smoothing: bool = True
-    two_passes: bool = True
-    slacks: tuple[float, ...] = SLACKS
-    hold_feet: bool = True
-    joint_limits: bool = True
-    near_weights: bool = True
-    damping: float = 0.6
-
-
 OUR_RULES = ReconstructionRules()
 
 
@@ -99,7 +65,7 @@ def solve_sequence(
     rules: ReconstructionRules = OUR_RULES,
     progress: Progress | None = None,
 ) -> SolvedSequence:
-    """Solve the poses of all frames of a control signal."""
+    """Solve the poses for all frames of a control signal."""
     filled = signal.filled()
     # Filled short gaps are accurate to a few millimeters, almost like observations.
     short = signal.short_gaps
@@ -162,7 +128,7 @@ def _pass(
     rules,
     progress,
 ) -> SolvedSequence:
-    """Solve every frame independently, drawn toward the motion `rough` if there is one."""
+    """Solve every frame independently, biased toward the motion `rough` if there is one."""
     prior.fetch(rows)
     n_frames, n_markers = seen.shape[:2]
     n_feet = len(body.carriers) - n_markers
@@ -211,7 +177,7 @@ def _frames_of(progress: Progress, frames: int, steps: int) -> Progress:
 def _between(
     prior: Prior, solved: SolvedSequence, frames: NDArray, signal: ControlSignal, *, upright: bool
 ) -> tuple[Motion, NDArray[np.complex128]]:
-    """Return the first pass as a smooth motion of all frames, and its headings (T,).
+    """Interpolate the first pass to a smooth motion with all frames; also return headings (T,).
 
     If `upright`, poses are smoothed without their heading, because the mean of poses with
     different headings is not a plausible pose.
@@ -237,7 +203,7 @@ def _between(
 
 
 def _seen(motion: Motion, signal: ControlSignal) -> Array:
-    """Return the tracked joints of a motion, shifted to the observed markers."""
+    """Return the tracked joints of a motion, shifted to match the observed markers."""
     places = motion.role_positions(signal.roles).astype(np.float64)
     with np.errstate(invalid="ignore"):
         observed = np.isfinite(signal.points[..., :1])

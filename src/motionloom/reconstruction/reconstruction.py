@@ -1,13 +1,13 @@
-"""Reconstruct a motion from markers, and estimate its confidence.
+"""Reconstruction of a motion from markers, and estimation of its confidence.
 
-*The performer's skeleton* is a skeleton of the library, fitted to the markers. Hips, head and
-ankles show the size of a body. Over time, the largest distance between hips and ankle is the length
-of a straight leg, and the largest distance between hips and head is the length of the trunk. Rigs
-put the hips anywhere between the hip joints and the waist, and the head anywhere between the neck
-and the crown, so the two distances cannot be compared with the library separately. Instead, the
-most likely leg length is chosen, for which the heights of the hips and head above the hip joints
-are both near those of a library skeleton. That skeleton is then scaled, and its hips and head are
-moved to the markers.
+*The performer's skeleton* is a library skeleton, fitted to the markers. Hips, head and ankles
+reveal the size of a body. Over time, the largest distance between hips and ankle is the length of a
+straight leg, and the largest distance between hips and head is the length of the trunk. Rigs put
+the hips anywhere between the hip joints and the waist, and the head anywhere between the neck and
+the crown, so the two distances cannot be compared with the library separately. Instead, the most
+likely leg length is chosen, for which the heights of the hips and head above the hip joints are
+both near those of a library skeleton. That skeleton is then scaled, and its hips and head are moved
+to the markers.
 
 Other markers are fitted by the distances between them. The same distances are measured in the
 motions of every library skeleton, and the skeleton with the best matching proportions is scaled.
@@ -37,7 +37,7 @@ from motionloom.reconstruction.local_model import confidence
 from motionloom.reconstruction.offline import solve_sequence
 from motionloom.reconstruction.online import Stream, solve_frames
 from motionloom.reconstruction.prior import Prior
-from motionloom.reconstruction.settings import ReconstructSettings
+from motionloom.reconstruction.settings import ReconstructionRules, ReconstructSettings
 from motionloom.store.store import Store
 
 
@@ -107,9 +107,9 @@ def reconstruct(
     prior = Prior(library, performer.skeleton, searched_roles(signal), settings)
     with one_thread():  # a second thread makes operations on such small matrices ten times slower
         if settings.mode == "offline":
-            solved = solve_sequence(prior, signal, progress=progress)
+            solved = solve_sequence(prior, signal, rules=settings.rules, progress=progress)
         else:
-            stream = _stream(prior, signal.roles, signal.fps)
+            stream = _stream(prior, signal.roles, signal.fps, settings.rules)
             solved = solve_frames(stream, signal, progress=progress)
     seen = np.isfinite(signal.points[..., 0]).mean(axis=1)
     errors = np.hypot(solved.errors, performer.error)
@@ -164,17 +164,18 @@ def reconstruction_stream(
     if len(roles) < 3:
         raise InvalidInput(f"roles must name at least 3 markers; got {len(roles)}")
     skeleton.role_assignment.require(roles)
-    prior = Prior(library, body_skeleton(skeleton), tuple(roles), settings or ReconstructSettings())
-    return _stream(prior, tuple(roles), fps)
+    settings = settings or ReconstructSettings()
+    prior = Prior(library, body_skeleton(skeleton), tuple(roles), settings)
+    return _stream(prior, tuple(roles), fps, settings.rules)
 
 
-def _stream(prior: Prior, roles: tuple[str, ...], fps: float) -> Stream:
+def _stream(prior: Prior, roles: tuple[str, ...], fps: float, rules: ReconstructionRules) -> Stream:
     if prior.by_pose is not None:
         raise InvalidInput(
             "online mode needs features that consist of joint positions of one frame; "
             f"{prior.by_pose.name} contains other features. Use e15 or mode offline"
         )
-    return Stream(prior, roles, fps)
+    return Stream(prior, roles, fps, rules=rules)
 
 
 def _performer(library: Store, signal: ControlSignal, skeleton: Any) -> FittedSkeleton:
@@ -245,7 +246,7 @@ class _Fit:
 
 
 def fitted_skeleton(library: Store, signal: ControlSignal) -> FittedSkeleton:
-    """Fit a skeleton of the library to the markers.
+    """Fit a library skeleton to the markers.
 
     Raises
     ------
@@ -281,7 +282,7 @@ def fitted_skeleton(library: Store, signal: ControlSignal) -> FittedSkeleton:
 
 
 def _performers(library: Store) -> list[tuple[Skeleton, list[str]]]:
-    """Return the skeletons of the library, one per performer, and the names of their motions."""
+    """Return the library's skeletons, one per performer, and the names of their motions."""
     performers: list[tuple[Skeleton, list[str]]] = []
     names_of: dict[str, list[str]] = {}
     for entry in library.entries():
@@ -337,7 +338,7 @@ def _standing_distances(signal: ControlSignal) -> tuple[float, float] | None:
 
 
 def _standing_fit(skeleton: Skeleton, to_ankle: float, to_head: float) -> _Fit | None:
-    """Fit a skeleton to standing distances, assuming either the same rig or another one."""
+    """Fit a skeleton to standing distances, assuming the same rig or a different one."""
     own = body_proportions(skeleton)
     if own is None:
         return None
@@ -362,7 +363,8 @@ def _standing_fit(skeleton: Skeleton, to_ankle: float, to_head: float) -> _Fit |
 def _moved(skeleton: Skeleton, hips: float, to_head: float) -> Skeleton:
     """Move the hips of a skeleton to `hips` leg lengths above the hip joints.
 
-    The trunk from there to the head becomes `to_head` meters long. All other bones stay unchanged.
+    The trunk from the hips to the head becomes `to_head` meters long. All other bones stay
+    unchanged.
     """
     own = body_proportions(skeleton)
     if own is None:
@@ -380,7 +382,7 @@ def _moved(skeleton: Skeleton, hips: float, to_head: float) -> Skeleton:
 def _extent_fit(
     library: Store, skeleton: Skeleton, names: list[str], signal: ControlSignal
 ) -> _Fit:
-    """Find the size at which the extents of the markers match the motions of the skeleton."""
+    """Find the scale at which the marker extents match the skeleton's motions."""
     some = names[:: max(1, len(names) // _MOTIONS_EACH)][:_MOTIONS_EACH]
     places = [library[name].role_positions(signal.roles)[::4] for name in some]
     extents = _extents(np.concatenate(places).astype(np.float64))
@@ -394,7 +396,7 @@ def _extent_fit(
 
 
 def _extents(points: Array) -> Array:
-    """Return the largest distance over time between each pair of points, without outliers."""
+    """Return the largest distance over time between each pair of points, excluding outliers."""
     pairs = combinations(range(points.shape[1]), 2)
     gaps = [np.linalg.norm(points[:, a] - points[:, b], axis=-1) for a, b in pairs]
     with np.errstate(all="ignore"):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from motionloom.errors import InvalidInput
@@ -184,8 +184,15 @@ class FamilySettings(MotionChoice):
 
     @preset
     def kt10(cls: Any) -> FamilySettings:
-        """Settings of Krüger et al. (2010): lazy neighborhood graph."""
-        return cls(method=LazyGraph.kt10())
+        """Settings of Krüger et al. (2010): lazy neighborhood graph.
+
+        Query expansion is that of Kovar and Gleicher (2004), as in section 5.1, but a member is any
+        match of the graph, without a further test.
+        """
+        expansion = replace(Expansion.kg04(), join_distance=None, clear=False)
+        return cls(
+            method=LazyGraph.kt10(), expansion=replace(expansion, tiers=cls().expansion.tiers)
+        )
 
     @preset
     def tz07(cls: Any) -> FamilySettings:
@@ -247,7 +254,7 @@ class NeighborSettings(MotionChoice, NeighborOptions, FeatureChoice):
     @preset
     def kt10(cls: Any) -> NeighborSettings:
         """Settings of Krüger et al. (2010)."""
-        return cls(features="e15", poses=PoseOptions(normalize="paper"), k=256)
+        return cls(features="e15", poses=PoseOptions(normalize="heading"), k=256)
 
 
 @dataclass(frozen=True, kw_only=True)

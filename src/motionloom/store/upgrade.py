@@ -1,9 +1,9 @@
-"""Upgrade of a library from release 0.2 (format 2) to the current format when it is opened.
+"""Upgrade of a library from release 0.2 (format 2) to the current format, done on opening.
 
-Everything users created is preserved: motions, labels, history, parametric motions, choreographies,
-manually set beats, and edits and settings of graphs. Features, webs, graphs and matching databases
-are also preserved. The frame index, captions and tables of whole clips are rebuilt when they are
-needed.
+Everything that users have created is preserved: motions, labels, history, parametric motions,
+choreographies, manually set beats, and edits and settings of graphs. Features, webs, graphs and
+matching databases are also preserved. The frame index, captions and tables of whole clips are
+rebuilt when they are needed.
 
 The catalogue records the format of a library and is changed last, in one transaction. Until then,
 nothing that a user created changes, so if the process is killed, the library is still in the format

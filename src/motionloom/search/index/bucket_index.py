@@ -325,19 +325,18 @@ def _nearest(
     heap = np.empty(len(blocks), np.int64)
     nearest = np.empty(k, np.float32)
     least = np.empty(2 * k + 4 * WIDTH, np.float32)
-    members = np.empty(len(least) + 2 * k, np.int64)
+    members = np.empty(len(least), np.int64)
     squares = np.empty(WIDTH + 1, np.float32)
     reach = _reach(blocks, n_axes)
     carried, total = np.inf, 0
     for q in range(n_queries):
         slack = _slack(rotated[q], reach)
-        bound, kept, follows = radius, 0, False
+        bound, kept = radius, 0
         if q > 0:
             step = 0.0
             for d in range(n_axes):
                 step += (np.float64(rotated[q, d]) - rotated[q - 1, d]) ** 2
             bound = min(radius, carried + np.sqrt(step) + slack)
-            follows = factor > 1.0 and np.sqrt(step) < carried < np.inf
         carried = np.inf
         if np.isfinite(slack) and k > 0:
             while True:
@@ -349,19 +348,14 @@ def _nearest(
                 if count >= 0:
                     break
                 least = np.empty(2 * len(least), np.float32)  # many vectors at the same distance
-                members = np.empty(len(least) + 2 * k, np.int64)
-            if follows:
-                before = neighbors[total - k : total]
-                count = _with_successors(members, count, before, len(rows), allowed, all_allowed)
+                members = np.empty(len(least), np.int64)
             exact = _exact_distances(queries[q], rows, members, count)
             order = _by_distance(exact, members, count)
             if total + k > len(neighbors):
                 neighbors = _longer(neighbors, max(total + k, 2 * len(neighbors)))
                 distances = _longer(distances, len(neighbors))
-            last = -1
             for i in order:
-                if kept < k and exact[i] <= radius and members[i] != last:
-                    last = members[i]
+                if kept < k and exact[i] <= radius:
                     neighbors[total + kept] = members[i]
                     distances[total + kept] = exact[i]
                     kept += 1
@@ -597,21 +591,6 @@ def _within(least, members, count, limit):
             least[kept], members[kept] = least[i], members[i]
             kept += 1
     return kept
-
-
-@kernel
-def _with_successors(members, count, before, n_rows, allowed, all_allowed):
-    """Add the neighbors of the previous frame, and the frames that follow them.
-
-    Only approximate searches need these extra candidates. Consecutive frames have many neighbors
-    among them.
-    """
-    for number in before:
-        for other in range(number, min(number + 2, n_rows)):
-            if all_allowed or allowed[other]:
-                members[count] = other
-                count += 1
-    return count
 
 
 @kernel

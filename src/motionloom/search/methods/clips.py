@@ -51,7 +51,7 @@ class ClipStatistics(ClipMethod):
 
     covariance_weight: float = setting(
         1.0,
-        "Weight of the covariance: which joints move together, and around which pose.",
+        "Weight of the covariance, which captures the mean pose and which joints move together.",
         least=0.0,
     )
     spectrum_weight: float = setting(

@@ -44,10 +44,10 @@ class FeatureChoice(Settings):
 class PoseOptions(Settings):
     """Normalization of poses before feature vectors are computed."""
 
-    normalize: Literal["heading", "full", "paper"] | None = setting(
+    normalize: Literal["heading", "full"] | None = setting(
         None,
         "Remove the heading and floor position of every pose (heading), or the position and full "
-        "rotation of the pelvis (full and paper). [heading]",
+        "rotation of the pelvis (full). [heading]",
     )
     scale_free: bool | None = setting(None, "Scale all performers to the same body size.")
 
@@ -101,6 +101,11 @@ class SegmentOptions(Settings):
             )
 
 
+WebRules = Literal[
+    "default", "paper", "separate-chains", "second-pass", "extended-chains", "border-minima"
+]
+
+
 @dataclass(frozen=True, kw_only=True)
 class WebOptions(Settings):
     """Options of a match web (Kovar & Gleicher 2004, sections 3.1 and 3.2)."""
@@ -131,8 +136,13 @@ class WebOptions(Settings):
         False,
         "Match web: average squared distances, as in the paper, and take the root for each match.",
     )
-    rules: Literal["default", "paper"] = setting(
-        "default", "Match web: follow chains by the rules of motionloom (default) or of the paper."
+    rules: WebRules = setting(
+        "default",
+        "Match web: follow chains by the rules of motionloom (default), by those of the paper, or "
+        "by those of the paper and one more: a chain ends where it meets another one "
+        "(separate-chains), cells far from any chain are searched again (second-pass), refined "
+        "chains continue along minima (extended-chains), or the first and last frames of a motion "
+        "can be minima (border-minima).",
     )
     cells: Literal["auto", "all", "near"] = setting(
         "auto",
@@ -232,7 +242,7 @@ class LazyGraph(SegmentOptions, NeighborOptions, FeatureOptions, Method):
     @preset
     def kt10(cls: Any) -> LazyGraph:
         """Settings of Krüger et al. (2010); k and radius are not from the paper."""
-        return cls(features="e15", normalize="paper", steps="classic", bridge=0, rank="sum")
+        return cls(features="e15", normalize="heading", steps="classic", bridge=0, rank="sum")
 
 
 @register_method
