@@ -887,7 +887,9 @@ def _pruning(data: Data, jrd, rows, before, after) -> str:
     from PIL import Image
 
     with Image.open(data.figure(name)) as picture:  # a palette makes the file much smaller
-        few = picture.convert("RGB").quantize(256, method=Image.Quantize.FASTOCTREE, dither=0)
+        few = picture.convert("RGB").quantize(
+            256, method=Image.Quantize.FASTOCTREE, dither=Image.Dither.NONE
+        )
     few.save(data.figure(name), optimize=True)
     return name
 

@@ -30,10 +30,10 @@ def test_plain_dtw_is_that_of_the_definition(curves):
 
 
 def test_a_single_joint_is_always_synchronized(curves):
-    one = np.ascontiguousarray(curves[:, :, :1])
-    made = synchronized_distances(one, np.ones(1))
+    elbow = np.ascontiguousarray(curves[:, :, :1])
+    made = synchronized_distances(elbow, np.ones(1))
     for other in (1, 2):
-        first, second = (one[c].transpose(1, 0, 2).tolist() for c in (0, other))
+        first, second = (elbow[c].transpose(1, 0, 2).tolist() for c in (0, other))
         assert made[0, other] == pytest.approx(naive.energy(first, second, [1.0], 10.0))
 
 
