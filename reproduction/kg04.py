@@ -41,9 +41,9 @@ PAPER = Paper(
         "The paper finds all motions that are logically similar to an example and turns them "
         "into a parameterized motion. A match web stores every pair of segments that can be "
         "aligned; query expansion collects similar motions in a match graph; sampling makes "
-        "the parameters accurate. Most statements hold, including the accuracy and speed of "
-        "searches. Exceptions are the order of reaches, the size of the web compared with the "
-        "motions, and some figures of parameterization."
+        "the parameters accurate. Most statements hold, including the accuracy of searches. "
+        "Exceptions are the order of reaches, the size of the web compared with the motions, and "
+        "some figures of parameterization."
     ),
     pages=(
         "explanation/match-webs.md",

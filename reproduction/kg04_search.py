@@ -300,8 +300,9 @@ def section_3_4_accuracy(data: Data) -> Iterator[Claim]:
             for attempt in _good(attempts[name, "paper", within, WHO]):
                 case = next(case for case in cases(acts) if case.name == name)
                 # The webs are open now, as those of the paper, which were in main memory.
-                again = outcome(library, acts, case, WAYS["paper"], attempt.threshold, within)
-                seconds.append(again.seconds)
+                runs = [outcome(library, acts, case, WAYS["paper"], attempt.threshold, within)
+                        for _ in range(3)]  # fmt: skip
+                seconds.append(min(run.seconds for run in runs))
     yield Claim(
         place="Figure 11",
         statement="An entire search took less than half a second in each case.",
@@ -311,8 +312,8 @@ def section_3_4_accuracy(data: Data) -> Iterator[Claim]:
         data=about,
         note=(
             "The searches are those of the two rows above for which a threshold separates, with "
-            "the settings of the paper. Times are seconds of one processor core, in webs that "
-            "are already open."
+            "the settings of the paper. Times are seconds of one processor core, the least of "
+            "three runs, in webs that are already open."
         ),
     )
     yield _walks(data, acts, about)
